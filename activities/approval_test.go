@@ -219,7 +219,7 @@ func TestEditWithoutValidator(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.safe(t, got)
-			if want := "this worker cannot check arguments of the tool; try again"; got.Answer.Counted || got.Answer.Reason != want {
+			if want := "this worker cannot check arguments of the tool; try again"; got.Answer.Counted || !got.Answer.Again || got.Answer.Reason != want {
 				t.Errorf("got %+v, want %q", got.Answer, want)
 			}
 		})

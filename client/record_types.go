@@ -56,6 +56,7 @@ type CallRecord struct {
 	AttemptList   []AttemptRecord   `json:"attemptList,omitempty"`
 	Hydrations    []HydrationRecord `json:"hydrations,omitempty"`
 	Claims        []ClaimRecord     `json:"claims,omitempty"`
+	Outputs       []OutputRecord    `json:"outputs,omitempty"`
 	Capacity      []CapacityRecord  `json:"capacity,omitempty"`
 	Approvals     []ApprovalRecord  `json:"approvals,omitempty"`
 	Events        []EventRecord     `json:"events,omitempty"`
@@ -98,6 +99,22 @@ type ClaimRecord struct {
 	Epoch      int       `json:"epoch"`
 	ApprovalID string    `json:"approvalId,omitempty"`
 	At         time.Time `json:"at"`
+}
+
+// OutputRecord is a stored output of a call.
+type OutputRecord struct {
+	// Ref is its reference.
+	Ref          string `json:"ref"`
+	InvocationID string `json:"invocationId"`
+	ToolID       string `json:"toolId"`
+	MediaType    string `json:"mediaType"`
+	// State is writing, complete or expired. Only an output that is named by the result of its call, or by
+	// a value in the cache, stays when the call has ended.
+	State string `json:"state"`
+	// Bytes is its size, without what a tool has not written yet.
+	Bytes     int64     `json:"bytes"`
+	CreatedAt time.Time `json:"createdAt"`
+	ExpiresAt time.Time `json:"expiresAt"`
 }
 
 // CapacityRecord is limited capacity that an open call holds or waits for.

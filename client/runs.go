@@ -10,12 +10,33 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// MaxRunText bounds the text of one RunTextDelta, in bytes.
-const MaxRunText = 16 << 10
+const (
+	// MaxTurnText bounds the text of one TurnEvent, in bytes.
+	MaxTurnText = 16 << 10
+	// MaxTurnKey bounds the key of a turn, in bytes.
+	MaxTurnKey = 64
+)
 
 // ErrRunOpen means that a run has a call with a start or an approval request and without a result.
 // RunDone follows the results of all such calls.
 var ErrRunOpen = errors.New("client: a call of the run has no result yet")
+
+// ErrTextMissing means that the run has less text of the turn than the Offset of a TurnEvent.
+var ErrTextMissing = errors.New("client: the text of the turn before this offset is missing")
+
+// TurnEvent is a part of a model's turn for the watchers of its run: a part of its text, which they
+// see as RunTextDelta, or its end, which they see as RunDone.
+type TurnEvent struct {
+	// Key names the turn in its run, in 1–MaxTurnKey bytes.
+	Key string
+	// Text is the part of the turn's text, up to MaxTurnText bytes of UTF-8, that begins after Offset bytes.
+	Text   string
+	Offset int64
+	// OwnerID is the identity that may watch the text, such as user:ann.
+	OwnerID string
+	// Done ends the turn. Text is empty then.
+	Done bool
+}
 
 // Runs reads and appends the events of runs. Package client/postgres implements it.
 type Runs interface {
@@ -23,9 +44,8 @@ type Runs interface {
 	// for more. It ends without an error when ctx ends. Each event is yielded once. A run without
 	// events is not an error: it may begin later.
 	Watch(ctx context.Context, tenantID, runID string, after int64) iter.Seq2[toolspec.RunEvent, error]
-	// Append writes a RunTextDelta or a RunDone and returns its Seq. A RunDone for a run with an
-	// open call is ErrRunOpen.
-	Append(ctx context.Context, tenantID, runID string, e toolspec.RunEvent) (seq int64, err error)
+	// Append writes what the run has not yet of a turn. See Client.Append.
+	Append(ctx context.Context, tenantID, runID string, e TurnEvent) error
 	// Run returns the summary of a run of the tenant, and ErrNotFound for a run without calls.
 	Run(ctx context.Context, tenantID, runID string) (RunSummary, error)
 }
@@ -67,22 +87,27 @@ func (c *Client) Watch(ctx context.Context, tenantID, runID string, after int64)
 	return c.runs.Watch(ctx, tenantID, runID, after)
 }
 
-// Append writes an event of a model's turn to a run: a RunTextDelta with up to MaxRunText bytes of
-// text and an OwnerID, or a RunDone. Only these fields of e are used. It returns the Seq of the event. Append
-// does not know whether it is repeated: a second Append of the same text is a second event.
-func (c *Client) Append(ctx context.Context, tenantID, runID string, e toolspec.RunEvent) (seq int64, err error) {
-	err = c.checkRun(tenantID, runID)
+// Append writes a part of a model's turn into the events of its run. It may be repeated: it writes
+// what the run has not yet of the turn. The end of a turn in a run with an open call is ErrRunOpen. A
+// text whose beginning was not written is ErrTextMissing. After the end it writes nothing. turn.Turn
+// does this by itself if Publish is true.
+func (c *Client) Append(ctx context.Context, tenantID, runID string, e TurnEvent) error {
+	err := c.checkRun(tenantID, runID)
 	switch {
 	case err != nil:
-	case e.Kind != toolspec.RunTextDelta && e.Kind != toolspec.RunDone:
-		err = fmt.Errorf("the kind is %q; it must be %s or %s", e.Kind, toolspec.RunTextDelta, toolspec.RunDone)
-	case len(e.Text) > MaxRunText:
-		err = fmt.Errorf("the text has %d bytes; the maximum is %d", len(e.Text), MaxRunText)
-	case e.Kind == toolspec.RunTextDelta:
+	case e.Key == "" || len(e.Key) > MaxTurnKey:
+		err = fmt.Errorf("the key of the turn has %d bytes; it must have 1–%d", len(e.Key), MaxTurnKey)
+	case len(e.Text) > MaxTurnText:
+		err = fmt.Errorf("the text has %d bytes; the maximum is %d", len(e.Text), MaxTurnText)
+	case e.Offset < 0:
+		err = errors.New("the offset is negative")
+	case e.Done == (e.Text != ""):
+		err = errors.New("it needs either a text or the end")
+	case !e.Done:
 		err = toolspec.CheckIdentity(e.OwnerID)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("client: append: %w", err)
+		return fmt.Errorf("client: append: %w", err)
 	}
 	return c.runs.Append(ctx, tenantID, runID, e)
 }

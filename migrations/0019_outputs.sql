@@ -19,7 +19,7 @@ CREATE TABLE outputs (
     state         text        NOT NULL DEFAULT 'writing',
     bytes         bigint      NOT NULL DEFAULT 0,
     lines         bigint      NOT NULL DEFAULT 0,
-    -- The size of the compressed chunks.
+    -- What the chunks count of the quota: the size of their compressed data, and 1 KiB for the rows of each.
     stored        bigint      NOT NULL DEFAULT 0,
     sha256        text        NOT NULL DEFAULT '',
     created_at    timestamptz NOT NULL DEFAULT now(),
@@ -62,7 +62,7 @@ ALTER TABLE output_chunks ALTER COLUMN data SET STORAGE EXTERNAL;
 -- Finds the chunk of a line, as the primary key finds the chunk of a byte.
 CREATE INDEX output_chunks_by_line ON output_chunks (output_id, first_line, first_byte);
 
--- How much the chunks of a tenant use, compressed. A statement that writes a chunk sets the quota too, so that the check holds it
+-- How much the chunks of a tenant count. A statement that writes a chunk sets the quota too, so that the check holds it
 -- under concurrent writers, and nothing of a chunk beyond it is written.
 CREATE TABLE output_usage (
     tenant_id text   NOT NULL,

@@ -56,6 +56,19 @@ CREATE TABLE run_events (
 CREATE TABLE run_events_default PARTITION OF run_events DEFAULT;
 CREATE INDEX run_events_default_by_month ON run_events_default (month);
 
+-- What the events of a run have of each turn of a model. The same turn may be taken again, and by two programs at once: its text and its end
+-- are written once. A writer changes the row while it holds the lock of the row of the run.
+CREATE TABLE run_turns (
+    tenant_id text    NOT NULL,
+    run_id    text    NOT NULL,
+    key       text    NOT NULL,
+    -- The bytes of the turn's text that have an event.
+    written   bigint  NOT NULL,
+    done      boolean NOT NULL,
+    CONSTRAINT run_turns_pkey PRIMARY KEY (tenant_id, run_id, key),
+    CONSTRAINT run_turns_of_run FOREIGN KEY (tenant_id, run_id) REFERENCES runs (tenant_id, run_id) ON DELETE CASCADE
+);
+
 -- When the start event of the call was written: by the claim, or by a local attempt of a watched run. The call writes none after it.
 ALTER TABLE invocations ADD COLUMN begun_at timestamptz;
 
@@ -130,13 +143,15 @@ $$;
 CREATE FUNCTION write_run_approval() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     opens boolean := NEW.state = 'open';
+    approval json := json_strip_nulls(json_build_object(
+        'approvalId', NEW.approval_id, 'message', CASE WHEN opens THEN NEW.message END, 'decision', CASE WHEN NOT opens THEN NEW.state END,
+        'approver', CASE WHEN NOT opens THEN NEW.approver END));
     call record;
 BEGIN
     SELECT month, tenant_id, run_id, tool_call_id, tool_id INTO STRICT call FROM invocations WHERE invocation_id = NEW.invocation_id;
     PERFORM append_run_event(call.month, call.tenant_id, call.run_id, CASE WHEN opens THEN 'approval_requested' ELSE 'approval_decided' END, NEW.invocation_id,
-        call.tool_call_id, call.tool_id, '', json_strip_nulls(json_build_object(
-            'approvalId', NEW.approval_id, 'message', CASE WHEN opens THEN NEW.message END, 'decision', CASE WHEN NOT opens THEN NEW.state END,
-            'approver', CASE WHEN NOT opens THEN NEW.approver END)));
+        call.tool_call_id, call.tool_id, '',
+        CASE WHEN opens AND NEW.safe_args IS NOT NULL THEN json_build_object('approval', approval, 'args', NEW.safe_args) ELSE json_build_object('approval', approval) END);
     IF NOT opens THEN
         UPDATE runs SET approval_wait_ms = approval_wait_ms + greatest(0, floor(extract(epoch FROM now() - NEW.created_at) * 1000))::bigint
         WHERE tenant_id = call.tenant_id AND run_id = call.run_id;

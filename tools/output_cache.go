@@ -179,7 +179,7 @@ func explainOutput(err error) error {
 		return errOutputExpired
 	}
 	for _, known := range []error{
-		read.ErrNotText, read.ErrPastEnd, read.ErrNotJSON, read.ErrBadPointer, read.ErrNoValue, read.ErrTooLong,
+		read.ErrNotText, read.ErrPastEnd, read.ErrNotJSON, read.ErrBadPointer, read.ErrNoValue, read.ErrTooDeep, read.ErrTooLong,
 		read.ErrBadPattern, read.ErrComplexPattern, read.ErrPatternLines, read.ErrPatternSize,
 	} {
 		if errors.Is(err, known) {

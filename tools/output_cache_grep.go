@@ -74,7 +74,7 @@ func outputCacheGrep(ctx context.Context, in outputGrepIn, call toolspec.Call) (
 	}
 	out := outputGrepOut{Matches: found.Matches, Truncated: found.Next > 0, NextOffset: found.Next, Writing: !text.Info.Complete}
 	if found.Limited {
-		out.Remark = "The search stopped after 1 GB, or because its pattern is costly on so much text: go on with nextOffset, or look for literal text."
+		out.Remark = "The search stopped after 1 GB, or because its pattern is costly on so much text: go on with nextOffset, or look for literal text. The rest of a very long line may not have been searched."
 	}
 	out.Text = matchText(found.Lines, in.Before+in.After > 0)
 	return out, nil

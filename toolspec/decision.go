@@ -163,7 +163,8 @@ type Answer struct {
 	Reason string `json:"reason,omitempty"`
 	// Again says that Pawl does not know yet whether the decision counts, and has recorded nothing.
 	// Send the same decision again, under another update id. There are three cases: (1) the issuer
-	// of the ID token did not answer; (2) the call does not know the key of the signature, and reads
-	// the registered keys again only after a pause; (3) too many signals came at once.
+	// of the ID token did not answer; (2) the call does not know the key of the signature, and the
+	// pause before it reads the registered keys again is not over; (3) the decision came as a signal,
+	// and too many signed signals came at once.
 	Again bool `json:"again,omitempty"`
 }

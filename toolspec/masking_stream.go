@@ -37,9 +37,27 @@ func (r Redaction) Stream() (*StreamMasker, error) {
 		if err != nil {
 			return nil, fmt.Errorf("redaction.maskStream: %w", err)
 		}
+		if m == MaskCard || m == MaskPhone || m == MaskIBAN {
+			find = find.withinLines()
+		}
 		s.finders = append(s.finders, find)
 	}
 	return s, nil
+}
+
+// withinLines finds what begins and ends in one line. In a stream, numbers below each other are a column of a table, and not one number
+// that does not end.
+func (f finder) withinLines() finder {
+	return func(text string) (found [][]int) {
+		start := 0
+		for line := range strings.Lines(text) {
+			for _, span := range f(strings.TrimSuffix(line, "\n")) {
+				found = append(found, []int{start + span[0], start + span[1]})
+			}
+			start += len(line)
+		}
+		return found
+	}
 }
 
 // Mask returns the masked beginning of text, and the rest, which belongs in front of what follows: a

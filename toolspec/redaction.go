@@ -23,7 +23,8 @@ type Redaction struct {
 	MaskOutput []Masking
 	// MaskStream hides parts of the text that the tool writes to Call.Output, before any of it is
 	// stored. A match of at most 4096 bytes is masked wherever it is in the stream, except for patterns
-	// that depend on the text around a match: ^ and $ without (?m), \b and \B.
+	// that depend on the text around a match: ^ and $ without (?m), \b and \B. Numbers of cards, phones and
+	// accounts are masked if they are written in one line.
 	MaskStream []Masker
 }
 

@@ -32,14 +32,15 @@ type Result struct {
 	// list of texts, images, audio, documents and links. It is absent for any other JSON value, and
 	// if ok is false.
 	Kind ValueKind `json:"kind,omitempty"`
-	// Bytes is the size of the whole redacted value as JSON, also if truncated is true. It is absent
+	// Bytes is the size of the whole redacted value as JSON, even if truncated is true. It is absent
 	// if there is no value, and in results of older releases.
 	Bytes int64 `json:"bytes,omitempty"`
 	// ErrorCode is a code of the closed table in docs/errors.md. It is absent if ok is true.
 	ErrorCode Code `json:"errorCode,omitempty"`
 	// SafeMessage is a text for people that holds no argument, no output and no cause.
 	SafeMessage string `json:"safeMessage,omitempty"`
-	// Details are further facts about a failure. They are safe to show.
+	// Details are further facts about a failure, or about the decision of a person that ended the
+	// call. They are safe to show.
 	Details *Details `json:"details,omitempty"`
 	// HTTPStatus is the status for a server that answers its own HTTP client with this result. It
 	// is absent if ok is true.
@@ -51,16 +52,16 @@ type Result struct {
 	// a cache, and responded from a hook or a tool that called Respond.
 	Source Source `json:"source,omitempty"`
 	// Attempts is the number of attempts that ended. An attempt ends if the tool answers, if the
-	// attempt is lost, or if a worker refuses to start the tool. An attempt that Pawl started twice,
-	// because it had not begun the first time, counts once. If the sweeper ended the call, this is the number of claims in the
-	// record: see the glossary.
+	// attempt is lost, or if a worker refuses to start the tool. If Pawl scheduled an attempt twice,
+	// because no worker had begun it, the attempt counts once. If the sweeper ended the call, this is
+	// the number of claims in the record: see the glossary.
 	Attempts int `json:"attempts"`
 	// Truncated says that value is not the whole value: the whole has more than 65536 bytes, or more
 	// than the tool declares for its content. outputRef names the whole.
 	Truncated bool `json:"truncated,omitempty"`
 	// OutputRef is the opaque name of what Pawl stores beside the result: the whole value if truncated
-	// is true, and otherwise the stream that the tool wrote. A result of an older release has it beside
-	// no value, and without truncated.
+	// is true, and otherwise the stream that the tool wrote. In a result of an older release it can
+	// name the whole value although value and truncated are both absent.
 	OutputRef string `json:"outputRef,omitempty"`
 	// StartedAtMs is when the call started, in milliseconds since 1970-01-01 UTC, by the
 	// workflow's clock.

@@ -29,8 +29,8 @@ type RunEvent struct {
 	ToolCallID   string `json:"toolCallId,omitempty"`
 	InvocationID string `json:"invocationId,omitempty"`
 	ToolID       string `json:"toolId,omitempty"`
-	// Args are the masked arguments, in RunCallStart. They are absent if the arguments were never
-	// valid.
+	// Args are the masked arguments, in RunCallStart and RunApprovalRequested. They are absent if the
+	// arguments were never valid.
 	Args json.RawMessage `json:"args,omitempty"`
 	// Approval is set in RunApprovalRequested and RunApprovalDecided.
 	Approval *RunApproval `json:"approval,omitempty"`

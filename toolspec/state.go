@@ -38,9 +38,9 @@ type State struct {
 	Plan *PlanSummary `json:"plan,omitempty"`
 	// Dropped is the number of dropped signals. Their decisions have not counted.
 	Dropped int `json:"dropped,omitempty"`
-	// Answers are the last answers to decisions that came as signals: at most 16 to decisions that
-	// the call judged, and after them at most 16 to decisions that it dropped. Each of these two
-	// groups begins with the oldest answer.
+	// Answers are the last answers to decisions that came as signals. The list has two groups: first
+	// the answers to decisions that the call judged or that came too late, then the answers to dropped
+	// decisions. Each group has at most 16 answers, the oldest first.
 	Answers []SignalAnswer `json:"answers,omitempty"`
 }
 

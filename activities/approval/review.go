@@ -101,19 +101,20 @@ func (a *Approvals) rolesOf(ctx context.Context, open OpenRequest, tenantID, app
 	return roles, nil
 }
 
-// edited validates the arguments of an approver. If they are not valid, or this worker
-// cannot validate them, the decision does not count and the request stays open.
+// edited validates the arguments of an approver. If they are not valid, the decision does not
+// count and the request stays open. If this worker cannot validate them, nothing is recorded, so
+// the same decision can still count on another worker.
 func (a *Approvals) edited(toolID string, raw json.RawMessage) (args, safe json.RawMessage, answer toolspec.Answer) {
 	bound, ok := a.parts.Tools.Get(toolID)
 	if !ok {
-		return nil, nil, toolspec.Answer{Reason: "this worker does not have the tool; try again"}
+		return nil, nil, toolspec.Answer{Reason: "this worker does not have the tool; try again", Again: true}
 	}
 	args, safe, failure := a.parts.Validate(bound, raw)
 	switch {
 	case failure == nil:
 		return args, safe, toolspec.Answer{Counted: true}
 	case failure.Code == toolspec.CodeInternal:
-		return nil, nil, toolspec.Answer{Reason: failure.SafeMessage + "; try again"}
+		return nil, nil, toolspec.Answer{Reason: failure.SafeMessage + "; try again", Again: true}
 	default:
 		return nil, nil, toolspec.Answer{Reason: "the edited arguments are not valid: " + failure.SafeMessage}
 	}

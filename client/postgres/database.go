@@ -105,8 +105,9 @@ func (d *Database) Watch(ctx context.Context, tenantID, runID string, after int6
 	return d.store.Watch(ctx, tenantID, runID, after)
 }
 
-// Append implements client.Runs. The role needs INSERT and UPDATE on the tables runs and run_events.
-func (d *Database) Append(ctx context.Context, tenantID, runID string, e toolspec.RunEvent) (int64, error) {
+// Append implements client.Runs. The role needs INSERT and UPDATE on the tables runs, run_turns and
+// run_events.
+func (d *Database) Append(ctx context.Context, tenantID, runID string, e client.TurnEvent) error {
 	return d.store.Append(ctx, tenantID, runID, e)
 }
 

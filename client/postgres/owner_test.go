@@ -5,6 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/pawl-run/pawl/client"
 	clientpg "github.com/pawl-run/pawl/client/postgres"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
@@ -70,7 +71,7 @@ func TestOwnsRun(t *testing.T) {
 
 	write := func(run, owner string) {
 		t.Helper()
-		if _, err := db.Append(t.Context(), "acme", run, toolspec.RunEvent{Kind: toolspec.RunTextDelta, Text: "Hi", OwnerID: owner}); err != nil {
+		if err := db.Append(t.Context(), "acme", run, client.TurnEvent{Key: "of " + owner, Text: "Hi", OwnerID: owner}); err != nil {
 			t.Fatal(err)
 		}
 	}

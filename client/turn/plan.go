@@ -52,11 +52,14 @@ type PlannedCall struct {
 
 // Plan reads a response and returns the calls that Take would start. It starts nothing and uses
 // no network.
-func (t Turn) Plan(response io.Reader) (Plan, error) {
+func (t Turn) Plan(response io.Reader) (Plan, error) { return t.planOf(response, func(string) {}) }
+
+// planOf is Plan. It calls arrived with each part of a streamed text.
+func (t Turn) planOf(response io.Reader, arrived func(text string)) (Plan, error) {
 	if err := t.check(); err != nil {
 		return Plan{}, err
 	}
-	decoded, err := t.read(response)
+	decoded, err := t.read(response, arrived)
 	if err != nil {
 		return Plan{}, err
 	}

@@ -9,8 +9,8 @@ import (
 )
 
 // read decodes a response. A body that cannot be read is an error. A body that ends too early,
-// without an error, is a response that was cut off.
-func (t Turn) read(response io.Reader) (wire.Response, error) {
+// without an error, is a response that was cut off. It calls arrived with each part of a streamed text.
+func (t Turn) read(response io.Reader, arrived func(text string)) (wire.Response, error) {
 	// The codec refuses a response that has one byte too many.
 	limited := io.LimitReader(response, wire.MaxResponse+1)
 	if !t.Streamed {
@@ -21,14 +21,23 @@ func (t Turn) read(response io.Reader) (wire.Response, error) {
 		return t.checkResponse(t.Codec.Decode(body))
 	}
 	stream := t.Codec.Stream()
-	if _, err := io.Copy(writer{stream}, limited); err != nil {
+	if _, err := io.Copy(writer{stream, arrived}, limited); err != nil {
 		return wire.Response{}, fmt.Errorf("turn: the response did not arrive, or is none of the format %s: %w", t.Codec.Format(), err)
 	}
 	return t.checkResponse(stream.End())
 }
 
-// writer hides everything but Write from io.Copy.
-type writer struct{ io.Writer }
+// writer writes to a stream and passes on the text that it has read.
+type writer struct {
+	stream  wire.Stream
+	arrived func(text string)
+}
+
+func (w writer) Write(p []byte) (int, error) {
+	n, err := w.stream.Write(p)
+	w.arrived(w.stream.Text())
+	return n, err
+}
 
 // checkResponse returns an error for a response that cannot be answered.
 func (t Turn) checkResponse(r wire.Response, err error) (wire.Response, error) {

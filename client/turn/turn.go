@@ -48,6 +48,11 @@ type Turn struct {
 	// be at least 2. Without it a call that is not read-only runs alone, after the calls before it
 	// in the response and before the calls after it.
 	Together bool
+	// Publish writes the text of the response into the events of its run, while it arrives if it is
+	// Streamed, and before the calls start. A response without calls ends the turn for the watchers of
+	// the run, once no call of the run is open. The subject, or else the actor, of Context may watch
+	// the text. The client needs Options.Runs. The same turn taken again writes only what is missing.
+	Publish bool
 	// Wait bounds how long Take waits for results; 0 means until the context ends. After this
 	// time, calls without a result are Pending and continue.
 	Wait time.Duration
@@ -106,15 +111,24 @@ var turnKey = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 // is answered with an error that the model can correct, and the other calls still run. No call
 // runs before the response is complete, and no call of a response that was cut off runs.
 //
-// Take returns an error if the turn or the response is not valid, if an outcome has an Err, or if
-// an output cannot be read. If ctx ended, the error is client.ErrNoAnswer: the calls that started
+// Take returns an error if the turn or the response is not valid, if an outcome has an Err, if an
+// output cannot be read, or if the turn cannot be published. If ctx ended, the error is client.ErrNoAnswer: the calls that started
 // continue, and the same turn taken again finds them. The Reply holds everything that is known,
 // even if Take returns an error.
 func (t Turn) Take(ctx context.Context, c *client.Client, response io.Reader) (Reply, error) {
-	plan, err := t.Plan(response)
+	plan, published, err := t.receive(ctx, c, response)
 	if err != nil {
 		return Reply{}, err
 	}
+	reply, err := t.answer(ctx, c, plan)
+	if err = errors.Join(err, published); err != nil {
+		return reply, fmt.Errorf("turn %s: %w", t.Key, err)
+	}
+	return reply, nil
+}
+
+// answer runs the calls of a plan and forms the messages with their answers.
+func (t Turn) answer(ctx context.Context, c *client.Client, plan Plan) (Reply, error) {
 	reply := Reply{Response: plan.Response, Outcomes: t.runAll(ctx, c, plan)}
 	var failed []error
 	for i, o := range reply.Outcomes {
@@ -122,16 +136,28 @@ func (t Turn) Take(ctx context.Context, c *client.Client, response io.Reader) (R
 			failed = append(failed, fmt.Errorf("call %d: %w", i, o.Err))
 		}
 	}
-	if len(failed) > 0 {
-		return reply, fmt.Errorf("turn %s: %w", t.Key, errors.Join(failed...))
+	if len(failed) > 0 || len(reply.Pending()) > 0 {
+		return reply, errors.Join(failed...)
 	}
-	if len(reply.Pending()) > 0 {
-		return reply, nil
+	var err error
+	reply.Messages, err = t.formMessages(ctx, c, reply)
+	return reply, err
+}
+
+// receive reads and publishes a response. published says that it could not be published, which stops
+// no call.
+func (t Turn) receive(ctx context.Context, c *client.Client, response io.Reader) (plan Plan, published, err error) {
+	if !t.Publish {
+		plan, err = t.Plan(response)
+		return plan, nil, err
 	}
-	if reply.Messages, err = t.formMessages(ctx, c, reply); err != nil {
-		return reply, fmt.Errorf("turn %s: %w", t.Key, err)
+	p := t.startPublisher(ctx, c)
+	plan, err = t.planOf(response, p.add)
+	published = p.finish(ctx, plan.Response.Text)
+	if err == nil && published == nil && len(plan.Calls) == 0 {
+		published = t.publishEnd(ctx, c)
 	}
-	return reply, nil
+	return plan, published, err
 }
 
 // check returns an error if no response can be read with the turn.

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -43,7 +44,7 @@ func TestScripts(t *testing.T) {
 		Dir: dir, Setup: r.setup, RequireUniqueNames: true, RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "json": checkJSON, "clean": clean, "larger": larger,
-			"waits": r.waits, "database": r.database, "stopped": r.stopped, "wrongpassword": r.wrongPassword, "signin": r.signIn,
+			"waits": r.waits, "until": r.untilPrints, "database": r.database, "stopped": r.stopped, "wrongpassword": r.wrongPassword, "signin": r.signIn,
 		},
 	})
 }
@@ -195,6 +196,18 @@ func (r *rig) waits(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 }
 
+// until PATTERN PROGRAM ARGUMENTS… runs a program until its output matches.
+func (r *rig) untilPrints(ts *testscript.TestScript, _ bool, args []string) {
+	pattern := regexp.MustCompile(args[0])
+	ts.Check(eventually(r.t.Context(), func() error {
+		err := ts.Exec(args[1], args[2:]...)
+		if text := ts.ReadFile("stdout"); err == nil && !pattern.MatchString(text) {
+			err = fmt.Errorf("it prints %s", text)
+		}
+		return err
+	}))
+}
+
 // database makes an empty database the script's own.
 func (r *rig) database(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("PAWL_DATABASE_URL", devstacktest.Postgres(r.t))
@@ -240,6 +253,22 @@ func scriptTools() []toolspec.Tool {
 		define("test__echo", toolspec.LowRisk, func(in in) (out, error) { return out{Text: in.Text}, nil }),
 		define("test__fail", toolspec.LowRisk, func(in) (out, error) { return out{}, fmt.Errorf("canary") }),
 		define("test__big", toolspec.LowRisk, func(in) (out, error) { return out{Text: strings.Repeat("x", 2*toolspec.MaxInline)}, nil }),
+		toolspec.Define(toolspec.Definition{
+			ID: "test__stream", Description: "Writes lines until a file exists.", Version: "1", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, MaxAttempts: 1,
+			Stream: toolspec.TextStream, Timeout: waitTimeout, Redaction: toolspec.Redaction{Allow: []string{"/text"}},
+		}, func(ctx context.Context, in in, call toolspec.Call) (out, error) {
+			err := eventually(ctx, func() error {
+				if _, err := fmt.Fprintln(call.Output(), "a line"); err != nil {
+					return err
+				}
+				_, err := os.Stat(in.Text)
+				return err
+			})
+			if err == nil {
+				_, err = fmt.Fprintln(call.Output(), "the last line")
+			}
+			return out{Text: "written"}, err
+		}),
 		define("test__number", toolspec.LowRisk, func(in) (out, error) { return out{Number: 9007199254740993}, nil }),
 		define("test__odd", toolspec.MediumRisk, func(in) (out, error) { return out{Text: terminaltest.Odd}, nil }),
 		define("test__safe", toolspec.LowRisk, func(in) (out, error) { return out{}, toolspec.Safef("no such thing: %s", terminaltest.Odd) }),

@@ -11,8 +11,8 @@ import (
 	"github.com/pawl-run/pawl/internal/devstack/supervise"
 )
 
-// postgresAccount is whom Postgres runs as. It refuses to run as root, so root lends it another user, one with a passwd
-// entry because initdb asks for its name. For everybody else it is nil: run as ourselves.
+// postgresAccount returns the account that runs Postgres, nil for the current user. Postgres refuses to run as root, so for root it is
+// another user. The user needs a passwd entry, because initdb looks up its name.
 func postgresAccount() (*supervise.Account, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -22,7 +22,7 @@ func postgresAccount() (*supervise.Account, error) {
 		if err != nil {
 			continue
 		}
-		// macOS writes nobody as -2.
+		// On macOS the user id of nobody is -2.
 		uid, uidErr := strconv.ParseInt(found.Uid, 10, 64)
 		gid, gidErr := strconv.ParseInt(found.Gid, 10, 64)
 		if uidErr != nil || gidErr != nil || uid == 0 {
@@ -33,7 +33,7 @@ func postgresAccount() (*supervise.Account, error) {
 	return nil, errors.New("Postgres does not run as root, and there is no user postgres or nobody to run it as: run pawl as an ordinary user")
 }
 
-// canReach reports whether the account may pass through dir and every directory above it.
+// canReach reports whether the account may traverse dir and every directory above it.
 func canReach(account *supervise.Account, dir string) bool {
 	if account == nil {
 		return true
@@ -55,8 +55,8 @@ func canReach(account *supervise.Account, dir string) bool {
 	}
 }
 
-// makeFor makes a directory that only the account may use. It accepts an existing one only if it is already exactly that,
-// for the path may be in a directory that everybody can write to.
+// makeFor creates a directory that only the account may use. It accepts an existing directory only with this owner and mode, because every
+// user may be able to write to the parent directory.
 func makeFor(account *supervise.Account, dir string) error {
 	err := os.Mkdir(dir, 0o700)
 	if err == nil {

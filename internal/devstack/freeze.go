@@ -10,9 +10,9 @@ import (
 	"github.com/pawl-run/pawl/internal/devstack/supervise"
 )
 
-// Freeze stops the server as a machine that stands still would: connections stay
-// open and nothing answers. thaw lets it go on; so does the end of the calling
-// process. Do not stop or restart the server meanwhile.
+// Freeze stops the server like a stalled machine: connections stay open and nothing answers. thaw
+// continues it, and so does the end of the calling process. Do not stop or restart the server
+// before thaw.
 func (t *Temporal) Freeze() (thaw func(), err error) {
 	pid := t.PID()
 	if pid == 0 {
@@ -25,10 +25,9 @@ func (t *Temporal) Freeze() (thaw func(), err error) {
 	return frozen.Thaw, nil
 }
 
-// Freeze stops the server with all its processes as a machine that stands still
-// would: connections stay open, new ones are taken, and nothing answers. thaw
-// lets it go on; so does the end of the calling process. Do not stop or restart
-// the server meanwhile.
+// Freeze stops all processes of the server like a stalled machine: connections stay open, new
+// connections are accepted, and nothing answers. thaw continues the server, and so does the end of
+// the calling process. Do not stop or restart the server before thaw.
 func (p *Postgres) Freeze(ctx context.Context) (thaw func(), err error) {
 	postmaster := p.PID()
 	if postmaster == 0 {
@@ -38,8 +37,8 @@ func (p *Postgres) Freeze(ctx context.Context) (thaw func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("freeze Postgres: %w", err)
 	}
-	// Its processes have sessions of their own, so no signal reaches them all. The
-	// postmaster goes first: then it starts no others.
+	// The processes have their own sessions, so one signal does not reach them all. The postmaster
+	// is stopped first, so that it starts no others.
 	first, err := supervise.Freeze(postmaster)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close(ctx))
@@ -60,7 +59,7 @@ func (p *Postgres) Freeze(ctx context.Context) (thaw func(), err error) {
 	}, nil
 }
 
-// children lists the processes of the server but for the postmaster.
+// children returns the processes of the server except the postmaster.
 func children(ctx context.Context, conn *pgx.Conn) ([]int, error) {
 	rows, err := conn.Query(ctx, `SELECT pid FROM pg_stat_activity`)
 	if err != nil {
@@ -69,9 +68,9 @@ func children(ctx context.Context, conn *pgx.Conn) ([]int, error) {
 	return pgx.CollectRows(rows, pgx.RowTo[int])
 }
 
-// LockTable locks a table of the database against reads and writes but plain
-// SELECTs, by a transaction of its own. It waits for those that use the table
-// until ctx ends. release ends the lock; so does the end of the calling process.
+// LockTable locks a table against everything except plain SELECTs, in a transaction of its own. It
+// waits for transactions that use the table until ctx ends. release ends the lock, and so does the
+// end of the calling process.
 func (p *Postgres) LockTable(ctx context.Context, table string) (release func(), err error) {
 	conn, err := pgx.Connect(ctx, p.URL())
 	if err != nil {

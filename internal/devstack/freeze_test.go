@@ -9,12 +9,11 @@ import (
 	"github.com/pawl-run/pawl/internal/devstack"
 )
 
-// short is how long a server that stands still is waited for.
+// short is how long a test waits for a frozen server.
 const short = 500 * time.Millisecond
 
-// TestFrozenPostgres: neither an old connection nor a new one gets an answer
-// until the server goes on, and then a statement that was sent meanwhile is
-// carried out.
+// TestFrozenPostgres: no connection gets an answer, old or new, until the server continues. The
+// server then runs a statement that was sent before.
 func TestFrozenPostgres(t *testing.T) {
 	t.Parallel()
 	p := startPostgres(t, devstack.PostgresOptions{Dir: scratch(t)})
@@ -31,16 +30,16 @@ func TestFrozenPostgres(t *testing.T) {
 	}()
 	select {
 	case err := <-sent:
-		t.Errorf("a server that stands still answers: %v", err)
+		t.Errorf("a frozen server answers: %v", err)
 	case <-time.After(short):
 	}
 	thaw()
 	if err := <-sent; err != nil {
-		t.Errorf("after it went on: %v", err)
+		t.Errorf("after thaw: %v", err)
 	}
 	var n int
 	if err := connect(t, p.URL()).QueryRow(t.Context(), `SELECT count(*) FROM t`).Scan(&n); err != nil || n != 1 {
-		t.Errorf("%d rows, %v; want the one that was sent meanwhile", n, err)
+		t.Errorf("%d rows, %v; want the one that was sent to the frozen server", n, err)
 	}
 }
 
@@ -65,7 +64,7 @@ func TestLockedTable(t *testing.T) {
 	}
 }
 
-// TestFrozenTemporal: the server does not answer until it goes on.
+// TestFrozenTemporal: the server does not answer until it continues.
 func TestFrozenTemporal(t *testing.T) {
 	t.Parallel()
 	s := startTemporal(t, devstack.TemporalOptions{Dir: scratch(t)})
@@ -74,7 +73,8 @@ func TestFrozenTemporal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The threads of a process stop one by one; the first question may find one that has not.
+	// The threads of a process stop one by one, so a thread that still runs may answer the first
+	// request.
 	eventually(t, func() string {
 		ctx, cancel := context.WithTimeout(t.Context(), short)
 		defer cancel()

@@ -22,8 +22,8 @@ const (
 	tick        = 20 * time.Millisecond
 )
 
-// scratch is a temporary directory that every user can pass through, unlike t.TempDir, and that nothing else uses: whatever a
-// server does with files or environment mentions it.
+// scratch returns a temporary directory that every user can traverse, unlike t.TempDir, and that only this test uses, so that processesOf
+// finds the servers of the test.
 func scratch(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "devstack-test-")
@@ -41,7 +41,7 @@ func scratch(t *testing.T) string {
 	return dir
 }
 
-// processesOf lists the processes whose command line, working directory or environment mentions dir. It needs /proc.
+// processesOf returns the processes whose command line, working directory or environment contains dir. It needs /proc.
 func processesOf(t *testing.T, dir string) []string {
 	t.Helper()
 	if _, err := os.Stat("/proc/self/cmdline"); err != nil {
@@ -54,7 +54,7 @@ func processesOf(t *testing.T, dir string) []string {
 	var found []string
 	for _, entry := range entries {
 		cmdline, err := os.ReadFile(filepath.Join(entry, "cmdline"))
-		if err != nil || len(cmdline) == 0 { // ended, or a zombie
+		if err != nil || len(cmdline) == 0 { // the process has ended or is a zombie
 			continue
 		}
 		environ, _ := os.ReadFile(filepath.Join(entry, "environ"))
@@ -66,7 +66,7 @@ func processesOf(t *testing.T, dir string) []string {
 	return found
 }
 
-// eventually waits until the condition holds; complaint says what is wrong as long as it does not.
+// eventually waits until complaint returns "". complaint describes what is still wrong.
 func eventually(t *testing.T, complaint func() string) {
 	t.Helper()
 	ticker := time.NewTicker(tick)
@@ -93,7 +93,7 @@ func wantEmpty(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	for _, entry := range entries {
-		t.Errorf("left behind: %s", filepath.Join(dir, entry.Name()))
+		t.Errorf("%s is left", filepath.Join(dir, entry.Name()))
 	}
 }
 
@@ -140,7 +140,7 @@ func connect(t *testing.T, url string) *pgx.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) }) // its server may be gone
+	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) }) // the server may have stopped
 	return conn
 }
 

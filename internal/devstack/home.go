@@ -16,23 +16,24 @@ const (
 	lockName = "lock"
 	logName  = "server.log"
 
-	// newPrefix marks a directory that is not locked yet; orphanAge says when nobody can be about to lock it any more.
+	// newPrefix marks a directory that is not locked yet. After orphanAge no process can be about to lock it.
 	newPrefix = "pawl-new-"
 	orphanAge = time.Hour
 
-	// lockTimeout covers a guard that is still stopping the servers of a killed owner.
+	// lockTimeout is long enough for the guard of a killed owner to stop its servers.
 	lockTimeout = 12 * time.Second
 )
 
-// home is the directory of one server, locked for as long as its owner, its guard or the server lives.
+// home is the directory of one server. It is locked as long as its owner, its guard or the server
+// runs.
 type home struct {
 	dir       string
 	throwaway bool
 	lock      *filelock.Lock
 }
 
-// openHome takes dir/kind for good when persist is set, else a fresh directory under dir, or under the system's temporary
-// directory if dir is empty or out of the account's reach.
+// openHome opens the directory dir/kind, which stays, if persist is set. Otherwise it creates a new directory under dir, or under the
+// system's temporary directory if dir is empty or the account cannot reach it.
 func openHome(ctx context.Context, kind, dir string, persist bool, account *supervise.Account) (*home, error) {
 	if persist {
 		return openPersistent(ctx, kind, dir, account)
@@ -64,7 +65,7 @@ func openPersistent(ctx context.Context, kind, dir string, account *supervise.Ac
 		return nil, fmt.Errorf("make the data directory: %w", err)
 	}
 	if account != nil {
-		if err := os.Chmod(dir, 0o711); err != nil { // the account passes through to its own directory
+		if err := os.Chmod(dir, 0o711); err != nil { // the account must traverse it to its own directory
 			return nil, fmt.Errorf("make the data directory: %w", err)
 		}
 	}
@@ -109,9 +110,9 @@ func makeThrowaway(parent, kind string, account *supervise.Account) (*home, erro
 		return nil, errors.Join(err, os.RemoveAll(fresh))
 	}
 	if account != nil {
-		err = os.Chmod(fresh, 0o711) // the account passes through to its own directory
+		err = os.Chmod(fresh, 0o711) // the account must traverse it to its own directory
 	}
-	// Renamed only now: no sweep may ever find it unlocked.
+	// Rename it only after it is locked, so that no sweep finds it unlocked.
 	dir := filepath.Join(parent, "pawl-"+kind+"-"+filepath.Base(fresh)[len(newPrefix):])
 	if err == nil {
 		err = os.Rename(fresh, dir)
@@ -122,7 +123,7 @@ func makeThrowaway(parent, kind string, account *supervise.Account) (*home, erro
 	return &home{dir: dir, throwaway: true, lock: lock}, nil
 }
 
-// sweep deletes throwaway directories whose owner, guard and server are all dead. Failures do not matter: the next sweep tries again.
+// sweep deletes throwaway directories whose owner, guard and server have ended. It ignores errors, because the next sweep tries again.
 func sweep(parent, kind string) {
 	found, _ := filepath.Glob(filepath.Join(parent, "pawl-"+kind+"-*"))
 	for _, dir := range found {
@@ -155,7 +156,8 @@ func isOurs(dir string) bool {
 
 func (h *home) path(name string) string { return filepath.Join(h.dir, name) }
 
-// keepLog moves the log of a failed start out of a directory that is about to be deleted, and says where it is.
+// keepLog copies the log of a failed start out of a directory that will be deleted, and returns the
+// new path.
 func (h *home) keepLog(kind string) string {
 	if !h.throwaway {
 		return h.path(logName)
@@ -175,11 +177,11 @@ func (h *home) keepLog(kind string) string {
 	return kept.Name()
 }
 
-// close gives the directory up, and deletes it if it was a throwaway.
+// close unlocks the directory, and deletes it if it is a throwaway.
 func (h *home) close() error {
 	var err error
 	if h.throwaway {
-		// Under another name, or a sweep that finds it without its lock file makes a new one while it is deleted.
+		// Rename it first. Otherwise a sweep could find it without its lock file and create a new one during the deletion.
 		dir := filepath.Join(filepath.Dir(h.dir), newPrefix+filepath.Base(h.dir))
 		if os.Rename(h.dir, dir) != nil {
 			dir = h.dir

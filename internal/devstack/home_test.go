@@ -51,7 +51,7 @@ func TestTheNextStartSweepsWhatTheDeadLeft(t *testing.T) {
 	}
 }
 
-// TestASweepDoesNotDisturbWhoEnds: another start sweeps while a directory is being deleted.
+// TestASweepDoesNotDisturbWhoEnds: a sweep does not disturb the deletion of a directory.
 func TestASweepDoesNotDisturbWhoEnds(t *testing.T) {
 	parent, ended := t.TempDir(), make(chan struct{})
 	var sweeps sync.WaitGroup
@@ -89,10 +89,10 @@ func TestASweepDoesNotDisturbWhoEnds(t *testing.T) {
 
 func TestKeepingDataNeedsADirectory(t *testing.T) {
 	if _, err := openHome(t.Context(), "thing", "", true, nil); err == nil {
-		t.Error("it kept data nowhere")
+		t.Error("data was kept without a directory")
 	}
 	if _, err := Start(t.Context(), Options{Persist: true}); err == nil {
-		t.Error("it kept data nowhere")
+		t.Error("data was kept without a directory")
 	}
 }
 
@@ -112,14 +112,14 @@ func TestAPublicDirectoryOfAnotherIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := makeFor(account, dir); err == nil {
-		t.Error("it took a directory that others can read")
+		t.Error("a directory that others can read was accepted")
 	}
 	link := dir + "-link"
 	if err := os.Symlink(t.TempDir(), link); err != nil {
 		t.Fatal(err)
 	}
 	if err := makeFor(account, link); err == nil {
-		t.Error("it followed a link")
+		t.Error("a symbolic link was followed")
 	}
 }
 
@@ -173,6 +173,6 @@ func TestPostgresIsFoundOrTheCommandToInstallItIs(t *testing.T) {
 		t.Errorf("version 9: %v", err)
 	}
 	if versionIn("/usr/lib/postgresql/17/bin") != 17 || versionIn("/opt/homebrew/opt/postgresql@16/bin") != 16 || versionIn("/usr/pgsql-15/bin") != 15 {
-		t.Error("it cannot read versions from paths")
+		t.Error("versionIn does not read versions from paths")
 	}
 }

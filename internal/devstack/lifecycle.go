@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// PID is the process id of the running server, 0 while it does not run.
+// PID returns the process id of the running server, 0 if it does not run.
 func (s *server) PID() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -17,8 +17,8 @@ func (s *server) PID() int {
 	return s.proc.PID()
 }
 
-// Stop stops the server in good order, and deletes its data unless it is to persist. Nothing is left running, even if ctx has
-// ended: then it only hurries. Later calls do nothing.
+// Stop stops the server in good order and deletes its data, unless the data is to persist. After Stop nothing runs. If ctx has ended, Stop
+// waits less. Later calls do nothing.
 func (s *server) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -33,7 +33,7 @@ func (s *server) Stop(ctx context.Context) error {
 	return nil
 }
 
-// restart stops the server if it runs and serves again, on the port it had, waiting out connections that still hold it.
+// restart stops the server if it runs and starts it again on the same port. It tries again while old connections hold the port.
 func (s *server) restart(ctx context.Context, serve func(context.Context) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,7 +57,7 @@ func (s *server) restart(ctx context.Context, serve func(context.Context) error)
 	return err
 }
 
-// crash stops the server without the courtesies, so that restart has something to recover from.
+// crash stops the server without an orderly shutdown, so that restart has to recover.
 func (s *server) crash(stop func()) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

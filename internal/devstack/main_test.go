@@ -14,7 +14,8 @@ import (
 	"github.com/pawl-run/pawl/internal/devstack"
 )
 
-// ownerEnv makes this test binary a program that owns a stack and waits for Ctrl-C, or to be killed.
+// ownerEnv makes this test binary a program that owns a stack and waits for Ctrl-C, or until it is
+// killed.
 const ownerEnv = "DEVSTACK_TEST_OWNER"
 
 func TestMain(m *testing.M) {
@@ -24,7 +25,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// owned is what the owner program tells about its stack, as one line of JSON.
+// owned describes the stack of the owner program, as one line of JSON.
 type owned struct {
 	Address, Database string
 }

@@ -25,8 +25,8 @@ type OpenFGA struct {
 	http, grpc int
 }
 
-// StartOpenFGA starts an OpenFGA server and returns when it answers: about a second, and minutes the very first time, when it is built.
-// ctx bounds the start only.
+// StartOpenFGA starts an OpenFGA server. It returns when the server answers, after about a second; the very first start takes minutes
+// because it builds the server. ctx bounds the start only.
 func StartOpenFGA(ctx context.Context, o OpenFGAOptions) (*OpenFGA, error) {
 	program, err := openfgacli.Find(ctx, pinned.Options{CacheDir: o.CacheDir, Progress: o.Progress})
 	if err != nil {
@@ -77,5 +77,5 @@ func (f *OpenFGA) serve(ctx context.Context) error {
 	}, func(ctx context.Context) error { return answersHTTP(ctx, f.URL()+"/healthz") })
 }
 
-// URL is where its HTTP API is.
+// URL returns the address of the HTTP API.
 func (f *OpenFGA) URL() string { return "http://" + address(f.http) }

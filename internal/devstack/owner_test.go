@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// startOwner starts a program with a stack of its own in a process group of its own, as a shell would, and waits for its servers.
+// startOwner starts a program that owns a stack, in its own process group as a shell does, and waits for its servers.
 func startOwner(t *testing.T, dir string) (cmd *exec.Cmd, stack owned, stderr *bytes.Buffer) {
 	t.Helper()
 	cmd, stderr = exec.Command(os.Args[0]), new(bytes.Buffer)
@@ -38,7 +38,7 @@ func TestAKilledOwnerLeavesNothing(t *testing.T) {
 	dir := scratch(t)
 	owner, stack, _ := startOwner(t, dir)
 	execute(t, stack.Database, `CREATE TABLE busy (id int)`)
-	if len(processesOf(t, dir)) < 5 { // it, two servers, two guards: the search does find them
+	if len(processesOf(t, dir)) < 5 { // the owner, two servers and two guards: the search finds them
 		t.Errorf("too few processes to be sure: %q", processesOf(t, dir))
 	}
 	if err := owner.Process.Kill(); err != nil {
@@ -53,7 +53,7 @@ func TestCtrlCStopsEverythingInOrder(t *testing.T) {
 	t.Parallel()
 	dir := scratch(t)
 	owner, _, stderr := startOwner(t, dir)
-	// What a terminal does: the signal goes to the whole foreground group.
+	// Like a terminal, send the signal to the whole foreground group.
 	if err := syscall.Kill(-owner.Process.Pid, syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}

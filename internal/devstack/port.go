@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Ports come from below the range that kernels lend to outgoing connections (32768 and up on Linux, 49152 on macOS): a client
-// that keeps dialling a stopped server could otherwise be given the server's own port, and it could not start again.
+// The ports are below the range of ephemeral ports (32768 and up on Linux, 49152 on macOS). Otherwise a client that dials a stopped server
+// again and again could get its port as a local port, and the server could not start again.
 const (
 	lowestPort   = 20000
 	highestPort  = 32000
@@ -18,7 +18,7 @@ const (
 
 var errPortTaken = errors.New("another program took the port")
 
-// freePort returns a loopback TCP port that was free a moment ago. Whoever uses it must be ready to find it taken.
+// freePort returns a loopback TCP port that is free when it checks. The caller must expect that another program takes it.
 func freePort() (int, error) {
 	for range portAttempts {
 		port := lowestPort + rand.IntN(highestPort-lowestPort)
@@ -36,7 +36,8 @@ func freePort() (int, error) {
 
 func address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// saysPortTaken recognises a server's complaint about its port, in the words of Postgres and of Temporal.
+// saysPortTaken reports whether a log contains the message of Postgres or Temporal about a used
+// port.
 func saysPortTaken(log string) bool {
 	return strings.Contains(strings.ToLower(log), "address already in use")
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/pawl-run/pawl/internal/devstack/supervise"
 )
 
-// database is the one that URL names.
+// database is the name of the database in URL.
 const database = "pawl"
 
 // PostgresOptions configure a Postgres. The zero value is a throwaway server.
@@ -38,8 +38,8 @@ type Postgres struct {
 	password string
 }
 
-// StartPostgres starts a Postgres server with an empty database and returns when it answers queries: about two seconds.
-// ctx bounds the start only. A failed start leaves nothing but a log, which the error names.
+// StartPostgres starts a Postgres server with an empty database. It returns when the server answers queries, after about two seconds. ctx
+// bounds the start only. A failed start leaves only a log, which the error names.
 func StartPostgres(ctx context.Context, o PostgresOptions) (*Postgres, error) {
 	account, err := postgresAccount()
 	if err != nil {
@@ -65,7 +65,7 @@ func StartPostgres(ctx context.Context, o PostgresOptions) (*Postgres, error) {
 func postgresSettings(o PostgresOptions) map[string]string {
 	settings := map[string]string{
 		"listen_addresses":        "127.0.0.1",
-		"unix_socket_directories": "", // their paths may be too long, and TCP is enough
+		"unix_socket_directories": "", // their paths can be too long, and TCP is enough
 		"timezone":                "UTC",
 		"max_connections":         "200",
 	}
@@ -119,7 +119,7 @@ func (p *Postgres) serve(ctx context.Context) error {
 	}, p.ready)
 }
 
-// ready reports whether the server answers, and makes sure of the database.
+// ready reports whether the server answers. It creates the database if it does not exist.
 func (p *Postgres) ready(ctx context.Context) error {
 	conn, err := pgx.Connect(ctx, p.url("postgres"))
 	if err != nil {
@@ -134,10 +134,10 @@ func (p *Postgres) ready(ctx context.Context) error {
 	return err
 }
 
-// URL is the address of the database "pawl", as its owner and superuser, with the password. It stays the same across Restart.
+// URL returns the address of the database "pawl" with the password, as its owner and superuser. Restart does not change it.
 func (p *Postgres) URL() string { return p.url(database) }
 
-// Major is the major version of the server.
+// Major returns the major version of the server.
 func (p *Postgres) Major() int { return p.binaries.major }
 
 func (p *Postgres) url(database string) string {
@@ -148,10 +148,11 @@ func (p *Postgres) url(database string) string {
 	return u.String()
 }
 
-// StopImmediate stops the server as a crash would: connections break, nothing is flushed, committed data stays. Restart brings it back.
+// StopImmediate stops the server as a crash does: connections break, nothing is flushed, committed data stays. Restart starts it again.
 func (p *Postgres) StopImmediate(ctx context.Context) error {
 	return p.crash(func() { p.proc.Stop(ctx, supervise.Step{Signal: supervise.Quit, Wait: 10 * time.Second}) })
 }
 
-// Restart starts a stopped server again, or stops a running one in good order first, on the same port and data.
+// Restart starts a stopped server on the same port and data. It first stops a server that runs, in
+// good order.
 func (p *Postgres) Restart(ctx context.Context) error { return p.restart(ctx, p.serve) }

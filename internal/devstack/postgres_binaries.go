@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// oldestPostgres is the oldest major version that Pawl runs on.
+// oldestPostgres is the oldest major version that Pawl supports.
 const oldestPostgres = 14
 
 // binaries is one installation of the Postgres server.
@@ -24,8 +24,8 @@ type binaries struct {
 
 func (b binaries) path(program string) string { return filepath.Join(b.dir, program) }
 
-// findPostgres returns the installation on PATH, else the newest in the usual places. A data directory belongs to one major
-// version for good; major chooses that one, 0 takes any.
+// findPostgres returns the installation on PATH, else the newest in the usual directories. A data directory works with one major version
+// only: major selects it, and 0 accepts any version.
 func findPostgres(ctx context.Context, major int) (binaries, error) {
 	var others []int
 	for _, dir := range postgresDirs() {
@@ -47,11 +47,11 @@ func findPostgres(ctx context.Context, major int) (binaries, error) {
 	return binaries{}, fmt.Errorf("no Postgres server found: install one (%s), or run `docker compose up` in a checkout of Pawl and give its address", installPostgres())
 }
 
-// postgresDirs lists directories that may hold the server, in order of preference. Debian keeps them off PATH on purpose.
+// postgresDirs returns directories that may contain the server, in order of preference. Debian does not put them on PATH.
 func postgresDirs() []string {
 	var dirs []string
 	if onPath, err := exec.LookPath("postgres"); err == nil {
-		// A link to one program says nothing about where the others are.
+		// The link on PATH may point to one program only; the others are beside its target.
 		if real, err := filepath.EvalSymlinks(onPath); err == nil {
 			dirs = append(dirs, filepath.Dir(real))
 		}
@@ -70,7 +70,7 @@ func postgresDirs() []string {
 	return append(dirs, usual...)
 }
 
-// versionIn is the major version that a directory's path names, 0 for none.
+// versionIn returns the major version in the path of a directory, 0 if there is none.
 func versionIn(dir string) int {
 	name := filepath.Base(filepath.Dir(dir))
 	version, _ := strconv.Atoi(name[strings.LastIndexAny(name, "@-")+1:])
@@ -80,7 +80,7 @@ func versionIn(dir string) int {
 func inspectPostgres(ctx context.Context, dir string) (binaries, error) {
 	if dir, err := filepath.Abs(dir); err == nil {
 		if _, err := os.Stat(filepath.Join(dir, "initdb")); err != nil {
-			return binaries{}, err // a client-only package
+			return binaries{}, err // the package has only clients
 		}
 	}
 	output, err := exec.CommandContext(ctx, filepath.Join(dir, "postgres"), "--version").Output()

@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	passwordName = "password"      // the superuser's, beside the data
-	locationName = "data-location" // names the data directory when it could not be beside the rest
+	passwordName = "password"      // the superuser's password, beside the data
+	locationName = "data-location" // contains the path of a data directory that is not in the home
 	superuser    = "pawl"
 )
 
-// dataDir says where the data is or shall be: in the home, or, if the account cannot reach that, in a place under /var/tmp or the
-// temporary directory whose name follows from the home's, noted in the home.
+// dataDir returns the path of the data directory. It is in the home if the account can reach it. Otherwise it is under /var/tmp or the
+// temporary directory, with a name that depends on the home, and the home records the path.
 func dataDir(h *home, account *supervise.Account) (string, error) {
 	if canReach(account, h.dir) {
 		return h.path("data"), nil
@@ -44,7 +44,7 @@ func dataDir(h *home, account *supervise.Account) (string, error) {
 	return "", fmt.Errorf("the user that Postgres runs as can reach neither %s nor a temporary directory: choose another directory, or run pawl as an ordinary user", h.dir)
 }
 
-// dataMajor is the major version that a data directory belongs to, 0 if there is none yet.
+// dataMajor returns the major version of a data directory, 0 if there is none yet.
 func dataMajor(data string) (int, error) {
 	text, err := os.ReadFile(filepath.Join(data, "PG_VERSION"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -60,13 +60,15 @@ func dataMajor(data string) (int, error) {
 	return major, nil
 }
 
-// initialise makes a data directory with one superuser, and keeps the superuser's new password in the home.
+// initialise creates a data directory with one superuser, and writes the superuser's new password
+// to the home.
 func (p *Postgres) initialise(ctx context.Context, fsync bool) error {
 	p.password = rand.Text()
 	if err := os.WriteFile(p.home.path(passwordName), []byte(p.password), 0o600); err != nil {
 		return fmt.Errorf("keep the Postgres password: %w", err)
 	}
-	// Built aside and renamed, so that a start killed halfway leaves nothing that looks like data.
+	// Create it under another name, so that a start that is killed leaves no incomplete data
+	// directory.
 	fresh := p.data + ".new"
 	if err := os.RemoveAll(fresh); err != nil {
 		return fmt.Errorf("clear an unfinished Postgres data directory (delete %s by hand): %w", fresh, err)
@@ -74,7 +76,7 @@ func (p *Postgres) initialise(ctx context.Context, fsync bool) error {
 	if err := makeFor(p.account, fresh); err != nil {
 		return err
 	}
-	handed := fresh + ".password" // initdb runs as the account, which cannot read ours
+	handed := fresh + ".password" // initdb runs as the account, which cannot read the password file of the home
 	if err := p.handOver(handed); err != nil {
 		return err
 	}
@@ -99,7 +101,7 @@ func (p *Postgres) initialise(ctx context.Context, fsync bool) error {
 }
 
 func (p *Postgres) handOver(path string) error {
-	_ = os.Remove(path) // of a start that was killed
+	_ = os.Remove(path) // left by a start that was killed
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("hand the password to initdb: %w", err)

@@ -19,7 +19,7 @@ func TestCommittedDataSurvivesAnImmediateStop(t *testing.T) {
 		t.Fatal(err)
 	}
 	if postgres.PID() != 0 {
-		t.Error("it still runs")
+		t.Error("the server still runs")
 	}
 	if err := postgres.Restart(t.Context()); err != nil {
 		t.Fatal(err)
@@ -40,7 +40,7 @@ func wantAnswer(t *testing.T, url string) {
 
 func TestPersistentDataIsTakenUpAgain(t *testing.T) {
 	t.Parallel()
-	// For root this is out of the Postgres user's reach, which puts the data elsewhere.
+	// Root stores the data elsewhere, because the Postgres user cannot reach this directory.
 	dir := t.TempDir()
 	options := devstack.PostgresOptions{Dir: dir, Persist: true}
 	first := startPostgres(t, options)
@@ -74,7 +74,7 @@ func TestAFailedStartSaysWhyAndWhere(t *testing.T) {
 	t.Setenv("TMPDIR", dir)
 	_, err := devstack.StartPostgres(t.Context(), devstack.PostgresOptions{Settings: map[string]string{"no_such_setting": "1"}})
 	if err == nil {
-		t.Fatal("it started")
+		t.Fatal("the server started")
 	}
 	if !strings.Contains(err.Error(), `unrecognized configuration parameter "no_such_setting"`) {
 		t.Errorf("the error lacks the end of the log: %v", err)

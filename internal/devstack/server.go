@@ -21,8 +21,8 @@ const (
 	tailLines     = 12
 )
 
-// server is what Postgres and Temporal have in common: a home, a guard, and at most one process. Its unexported methods
-// leave the locking to their callers.
+// server is the common part of Postgres and Temporal: a home, a guard, and at most one process. Callers of its unexported methods must hold
+// the lock.
 type server struct {
 	mu     sync.Mutex
 	closed bool
@@ -60,7 +60,7 @@ func (s *server) running() bool {
 	}
 }
 
-// run runs a program to its end, its output going to the log.
+// run runs a program until it ends, and writes its output to the log.
 func (s *server) run(ctx context.Context, c supervise.Command) error {
 	offset, err := s.start(c)
 	if err != nil {
@@ -82,7 +82,8 @@ func (s *server) cancelled(ctx context.Context) error {
 	return fmt.Errorf("starting %s was stopped: %w", s.name, context.Cause(ctx))
 }
 
-// launch starts the server and returns when ready says so. On any error nothing of it is left running.
+// launch starts the server and returns when ready returns nil. After an error no process of the
+// server runs.
 func (s *server) launch(ctx context.Context, c supervise.Command, ready func(context.Context) error) error {
 	offset, err := s.start(c)
 	if err != nil {
@@ -118,7 +119,7 @@ func (s *server) launch(ctx context.Context, c supervise.Command, ready func(con
 	}
 }
 
-// whileRuns is a context that also ends with the process: a program that took its port may leave a question unanswered for long.
+// whileRuns returns a context that also ends with the process. Without it, a program that took the port could delay a probe for long.
 func whileRuns(ctx context.Context, p *supervise.Process) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
@@ -137,7 +138,7 @@ func probe(ctx context.Context, ready func(context.Context) error) error {
 	return ready(ctx)
 }
 
-// start starts the process and returns how long the log was before it.
+// start starts the process and returns the length of the log before the start.
 func (s *server) start(c supervise.Command) (offset int64, err error) {
 	log, err := os.OpenFile(s.home.path(logName), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -153,14 +154,14 @@ func (s *server) start(c supervise.Command) (offset int64, err error) {
 	return info.Size(), err
 }
 
-// stop stops the process in good order, if it runs; once ctx has ended, in a hurry.
+// stop stops the process in good order, if it runs. If ctx has ended, it waits less.
 func (s *server) stop(ctx context.Context) {
 	if s.running() {
 		s.proc.Stop(ctx, s.halt...)
 	}
 }
 
-// startError is a server's failed start, with the end of its log.
+// startError is the error of a failed start, with the end of the log.
 type startError struct {
 	name, tail, log string
 	cause           error
@@ -183,7 +184,7 @@ func (s *server) failure(offset int64, cause error) error {
 	return &startError{name: s.name, tail: s.tail(offset), log: s.home.path(logName), cause: cause}
 }
 
-// abandon gives everything up after a failed start and points the error at a log that stays.
+// abandon releases everything after a failed start. The error then names a log that is kept.
 func (s *server) abandon(err error) error {
 	s.stop(context.Background())
 	var failed *startError
@@ -193,7 +194,7 @@ func (s *server) abandon(err error) error {
 	return errors.Join(err, s.close())
 }
 
-// tail is the end of the log from offset on.
+// tail returns the end of the log, from offset on.
 func (s *server) tail(offset int64) string {
 	text, err := os.ReadFile(s.home.path(logName))
 	if err != nil {
@@ -204,7 +205,8 @@ func (s *server) tail(offset int64) string {
 	return strings.Join(lines[max(0, len(lines)-tailLines):], "\n")
 }
 
-// serverEnv is the whole environment of a server: none of ours, so that no TEMPORAL_*, PG* or locale setting changes what it does.
+// serverEnv returns the whole environment of a server. It takes only PATH and the temporary directory from the current process, so that no
+// TEMPORAL_*, PG* or locale setting affects the server.
 func serverEnv(home string) []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + os.TempDir(), "LC_ALL=C", "TZ=UTC"}
 }

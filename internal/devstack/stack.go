@@ -12,18 +12,18 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// existingTimeout is how long a server that we did not start may take to answer.
+// existingTimeout bounds the wait for an answer of a server that the stack did not start.
 const existingTimeout = 10 * time.Second
 
-// Stack is a Temporal server and a Postgres server. Those it started it also stops; it is safe for concurrent use.
+// Stack is a Temporal server and a Postgres server. It stops the servers that it started. It is safe for concurrent use.
 type Stack struct {
 	options  Options
-	temporal *Temporal // nil if it is somebody else's
-	postgres *Postgres // nil if it is somebody else's
+	temporal *Temporal // nil if Options names a server
+	postgres *Postgres // nil if Options names a database
 }
 
-// Start starts both servers side by side and returns when both answer. ctx bounds the start only. A failed start leaves
-// nothing running and says what to do.
+// Start starts both servers in parallel and returns when both answer. ctx bounds the start only. After a failed start nothing runs, and the
+// error says what to do.
 func Start(ctx context.Context, o Options) (*Stack, error) {
 	if o.Persist && o.Dir == "" {
 		return nil, errors.New("keeping data needs a directory: set Dir")
@@ -63,7 +63,7 @@ func (s *Stack) openTemporal(ctx context.Context) (err error) {
 func checkDatabase(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, existingTimeout)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, url) // its errors leave the password out
+	conn, err := pgx.Connect(ctx, url) // errors of pgx do not contain the password
 	if err != nil {
 		return fmt.Errorf("the given database does not answer: start it, correct its address, or leave the address out: %w", err)
 	}
@@ -92,7 +92,7 @@ func oneAtATime(progress func(string)) func(string) {
 	}
 }
 
-// TemporalAddress is the frontend's host:port.
+// TemporalAddress returns the host:port of the frontend.
 func (s *Stack) TemporalAddress() string {
 	if s.temporal == nil {
 		return s.options.TemporalAddress
@@ -100,7 +100,7 @@ func (s *Stack) TemporalAddress() string {
 	return s.temporal.Address()
 }
 
-// UIAddress is the URL of the Temporal UI, "" if the stack serves none.
+// UIAddress returns the URL of the Temporal UI, "" if the stack serves none.
 func (s *Stack) UIAddress() string {
 	if s.temporal == nil {
 		return ""
@@ -108,10 +108,11 @@ func (s *Stack) UIAddress() string {
 	return s.temporal.UIAddress()
 }
 
-// Namespace is the Temporal namespace to use: "default".
+// Namespace returns the Temporal namespace to use: "default".
 func (s *Stack) Namespace() string { return namespace }
 
-// DatabaseURL is the address of a database, with its password. Child processes can use it; do not log it.
+// DatabaseURL returns the address of the database, with its password. Child processes can use it;
+// do not log it.
 func (s *Stack) DatabaseURL() string {
 	if s.postgres == nil {
 		return s.options.DatabaseURL
@@ -119,14 +120,14 @@ func (s *Stack) DatabaseURL() string {
 	return s.postgres.URL()
 }
 
-// Temporal is the server that the stack started, nil if it uses another's.
+// Temporal returns the server that the stack started, nil if Options names another.
 func (s *Stack) Temporal() *Temporal { return s.temporal }
 
-// Postgres is the server that the stack started, nil if it uses another's.
+// Postgres returns the server that the stack started, nil if Options names another.
 func (s *Stack) Postgres() *Postgres { return s.postgres }
 
-// Stop stops what Start started and deletes it unless it is to persist. Nothing is left running, even if ctx has ended: then it
-// only hurries. Later calls do nothing.
+// Stop stops the servers that Start started, and deletes their data unless it is to persist. After Stop none of them runs. If ctx has
+// ended, Stop waits less. Later calls do nothing.
 func (s *Stack) Stop(ctx context.Context) error {
 	var temporal, postgres error
 	var both sync.WaitGroup

@@ -22,7 +22,7 @@ import (
 func TestAStackAnswersAndLeavesNothing(t *testing.T) {
 	dir := scratch(t)
 	t.Setenv("TMPDIR", dir)
-	// None of these may reach a server or decide anything.
+	// None of these variables may reach a server or affect the stack.
 	for _, name := range []string{
 		"TEMPORAL_ADDRESS", "TEMPORAL_NAMESPACE", "TEMPORAL_ENV", "PAWL_DATABASE_URL", "DATABASE_URL", "PGHOST", "PGDATA", "PGUSER", "PGPASSWORD",
 	} {
@@ -46,7 +46,7 @@ func TestAStackAnswersAndLeavesNothing(t *testing.T) {
 	for _, pid := range []int{stack.Temporal().PID(), stack.Postgres().PID()} {
 		environ, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
 		if err == nil && strings.Contains(string(environ), "nowhere.invalid") {
-			t.Errorf("process %d was given our environment: %q", pid, environ)
+			t.Errorf("process %d has the environment of the test: %q", pid, environ)
 		}
 	}
 
@@ -69,7 +69,7 @@ func answersSQL(t *testing.T, url string) {
 		t.Fatal(err)
 	}
 	if encoding != "UTF8" || collate != "C" {
-		t.Errorf("the database is %s %s, not UTF8 C", encoding, collate)
+		t.Errorf("the database is %s %s, want UTF8 C", encoding, collate)
 	}
 }
 
@@ -84,7 +84,7 @@ func refusesWithoutPassword(t *testing.T, address string) {
 		conn, err := pgx.Connect(t.Context(), u.String())
 		if err == nil {
 			_ = conn.Close(t.Context())
-			t.Errorf("%s was let in", user)
+			t.Errorf("%s could connect", user)
 		}
 	}
 }
@@ -159,7 +159,7 @@ func TestAnExistingServerThatDoesNotAnswerIsSaid(t *testing.T) {
 		t.Fatal("it started without servers")
 	}
 	if strings.Contains(err.Error(), "hunter2") {
-		t.Errorf("the error tells the password: %v", err)
+		t.Errorf("the error contains the password: %v", err)
 	}
 }
 

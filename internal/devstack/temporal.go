@@ -19,10 +19,10 @@ import (
 	"github.com/pawl-run/pawl/internal/devstack/temporalcli"
 )
 
-// namespace exists on every dev server.
+// namespace is a namespace of every dev server.
 const namespace = "default"
 
-// Without these every latency measured on the dev server is an artefact of its defaults.
+// Without these settings, the defaults of the dev server dominate every measured latency.
 var dynamicConfig = [...]string{
 	"system.enableActivityEagerExecution=true",
 	"history.transferProcessorMaxPollRPS=2000",
@@ -51,8 +51,8 @@ type Temporal struct {
 	uiPort  int // 0 = none
 }
 
-// StartTemporal starts a Temporal dev server and returns when its namespace answers: about two seconds, and minutes the very
-// first time if the Temporal CLI must be built. ctx bounds the start only. A failed start leaves nothing but a log, which the error names.
+// StartTemporal starts a Temporal dev server. It returns when its namespace answers, after about two seconds; the very first start takes
+// minutes if the Temporal CLI must be built. ctx bounds the start only. A failed start leaves only a log, which the error names.
 func StartTemporal(ctx context.Context, o TemporalOptions) (*Temporal, error) {
 	program, err := temporalcli.Find(ctx, temporalcli.Options{CacheDir: o.CacheDir, Progress: o.Progress})
 	if err != nil {
@@ -119,9 +119,9 @@ func (t *Temporal) serve(ctx context.Context) error {
 	}, t.ready)
 }
 
-// ready reports whether the server answers, its namespace exists and the UI, if any, is up.
+// ready reports whether the server answers, its namespace exists and the UI, if any, answers.
 func (t *Temporal) ready(ctx context.Context) error {
-	// A refused TCP connection says so at once; gRPC would back off for seconds.
+	// A TCP connection is refused at once, while gRPC would back off for seconds.
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", t.Address())
 	if err != nil {
 		return err
@@ -148,7 +148,7 @@ func answersHTTP(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	transport := &http.Transport{DisableKeepAlives: true} // no proxy: it is on this machine
+	transport := &http.Transport{DisableKeepAlives: true} // no proxy: the server is on this machine
 	response, err := transport.RoundTrip(request)
 	if err != nil {
 		return err
@@ -160,13 +160,13 @@ func answersHTTP(ctx context.Context, url string) error {
 	return nil
 }
 
-// Address is the frontend's host:port. It stays the same across Restart.
+// Address returns the host:port of the frontend. Restart does not change it.
 func (t *Temporal) Address() string { return address(t.port) }
 
-// Namespace is the namespace to use: "default".
+// Namespace returns the namespace to use: "default".
 func (t *Temporal) Namespace() string { return namespace }
 
-// UIAddress is the UI's URL, "" without a UI. It stays the same across Restart.
+// UIAddress returns the URL of the UI, "" without a UI. Restart does not change it.
 func (t *Temporal) UIAddress() string {
 	if t.uiPort == 0 {
 		return ""
@@ -174,8 +174,9 @@ func (t *Temporal) UIAddress() string {
 	return "http://" + address(t.uiPort)
 }
 
-// Kill ends the server with SIGKILL. Restart brings it back, with its state if it has a FileStore.
+// Kill sends SIGKILL to the server. Restart starts it again, with its state if it has a FileStore.
 func (t *Temporal) Kill() error { return t.crash(func() { t.proc.Kill() }) }
 
-// Restart starts a killed server again, or stops a running one in good order first, on the same ports.
+// Restart starts a killed server on the same ports. It first stops a server that runs, in good
+// order.
 func (t *Temporal) Restart(ctx context.Context) error { return t.restart(ctx, t.serve) }

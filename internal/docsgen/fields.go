@@ -73,8 +73,11 @@ func kindOf(src *source, t reflect.Type) (kind string, below reflect.Type, suffi
 	if len(values) == 0 {
 		return "string", nil, ""
 	}
-	for i, v := range values {
-		values[i] = code(v)
+	var shown []string
+	for _, v := range values {
+		if v != "" { // the field is then absent, as its meaning says
+			shown = append(shown, code(v))
+		}
 	}
-	return strings.Join(values, ", "), nil, ""
+	return strings.Join(shown, ", "), nil, ""
 }

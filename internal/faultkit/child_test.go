@@ -15,19 +15,19 @@ import (
 
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/faultkit/failpoint"
-	// The children are made of it: a change of it makes a cached result of these
-	// tests void.
+	// The children are built from package worker. The import makes go test rerun these tests when
+	// it changes.
 	_ "github.com/pawl-run/pawl/worker"
 )
 
-// built is the program of the children, made once per test binary.
+// built is the program of the children. The test binary builds it once.
 var built struct {
 	once sync.Once
 	path string
 	err  error
 }
 
-// faultworker returns the path of the built program.
+// faultworker returns the path of the program.
 func faultworker(t *testing.T) string {
 	t.Helper()
 	built.once.Do(func() { built.path, built.err = build() })
@@ -37,8 +37,7 @@ func faultworker(t *testing.T) string {
 	return built.path
 }
 
-// build makes the program. Its directory goes with the last use of it: the test
-// that comes first cannot remove it, for the others still need it.
+// build builds the program. TestMain removes its directory, because all tests use it.
 func build() (string, error) {
 	tool, err := exec.LookPath("go")
 	if err != nil {
@@ -65,17 +64,15 @@ type child struct {
 	done chan struct{} // closed once the process has ended
 }
 
-// tail returns the last 30 lines of a log.
 func tail(log *devstacktest.Log) string {
 	lines := strings.Split(log.String(), "\n")
 	return strings.Join(lines[max(0, len(lines)-30):], "\n")
 }
 
-// healthy is a plan by which nothing goes wrong.
+// healthy is a plan without a fault.
 var healthy failpoint.Plan
 
-// work starts a worker in this world; more goes into its environment. It ends with
-// the test.
+// work starts a worker of this world, with the variables of more. The worker ends with the test.
 func (w *world) work(plan failpoint.Plan, more ...string) *child {
 	w.t.Helper()
 	c := &child{w: w, plan: plan, cmd: exec.Command(faultworker(w.t)), done: make(chan struct{})}
@@ -83,7 +80,7 @@ func (w *world) work(plan failpoint.Plan, more ...string) *child {
 	c.cmd.Env = append(append([]string{
 		"HOME=" + w.workspace, "TEMPORAL_ADDRESS=" + w.address, "TEMPORAL_NAMESPACE=" + w.namespace, "PAWL_DATABASE_URL=" + w.database,
 		"PAWL_DATABASE_CONNECTIONS=8", "PAWL_LEDGER=" + w.ledger.URL(),
-		"TEMPORAL_DEBUG=1", // else the SDK takes a machine that stands still for a second for workflow code that is stuck
+		"TEMPORAL_DEBUG=1", // without it, the SDK reports a machine that stalls for a second as a deadlock of workflow code
 	}, plan.Environ()...), more...)
 	c.cmd.Stdout, c.cmd.Stderr = &c.log, &c.log
 	c.cmd.SysProcAttr = endWithParent()
@@ -100,7 +97,7 @@ func (w *world) work(plan failpoint.Plan, more ...string) *child {
 	w.t.Cleanup(func() {
 		c.kill()
 		if w.t.Failed() {
-			w.t.Logf("the end of what worker %d (%s %s) wrote:\n%s", c.pid(), plan.By, plan.At, tail(&c.log))
+			w.t.Logf("the last output of worker %d (%s %s):\n%s", c.pid(), plan.By, plan.At, tail(&c.log))
 		}
 	})
 	return c
@@ -115,7 +112,7 @@ func (c *child) signal(s syscall.Signal) {
 	}
 }
 
-// kill ends the child without a chance to say goodbye, stopped or not.
+// kill sends SIGKILL, which also ends a stopped child.
 func (c *child) kill() {
 	_ = c.cmd.Process.Kill()
 	<-c.done
@@ -130,15 +127,15 @@ func (c *child) dead() bool {
 	}
 }
 
-// runs waits until the child serves calls.
+// runs waits until the child polls for tasks, or has ended.
 func (c *child) runs() *child {
 	c.w.t.Helper()
 	c.w.until(func() bool { return c.dead() || c.log.Has("worker runs") }, "a worker runs")
 	return c
 }
 
-// crashed waits until the child has killed itself at its point, and fails where
-// something else ended it.
+// crashed waits until the child has killed itself at its point. It fails the test if something else
+// ended the child.
 func (c *child) crashed() {
 	c.w.t.Helper()
 	c.w.until(c.dead, fmt.Sprintf("a worker dies at %s: the point was not reached", c.plan.At))
@@ -166,7 +163,7 @@ func (c *child) hit() bool {
 // goOn continues a stopped child.
 func (c *child) goOn() { c.signal(syscall.SIGCONT) }
 
-// stateOf is the letter by which ps knows the state of a process.
+// stateOf returns the state of a process, as a letter of ps.
 func stateOf(pid int) string {
 	out, err := exec.Command("ps", "-o", "state=", "-p", fmt.Sprint(pid)).Output()
 	if err != nil {

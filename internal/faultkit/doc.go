@@ -1,4 +1,3 @@
-// Package faultkit breaks things on purpose and judges what became of the calls.
-// Its parts serve the fault tests and the command pawl chaos; nothing that runs
-// a call may import it.
+// Package faultkit injects faults and judges the results of calls. Its subpackages serve the fault
+// tests and the command pawl chaos. No package that runs calls may import it.
 package faultkit

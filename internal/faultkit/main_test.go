@@ -24,8 +24,8 @@ func needsKills(t *testing.T) {
 }
 
 func TestMain(m *testing.M) {
-	// The tests wait more than they work: for heartbeats and task timeouts of workers
-	// that are dead. The command line may say otherwise.
+	// Most of the time the tests wait for heartbeats and task timeouts of killed workers, so more
+	// of them than processors can run in parallel. A flag on the command line still counts.
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
 	}

@@ -20,12 +20,12 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// tries is how often a case is made at most where the machine was so slow that a
-// worker that lives lost a step, too.
+// tries is the maximum number of tries of a case. A try does not count if the machine was so slow
+// that a live worker lost a step too.
 const tries = 5
 
-// TestKillMatrix: a worker is killed at every place, under every kind of tool, and
-// the call ends as docs/outcomes.md says.
+// TestKillMatrix: for each point and each kind of tool, a worker is killed at the point, and the
+// call ends as docs/outcomes.md says.
 func TestKillMatrix(t *testing.T) {
 	t.Parallel()
 	needsKills(t)
@@ -53,7 +53,7 @@ func TestKillMatrix(t *testing.T) {
 	}
 }
 
-// evidence is what is left of a call.
+// evidence is the final state of a call.
 type evidence struct {
 	call    *pawl.Call
 	result  toolspec.Result
@@ -62,8 +62,7 @@ type evidence struct {
 	tasks   tasks
 }
 
-// killAt makes one call, kills its worker at the point, and gives the call to
-// another worker.
+// killAt makes one call, kills its worker at the point, and starts another worker.
 func (w *world) killAt(c cell, id string) evidence {
 	w.t.Helper()
 	first := w.work(failpoint.Plan{At: c.point, Nth: 1, By: failpoint.Kill}).runs()
@@ -84,11 +83,11 @@ func (w *world) killAt(c cell, id string) evidence {
 	}
 	takeOver()
 	result := w.result(call)
-	second.kill() // the next try begins with the worker that is to die
+	second.kill() // the next try must run on the worker that is to be killed
 	return w.evidence(call, result)
 }
 
-// before reports whether a point comes no later than another.
+// before reports whether p is not after other.
 func before(p, other point.Name) bool {
 	for _, q := range point.All() {
 		if q == p {
@@ -109,15 +108,15 @@ func (w *world) evidence(call *pawl.Call, result toolspec.Result) evidence {
 	}
 }
 
-// disturbed reports whether more was lost than the kill can lose, or whether a
-// local read took more than its one task.
+// disturbed reports whether more steps were lost than the kill can lose, or whether a local read
+// took more than one task.
 func (e evidence) disturbed(c cell) bool {
 	lost := e.tasks.lostTasks + e.tasks.lostAttempts + e.tasks.again
 	return lost > c.loses() || c.toolID == ledger.LocalRead && e.tasks.completed > 1
 }
 
-// loses is how many steps the kill takes along: none where the server has the
-// answer and nothing else was begun.
+// loses returns how many steps the kill can lose: none if the server has the answer and no other
+// step has started.
 func (c cell) loses() int {
 	switch c.point {
 	case point.AnswerAfter, point.CloseAfter:
@@ -131,8 +130,7 @@ func (c cell) loses() int {
 	return 1
 }
 
-// agrees holds of every call, whatever happened to it: workflow, record and ledger
-// say the same.
+// agrees checks what holds for every call: workflow, record and ledger agree.
 func (w *world) agrees(e evidence) {
 	w.t.Helper()
 	wrong := func(format string, args ...any) {
@@ -155,11 +153,11 @@ func (w *world) agrees(e evidence) {
 	repeatable := ledger.Repeatable(e.record.ToolID)
 	for _, effect := range e.effects {
 		if effect.Key != e.record.InvocationID || effect.Digest != e.effects[0].Digest || effect.Attempt < 1 || effect.Attempt > max(e.result.Attempts, 1) {
-			wrong("an effect that does not belong: %+v", effect)
+			wrong("an effect with another key, digest or attempt: %+v", effect)
 		}
 	}
 	if !repeatable && len(e.effects) > 1 {
-		wrong("%d effects of what must not be repeated", len(e.effects))
+		wrong("%d effects of a tool that must not be repeated", len(e.effects))
 	}
 	if e.result.OK && len(e.effects) < 1 {
 		wrong("ok without an effect")
@@ -188,7 +186,8 @@ func (w *world) agrees(e evidence) {
 	}
 }
 
-// differs says how the evidence is other than a cell of the table; "" where it is not.
+// differs describes the difference between the evidence and a cell of the table; "" if there is
+// none.
 func (e evidence) differs(c cell) string {
 	claims, tombstones := claimsOf(e.record)
 	got := cell{

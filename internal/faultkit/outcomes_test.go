@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// columns are those of the table in docs/outcomes.md, with the tool of each.
+// columns are the columns of the table in docs/outcomes.md, with their tools.
 var columns = []struct{ name, toolID string }{
 	{"local read", ledger.LocalRead},
 	{"regular read", ledger.Read},
@@ -24,12 +24,13 @@ var columns = []struct{ name, toolID string }{
 	{"asked write", ledger.Ask},
 }
 
-// cell is what must become of a call.
+// cell is the expected end of a call.
 type cell struct {
 	point  point.Name
 	column string
 	toolID string
-	// why says why the call does not come to the point; the rest is empty then.
+	// why is the reason for which the call does not reach the point. The other fields are then
+	// empty.
 	why string
 
 	code, cause                         string
@@ -40,8 +41,7 @@ type cell struct {
 var cellPattern = regexp.MustCompile(
 	"^`([a-z_]+)`(?: \\(([a-z_]+)\\))?, (\\d+)(?:–(\\d+))? effects?, (\\d+) attempts?, (\\d+) claims?(?:, (\\d+) tombstones?)?, epoch (\\d+)$")
 
-// outcomes reads the table of the document. Every point must have its row, every
-// column its cell.
+// outcomes parses the table of the page. Every point must have a row, and every column a cell.
 func outcomes(page string) ([]cell, error) {
 	heading := "| killed at |"
 	for _, c := range columns {
@@ -112,8 +112,8 @@ func readOutcomes(t *testing.T) []cell {
 	return cells
 }
 
-// TestOutcomesTable: the document says of each place and kind of tool what happens,
-// and never that what must not be repeated happens twice.
+// TestOutcomesTable: the page has an outcome for each point and kind of tool, and no tool that must
+// not be repeated has two effects.
 func TestOutcomesTable(t *testing.T) {
 	t.Parallel()
 	cells := readOutcomes(t)
@@ -125,10 +125,10 @@ func TestOutcomesTable(t *testing.T) {
 			continue
 		}
 		if !ledger.Repeatable(c.toolID) && c.mostEffects > 1 {
-			t.Errorf("%s: %s may happen %d times", c.point, c.column, c.mostEffects)
+			t.Errorf("%s: %s may have %d effects", c.point, c.column, c.mostEffects)
 		}
 		if ledger.Repeatable(c.toolID) && c.code != "ok" {
-			t.Errorf("%s: %s ends with %s, and could be made again", c.point, c.column, c.code)
+			t.Errorf("%s: %s ends with %s, but the tool may be repeated", c.point, c.column, c.code)
 		}
 		if c.code == "ok" && c.leastEffects < 1 {
 			t.Errorf("%s: %s ends ok without an effect", c.point, c.column)
@@ -139,7 +139,8 @@ func TestOutcomesTable(t *testing.T) {
 	}
 }
 
-// TestOutcomesTableCatchesMistakes: a page that says too little or too much is refused.
+// TestOutcomesTableCatchesMistakes: a page with a missing, repeated or wrong row or cell is
+// refused.
 func TestOutcomesTableCatchesMistakes(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "outcomes.md"))
@@ -158,10 +159,10 @@ func TestOutcomesTableCatchesMistakes(t *testing.T) {
 		"a number is missing": strings.Replace(row, "1 effect, ", "", 1),
 	} {
 		if changed == row {
-			t.Errorf("%s: nothing was changed", name)
+			t.Errorf("%s: the test changed nothing", name)
 		}
 		if _, err := outcomes(strings.Replace(string(page), row, changed, 1)); err == nil {
-			t.Errorf("%s, and nobody noticed", name)
+			t.Errorf("%s: the page was accepted", name)
 		}
 	}
 }

@@ -2,8 +2,8 @@ package faultkit_test
 
 import "syscall"
 
-// endWithParent ends a child with the test binary, even one that is stopped and
-// cannot see that its standard input has ended.
+// endWithParent kills the child when the test binary ends. A stopped child cannot notice that its
+// standard input is closed.
 func endWithParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }

@@ -19,29 +19,29 @@ import (
 )
 
 const (
-	// parkedCalls wait at once; each round restarts a worker and decides on its part
-	// of them.
+	// parkedCalls is the number of calls that wait at the same time. Each round restarts one worker
+	// and decides on an equal part of the calls.
 	parkedCalls  = 200
 	parkedRounds = 8
-	// resumeBound is far above the seconds that it takes, for a machine that does other things, too.
+	// resumeBound leaves room for a busy machine: a call needs seconds.
 	resumeBound = time.Minute
-	// parkedLost is how many of the calls may lose their attempt to such a machine.
+	// parkedLost is the number of calls that may lose an attempt because the machine stalls.
 	parkedLost = 4
 )
 
 // parked is a call that waits for a person.
 type parked struct {
 	call *pawl.Call
-	// bySignal or by update.
+	// bySignal selects a signal; otherwise the decision is an update.
 	bySignal bool
-	// sent is when the decision left, ended when the call had its result.
+	// sent is the time of the decision, ended the time of the result.
 	sent, ended time.Time
 	result      toolspec.Result
 	err         error
 }
 
-// TestParkedApprovals: two workers that can cache one call each are restarted in turn while decisions arrive for 200 calls. Each is decided
-// once, has one effect, and goes on in a moment. It runs before the parallel tests, for it takes the time.
+// TestParkedApprovals: two workers with a workflow cache of one are restarted in turn while decisions arrive for 200 calls. Each call is
+// decided once, has one effect, and continues within resumeBound. The test is not parallel, because it measures time.
 func TestParkedApprovals(t *testing.T) {
 	w := newWorld(t)
 	small := "PAWL_STICKY_CACHE=1"
@@ -54,7 +54,7 @@ func TestParkedApprovals(t *testing.T) {
 		victim := round % len(workers)
 		var deciding sync.WaitGroup
 		if round/2%2 == 0 {
-			// It ends what it has begun while more comes in.
+			// The worker finishes the tasks that it has started while decisions arrive.
 			workers[victim].signal(syscall.SIGTERM)
 			w.decideAll(&deciding, some)
 			w.until(workers[victim].dead, "a worker that is told to stop ends")
@@ -77,7 +77,7 @@ func TestParkedApprovals(t *testing.T) {
 	}
 	t.Logf("from decision to result at most %s, from the return of a worker at most %s", slowest.Round(time.Millisecond), slowestBack.Round(time.Millisecond))
 	if slowestBack > resumeBound {
-		t.Errorf("a decided call went on %s after its worker was back; the decision was sent at %s:\n%s",
+		t.Errorf("a decided call ended %s after its worker was back; the decision was sent at %s:\n%s",
 			slowestBack, slow.sent.UTC().Format(time.TimeOnly), w.timeline(slow.call.WorkflowID))
 	}
 	stoodStill := 0
@@ -86,13 +86,13 @@ func TestParkedApprovals(t *testing.T) {
 			stoodStill++
 		}
 	}
-	// Nothing that was killed had an attempt under way.
+	// No call had a running attempt when a worker was killed.
 	if stoodStill > parkedLost {
-		t.Errorf("%d calls lost their attempt, want none, and at most %d on a machine that stood still", stoodStill, parkedLost)
+		t.Errorf("%d calls lost an attempt; want at most %d, on a machine that stalled", stoodStill, parkedLost)
 	}
 }
 
-// park starts calls and waits until all wait for a person.
+// park starts n calls and waits until each of them waits for a person.
 func (w *world) park(n int) []*parked {
 	w.t.Helper()
 	calls := make([]*parked, n)
@@ -120,7 +120,8 @@ func (w *world) park(n int) []*parked {
 	return calls
 }
 
-// decideAll decides on all calls at once and waits for their results in the background.
+// decideAll decides on all calls at the same time. It waits for their results in goroutines of
+// deciding.
 func (w *world) decideAll(deciding *sync.WaitGroup, calls []*parked) {
 	for _, p := range calls {
 		deciding.Go(func() {
@@ -141,7 +142,7 @@ func (w *world) decide(p *parked) error {
 	}
 	answer, err := w.pawl.Decide(ctx, p.call.WorkflowID, approval(p.call))
 	if errors.Is(err, pawl.ErrSettled) {
-		return nil // a worker ended with the answer, and the call was over before it was asked again; decidedOnce sees whether it stands
+		return nil // the worker ended before it answered, and the call settled before the client asked again; decidedOnce checks the decision
 	}
 	if err == nil && !answer.Counted {
 		err = fmt.Errorf("the approval does not count: %s", answer.Reason)
@@ -149,28 +150,29 @@ func (w *world) decide(p *parked) error {
 	return err
 }
 
-// decidedOnce holds a call that was approved against what must be true of it, and reports whether it ended with its effect. No worker dies with
-// an attempt, but a machine that stands still for long enough loses one: the caller says of how many calls that may be so.
+// decidedOnce checks a call that was approved, and reports whether it ended with its effect. No worker is killed during an attempt, but a
+// machine that stalls can lose one. The caller bounds the number of lost attempts.
 func (w *world) decidedOnce(p *parked) bool {
 	w.t.Helper()
 	e := w.evidence(p.call, p.result)
 	w.agrees(e)
 	stoodStill := e.result.ErrorCode == toolspec.CodeOutcomeUnknown && e.tasks.lostAttempts > 0
 	if !stoodStill && (!e.result.OK || len(e.effects) != 1) {
-		w.t.Errorf("%s ended with %s and %d effects (%s), want ok with one", p.call.WorkflowID, codeOf(e.result), len(e.effects), e.tasks)
+		w.t.Errorf("%s ended with %s and %d effects (%s), want ok with one effect", p.call.WorkflowID, codeOf(e.result), len(e.effects), e.tasks)
 	}
 	if n := len(e.record.Approvals[0].Decisions); n != 1 {
-		w.t.Errorf("%s has %d decisions, want one", p.call.WorkflowID, n)
+		w.t.Errorf("%s has %d decisions, want 1", p.call.WorkflowID, n)
 	}
 	for _, event := range w.history(p.call.WorkflowID).GetEvents() {
 		if f := event.GetWorkflowTaskFailedEventAttributes(); f.GetCause() == enumspb.WORKFLOW_TASK_FAILED_CAUSE_NON_DETERMINISTIC_ERROR {
-			w.t.Errorf("%s: a replay did something else: %s", p.call.WorkflowID, f.GetFailure().GetMessage())
+			w.t.Errorf("%s: the replay is not deterministic: %s", p.call.WorkflowID, f.GetFailure().GetMessage())
 		}
 	}
 	return !stoodStill
 }
 
-// TestStickyWorkerKilledWhileWaiting: the only worker that knows a waiting call dies; the decision finds another one. It takes the time, too.
+// TestStickyWorkerKilledWhileWaiting: the only worker that has cached a waiting call is killed, and another worker gets the decision. The
+// test is not parallel, because it measures time.
 func TestStickyWorkerKilledWhileWaiting(t *testing.T) {
 	w := newWorld(t)
 	first := w.work(healthy).runs()
@@ -194,7 +196,7 @@ func TestStickyWorkerKilledWhileWaiting(t *testing.T) {
 		took := p.ended.Sub(p.sent)
 		t.Logf("by signal %t: from the decision to the result %s; %s", p.bySignal, took.Round(time.Millisecond), tasksOf(w.history(p.call.WorkflowID)))
 		if took > resumeBound {
-			t.Errorf("the call went on %s after the decision", took)
+			t.Errorf("the call ended %s after the decision", took)
 		}
 		if got := w.ledger.Of(p.call.InvocationID); len(got) > 0 && got[0].PID != second.pid() {
 			t.Errorf("the tool was run by %+v, want process %d", got, second.pid())

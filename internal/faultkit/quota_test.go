@@ -14,7 +14,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// A token takes three days to come back, so that none does while a test runs.
+// A token comes back after three days, so no token comes back during a test.
 const quotaRules = `
 version: 1
 tenants:
@@ -26,7 +26,7 @@ tenants:
       - {tool: "chaos__*", concurrent: 1}
 `
 
-// taken is how many tokens are missing from the bucket, and how many leases and debits there are.
+// taken returns how many tokens the bucket lacks, and the number of leases and debits.
 func (w *world) taken() (tokens float64, left int) {
 	w.t.Helper()
 	conn, err := pgx.Connect(w.t.Context(), w.database)
@@ -42,7 +42,8 @@ func (w *world) taken() (tokens float64, left int) {
 	return tokens, left
 }
 
-// TestQuotaUnderKills: wherever the worker dies, a call takes one token; and gives it back once where its tool was not dispatched.
+// TestQuotaUnderKills: at whatever point the worker is killed, a call takes one token, and gives it back once if its tool was not
+// dispatched.
 func TestQuotaUnderKills(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

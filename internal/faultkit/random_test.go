@@ -27,14 +27,15 @@ import (
 const (
 	randomWorlds  = 3
 	killsPerWorld = 10
-	// callTimeout is for a call whose workers are killed several times, eight seconds and more each.
+	// callTimeout bounds a call whose workers are killed several times. Each kill costs eight
+	// seconds or more.
 	callTimeout = 5 * time.Minute
 )
 
-// seedEnv replays a run of TestRandomKills: the same calls, points and numbers. What the machine makes of them is its own.
+// seedEnv is the seed of a run of TestRandomKills: equal seeds give equal calls and points. The timing differs.
 const seedEnv = "PAWL_SEED"
 
-// TestRandomKills: two workers are killed again and again, at random points, under streams of calls of every kind.
+// TestRandomKills: two workers are killed repeatedly at random points while streams of calls of every kind run.
 func TestRandomKills(t *testing.T) {
 	t.Parallel()
 	needsKills(t)
@@ -62,7 +63,7 @@ func TestRandomKills(t *testing.T) {
 // mix is a world with streams of calls.
 type mix struct {
 	*world
-	random *rand.Rand // of the kills; each stream has one of its own
+	random *rand.Rand // for the kills; each stream has its own
 	kills  int
 
 	mu    sync.Mutex
@@ -70,15 +71,15 @@ type mix struct {
 	ended []toolspec.Result // in the order of calls
 }
 
-// streams are the kinds of calls that run beside each other. What must not be repeated has one stream, so that one kill finds at most one
-// such call at work.
+// streams returns the tools of the streams, which run in parallel. Only one stream uses tools that must not be repeated, so one kill hits
+// at most one such call.
 func streams() [][]string {
 	return [][]string{
 		{ledger.LocalRead}, {ledger.Read}, {ledger.Put}, {ledger.LocalRead, ledger.Read, ledger.Put}, {ledger.Send, ledger.Ask},
 	}
 }
 
-// run kills as often as it should, and then lets all calls end.
+// run kills workers, killsPerWorld times and two more, and then lets all calls end.
 func (m *mix) run() {
 	m.t.Helper()
 	doomed := []*child{m.work(m.plan()), m.work(m.plan())}
@@ -105,7 +106,8 @@ func (m *mix) run() {
 			}
 		}
 	}
-	// The last two may not have come to their points. They go as well, and others end what is left.
+	// The last two workers may not have reached their points. They are killed too, and a healthy
+	// worker ends the calls that are left.
 	m.work(healthy)
 	for _, c := range doomed {
 		c.kill()
@@ -118,7 +120,7 @@ func (m *mix) plan() failpoint.Plan {
 	return failpoint.Plan{At: points[m.random.IntN(len(points))], Nth: 1 + m.random.IntN(3), By: failpoint.Kill}
 }
 
-// stream makes one call after another until it is told to stop.
+// stream makes one call after the other until stop is closed.
 func (m *mix) stream(n int, kinds []string, random *rand.Rand, stop <-chan struct{}) {
 	for i := 0; ; i++ {
 		select {
@@ -143,7 +145,7 @@ func (m *mix) stream(n int, kinds []string, random *rand.Rand, stop <-chan struc
 	}
 }
 
-// approveAll approves what waits, by signal and by update in turn.
+// approveAll approves all requests, alternately by signal and by update.
 func (m *mix) approveAll(ctx context.Context) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -177,7 +179,8 @@ func (m *mix) approveAll(ctx context.Context) {
 				for errors.Is(err, pawl.ErrNotConfirmed) && ctx.Err() == nil {
 					answer, err = m.pawl.Decide(ctx, a.WorkflowID, d)
 				}
-				// A worker may die with the answer, and the call be over before the decision is sent again.
+				// A worker may be killed before it answers, and the call may settle before the
+				// decision is sent again.
 				if ctx.Err() == nil && (err != nil || !answer.Counted) && (!errors.Is(err, pawl.ErrSettled) || !m.isRecorded(ctx, a.InvocationID, d)) {
 					m.t.Errorf("the approval of %s: %+v, %v", a.WorkflowID, answer, err)
 				}
@@ -186,7 +189,7 @@ func (m *mix) approveAll(ctx context.Context) {
 	}
 }
 
-// isRecorded reports whether a decision is the one that the record has.
+// isRecorded reports whether the record holds the decision as the approval of the call.
 func (m *mix) isRecorded(ctx context.Context, invocationID string, d toolspec.Decision) bool {
 	record, err := m.store.Show(ctx, "acme", invocationID)
 	if err != nil {
@@ -197,7 +200,7 @@ func (m *mix) isRecorded(ctx context.Context, invocationID string, d toolspec.De
 	})
 }
 
-// judge holds all calls against what must be true of every one.
+// judge checks what must hold for every call, and for all calls together.
 func (m *mix) judge() {
 	m.t.Helper()
 	ok, unknown, effects := 0, 0, 0
@@ -213,7 +216,7 @@ func (m *mix) judge() {
 		default:
 			m.t.Errorf("%s ended with %+v", call.WorkflowID, e.result)
 		}
-		// Beside its attempts, lost tasks are the most that a local read leaves behind.
+		// A local read has at most one effect per attempt and per lost task.
 		if e.record.ToolID == ledger.LocalRead && len(e.effects) > max(e.result.Attempts, 1)+e.tasks.lostTasks {
 			m.t.Errorf("%s: %d effects with %s", call.WorkflowID, len(e.effects), e.tasks)
 		}

@@ -24,10 +24,10 @@ const (
 	semaphoreCalls = 500
 	semaphoreMost  = 5
 	semaphoreKills = 5
-	semaphoreEnds  = 15 // calls that are terminated
-	// insideMs is how long a tool works after its effect.
+	semaphoreEnds  = 15 // number of calls that are terminated
+	// insideMs is the milliseconds that a tool works after its effect.
 	insideMs = 60
-	// crowdTimeout is for all of them.
+	// crowdTimeout bounds the time until all calls have ended.
 	crowdTimeout = 8 * time.Minute
 )
 
@@ -40,9 +40,9 @@ tenants:
     limits: [{tool: "chaos__*", concurrent: 5, then: wait}]
 `
 
-// TestSemaphoreUnderKills: 500 calls on two workers against a semaphore of five, while workers are killed and some of the workflows are
-// terminated. By the ledger there are never more than five inside, nobody is overtaken by later ones, all end, and no place is left over.
-// It is alone with its server, which the calls alone keep busy.
+// TestSemaphoreUnderKills: 500 calls on two workers share five slots, while workers are killed and some workflows are terminated. The
+// ledger never shows more than five tools at the same time, no waiting call is overtaken by more than five later calls, all calls end, and
+// no slot is left. The test is not parallel, because its calls keep the server busy.
 func TestSemaphoreUnderKills(t *testing.T) {
 	w := newWorld(t)
 	w.apply(semaphoreRules)
@@ -84,13 +84,13 @@ func TestSemaphoreUnderKills(t *testing.T) {
 	}
 	over := make(chan struct{})
 	go func() { ending.Wait(); close(over) }()
-	// Kills and terminations come as the crowd moves on.
+	// Kill and terminate each time more calls have had their effect.
 	step := semaphoreCalls * 2 / 3 / semaphoreKills
 	victims := slices.DeleteFunc(slices.Clone(calls), func(c *pawl.Call) bool { return !terminated[c.WorkflowID] })
 	for n := range semaphoreKills {
 		w.until(func() bool { return len(w.ledger.Effects()) >= (n+1)*step || ctx.Err() != nil }, "the crowd moves on")
 		for _, c := range victims[n*semaphoreEnds/semaphoreKills : (n+1)*semaphoreEnds/semaphoreKills] {
-			_ = w.temporal.TerminateWorkflow(ctx, c.WorkflowID, "", "test") // it may have ended
+			_ = w.temporal.TerminateWorkflow(ctx, c.WorkflowID, "", "test") // the workflow may have ended
 		}
 		i := random.IntN(len(workers))
 		workers[i].kill()
@@ -113,7 +113,7 @@ func TestSemaphoreUnderKills(t *testing.T) {
 	}
 }
 
-// apply makes another policy the active one.
+// apply applies a policy.
 func (w *world) apply(text string) {
 	w.t.Helper()
 	p, err := policy.Parse("policy.yaml", []byte(text))
@@ -125,7 +125,8 @@ func (w *world) apply(text string) {
 	}
 }
 
-// neverMoreThan looks at the ledger: a tool is inside from its effect until it is done or its worker is killed.
+// neverMoreThan checks the ledger: a tool runs from its effect until insideMs later, or until its
+// worker is killed.
 func (w *world) neverMoreThan(most int, killed map[int]time.Time) {
 	w.t.Helper()
 	type edge struct {
@@ -153,11 +154,11 @@ func (w *world) neverMoreThan(most int, killed map[int]time.Time) {
 	}
 	w.t.Logf("%d effects, at most %d inside at once", len(edges)/2, highest)
 	if highest > most || highest < 2 {
-		w.t.Errorf("%d were inside at once, at most %d may be", highest, most)
+		w.t.Errorf("%d tools ran at once, want at most %d", highest, most)
 	}
 }
 
-// leaseLog is what became of the leases of a world, written down by its database.
+// leaseLog reads a log of all changes of leases, which a trigger writes.
 type leaseLog struct {
 	w    *world
 	conn *pgx.Conn
@@ -195,11 +196,12 @@ func (l *leaseLog) left() (n int) {
 	return n
 }
 
-// inOrder: nobody who stood in the queue was overtaken by more than most who came later, never were more than most let in at once, and only
-// those that were ended from outside lost a place.
+// inOrder checks that at most most calls hold a slot at the same time, that at most most later calls overtake a waiting call, and that only
+// terminated calls lose a slot.
 func (l *leaseLog) inOrder(most int, swept func(invocationID string) bool) {
 	l.w.t.Helper()
-	// Within a transaction those who leave come first: the semaphore is locked, and nobody sees it in between.
+	// Within a transaction, rows that leave come first: the limit is locked, so no other
+	// transaction sees an intermediate state.
 	rows, err := l.conn.Query(l.w.t.Context(), `SELECT invocation_id::text, state, ticket FROM lease_log
 		ORDER BY min(seq) OVER (PARTITION BY tx), state IN ('held', 'waiting'), seq`)
 	if err != nil {
@@ -240,6 +242,6 @@ func (l *leaseLog) inOrder(most int, swept func(invocationID string) bool) {
 	}
 	l.w.t.Logf("at most %d held a place at once, nobody was overtaken by more than %d, %d places were lost", highest, worst, lost)
 	if highest > most || worst > most || lost > 0 {
-		l.w.t.Errorf("%d held a place at once, one was overtaken by %d, %d lost theirs", highest, worst, lost)
+		l.w.t.Errorf("%d calls held a slot at once, one was overtaken by %d, %d lost their slots", highest, worst, lost)
 	}
 }

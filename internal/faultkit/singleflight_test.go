@@ -18,7 +18,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// keptRules keeps what the reads of the ledger say.
+// keptRules caches the values of all tools.
 const keptRules = `
 version: 1
 tenants:
@@ -28,7 +28,8 @@ tenants:
     cache: [{tool: "chaos__*", for: 10m}]
 `
 
-// while the tool of a read works after its effect, at the most: in the local lane it is tried again after two seconds.
+// while returns the milliseconds that a read works after its effect. In the local lane it must be below two seconds, after which the
+// attempt is repeated.
 func while(tool string, local, regular int) int {
 	if tool == ledger.LocalRead {
 		return local
@@ -36,10 +37,10 @@ func while(tool string, local, regular int) int {
 	return regular
 }
 
-// readers is how many calls want one value at once.
+// readers is the number of calls that read the same value at the same time.
 const readers = 100
 
-// read makes the same read many times at once, and does meanwhile once the tool runs.
+// read starts many calls of one read at the same time, and calls meanwhile when the tool runs.
 func (w *world) read(tool string, in ledger.In, meanwhile func(first ledger.Effect)) []*pawl.Call {
 	w.t.Helper()
 	before := len(w.ledger.Effects())
@@ -63,14 +64,14 @@ func (w *world) read(tool string, in ledger.In, meanwhile func(first ledger.Effe
 	return calls
 }
 
-// sources waits for all calls but some, and counts where their values are from, and how often the calls may have run the tool: a machine
-// that stands still loses attempts, and in the local lane whole tasks, which nobody counts. A reader that loses its flight so ends with
-// the value of another one. Whatever ends without the value fails the test.
+// sources waits for all calls except those in but. It returns the number of values by source, and the maximum number of effects that lost
+// attempts explain. A stalled machine loses attempts, and in the local lane whole workflow tasks that no result counts. A call that loses
+// its single-flight lease ends with the value of another call. A call that ends without the value fails the test.
 func (w *world) sources(calls []*pawl.Call, text string, but ...string) (from map[toolspec.Source]int, most int) {
 	w.t.Helper()
 	var mu sync.Mutex
 	from = map[toolspec.Source]int{}
-	attempts := map[string]int{} // of those that executed, by workflow id
+	attempts := map[string]int{} // attempts of the calls that ran the tool, by workflow id
 	calls = slices.DeleteFunc(slices.Clone(calls), func(c *pawl.Call) bool { return slices.Contains(but, c.WorkflowID) })
 	var waiting sync.WaitGroup
 	for _, call := range calls {
@@ -96,7 +97,7 @@ func (w *world) sources(calls []*pawl.Call, text string, but ...string) (from ma
 	return from, most
 }
 
-// leases counts what calls hold or wait for.
+// leases returns the number of rows of leases: held and waiting.
 func (w *world) leases() (n int) {
 	w.t.Helper()
 	conn, err := pgx.Connect(w.t.Context(), w.database)
@@ -110,7 +111,8 @@ func (w *world) leases() (n int) {
 	return n
 }
 
-// TestOneReadForAHundred: a hundred calls for one value, at the same time on two workers: one execution, a hundred results (fault 38).
+// TestOneReadForAHundred: a hundred calls read one value at the same time on two workers. The tool runs once, and all calls get the value
+// (fault 38).
 func TestOneReadForAHundred(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -123,7 +125,7 @@ func TestOneReadForAHundred(t *testing.T) {
 		from, most := w.sources(calls, tool)
 		effects := len(w.ledger.Effects()) - before
 		if effects < 1 || effects > most || from[toolspec.SourceExecuted] != 1 || from[toolspec.SourceCache] != readers-1 {
-			t.Errorf("%s: %d effects, at most %d are explained, and values by source %v", tool, effects, most, from)
+			t.Errorf("%s: %d effects, want at most %d; values by source %v", tool, effects, most, from)
 		}
 	}
 	if left := w.leases(); left != 0 {
@@ -131,7 +133,8 @@ func TestOneReadForAHundred(t *testing.T) {
 	}
 }
 
-// TestReaderKilled: the worker that reads for all is killed while the tool runs. Its call goes on elsewhere, and a hundred get the value.
+// TestReaderKilled: the worker of the call that runs the tool is killed. The call continues on another worker, and a hundred calls get the
+// value.
 func TestReaderKilled(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{ledger.LocalRead, ledger.Read} {
@@ -148,18 +151,19 @@ func TestReaderKilled(t *testing.T) {
 				w.work(healthy)
 			})
 			from, most := w.sources(calls, "x")
-			// A reader that has not landed in the time of its tool, 20 s, has lost its flight: on a slow machine another one reads too.
+			// A call that has no value after the timeout of its tool, 20 s, has lost its single-flight lease. On a slow machine another
+			// call then runs the tool too.
 			executed := from[toolspec.SourceExecuted]
 			alone := executed == 1 || executed > 1 && time.Since(began) > 20*time.Second
 			if effects := len(w.ledger.Effects()); effects < 2 || effects > most || !alone {
-				t.Errorf("%d effects, at most %d are explained, and values by source %v", effects, most, from)
+				t.Errorf("%d effects, want at most %d; values by source %v", effects, most, from)
 			}
 		})
 	}
 }
 
-// TestReaderTerminated: the workflow that reads for all is ended from outside. The sweeper, or the end of its lease, hands the flight to
-// another.
+// TestReaderTerminated: the workflow of the call that runs the tool is terminated. The sweeper, or the end of its single-flight lease, lets
+// another call run the tool.
 func TestReaderTerminated(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -168,7 +172,7 @@ func TestReaderTerminated(t *testing.T) {
 	w.work(healthy, "PAWL_SWEEP_EVERY=5s").runs()
 	ended := ""
 	killed := ""
-	release := w.ledger.Hold() // it is under way when it is ended
+	release := w.ledger.Hold() // the tool still runs when its workflow is terminated
 	calls := w.read(ledger.Read, ledger.In{Text: "x"}, func(first ledger.Effect) {
 		defer release()
 		killed = first.InvocationID
@@ -180,7 +184,7 @@ func TestReaderTerminated(t *testing.T) {
 	from, most := w.sources(calls, "x", ended)
 	effects := len(w.ledger.Effects()) - len(w.ledger.Of(killed))
 	if effects < 1 || effects > most || from[toolspec.SourceExecuted] != 1 || from[toolspec.SourceCache] != readers-2 {
-		t.Errorf("%d effects, at most %d are explained, and values by source %v", effects, most, from)
+		t.Errorf("%d effects, want at most %d; values by source %v", effects, most, from)
 	}
 	w.until(func() bool { return w.leases() == 0 }, "no lease is left over")
 }

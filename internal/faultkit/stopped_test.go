@@ -19,7 +19,8 @@ func stopAt(p point.Name) failpoint.Plan {
 	return failpoint.Plan{At: p, Nth: 1, By: failpoint.Stop}
 }
 
-// TestStoppedBeforeClaim: a worker wakes up before its claim, while another one has the call. Its claim is refused, its tool does not run.
+// TestStoppedBeforeClaim: a worker continues before its claim while another worker runs the call. The claim is refused and the tool does
+// not run.
 func TestStoppedBeforeClaim(t *testing.T) {
 	t.Parallel()
 	for _, toolID := range []string{ledger.Put, ledger.Send} {
@@ -29,39 +30,41 @@ func TestStoppedBeforeClaim(t *testing.T) {
 			zombie := w.work(stopAt(point.ClaimBefore)).runs()
 			call := w.start(invocation("call", toolID, ledger.In{Text: "hello"}))
 			zombie.stopped()
-			// The other one is held up in its turn, with the call open and in a later epoch: what refuses the claim is not that all is over.
+			// The second worker stops too, so the call is still open, in a later epoch. The claim is then refused for its epoch, not
+			// because the call has ended.
 			other := w.work(stopAt(point.EffectBefore)).runs()
 			other.stopped()
 			if r := w.record(call.InvocationID); r.Result != nil || r.Epoch < 2 || len(r.Claims) < 2 {
-				t.Errorf("the call is in epoch %d with %+v and the result %+v; want it open in epoch 2", r.Epoch, r.Claims, r.Result)
+				t.Errorf("the call is in epoch %d with the claims %+v and the result %+v; want an open call in epoch 2", r.Epoch, r.Claims, r.Result)
 			}
 			zombie.goOn()
 			w.until(func() bool { return zombie.log.Has("held at claim.before: ") }, "the claim is answered")
 			if !zombie.log.Has("held at claim.before: superseded, <nil>") {
-				t.Error("the claim of a worker that was held up was not refused as superseded")
+				t.Error("the claim of the stopped worker was not refused as superseded")
 			}
 			other.goOn()
 			e := w.evidence(call, w.result(call))
 			w.agrees(e)
-			// One attempt is lost, that of the first worker; where more are, the other one was held up until it was given up, too.
+			// The first worker loses one attempt. More lost attempts mean that the second worker was stopped past its timeout.
 			if e.tasks.lostAttempts > 1 {
-				t.Logf("the other worker was held up for too long: %s, %s", codeOf(e.result), e.tasks)
-				// What may be repeated may have come to the first worker again, with a claim that counts.
+				t.Logf("the second worker was stopped past its timeout: %s, %s", codeOf(e.result), e.tasks)
+				// The first worker may then have run a repeatable tool in a later attempt, with a
+				// valid claim.
 				if toolID == ledger.Send && slices.ContainsFunc(e.effects, func(f ledger.Effect) bool { return f.PID == zombie.pid() }) {
 					t.Errorf("the tool of the refused worker ran: %+v", e.effects)
 				}
 			} else if !e.result.OK || len(e.effects) != 1 || e.effects[0].PID != other.pid() {
-				t.Errorf("%+v with the effects %+v; want ok with one, of process %d", e.result, e.effects, other.pid())
+				t.Errorf("the result is %+v with the effects %+v; want ok with one effect, of process %d", e.result, e.effects, other.pid())
 			}
-			// It still serves others.
+			// The first worker still serves other calls.
 			other.kill()
 			w.serves(zombie)
 		})
 	}
 }
 
-// TestStoppedBeforeEffect: a worker wakes up between claim and effect, after the call has ended without it. What must not be repeated
-// happens once, and the late answer changes nothing.
+// TestStoppedBeforeEffect: a worker continues between claim and effect, after the call has ended. A tool that must not be repeated has one
+// effect, and the late answer changes nothing.
 func TestStoppedBeforeEffect(t *testing.T) {
 	t.Parallel()
 	for _, toolID := range []string{ledger.Send, ledger.Put, ledger.LocalRead} {
@@ -78,19 +81,20 @@ func TestStoppedBeforeEffect(t *testing.T) {
 			case ledger.Send:
 				code, least, most = "outcome_unknown", 0, 0
 			case ledger.Put:
-				most = result.Attempts - 1 // the first one is that of the first worker
+				most = result.Attempts - 1 // the first attempt belongs to the first worker
 			case ledger.LocalRead:
-				most = result.Attempts + tasksOf(w.history(call.WorkflowID)).lostTasks - 1 // one of them is the first worker's
+				most = result.Attempts + tasksOf(w.history(call.WorkflowID)).lostTasks - 1 // one of them belongs to the first worker
 			}
 			n := len(w.ledger.Of(call.InvocationID))
 			if codeOf(result) != code || n < least || n > most {
-				t.Errorf("while the first worker stands still: %s and %d effects, want %s and %d to %d", codeOf(result), n, code, least, most)
+				t.Errorf("while the first worker is stopped: %s and %d effects, want %s and %d to %d", codeOf(result), n, code, least, most)
 			}
 			other.kill()
 			zombie.goOn()
 			w.until(func() bool { return len(w.ledger.Of(call.InvocationID)) > n }, "the tool of the first worker has its effect")
 			if toolID != ledger.LocalRead {
-				// The server refuses it; or the worker, which stood still for longer than its attempt may take, does not even send it.
+				// The server refuses the answer. If the worker was stopped for longer than the timeout of the attempt, it does not send the
+				// answer.
 				w.until(func() bool {
 					return zombie.log.Has("the answer of an attempt was refused: NotFound") || zombie.log.Has("Activity complete after timeout")
 				}, "the late answer is refused")
@@ -102,13 +106,14 @@ func TestStoppedBeforeEffect(t *testing.T) {
 			e := w.evidence(call, result)
 			w.agrees(e)
 			if len(e.effects) != n+1 || e.effects[n].PID != zombie.pid() {
-				t.Errorf("%d effects after %d of others, want one more: %+v", len(e.effects), n, e.effects)
+				t.Errorf("%d effects, %d of them before the first worker continued; want one more: %+v", len(e.effects), n, e.effects)
 			}
 		})
 	}
 }
 
-// TestStoppedBeforeSettle: a worker wakes up in the task that settles, after another one has settled. It changes no row.
+// TestStoppedBeforeSettle: a worker continues in the task that settles, after another worker has settled the call. The late settle changes
+// no row.
 func TestStoppedBeforeSettle(t *testing.T) {
 	t.Parallel()
 	for _, toolID := range []string{ledger.LocalRead, ledger.Send} {
@@ -124,7 +129,7 @@ func TestStoppedBeforeSettle(t *testing.T) {
 			zombie.goOn()
 			w.until(func() bool { return zombie.log.Has("held at settle.before: ") }, "the late settle is answered")
 			if !zombie.log.Has("held at settle.before: settled, <nil>") {
-				t.Error("a settle that came late did not find the record settled")
+				t.Error("the late settle did not find the record settled")
 			}
 			if now := w.row(call); now != row {
 				t.Errorf("the record changed from\n%s to\n%s", row, now)
@@ -138,8 +143,8 @@ func TestStoppedBeforeSettle(t *testing.T) {
 	}
 }
 
-// TestStoppedBeforeSettleOfAnOlderEpoch: a worker wakes up in the task that settles while another run has the call and has not settled
-// yet. Nothing is written before the later one settles.
+// TestStoppedBeforeSettleOfAnOlderEpoch: a worker continues in the task that settles, while a later epoch of the call is not settled. The
+// settle of the older epoch writes nothing.
 func TestStoppedBeforeSettleOfAnOlderEpoch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -154,7 +159,8 @@ func TestStoppedBeforeSettleOfAnOlderEpoch(t *testing.T) {
 	if !zombie.log.Has("held at settle.before: superseded, <nil>") {
 		t.Error("a settle of an older epoch was not refused as superseded")
 	}
-	// The later run may have lost its task by now; the one after it has an epoch of its own.
+	// The worker of the later epoch may have lost its task by now. The next task then has a higher
+	// epoch.
 	if now := w.row(call); now != row && w.record(call.InvocationID).Epoch == 2 {
 		t.Errorf("the record changed from\n%s to\n%s", row, now)
 	}
@@ -166,20 +172,19 @@ func TestStoppedBeforeSettleOfAnOlderEpoch(t *testing.T) {
 	}
 }
 
-// serves fails unless a worker that was held up still does its work.
+// serves fails the test unless a worker that was stopped serves another call.
 func (w *world) serves(c *child) {
 	w.t.Helper()
 	e := w.start(invocation("after", ledger.LocalRead, ledger.In{Text: "after"}))
 	if r := w.result(e); !r.OK {
-		w.t.Errorf("the worker that was held up makes %+v of the next call", r)
+		w.t.Errorf("the worker that was stopped ended the next call with %+v", r)
 	}
 	if got := w.ledger.Of(e.InvocationID); len(got) == 0 || got[len(got)-1].PID != c.pid() {
 		w.t.Errorf("the next call was served by %+v, want process %d", got, c.pid())
 	}
 }
 
-// row is everything that the record holds of a call, with the transactions that wrote it: what is written again with the same values
-// shows, too.
+// row returns all rows of a call with the transactions that wrote them, so a write of equal values changes it too.
 func (w *world) row(call *pawl.Call) string {
 	w.t.Helper()
 	conn, err := pgx.Connect(w.t.Context(), w.database)
@@ -201,7 +206,7 @@ func (w *world) row(call *pawl.Call) string {
 		lines = append(lines, found...)
 	}
 	if len(lines) == 0 {
-		w.t.Fatalf("the record has nothing of %s", call.WorkflowID)
+		w.t.Fatalf("the record has no rows of %s", call.WorkflowID)
 	}
 	return strings.Join(lines, "\n")
 }

@@ -30,7 +30,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/historytest"
 )
 
-// waitTimeout is how long a test waits for what takes seconds on a quiet machine.
+// waitTimeout bounds the wait for steps that take seconds on an idle machine.
 const waitTimeout = 3 * time.Minute
 
 const rules = `
@@ -89,15 +89,15 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// until polls for a condition.
+// until waits until holds returns true. what describes the condition.
 func (w *world) until(holds func() bool, what string) {
 	w.t.Helper()
 	if !devstacktest.Eventually(w.t.Context(), waitTimeout, holds) {
-		w.t.Fatalf("never: %s", what)
+		w.t.Fatalf("not in time: %s", what)
 	}
 }
 
-// invocation is a call of the tool; its id is unique in its world only.
+// invocation returns a call of the tool. id must be unique in the world.
 func invocation(id, toolID string, in ledger.In) toolspec.Invocation {
 	args, err := json.Marshal(in)
 	if err != nil {
@@ -118,7 +118,7 @@ func (w *world) start(inv toolspec.Invocation) *pawl.Call {
 	return call
 }
 
-// result waits for how a call ends, with a value or without.
+// result waits for the end of a call and returns its result, ok or not.
 func (w *world) result(call *pawl.Call) toolspec.Result {
 	w.t.Helper()
 	r, err := w.ended(call, waitTimeout)
@@ -128,7 +128,7 @@ func (w *world) result(call *pawl.Call) toolspec.Result {
 	return r
 }
 
-// ended is result for a goroutine of the test.
+// ended is like result, for other goroutines of the test.
 func (w *world) ended(call *pawl.Call, within time.Duration) (toolspec.Result, error) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), within)
 	defer cancel()
@@ -149,7 +149,7 @@ func (w *world) record(invocationID string) reads.Detail {
 	return detail
 }
 
-// asked waits until a call has asked, and the task in which it asked is over.
+// asked waits until a call waits for an approval, and the task in which it asked has completed.
 func (w *world) asked(call *pawl.Call) {
 	w.t.Helper()
 	w.until(func() bool {
@@ -158,7 +158,7 @@ func (w *world) asked(call *pawl.Call) {
 	}, call.WorkflowID+" waits for an approval")
 }
 
-// approve sends the approval of a call's first request as a signal.
+// approve approves the first request of a call by a signal.
 func (w *world) approve(call *pawl.Call) {
 	w.t.Helper()
 	if err := w.temporal.SignalWorkflow(w.t.Context(), call.WorkflowID, "", toolspec.DecideName, approval(call)); err != nil {
@@ -170,7 +170,7 @@ func approval(call *pawl.Call) toolspec.Decision {
 	return toolspec.Decision{ApprovalID: toolspec.ApprovalID(call.InvocationID, 1), Decision: toolspec.Approve, Approver: "user:ann"}
 }
 
-// history is everything that Temporal keeps of the current run.
+// history returns the history of the current run.
 func (w *world) history(workflowID string) *historypb.History {
 	w.t.Helper()
 	var h historypb.History
@@ -185,12 +185,13 @@ func (w *world) history(workflowID string) *historypb.History {
 	return &h
 }
 
-// tasks is what became of the steps of a run on their way to workers.
+// tasks counts what happened to the workflow tasks and attempts of a run.
 type tasks struct {
 	completed int
-	// lostTasks were begun and not answered, or failed; lostAttempts are activities.
+	// lostTasks started and were not answered, or failed. lostAttempts are activities that timed
+	// out or failed.
 	lostTasks, lostAttempts int
-	// again are the local activities that were tried once more within their task.
+	// again is the number of repeated attempts of local activities within a task.
 	again  int
 	closed enumspb.EventType
 }
@@ -205,12 +206,13 @@ func tasksOf(h *historypb.History) (t tasks) {
 		case enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED:
 			t.completed++
 		case enumspb.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED:
-			// Of a task that is tried again only the first and the last try are in the history.
+			// For a task with several attempts, the history holds only the first and the last.
 			t.lostTasks += max(int(e.GetWorkflowTaskScheduledEventAttributes().GetAttempt())-2, 0)
 		case enumspb.EVENT_TYPE_WORKFLOW_TASK_FAILED:
 			t.lostTasks++
 		case enumspb.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT:
-			// Else it was never begun: the server asks another worker than the last one.
+			// With another timeout type the task never started: the server offers it to another
+			// worker.
 			if e.GetWorkflowTaskTimedOutEventAttributes().GetTimeoutType() == enumspb.TIMEOUT_TYPE_START_TO_CLOSE {
 				t.lostTasks++
 			}
@@ -227,7 +229,7 @@ func tasksOf(h *historypb.History) (t tasks) {
 	return t
 }
 
-// timeline is when what happened to a call, for a person who looks for where the time went.
+// timeline returns the events of a call with their times, to find delays.
 func (w *world) timeline(workflowID string) string {
 	w.t.Helper()
 	var lines []string

@@ -82,7 +82,9 @@ func TestOutputIsKeptAsSettled(t *testing.T) {
 	if again, err := b.SaveOutput(t.Context(), row); err != nil || again != first {
 		t.Errorf("%s, %s, %v", first, again, err)
 	}
-	b.settle(settleIn("call_1", 1))
+	in := settleIn("call_1", 1)
+	in.Result.OutputRef = first
+	b.settle(in)
 	row.Value = []byte(`"too late"`)
 	if _, err := b.SaveOutput(t.Context(), row); err == nil {
 		t.Error("a settled call's output was overwritten")

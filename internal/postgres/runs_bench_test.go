@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/client"
 )
 
 // BenchmarkEventsToAWatcher writes 1 000 events per second to one watched run and reports the delay until its watcher has them.
@@ -37,7 +37,7 @@ func BenchmarkEventsToAWatcher(b *testing.B) {
 	together(4, func(int) {
 		for n := next.Add(1); n <= int64(b.N); n = next.Add(1) {
 			<-time.After(time.Until(began.Add(time.Duration(n) * time.Millisecond))) // the rate, not a wait for a condition
-			if _, err := d.Append(b.Context(), tenant, inRun, toolspec.RunEvent{Kind: toolspec.RunTextDelta, Text: fmt.Sprint(time.Now().UnixNano())}); err != nil {
+			if err := d.Append(b.Context(), tenant, inRun, client.TurnEvent{Key: fmt.Sprint(n), Text: fmt.Sprint(time.Now().UnixNano())}); err != nil {
 				b.Error(err)
 			}
 		}

@@ -276,13 +276,13 @@ func TestProgressAndTheEndOfATurn(t *testing.T) {
 	if !report() {
 		t.Error("somebody watches")
 	}
-	if _, err := b.Append(t.Context(), tenant, inRun, toolspec.RunEvent{Kind: toolspec.RunDone}); !errors.Is(err, client.ErrRunOpen) {
+	if err := b.Append(t.Context(), tenant, inRun, client.TurnEvent{Key: "turn", Done: true}); !errors.Is(err, client.ErrRunOpen) {
 		t.Errorf("a turn ended before its call: %v", err)
 	}
 	b.settle(settleIn("c", 1))
 	report()
-	for _, e := range []toolspec.RunEvent{{Kind: toolspec.RunTextDelta, Text: "Hi", OwnerID: "user:ann"}, {Kind: toolspec.RunDone}} {
-		if _, err := b.Append(t.Context(), tenant, inRun, e); err != nil {
+	for _, e := range []client.TurnEvent{{Key: "turn", Text: "Hi", OwnerID: "user:ann"}, {Key: "turn", Done: true}} {
+		if err := b.Append(t.Context(), tenant, inRun, e); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -567,6 +567,15 @@ TABLE run_events PARTITION BY RANGE (month)
 
 TABLE run_events_default PARTITION OF run_events DEFAULT
 
+TABLE run_turns
+    tenant_id text NOT NULL
+    run_id text NOT NULL
+    key text NOT NULL
+    written bigint NOT NULL
+    done boolean NOT NULL
+    CONSTRAINT run_turns_of_run FOREIGN KEY (tenant_id, run_id) REFERENCES runs(tenant_id, run_id) ON DELETE CASCADE
+    CONSTRAINT run_turns_pkey PRIMARY KEY (tenant_id, run_id, key)
+
 TABLE runs
     tenant_id text NOT NULL
     run_id text NOT NULL
@@ -708,13 +717,15 @@ CREATE OR REPLACE FUNCTION public.write_run_approval()
 AS $function$
 DECLARE
     opens boolean := NEW.state = 'open';
+    approval json := json_strip_nulls(json_build_object(
+        'approvalId', NEW.approval_id, 'message', CASE WHEN opens THEN NEW.message END, 'decision', CASE WHEN NOT opens THEN NEW.state END,
+        'approver', CASE WHEN NOT opens THEN NEW.approver END));
     call record;
 BEGIN
     SELECT month, tenant_id, run_id, tool_call_id, tool_id INTO STRICT call FROM invocations WHERE invocation_id = NEW.invocation_id;
     PERFORM append_run_event(call.month, call.tenant_id, call.run_id, CASE WHEN opens THEN 'approval_requested' ELSE 'approval_decided' END, NEW.invocation_id,
-        call.tool_call_id, call.tool_id, '', json_strip_nulls(json_build_object(
-            'approvalId', NEW.approval_id, 'message', CASE WHEN opens THEN NEW.message END, 'decision', CASE WHEN NOT opens THEN NEW.state END,
-            'approver', CASE WHEN NOT opens THEN NEW.approver END)));
+        call.tool_call_id, call.tool_id, '',
+        CASE WHEN opens AND NEW.safe_args IS NOT NULL THEN json_build_object('approval', approval, 'args', NEW.safe_args) ELSE json_build_object('approval', approval) END);
     IF NOT opens THEN
         UPDATE runs SET approval_wait_ms = approval_wait_ms + greatest(0, floor(extract(epoch FROM now() - NEW.created_at) * 1000))::bigint
         WHERE tenant_id = call.tenant_id AND run_id = call.run_id;

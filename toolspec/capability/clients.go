@@ -11,44 +11,43 @@ import (
 // ClientsKey is the typed name of Clients.
 var ClientsKey = toolspec.NewCapability[Clients]("clients")
 
-// Clients makes HTTP clients of connections. It is how a tool acts with somebody's
-// account without ever seeing the credential (CONNECTION_ID_ONLY).
+// Clients returns HTTP clients for connections. A tool can act with a connected account and never
+// sees the credential (CONNECTION_ID_ONLY).
 type Clients interface {
-	// For returns a client that adds the connection's credential to requests, over
-	// https, for the connection's own hosts. Requests to other hosts are ErrForeignHost;
-	// a redirect there is followed without the credential, by GET and HEAD alone.
-	// What the tool itself sets in the place of the credential is overwritten.
+	// For returns a client that adds the credential of the connection to requests over https to the
+	// hosts of the connection. A request to another host fails with ErrForeignHost. A redirect to
+	// another host is followed without the credential, for GET and HEAD only. The client overwrites
+	// a credential that the tool sets.
 	//
-	// The id must be that of the call's context: any other is ErrNoConnection. The
-	// client serves until the attempt ends, and then fails with ErrLeaseOver. Its
-	// errors hold neither the credential nor a query.
+	// The id must be the connection of the call's context; any other id fails with ErrNoConnection.
+	// After the attempt the client fails with ErrLeaseOver. Its errors contain neither the
+	// credential nor the query of a URL.
 	For(connectionID string) (*http.Client, error)
 }
 
-// AuthKey is the typed name of Auth. A tool that declares it can see tokens and has
-// to be reviewed accordingly; Clients is the way for all others.
+// AuthKey is the typed name of Auth. A tool that declares it can see tokens, so review it
+// accordingly. Other tools use Clients.
 var AuthKey = toolspec.NewCapability[Auth]("auth")
 
-// Auth hands a tool the credential itself, for services that no HTTP client
-// reaches.
+// Auth returns the credential itself, for services that an HTTP client cannot reach.
 type Auth interface {
-	// AccessToken returns the token of a connection of the kinds bearer and oauth2,
-	// or the key of an API key; others have none (ErrNoToken). It is destroyed when
-	// the attempt ends.
+	// AccessToken returns the token of a connection of the kinds bearer and oauth2, or the key of
+	// an API key. It fails with ErrNoToken for other kinds. The secret is destroyed when the
+	// attempt ends.
 	AccessToken(ctx context.Context, connectionID string) (Secret, error)
-	// AuthHeaders returns the headers that authenticate a request to the connection's
-	// hosts; ErrNoToken where the credential does not travel in headers alone.
+	// AuthHeaders returns the headers that authenticate a request to the hosts of the connection.
+	// It fails with ErrNoToken if the credential is not sent in headers only.
 	AuthHeaders(ctx context.Context, connectionID string) (map[string]Secret, error)
 }
 
-// What goes wrong with connections, in words that are safe to show to anyone.
+// Errors of connections. Their texts are safe to show to anyone.
 var (
-	// ErrNoConnection: the call may not use it, or there is no such connection.
+	// ErrNoConnection: the call may not use the connection, or it does not exist.
 	ErrNoConnection = errors.New("the call has no such connection")
-	// ErrForeignHost: the request is for a host that is not the connection's.
+	// ErrForeignHost: the request is for a host that does not belong to the connection.
 	ErrForeignHost = errors.New("the request is not for a host of the connection")
-	// ErrLeaseOver: the attempt has ended, and with it the right to use it.
+	// ErrLeaseOver: the attempt has ended, so its lease of the connection has ended.
 	ErrLeaseOver = errors.New("the attempt is over: its connection cannot be used any more")
-	// ErrNoToken: the credential of this kind of connection is no token.
+	// ErrNoToken: this kind of connection has no token.
 	ErrNoToken = errors.New("the connection has no token")
 )

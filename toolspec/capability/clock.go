@@ -9,12 +9,12 @@ import (
 // ClockKey is the typed name of Clock.
 var ClockKey = toolspec.NewCapability[Clock]("clock")
 
-// Clock tells the time.
+// Clock returns the time and time zones.
 type Clock interface {
-	// Now is the present instant.
+	// Now returns the current time.
 	Now() time.Time
-	// Zone finds a time zone by its IANA name, such as Europe/Berlin or UTC.
-	// It knows no "Local": what a tool answers must not depend on its host.
-	// A name that it does not know is ErrNoZone.
+	// Zone returns the time zone with an IANA name, such as Europe/Berlin or UTC. An unknown name
+	// fails with ErrNoZone. "Local" is unknown, because the answer of a tool must not depend on its
+	// host.
 	Zone(name string) (*time.Location, error)
 }

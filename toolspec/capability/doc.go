@@ -1,7 +1,6 @@
-// Package capability names the abilities that Pawl's own tools take from their
-// call: a clock, the files of a workspace.
+// Package capability declares the capabilities that Pawl's own tools take from their calls, such as
+// a clock, files and HTTP clients.
 //
-// It holds interfaces, their values and their errors, and imports toolspec and
-// the standard library. It must never implement an ability, hold a path of the
-// host, or do I/O. Tools and adapters may import it; so may tests that fake one.
+// It holds interfaces, their values and their errors. It must never implement a capability, hold a
+// path of the host, or do I/O. Tools, adapters and tests may import it.
 package capability

@@ -18,43 +18,41 @@ const (
 	MaxDirEntries = 100_000
 )
 
-// Files is the file system of one workspace and nothing outside it.
+// Files is the file system of one workspace.
 //
-// Paths are relative to the workspace's root and separated by slashes; "." is
-// the root. A path that leaves it — absolute, by "..", or through a symbolic
-// link — is ErrOutside. Links that stay inside are followed.
+// Paths are relative to the root of the workspace and separated by slashes; "." is the root. A path
+// that leads out of the workspace (absolute, with "..", or through a symbolic link) fails with
+// ErrOutside. Links inside of the workspace are followed.
 //
-// Errors are those of this package where one fits, the context's, or a plain
-// error of the system. No error's text holds a path or the content of a file.
+// Errors are those of this package if one fits, the error of the context, or another error of the
+// system. No text of an error contains a path or the content of a file.
 type Files interface {
-	// List returns the first limit entries of a directory in the byte order of
-	// their names, and how many there are. limit must be positive.
+	// List returns the first limit entries of a directory in the byte order of their names, and the
+	// number of all entries. limit must be positive.
 	List(ctx context.Context, dir string, limit int) (Listing, error)
 
-	// Open opens a regular file for reading and says what it is. Its reader
-	// fails with ErrTooLarge when the file goes on after limit bytes, and with
-	// the context's error when that ends. Whatever is not a regular file is
-	// refused without reading from it.
+	// Open opens a regular file for reading and returns its entry. The reader fails with
+	// ErrTooLarge if the file has more than limit bytes, and with the error of the context when the
+	// context ends. Open refuses other types of files and reads nothing from them.
 	Open(ctx context.Context, path string, limit int64) (io.ReadCloser, Entry, error)
 
-	// Walk visits what is below dir, a directory before its content, entries in
-	// the byte order of their names. Where dir is a file, it visits that. It
-	// does not follow symbolic links below dir. A directory that cannot be read,
-	// or holds more than MaxDirEntries, is visited a second time, with the
-	// error. An error of visit ends the walk and is returned as it is.
+	// Walk visits the entries below dir: a directory before its content, entries in the byte order
+	// of their names. If dir is a file, Walk visits only the file. It does not follow symbolic
+	// links below dir. It visits a directory that it cannot read, or that has more than
+	// MaxDirEntries, a second time, with the error. An error of visit ends the walk and is returned
+	// unchanged.
 	Walk(ctx context.Context, dir string, opts WalkOptions, visit func(Entry, error) error) error
 
-	// Replace gives a file its whole content in one step: whoever reads sees
-	// the old or the new content, also after a crash. A new file gets the
-	// system's default mode; an existing one keeps its permissions. Through a
-	// symbolic link it replaces what the link names. A directory, pipe, device
-	// or read-only file is refused. Without opts.CreateDirs a missing parent
-	// directory is ErrNotExist. Replacing again with the same content is
-	// harmless; after an error the file may have the old content or the new.
+	// Replace replaces the whole content of a file atomically: a reader sees the old or the new
+	// content, also after a crash. A new file gets the default mode of the system; an existing file
+	// keeps its permissions. For a symbolic link it replaces the target. It refuses a directory,
+	// pipe, device or read-only file. Without opts.CreateDirs a missing parent directory fails with
+	// ErrNotExist. It is safe to repeat with the same content. After an error the file has the old
+	// or the new content.
 	Replace(ctx context.Context, path string, content []byte, opts ReplaceOptions) error
 }
 
-// EntryType says what stands under a name.
+// EntryType is the type of an entry.
 type EntryType string
 
 // The types of entries.
@@ -66,36 +64,35 @@ const (
 	TypeOther EntryType = "other"
 )
 
-// Entry is one thing in the workspace.
+// Entry is a file, directory or link in the workspace.
 type Entry struct {
-	// Path is relative to the root; its last part is the name. It is as the
-	// file system has it, which need not be UTF-8.
+	// Path is relative to the root. It is as the file system stores it, which may not be UTF-8.
 	Path string
 	Type EntryType
-	// Size is the length of a regular file in bytes, else 0.
+	// Size is the length of a regular file in bytes; 0 for other types.
 	Size int64
 }
 
-// Listing is the beginning of a directory.
+// Listing is the start of a directory.
 type Listing struct {
 	Entries []Entry
-	// Total counts all entries of the directory.
+	// Total is the number of all entries of the directory.
 	Total int
 }
 
-// WalkOptions narrows a walk. The zero value visits everything.
+// WalkOptions restricts a walk. The zero value visits everything.
 type WalkOptions struct {
-	// Include is a glob, in which ** stands for any directories and {a,b} for
-	// either; only files that match are visited, and no directories. Without a
-	// slash it is matched against names, else against paths relative to dir.
-	// A malformed or too complex one is ErrBadPattern.
+	// Include is a glob: ** matches any directories and {a,b} matches a or b. Walk then visits only
+	// files that match, and no directories. A glob without a slash is matched against names, other
+	// globs against paths relative to dir. A malformed or too complex glob fails with
+	// ErrBadPattern.
 	Include string
-	// SkipDirs lists names of directories that are neither visited nor entered.
+	// SkipDirs lists names of directories that Walk does not visit or enter.
 	SkipDirs []string
 }
 
-// ReplaceOptions are the choices of Replace.
+// ReplaceOptions are the options of Replace.
 type ReplaceOptions struct {
-	// CreateDirs makes missing parent directories. They stay if Replace fails.
+	// CreateDirs creates missing parent directories. They stay if Replace fails.
 	CreateDirs bool
 }

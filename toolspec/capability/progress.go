@@ -9,13 +9,12 @@ import (
 // ProgressKey is the typed name of Progress.
 var ProgressKey = toolspec.NewCapability[Progress]("progress")
 
-// Progress lets a tool say how far it is.
+// Progress reports how far a tool has come.
 type Progress interface {
-	// Report replaces what was reported before; it never blocks and never fails. ctx
-	// is the one that the tool was called with. People see the latest report every
-	// two seconds, beside the running attempt. It is no result: nothing waits for it,
-	// and with the attempt it is gone. In the local lane nobody looks. The text is
-	// cut at toolspec.MaxProgressText bytes and left out where it has the shape of a
-	// secret.
+	// Report replaces the report before. It never blocks and never fails. ctx must be the context
+	// of the tool. Every two seconds the latest report becomes visible to people, with the running
+	// attempt. A report is not a result: it is lost when the attempt ends. In the local lane
+	// reports are not shown. The text is cut at toolspec.MaxProgressText bytes, and left out if it
+	// looks like a secret.
 	Report(ctx context.Context, p toolspec.Progress)
 }

@@ -7,20 +7,17 @@ import (
 	"log/slog"
 )
 
-// secretText stands wherever a secret would be printed.
+// secretText is printed in place of a secret.
 const secretText = "[secret]"
 
-// ErrSecret says that something tried to write a secret down. Nothing did.
+// ErrSecret says that the program tried to marshal a secret. No part of it was written.
 var ErrSecret = errors.New("a secret cannot be marshalled")
 
-// Secret holds a credential and gives it to nobody who does not ask for it by
-// Reveal: printing shows [secret], and marshalling in any form is an error. The
-// bytes stand behind a function, where reflection does not see them. The zero
-// value holds nothing.
+// Secret holds a credential. Only Reveal returns it: printing shows [secret], and marshalling is an
+// error. The bytes are in a closure, which reflection cannot read. The zero value holds nothing.
 type Secret struct{ held func(destroy bool) []byte }
 
-// NewSecret takes the bytes over: the caller must neither use nor change them
-// again.
+// NewSecret takes ownership of value: the caller must not use or change it afterwards.
 func NewSecret(value []byte) Secret {
 	return Secret{func(destroy bool) []byte {
 		if destroy {
@@ -31,9 +28,8 @@ func NewSecret(value []byte) Secret {
 	}}
 }
 
-// Reveal returns the bytes themselves, nil after Destroy. Do not keep them, and
-// put them nowhere that is written down. It is not to be called while another
-// goroutine destroys the secret.
+// Reveal returns the bytes, nil after Destroy. Do not keep them or write them anywhere. Do not call
+// it while another goroutine destroys the secret.
 func (s Secret) Reveal() []byte {
 	if s.held == nil {
 		return nil
@@ -41,8 +37,8 @@ func (s Secret) Reveal() []byte {
 	return s.held(false)
 }
 
-// Destroy overwrites the bytes, for all copies of the secret. It is best effort:
-// what was made of them, such as the text of a header, the runtime may keep.
+// Destroy overwrites the bytes, for all copies of the secret. Data made from them, such as the text
+// of a header, may stay in memory.
 func (s Secret) Destroy() {
 	if s.held != nil {
 		s.held(true)
@@ -58,17 +54,17 @@ func (s Secret) GoString() string { return secretText }
 // Format prints [secret] for every verb.
 func (s Secret) Format(w fmt.State, _ rune) { _, _ = io.WriteString(w, secretText) }
 
-// LogValue is [secret].
+// LogValue returns [secret].
 func (s Secret) LogValue() slog.Value { return slog.StringValue(secretText) }
 
-// MarshalJSON is refused.
+// MarshalJSON returns ErrSecret.
 func (s Secret) MarshalJSON() ([]byte, error) { return nil, ErrSecret }
 
-// MarshalText is refused.
+// MarshalText returns ErrSecret.
 func (s Secret) MarshalText() ([]byte, error) { return nil, ErrSecret }
 
-// MarshalBinary is refused.
+// MarshalBinary returns ErrSecret.
 func (s Secret) MarshalBinary() ([]byte, error) { return nil, ErrSecret }
 
-// GobEncode is refused.
+// GobEncode returns ErrSecret.
 func (s Secret) GobEncode() ([]byte, error) { return nil, ErrSecret }

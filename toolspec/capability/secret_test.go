@@ -17,7 +17,7 @@ import (
 
 const canary = "canary-9Xk2Lq7Wv4"
 
-// TestSecretShowsNothing: by no verb, encoder or log, and not to whoever walks its memory by reflection (fault 51).
+// TestSecretShowsNothing: no verb, encoder or log shows the secret, and reflection does not find it in memory (fault 51).
 func TestSecretShowsNothing(t *testing.T) {
 	s := NewSecret([]byte(canary))
 	holder := struct {
@@ -64,7 +64,7 @@ func TestSecretShowsNothing(t *testing.T) {
 	}
 }
 
-// walk looks for the bytes in everything that reflection reaches, fields that are not exported as well.
+// walk looks for the bytes in all values that reflection reaches, including unexported fields.
 func walk(v reflect.Value, depth int) bool {
 	if depth > 8 {
 		return false
@@ -103,7 +103,7 @@ func TestDestroy(t *testing.T) {
 	s := NewSecret(value)
 	other := s
 	if string(s.Reveal()) != canary {
-		t.Error("it holds something else")
+		t.Error("the secret has another value")
 	}
 	s.Destroy()
 	s.Destroy()

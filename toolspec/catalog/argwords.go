@@ -13,17 +13,17 @@ const (
 	maxSchemaDepth = 32
 )
 
-// arguments collects the names, the descriptions and the listed values of the arguments
-// that an input schema speaks of, at every depth. The names of properties are in their order by
-// the alphabet, so that documents that say the same give the same.
+// arguments collects the names, descriptions and enum values of the arguments in an input schema,
+// at every depth. Names of properties are in alphabetical order, so that equal schemas give equal
+// results.
 type arguments struct {
 	nodes        int
 	names        []string
 	descriptions []string
-	values       []string // texts of enum
+	values       []string // the strings of enum
 }
 
-// argumentsOf reads a schema. What is no JSON says nothing.
+// argumentsOf reads a schema. A document that is not JSON has no arguments.
 func argumentsOf(doc json.RawMessage) arguments {
 	var a arguments
 	a.schema(jsonschema.Outline(doc), 0)

@@ -8,49 +8,48 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Visibility is what policy says of a tool before anybody calls it.
+// Visibility is the verdict of policy about a tool before a call.
 type Visibility int
 
 // The visibilities.
 const (
 	Hidden Visibility = iota
 	Visible
-	// VisibleWithApproval marks tools whose calls wait for a person.
+	// VisibleWithApproval marks tools whose calls need an approval.
 	VisibleWithApproval
-	// VisibleDepending marks tools of which nobody can say before the arguments are
-	// known: a call may be denied, asked about or allowed.
+	// VisibleDepending marks tools for which the verdict depends on the arguments: a call may be
+	// denied, need an approval, or be allowed.
 	VisibleDepending
 )
 
-// Viewer is who looks into a catalog.
+// Viewer is the caller for whom a catalog is made.
 type Viewer struct {
 	TenantID string
 	ActorID  string
-	// ToolIDs are the tools that the run may use; empty narrows nothing.
+	// ToolIDs are the tools that the run may use; empty means all.
 	ToolIDs []string
 }
 
-// Catalog is what one caller may see: a source filtered by policy. Seeing a tool
-// does not mean that it may run; the gate decides again.
+// Catalog is the set of tools that one caller may see. Policy filters the tools of a source. A
+// visible tool may still be refused: the gate decides about each call.
 type Catalog struct {
 	entries []Entry // by id
-	// indexed is what Pick looks into, made when it is first asked for.
+	// indexed returns the index for Pick. The first call makes it.
 	indexed func() *index
-	// embedded is what a Picker sends of the tools, made when it is first asked for.
+	// embedded returns the texts that a Picker sends to its Embedder. The first call makes them.
 	embedded func() []toolText
 }
 
 // Entry is a visible tool.
 type Entry struct {
 	toolspec.Spec
-	// NeedsApproval says that policy asks a person, whatever the arguments.
+	// NeedsApproval reports that every call of the tool needs an approval.
 	NeedsApproval bool `json:"needsApproval,omitempty"`
-	// DependsOnArguments says that policy decides by the arguments.
+	// DependsOnArguments reports that the verdict of policy depends on the arguments.
 	DependsOnArguments bool `json:"dependsOnArguments,omitempty"`
 }
 
-// New derives the catalog (CATALOG_IS_EXPLICIT) of a source's specs. There is no
-// other way to one.
+// New returns the catalog of the specs that see does not hide (CATALOG_IS_EXPLICIT).
 func New(specs []toolspec.Spec, see func(toolspec.Spec) Visibility) Catalog {
 	var c Catalog
 	for _, spec := range specs {
@@ -71,7 +70,7 @@ func New(specs []toolspec.Spec, see func(toolspec.Spec) Visibility) Catalog {
 	return c
 }
 
-// Get returns a visible tool; false if it is hidden or unknown.
+// Get returns the visible tool with this id; false if the tool is hidden or unknown.
 func (c Catalog) Get(toolID string) (Entry, bool) {
 	for _, e := range c.entries {
 		if e.Name == toolID {
@@ -81,5 +80,5 @@ func (c Catalog) Get(toolID string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// List returns the visible tools by id.
+// List returns the visible tools, ordered by id.
 func (c Catalog) List() []Entry { return slices.Clone(c.entries) }

@@ -81,8 +81,8 @@ func bind(t *testing.T, tool toolspec.Tool) *catalog.Bound {
 	return b
 }
 
-// TestSpecKeys holds the members that a published spec can have (SP-01), also those that a tool
-// leaves out.
+// TestSpecKeys: the golden file lists all members that a published spec can have, including
+// optional ones (SP-01).
 func TestSpecKeys(t *testing.T) {
 	var keys []string
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[toolspec.Spec]()) {
@@ -93,7 +93,7 @@ func TestSpecKeys(t *testing.T) {
 	golden(t, "spec_keys.golden", strings.Join(keys, "\n")+"\n")
 }
 
-// TestSpec: the digests in it are a wire contract, for approvals hold them.
+// TestSpec: the digests in the golden file are a wire contract, because approvals record them.
 func TestSpec(t *testing.T) {
 	encoded, err := json.MarshalIndent(bind(t, tool[in, out](definition())).Spec(), "", "  ")
 	if err != nil {
@@ -138,8 +138,8 @@ func TestCatalogFilter(t *testing.T) {
 	if _, ok := c.Get("core__asks"); !ok {
 		t.Error("a write into the list reached the catalog")
 	}
-	// What is removed after it was compiled stays visible to this request, and
-	// is gone from the next.
+	// A tool that is removed after the catalog was made stays visible in this catalog. The next
+	// catalog does not have it.
 	r.Remove("core__visible")
 	if _, ok := catalog.New(r.Specs(), func(toolspec.Spec) catalog.Visibility { return catalog.Visible }).Get("core__visible"); ok {
 		t.Error("a removed tool is listed")
@@ -151,7 +151,7 @@ func TestRegistry(t *testing.T) {
 	r := catalog.NewRegistry(provided(t))
 	var _ catalog.Source = r
 	if b, ok := r.Get("core__read"); ok || b != nil || len(r.Specs()) != 0 || r.Remove("core__read") {
-		t.Error("an empty registry has something")
+		t.Error("an empty registry returns a tool")
 	}
 	second := definition()
 	second.ID = "core__a"
@@ -166,7 +166,7 @@ func TestRegistry(t *testing.T) {
 	if !ok || b.ID() != "core__read" {
 		t.Fatalf("got %v, %v", b, ok)
 	}
-	// The same id again, from the same place or another.
+	// Add the same id again, from the same origin and from another one.
 	err := r.Add("plugin", tool[in, out](definition()))
 	if err == nil || err.Error() != "tool core__read: the id is taken: it comes from builtin and from plugin" {
 		t.Errorf("got %v", err)
@@ -178,7 +178,7 @@ func TestRegistry(t *testing.T) {
 		t.Error("the tool was replaced")
 	}
 	if !r.Remove("core__read") || r.Remove("core__read") {
-		t.Error("remove does not say what it did")
+		t.Error("Remove does not report whether it removed a tool")
 	}
 	if _, ok := r.Get("core__read"); ok || len(r.Specs()) != 1 {
 		t.Error("the tool is still there")
@@ -188,7 +188,7 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
-// TestSpecsAreCopies: mutating what is returned changes no later listing (RG-27).
+// TestSpecsAreCopies: a change of a returned spec changes no later listing (RG-27).
 func TestSpecsAreCopies(t *testing.T) {
 	r := catalog.NewRegistry(provided(t))
 	if err := r.Add("test", tool[in, out](definition())); err != nil {
@@ -216,7 +216,7 @@ func TestSpecsAreCopies(t *testing.T) {
 	}
 }
 
-// TestBound: every member that the runner uses (RG-18).
+// TestBound: each method of Bound that the runner uses (RG-18).
 func TestBound(t *testing.T) {
 	b := bind(t, tool[in, out](definition()))
 	if got := b.Capabilities().Names(); !slices.Equal(got, []toolspec.CapabilityName{"clock"}) {

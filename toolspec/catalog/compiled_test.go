@@ -26,9 +26,9 @@ func validated[In any]() toolspec.Tool {
 	}, func(context.Context, In, toolspec.Call) (wide, error) { return wide{}, nil })
 }
 
-// TestSchemasAreCompiledOnce (PF-04): a call validates with what was compiled
-// when the tool was registered; a compilation would be seen in the allocations.
-// Another schema is another tool digest, and compiled anew.
+// TestSchemasAreCompiledOnce (PF-04): a call validates with the schema that was compiled at
+// registration. Allocations would show another compilation. A tool with another schema has another
+// digest, and its schema is compiled.
 func TestSchemasAreCompiledOnce(t *testing.T) {
 	r := catalog.NewRegistry(toolspec.Capabilities{})
 	if err := r.Add("test", validated[narrow]()); err != nil {
@@ -38,7 +38,7 @@ func TestSchemasAreCompiledOnce(t *testing.T) {
 	long := json.RawMessage(`{"text":"four"}`)
 	validate := func() {
 		if bound, ok := r.Get("core__validated"); !ok || bound != first || len(bound.ValidateInput(long)) != 1 {
-			t.Error("it accepts too much, or is another one")
+			t.Error("the schema accepts too much, or is another one")
 		}
 	}
 	compile := testing.AllocsPerRun(10, func() {

@@ -25,10 +25,10 @@ const (
 )
 
 const (
-	// rankConstant is k of reciprocal rank fusion: the larger, the less the first ranks differ. 60 is
-	// usual for lists of documents; a request wants few tools.
+	// rankConstant is k of reciprocal rank fusion. A larger k makes the first ranks more equal. 60
+	// is usual for lists of documents; a request needs only a few tools.
 	rankConstant = 10
-	// rankDepth is how many tools have a rank in one list.
+	// rankDepth is the number of tools that have a rank in each list.
 	rankDepth = 200
 )
 
@@ -73,7 +73,7 @@ func (p *Picker) Pick(ctx context.Context, c Catalog, q Query) ([]Match, error) 
 	return c.pick(q, similar), nil
 }
 
-// similarities returns the cosine of each text and each tool.
+// similarities returns the cosine similarity of each text and each tool.
 func (p *Picker) similarities(ctx context.Context, c Catalog, texts []string) ([][]float64, error) {
 	tools, err := p.toolVectors(ctx, c)
 	if err != nil {
@@ -96,7 +96,8 @@ func (p *Picker) similarities(ctx context.Context, c Catalog, texts []string) ([
 	return similar, nil
 }
 
-// toolVectors returns the vectors of the tools of a catalog. It asks for those that are not kept.
+// toolVectors returns the vectors of the tools of a catalog. It asks the Embedder only for vectors
+// that are not cached.
 func (p *Picker) toolVectors(ctx context.Context, c Catalog) ([][]float32, error) {
 	if len(c.entries) > MaxEmbedTools {
 		return nil, fmt.Errorf("the catalog has %d tools: vectors count for at most %d", len(c.entries), MaxEmbedTools)
@@ -128,7 +129,7 @@ func (p *Picker) toolVectors(ctx context.Context, c Catalog) ([][]float32, error
 	return vectors, nil
 }
 
-// embed returns vectors of length 1.
+// embed returns the vectors of the texts, normalised to length 1.
 func (p *Picker) embed(ctx context.Context, texts []string) ([][]float32, error) {
 	short := make([]string, len(texts))
 	for i, text := range texts {
@@ -155,7 +156,7 @@ func (p *Picker) embed(ctx context.Context, texts []string) ([][]float32, error)
 	return unit, nil
 }
 
-// dot adds in one fixed order, so that the result is the same on all processors. A product of two
+// dot adds in a fixed order, so that all processors give the same result. The product of two
 // float32 is exact in a float64.
 func dot(a, b []float32) float64 {
 	var sum [4]float64
@@ -172,7 +173,7 @@ func dot(a, b []float32) float64 {
 	return sum[0] + sum[1] + sum[2] + sum[3]
 }
 
-// toolText is what an Embedder gets of a tool.
+// toolText is the text of a tool for an Embedder.
 type toolText struct {
 	text   string
 	digest [sha256.Size]byte
@@ -188,8 +189,9 @@ func toolTexts(entries []Entry) []toolText {
 	return list
 }
 
-// fuse replaces scores by reciprocal ranks: G. Cormack, C. Clarke, S. Büttcher, "Reciprocal Rank
-// Fusion outperforms Condorcet and individual Rank Learning Methods", SIGIR 2009.
+// fuse replaces scores by the sum of reciprocal ranks in scores and similar: G. Cormack, C. Clarke,
+// S. Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and individual Rank Learning Methods",
+// SIGIR 2009.
 func fuse(scores, similar []float64) {
 	fused := make([]float64, len(scores))
 	for _, list := range [][]float64{scores, similar} {

@@ -14,7 +14,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
-// meanings is an Embedder that knows a few words, by what they mean. It keeps what it was asked.
+// meanings is an Embedder that knows the meanings of a few words. It records the texts it gets.
 type meanings struct {
 	words map[string]int
 	asked [][]string
@@ -46,7 +46,7 @@ func soundTools() []toolspec.Spec {
 	return []toolspec.Spec{spec("a__mute", "Mutes a monitor."), spec("a__refund", "Refunds a payment."), spec("a__time", "Tells the time.")}
 }
 
-// TestPickByVectors: with an Embedder, a tool is found whose words the request does not have.
+// TestPickByVectors: an Embedder finds a tool that shares no word with the request.
 func TestPickByVectors(t *testing.T) {
 	c := shown(soundTools())
 	query := catalog.Query{Text: "silence it", K: 1}
@@ -65,7 +65,8 @@ func TestPickByVectors(t *testing.T) {
 	}
 }
 
-// TestPickerKeepsVectors: the Embedder gets each text of a tool once, in batches, cut, and none of a hidden tool.
+// TestPickerKeepsVectors: the Embedder gets the text of each visible tool once, in batches, cut to the bound. It gets no text of a hidden
+// tool.
 func TestPickerKeepsVectors(t *testing.T) {
 	tools := []toolspec.Spec{spec("z__long", strings.Repeat("long ", 2_000)), spec("z__hidden", "Never shown.")}
 	for i := range 100 {
@@ -109,7 +110,7 @@ func TestPickerKeepsVectors(t *testing.T) {
 	}
 }
 
-// TestPickWithoutVectors: whatever is wrong with the Embedder, the tools are picked by their words, and the caller learns why.
+// TestPickWithoutVectors: if the Embedder fails in any way, Pick uses words only and returns an error with the reason.
 func TestPickWithoutVectors(t *testing.T) {
 	down := errors.New("the service is down")
 	query := catalog.Query{Text: "refund the payment"}

@@ -2,7 +2,7 @@ package catalog
 
 import "slices"
 
-// PickWhole ranks by the whole text and all of its words, as releases before the steps did.
+// PickWhole ranks by the whole text and all of its words, without steps, as earlier releases did.
 func (c Catalog) PickWhole(text string, k int) []Match {
 	x := c.indexed()
 	words := slices.Clone(x.asked(text))
@@ -20,5 +20,5 @@ func (c Catalog) PickWhole(text string, k int) []Match {
 	return matches
 }
 
-// StepsOf returns the steps of a request.
+// StepsOf is stepsOf.
 func StepsOf(text string) []string { return stepsOf(text) }

@@ -6,7 +6,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Field is a part of a tool that [Catalog.Pick] looks into.
+// Field is a part of a tool in which [Catalog.Pick] searches.
 type Field string
 
 // The fields.
@@ -17,13 +17,12 @@ const (
 	InDescription          Field = "description"
 	InArguments            Field = "arguments"
 	InArgumentDescriptions Field = "argumentDescriptions"
-	InArgumentValues       Field = "argumentValues" // the texts of enum
+	InArgumentValues       Field = "argumentValues" // the strings of enum
 )
 
-// The fields by their number in the index, what a word counts in them, and how
-// much a long one dilutes it: 0 not at all, 1 in proportion. A tool is called by
-// what its name says, and names of one length differ in nothing; descriptions of
-// arguments repeat each other from tool to tool.
+// The fields by their number in the index, with the weight of a word in each, and the length
+// normalisation: 0 none, 1 proportional. The name of a tool describes it best. Descriptions of
+// arguments repeat from tool to tool, so they weigh least.
 var (
 	fieldNames  = [fieldCount]Field{InName, InTitle, InTags, InDescription, InArguments, InArgumentDescriptions, InArgumentValues}
 	fieldWeight = [fieldCount]float64{3, 2, 2, 1.5, 1, 0.5, 0.5}
@@ -32,18 +31,17 @@ var (
 
 const (
 	fieldCount = 7
-	// maxFieldWords bounds the words that are read of one field of a tool.
+	// maxFieldWords bounds the indexed words of one field of a tool.
 	maxFieldWords = 4_000
-	// saturation is k1 of BM25: the lower, the sooner a word said twice counts no
-	// more than one said once.
+	// saturation is k1 of BM25: the lower it is, the less a repeated word counts.
 	saturation = 1.2
 )
 
-// texts are what stands in the fields of a tool.
+// texts returns the text of each field of a tool.
 func texts(spec toolspec.Spec) [fieldCount]string {
 	args := argumentsOf(spec.InputSchema)
 	title := spec.Title
-	if title == spec.Name { // nobody gave one
+	if title == spec.Name { // the tool declares no title
 		title = ""
 	}
 	return [fieldCount]string{

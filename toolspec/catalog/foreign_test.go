@@ -10,8 +10,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
-// What a server in another language would send: references, combinations, and a
-// default, none of which Go types say.
+// Schemas that a server in another language could send, with references, combinations and a
+// default, which Go types do not produce.
 const (
 	issueInput = `{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -51,8 +51,8 @@ func unchecked(mode toolspec.NoSchemaMode) func(*toolspec.Definition) {
 	return func(d *toolspec.Definition) { d.AllowNoSchema, d.NoSchemaMode, d.Redaction.MaskInput = true, mode, nil }
 }
 
-// TestForeignTool: a tool of documents is held to them as one of types is to its
-// own, and they are published as they were written (C-23, SP-17, SP-18).
+// TestForeignTool: a tool with documents is checked against them as a tool with Go types is, and
+// the documents are published unchanged (C-23, SP-17, SP-18).
 func TestForeignTool(t *testing.T) {
 	b := bind(t, foreign(issueInput, issueOutput))
 	spec := b.Spec()
@@ -89,8 +89,8 @@ func TestForeignTool(t *testing.T) {
 	}
 }
 
-// TestForeignDocumentsAreClosed: an argument that an open document does not name is
-// refused, and the document says so to whoever reads it (C-14).
+// TestForeignDocumentsAreClosed: an argument that an open document does not name is refused, and
+// the published document says so (C-14).
 func TestForeignDocumentsAreClosed(t *testing.T) {
 	b := bind(t, foreign(`{"type":"object","properties":{"title":{"type":"string"},"deep":{"type":"object","properties":{"a":{}}},"map":{"type":"object"}}}`, issueOutput))
 	for args, want := range map[string]int{
@@ -105,14 +105,14 @@ func TestForeignDocumentsAreClosed(t *testing.T) {
 	}
 }
 
-// TestForeignRegistration: the rules of the contract hold for documents too, and
-// the error names tool and place (SP-11, SP-17, SP-23, SP-29, ER-23).
+// TestForeignRegistration: the rules of the contract apply to documents too, and the error names
+// the tool and the place (SP-11, SP-17, SP-23, SP-29, ER-23).
 func TestForeignRegistration(t *testing.T) {
 	in := func(doc string) toolspec.Tool { return foreign(doc, issueOutput) }
 	for _, tc := range []struct {
 		name string
 		tool toolspec.Tool
-		want string // "" is acceptance
+		want string // "" means accepted
 	}{
 		{"all of it", in(issueInput), ""},
 		{"no schema", in(""), "input schema: is missing"},
@@ -150,8 +150,8 @@ func TestForeignRegistration(t *testing.T) {
 	}
 }
 
-// TestNoSchema: without a schema the tool says so wherever it is seen, takes
-// any object, and its digest is not that of one with such a schema (C-42, SP-23).
+// TestNoSchema: the published spec of a tool without a schema says so. The tool accepts any object,
+// and its digest differs from that of a tool whose schema accepts any object (C-42, SP-23).
 func TestNoSchema(t *testing.T) {
 	bound := bind(t, foreign("", issueOutput, unchecked(toolspec.NoSchemaAsk)))
 	without := bound.Spec()
@@ -175,8 +175,7 @@ func TestNoSchema(t *testing.T) {
 	}
 }
 
-// TestForeignDigestIsOfTheContent: the same documents written differently are the
-// same tool.
+// TestForeignDigestIsOfTheContent: documents that differ only in formatting give equal digests.
 func TestForeignDigestIsOfTheContent(t *testing.T) {
 	var compact json.RawMessage
 	if err := json.Unmarshal([]byte(issueInput), &compact); err != nil {

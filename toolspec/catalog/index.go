@@ -5,34 +5,32 @@ import (
 	"strings"
 )
 
-// index finds the tools of one catalog by their words. It is made of the tools
-// that its catalog shows and of nothing else: how rare a word is and how long a
-// field is by the average are asked of these alone, so that no score tells of a
-// tool that is hidden.
+// index finds the tools of one catalog by their words. It contains only the tools that the catalog
+// shows. The frequency of words and the average length of fields come from these tools only, so no
+// score reveals a hidden tool.
 //
-// The weight of a word in a tool is BM25F: S. Robertson, H. Zaragoza, M. Taylor,
-// "Simple BM25 Extension to Multiple Weighted Fields", CIKM 2004, with a length
-// normalisation of each field's own as in Zaragoza et al., "Microsoft Cambridge at
-// TREC-13", 2004. How often a word stands in each field is divided by the field's
-// length, weighted and summed first, and saturated once.
+// The weight of a word in a tool is BM25F: S. Robertson, H. Zaragoza, M. Taylor, "Simple BM25
+// Extension to Multiple Weighted Fields", CIKM 2004, with length normalisation per field as in
+// Zaragoza et al., "Microsoft Cambridge at TREC-13", 2004. The counts of a word are normalised by
+// the length of each field, weighted and summed, and then saturated once.
 type index struct {
 	terms map[string]int32
-	// from has where the postings of a term begin; those of the next end them.
+	// from holds the index of the first posting of each term. The next entry is the end.
 	from     []int32
 	postings []posting
-	// namespace has the number of each tool's namespace: what is before the last "__" of its id.
+	// namespace holds the number of each tool's namespace: the part of its id before the last "__".
 	namespace  []int32
 	namespaces int32
 }
 
-// posting says that a word stands in a tool.
+// posting records that a word occurs in a tool.
 type posting struct {
 	weight float64
 	tool   int32
 	fields uint8 // a bit for each field
 }
 
-// counted is how often a word stands in each field of one tool.
+// counted is the number of occurrences of a word in each field of one tool.
 type counted struct {
 	term, tool int32
 	times      [fieldCount]uint16
@@ -64,12 +62,12 @@ func (x *index) readNamespaces(entries []Entry) {
 	}
 }
 
-// indexing is an index in the making.
+// indexing builds an index.
 type indexing struct {
-	words   map[string]int32 // terms before the ending was taken off
+	words   map[string]int32 // terms by the word before stemming
 	terms   map[string]int32
 	counts  []counted // by tool
-	latest  []int32   // of a term, its last place in counts
+	latest  []int32   // the last index in counts of each term
 	lengths [][fieldCount]uint16
 }
 
@@ -92,13 +90,13 @@ func (b *indexing) read(tool int32, texts [fieldCount]string) {
 	}
 }
 
-// term returns the number of a word.
+// term returns the number of a word. It adds new words.
 func (b *indexing) term(word string) int32 {
 	term, known := b.words[word]
 	if known {
 		return term
 	}
-	word = strings.Clone(word) // not the whole text with it
+	word = strings.Clone(word) // do not keep the whole text in memory
 	stemmed := stem(word)
 	if term, known = b.terms[stemmed]; !known {
 		term = int32(len(b.terms)) //nolint:gosec // a catalog has far fewer words
@@ -137,14 +135,15 @@ func (b *indexing) index() *index {
 	return x
 }
 
-// inverseFrequency is what a word is worth that holders of all tools have. It is
-// above zero even where all have it.
+// inverseFrequency returns the weight of a word that occurs in holders of all tools. It is positive
+// even if every tool has the word.
 func inverseFrequency(all, holders int) float64 {
 	return math.Log(1 + (float64(all-holders)+0.5)/(float64(holders)+0.5))
 }
 
-// shares says what a word in a field of a tool counts: the weight of the field, by
-// its length against that of the tools that have any.
+// shares returns the function that gives the weight of one occurrence of a word in a field of a
+// tool: the weight of the field, normalised by its length relative to the average of non-empty
+// fields.
 func (b *indexing) shares() func(tool int32, field int) float64 {
 	var average [fieldCount]float64
 	for field := range average {
@@ -158,15 +157,15 @@ func (b *indexing) shares() func(tool int32, field int) float64 {
 			average[field] = float64(words) / float64(tools)
 		}
 	}
-	// The products are rounded one by one: fused, they would differ between
-	// processors, and so would the order of tools that are nearly equal.
+	// The conversions round each product. Fused multiply-add would give different results on
+	// different processors, and so another order of tools with nearly equal scores.
 	return func(tool int32, field int) float64 {
 		long := float64(fieldLength[field] * (float64(b.lengths[tool][field])/average[field] - 1))
 		return fieldWeight[field] / (1 + long)
 	}
 }
 
-// of returns the postings of a word.
+// of returns the postings of a stemmed word.
 func (x *index) of(word string) []posting {
 	term, ok := x.terms[word]
 	if !ok {

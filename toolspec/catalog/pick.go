@@ -15,25 +15,25 @@ const (
 	DefaultPick = 20
 	// MaxQueryBytes is how much of a query's text is read.
 	MaxQueryBytes = 16 << 10
-	// maxQueryWords is how many of its words count: the rarest.
+	// maxQueryWords bounds the words of a query that count: the rarest ones.
 	maxQueryWords = 64
 )
 
-// Query asks for the tools that a request to a model should offer.
+// Query describes the tools that a request to a model should offer.
 type Query struct {
-	// Text is what the tools are for: words, a sentence, the user's message. Blank
-	// asks for no order but that of the ids.
+	// Text describes what the tools are for: words, a sentence, the user's message. If it is blank,
+	// the tools are ordered by id.
 	Text string
-	// K is how many tools to take at the most; 0 or less takes DefaultPick.
+	// K is the maximum number of tools; 0 or less means DefaultPick.
 	K int
-	// Tags, Effects and Risks narrow: to the tools that have every one of the tags,
-	// one of the effects and one of the risks. None narrows nothing.
+	// Tags, Effects and Risks are filters: a tool must have all of the tags, one of the effects and
+	// one of the risks. An empty filter accepts all tools.
 	Tags    []string
 	Effects []toolspec.Effect
 	Risks   []toolspec.Risk
 }
 
-// Takes reports whether the filters of the query let a tool through.
+// Takes reports whether the filters of the query accept a tool.
 func (q Query) Takes(spec toolspec.Spec) bool {
 	for _, tag := range q.Tags {
 		if !slices.Contains(spec.Tags, tag) {
@@ -43,10 +43,10 @@ func (q Query) Takes(spec toolspec.Spec) bool {
 	return (len(q.Effects) == 0 || slices.Contains(q.Effects, spec.Effect)) && (len(q.Risks) == 0 || slices.Contains(q.Risks, spec.Risk))
 }
 
-// Match is a tool that was picked.
+// Match is a tool that Pick returns.
 type Match struct {
 	Entry
-	// Score orders the tools of one query. It compares with nothing else.
+	// Score orders the tools of one query. Scores of different queries are not comparable.
 	Score float64 `json:"score"`
 	// Why lists the words of the query that the tool has, in the query's order.
 	Why []Hit `json:"why,omitempty"`
@@ -58,21 +58,19 @@ type Hit struct {
 	In   []Field `json:"in"`
 }
 
-// Pick returns the tools of the catalog that fit a query best, the best first,
-// equal ones by id (pickTools). A tool that has none of the words is not picked;
-// of words that no tool has, nothing follows.
+// Pick returns the tools of the catalog that fit a query best, best first, and tools with equal
+// scores by id (pickTools). It does not return a tool that has none of the words. Words that no
+// tool has are ignored.
 //
-// It only narrows: what the catalog does not show is not picked, and changes
-// neither order nor score of what is. Nor does it decide anything: a tool that was
-// not picked is judged by the gate as any other, called all the same.
+// Hidden tools are not returned and do not affect the order or the scores of other tools. Pick
+// decides nothing about calls: the gate treats a call of a tool that was not picked like any other.
 //
-// The first call makes the index, which the catalog and its copies keep; a
-// catalog that is read anew has a new one. Pick may be called from many
-// goroutines.
+// The first call builds the index, which the catalog shares with its copies; a new catalog builds a
+// new one. Pick is safe for concurrent use.
 func (c Catalog) Pick(q Query) []Match { return c.pick(q, nil) }
 
-// pick is Pick with the similarity of each tool to the request and to each of its steps; nil if
-// only words count.
+// pick is Pick with the similarity of each tool to the request and to each of its steps. similar is
+// nil if only words count.
 func (c Catalog) pick(q Query, similar [][]float64) []Match {
 	k := q.K
 	if k <= 0 {
@@ -99,14 +97,14 @@ func (c Catalog) pick(q Query, similar [][]float64) []Match {
 	return matches
 }
 
-// scores rates the tools for texts: a request and then its steps, if it has several. With similar, a
-// score of a text is fused of ranks.
+// scores returns the score of each tool for texts: a request, then its steps if it has several.
+// With similar, the score of a text is fused from ranks.
 //
-// For several steps, a tool has the sum of three numbers: its score for the whole request; its share
-// of the best score in the step that it fits best, times the best score of the request; and the best
-// such sum of its namespace. The share brings up the tools of each step, however common its words
-// are. The request and the namespace decide between tools where a step says too little: in "create
-// an invoice and send it", the second step does not say what to send.
+// With several steps, the score of a tool is the sum of three numbers: its score for the whole
+// request; its best share of the top score of a step, times the top score of the request; and the
+// top sum in its namespace. The share raises the tools of each step, even if its words are common.
+// The request and the namespace decide if a step says too little: in "create an invoice and send
+// it", the second step does not say what to send.
 func (x *index) scores(texts [][]asked, tools int, similar [][]float64) []float64 {
 	rate := func(i int) []float64 {
 		scores := make([]float64, tools)
@@ -141,7 +139,7 @@ func (x *index) scores(texts [][]asked, tools int, similar [][]float64) []float6
 	return scores
 }
 
-// addNamespaces adds to the score of each tool that has one the best score of its namespace.
+// addNamespaces adds the best score of its namespace to each tool with a positive score.
 func (x *index) addNamespaces(scores []float64) {
 	top := make([]float64, x.namespaces)
 	for tool, score := range scores {
@@ -155,7 +153,7 @@ func (x *index) addNamespaces(scores []float64) {
 	}
 }
 
-// steps reads the steps of a request.
+// steps returns the words of each step of a request.
 func (x *index) steps(text string) (steps [][]asked) {
 	for _, step := range stepsOf(text) {
 		steps = append(steps, x.asked(step))
@@ -163,7 +161,7 @@ func (x *index) steps(text string) (steps [][]asked) {
 	return steps
 }
 
-// first are the first k tools that the filters take.
+// first returns the first k tools, by id, that the filters accept.
 func (c Catalog) first(q Query, k int) []Match {
 	matches := []Match{}
 	for _, e := range c.entries {
@@ -174,7 +172,7 @@ func (c Catalog) first(q Query, k int) []Match {
 	return matches
 }
 
-// scored is a tool of the catalog, whose tools are in the order of their ids.
+// scored is the score of a tool, given by its index in the catalog.
 type scored struct {
 	score float64
 	tool  int
@@ -184,15 +182,15 @@ func (s scored) compare(other scored) int {
 	return cmp.Or(cmp.Compare(other.score, s.score), cmp.Compare(s.tool, other.tool))
 }
 
-// best keeps the first k of what is added.
+// best keeps the k best tools.
 type best struct {
 	k     int
 	found []scored
-	// floor is a score that k of those found reach.
+	// floor is the kth best score when found was last cut.
 	floor float64
 }
 
-// add takes tools in the order of their ids: of equal ones the first stay.
+// add must get the tools in the order of their ids: of tools with equal scores the first are kept.
 func (b *best) add(one scored) {
 	if one.score <= b.floor {
 		return
@@ -208,14 +206,15 @@ func (b *best) all() []scored {
 	return b.found
 }
 
-// asked is a word of a query with what the index has of it.
+// asked is a word of a query with its postings.
 type asked struct {
 	shown    string
 	weight   float64
 	postings []posting
 }
 
-// asked reads a query or a step of it: each word once, and the rarest if there are too many.
+// asked returns the words of a query or of a step: each word once, and only the rarest
+// maxQueryWords.
 func (x *index) asked(text string) []asked {
 	var words []asked
 	read, seen := map[string]bool{}, map[string]bool{}
@@ -251,7 +250,7 @@ func (x *index) asked(text string) []asked {
 	return kept
 }
 
-// why says which of the words a tool has, and where.
+// why returns the words that a tool has, with their fields.
 func why(words []asked, tool int) []Hit {
 	var hits []Hit
 	for _, a := range words {

@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
-// manyTools are n tools as varied as the golden ones, of which they are made.
+// manyTools returns n variants of the golden tools.
 func manyTools(b *testing.B, n int) []toolspec.Spec {
 	golden := goldenTools(b)
 	specs := make([]toolspec.Spec, n)
@@ -51,7 +51,7 @@ func BenchmarkPick(b *testing.B) {
 	})
 }
 
-// BenchmarkIndex makes the index of 5 000 tools, and says what it holds.
+// BenchmarkIndex builds the index of 5 000 tools, and reports its size.
 func BenchmarkIndex(b *testing.B) {
 	specs := manyTools(b, 5_000)
 	b.ReportAllocs()

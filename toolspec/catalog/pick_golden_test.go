@@ -12,16 +12,15 @@ import (
 	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
-// What Pick does with the queries of testdata/pick/queries.txt, which were written
-// before it was measured. A change that makes it worse fails; one that makes it
-// better changes these figures.
+// The results of Pick for the queries of testdata/pick/queries.txt, which were written before Pick
+// was measured. A worse result fails the test. After a better result, raise these numbers.
 const (
 	wantFirst  = 62 // of 73: the right tool is the first
 	wantFirst3 = 67 // of 73: it is among the first three
 )
 
-// TestPickFindsTools (PT-02): how often people's words lead to the right one of
-// 155 tools.
+// TestPickFindsTools (PT-02): how often a query in the words of people finds the right one of 155
+// tools.
 func TestPickFindsTools(t *testing.T) {
 	tools, queries := goldenTools(t), goldenLines(t, "queries.txt")
 	if len(tools) < 120 || len(queries) < 40 {
@@ -57,7 +56,7 @@ func TestPickFindsTools(t *testing.T) {
 	}
 }
 
-// shown is the catalog of somebody who may see all of the tools.
+// shown returns a catalog in which all tools are visible.
 func shown(specs []toolspec.Spec) catalog.Catalog {
 	return catalog.New(specs, func(toolspec.Spec) catalog.Visibility { return catalog.Visible })
 }

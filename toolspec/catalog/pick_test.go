@@ -21,7 +21,8 @@ func spec(id, description string, tags ...string) toolspec.Spec {
 	}
 }
 
-// TestPickOrder (PT-02): by score, equal tools by id, and each says why.
+// TestPickOrder (PT-02): tools are ordered by score, tools with equal scores by id, and each has a
+// Why.
 func TestPickOrder(t *testing.T) {
 	c := shown([]toolspec.Spec{
 		spec("core__write_file", "Writes a file."), spec("core__read_file", "Reads a file."), spec("core__ls", "Lists files."),
@@ -48,7 +49,7 @@ func TestPickOrder(t *testing.T) {
 	}
 }
 
-// TestPickFields: each field is looked into, nested arguments too, and the name
+// TestPickFields: Pick searches each field, including nested arguments, and a word in the name
 // counts most.
 func TestPickFields(t *testing.T) {
 	with := func(id string, change func(*toolspec.Spec)) toolspec.Spec {
@@ -88,7 +89,7 @@ func TestPickFields(t *testing.T) {
 	}
 }
 
-// TestPickQueries: what people may send, and what comes of it.
+// TestPickQueries: unusual queries and their results.
 func TestPickQueries(t *testing.T) {
 	c := shown([]toolspec.Spec{
 		spec("core__read_file", "Reads a file."), spec("core__write_file", "Writes a file."), spec("kb__search", "在知识库中搜索文档并返回摘要。"),
@@ -119,10 +120,10 @@ func TestPickQueries(t *testing.T) {
 		}
 	}
 	if got := ids(c.Pick(catalog.Query{Text: strings.Repeat("lorem ipsum ", 850) + "write", K: 1})); !slices.Equal(got, []string{"core__write_file"}) {
-		t.Errorf("the last word of a message of 10 KB leads to %v", got)
+		t.Errorf("the last word of a message of 10 KB finds %v", got)
 	}
 	if got := ids(c.Pick(catalog.Query{Text: strings.Repeat("lorem ipsum ", 2_000) + "write"})); len(got) != 0 {
-		t.Errorf("a word past the bound leads to %v", got)
+		t.Errorf("a word past the bound finds %v", got)
 	}
 	var zero catalog.Catalog
 	if got := zero.Pick(catalog.Query{Text: "read"}); got == nil || len(got) != 0 {
@@ -133,7 +134,7 @@ func TestPickQueries(t *testing.T) {
 	}
 }
 
-// TestRareWordsCount: of more words than count, the rarest do.
+// TestRareWordsCount: if a query has too many words, the rarest ones count.
 func TestRareWordsCount(t *testing.T) {
 	var common []string
 	for i := range 100 {
@@ -147,7 +148,7 @@ func TestRareWordsCount(t *testing.T) {
 	}
 }
 
-// TestPickTakesK (PT-01): of 200 tools, ten go into the request.
+// TestPickTakesK (PT-01): Pick returns ten of 200 tools.
 func TestPickTakesK(t *testing.T) {
 	var specs []toolspec.Spec
 	for i := range 200 {
@@ -163,10 +164,10 @@ func TestPickTakesK(t *testing.T) {
 	}
 }
 
-// TestFewerAreTheFirst: a smaller k is the beginning of a larger one.
+// TestFewerAreTheFirst: the result for a smaller k is the start of the result for a larger k.
 func TestFewerAreTheFirst(t *testing.T) {
 	tools := goldenTools(t)
-	for i := range 300 { // many that are equal
+	for i := range 300 { // many tools with equal scores
 		tools = append(tools, spec(fmt.Sprintf("x__file_%03d", i), "Reads a file."))
 	}
 	c := shown(tools)
@@ -181,7 +182,7 @@ func TestFewerAreTheFirst(t *testing.T) {
 	}
 }
 
-// TestPickFilters (PT-03, PT-04): filters leave out, and change no score.
+// TestPickFilters (PT-03, PT-04): filters remove tools and change no score.
 func TestPickFilters(t *testing.T) {
 	write := spec("core__write_file", "Writes a file.", "files", "write")
 	write.Effect, write.Risk = toolspec.StateChange, toolspec.MediumRisk
@@ -218,9 +219,8 @@ func TestPickFilters(t *testing.T) {
 	}
 }
 
-// TestHiddenToolsLeaveNoTrace (PT-05): with hidden tools or without them, whatever
-// they are, what is picked and shown is the same to the last digit; nothing that
-// policy hides is ever picked.
+// TestHiddenToolsLeaveNoTrace (PT-05): hidden tools do not change the picked tools or their scores,
+// to the last digit, and no hidden tool is picked.
 func TestHiddenToolsLeaveNoTrace(t *testing.T) {
 	tools := goldenTools(t)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -255,7 +255,7 @@ func TestHiddenToolsLeaveNoTrace(t *testing.T) {
 	}
 }
 
-// TestPickKeepsWhatPolicySaid: a picked tool says whether a person is asked.
+// TestPickKeepsWhatPolicySaid: a picked tool says whether its calls need an approval.
 func TestPickKeepsWhatPolicySaid(t *testing.T) {
 	c := catalog.New([]toolspec.Spec{spec("core__a", "Asks."), spec("core__b", "Asks.")}, func(s toolspec.Spec) catalog.Visibility {
 		return map[string]catalog.Visibility{"core__a": catalog.VisibleWithApproval, "core__b": catalog.VisibleDepending}[s.Name]
@@ -266,8 +266,8 @@ func TestPickKeepsWhatPolicySaid(t *testing.T) {
 	}
 }
 
-// TestIndexIsApartFromTheCatalog (PT-06): it is no part of what is serialised, and
-// a catalog that is made anew knows the new tools.
+// TestIndexIsApartFromTheCatalog (PT-06): the index is not part of the JSON of a catalog, and a new
+// catalog finds new tools.
 func TestIndexIsApartFromTheCatalog(t *testing.T) {
 	r := catalog.NewRegistry(provided(t))
 	if err := r.Add("test", tool[in, out](definition())); err != nil {
@@ -308,7 +308,7 @@ func TestIndexIsApartFromTheCatalog(t *testing.T) {
 	}
 }
 
-// TestPickAtOnce: copies of one catalog share the index, whoever asks first.
+// TestPickAtOnce: concurrent Picks on copies of a catalog share one index.
 func TestPickAtOnce(t *testing.T) {
 	c := shown(goldenTools(t))
 	want := ids(shown(goldenTools(t)).Pick(catalog.Query{Text: "merge a pull request"}))

@@ -11,14 +11,14 @@ import (
 
 // Source finds bound tools (TOOL_SOURCE_RETURNS_BOUND_TOOL).
 type Source interface {
-	// Get returns the tool with this id; false if the source has none.
+	// Get returns the tool with this id; false if the source does not have it.
 	Get(toolID string) (*Bound, bool)
-	// Specs lists what the source has, by id.
+	// Specs returns the specs of all tools, ordered by id.
 	Specs() []toolspec.Spec
 }
 
-// Registry is a Source that is filled by hand. Being in it makes a tool known;
-// whether it may be seen or run is policy's matter.
+// Registry is a Source to which the program adds tools. A registered tool is known. Policy decides
+// who sees it and which calls run.
 type Registry struct {
 	provided toolspec.Capabilities
 	mu       sync.RWMutex
@@ -26,13 +26,13 @@ type Registry struct {
 	origins  map[string]string
 }
 
-// NewRegistry returns an empty registry. provided are the capabilities that its tools are bound to.
+// NewRegistry returns an empty registry. Tools are bound to the capabilities in provided.
 func NewRegistry(provided toolspec.Capabilities) *Registry {
 	return &Registry{provided: provided, byID: make(map[string]*Bound), origins: make(map[string]string)}
 }
 
-// Add checks, binds and keeps tools. An id that is taken is an error that names
-// both origins; nothing is ever overwritten (TOOL_ID_STABILITY).
+// Add checks and binds tools. If an id is taken, it returns an error that names both origins and
+// does not replace the tool (TOOL_ID_STABILITY).
 func (r *Registry) Add(origin string, tools ...toolspec.Tool) error {
 	for _, tool := range tools {
 		bound, err := Bind(tool, r.provided)
@@ -61,7 +61,7 @@ func (r *Registry) keep(origin string, b *Bound) error {
 	return nil
 }
 
-// Remove forgets a tool; false if there was none. Calls in flight wait for a
+// Remove removes a tool; it returns false if there was none. Running calls of the tool wait for a
 // worker that has it.
 func (r *Registry) Remove(toolID string) bool {
 	r.mu.Lock()
@@ -80,7 +80,7 @@ func (r *Registry) Get(toolID string) (*Bound, bool) {
 	return b, ok
 }
 
-// Specs lists the tools by id.
+// Specs returns the specs of all tools, ordered by id.
 func (r *Registry) Specs() []toolspec.Spec {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -2,10 +2,9 @@ package catalog
 
 import "github.com/pawl-run/pawl/toolspec"
 
-// Resolve returns the visible tool that a caller means: the one with this id, else
-// the only one whose bare name it is (C-09). glob means core__glob as long as no
-// other visible tool is called so. A bare name is an alias of input: what is sent,
-// kept and judged is the id of the entry.
+// Resolve returns the visible tool with this id or, if there is none, the only visible tool with
+// this bare name (C-09). For example glob means core__glob if no other visible tool has the bare
+// name glob. A bare name is only an input: calls, records and policy use the id of the entry.
 func (c Catalog) Resolve(name string) (Entry, bool) {
 	if e, ok := c.Get(name); ok {
 		return e, true

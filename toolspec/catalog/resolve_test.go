@@ -7,8 +7,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
-// TestResolve (C-09): a bare name means the only visible tool of that name, and a
-// hidden one makes it neither right nor ambiguous.
+// TestResolve (C-09): a bare name means the only visible tool with that name. Hidden tools do not
+// count.
 func TestResolve(t *testing.T) {
 	c := catalog.New([]toolspec.Spec{
 		spec("core__glob", "a"), spec("core__ls", "a"), spec("mcp__github__create_issue", "a"), spec("mcp__jira__create_issue", "a"),

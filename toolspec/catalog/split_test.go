@@ -8,17 +8,17 @@ import (
 	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
-// TestStepsOf: what is a step of a request, and what belongs to the step before it.
+// TestStepsOf: how a request is split into steps.
 func TestStepsOf(t *testing.T) {
 	for text, want := range map[string][]string{
 		"":                                 nil,
 		"read a file":                      nil,
-		"bring Ana and Luis":               nil, // one word is too few for a step
-		"publish 2.3 on acme.test":         nil, // a point inside a word parts nothing
+		"bring Ana and Luis":               nil, // a step needs two words
+		"publish 2.3 on acme.test":         nil, // a period inside a word splits nothing
 		"and then, also, but; if - ":       nil,
 		"read the file and send it to Ann": {"read the file", "and send it to Ann"},
 		"Read the old file. Send a mail!\nClose the open issue": {"Read the old file.", "Send a mail!", "Close the open issue"},
-		"1. read old files 2. send new mails":                   {"1. read old files 2.", "send new mails"}, // a number goes with the step before it
+		"1. read old files 2. send new mails":                   {"1. read old files 2.", "send new mails"}, // a number belongs to the step before it
 		"list issues, close old ones, mail Ann a report":        {"list issues,", "close old ones,", "mail Ann a report"},
 		"搜索文档。发送邮件":                                             {"搜索文档。", "发送邮件"},
 		"\xff\xff read files \xff, send mails \xff":             {"\xff\xff read files \xff,", "send mails \xff"},

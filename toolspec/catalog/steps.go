@@ -7,16 +7,16 @@ import (
 )
 
 const (
-	// maxSteps bounds the steps of one request. Neighbouring steps of a longer one are one step.
+	// maxSteps bounds the steps of one request. A longer request joins neighbouring steps.
 	maxSteps = 8
-	// functionWeight is what a function word counts, against 1 of another word. A few descriptions
-	// have such a word by chance, and it is rare then.
+	// functionWeight is the weight of a function word; other words have the weight 1. A function
+	// word occurs in few descriptions, so it would count as a rare word.
 	functionWeight = 0.3
 )
 
-// conjunctions part the steps of a sentence, and functionWords carry grammar and no subject. Both
-// are closed classes of English words. Prepositions are not in the list: tools and requests often
-// have the same.
+// conjunctions separate the steps of a sentence. functionWords have a grammatical function and no
+// meaning of their own. Both are closed classes of English words. Prepositions are not function
+// words here, because tools and requests often share them.
 var (
 	conjunctions  = wordSet("and then also but after afterwards before plus next finally if")
 	functionWords = wordSet(`a an the this that these those i me my mine we us our ours you your yours he him his she her hers it its
@@ -32,12 +32,12 @@ func wordSet(words string) map[string]bool {
 	return set
 }
 
-// stepsOf splits a request into its steps, in their order: at the ends of sentences, at lines, commas
-// and conjunctions. A part with fewer than two words that carry a subject is no step of its own: it
-// belongs to the part before it. A request of one step has none.
+// stepsOf splits a request into its steps, in order: at the ends of sentences, at lines, commas and
+// conjunctions. A part with fewer than two words other than function words is joined to the part
+// before it. It returns nil for a request with one step.
 func stepsOf(text string) (steps []string) {
-	var ends []int // of the steps; each begins at the end before it
-	last := 0      // subjects of the last step
+	var ends []int // of the steps; a step starts at the end of the step before
+	last := 0      // words of the last step, without function words
 	from := 0
 	eachClause(text, func(end int) {
 		subjects := 0
@@ -66,7 +66,7 @@ func stepsOf(text string) (steps []string) {
 	return steps
 }
 
-// eachClause calls emit with the end of each part of a text.
+// eachClause calls emit with the end of each clause of a text.
 func eachClause(text string, emit func(end int)) {
 	for i, r := range text {
 		next := i + utf8.RuneLen(r)

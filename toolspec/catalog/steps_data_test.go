@@ -11,8 +11,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// verbs are the three styles of testdata/steps/tools.txt: for each verb letter the name of a tool,
-// with %s for the thing, and the beginning of its description.
+// verbs holds the three styles of testdata/steps/tools.txt. For each letter of a verb it holds the
+// name of a tool, with %s for the thing, and the start of its description.
 var verbs = map[string]map[byte][2]string{
 	"snake": {
 		'c': {"create_%s", "Create %s."}, 'g': {"get_%s", "Get %s by id."}, 'l': {"list_%ss", "List %s with optional filters."},
@@ -32,8 +32,8 @@ var verbEffects = map[byte]toolspec.Effect{
 	'c': toolspec.StateChange, 'g': toolspec.ReadOnly, 'l': toolspec.ReadOnly, 'u': toolspec.StateChange, 'd': toolspec.StateChange,
 }
 
-// stepTools makes the contracts that testdata/steps/tools.txt describes, and the tool id of each
-// "server/tool" and "server/thing/verb" of the files of requests.
+// stepTools returns the specs that testdata/steps/tools.txt describes, and the tool id of each
+// "server/tool" and "server/thing/verb" in the files of requests.
 func stepTools(t testing.TB) (specs []toolspec.Spec, byRef map[string]string) {
 	t.Helper()
 	byRef = map[string]string{}
@@ -86,7 +86,7 @@ func stepTools(t testing.TB) (specs []toolspec.Spec, byRef map[string]string) {
 	return specs, byRef
 }
 
-// inName writes a thing as part of a name.
+// inName formats a thing as part of a name.
 func inName(thing, style string) string {
 	if style != "camel" {
 		return strings.ReplaceAll(thing, " ", "_")
@@ -98,7 +98,7 @@ func inName(thing, style string) string {
 	return name.String()
 }
 
-// argumentSchema makes the schema of "name: description {value, value}; …".
+// argumentSchema returns the schema of "name: description {value, value}; …".
 func argumentSchema(t testing.TB, arguments string) json.RawMessage {
 	t.Helper()
 	var properties bytes.Buffer
@@ -125,13 +125,13 @@ func argumentSchema(t testing.TB, arguments string) json.RawMessage {
 	return json.RawMessage(`{"type":"object","properties":{` + properties.String() + `}}`)
 }
 
-// request is a request of a user, with the tools of which each step needs one.
+// request is a request of a user. Each step needs one of its tools.
 type request struct {
 	text  string
 	steps [][]string
 }
 
-// stepRequests reads a file of requests: those of several steps and those of one.
+// stepRequests reads a file of requests: requests with several steps, and requests with one.
 func stepRequests(t testing.TB, name string, byRef map[string]string) (several, one []request) {
 	t.Helper()
 	for _, line := range stepLines(t, name) {

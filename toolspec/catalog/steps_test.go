@@ -17,11 +17,11 @@ import (
 	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
-// ranking returns the ids of the best tools for a text.
+// ranking returns the ids of the best k tools for a text.
 type ranking func(text string, k int) []string
 
-// recall is the share of the steps of which a right tool is among the first 5, 10 and 20, as the
-// mean of the requests, and the mean time of a request.
+// recall returns the share of steps with a right tool among the first 5, 10 and 20, averaged over
+// the requests, and the mean time per request.
 func recall(rank ranking, requests []request) (at [3]float64, each time.Duration) {
 	begin := time.Now()
 	for _, r := range requests {
@@ -39,8 +39,8 @@ func recall(rank ranking, requests []request) (at [3]float64, each time.Duration
 	return at, time.Since(begin) / time.Duration(len(requests))
 }
 
-// TestPickFindsSteps (PT-02): a request of several steps finds the tools of each step, clearly more of
-// them than plain BM25 does and than the ranking of the whole request did. The thresholds are for
+// TestPickFindsSteps (PT-02): for requests with several steps, Pick finds clearly more of the tools
+// of each step than plain BM25 and than the ranking of the whole request. The thresholds are for
 // requests that were written when the ranking was finished.
 func TestPickFindsSteps(t *testing.T) {
 	tools, byRef := stepTools(t)
@@ -79,7 +79,7 @@ func TestPickFindsSteps(t *testing.T) {
 	} {
 		for _, way := range ways {
 			if way.name == "with vectors" && strings.HasPrefix(set.name, "development") {
-				continue // they take long
+				continue // embedding is slow for large sets
 			}
 			at, each := recall(way.rank, set.requests)
 			got[set.name+", "+way.name] = at
@@ -98,7 +98,7 @@ func TestPickFindsSteps(t *testing.T) {
 	}
 }
 
-// misspelt swaps two letters in the middle of each long word, as one who types fast does.
+// misspelt swaps two letters in the middle of each long word, as a typing error does.
 func misspelt(requests []request) (list []request) {
 	for _, r := range requests {
 		words := strings.Fields(r.text)
@@ -156,7 +156,7 @@ func plainBM25(tools []toolspec.Spec) ranking {
 	}
 }
 
-// plainWords are the stemmed words of a text; camelCase is two.
+// plainWords returns the stemmed words of a text. It splits camelCase.
 func plainWords(text string) (words []string) {
 	var spaced strings.Builder
 	last := ' '
@@ -176,8 +176,8 @@ func plainWords(text string) (words []string) {
 	return words
 }
 
-// grams is an Embedder. The vector of a text counts the groups of three characters of its words by
-// a hash of 1 024 values; a group counts more the fewer of the tools have it.
+// grams is an Embedder. A vector counts the groups of three characters in the words of a text,
+// hashed to 1 024 values. A group counts more if fewer tools have it.
 type grams struct{ rarity []float64 }
 
 func newGrams(tools []toolspec.Spec) grams {
@@ -199,7 +199,7 @@ func (g grams) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
 	for i, text := range texts {
 		vectors[i] = make([]float32, len(g.rarity))
-		vectors[i][0] = 1e-3 // never all 0
+		vectors[i][0] = 1e-3 // no vector may be all 0
 		eachGram(text, func(gram uint32) { vectors[i][gram] += float32(g.rarity[gram]) })
 	}
 	return vectors, nil

@@ -9,18 +9,17 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxWordBytes bounds one word: what is longer is an identifier or a blob, and is
-// cut, in queries as in tools.
+// maxWordBytes bounds one word, in bytes, in queries and in tools. A longer word is an identifier
+// or a blob, and is cut.
 const maxWordBytes = 64
 
-// eachWord calls emit with the words of a text in their order, in NFKC and lower
-// case. What is compared of them is their stem.
+// eachWord calls emit with the words of a text in order, in NFKC and lower case. Callers compare
+// the stems of words.
 //
-// readFile, read_file, read-file and READ_FILE are the words read and file, and
-// readfile besides; HTTPServer is http, server, httpserver. `__` and everything
-// else that is no letter, mark or digit parts words. A run of a script that puts
-// no spaces between words (Han, Kana, Hangul, Thai, Lao, Khmer, Burmese) becomes
-// pairs of neighbouring characters; with single, the characters too.
+// readFile, read_file, read-file and READ_FILE give the words read, file and readfile; HTTPServer
+// gives http, server and httpserver. `__`, and every character except letters, marks and digits,
+// separates words. Text in a script without spaces between words (Han, Kana, Hangul, Thai, Lao,
+// Khmer, Burmese) gives pairs of neighbouring characters and, with single, single characters too.
 func eachWord(text string, single bool, emit func(word string)) {
 	text = norm.NFKC.String(text)
 	for len(text) > 0 {
@@ -53,10 +52,10 @@ func unspaced(r rune) bool {
 		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// spaced is inWord for the scripts that put spaces between words.
+// spaced is inWord for scripts with spaces between words.
 func spaced(r rune) bool { return inWord(r) && !unspaced(r) }
 
-// endOf is where the run of characters that hold ends.
+// endOf returns the end of the leading characters for which holds is true.
 func endOf(text string, holds func(rune) bool) int {
 	if end := strings.IndexFunc(text, func(r rune) bool { return !holds(r) }); end >= 0 {
 		return end
@@ -64,8 +63,8 @@ func endOf(text string, holds func(rune) bool) int {
 	return len(text)
 }
 
-// endOfName is where a name ends whose parts are joined by single underscores and
-// hyphens. text starts with such a part.
+// endOfName returns the end of a name whose parts are joined by single underscores and hyphens.
+// text starts with such a part.
 func endOfName(text string) int {
 	end := endOf(text, spaced)
 	for end+1 < len(text) && (text[end] == '_' || text[end] == '-') {
@@ -78,7 +77,7 @@ func endOfName(text string) int {
 	return end
 }
 
-// eachPart emits the parts of a name, and the whole where there are several.
+// eachPart emits the parts of a name and, if there are several, the parts joined together.
 func eachPart(name string, emit func(word string)) {
 	var whole strings.Builder
 	parts := 0
@@ -99,10 +98,9 @@ func eachPart(name string, emit func(word string)) {
 	}
 }
 
-// endOfPart is where the first part of a name ends: before a joint, before a
-// capital after something that is none (readFile), and before the last of several
-// capitals that a small letter follows (HTTPServer). Digits go with what is
-// before them.
+// endOfPart returns the end of the first part of a name: before an underscore or hyphen, before a
+// capital that follows no capital (readFile), and before the last of several capitals if a small
+// letter follows it (HTTPServer). Digits belong to the characters before them.
 func endOfPart(name string) int {
 	var before, last rune
 	lastAt := 0
@@ -122,7 +120,7 @@ func endOfPart(name string) int {
 
 func lowered(word string) string { return cut(strings.ToLower(word), maxWordBytes) }
 
-// cut keeps the first bytes of a text, at most that many, in whole characters.
+// cut returns at most the first most bytes of a text, in whole characters.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -133,8 +131,8 @@ func cut(text string, most int) string {
 	return text[:most]
 }
 
-// stem takes the English ending off: files, filing and file are one word. Words
-// with anything but the letters a to z are left alone.
+// stem removes the English ending: files, filing and file have one stem. It returns words with
+// other characters than a to z unchanged.
 func stem(word string) string {
 	if len(word) < 3 {
 		return word
@@ -147,8 +145,8 @@ func stem(word string) string {
 	return english.Stem(word, true)
 }
 
-// eachPair emits the pairs of neighbours of a run without spaces. One character
-// alone is a word.
+// eachPair emits the pairs of neighbouring characters of a run without spaces. A single character
+// is a word.
 func eachPair(run string, single bool, emit func(word string)) {
 	_, first := utf8.DecodeRuneInString(run)
 	if len(run) == first {

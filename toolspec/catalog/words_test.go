@@ -34,7 +34,7 @@ func TestWords(t *testing.T) {
 		" \t\n?!… ":                   "",
 		"Größe ÉCLAIR":                "größe éclair",
 		"ΑΘΉΝΑ":                       "αθήνα",
-		"caf\u00e9 cafe\u0301":        "café café", // composed and not
+		"caf\u00e9 cafe\u0301":        "café café", // composed and decomposed
 		"ﬁle １２":                      "file 12",
 		"übergrößenÄndern":            "übergrößen ändern übergrößenändern",
 		"搜索文档":                        "搜索 索文 文档",
@@ -58,8 +58,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// FuzzWords: no text makes a word that is empty, long or broken, and the words of
-// a query are among those of a tool with the same text.
+// FuzzWords: no text gives an empty, too long or invalid word, and the words of a query are among
+// those of a tool with the same text.
 func FuzzWords(f *testing.F) {
 	for _, seed := range []string{"readFile", "a__b_-c", "搜索文档ok", "HTTPServerS", "\xff", "ＡＢ", "e\u0301", strings.Repeat("aB", 300), strings.Repeat("é", 100)} {
 		f.Add(seed)
@@ -72,7 +72,7 @@ func FuzzWords(f *testing.F) {
 				t.Errorf("%q has the word %q", text, word)
 			}
 			if !slices.Contains(indexed, word) {
-				t.Errorf("%q: the word %q of a query is none of a tool", text, word)
+				t.Errorf("%q: a query has the word %q, a tool does not", text, word)
 			}
 		}
 		if len(asked) > 2*len(text) || len(indexed) > 3*len(text) {

@@ -11,10 +11,10 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
-// Check reports everything that a provider, or the next request, would stumble
-// over: each role says only what it may, every value is JSON within its bounds, and
-// every call has exactly one result, in the tool messages that follow it at once.
-// An error is an *Error.
+// Check reports every problem that a provider or a later request would have with the conversation.
+// A role may have only its types of parts, every value must be JSON within its bounds, and every
+// call must have exactly one result, in the tool messages that directly follow it. An error is an
+// *Error.
 func (c Conversation) Check() error {
 	var found problems
 	switch n := len(c.Messages); {
@@ -31,7 +31,7 @@ func (c Conversation) Check() error {
 	return found.err()
 }
 
-// message checks one by itself.
+// message checks one message without its context.
 func (p *problems) message(i int, m Message) {
 	path := fmt.Sprintf(pathOfMessage, i)
 	may, known := said[m.Role]
@@ -69,7 +69,7 @@ func (p *problems) message(i int, m Message) {
 	}
 }
 
-// said is what each role may say.
+// said holds the types of parts that each role may have.
 var said = map[Role][]PartType{
 	System: {Text}, User: {Text}, Assistant: {Text, ToolCall}, Tool: {ToolResult},
 }
@@ -99,7 +99,7 @@ func (p *problems) value(at string, part Part) {
 	}
 }
 
-// json checks a value of a caller's, and reports whether it is one.
+// json checks that a value is JSON of at most most bytes.
 func (p *problems) json(at string, raw json.RawMessage, most int) bool {
 	if len(raw) > most {
 		p.add(at, KindTooLarge, "the value is larger than %d bytes", most)
@@ -112,16 +112,15 @@ func (p *problems) json(at string, raw json.RawMessage, most int) bool {
 	return true
 }
 
-// pairs checks that calls and results are one to one. The results of a message's
-// calls follow it, before anybody else speaks: providers refuse a request where they
-// do not.
+// pairs checks that every call has one result. The results of a message's calls must follow it
+// before a message of another role, because providers refuse other orders.
 func (p *problems) pairs(messages []Message) {
 	type call struct {
 		path, tool     string
 		answered, late bool
 	}
 	seen := map[string]*call{}
-	var waiting []*call // those of the last message with calls
+	var waiting []*call // calls of the last message with calls
 	unanswered := func() {
 		for _, c := range waiting {
 			if c.late = !c.answered; c.late {

@@ -15,7 +15,7 @@ import (
 
 const canary = "canary4711"
 
-// talk writes messages as a conversation.
+// talk returns the JSON of a conversation with the messages.
 func talk(messages ...string) string {
 	return `{"messages":[` + strings.Join(messages, ",") + `]}`
 }
@@ -38,13 +38,14 @@ func resultPart(id, result string) string {
 	return fmt.Sprintf(`{"type":"tool-result","toolCallId":%q,"result":%s}`, id, result)
 }
 
-// sized is a JSON string of n bytes in all.
+// sized returns a JSON string of n bytes, with its quotes.
 func sized(n int) string { return `"` + strings.Repeat("x", n-2) + `"` }
 
-// sizedObject is a JSON object of n bytes in all.
+// sizedObject returns a JSON object of n bytes.
 func sizedObject(n int) string { return `{"a":` + sized(n-6) + `}` }
 
-// TestRules: what a conversation may hold (VA-09, VA-10, VA-11, VA-13…VA-16), each rule with its path and kind.
+// TestRules: each rule of a conversation, with the path and kind of its problem (VA-09, VA-10,
+// VA-11, VA-13…VA-16).
 func TestRules(t *testing.T) {
 	pair := called(toolCall("c1", `{}`)) + "," + answered("c1", `"ok"`)
 	many := make([]string, 129)
@@ -130,16 +131,16 @@ func TestRules(t *testing.T) {
 				t.Errorf("got %+v, want %s at %q", wrong.Problems, tc.kind, tc.path)
 			}
 			if strings.Contains(err.Error(), canary) || len(wrong.Problems) > 32 {
-				t.Errorf("it says %v", err)
+				t.Errorf("the error is %v", err)
 			}
 			if len(c.Messages) != 0 {
-				t.Errorf("something came out: %+v", c)
+				t.Errorf("a refused conversation was returned: %+v", c)
 			}
 		})
 	}
 }
 
-// TestUnansweredInOrder: calls without a result are told as they stand, however many there are in a message, and message by message.
+// TestUnansweredInOrder: calls without a result are reported in the order of the conversation.
 func TestUnansweredInOrder(t *testing.T) {
 	var first, second, want []string
 	for i := range 12 {
@@ -162,11 +163,11 @@ func TestUnansweredInOrder(t *testing.T) {
 		got = append(got, p.Path)
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("told are %s, want %s", got, want)
+		t.Errorf("reported %s, want %s", got, want)
 	}
 }
 
-// TestProblemsNameNoCredential: names of members stand in what is told, whole characters of them, and none that has the shape of a credential.
+// TestProblemsNameNoCredential: problems may contain names of members, in whole characters, but none that looks like a credential.
 func TestProblemsNameNoCredential(t *testing.T) {
 	secret, long := "sk-"+strings.Repeat("a", 24), strings.Repeat("é", 300)
 	in := func(args string) string { return talk(user("x"), called(toolCall("c1", args)), answered("c1", `1`)) }
@@ -187,19 +188,19 @@ func TestProblemsNameNoCredential(t *testing.T) {
 			t.Fatalf("%s: got %v", tc.name, err)
 		}
 		if said := fmt.Sprintf("%+v", wrong.Problems); strings.Contains(said, secret) || !utf8.ValidString(said) || len(said) > 1000 || wrong.Problems[0].Path != tc.path {
-			t.Errorf("%s: it says %s, want %q", tc.name, said, tc.path)
+			t.Errorf("%s: the error is %s, want %q", tc.name, said, tc.path)
 		}
 	}
-	// A program's own value is told of in the same way.
+	// Check reports the values of a program in the same way.
 	own := conversation.Conversation{Messages: []conversation.Message{{Role: conversation.Assistant, Content: []conversation.Part{
 		{Type: conversation.ToolCall, ToolCallID: "c1", ToolName: "core__ls", Args: json.RawMessage(`{"a":{"` + secret + `":1e400}}`)},
 	}}}}
 	if err := own.Check(); err == nil || strings.Contains(err.Error(), secret) || !strings.Contains(err.Error(), "/messages/0/content/0/args/a") {
-		t.Errorf("it says %v", err)
+		t.Errorf("the error is %v", err)
 	}
 }
 
-// keeps: what is accepted is the same when it is written and read again.
+// keeps checks that an accepted conversation is the same after it is written and parsed again.
 func keeps(t *testing.T, c conversation.Conversation) {
 	t.Helper()
 	text, err := json.Marshal(c)
@@ -215,7 +216,8 @@ func keeps(t *testing.T, c conversation.Conversation) {
 	}
 }
 
-// TestCheckOfAValue: a conversation that a program made is checked like one that was read (VA-12).
+// TestCheckOfAValue: Check applies the rules of Parse to a conversation that a program made
+// (VA-12).
 func TestCheckOfAValue(t *testing.T) {
 	infinite := fmt.Sprint(math.Inf(1))
 	c := conversation.Conversation{Messages: []conversation.Message{
@@ -233,7 +235,7 @@ func TestCheckOfAValue(t *testing.T) {
 	}
 }
 
-// FuzzParse: nothing panics, nothing of a refused text is said, and what is accepted means the same when it is read again.
+// FuzzParse: no input panics, errors contain no refused text, and an accepted conversation is the same when it is parsed again.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(talk(user("x"), called(toolCall("c1", `{"a":[1,"x"]}`)), answered("c1", `{"ok":true}`))))
 	f.Add([]byte(talk(`{"role":"system","content":[{"type":"text","text":"a"}]}`)))

@@ -2,7 +2,7 @@ package conversation
 
 import "encoding/json"
 
-// Role is who speaks.
+// Role is the sender of a message.
 type Role string
 
 // The roles.
@@ -13,7 +13,7 @@ const (
 	Tool      Role = "tool"
 )
 
-// PartType is what a part of a message is.
+// PartType is the type of a part of a message.
 type PartType string
 
 // The types of parts.
@@ -36,36 +36,36 @@ const (
 	MaxResult = 32 << 10
 )
 
-// Conversation is a talk, from its beginning.
+// Conversation is a list of messages, from the first one.
 type Conversation struct {
 	Messages []Message `json:"messages"`
 }
 
-// Message is what one of them said at once. System and user say text, the
-// assistant text and calls, and a tool exactly one result.
+// Message is one message. System and user messages have text, assistant messages text and calls,
+// and a tool message has exactly one result.
 type Message struct {
 	Role Role `json:"role"`
-	// Content is written as an array; a text alone is read as one part.
+	// Content is written as an array. A string is read as one text part.
 	Content []Part `json:"content"`
 }
 
-// Part is a piece of a message: Type says which of the other fields it has.
+// Part is a part of a message. Type says which of the other fields it has.
 type Part struct {
 	Type PartType `json:"type"`
-	// Text is that of a text.
+	// Text is the text of a text part.
 	Text string `json:"text,omitempty"`
-	// ToolCallID joins a call with its result: 1–128 printable characters, once in a
+	// ToolCallID connects a call and its result: 1–128 printable characters, unique in a
 	// conversation.
 	ToolCallID string `json:"toolCallId,omitempty"`
-	// ToolName is the tool's id, or what the model called where there is none.
+	// ToolName is the id of the tool, or the name that the model called if there is no tool.
 	ToolName string `json:"toolName,omitempty"`
-	// Args are those of a call: an object, or a string that holds what the model
-	// wrote in place of one. Absent means {}.
+	// Args are the arguments of a call: an object, or a string with the text that the model sent
+	// instead. Absent means {}.
 	Args json.RawMessage `json:"args,omitempty"`
 	// Result is any JSON.
 	Result json.RawMessage `json:"result,omitempty"`
-	// IsError says that the result tells of a failure.
+	// IsError reports that the result is about a failure.
 	IsError bool `json:"isError,omitempty"`
-	// OutputRef names the whole value where the result is only a part of it.
+	// OutputRef names the whole value if the result is only a part of it.
 	OutputRef string `json:"outputRef,omitempty"`
 }

@@ -9,21 +9,20 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
-// Request is a conversation in a format's words.
+// Request is a conversation in the format of a provider.
 type Request struct {
-	// Messages stand where the format keeps what was said: `messages`, `input` or
+	// Messages are the elements of the format's list of messages: `messages`, `input` or
 	// `contents`.
 	Messages []json.RawMessage
-	// System is what the system said, where the format keeps that beside the messages,
-	// in the member SystemMember; else both are empty.
+	// System is the text of the system messages and SystemMember the name of its member, if the
+	// format keeps it apart from the messages. Otherwise both are empty.
 	SystemMember string
 	System       json.RawMessage
 }
 
-// Encode writes a conversation in the format of a codec: the assistant's messages
-// with their calls, and behind each the results, as the codec writes them. name says
-// by which name the model knows a tool; nil is wire.SentName. The conversation is
-// checked first.
+// Encode checks a conversation and encodes it in the format of a codec: each message of the
+// assistant with its calls, and after it the results, as the codec encodes them. name returns the
+// name by which the model knows a tool; nil means wire.SentName.
 func Encode(c Conversation, codec wire.Codec, name func(tool string) string) (Request, error) {
 	if err := c.Check(); err != nil {
 		return Request{}, err
@@ -38,12 +37,12 @@ func Encode(c Conversation, codec wire.Codec, name func(tool string) string) (Re
 	var r Request
 	var system []string
 	var answers []wire.Answer
-	called := map[string]wire.Answer{} // by id, what its answer begins with
+	called := map[string]wire.Answer{} // by id, the start of the answer
 	flush := func() error {
 		if len(answers) == 0 {
 			return nil
 		}
-		// In the order of the calls: some formats know them by nothing else.
+		// In the order of the calls: some formats match them by order only.
 		slices.SortFunc(answers, func(a, b wire.Answer) int { return a.Index - b.Index })
 		messages, err := codec.Answers(answers)
 		r.Messages, answers = append(r.Messages, messages...), nil
@@ -91,31 +90,31 @@ func Encode(c Conversation, codec wire.Codec, name func(tool string) string) (Re
 	return r, nil
 }
 
-// spoken is a message of anybody but a tool: what it says, then what it calls.
+// spoken is a message that is not a tool message: texts, then calls.
 type spoken struct {
 	role  Role
 	texts []string
 	calls []call
 }
 
-// call is one that was made, in the names of the request.
+// call is a call with the id and the name that the request uses.
 type call struct {
 	id, name string
 	args     json.RawMessage
 }
 
-// writer is how a format writes messages.
+// writer encodes messages in one format.
 type writer struct {
-	// write gives the messages, or items, of one.
+	// write returns the messages, or items, of a message.
 	write func(spoken) []any
-	// id is how the format writes an id.
+	// id converts an id of a call.
 	id func(string) string
-	// system is the member beside the messages, if there is one.
+	// systemMember is the member for system texts beside the messages, if the format has one.
 	systemMember string
 	system       func(texts []string) any
 }
 
-// texts are what a message says that is not empty: providers refuse empty ones.
+// texts returns the texts of a message that are not empty, because providers refuse empty texts.
 func texts(m Message) (said []string) {
 	for _, part := range m.Content {
 		if part.Type == Text && part.Text != "" {
@@ -125,7 +124,7 @@ func texts(m Message) (said []string) {
 	return said
 }
 
-// text is args as a format has them that wants a string.
+// text returns the arguments for a format that needs a string.
 func (c call) text() string {
 	var s string
 	switch {
@@ -137,8 +136,8 @@ func (c call) text() string {
 	return string(c.args)
 }
 
-// object is args as a format has them that wants an object. What a model wrote
-// instead of one cannot stand there, and its result says that it was wrong.
+// object returns the arguments for a format that needs an object. Text of a model that is not an
+// object becomes {}; the result of the call says that the arguments were wrong.
 func (c call) object() json.RawMessage {
 	text := bytes.TrimSpace([]byte(c.text()))
 	if len(text) == 0 || text[0] != '{' || !json.Valid(text) {
@@ -158,7 +157,7 @@ func encoded(values []any) (messages []json.RawMessage, err error) {
 	return messages, nil
 }
 
-// encode leaves <, > and & as they are: models read this.
+// encode does not escape <, > and &, because models read the text.
 func encode(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

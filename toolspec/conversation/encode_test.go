@@ -23,8 +23,8 @@ func codecs() []wire.Codec {
 	return []wire.Codec{openai.Codec{}, responses.Codec{}, anthropic.Codec{}, ollama.Codec{}, gemini.Codec{}}
 }
 
-// earlier is a talk with earlier calls and their results: two at once, answered in another order, one of them malformed; then one whose
-// whole value is kept elsewhere, of a tool that nobody has.
+// earlier returns a conversation with earlier calls and results: two calls in one message, answered in another order, one of them
+// malformed, and a call of an unknown tool with a stored output.
 func earlier() string {
 	return talk(
 		`{"role":"system","content":"be brief"}`, user("list <a> & b"),
@@ -38,8 +38,8 @@ func earlier() string {
 	)
 }
 
-// TestEncode (VA-17, VA-18): earlier calls and results are repeated in each format's own words, with matching ids and a result behind each call,
-// and nothing that could run.
+// TestEncode (VA-17, VA-18): earlier calls and results are encoded in each format, with matching ids and a result after each call, and
+// nothing can run.
 func TestEncode(t *testing.T) {
 	c, err := conversation.Parse([]byte(earlier()))
 	if err != nil {
@@ -63,26 +63,27 @@ func TestEncode(t *testing.T) {
 			}
 			want, err := os.ReadFile(file)
 			if err != nil || strings.TrimSpace(string(want)) != string(got) {
-				t.Errorf("%v; it is\n%s", err, got)
+				t.Errorf("%v; the request is\n%s", err, got)
 			}
 		})
 	}
 }
 
-// TestEncodeRefuses: what breaks a rule is not written, nor what a format is unknown for.
+// TestEncodeRefuses: a conversation that breaks a rule is not encoded, and an unknown format is
+// refused.
 func TestEncodeRefuses(t *testing.T) {
 	orphan := conversation.Conversation{Messages: []conversation.Message{{Role: conversation.Tool, Content: []conversation.Part{
 		{Type: conversation.ToolResult, ToolCallID: "c1", Result: json.RawMessage(`1`)},
 	}}}}
 	if r, err := conversation.Encode(orphan, openai.Codec{}, nil); err == nil {
-		t.Errorf("an orphan is written: %s", r.Messages)
+		t.Errorf("a result without a call is encoded: %s", r.Messages)
 	}
 	c, err := conversation.Parse([]byte(talk(user("x"))))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r, err := conversation.Encode(c, unknown{}, nil); err == nil {
-		t.Errorf("a format that nobody knows is written: %s", r.Messages)
+		t.Errorf("an unknown format is encoded: %s", r.Messages)
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// writers are the formats, by the names of their codecs.
+// writers holds the formats by the names of their codecs.
 var writers = map[string]writer{
 	"openai":    {write: openai, id: same},
 	"responses": {write: responses, id: same},
@@ -15,13 +15,13 @@ var writers = map[string]writer{
 	"gemini":    {write: gemini, id: same, systemMember: "systemInstruction", system: func(texts []string) any { return object{"parts": textParts(texts)} }},
 }
 
-// object is a JSON object whose members are few; they are written by name.
+// object is a small JSON object. Its members are written in order of their names.
 type object = map[string]any
 
 func same(id string) string { return id }
 
-// plain is how Anthropic takes ids: letters, digits, _ and -. Another is replaced by
-// a hash of it, in the call and its result alike.
+// plain converts an id for Anthropic, which accepts letters, digits, _ and -. It replaces another
+// id by a hash, the same for the call and its result.
 func plain(id string) string {
 	if strings.IndexFunc(id, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
@@ -36,7 +36,7 @@ func plain(id string) string {
 func openai(m spoken) []any {
 	message := object{"role": string(m.role)}
 	switch len(m.texts) {
-	case 0: // nothing but calls
+	case 0: // only calls
 		message["content"] = nil
 	case 1:
 		message["content"] = m.texts[0]
@@ -53,7 +53,7 @@ func openai(m spoken) []any {
 	return []any{message}
 }
 
-// responses writes the items of the Responses API: each call is one of its own.
+// responses returns the items of the Responses API: each call is an item.
 func responses(m spoken) (items []any) {
 	for _, text := range m.texts {
 		items = append(items, object{"type": "message", "role": string(m.role), "content": text})
@@ -64,7 +64,7 @@ func responses(m spoken) (items []any) {
 	return items
 }
 
-// anthropic writes a message of blocks.
+// anthropic returns a message with blocks.
 func anthropic(m spoken) []any {
 	blocks := textBlocks(m.texts)
 	for _, c := range m.calls {
@@ -80,7 +80,7 @@ func textBlocks(texts []string) (blocks []any) {
 	return blocks
 }
 
-// ollama writes a message of its chat.
+// ollama returns a message of Ollama's chat.
 func ollama(m spoken) []any {
 	message := object{"role": string(m.role), "content": strings.Join(m.texts, "\n\n")}
 	var calls []any
@@ -93,7 +93,7 @@ func ollama(m spoken) []any {
 	return []any{message}
 }
 
-// gemini writes a content, in which the assistant is the model.
+// gemini returns a content. The assistant has the role model.
 func gemini(m spoken) []any {
 	parts := textParts(m.texts)
 	for _, c := range m.calls {

@@ -12,9 +12,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// Parse reads a conversation strictly and checks it: one JSON object, no repeated
-// keys, no unknown field, numbers that are finite, every rule of Check. An error is
-// an *Error.
+// Parse parses a conversation strictly and checks it: one JSON object without repeated keys,
+// unknown fields or infinite numbers, and every rule of Check. An error is an *Error.
 func Parse(data []byte) (Conversation, error) {
 	var c Conversation
 	var found problems
@@ -49,7 +48,7 @@ func Parse(data []byte) (Conversation, error) {
 	return c, nil
 }
 
-// content reads a text, or an array of parts.
+// content parses a string, or an array of parts.
 func (p *problems) content(path string, raw jsontext.Value) []Part {
 	switch raw.Kind() {
 	case '"':
@@ -76,7 +75,7 @@ func (p *problems) content(path string, raw jsontext.Value) []Part {
 	return nil
 }
 
-// part reads one part with the fields of its type, and no others.
+// part parses a part. It refuses fields that its type does not have.
 func (p *problems) part(path string, raw jsontext.Value) (part Part) {
 	var head struct {
 		Type PartType `json:"type"`
@@ -124,7 +123,7 @@ func (p *problems) part(path string, raw jsontext.Value) (part Part) {
 			part.IsError, part.OutputRef = v.IsError, v.OutputRef
 		}
 	default:
-		// Check says so, with the role.
+		// Check reports an unknown type, with the role.
 	}
 	if err != nil {
 		p.decoding(path, err)
@@ -132,7 +131,7 @@ func (p *problems) part(path string, raw jsontext.Value) (part Part) {
 	return part
 }
 
-// decoding tells of what does not fit, without its value.
+// decoding adds a problem for a value that does not decode, without the value.
 func (p *problems) decoding(at string, err error) {
 	var semantic *json.SemanticError
 	if !errors.As(err, &semantic) {

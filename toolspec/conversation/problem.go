@@ -16,9 +16,9 @@ const (
 	KindInvalidField = "invalid_field"
 	KindMissing      = "missing_required"
 	KindRole         = "invalid_role"
-	KindWrongPart    = "wrong_part"      // a part that this role does not say
+	KindWrongPart    = "wrong_part"      // a part that the role may not have
 	KindResultCount  = "one_result"      // a tool message without exactly one result
-	KindOrphan       = "orphan_result"   // a result of no call
+	KindOrphan       = "orphan_result"   // a result without a call
 	KindSecondResult = "second_result"   // a call with two results
 	KindSecondCall   = "second_call"     // two calls with one id
 	KindUnanswered   = "unanswered_call" // a call without a result
@@ -26,7 +26,7 @@ const (
 	KindTooManyCalls = "too_many_calls"  // more than wire.MaxCalls in a message
 )
 
-// maxProblems is how many are told.
+// maxProblems bounds the problems of an Error.
 const maxProblems = 32
 
 const (
@@ -34,12 +34,11 @@ const (
 	pathOfMessagePart = "/messages/%d/content/%d"
 )
 
-// Error is what is wrong with a conversation: every problem with its path, the
-// first ones first, at most 32. It repeats nothing of what was said but the names of
-// members, and of these none that has the shape of a credential.
+// Error lists the problems of a conversation with their paths: the first 32, in order. It contains
+// no text of the conversation except names of members, and none that looks like a credential.
 type Error struct{ Problems []toolspec.Problem }
 
-// Error tells the first problem, and how many more there are.
+// Error returns the first problem and the number of the others.
 func (e *Error) Error() string {
 	var b strings.Builder
 	first := e.Problems[0]
@@ -53,7 +52,7 @@ func (e *Error) Error() string {
 	return "conversation: " + b.String()
 }
 
-// problems collects them.
+// problems collects the problems of a conversation.
 type problems []toolspec.Problem
 
 func (p *problems) add(path, kind, format string, args ...any) {
@@ -62,7 +61,7 @@ func (p *problems) add(path, kind, format string, args ...any) {
 	}
 }
 
-// unread adds why the value at a path is not strict JSON.
+// unread adds the reason for which the value at a path is not strict JSON.
 func (p *problems) unread(at string, found *strictjson.Fault) {
 	safe := hydrate.FaultOf(found).Problem
 	p.add(at+safe.Path, safe.Kind, "%s", safe.Message)

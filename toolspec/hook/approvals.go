@@ -60,8 +60,8 @@ func (r *Registry) approverHooks(names []string) (approverHooks []string) {
 	return approverHooks
 }
 
-// Approvals say who has to approve a call besides those that policy asks. They only add to
-// policy: a request is approved when policy's approvers and those of every hook have approved.
+// Approvals are the people who must approve a call in addition to the approvers of policy. A
+// request is approved when the approvers of policy and the approvers of every hook have approved.
 // One approval counts for policy and for each hook that names its approver.
 type Approvals struct {
 	// Approvers are the people who may approve, at most MaxApprovers: identities such as
@@ -126,9 +126,8 @@ func (a *Approvals) clone() *Approvals {
 	return &c
 }
 
-// Check returns an error if policy would refuse the approvals of a rule for what they say, or if
-// a set of people is empty: it looks like nobody and would mean anyone. The error holds none of
-// the names.
+// Check returns an error if a policy could not hold the approvals, or if a list of approvers is
+// empty, because policy takes an empty list as anyone. The error contains no names.
 func (a *Approvals) Check() error {
 	if a == nil {
 		return nil
@@ -189,7 +188,7 @@ func (s ChainEntry) check() error {
 
 const rolePrefix = "role:"
 
-// checkApprover returns an error if a name is not one that a policy could name.
+// checkApprover returns an error if a policy could not hold the name.
 func checkApprover(name string) error {
 	prefix, glob := strings.CutSuffix(name, "*")
 	whole := prefix

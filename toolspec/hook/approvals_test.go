@@ -18,7 +18,7 @@ func asking(a *hook.Approvals) func(*hook.Consent) error {
 	return func(v *hook.Consent) error { return v.RequireApproval(hook.Ask{Message: "why", Approvals: a}) }
 }
 
-// TestApprovalsAreChecked: what a hook says of approvers counts only if policy could say it. Anything else fails the hook, and so the call.
+// TestApprovalsAreChecked: approvals of a hook count only if a policy could hold them. Other approvals fail the hook, and so the call.
 func TestApprovalsAreChecked(t *testing.T) {
 	many := make([]string, hook.MaxApprovers+1)
 	for i := range many {
@@ -27,7 +27,7 @@ func TestApprovalsAreChecked(t *testing.T) {
 	for _, tc := range []struct {
 		name      string
 		approvals hook.Approvals
-		misuse    string // empty if it is right
+		misuse    string // empty if the approvals are valid
 	}{
 		{"a person", hook.Approvals{Approvers: []string{"user:ann"}}, ""},
 		{"two of a role", hook.Approvals{Approvers: []string{"role:finance"}, Quorum: 2, ExpiresAfter: 4 * time.Hour}, ""},
@@ -77,7 +77,8 @@ func TestApprovalsAreChecked(t *testing.T) {
 	}
 }
 
-// TestWhoMayNameApprovers: the plan of a call must say that hooks are heard, so a hook says when it is made that it may name approvers.
+// TestWhoMayNameApprovers: a hook that names approvers must be made with NamesApprovers, because the plan of the call lists the hooks to
+// ask.
 func TestWhoMayNameApprovers(t *testing.T) {
 	r, log := registry(t, at("h", hook.WillCheckConsent, asking(&hook.Approvals{Approvers: []string{"user:ann"}})))
 	v, err := r.Run(t.Context(), hook.StageInput{Stage: "willCheckConsent", Hooks: []string{"h"}, Facts: facts()}, hook.Delta{})
@@ -96,7 +97,8 @@ func TestWhoMayNameApprovers(t *testing.T) {
 	}
 }
 
-// TestPlanNamesApproverHooks: the plan names the hooks that are heard, and no others have it.
+// TestPlanNamesApproverHooks: the plan lists the hooks to ask before a request, at willCheckConsent
+// only.
 func TestPlanNamesApproverHooks(t *testing.T) {
 	nothing := func(*hook.Consent) error { return nil }
 	plain := at("plain", hook.WillCheckConsent, nothing)
@@ -111,13 +113,14 @@ func TestPlanNamesApproverHooks(t *testing.T) {
 		r, _ := registry(t, tc.hooks...)
 		for _, step := range r.Steps(hook.Pre(), "core__a", func(hook.Stage) bool { return true }) {
 			if want := tc.want; step.Stage != "willCheckConsent" && step.ApproverHooks != nil || step.Stage == "willCheckConsent" && !slices.Equal(step.ApproverHooks, want) {
-				t.Errorf("%s hears %v, want %v", step.Stage, step.ApproverHooks, want)
+				t.Errorf("%s asks %v, want %v", step.Stage, step.ApproverHooks, want)
 			}
 		}
 	}
 }
 
-// TestAskApproverHooks: every hook is heard. A failure ends the call before anybody is asked; an answer in the tool's place waits for the approval.
+// TestAskApproverHooks: every hook is asked. A failure ends the call before a person is asked. A response of a hook waits until the call is
+// approved.
 func TestAskApproverHooks(t *testing.T) {
 	ann := &hook.Approvals{Approvers: []string{"user:ann"}}
 	cfo := &hook.Approvals{Approvers: []string{"user:cfo"}}
@@ -154,7 +157,7 @@ func TestAskApproverHooks(t *testing.T) {
 				t.Errorf("got %+v, %v", v, err)
 			}
 			if v.Outcome == hook.Asked && (v.Ask.Hook != "first" || v.By != "first") {
-				t.Errorf("the first question is %+v by %s", v.Ask, v.By)
+				t.Errorf("the first ask is %+v by %s", v.Ask, v.By)
 			}
 		})
 	}
@@ -164,7 +167,7 @@ func TestAskApproverHooks(t *testing.T) {
 	}
 }
 
-// TestApprovalsAreCopied: a hook that keeps its approvals cannot change them afterwards.
+// TestApprovalsAreCopied: a hook that changes its approvals after RequireApproval changes nothing.
 func TestApprovalsAreCopied(t *testing.T) {
 	kept := &hook.Approvals{Chain: []hook.ChainEntry{{Approvers: []string{"user:ann"}}}}
 	v := run(t, "willCheckConsent", facts(), at("h", hook.WillCheckConsent, asking(kept), hook.NamesApprovers()))
@@ -177,11 +180,11 @@ func TestApprovalsAreCopied(t *testing.T) {
 	f.Approval = &hook.GrantedApproval{Approver: "user:ann"}
 	run(t, "willCheckConsent", f, at("h", hook.WillCheckConsent, func(v *hook.Consent) error { v.Granted().Approver = "user:eve"; return nil }))
 	if f.Approval.Approver != "user:ann" {
-		t.Error("a hook has changed the approval")
+		t.Error("the hook has changed its recorded approvals")
 	}
 }
 
-// TestApprovalsOfAVerdict: the name of an entry must not hold a secret, and the names count as bytes of a verdict without other questions.
+// TestApprovalsOfAVerdict: the name of an entry must not be a secret, and the names count in the size of a verdict.
 func TestApprovalsOfAVerdict(t *testing.T) {
 	a := hook.Approvals{Chain: []hook.ChainEntry{{Name: "lead", Approvers: []string{"user:ann"}}}}
 	if n := (hook.Verdict{Ask: &hook.Ask{Approvals: &a}}).Size(); n != len("leaduser:ann") {

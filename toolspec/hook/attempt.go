@@ -16,7 +16,7 @@ type AttemptInput struct {
 	Facts                           Facts
 }
 
-// AttemptVerdict is how the hooks around one attempt left it.
+// AttemptVerdict is the outcome of one attempt with its hooks.
 type AttemptVerdict struct {
 	// Outcome is Continue with a raw value, Responded, Failed or Missing.
 	Outcome   Outcome
@@ -24,13 +24,13 @@ type AttemptVerdict struct {
 	Challenge bool
 	Failure   *Failure
 	By        string
-	// Err is the tool's own error, where that ended the attempt.
+	// Err is the tool's own error, if that error ended the attempt.
 	Err   error
 	Trace []Traced
-	// Transient says that an error of a hook failed the attempt that another try
-	// may not meet.
+	// Transient reports that a transient error of a hook failed the attempt, so another attempt may
+	// succeed.
 	Transient bool
-	// Ran says that the tool was called.
+	// Ran reports that the tool was called.
 	Ran bool
 }
 
@@ -42,9 +42,9 @@ type Traced struct {
 	startedAt  time.Time
 }
 
-// Attempt runs one attempt: aroundExecute hooks nested by priority, and inside
-// them willExecute, the tool and didExecute. The raw value is only what tool
-// returned last, or what an around hook answered with.
+// Attempt runs one attempt: the aroundExecute hooks, nested by priority, and inside them
+// willExecute, the tool and didExecute. The raw value is the last value of tool, or the response of
+// an around hook.
 func (r *Registry) Attempt(ctx context.Context, in AttemptInput, tool func(context.Context) (json.RawMessage, error)) AttemptVerdict {
 	if name, lacks := r.Lacks(in); lacks {
 		return AttemptVerdict{Outcome: Missing, By: name}
@@ -66,8 +66,8 @@ func (r *Registry) Attempt(ctx context.Context, in AttemptInput, tool func(conte
 	return v
 }
 
-// Lacks names a hook of the attempt that this worker does not have. Ask before
-// anything is claimed: once the tool has run it is too late to go elsewhere.
+// Lacks returns the name of a hook of the attempt that this worker does not have. Call it before
+// the claim: a claimed attempt cannot move to another worker.
 func (r *Registry) Lacks(in AttemptInput) (name string, lacks bool) {
 	for _, at := range []struct {
 		stage Stage
@@ -80,7 +80,7 @@ func (r *Registry) Lacks(in AttemptInput) (name string, lacks bool) {
 	return "", false
 }
 
-// LacksAt names the first of the hooks that this worker does not have at a stage.
+// LacksAt returns the first of the names for which this worker has no hook at the stage.
 func (r *Registry) LacksAt(s Stage, names []string) (name string, lacks bool) {
 	for _, name := range names {
 		if _, exists := r.byName[name].at(s); !exists {
@@ -95,14 +95,13 @@ type attempt struct {
 	in    AttemptInput
 	tool  func(context.Context) (json.RawMessage, error)
 	trace []Traced
-	// kept is the error of the body: an around hook that swallows it does not
-	// make a failure a success.
+	// kept is the error of the body. If an around hook drops this error, the attempt still fails.
 	kept error
-	// ran says that the tool was called.
+	// ran reports that the tool was called.
 	ran bool
 }
 
-// ended carries an outcome through around hooks.
+// ended is an error that carries an outcome through the around hooks.
 type ended struct {
 	end       control
 	by        string
@@ -189,16 +188,16 @@ func (a *attempt) stage(ctx context.Context, s Stage, names []string, raw json.R
 	return nil
 }
 
-// byError ends the attempt by a hook's own error.
+// byError ends the attempt because a hook returned an error.
 func byError(s Stage, name string, err error) error {
 	return &ended{control{outcome: Failed, failure: internal(s, name)}, name, errs.IsTransient(err)}
 }
 
-// byTool stands where others stand by the name of a hook; no hook has it.
+// byTool is the value of By for an outcome of the tool. No hook can have this name.
 const byTool = "(tool)"
 
-// controlled turns the ways in which a tool may shape its call into outcomes;
-// any other error is the tool's own.
+// controlled converts a response or an abort of the tool to an outcome. It returns any other error
+// unchanged.
 func controlled(err error) error {
 	var response *toolspec.Response
 	var abort *toolspec.AbortError
@@ -216,8 +215,8 @@ func controlled(err error) error {
 	return err
 }
 
-// start opens a stage in the trace; the returned function closes it. Stages
-// stand in the trace in the order they began.
+// start adds a stage to the trace and returns a function that completes the entry. The trace is in
+// the order in which stages start.
 func (a *attempt) start(s Stage) func(ok bool) {
 	i := len(a.trace)
 	a.trace = append(a.trace, Traced{Stage: s, startedAt: time.Now()})

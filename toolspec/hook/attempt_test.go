@@ -23,7 +23,7 @@ var errTool = errors.New(canary)
 
 func fails(context.Context) (json.RawMessage, error) { return nil, errTool }
 
-// try runs one attempt with hooks on every stage that they stand on.
+// try runs one attempt with all stages of the hooks.
 func try(t *testing.T, tool func(context.Context) (json.RawMessage, error), hooks ...hook.Hook) hook.AttemptVerdict {
 	t.Helper()
 	r, log := registry(t, hooks...)
@@ -160,8 +160,8 @@ func TestAttemptOutcomes(t *testing.T) {
 	}
 }
 
-// TestToolShapesItsCall: a tool responds and aborts as hooks do; didExecute does
-// not run, and no outer hook can turn it into a value (CF-02, LC-48).
+// TestToolShapesItsCall: a tool can respond and abort as hooks can. didExecute then does not run,
+// and no outer hook can replace the outcome with a value (CF-02, LC-48).
 func TestToolShapesItsCall(t *testing.T) {
 	did := at("did", hook.DidExecute, func(*hook.Executed) error { panic("runs") })
 	ignoresResult := at("deaf", hook.AroundExecute, func(v *hook.Around) error { _, _ = v.Next(); return nil })
@@ -194,15 +194,14 @@ func TestToolShapesItsCall(t *testing.T) {
 	}
 }
 
-// sameVerdict compares all but errors and traces.
+// sameVerdict compares all fields except errors and traces.
 func sameVerdict(a, b hook.AttemptVerdict) bool {
 	return a.Outcome == b.Outcome && a.Transient == b.Transient && bytes.Equal(a.Value, b.Value) && a.Challenge == b.Challenge && a.By == b.By && reflect.DeepEqual(a.Failure, b.Failure)
 }
 
 var no = hook.Filter(func(context.Context, hook.Facts) (bool, error) { return false, nil })
 
-// TestMissingHookOfAttempt: without one of its hooks nothing of an attempt runs,
-// not even what stands before it.
+// TestMissingHookOfAttempt: if the worker lacks one hook, no hook and no tool of the attempt runs.
 func TestMissingHookOfAttempt(t *testing.T) {
 	r, _ := registry(t, everywhere(func(s hook.Stage) { t.Errorf("%s ran", s) }))
 	here, gone := []string{"everywhere"}, []string{"everywhere", "gone"}

@@ -12,8 +12,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
-// TestBind: recipes are recorded in the order they were bound, the later of two for a token and scope counts, and what would change a worker
-// or record a secret fails the call (DI-02 to DI-05).
+// TestBind: recipes are recorded in the order in which they are bound, and a later one replaces an earlier one for the same token and
+// scope. A recipe that would change a worker or record a secret fails the call (DI-02 to DI-05).
 func TestBind(t *testing.T) {
 	a, b := provide.Recipe{Token: "a", Factory: "f", Args: raw(`1`)}, provide.Recipe{Token: "b", Factory: "f"}
 	in := func(s provide.Scope, r provide.Recipe) hook.Binding { return hook.Binding{Scope: s, Recipe: r} }
@@ -66,7 +66,8 @@ func TestBind(t *testing.T) {
 	}
 }
 
-// TestProvidersOfViews: a hook finds what was bound before it, also in its own stage.
+// TestProvidersOfViews: a hook finds bindings that were made before it, also by an earlier hook of
+// its stage.
 func TestProvidersOfViews(t *testing.T) {
 	token := provide.NewToken[string]("name")
 	f := provide.NewFactory("f", token, func(_ context.Context, name string) (string, error) { return name, nil })
@@ -96,7 +97,7 @@ func TestProvidersOfViews(t *testing.T) {
 	if v, err := r.Run(ctx, in, hook.Delta{}); err != nil || v.Outcome != hook.Continue || !reflect.DeepEqual(seen, []string{"global", "bound"}) {
 		t.Errorf("saw %v, %+v, %v", seen, v, err)
 	}
-	// Without providers Get is an error, and so the hook's.
+	// Without providers Get returns an error, and the hook returns it.
 	if v, err := r.Run(t.Context(), in, hook.Delta{}); err != nil || v.Outcome != hook.Failed {
 		t.Errorf("unbound: %+v, %v", v, err)
 	}

@@ -1,6 +1,6 @@
-// Package hook is the lifecycle of a tool call as data: the 32 stages and their
-// order, what a hook may do at each, the registry that sorts hooks, the plan
-// that pins them to a call, and the one runner.
+// Package hook is the lifecycle of a tool call as data: the 32 stages and their order, the rights
+// of a hook at each stage, the registry of hooks, the plan that records the hooks of a call, and
+// the runner.
 //
 // A stage is a typed value. Its view is the list of rights a hook has there, so
 // an illegal verb does not compile:
@@ -10,7 +10,6 @@
 //			return v.WaitUntil(opening(v.Now()), "outside office hours")
 //		}))
 //
-// The package knows no Temporal, no database and no JSON Schema library. It
-// must never order stages anywhere but in stages.go. Everyone above toolspec
-// may import it.
+// The package uses no Temporal, no database and no JSON Schema library. Only stages.go may order
+// stages. Every package above toolspec may import it.
 package hook

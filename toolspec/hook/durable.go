@@ -13,23 +13,21 @@ import (
 // MaxDurable bounds the longest run of a durable hook.
 const MaxDurable = 24 * time.Hour
 
-// Durable makes the hook's stages activities of their own, for hooks that take
-// longer than a moment: a stage otherwise has two seconds and runs inside the
-// workflow task. longest, up to MaxDurable, bounds one run of the hook; one that
-// takes longer fails with `timeout`. The call's deadline grows by it.
+// Durable runs the stages of the hook as activities, for hooks that need more time. Without it a
+// stage has two seconds and runs inside the workflow task. longest bounds one run of the hook, up
+// to MaxDurable; a longer run fails with `timeout`. The deadline of the call is extended by
+// longest.
 //
-// What a durable hook has begun survives its worker: another one that has the
-// hook runs the stage again, whole and under the same IdempotencyKey. Pawl sends
-// the heartbeats; a cancelled call and a worker that stops end the hook's
-// context. An error that is Transient has the stage run again, with a backoff,
-// until the call's deadline; every other error counts as anywhere else.
+// A stage that has started survives its worker: another worker that has the hook runs the whole
+// stage again with the same IdempotencyKey. Pawl sends the heartbeats. If the call is cancelled or
+// the worker stops, the context of the hook ends. If the hook returns a Transient error, the stage
+// runs again, with a backoff, until the deadline of the call. Other errors count as in any hook.
 //
-// The stages inside execute (aroundExecute, willExecute, didExecute) are part of
-// an activity already: a durable hook on one of them is refused when it is
-// registered. Durability costs an activity per stage and call, so give what is
-// quick a hook of its own.
+// The stages inside execute (aroundExecute, willExecute, didExecute) already run in an activity, so
+// the registry refuses a durable hook at these stages. Each durable stage costs one activity per
+// call, so put fast functions into another hook.
 func Durable(longest time.Duration) Option {
-	// Zero would be no durable hook at all, and nobody would be told.
+	// A longest of zero would silently make the hook not durable.
 	if longest <= 0 {
 		longest = -1
 	}
@@ -65,7 +63,7 @@ func (r *Registry) durable(names []string) (ms int64) {
 	return ms
 }
 
-// within gives a durable hook no more than its longest run.
+// within returns a context that bounds one run of a durable hook.
 func (h Hook) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	if h.durable == 0 {
 		return ctx, func() {}
@@ -73,17 +71,17 @@ func (h Hook) within(ctx context.Context) (context.Context, context.CancelFunc) 
 	return context.WithTimeout(ctx, h.durable)
 }
 
-// late says that a durable hook was stopped by the end of its own time.
+// late is the error of a durable hook that did not end within its longest run.
 type late struct{ after time.Duration }
 
-// Error says how long the hook had.
+// Error returns the longest run of the hook, as text.
 func (l *late) Error() string { return "the hook did not end within " + l.after.String() }
 
-// LogReason is the same: it holds nothing of the call.
+// LogReason returns the same text: it contains no data of the call.
 func (l *late) LogReason() string { return l.Error() }
 
-// lateness replaces the error of a hook whose own time is over while that of its
-// stage is not. One that calls its error Transient wants another try.
+// lateness replaces the error of a hook whose time is over while the time of its stage is not. It
+// keeps a Transient error, which asks for another run.
 func (h Hook) lateness(stage, own context.Context, err error) error {
 	if err == nil || h.durable == 0 || stage.Err() != nil || !errors.Is(own.Err(), context.DeadlineExceeded) || errs.IsTransient(err) {
 		return err
@@ -91,7 +89,7 @@ func (h Hook) lateness(stage, own context.Context, err error) error {
 	return &late{after: h.durable}
 }
 
-// failed is what a hook's error makes of the call at a closed stage.
+// failed returns the failure of a call whose hook returned an error at a closed stage.
 func failed(s Stage, name string, err error) *Failure {
 	var l *late
 	if !errors.As(err, &l) {

@@ -47,8 +47,8 @@ func TestDurableIsChecked(t *testing.T) {
 	}
 }
 
-// TestDurableSteps: a step has the time of its durable hooks together, and none
-// where no hook of it is durable.
+// TestDurableSteps: DurableMs of a step is the sum over its durable hooks, and 0 without a durable
+// hook.
 func TestDurableSteps(t *testing.T) {
 	none := func(hook.Stage) {}
 	r, _ := registry(t,
@@ -65,8 +65,8 @@ func TestDurableSteps(t *testing.T) {
 	}
 }
 
-// TestDurableTakesTooLong: the end of its own time ends the hook with `timeout`,
-// and not the hooks beside it. A hook may call that passing.
+// TestDurableTakesTooLong: a hook that exceeds its longest run fails with `timeout` and does not
+// stop other hooks. If the hook returns a Transient error, the stage is tried again.
 func TestDurableTakesTooLong(t *testing.T) {
 	tooLong := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 	slow := hook.New("slow", hook.Durable(time.Millisecond),
@@ -91,8 +91,8 @@ func TestDurableTakesTooLong(t *testing.T) {
 	}
 }
 
-// TestCancelledStage: a hook that fails because it was told to stop is not at
-// fault, and its stage has no verdict.
+// TestCancelledStage: a hook that returns an error because its context was cancelled does not fail
+// the call, and its stage has no verdict.
 func TestCancelledStage(t *testing.T) {
 	for _, stage := range []hook.Stage{hook.WillAuthorize.Stage(), hook.DidAudit.Stage()} {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -31,7 +31,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// registry makes one of global hooks, with its log.
+// registry returns a registry of global hooks and its log.
 func registry(t *testing.T, hooks ...hook.Hook) (*hook.Registry, *bytes.Buffer) {
 	t.Helper()
 	var log bytes.Buffer

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Hook is a named set of handlers. The name is recorded in plans: keep it.
+// Hook is a named set of handlers. Plans record the name, so do not change it.
 type Hook struct {
 	name     string
 	priority int
 	filter   func(ctx context.Context, f Facts) (bool, error)
-	// durable is the longest run where the hook is durable, else 0.
+	// durable is the longest run of a durable hook, and 0 for other hooks.
 	durable  time.Duration
 	handlers []Handler
-	// namesApprovers says that an Ask of the hook may have Approvals.
+	// namesApprovers reports that an Ask of the hook may have Approvals.
 	namesApprovers bool
 }
 
@@ -38,13 +38,13 @@ func (o option) apply(to *Hook) { o(to) }
 // and on*, and later at did*. The default is 0.
 func Priority(p int) Option { return option(func(h *Hook) { h.priority = p }) }
 
-// Filter skips the hook, stage by stage, where f says false. An error of f
-// counts as an error of the hook.
+// Filter skips the hook at a stage if f returns false. An error of f counts as an error of the
+// hook.
 func Filter(f func(ctx context.Context, facts Facts) (bool, error)) Option {
 	return option(func(h *Hook) { h.filter = f })
 }
 
-// New makes a hook. What is wrong with it is said when it is registered.
+// New returns a hook. NewRegistry checks it and returns its errors.
 func New(name string, options ...Option) Hook {
 	h := Hook{name: name}
 	for _, o := range options {

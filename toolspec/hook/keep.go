@@ -9,12 +9,12 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// keeps lets a hook say what becomes of a value in the result cache. It can only
-// narrow: a value that nobody declared to be kept is not.
+// keeps lets a hook restrict how long the result cache keeps a value. A hook cannot make the cache
+// keep a value that no declaration makes cacheable.
 type keeps struct{ c *core }
 
-// Kept returns how long the value is to be kept, and its tags; 0 says that it is
-// not.
+// Kept returns how long the cache keeps the value, and the tags of the value. A ttl of 0 means that
+// the cache does not keep it.
 func (k keeps) Kept() (ttl time.Duration, tags []string) {
 	e := k.c.delta.Entry
 	if e == nil {
@@ -23,11 +23,11 @@ func (k keeps) Kept() (ttl time.Duration, tags []string) {
 	return time.Duration(e.TTLMs) * time.Millisecond, slices.Clone(e.Tags)
 }
 
-// DoNotKeep keeps the value out of the cache, for good.
+// DoNotKeep keeps the value out of the cache. Later hooks cannot undo it.
 func (k keeps) DoNotKeep() { k.c.delta.Entry = nil }
 
-// KeepFor shortens the time; what is longer than before changes nothing, and
-// less than a millisecond is DoNotKeep.
+// KeepFor shortens the time for which the cache keeps the value. A longer time changes nothing. A
+// time below one millisecond is DoNotKeep.
 func (k keeps) KeepFor(ttl time.Duration) {
 	e := k.c.delta.Entry
 	switch ms := milliseconds(ttl); {
@@ -39,8 +39,7 @@ func (k keeps) KeepFor(ttl time.Duration) {
 	}
 }
 
-// Tag adds tags by which the value can be invalidated, of the form that
-// toolspec.CheckCacheTags wants.
+// Tag adds tags by which the value can be invalidated. toolspec.CheckCacheTags checks them.
 func (k keeps) Tag(tags ...string) {
 	e := k.c.delta.Entry
 	if e == nil {
@@ -59,5 +58,5 @@ func (k keeps) Tag(tags ...string) {
 	e.Tags = all
 }
 
-// Args returns the arguments that the value was got with.
+// Args returns the arguments of the call that produced the value.
 func (v *Keep) Args() json.RawMessage { return readsArgs{v.reads.c}.Args() }

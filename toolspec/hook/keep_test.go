@@ -11,8 +11,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// TestKeep: a hook can keep a value out of the cache, for a shorter time and under more tags, and never the other way. One that fails or
-// is missing keeps it out: it may have wanted to.
+// TestKeep: a hook can keep a value out of the cache, shorten its time and add tags, and cannot undo these. If a hook fails or is missing,
+// the cache does not keep the value, because the hook might have refused it.
 func TestKeep(t *testing.T) {
 	entry := hook.CacheEntry{Key: "k", TTLMs: 60_000, Tags: []string{"a"}}
 	with := func(ttlMs int64, tags ...string) *hook.CacheEntry {
@@ -46,16 +46,16 @@ func TestKeep(t *testing.T) {
 		}
 	}
 	if !reflect.DeepEqual(entry.Tags, []string{"a"}) {
-		t.Error("a hook wrote into the proposal")
+		t.Error("a hook has changed the entry of its input")
 	}
 	r, _ := registry(t)
 	if v, err := r.Run(t.Context(), hook.StageInput{Stage: "willWriteCache", Hooks: []string{"gone"}}, hook.Delta{Entry: &entry}); err != nil || v.Delta.Entry != nil {
-		t.Errorf("a hook is missing, and the entry is %+v, %v", v.Delta.Entry, err)
+		t.Errorf("with a missing hook the entry is %+v, %v", v.Delta.Entry, err)
 	}
 }
 
-// TestFoundIsNoHit: what a hook finds does not answer by itself, even in place of what the
-// cache found.
+// TestFoundIsNoHit: a value that a hook finds does not end the call by itself, even if it replaces
+// a value of the cache.
 func TestFoundIsNoHit(t *testing.T) {
 	value := json.RawMessage(`{"text":"kept"}`)
 	r, _ := registry(t, hook.New("h", hook.WillReadCache.Do(func(_ context.Context, v *hook.Lookup) error { v.Found(value); return nil })))

@@ -36,10 +36,9 @@ func loadImports(t *testing.T) imported {
 	return m
 }
 
-// TestMisuseDoesNotCompile type-checks each snippet of testdata/misuse. A
-// snippet is a hook with a verb that its stage does not allow; beside it stands
-// the same hook with a legal verb, which must compile: else the illegal one
-// might fail for a reason of its own.
+// TestMisuseDoesNotCompile type-checks each snippet of testdata/misuse. A snippet is a hook with a
+// verb that its stage does not allow. Each snippet has a legal variant that must compile, so that
+// the misuse fails for the verb and for nothing else.
 func TestMisuseDoesNotCompile(t *testing.T) {
 	files, err := filepath.Glob("testdata/misuse/*.go.txt")
 	if err != nil || len(files) < 20 {
@@ -61,13 +60,13 @@ func TestMisuseDoesNotCompile(t *testing.T) {
 				t.Fatal("a snippet has three files: want, misuse.go, legal.go")
 			}
 			if got := check(t, imports, parts["legal.go"]); got != "" {
-				t.Errorf("the legal one does not compile: %s", got)
+				t.Errorf("the legal variant does not compile: %s", got)
 			}
 			switch got := check(t, imports, parts["misuse.go"]); {
 			case got == "":
-				t.Error("it compiles")
+				t.Error("the misuse compiles")
 			case !strings.Contains(got, want):
-				t.Errorf("it fails with %q, want %q", got, want)
+				t.Errorf("the misuse fails with %q, want %q", got, want)
 			}
 		})
 	}

@@ -22,23 +22,23 @@ const (
 	RegularLane Lane = "regular"
 )
 
-// Plan is what admit pins to a call: the workflow iterates over it and never
-// over the code's lists, so a deploy does not disturb calls in flight.
+// Plan is recorded by admit. The workflow iterates over the recorded plan and never over the lists
+// of the code, so a deploy does not change running calls.
 type Plan struct {
 	V      int    `json:"v"`
 	ToolID string `json:"toolId"`
-	// ToolDigest is empty where no worker knew the tool.
+	// ToolDigest is empty if no worker knew the tool.
 	ToolDigest string          `json:"toolDigest,omitempty"`
 	Effect     toolspec.Effect `json:"effect,omitempty"`
 	Risk       toolspec.Risk   `json:"risk,omitempty"`
 	Lane       Lane            `json:"lane"`
-	// Repeatable says that a lost attempt may be made again.
+	// Repeatable reports that a lost attempt may be repeated.
 	Repeatable bool `json:"repeatable,omitempty"`
-	// Probe says that the tool can find out what became of a lost attempt.
+	// Probe reports that the tool has a probe, which can report whether a lost attempt took effect.
 	Probe       bool    `json:"probe,omitempty"`
 	MaxAttempts int     `json:"maxAttempts"`
 	Budgets     Budgets `json:"budgets"`
-	// SearchAttributes says whether this call upserts search attributes.
+	// SearchAttributes reports whether this call upserts search attributes.
 	SearchAttributes bool   `json:"searchAttributes,omitempty"`
 	Pre              []Step `json:"pre"`
 	Execute          []Step `json:"execute,omitempty"`
@@ -53,18 +53,18 @@ type Step struct {
 	// Own names Pawl's own step; empty if the stage has none for this call.
 	Own   string   `json:"own,omitempty"`
 	Hooks []string `json:"hooks,omitempty"`
-	// DurableMs makes the stage an activity of its own: it is the longest run of
-	// the durable hooks on it, together. 0 where none is durable.
+	// DurableMs is the sum of the longest runs of the durable hooks at the stage, in milliseconds.
+	// If it is not 0, the stage runs as an activity.
 	DurableMs int64 `json:"durableMs,omitempty"`
-	// OnDemand says that Pawl's own step is for calls for which the gate demands it. Without
-	// hooks the stage is idle for all other calls.
+	// OnDemand reports that Pawl's own step runs only for calls for which the gate demands it. For
+	// all other calls, a stage without hooks is skipped.
 	OnDemand bool `json:"onDemand,omitempty"`
-	// ApproverHooks names the hooks that are asked whom a request for an approval needs, before each
-	// request. It is empty if no hook at the stage names approvers.
+	// ApproverHooks lists the hooks to ask for approvers before each approval request. It is empty
+	// if no hook at the stage names approvers.
 	ApproverHooks []string `json:"heard,omitempty"`
 }
 
-// Step finds the step of a stage in steps; ok is false if it is idle.
+// Step returns the step of a stage. ok is false if the plan has none.
 func (p Plan) Step(s Stage) (step Step, ok bool) {
 	for _, list := range [][]Step{p.Pre, p.Execute, p.Post, p.Error} {
 		for _, step := range list {
@@ -76,7 +76,7 @@ func (p Plan) Step(s Stage) (step Step, ok bool) {
 	return Step{}, false
 }
 
-// Stages names the active stages once each, in order.
+// Stages returns the names of the active stages, once each, in order.
 func (p Plan) Stages() []string {
 	var names []string
 	for _, list := range [][]Step{p.Pre, p.Execute, p.Post, p.Error} {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Registry holds the hooks of a worker, sorted once.
+// Registry holds the hooks of a worker in the order in which they run.
 type Registry struct {
 	log    *slog.Logger
 	byName map[string]Hook
@@ -16,9 +16,9 @@ type Registry struct {
 	byTool map[string][]Hook
 }
 
-// NewRegistry checks and keeps hooks: global ones for every tool, and hooks of
-// single tools by tool id. A name belongs to one hook only. The logger gets the
-// names and types of failures, never their texts.
+// NewRegistry checks the hooks and returns their registry: global hooks run for every tool, and
+// byTool holds hooks of single tools by tool id. A name must be unique. The logger gets names and
+// types of failures, never their texts.
 func NewRegistry(log *slog.Logger, global []Hook, byTool map[string][]Hook) (*Registry, error) {
 	r := &Registry{log: log, byName: make(map[string]Hook), byTool: make(map[string][]Hook)}
 	add := func(h Hook) error {
@@ -77,8 +77,8 @@ func (r *Registry) Names(s Stage, toolID string) []string {
 		if did {
 			byPriority = -byPriority
 		}
-		// Global before tool, then registration: the sort is stable and global
-		// hooks were added first.
+		// The sort is stable and global hooks were added first, so hooks of equal priority run in
+		// this order: global, then tool, then by registration.
 		return byPriority
 	})
 	names := make([]string, len(places))
@@ -88,9 +88,9 @@ func (r *Registry) Names(s Stage, toolID string) []string {
 	return names
 }
 
-// Steps returns the active steps of a list for a tool: those with hooks, and those at
-// which own reports that this worker has a step of Pawl's own for the tool. A stage
-// without either is not in the plan and costs nothing.
+// Steps returns the active steps of a list for a tool: stages with hooks, and stages at which own
+// reports a step of Pawl's own for the tool. The plan leaves out all other stages, so they cost
+// nothing.
 func (r *Registry) Steps(list []Info, toolID string, own func(Stage) bool) []Step {
 	var steps []Step
 	for _, info := range list {

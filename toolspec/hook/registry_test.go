@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// handlers stand on the stages that the order rules tell apart.
+// handlers returns handlers at stages with different order rules.
 func handlers() []hook.Option {
 	none := func(hook.Stage) {}
 	return []hook.Option{
@@ -64,8 +64,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestOrderProperty: whatever is registered, a higher priority never runs later
-// at will, nor earlier at did, and equal ones keep their order.
+// TestOrderProperty: for any set of hooks, a higher priority never runs later at will* nor earlier
+// at did*, and hooks of equal priority keep their order.
 func TestOrderProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		priorities := rapid.SliceOfN(rapid.IntRange(-2, 2), 1, 8).Draw(t, "priorities")
@@ -137,7 +137,7 @@ func TestRegistryRefuses(t *testing.T) {
 // noOwn is a worker without steps of Pawl's own.
 func noOwn(hook.Stage) bool { return false }
 
-// TestSteps: idle stages are not in the plan, and hydrate always is.
+// TestSteps: the plan has no idle stages, and always has hydrate.
 func TestSteps(t *testing.T) {
 	r, _ := registry(t, hook.New("h", on(hook.WillAuthorize, func(hook.Stage) {}), on(hook.WillAudit, func(hook.Stage) {})))
 	p := hook.Plan{Pre: r.Steps(hook.Pre(), "core__a", noOwn), Post: r.Steps(hook.Post(), "core__a", noOwn), Error: r.Steps(hook.Error(), "core__a", noOwn)}
@@ -155,7 +155,8 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestNotOn: a hook runs only where it stands, whatever the plan says.
+// TestNotOn: a hook runs only at stages for which it has a function, even if the plan names it at
+// another stage.
 func TestNotOn(t *testing.T) {
 	r, _ := registry(t, hook.New("h", hook.WillAudit.Do(func(context.Context, *hook.Audit) error { return nil })))
 	v, err := r.Run(t.Context(), hook.StageInput{Stage: hook.WillAuthorize.Stage(), Hooks: []string{"h"}}, hook.Delta{})
@@ -186,7 +187,7 @@ willAudit audit
 	var got strings.Builder
 	for _, step := range r.Steps(hook.All(), "core__a", all) {
 		if step.Own == "" {
-			t.Errorf("%s is in the plan for nothing", step.Stage)
+			t.Errorf("%s is in the plan without hooks and without a step of Pawl", step.Stage)
 		}
 		fmt.Fprint(&got, step.Stage, " ", step.Own)
 		if step.OnDemand {
@@ -199,7 +200,7 @@ willAudit audit
 	}
 }
 
-// TestOnDemand: a step stays on demand beside the hooks of users.
+// TestOnDemand: Pawl's own step stays on demand if the stage also has hooks of users.
 func TestOnDemand(t *testing.T) {
 	r, _ := registry(t, hook.New("user", hook.WillAcquireQuota.Do(func(context.Context, *hook.Check) error { return nil })))
 	for _, own := range []bool{true, false} {
@@ -211,7 +212,7 @@ func TestOnDemand(t *testing.T) {
 	}
 }
 
-// TestReservedNames: a hook cannot have the name of a step of Pawl's own.
+// TestReservedNames: a hook cannot have the name of a step of Pawl.
 func TestReservedNames(t *testing.T) {
 	for _, name := range []string{"policy", "validation", "cache", "audit", "shadow", "redaction"} {
 		h := hook.New(name, hook.WillAudit.Do(func(context.Context, *hook.Audit) error { return nil }))

@@ -5,7 +5,7 @@ import "context"
 // Stage is the name of a stage, as in specification 000 and in the UI.
 type Stage string
 
-// Phase groups stages that the workflow treats alike.
+// Phase groups stages that the workflow handles in the same way.
 type Phase string
 
 // The phases, in the order of a call.
@@ -26,14 +26,14 @@ const (
 	PhaseFinal    Phase = "final"
 )
 
-// FailurePolicy of a stage: what a hook's error or panic does to the call.
+// FailurePolicy says how an error or a panic of a hook at a stage affects the call.
 type FailurePolicy string
 
 // The failure policies.
 const (
 	// Closed fails the call with `internal`.
 	Closed FailurePolicy = "closed"
-	// Logged is recorded and changes nothing.
+	// Logged records the failure. The call continues.
 	Logged FailurePolicy = "logged"
 )
 
@@ -51,7 +51,7 @@ func (p Point[V]) Do(f func(ctx context.Context, v V) error) Handler {
 	return Handler{stage: p.stage, call: func(ctx context.Context, c *core) error { return f(ctx, p.view(c)) }}
 }
 
-// The 32 stages. All names are registered on every worker, always.
+// The 32 stages. Every worker registers all of them.
 var (
 	WillCreateInvokeContext = Point[*Begin]{"willCreateInvokeContext", newBegin}
 	DidCreateInvokeContext  = Point[*Begin]{"didCreateInvokeContext", newBegin}
@@ -97,7 +97,7 @@ type Info struct {
 	Failure FailurePolicy
 }
 
-// Pre lists what comes before execute, in order.
+// Pre returns the stages before execute, in order.
 func Pre() []Info {
 	return []Info{
 		{WillCreateInvokeContext.stage, PhaseContext, Closed},
@@ -120,8 +120,8 @@ func Pre() []Info {
 	}
 }
 
-// Execute lists the stages around and inside one attempt. OnRetry comes before
-// every attempt but the first, OnGiveUp after the last one failed.
+// Execute returns the stages around and inside one attempt. OnRetry runs before every attempt
+// except the first, OnGiveUp after the last attempt failed.
 func Execute() []Info {
 	return []Info{
 		{OnRetry.stage, PhaseExecute, Closed},
@@ -132,7 +132,7 @@ func Execute() []Info {
 	}
 }
 
-// Post lists what follows a value.
+// Post returns the stages that follow a value.
 func Post() []Info {
 	return append([]Info{
 		{WillWriteCache.stage, PhaseOutput, Logged},
@@ -142,13 +142,12 @@ func Post() []Info {
 	}, ending()...)
 }
 
-// Error lists what follows an error.
+// Error returns the stages that follow an error.
 func Error() []Info {
 	return append([]Info{{OnError.stage, PhaseError, Logged}}, ending()...)
 }
 
-// ending is common to both paths. It releases in the reverse of the order of
-// acquisition.
+// ending returns the stages that end both paths. They release in the reverse order of acquisition.
 func ending() []Info {
 	return []Info{
 		{WillAudit.stage, PhaseAudit, Logged},
@@ -160,7 +159,7 @@ func ending() []Info {
 	}
 }
 
-// All lists the 32 stages once each, in the order of a call.
+// All returns the 32 stages, once each, in the order of a call.
 func All() []Info {
 	var all []Info
 	for _, info := range Pre() {
@@ -179,7 +178,7 @@ func InfoOf(s Stage) (info Info, ok bool) {
 	return info, ok
 }
 
-// infos is a table, for every step of a call looks its stage up.
+// infos is a map because every step of a call looks up its stage.
 var infos = func() map[Stage]Info {
 	table := map[Stage]Info{}
 	for _, info := range All() {

@@ -28,8 +28,8 @@ func TestLists(t *testing.T) {
 	golden(t, "all.golden", listed(hook.All()))
 }
 
-// documented is section 2 of the design and specification 000, written down a
-// second time on purpose.
+// documented is the order of section 2 of the design and of specification 000, repeated here on
+// purpose.
 const documented = `willCreateInvokeContext didCreateInvokeContext willBindProviders willAuthorize willCheckConsent willCheckFeatureFlags
 willAcquireQuota willAcquireSemaphore willParseInput willValidateInput willNormalizeInput willRedactInput willInjectSecrets willReadCache
 didCacheHit didCacheMiss onRetry aroundExecute willExecute didExecute onGiveUp willWriteCache willRedactOutput willValidateOutput
@@ -47,14 +47,15 @@ func TestAllStages(t *testing.T) {
 		t.Errorf("got %d stages\n%v\nwant\n%v", len(names), names, want)
 	}
 	if _, ok := hook.InfoOf(hook.Hydrate); ok {
-		t.Error("a hook could stand on hydrate")
+		t.Error("hydrate is a stage for hooks")
 	}
 	if _, ok := hook.InfoOf("willDance"); ok {
 		t.Error("willDance is a stage")
 	}
 }
 
-// TestListsAreCopies: nobody can reorder a stage for somebody else.
+// TestListsAreCopies: a caller that changes a returned list does not change the lists of other
+// callers.
 func TestListsAreCopies(t *testing.T) {
 	for name, list := range map[string]func() []hook.Info{
 		"Pre": hook.Pre, "Execute": hook.Execute, "Post": hook.Post, "Error": hook.Error, "All": hook.All,
@@ -69,7 +70,7 @@ func TestListsAreCopies(t *testing.T) {
 	}
 }
 
-// TestClosedStages: what only looks at a call never fails it.
+// TestClosedStages: an error at a stage that only observes the call does not fail the call.
 func TestClosedStages(t *testing.T) {
 	var logged []string
 	for _, info := range hook.All() {
@@ -83,7 +84,7 @@ func TestClosedStages(t *testing.T) {
 	}
 }
 
-// points are the 32 values, by the name each should have.
+// points are the 32 points, by the expected name of each.
 var points = map[string]interface{ Stage() hook.Stage }{
 	"WillCreateInvokeContext": hook.WillCreateInvokeContext, "DidCreateInvokeContext": hook.DidCreateInvokeContext,
 	"WillBindProviders": hook.WillBindProviders, "WillAuthorize": hook.WillAuthorize, "WillCheckConsent": hook.WillCheckConsent,
@@ -108,9 +109,8 @@ func TestPointsAreNamedForTheirStages(t *testing.T) {
 	}
 }
 
-// TestRights writes down what a hook may call at each stage, beside what every
-// view can read. A right that appears where it was not is a decision, not an
-// accident.
+// TestRights records the methods of each view that not every view has. A new right needs a change
+// of the golden file, so it cannot appear by accident.
 func TestRights(t *testing.T) {
 	everywhere := methods(reflect.TypeFor[*hook.Begin]())
 	everywhere = slices.DeleteFunc(everywhere, func(m string) bool { return m == "Abort" || m == "Put" })
@@ -141,7 +141,7 @@ func methods(view reflect.Type) []string {
 	return names
 }
 
-// everywhere returns a hook on every stage that tells note of it.
+// everywhere returns a hook with a function at every stage, which calls note.
 func everywhere(note func(stage hook.Stage)) hook.Hook {
 	var handlers []hook.Option
 	at := func(s hook.Stage) { note(s) }
@@ -165,7 +165,7 @@ func on[V any](p hook.Point[V], at func(hook.Stage)) hook.Handler {
 	return p.Do(func(context.Context, V) error { at(p.Stage()); return nil })
 }
 
-// TestEveryStageRuns: each of the 32 is reached by the runner that it belongs to.
+// TestEveryStageRuns: each of the 32 stages runs in its runner.
 func TestEveryStageRuns(t *testing.T) {
 	var seen []string
 	r, _ := registry(t, everywhere(func(s hook.Stage) { seen = append(seen, string(s)) }))

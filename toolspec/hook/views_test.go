@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// TestReads: what every view says is what the facts say.
+// TestReads: the methods of every view return the facts.
 func TestReads(t *testing.T) {
 	f := facts()
 	run(t, hook.WillFinalizeInvoke.Stage(), f, at("h", hook.WillFinalizeInvoke, func(v *hook.Report) error {
@@ -62,7 +62,7 @@ func TestReads(t *testing.T) {
 	}))
 }
 
-// TestNothingYet: a view of a call that has just begun.
+// TestNothingYet: the views of a call that has just started are empty.
 func TestNothingYet(t *testing.T) {
 	run(t, hook.WillFinalizeInvoke.Stage(), hook.Facts{}, at("h", hook.WillFinalizeInvoke, func(v *hook.Report) error {
 		if !v.OK() || v.ErrorCode() != "" || v.Failure() != nil || v.Approval() != nil || v.Output() != nil || len(v.AuditIDs()) != 0 {
@@ -78,7 +78,7 @@ func TestNothingYet(t *testing.T) {
 	}))
 }
 
-// TestLaterHooksSeeEarlierChanges: within a stage as between stages.
+// TestLaterHooksSeeEarlierChanges: a hook sees the changes of earlier hooks, in its own stage too.
 func TestLaterHooksSeeEarlierChanges(t *testing.T) {
 	v := run(t, hook.WillNormalizeInput.Stage(), facts(),
 		at("first", hook.WillNormalizeInput, func(v *hook.Input) error {
@@ -120,8 +120,8 @@ func TestLaterHooksSeeEarlierChanges(t *testing.T) {
 	}
 }
 
-// TestFailingHookLeavesNothing: what earlier hooks of the stage wrote stands as
-// they wrote it, even where the failing one wrote over it.
+// TestFailingHookLeavesNothing: the changes of a failing hook are dropped, and the changes of
+// earlier hooks stay, even where the failing hook replaced them.
 func TestFailingHookLeavesNothing(t *testing.T) {
 	v := run(t, hook.WillCheckConsent.Stage(), facts(),
 		at("good", hook.WillCheckConsent, func(v *hook.Consent) error {
@@ -142,7 +142,7 @@ func TestFailingHookLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestAbortKeepsItsChanges: a hook that ends the call has said what it had to.
+// TestAbortKeepsItsChanges: the changes of a hook that aborts the call are kept.
 func TestAbortKeepsItsChanges(t *testing.T) {
 	v := run(t, hook.WillAuthorize.Stage(), facts(), at("h", hook.WillAuthorize, func(v *hook.Gate) error { v.Put("why", 1); return v.Abort("x") }))
 	if len(v.Delta.Data) != 1 || v.Outcome != hook.Failed {
@@ -178,8 +178,8 @@ func TestFound(t *testing.T) {
 	}
 }
 
-// TestVandal: a hook that writes into everything it can reach changes nothing,
-// neither for the hooks after it nor for the call.
+// TestVandal: a hook that writes into all data that it can reach changes nothing for later hooks or
+// for the call.
 func TestVandal(t *testing.T) {
 	spoil := func(list ...json.RawMessage) {
 		for _, raw := range list {

@@ -9,12 +9,12 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// parsed are arguments that are one JSON object, and that may have a digest.
+// parsed are arguments that are one JSON object with a digest.
 type parsed struct {
-	// args is the RFC 8785 form, and text what was written.
+	// args is the RFC 8785 form. text is the text that was parsed.
 	args json.RawMessage
 	text []byte
-	// tolerances names what was overlooked, in the order in which it was.
+	// tolerances lists what the parser overlooked, in order.
 	tolerances []string
 }
 
@@ -26,8 +26,7 @@ func Args(raw json.RawMessage) (json.RawMessage, *Fault) {
 	return p.args, f
 }
 
-// parse parses arguments and says what it overlooked. It does not bound their
-// size: its caller does, before.
+// parse parses arguments and records what it overlooked. The caller must bound their size before.
 func parse(raw json.RawMessage) (parsed, *Fault) {
 	raw = given(raw)
 	var p parsed
@@ -82,8 +81,8 @@ func readTolerant(text []byte, strict *Fault, p *parsed) ([]byte, *strictjson.Ta
 	return again, t, f
 }
 
-// given are the arguments as they count: absent and null mean {}, and the white
-// space around JSON, which does not travel, is none of them.
+// given returns the arguments without the white space around them. Absent arguments and null become
+// {}.
 func given(raw json.RawMessage) json.RawMessage {
 	raw = bytes.Trim(raw, " \t\r\n")
 	if len(raw) == 0 || string(raw) == "null" {
@@ -98,8 +97,8 @@ func unparsed() *Fault {
 	}}
 }
 
-// unwrapped is the text that a JSON string holds, or raw itself where it is none.
-// Nothing in it is replaced: a string that holds half a character is none.
+// unwrapped returns the text in a JSON string, or raw itself if raw is not a valid JSON string. It
+// replaces nothing: a string with a lone surrogate is not valid.
 func unwrapped(raw []byte) (text []byte, wrapped bool) {
 	if raw[0] != '"' {
 		return raw, false
@@ -112,10 +111,10 @@ func unwrapped(raw []byte) (text []byte, wrapped bool) {
 	return []byte(t.Text(0)), true
 }
 
-// OfText is what a provider gave for the arguments of a call, byte for byte, as
-// the args of an invocation: JSON stands as it is, any other text as a JSON string
-// that holds it, for hydration to judge. Nothing is repaired. Bytes that are no
-// UTF-8 cannot stand in an invocation: ok is false.
+// OfText converts the arguments text of a provider to the args of an invocation. JSON stays byte
+// for byte; any other text becomes a JSON string that holds it, and hydration decides about it.
+// OfText repairs nothing. ok is false if the text is not UTF-8, because an invocation cannot hold
+// it.
 func OfText(text []byte) (args json.RawMessage, ok bool) {
 	if len(trim(text)) == 0 {
 		return nil, true

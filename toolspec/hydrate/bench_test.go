@@ -43,7 +43,7 @@ func benchCall(b *testing.B) (hydrate.Target, json.RawMessage) {
 	return tool, args
 }
 
-// BenchmarkHydrate is the whole way of a call of 2 KB: parse, validate, instantiate.
+// BenchmarkHydrate measures a call of 2 KB: parse, validate, instantiate.
 func BenchmarkHydrate(b *testing.B) {
 	tool, args := benchCall(b)
 	b.SetBytes(int64(len(args)))
@@ -55,7 +55,7 @@ func BenchmarkHydrate(b *testing.B) {
 	}
 }
 
-// BenchmarkParse is the part of it that is not the validator's.
+// BenchmarkParse measures parse alone, without the validator.
 func BenchmarkParse(b *testing.B) {
 	tool, args := benchCall(b)
 	tool.Validator, tool.AllowNoSchema = nil, true

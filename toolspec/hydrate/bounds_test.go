@@ -11,10 +11,10 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// ofSize is a JSON object of n bytes.
+// ofSize returns a JSON object of n bytes.
 func ofSize(n int) string { return `{"a":"` + strings.Repeat("x", n-len(`{"a":""}`)) + `"}` }
 
-// escaped is a JSON string in which each character of the text takes six bytes.
+// escaped returns a JSON string in which each character of the text takes six bytes.
 func escaped(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -23,7 +23,7 @@ func escaped(text string) string {
 	return `"` + b.String() + `"`
 }
 
-// repairsTo is a repairer that always gives the same.
+// repairsTo is a repairer that always returns the same text.
 type repairsTo string
 
 func (repairsTo) Name() string { return "mends" }
@@ -31,7 +31,7 @@ func (m repairsTo) Repair(hydrate.Damage) ([]byte, []string, bool) {
 	return []byte(m), []string{"all"}, true
 }
 
-// TestBounds: what is as large as a bound passes, and what is larger by one does not.
+// TestBounds: input of the size of a bound is accepted, and one byte more is refused.
 func TestBounds(t *testing.T) {
 	const most = 100
 	tool := target(t, func(s *toolspec.Spec) { s.InputSchema = json.RawMessage(`{"type":"object"}`) })
@@ -66,7 +66,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestFaultsAreShort: a path of 200 bytes is named whole, and of a longer one only the beginning, and in no message.
+// TestFaultsAreShort: a path of up to 200 bytes is returned whole, of a longer path only the beginning, and messages hold no long path.
 func TestFaultsAreShort(t *testing.T) {
 	of := func(size int) (path string, p strictjson.Path) {
 		for len(path) < size {

@@ -12,29 +12,29 @@ import (
 // maxCallID bounds the provider's id of a call, in characters.
 const maxCallID = 128
 
-// Given is a call as a model's provider gave it, already assembled.
+// Given is a complete call as a model provider returned it.
 type Given struct {
 	// Provider names the format.
 	Provider string
-	// ID is the provider's id of the call, empty where it gave none, and Name what
-	// it calls the tool.
+	// ID is the provider's id of the call, empty if there is none. Name is the provider's name of
+	// the tool.
 	ID, Name string
-	// Args is what stands for the arguments, byte for byte; empty means none.
+	// Args is the text of the arguments, byte for byte; empty means no arguments.
 	Args []byte
-	// Fault is why the call was not whole, incomplete or invalid_json; empty where
-	// it was.
+	// Fault is incomplete or invalid_json if the provider's call was not complete, and empty
+	// otherwise.
 	Fault toolspec.Code
-	// Source is the provider's own piece of the response, if it is known.
+	// Source is the part of the response that contains the call, if known.
 	Source json.RawMessage
 }
 
-// Call hydrates one call of the tool t, and runs nothing. A call of a tool that is
-// not known is a failure at the stage instantiate, and so is one with an id of more
-// than 128 characters, whatever the arguments are.
+// Call hydrates one call of the tool t. It does not run the tool. If the tool is not known, or the
+// id has more than 128 characters, the call fails at the stage instantiate, whatever its arguments
+// are.
 func Call(t Target, known bool, g Given) Result {
 	var r Result
 	var args json.RawMessage
-	small := len(g.Args) <= toolspec.MaxInline // nothing larger is looked at
+	small := len(g.Args) <= toolspec.MaxInline // larger arguments are not parsed
 	ok := small
 	if small {
 		args, ok = OfText(g.Args)
@@ -58,9 +58,9 @@ func Call(t Target, known bool, g Given) Result {
 	default:
 		r = t.Hydrate(args)
 		r.Provenance.OriginalDigest, r.Provenance.OriginalBytes = digestOf(g.Args), len(g.Args)
-		// What is too large was not read, and nothing of it overlooked.
+		// Tolerances is empty for arguments that were too large to parse.
 		if len(r.Provenance.Tolerances) > 0 && args[0] == '"' && trim(g.Args)[0] != '"' {
-			r.Provenance.Tolerances = r.Provenance.Tolerances[1:] // the string around it is none of the model's
+			r.Provenance.Tolerances = r.Provenance.Tolerances[1:] // OfText added the string, not the model
 		}
 	}
 	if known {
@@ -88,7 +88,7 @@ func unhydrated(g Given) Result {
 	return r
 }
 
-// original is what may be shown of arguments that were never accepted.
+// original returns the part of unaccepted arguments that records may show.
 func original(text []byte) string {
 	if len(text) == 0 {
 		return ""

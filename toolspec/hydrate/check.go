@@ -19,16 +19,15 @@ func check(raw []byte) *Fault {
 	return f
 }
 
-// read reads arguments once, and finds everything that is asked of JSON before
-// anybody looks at what it says: syntax, repeated keys, depth, numbers that lose
-// their value, characters that some reader drops, and credentials. It returns the
-// first fault in the order of the text. Without a fault, the caller releases the tape.
+// read reads arguments once and checks their JSON: syntax, repeated keys, depth, numbers that lose
+// their value, characters that some parsers drop, and credentials. It returns the first fault in
+// the order of the text. Without a fault, the caller must release the tape.
 func read(raw []byte) (*strictjson.Tape, *Fault) {
 	if bytes.HasPrefix(raw, []byte("\xef\xbb\xbf")) {
 		return nil, named(KindByteOrderMark, "")
 	}
 	t, fault := strictjson.Read(raw)
-	f := checkItems(t, toolspec.MayHoldSecret(raw)) // what was read before the fault comes first
+	f := checkItems(t, toolspec.MayHoldSecret(raw)) // items before the fault come first in the text
 	if f == nil && fault != nil {
 		f = syntaxFault(raw, fault)
 	}
@@ -68,12 +67,12 @@ func holdsNUL(quoted []byte) bool {
 		if bytes.HasPrefix(quoted[i+1:], []byte("u0000")) {
 			return true
 		}
-		i++ // what is escaped begins no escape
+		i++ // skip the escaped character
 	}
 	return false
 }
 
-// syntaxFault names the reason for which the reading stopped.
+// syntaxFault returns the fault for the reason at which the reader stopped.
 func syntaxFault(raw []byte, f *strictjson.Fault) *Fault {
 	path := Clip(f.Path.Pointer())
 	switch f.Reason {
@@ -106,13 +105,12 @@ func invalidRune(rest []byte) bool {
 	return r == utf8.RuneError && size == 1
 }
 
-// surrogate reports whether an escape of half a pair stands there.
+// surrogate reports whether rest starts with an escape of half a surrogate pair.
 func surrogate(rest []byte) bool {
 	return len(rest) >= 4 && rest[0] == '\\' && rest[1] == 'u' && (rest[2]|0x20) == 'd' && rest[3] >= '8'
 }
 
-// notFinite reports whether one of the words for what is no number stands at or
-// around the offset.
+// notFinite reports whether NaN or Infinity stands at or around the offset.
 func notFinite(raw []byte, offset int) bool {
 	start := offset
 	for start > 0 && offset-start < 9 && (raw[start-1] == '-' || raw[start-1] == '+' || raw[start-1]|0x20 >= 'a' && raw[start-1]|0x20 <= 'z') {
@@ -123,12 +121,12 @@ func notFinite(raw []byte, offset int) bool {
 	return strings.HasPrefix(word, "nan") || strings.HasPrefix(word, "infinity") || strings.HasPrefix(word, "inf") && !strings.HasPrefix(word, "info")
 }
 
-// named is a fault of a kind that has a sentence.
+// named returns a fault of a kind that has an entry in sentences.
 func named(kind, path string) *Fault {
 	return &Fault{Code: codeOf(kind), Problem: toolspec.Problem{Path: path, Kind: kind, Message: sentences[kind]}}
 }
 
-// of is the end of a sentence about the field at a path.
+// of returns the end of a sentence about the field at a path.
 func of(path string) string {
 	if path == "" {
 		return ""

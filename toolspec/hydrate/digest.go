@@ -10,12 +10,11 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// InputDigest names what was asked: the hexadecimal SHA-256 of the RFC 8785
-// JSON of {toolId, args, context, allowedConnectionIds}. args that are a string
-// are parsed, and stand as the string itself where they do not parse, or hold
-// another string: what holds that is another input. context goes without
-// requestId and sessionId; the connections are sorted. Provider and proofs stand
-// outside. It fails for args that are no JSON, or hold half a character.
+// InputDigest returns the hexadecimal SHA-256 of the RFC 8785 JSON of {toolId, args, context,
+// allowedConnectionIds}. If args are a string that holds JSON other than a string, the digest is of
+// that JSON; otherwise it is of args as they are. The digest leaves out requestId and sessionId of
+// the context, the provider and the proofs. It sorts the connections. InputDigest fails if args are
+// not JSON or have a lone surrogate.
 func InputDigest(inv toolspec.Invocation) (string, error) {
 	args := given(inv.Args)
 	if text, wrapped := unwrapped(args); wrapped && strictjson.Check(text) == nil && bytes.TrimLeft(text, " \t\r\n")[0] != '"' {
@@ -37,7 +36,7 @@ func InputDigest(inv toolspec.Invocation) (string, error) {
 	return strictjson.Digest(doc)
 }
 
-// Approved is what an approval is bound to.
+// Approved is the content of which an approval holds the digest.
 type Approved struct {
 	InvocationID string          `json:"invocationId"`
 	ToolID       string          `json:"toolId"`

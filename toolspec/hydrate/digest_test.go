@@ -78,7 +78,7 @@ func TestInputDigest(t *testing.T) {
 	}
 }
 
-// TestDigestsTravel: a digest is the same where a call is made and where it arrives, and what cannot travel has none.
+// TestDigestsTravel: a digest is the same at the caller and at the worker, and arguments that cannot be sent have no digest.
 func TestDigestsTravel(t *testing.T) {
 	for _, args := range []string{"", "null", "null\n", `{"a":1}`, " {\"a\":1}\r\n", `"{\"a\":1}"`, "\"{\\\"a\\\":1}\"\n", " \t\"{\\\"a\\\":1}\"", `"{'a':1}"`, `"\"{}\""`} {
 		inv := invocation()
@@ -111,7 +111,7 @@ func TestDigestsTravel(t *testing.T) {
 	}
 }
 
-// TestInputDigestLeavesItsInput: sorting the connections is its own affair.
+// TestInputDigestLeavesItsInput: InputDigest does not sort the connections of its input.
 func TestInputDigestLeavesItsInput(t *testing.T) {
 	inv := invocation()
 	inv.AllowedConnectionIDs = []string{"c2", "c1"}

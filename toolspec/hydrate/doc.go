@@ -1,9 +1,8 @@
-// Package hydrate turns bytes from outside into values the program may trust:
-// it decodes an invocation strictly, takes the arguments of a call through
-// parse, validate and instantiate, says where they came from, and takes the
-// digests that bind records and approvals to exact inputs.
+// Package hydrate turns untrusted bytes into values that the program can trust. It decodes an
+// invocation strictly, takes the arguments of a call through parse, validate and instantiate,
+// records their provenance, and computes the digests that bind records and approvals to exact
+// inputs.
 //
-// It does no I/O, runs nothing and never repairs anything silently: what it
-// overlooks has a name, and what it mends is marked. Activities and clients
-// import it.
+// It does no I/O and runs no tool. It changes nothing silently: each tolerance has a name, and each
+// repair is recorded. Activities and clients import it.
 package hydrate

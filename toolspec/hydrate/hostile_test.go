@@ -13,8 +13,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 )
 
-// hostile are documents that nobody means well with, and the kind that each is refused as. as is the text, which travels in a JSON string,
-// or raw the arguments as they stand.
+// hostile is an adversarial document with the kind of its refusal. as is a text that travels in a JSON string; raw are the arguments
+// themselves.
 type hostile struct {
 	name, as, raw string
 	kind          string
@@ -47,7 +47,7 @@ func hostiles() []hostile {
 		{"objects that nobody closes", strings.Repeat(`{"a":`, 1500), "", "too_complex"},
 		{"arrays closed too often", in("[]" + strings.Repeat("]", 3000)), "", "invalid_json"},
 		{"arrays and objects in turn", deep(`[{"a":`, "}]", 500), "", "too_complex"},
-		// Size, which is looked at before anything else.
+		// Size is checked first.
 		{"a string of 10 MB", in(`"` + strings.Repeat("a", 10<<20) + `"`), "", "too_large"},
 		{"10 MB of arguments as they stand", "", in(`"` + strings.Repeat("a", 10<<20) + `"`), "too_large"},
 		{"10 MB of brackets", "", strings.Repeat("[", 10<<20), "too_large"},
@@ -114,7 +114,7 @@ func hostiles() []hostile {
 		{"a byte order mark as it stands", "", "\ufeff{}", "byte_order_mark"},
 		{"a line end in a text", "{\"path\":\"a\nb\"}", "", "invalid_json"},
 		{"UTF-16", "", "{\x00}\x00", "nul_character"},
-		// What stands around.
+		// Text around the value.
 		{"two documents", `{"path":"a"}{"path":"b"}`, "", "trailing_text"},
 		{"a word behind", `{"path":"a"} ok`, "", "trailing_text"},
 		{"NUL behind", "{\"path\":\"a\"}\x00", "", "trailing_text"},
@@ -130,20 +130,20 @@ func hostiles() []hostile {
 		{"a credential", in(`"` + secret + `"`), "", "secret_shaped"},
 		{"a credential, escaped", in(`"\u0073` + secret[1:] + `"`), "", "secret_shaped"},
 		{"a credential for a name", `{"` + secret + `":1}`, "", "secret_shaped"},
-		// A text that the schema finds too long, and one that costs its pattern.
+		// A text that is too long for the schema, and a text that is expensive for a pattern.
 		{"a text that is too long", in(`"` + strings.Repeat("a", 8000) + `"`), "", "invalid_value"},
 		{"8 000 combining characters", in(`"` + strings.Repeat("\u0301", 4000) + `"`), "", "invalid_value"},
 	}
 }
 
-// TestHostileArguments: each ends under its own name, in bounded time and memory: what is too large is not looked at, and what is not costs
-// no more than its size. A repairer does not change that (fault 66 for instances).
+// TestHostileArguments: each document is refused with its kind, in bounded time and memory. Arguments that are too large are not parsed,
+// and other arguments cost in proportion to their size. A repairer does not change this (fault 66 for instances).
 func TestHostileArguments(t *testing.T) {
 	list := hostiles()
 	if len(list) < 60 {
 		t.Fatalf("%d documents", len(list))
 	}
-	// What a refusal may cost: a copy of the text for each reading of it, the decoded tree of one of 8 KB, and the list of problems.
+	// A refusal may cost one copy of the text per parse, the decoded tree of 8 KB, and the list of problems.
 	const maxAlloc, maxTime = 24 << 20, 20 * time.Second // most of it is the validator, which explains 700 unknown names
 	var worstAlloc uint64
 	var worstTime time.Duration
@@ -189,8 +189,8 @@ func TestHostileArguments(t *testing.T) {
 	t.Logf("%d documents; the worst took %s, and %d KB were allocated for the worst", len(list), worstTime, worstAlloc>>10)
 }
 
-// TestSizeBoundsTheCost: the cost of refusing does not grow with what is too large, and a text that holds it is not even unwrapped. Bounds and
-// no comparison: the race detector lets pools forget at random.
+// TestSizeBoundsTheCost: the cost of a refusal does not grow with arguments that are too large; a string that holds such arguments is not
+// unwrapped. The test uses absolute bounds, because under the race detector pools drop entries at random.
 func TestSizeBoundsTheCost(t *testing.T) {
 	const size, maxBytes, maxAllocs = 50 << 20, 64 << 10, 20
 	tool := target(t)
@@ -209,7 +209,7 @@ func TestSizeBoundsTheCost(t *testing.T) {
 	}
 }
 
-// FuzzHydrate: nothing panics, what succeeds is accepted again as it is, and what fails says why without saying what.
+// FuzzHydrate: no input panics, an accepted result is accepted again unchanged, and a failure has a reason without values.
 func FuzzHydrate(f *testing.F) {
 	for _, h := range hostiles() {
 		if len(h.as)+len(h.raw) < 4<<10 {

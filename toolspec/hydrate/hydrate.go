@@ -14,19 +14,17 @@ import (
 // maxNoted bounds the problems that provenance lists.
 const maxNoted = 16
 
-// Hydrate takes arguments through the three stages, always in this order and
-// never past one that fails: parse, validate, instantiate. It never fails
-// otherwise, and does not measure the time, which is its caller's to do.
+// Hydrate takes arguments through the three stages: parse, validate, instantiate. A stage that
+// fails ends the hydration. Hydrate returns no other errors and measures no time.
 //
-// The size is looked at before anything is parsed. Where the target has a
-// Repairer, arguments that a mistake of syntax or a wrong type keeps from being
-// used are mended, once, and go through the stages again.
+// It checks the size before it parses. If the target has a Repairer, arguments with a syntax error
+// or a wrong type are repaired once and go through the stages again.
 func (t Target) Hydrate(raw json.RawMessage) Result {
 	r := Result{ToolID: t.ToolID, Provenance: toolspec.Provenance{
 		ToolID: t.ToolID, ToolDigest: t.ToolDigest, SchemaHash: t.SchemaHash, OriginalBytes: len(raw),
 	}}
 	most := cmp.Or(t.MaxArgs, toolspec.DefaultMaxArgs)
-	// A byte takes six at the most where a string holds the JSON.
+	// In a JSON string one byte of the arguments takes at most six bytes.
 	if len(raw) > 6*most+2 {
 		fail(&r, toolspec.HydrationParse, toolspec.CodeValidation, tooLarge(most))
 		return r
@@ -59,9 +57,9 @@ func (t Target) Hydrate(raw json.RawMessage) Result {
 	return r
 }
 
-// accept validates parsed arguments and makes the instance of them.
+// accept validates parsed arguments and creates their instance.
 func (t Target) accept(r *Result, args json.RawMessage, most int) {
-	// The canonical form of 1e20 is five times as long.
+	// The canonical form can be larger: that of 1e20 is five times as long.
 	if len(args) > most {
 		fail(r, toolspec.HydrationParse, toolspec.CodeValidation, tooLarge(most))
 		return
@@ -84,8 +82,8 @@ func (t Target) accept(r *Result, args json.RawMessage, most int) {
 	r.instance = &Instance{toolID: t.ToolID, args: args}
 }
 
-// mend gives the repairer its one chance. The errors stay those of the arguments
-// as they were given where it does not help.
+// mend asks the repairer once. If the repair does not help, the errors stay those of the original
+// arguments.
 func (t Target) mend(r *Result, text []byte, most int) {
 	if t.Repairer == nil {
 		return
@@ -112,8 +110,8 @@ func (t Target) mend(r *Result, text []byte, most int) {
 	r.Provenance.Repaired, r.Provenance.Repairs, r.Provenance.Problems = true, was.Provenance.Repairs, problems
 }
 
-// onlyTypes reports whether nothing but the type of values is wrong: what is
-// missing, unknown or out of range is not for a machine to guess.
+// onlyTypes reports whether every problem is a wrong type. Missing, unknown and out-of-range values
+// are not repaired, because that would be a guess.
 func onlyTypes(problems []toolspec.ProblemAt) bool {
 	for _, p := range problems {
 		if p.Kind != string(jsonschema.KindTypeMismatch) {
@@ -123,7 +121,7 @@ func onlyTypes(problems []toolspec.ProblemAt) bool {
 	return true
 }
 
-// noted are problems without their sentences.
+// noted returns problems without their messages.
 func noted(problems []toolspec.Problem) (list []toolspec.ProblemAt) {
 	for _, p := range problems[:min(len(problems), maxNoted)] {
 		list = append(list, toolspec.ProblemAt{Path: p.Path, Kind: p.Kind})

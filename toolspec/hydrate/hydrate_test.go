@@ -48,10 +48,10 @@ func quoted(t testing.TB, s string) json.RawMessage {
 	return raw
 }
 
-// TestTolerances: what the parser overlooks is recorded by name; what it does not know it refuses, and never alters.
+// TestTolerances: each tolerance is recorded by name. The parser refuses everything else, and alters nothing.
 func TestTolerances(t *testing.T) {
 	for _, tc := range []struct {
-		name, text, want string // text stands in a JSON string
+		name, text, want string // text is the content of a JSON string
 		tolerances       []string
 		kind             string
 	}{
@@ -91,8 +91,8 @@ func TestTolerances(t *testing.T) {
 	}
 }
 
-// TestStructuredErrors: every error has a path, a kind, what was wanted and what came, and a sentence; the first is the one that decides, and
-// the forms of VA-01 to VA-04 stand.
+// TestStructuredErrors: every error has a path, a kind, an expectation, what came, and a sentence. The first error decides. The forms of
+// VA-01 to VA-04 are kept.
 func TestStructuredErrors(t *testing.T) {
 	for _, tc := range []struct {
 		name, args string
@@ -129,7 +129,7 @@ func TestStructuredErrors(t *testing.T) {
 	}
 }
 
-// TestRefusedArgumentsLeaveNoValue: a canary stands anywhere in arguments that are refused, and nowhere in what is made of them.
+// TestRefusedArgumentsLeaveNoValue: no result of refused arguments contains a canary, wherever the arguments contain it.
 func TestRefusedArgumentsLeaveNoValue(t *testing.T) {
 	const canary = "hunter2canary"
 	tool := target(t)
@@ -149,8 +149,8 @@ func TestRefusedArgumentsLeaveNoValue(t *testing.T) {
 	}
 }
 
-// TestRepair: a target without a repairer mends nothing. With one, what it mends is validated, marked and named; what nobody may guess it
-// leaves broken.
+// TestRepair: a target without a repairer repairs nothing. With a repairer, repaired arguments are validated, marked and named, and
+// arguments that would need a guess stay refused.
 func TestRepair(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -208,7 +208,7 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// twice needs two passes: one for each of two fields.
+// twice needs two passes, one for each of two fields.
 type twice struct{ asked int }
 
 func (*twice) Name() string { return "twice" }
@@ -217,7 +217,7 @@ func (r *twice) Repair(d hydrate.Damage) ([]byte, []string, bool) {
 	return bytes.Replace(d.Text, []byte(`"1"`), []byte(`1`), 1), []string{"one"}, true
 }
 
-// TestOneRepairOnly: a repairer that would get there with a second pass does not get one (HY-09).
+// TestOneRepairOnly: a repairer that needs a second pass does not get it (HY-09).
 func TestOneRepairOnly(t *testing.T) {
 	tool, r := target(t), &twice{}
 	tool.Repairer = r
@@ -230,7 +230,7 @@ func TestOneRepairOnly(t *testing.T) {
 	}
 }
 
-// gives is a repairer that gives arguments which pass, whatever it says of them.
+// gives is a repairer that returns arguments which pass, with any ok and any names of repairs.
 type gives struct {
 	repairs []string
 	ok      bool
@@ -241,7 +241,7 @@ func (g gives) Repair(hydrate.Damage) ([]byte, []string, bool) {
 	return []byte(`{"path":"a"}`), g.repairs, g.ok
 }
 
-// TestRepairNeedsARepair: what a repairer disowns, or names no repair of, is not used.
+// TestRepairNeedsARepair: a repair with ok false, or without names of repairs, is not used.
 func TestRepairNeedsARepair(t *testing.T) {
 	for name, repairer := range map[string]gives{"disowned": {[]string{"one"}, false}, "without a repair": {nil, true}} {
 		tool := target(t)
@@ -252,7 +252,8 @@ func TestRepairNeedsARepair(t *testing.T) {
 	}
 }
 
-// TestNoSchema: without a validator nothing is hydrated, unless the tool is declared to need none (HY-19).
+// TestNoSchema: without a validator hydration fails, unless the tool is declared to need none
+// (HY-19).
 func TestNoSchema(t *testing.T) {
 	forced := hydrate.Target{ToolID: "core__raw", Repairer: hydrate.Careful{}}
 	if r := forced.Hydrate(json.RawMessage(`{}`)); r.Success || r.Errors[0].Detail.Kind != hydrate.KindNoSchema || r.Provenance.Outcome != toolspec.HydrationValidate {
@@ -282,7 +283,7 @@ func TestAnotherValidator(t *testing.T) {
 	}
 }
 
-// TestResultGolden: a success and each of the three failures, and a repair, as they are written (HY-13).
+// TestResultGolden: the JSON of a success, of each of the three failures, and of a repair (HY-13).
 func TestResultGolden(t *testing.T) {
 	mending := target(t)
 	mending.Repairer = hydrate.Careful{}
@@ -321,7 +322,8 @@ func TestResultGolden(t *testing.T) {
 	}
 }
 
-// TestCallBounds: 128 characters of an id and 8192 bytes of arguments pass, one more does not (VA-09, VA-10).
+// TestCallBounds: an id of 128 characters and arguments of 8192 bytes pass, and one more of each
+// does not (VA-09, VA-10).
 func TestCallBounds(t *testing.T) {
 	long := target(t)
 	long.Validator, long.AllowNoSchema = nil, true
@@ -337,14 +339,14 @@ func TestCallBounds(t *testing.T) {
 			t.Errorf("%s: %+v", tc.name, r.Errors)
 		}
 	}
-	// A text that was cut is no JSON, and larger than the tool takes: it is too large, with a record of its size.
+	// A text that was cut is not JSON. If it is larger than the bound of the tool, it is refused as too large, and its size is recorded.
 	for _, size := range []int{8195, 10 << 10, 6*8192 + 3, 64 << 10} {
 		r := hydrate.Call(long, true, hydrate.Given{ID: "c", Args: args(size)[:size-2]})
 		if p := r.Provenance; r.Success || r.Errors[0].Detail.Kind != hydrate.KindTooLarge || p.OriginalBytes != size-2 || p.OriginalDigest == "" || len(p.Tolerances) != 0 {
 			t.Errorf("%d bytes that are no JSON: %+v", size, r)
 		}
 	}
-	// As a string the same bytes count, whatever escapes them.
+	// For arguments in a string, the bytes without the escapes count.
 	if r := long.Hydrate(quoted(t, `{"path":"`+strings.Repeat(`\"`, 4000)+`"}`)); !r.Success {
 		t.Errorf("a string with escapes: %+v", r.Errors)
 	}
@@ -354,7 +356,7 @@ func TestCallBounds(t *testing.T) {
 	}
 }
 
-// TestOfText: what a provider gave stands in an invocation byte for byte.
+// TestOfText: the text of a provider is in the invocation byte for byte.
 func TestOfText(t *testing.T) {
 	for _, tc := range []struct{ text, want string }{
 		{"", ""}, {" \n", ""}, {`{"a":1.0}`, `{"a":1.0}`}, {`"{\"a\":1}"`, `"{\"a\":1}"`}, {`{'a':1}`, `"{'a':1}"`}, {`{"a":1`, `"{\"a\":1"`},
@@ -368,8 +370,7 @@ func TestOfText(t *testing.T) {
 	}
 }
 
-// TestInputsAreLeft: arguments are read in place, from many goroutines, and stay as they are; what one call left in a decoder is nothing to
-// the next.
+// TestInputsAreLeft: concurrent hydrations do not change their arguments, and a call does not affect the decoder of the next call.
 func TestInputsAreLeft(t *testing.T) {
 	tool := target(t)
 	tool.Repairer = hydrate.Careful{}

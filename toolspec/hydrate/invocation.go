@@ -13,13 +13,13 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// Fault is why input is refused. It holds nothing of the input but paths.
+// Fault is the reason for which input is refused. It contains no input except paths.
 type Fault struct {
 	Code    toolspec.Code
 	Problem toolspec.Problem
 }
 
-// Error is the safe text.
+// Error returns a message that is safe to show.
 func (f *Fault) Error() string {
 	if f.Problem.Path == "" {
 		return f.Problem.Message
@@ -31,10 +31,9 @@ func fault(path, kind, format string, args ...any) *Fault {
 	return &Fault{Code: toolspec.CodeValidation, Problem: toolspec.Problem{Path: path, Kind: kind, Message: fmt.Sprintf(format, args...)}}
 }
 
-// Decode reads an invocation strictly: one JSON object of at most
-// toolspec.MaxInvocation bytes, no repeated keys, no unknown field, nothing of
-// the shape of a secret, every part within its bounds. It does not judge the
-// arguments beyond that.
+// Decode reads an invocation strictly: one JSON object of at most toolspec.MaxInvocation bytes, no
+// repeated keys, no unknown fields, no secret-shaped values, every part within its bounds. It does
+// not check the arguments further.
 func Decode(data []byte) (toolspec.Invocation, *Fault) {
 	var inv toolspec.Invocation
 	if len(data) == 0 {
@@ -47,7 +46,7 @@ func Decode(data []byte) (toolspec.Invocation, *Fault) {
 	defer t.Release()
 	if refused != nil {
 		f := FaultOf(refused)
-		// What has a name of its own goes by it here too.
+		// Use the specific kind of fault if there is one.
 		if g := check(data); g != nil && g.Code == toolspec.CodeInvalidJSON && g.Problem.Kind != f.Problem.Kind && refused.Kind() == strictjson.InvalidJSON {
 			f.Problem.Kind, f.Problem.Message = g.Problem.Kind, g.Problem.Message
 		}
@@ -66,7 +65,7 @@ func Decode(data []byte) (toolspec.Invocation, *Fault) {
 	return inv, nil
 }
 
-// decodeFault names the path of what does not fit, without its value.
+// decodeFault names the path of the field that does not decode, without its value.
 func decodeFault(err error) *Fault {
 	var semantic *json.SemanticError
 	if !errors.As(err, &semantic) {
@@ -79,9 +78,8 @@ func decodeFault(err error) *Fault {
 	return fault(Clip(path), string(jsonschema.KindTypeMismatch), "the field has the wrong type")
 }
 
-// findSecret looks at every string, and at every name outside of arguments, whose
-// names are the schema's matter: what has the shape of a credential is refused
-// before it is kept.
+// findSecret refuses strings that look like a credential, and member names that look like one. It
+// ignores member names inside of arguments, which the schema of the tool checks.
 func findSecret(t *strictjson.Tape) *Fault {
 	free := freeNames(t)
 	for i, item := range t.Items {
@@ -101,9 +99,9 @@ func findSecret(t *strictjson.Tape) *Fault {
 	return nil
 }
 
-// freeNames returns a function that reports whether an item is inside of a value that may have
-// names of the caller's own choice: args, and the piece of a provider. It takes no path, because
-// a path costs as much as all items before it.
+// freeNames returns a function that reports whether an item is inside of a value whose member names
+// the caller chooses: args, and the tool call of a provider. It uses no paths, because a path costs
+// as much as all items before it.
 func freeNames(t *strictjson.Tape) func(i int) bool {
 	type inside struct{ from, to int }
 	var free []inside
@@ -132,8 +130,8 @@ func freeNames(t *strictjson.Tape) func(i int) bool {
 	}
 }
 
-// FaultOf is a fault of JSON as one of this package. Its path, and its message where
-// that is short, may name members, but none that has the shape of a credential.
+// FaultOf converts a fault of JSON. Its path and message may contain names of members, but none
+// that looks like a credential.
 func FaultOf(f *strictjson.Fault) *Fault {
 	path, message := f.Path.Short(), f.Error()
 	if len(path) > mostPath || toolspec.SecretValue(message) {
@@ -143,11 +141,11 @@ func FaultOf(f *strictjson.Fault) *Fault {
 	return fault(Clip(path), f.Kind(), "%s", message)
 }
 
-// mostPath bounds the paths that are told, in bytes.
+// mostPath bounds the paths in faults, in bytes.
 const mostPath = 200
 
-// Clip bounds a path to 200 bytes in whole characters, for it holds names that the
-// caller chose: it ends before the first that has the shape of a credential.
+// Clip cuts a path to 200 bytes in whole characters, because the caller chooses the names in it. It
+// also cuts the path before the first name that looks like a credential.
 func Clip(path string) string {
 	for toolspec.SecretValue(path) {
 		path = path[:max(strings.LastIndexByte(path, '/'), 0)]

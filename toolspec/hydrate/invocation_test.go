@@ -13,8 +13,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 )
 
-// text writes the smallest invocation with more fields at its root and in its
-// context.
+// text returns a minimal invocation with more fields at its root and in its context.
 func text(root, context string) string {
 	return fmt.Sprintf(`{"toolId":"core__ls","toolCallId":"call-1","context":{"tenantId":"acme","runId":"run-1","actorId":"user:ann"%s}%s}`, context, root)
 }
@@ -88,7 +87,7 @@ func TestDecode(t *testing.T) {
 				t.Errorf("got %+v, want %s at %q", fault, tc.kind, tc.path)
 			}
 			if !reflect.DeepEqual(inv, toolspec.Invocation{}) {
-				t.Errorf("something came out: %+v", inv)
+				t.Errorf("a refused invocation was returned: %+v", inv)
 			}
 			if s := fault.Error(); s == "" || strings.Contains(s, secret) || strings.Contains(s, "canary") || len(s) > 500 {
 				t.Errorf("the fault says %s", s)
@@ -97,7 +96,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestDecodeKeepsEverything: what is accepted arrives whole.
+// TestDecodeKeepsEverything: Decode returns every field.
 func TestDecodeKeepsEverything(t *testing.T) {
 	want := invocation()
 	encoded, err := json.Marshal(want)
@@ -110,8 +109,8 @@ func TestDecodeKeepsEverything(t *testing.T) {
 	}
 }
 
-// TestFaultsHoldNoValues: a canary stands as a value anywhere in an input that is
-// refused for any reason, and never in the fault.
+// TestFaultsHoldNoValues: the fault of a refused input contains no canary, wherever the input
+// contains it.
 func TestFaultsHoldNoValues(t *testing.T) {
 	const canary = "canary4711"
 	rapid.Check(t, func(t *rapid.T) {
@@ -140,8 +139,8 @@ func TestFaultsHoldNoValues(t *testing.T) {
 	})
 }
 
-// FuzzDecode: nothing panics, and what is accepted means the same when it is
-// written and read again.
+// FuzzDecode: no input panics, and an accepted invocation is the same when it is written and read
+// again.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(text("", "")))
 	f.Add([]byte(text(`,"args":{"a":[1,"x",null]},"provider":{"name":"p","toolCall":[]}`, `,"toolIds":["a__b"]`)))

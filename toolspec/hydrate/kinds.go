@@ -17,8 +17,8 @@ const (
 	KindUnknownTool  = "unknown_tool"
 )
 
-// Kinds of JSON that has two readings, or none: each is refused under its own
-// name, and none is ever altered. What has no name of its own is invalid_json.
+// Kinds of JSON that parsers read differently or not at all. Each is refused with its own kind and
+// never altered. Other faults of syntax are invalid_json.
 const (
 	KindByteOrderMark = "byte_order_mark"
 	KindInvalidUTF8   = "invalid_utf8"
@@ -29,7 +29,7 @@ const (
 	KindTrailingText  = "trailing_text"
 )
 
-// sentences say of each kind what a model, or its developer, has to do.
+// sentences says for each kind what a model, or its developer, must do.
 var sentences = map[string]string{
 	KindByteOrderMark: "Invalid JSON: begins with a byte order mark; leave it out",
 	KindInvalidUTF8:   "Invalid JSON: holds bytes that are no UTF-8",
@@ -40,8 +40,8 @@ var sentences = map[string]string{
 	KindTrailingText:  "Invalid JSON: text behind the value",
 }
 
-// codeOf is the code for arguments with a fault of the kind: invalid_json where
-// they are no JSON that can be read in one way only.
+// codeOf returns the code for a kind: invalid_json if the arguments are not JSON that all parsers
+// read in the same way, else validation.
 func codeOf(kind string) toolspec.Code {
 	switch kind {
 	case KindByteOrderMark, KindInvalidUTF8, KindLoneSurrogate, KindNotFinite, KindRepeatedKey, KindTrailingText, string(jsonschema.KindInvalidJSON):

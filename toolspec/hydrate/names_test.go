@@ -26,10 +26,10 @@ func TestManySecretNames(t *testing.T) {
 	}
 	secret, plain := decode("token"), decode("other")
 	least, leastPlain := time.Hour, time.Hour
-	for range 5 { // in turns, so that both meet the same load
+	for range 5 { // alternately, so that both have the same load
 		least, leastPlain = min(least, secret()), min(leastPlain, plain())
 	}
 	if least > 10*leastPlain {
-		t.Errorf("20 000 names took %s, and as many others %s", least, leastPlain)
+		t.Errorf("20 000 secret-shaped names took %s, as many other names %s", least, leastPlain)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 )
 
-// TestProofsAreNoCredentials: a token may stand where a submitter's proof does, if it is for nobody else; anywhere else, and for anybody
-// else, it is a credential and refused.
+// TestProofsAreNoCredentials: submitterProof may hold a token that is only for Pawl. A token in another field, or for another audience, is
+// a credential and is refused.
 func TestProofsAreNoCredentials(t *testing.T) {
 	token := func(aud string) string {
 		part := base64.RawURLEncoding.EncodeToString

@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// decoded reads JSON with numbers as they are written; nil where it is none.
+// decoded decodes JSON and keeps the text of numbers. It returns nil for text that is not JSON.
 func decoded(raw []byte) any {
 	v, err := strictjson.Decode(raw)
 	if err != nil {
@@ -20,8 +20,8 @@ func decoded(raw []byte) any {
 	return v
 }
 
-// explained adds to problems what was expected and what came in its place. It never
-// validates: where the document does not say plainly what is expected, it adds nothing.
+// explained adds the expected type and the actual type to problems. It does not validate: if the
+// document names no type, it adds no expectation.
 func explained(problems []toolspec.Problem, args, doc json.RawMessage) []toolspec.Problem {
 	root, value := jsonschema.Outline(doc), decoded(args)
 	for i, p := range problems {
@@ -55,8 +55,7 @@ func explained(problems []toolspec.Problem, args, doc json.RawMessage) []toolspe
 	return problems
 }
 
-// wants reports whether a schema names types, and the type of v is none of them
-// but another is.
+// wants reports whether a schema names one of the other types and not the type of v.
 func wants(n *jsonschema.Node, v any, other ...string) bool {
 	names := n.Types()
 	is := typeOf(v)

@@ -12,52 +12,51 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// Repairer mends arguments that could not be parsed or that their schema refused.
-// It is asked once per call, and only where policy says so; what it returns is
-// parsed and validated as anything else, and a person sees it before it runs. It
-// must be deterministic, bounded by its input and safe for concurrent use.
+// Repairer repairs arguments that did not parse or that their schema refused. It is asked once per
+// call, and only if policy allows it. Repaired arguments are parsed and validated, and a person
+// must approve them. A Repairer must be deterministic, bounded by the size of its input, and safe
+// for concurrent use.
 type Repairer interface {
-	// Name stands in the provenance.
+	// Name is recorded in the provenance.
 	Name() string
-	// Repair returns other arguments and the name of everything that it did to
-	// them; ok is false where it knows no way.
+	// Repair returns the repaired arguments and the names of the repairs. ok is false if it cannot
+	// repair them.
 	Repair(d Damage) (args []byte, repairs []string, ok bool)
 }
 
-// Damage is what a Repairer is to mend. It keeps and writes none of it.
+// Damage is the input of a Repairer. The Repairer must not keep or change it.
 type Damage struct {
-	// Text are the arguments as they were written, at most as large as the tool takes.
+	// Text is the text of the arguments, at most as large as the tool accepts.
 	Text []byte
 	// Stage is parse or validate.
 	Stage toolspec.HydrationOutcome
-	// Problems are what is wrong.
+	// Problems are the problems that were found.
 	Problems []toolspec.Problem
-	// Schema is the document that the arguments are checked against; nil without one.
+	// Schema is the document of the arguments; nil if there is none.
 	Schema json.RawMessage
 }
 
-// The repairs of Careful, by their names.
+// The repairs of Careful.
 const (
 	RepairFence    = "markdown_fence"   // ```json … ``` around the whole
-	RepairComma    = "trailing_comma"   // a comma behind the last member
+	RepairComma    = "trailing_comma"   // a comma after the last member
 	RepairKey      = "unquoted_key"     // {path: …}
 	RepairWord     = "python_word"      // True, False, None
-	RepairQuotes   = "single_quotes"    // as the tolerance, beside other damage
+	RepairQuotes   = "single_quotes"    // as ToleratedQuotes, with other faults
 	RepairToNumber = "text_to_number"   // "7" where the schema wants a number
 	RepairToBool   = "text_to_boolean"  // "true" where it wants a boolean
 	RepairToText   = "number_to_text"   // 7 where it wants a string; not 7.0
 	RepairUnwrap   = "text_to_document" // "[1]" where it wants an array or an object
 )
 
-// Careful is the built-in repairer: a short list of mistakes that models make and
-// that can be undone in one way only. It never adds, drops or guesses a value: a
-// text that was cut off stays broken.
+// Careful is the built-in repairer. It repairs common mistakes of models that have only one
+// correction. It never adds, drops or guesses a value, so a text that was cut stays refused.
 type Careful struct{}
 
-// Name is careful.
+// Name returns "careful".
 func (Careful) Name() string { return "careful" }
 
-// Repair mends syntax first, and then types that the schema names.
+// Repair repairs the syntax first, and then types that differ from the schema.
 func (Careful) Repair(d Damage) ([]byte, []string, bool) {
 	text, repairs := d.Text, []string(nil)
 	if d.Stage == toolspec.HydrationParse {
@@ -84,7 +83,7 @@ func (Careful) Repair(d Damage) ([]byte, []string, bool) {
 	return b.Bytes(), repairs, true
 }
 
-// mendSyntax rewrites what stands outside of strings, in one pass.
+// mendSyntax repairs the text outside of strings, in one pass.
 func mendSyntax(text []byte) ([]byte, []string) {
 	done := map[string]bool{}
 	text = unfenced(trim(text), done)
@@ -134,7 +133,7 @@ func writeWord(b *bytes.Buffer, w string, isKey bool, done map[string]bool) {
 	}
 }
 
-// word is the name that text begins with.
+// word returns the name at the start of text.
 func word(text []byte) []byte {
 	end := bytes.IndexFunc(text, func(r rune) bool {
 		return r != '_' && r != '$' && (r < '0' || r > '9') && (r|0x20 < 'a' || r|0x20 > 'z')
@@ -145,7 +144,7 @@ func word(text []byte) []byte {
 	return text[:end]
 }
 
-// nextSolid is the first byte from i on that is no white space.
+// nextSolid returns the first byte from i on that is not white space.
 func nextSolid(text []byte, i int) []byte {
 	for ; i < len(text); i++ {
 		if !strings.ContainsRune(" \t\r\n", rune(text[i])) {
@@ -155,7 +154,7 @@ func nextSolid(text []byte, i int) []byte {
 	return nil
 }
 
-// unfenced takes the code fence of Markdown off that stands around the whole.
+// unfenced removes a Markdown code fence around the whole text.
 func unfenced(text []byte, done map[string]bool) []byte {
 	inside, opened := bytes.CutPrefix(text, []byte("```"))
 	inside, closed := bytes.CutSuffix(inside, []byte("```"))
@@ -166,7 +165,7 @@ func unfenced(text []byte, done map[string]bool) []byte {
 	return trim(bytes.TrimPrefix(bytes.TrimPrefix(inside, []byte("json")), []byte("JSON")))
 }
 
-// typeFixer changes the type of values where the schema names another.
+// typeFixer converts values whose type differs from the schema.
 type typeFixer struct{ done map[string]bool }
 
 func (m typeFixer) value(v any, n *jsonschema.Node) any {
@@ -182,7 +181,8 @@ func (m typeFixer) value(v any, n *jsonschema.Node) any {
 	case string:
 		return m.text(is, n)
 	case json.Number:
-		// 1.10 and 1.1 are one number, and one digest, but two texts.
+		// 1.10 and 1.1 are equal numbers with equal digests, but different texts, so only integers
+		// become text.
 		if wants(n, v, "string") && is != "-0" && strictjson.PlainInteger([]byte(is)) {
 			m.done[RepairToText] = true
 			return is.String()
@@ -209,7 +209,7 @@ func (m typeFixer) text(s string, n *jsonschema.Node) any {
 	return s
 }
 
-// isNumber reports whether a text is a JSON number that keeps its value.
+// isNumber reports whether s is a JSON number that float64 holds exactly.
 func isNumber(s string) bool {
 	return s != "" && (s[0] == '-' || s[0] >= '0' && s[0] <= '9') && json.Valid([]byte(s)) && strictjson.ExactNumber(s)
 }

@@ -6,30 +6,29 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Result is what came of one call of a model (HydrationResult of the
-// specification). A call that cannot run is a Result too, and no error.
+// Result is the result of the hydration of one call (HydrationResult of the specification). A call
+// that cannot run has a Result too, not an error.
 type Result struct {
-	// ToolID is the registered tool; empty where there is none of that name.
+	// ToolID is the id of the registered tool; empty if no tool has the name.
 	ToolID  string  `json:"toolId,omitempty"`
 	Success bool    `json:"success"`
 	Errors  []Error `json:"errors,omitempty"`
-	// Provenance is there in any case.
+	// Provenance is always set.
 	Provenance toolspec.Provenance `json:"provenance"`
 
 	code     toolspec.Code
 	instance *Instance
 }
 
-// Error is one reason for which a call cannot run. It holds nothing of the
-// arguments but paths and types, so that a model may be told.
+// Error is one reason for which a call cannot run. It contains no arguments except paths and types,
+// so it is safe to show to a model.
 type Error struct {
 	Stage   toolspec.HydrationOutcome `json:"stage"`
 	Message string                    `json:"message"`
 	Detail  *toolspec.Problem         `json:"detail,omitempty"`
 }
 
-// Instance is a tool with arguments that it accepts. Only hydration makes one, and
-// there is no way to it from arguments that were not validated.
+// Instance is a tool with validated arguments. Only hydration creates an Instance.
 type Instance struct {
 	toolID string
 	args   json.RawMessage
@@ -38,11 +37,11 @@ type Instance struct {
 // ToolID is the registered tool.
 func (i Instance) ToolID() string { return i.toolID }
 
-// Args are the validated arguments in RFC 8785 form; the caller may keep them, and
-// must not write into them.
+// Args returns the validated arguments in RFC 8785 form. The caller may keep them and must not
+// change them.
 func (i Instance) Args() json.RawMessage { return i.args }
 
-// Instance returns what may run; ok is false where the hydration failed.
+// Instance returns the instance. ok is false if the hydration failed.
 func (r Result) Instance() (i Instance, ok bool) {
 	if r.instance == nil {
 		return Instance{}, false
@@ -50,10 +49,10 @@ func (r Result) Instance() (i Instance, ok bool) {
 	return *r.instance, true
 }
 
-// Code is the code of the table that a failure has; empty for a success.
+// Code returns the error code of a failure; empty for a success.
 func (r Result) Code() toolspec.Code { return r.code }
 
-// Problems are the details of the errors, the one that decides first.
+// Problems returns the details of the errors. The first one decides.
 func (r Result) Problems() (problems []toolspec.Problem) {
 	for _, e := range r.Errors {
 		if e.Detail != nil {
@@ -63,7 +62,7 @@ func (r Result) Problems() (problems []toolspec.Problem) {
 	return problems
 }
 
-// Message is the text of the error that decides, safe for anyone.
+// Message returns the message of the first error. It is safe to show to anyone.
 func (r Result) Message() string {
 	if len(r.Errors) == 0 {
 		return ""
@@ -71,7 +70,7 @@ func (r Result) Message() string {
 	return r.Errors[0].Message
 }
 
-// fail makes a result one of a failure.
+// fail makes r the result of a failure.
 func fail(r *Result, stage toolspec.HydrationOutcome, code toolspec.Code, problems ...toolspec.Problem) {
 	r.Success, r.instance, r.Errors = false, nil, nil
 	r.code, r.Provenance.Outcome, r.Provenance.Repaired = code, stage, false

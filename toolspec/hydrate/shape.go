@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Bounds of what a record shows of arguments that nobody could redact by path.
+// Bounds of the text that a record shows of arguments without redaction paths.
 const (
 	// maxOriginal is in bytes.
 	maxOriginal   = 512
@@ -19,9 +19,9 @@ const (
 	maxShapeName  = 64
 )
 
-// shapeOf writes the names and the types of a decoded JSON value, and none of its
-// values: {"path":string,"lines":[number,…]}. Arguments that their schema refuses
-// are shown so, because the paths that a tool masks need not fit them.
+// shapeOf returns the names and types of a decoded JSON value without its values:
+// {"path":string,"lines":[number,…]}. Records show refused arguments in this form, because the
+// redaction paths of a tool may not match them.
 func shapeOf(v any) string {
 	var b strings.Builder
 	writeShape(&b, v, 0)
@@ -66,7 +66,7 @@ func writeShape(b *strings.Builder, v any, depth int) {
 	}
 }
 
-// typeOf is the JSON type of a decoded value.
+// typeOf returns the JSON type of a decoded value.
 func typeOf(v any) string {
 	switch v.(type) {
 	case nil:
@@ -85,10 +85,10 @@ func typeOf(v any) string {
 	return ""
 }
 
-// skeleton writes a text that is no JSON without what it says: a run of letters
-// is one a, a run of digits one 0, white space one blank, what is neither of these
-// nor punctuation of JSON one dot. It cannot be redacted by path, for it has none,
-// and a recogniser of credentials knows published shapes only, not passwords.
+// skeleton returns the structure of a text that is not JSON: a run of letters becomes one a, a run
+// of digits one 0, white space one blank, and any other character that is not punctuation of JSON
+// one dot. Such a text has no paths to redact, and the detection of credentials knows published
+// formats only, not passwords.
 func skeleton(text []byte) string {
 	var b strings.Builder
 	last := rune(-1)

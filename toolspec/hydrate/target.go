@@ -8,18 +8,18 @@ import (
 	"github.com/pawl-run/pawl/toolspec/jsonschema"
 )
 
-// Validator checks arguments. It is safe for concurrent use, and its messages
-// hold no value of the arguments.
+// Validator checks arguments. It must be safe for concurrent use, and its messages must contain no
+// values of the arguments.
 type Validator interface {
-	// Info stands in the provenance.
+	// Info is recorded in the provenance.
 	Info() toolspec.ValidatorInfo
-	// Validate returns what is wrong with arguments in RFC 8785 form, the problem
-	// that decides first; none means that the tool accepts them.
+	// Validate returns the problems of arguments in RFC 8785 form. The first problem decides. No
+	// problems means that the tool accepts the arguments.
 	Validate(args json.RawMessage) []toolspec.Problem
 }
 
-// Name and version of the built-in validator. The version is raised where the
-// same document and the same arguments may get another verdict.
+// Name and version of the built-in validator. Raise the version if the same document and arguments
+// can get another verdict.
 const (
 	builtinName    = "pawl"
 	builtinVersion = "1"
@@ -30,24 +30,24 @@ func BuiltinInfo(compiledAt string) toolspec.ValidatorInfo {
 	return toolspec.ValidatorInfo{Name: builtinName, Version: builtinVersion, CompiledAt: compiledAt}
 }
 
-// Target is the tool that arguments are for, as far as hydration goes by it.
+// Target is the part of a tool that hydration needs.
 type Target struct {
 	ToolID, ToolDigest, SchemaHash string
-	// Schema is the authoritative document, never one that was translated for a
-	// provider. It explains and mends; Validator checks.
+	// Schema is the document of the tool, not one translated for a provider. It is used for
+	// explanations and repairs; Validator checks the arguments.
 	Schema json.RawMessage
-	// Validator is nil where there is no schema: nothing is hydrated then, unless
-	// AllowNoSchema says so.
+	// Validator is nil if the tool has no schema. Hydration then fails, unless AllowNoSchema is
+	// set.
 	Validator     Validator
 	AllowNoSchema bool
 	// MaxArgs bounds the arguments, in bytes; 0 means toolspec.DefaultMaxArgs.
 	MaxArgs int
-	// Repairer mends what was refused, once; nil mends nothing.
+	// Repairer repairs refused arguments, once; nil repairs nothing.
 	Repairer Repairer
 }
 
-// TargetOf is the target that a published tool is. It compiles the schema: keep
-// it. It fails where the schema does not compile.
+// TargetOf returns the target of a published tool. It compiles the schema, so keep the result. It
+// fails if the schema does not compile.
 func TargetOf(spec toolspec.Spec) (Target, error) {
 	t := Target{
 		ToolID: spec.Name, ToolDigest: spec.Digest, SchemaHash: spec.SchemaHash, Schema: spec.InputSchema,
@@ -65,7 +65,7 @@ func TargetOf(spec toolspec.Spec) (Target, error) {
 	return t, nil
 }
 
-// builtin is a compiled schema as a Validator.
+// builtin is a Validator with a compiled schema.
 type builtin struct{ compiled *jsonschema.Schema }
 
 func (b builtin) Info() toolspec.ValidatorInfo { return BuiltinInfo(toolspec.CompiledAtHydration) }
@@ -74,7 +74,7 @@ func (b builtin) Validate(args json.RawMessage) []toolspec.Problem {
 	return ProblemsOf(b.compiled.Validate(args))
 }
 
-// ProblemsOf are problems of an instance as results carry them.
+// ProblemsOf converts problems of an instance to the problems of results.
 func ProblemsOf(found []jsonschema.Problem) (problems []toolspec.Problem) {
 	for _, p := range found {
 		problems = append(problems, toolspec.Problem{Path: p.Path, Kind: string(p.Kind), Message: p.Message})

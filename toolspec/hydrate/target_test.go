@@ -8,7 +8,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 )
 
-// pathed complains about one path, whatever stands there.
+// pathed is a validator that reports a problem at one path, for any arguments.
 type pathed string
 
 func (pathed) Info() toolspec.ValidatorInfo { return toolspec.ValidatorInfo{Name: "pathed"} }
@@ -16,7 +16,8 @@ func (p pathed) Validate(json.RawMessage) []toolspec.Problem {
 	return []toolspec.Problem{{Path: string(p), Kind: "type_mismatch", Message: "no"}}
 }
 
-// TestPathsOfAnotherValidator: a path that leads nowhere is told as it is, and explains nothing.
+// TestPathsOfAnotherValidator: a path that does not exist is reported unchanged and gets no
+// explanation.
 func TestPathsOfAnotherValidator(t *testing.T) {
 	for _, doc := range []string{`{"properties":{"l":{"items":{"type":"number"}}}}`, `{"properties":{"l":{"prefixItems":[{"type":"number"}]}}}`} {
 		tool := target(t)
@@ -30,7 +31,8 @@ func TestPathsOfAnotherValidator(t *testing.T) {
 	}
 }
 
-// TestTargetsWithoutSchema: what its author does not let run even with a person's leave does not hydrate, as in a worker.
+// TestTargetsWithoutSchema: a tool without a schema that its author does not let run, even with an approval, does not hydrate, as in a
+// worker.
 func TestTargetsWithoutSchema(t *testing.T) {
 	for mode, runs := range map[toolspec.NoSchemaMode]bool{toolspec.NoSchemaAsk: true, toolspec.NoSchemaDeny: false, "": false} {
 		tool := target(t, func(s *toolspec.Spec) { s.NoSchema, s.NoSchemaMode = true, mode })

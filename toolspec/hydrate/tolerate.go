@@ -7,25 +7,25 @@ import (
 	"unicode/utf8"
 )
 
-// The tolerances: what the parser overlooks, each by its name. Nothing else is,
-// and none of them changes what a text says: for that there is [Repairer].
+// The tolerances: what the parser overlooks, by name. No tolerance changes the meaning of a text;
+// [Repairer] does.
 const (
-	// ToleratedString: the arguments are a JSON string that holds the JSON of an
-	// object, one level deep.
+	// ToleratedString: the arguments are a JSON string that contains the JSON of an object, one
+	// level deep.
 	ToleratedString = "string_wrapped"
-	// ToleratedSpace: white space that JSON does not know stands around the value.
+	// ToleratedSpace: white space that JSON does not allow surrounds the value.
 	ToleratedSpace = "white_space"
-	// ToleratedQuotes: strings stand in single quotes. Tried only where there are
-	// some and the strict reading failed.
+	// ToleratedQuotes: strings are in single quotes. The parser tries this only if strict parsing
+	// failed and the text has single quotes.
 	ToleratedQuotes = "single_quotes"
 )
 
-// trim takes off white space of any script. A byte order mark is none.
+// trim removes white space of any script. It keeps a byte order mark.
 func trim(text []byte) []byte { return bytes.TrimFunc(text, unicode.IsSpace) }
 
-// requoted writes strings in single quotes as JSON strings; what stands in double
-// quotes stays as it is. It fails where a quote is not closed, and where it finds
-// a single quote that no string begins with, as in an apostrophe of a bare text.
+// requoted rewrites strings in single quotes as JSON strings and keeps strings in double quotes. It
+// fails if a quote is not closed, or if a single quote does not start a string, such as an
+// apostrophe in unquoted text.
 func requoted(text []byte) ([]byte, bool) {
 	var b bytes.Buffer
 	b.Grow(len(text) + 16)
@@ -55,7 +55,7 @@ func requoted(text []byte) ([]byte, bool) {
 	return b.Bytes(), true
 }
 
-// closing finds the end of the string that begins at i, or -1.
+// closing returns the index of the end of the string that starts at i, or -1.
 func closing(text []byte, i int) int {
 	quote := text[i]
 	for j := i + 1; j < len(text); j++ {
@@ -69,7 +69,7 @@ func closing(text []byte, i int) int {
 	return -1
 }
 
-// writeQuoted writes the inside of a string in single quotes as a JSON string.
+// writeQuoted writes the content of a single-quoted string as a JSON string.
 func writeQuoted(b *bytes.Buffer, inside []byte) bool {
 	if !utf8.Valid(inside) {
 		return false

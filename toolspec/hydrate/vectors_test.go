@@ -11,10 +11,10 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 )
 
-// vectors are the test vectors that docs/contract.md quotes. They were not made
-// by this program: ids by hashing the parts, digests by hashing `canonical`,
-// which is RFC 8785 written by hand. TestVectors does the same with nothing but
-// a SHA-256. No flag rewrites them: they are the contract.
+// vectors are the test vectors that docs/contract.md quotes. This program did not generate them:
+// ids are hashes of the parts, and digests are hashes of `canonical`, RFC 8785 JSON written by
+// hand. TestVectors repeats this with SHA-256 only. No flag rewrites the vectors, because they are
+// the contract.
 type vectors struct {
 	Identities []struct {
 		Note, TenantID, RunID, ToolCallID, WorkflowID, InvocationID string

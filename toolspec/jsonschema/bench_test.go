@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The price of one document with every keyword.
+// BenchmarkCompile measures one document with every keyword.
 func BenchmarkCompile(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
@@ -17,7 +17,7 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// foreignDocs are documents as servers publish them, no two the same.
+// foreignDocs returns n different documents as servers publish them.
 func foreignDocs(n int) []json.RawMessage {
 	kinds := []string{twenty, ruleDoc}
 	docs := make([]json.RawMessage, n)
@@ -27,7 +27,7 @@ func foreignDocs(n int) []json.RawMessage {
 	return docs
 }
 
-// Issue 7: a thousand foreign documents within a second.
+// BenchmarkCompileThousand: Issue 7 requires a thousand foreign documents within a second.
 func BenchmarkCompileThousand(b *testing.B) {
 	docs := foreignDocs(1000)
 	for b.Loop() {
@@ -39,7 +39,7 @@ func BenchmarkCompileThousand(b *testing.B) {
 	}
 }
 
-// twenty has twenty properties of everyday kinds.
+// twenty is a schema with twenty properties of common types.
 const twenty = `{"type":"object","additionalProperties":false,"required":["id","title","body","labels","assignee"],"properties":{
 "id":{"type":"string","minLength":1,"maxLength":64},"title":{"type":"string","maxLength":200},"body":{"type":"string","maxLength":4000},
 "labels":{"type":"array","items":{"type":"string","maxLength":50},"maxItems":20},
@@ -50,7 +50,7 @@ const twenty = `{"type":"object","additionalProperties":false,"required":["id","
 "reviewers":{"type":"array","items":{"type":"string"}},"parent":{"type":"integer"},"locked":{"type":"boolean"},"reason":{"anyOf":[{"type":"string"},{"type":"null"}]},
 "meta":{"type":"object","additionalProperties":{"type":"string"}},"score":{"type":"number"}}}`
 
-// twoKB is a call of some 2 KB for it.
+// twoKB returns arguments of about 2 KB for twenty.
 func twoKB() json.RawMessage {
 	return json.RawMessage(`{"id":"ISSUE-4711","title":"The ratchet slips when the pawl is worn","body":"` + strings.Repeat("It was seen twice on Monday. ", 40) +
 		`","labels":["bug","hardware","p2","needs-triage"],"assignee":{"login":"mira","email":"mira@example.com","admin":false},"state":"open","priority":2,"estimate":3.5,` +
@@ -59,7 +59,7 @@ func twoKB() json.RawMessage {
 		`],"reviewers":["jo","sam"],"parent":4700,"locked":true,"reason":null,"meta":{"team":"core","area":"drive"},"score":0.75}`)
 }
 
-// An everyday call, valid.
+// BenchmarkValidate measures a valid call of common size.
 func BenchmarkValidate(b *testing.B) {
 	s, args := compiled(b, twenty), twoKB()
 	b.ReportAllocs()
@@ -71,7 +71,7 @@ func BenchmarkValidate(b *testing.B) {
 	}
 }
 
-// The same with two faults, explained.
+// BenchmarkExplain measures the same call with two faults, with explanations.
 func BenchmarkExplain(b *testing.B) {
 	s, args := compiled(b, twenty), json.RawMessage(strings.Replace(string(twoKB()), `"priority":2`, `"priority":9,"unknown":1`, 1))
 	b.ReportAllocs()
@@ -82,12 +82,12 @@ func BenchmarkExplain(b *testing.B) {
 	}
 }
 
-// wrongResult is a result of 10 MB in which every element is wrong.
+// wrongResult returns a result of 10 MB in which every element is invalid.
 func wrongResult() json.RawMessage {
 	return json.RawMessage(`{"l":[1` + strings.Repeat(",1", 5<<20) + `]}`)
 }
 
-// A large result that is wrong throughout.
+// BenchmarkExplainLarge measures a large result that is invalid throughout.
 func BenchmarkExplainLarge(b *testing.B) {
 	s, result := compiled(b, `{"type":"object","properties":{"l":{"type":"array","items":{"type":"string"}}}}`), wrongResult()
 	b.ReportAllocs()
@@ -98,7 +98,7 @@ func BenchmarkExplainLarge(b *testing.B) {
 	}
 }
 
-// The longest validation that maxEffort lets through.
+// BenchmarkValidateAtTheBound measures the longest validation that maxEffort allows.
 func BenchmarkValidateAtTheBound(b *testing.B) {
 	s := compiled(b, `{"type":"object","properties":{"x":{"oneOf":[{"$ref":"#"},{"$ref":"#"},{"$ref":"#"}]}}}`)
 	instance := json.RawMessage(strings.Repeat(`{"x":`, 40) + `{}` + strings.Repeat(`}`, 40))

@@ -6,7 +6,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/schema/schematest"
 )
 
-// Every verdict was written by hand from the drafts' specifications.
+// TestSchemaCases: the verdicts were written by hand from the specifications of the drafts.
 func TestSchemaCases(t *testing.T) {
 	written, judged := 0, 0
 	keywords := map[Draft]map[string]bool{}
@@ -48,7 +48,7 @@ func TestSchemaCases(t *testing.T) {
 		t.Errorf("%d cases", written)
 	}
 	t.Logf("%d cases, %d verdicts over the drafts", written, judged)
-	// No keyword of a draft may be missing from the table.
+	// The table must have a case for every keyword of a draft.
 	for d := Draft04; d <= newest; d++ {
 		for name, k := range vocabulary {
 			if k.in(d) && k.role != Unserved && !keywords[d][name] && name != "$id" && name != "id" {

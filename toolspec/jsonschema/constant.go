@@ -21,8 +21,8 @@ func keyOf(value any) string {
 	return string(appendKey(nil, t, 0))
 }
 
-// appendKey appends a text to b for the value at i, which is the same for values that JSON Schema holds to
-// be equal, and for no others: members in the order of their names, numbers by
+// appendKey appends a text for the value at i to b. Values have equal texts if and only if JSON
+// Schema defines them as equal: members are in the order of their names, and numbers are written by
 // their exact value.
 func appendKey(b []byte, t *strictjson.Tape, i int) []byte {
 	switch it := t.Items[i]; it.Kind {
@@ -71,7 +71,8 @@ func appendKey(b []byte, t *strictjson.Tape, i int) []byte {
 	}
 }
 
-// appendText writes the length first, so that no two texts run together.
+// appendText writes the length before the text, so that the texts of two strings cannot be
+// confused.
 func appendText(b []byte, text string) []byte {
 	b = append(b, '"')
 	b = strconv.AppendInt(b, int64(len(text)), 10)

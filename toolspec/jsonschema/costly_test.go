@@ -9,9 +9,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec/schema/schematest"
 )
 
-// Each of these took seconds, and some of them minutes, while a step was one
-// application of a schema, whatever the value was that it read. The arguments are
-// such as a worker takes for a tool of large arguments.
+// TestStepsCountWhatIsRead: each case took seconds or minutes when a step was one application of a
+// schema, whatever the size of the value. The arguments have a size that a worker accepts for tools
+// with large arguments.
 func TestStepsCountWhatIsRead(t *testing.T) {
 	text, names := strings.Repeat("é", 30_000), schematest.Listed(6000, `"%s"`)
 	members := `{` + schematest.Listed(6000, `"%s":1`) + `}`
@@ -45,7 +45,7 @@ func TestStepsCountWhatIsRead(t *testing.T) {
 	}
 }
 
-// A name may be empty, and be that of a keyword.
+// TestPointersThroughOddNames: a name may be empty, or be the name of a keyword.
 func TestPointersThroughOddNames(t *testing.T) {
 	for ref, want := range map[string]bool{
 		"#/properties/": true, "#/properties": false, "#/properties/items": true, "#/properties/items/items": true,

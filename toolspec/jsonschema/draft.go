@@ -23,12 +23,12 @@ const (
 	newest = Draft2020
 )
 
-// String is the draft as people write it, such as draft-07 or 2020-12.
+// String returns the usual name of the draft, such as draft-07 or 2020-12.
 func (d Draft) String() string {
 	return [...]string{"draft-04", "draft-06", "draft-07", "2019-09", "2020-12"}[d]
 }
 
-// URI is the draft's own meta-schema, as $schema names it.
+// URI returns the URI of the draft's meta-schema, as in $schema.
 func (d Draft) URI() string {
 	return [...]string{
 		"http://json-schema.org/draft-04/schema#", "http://json-schema.org/draft-06/schema#", "http://json-schema.org/draft-07/schema#",
@@ -36,10 +36,11 @@ func (d Draft) URI() string {
 	}[d]
 }
 
-// RefAlone reports whether the draft ignores what stands beside $ref.
+// RefAlone reports whether the draft ignores the keywords beside $ref.
 func (d Draft) RefAlone() bool { return d <= Draft07 }
 
-// draftOf reads $schema: http and https, with and without the empty fragment.
+// draftOf returns the draft that $schema names. It accepts http and https, with and without an
+// empty fragment.
 func draftOf(dialect any) (Draft, bool) {
 	bare := func(uri string) string {
 		_, rest, _ := strings.Cut(strings.TrimSuffix(uri, "#"), "://")
@@ -54,9 +55,9 @@ func draftOf(dialect any) (Draft, bool) {
 	return 0, false
 }
 
-// Declare returns the document with $schema naming draft d, unless it names one
-// already: for protocols that say which draft counts where a document does not,
-// as MCP does (2020-12). A document that is no JSON object is returned as it is.
+// Declare returns the document with a $schema of draft d, unless it has one. It is for protocols
+// that define the draft of a document without $schema, such as MCP (2020-12). A document that is
+// not a JSON object is returned unchanged.
 func Declare(doc json.RawMessage, d Draft) json.RawMessage {
 	var members map[string]json.RawMessage
 	if strictjson.Check(doc) != nil || json.Unmarshal(doc, &members) != nil || members == nil || members["$schema"] != nil {
@@ -69,9 +70,9 @@ func Declare(doc json.RawMessage, d Draft) json.RawMessage {
 	return slices.Concat(json.RawMessage(head), bytes.TrimLeft(doc, " \t\r\n")[1:])
 }
 
-// detect finds the draft of a document and checks the document against it.
-// Without $schema it is the newest draft under which the document is one; a
-// document that two such drafts read differently is refused.
+// detect returns the draft of a document and checks the document against it. A document without
+// $schema has the newest draft for which it is valid. It is refused if two such drafts give it
+// different meanings.
 func detect(root *Node) (Draft, error) {
 	if dialect, declared := root.Object["$schema"]; declared {
 		d, known := draftOf(dialect)
@@ -98,11 +99,11 @@ func detect(root *Node) (Draft, error) {
 	return 0, first
 }
 
-// hints are what a document without $schema tells about its draft.
+// hints are the properties of a document without $schema that indicate its draft.
 type hints struct {
 	draft04      bool            // id at the root, or a boolean exclusive bound
-	besideRef    strictjson.Path // a rule beside $ref, for which drafts differ
-	unevaluated  strictjson.Path // unevaluatedItems in a document that has contains as well
+	besideRef    strictjson.Path // a rule beside $ref, which drafts treat differently
+	unevaluated  strictjson.Path // unevaluatedItems in a document that also has contains
 	withContains bool
 }
 
@@ -131,7 +132,7 @@ func hintsOf(root *Node) *hints {
 	return h
 }
 
-// RuleBesideRef is the first keyword beside $ref that has a say, or "".
+// RuleBesideRef returns the first keyword beside $ref that has a meaning, or "".
 func (n *Node) RuleBesideRef() string {
 	for _, keyword := range n.Keywords() {
 		if k, known := vocabulary[keyword]; known && keyword != "$ref" && (k.role == Asserts || k.role == Applies) {

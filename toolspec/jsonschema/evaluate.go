@@ -7,17 +7,16 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// evaluator holds one instance against schemas. It says yes or no and nothing
-// else; explainer finds the reasons.
+// evaluator decides whether an instance is valid. It gives no reasons; explainer finds them.
 type evaluator struct {
 	t       *strictjson.Tape
 	left    int  // steps
 	bounded bool // steps count
-	over    bool // they were used up: no verdict counts any more
+	over    bool // no steps are left, so no verdict counts
 }
 
-// ok reports whether the value at i is one of n's. What n and the schemas that
-// it applies in place look at, they mark in m; where ok is false, m is spoilt.
+// ok reports whether the value at i is valid under n. n and the schemas that it applies in place
+// mark in m what they evaluate. If ok returns false, m has no meaning.
 func (e *evaluator) ok(n *Node, i int, m *marks) bool {
 	r := n.rules
 	if !e.spend(r.cost) || r.refuses {
@@ -38,7 +37,7 @@ func (e *evaluator) ok(n *Node, i int, m *marks) bool {
 	return (!r.inPlace || e.inPlace(r, i, m)) && e.content(r, i, m)
 }
 
-// content applies the rules for the value's own type.
+// content applies the rules for the type of the value.
 func (e *evaluator) content(r *rules, i int, m *marks) bool {
 	switch e.t.Items[i].Kind {
 	case '{':
@@ -71,7 +70,7 @@ func (e *evaluator) kindOK(r *rules, i int) bool {
 	return r.kinds&is != 0
 }
 
-// isWhole reports whether a number is an integer. 1.0 is one, but in draft-04.
+// isWhole reports whether a number is an integer. 1.0 is an integer, except in draft-04.
 func isWhole(literal []byte, exact bool) bool {
 	switch {
 	case strictjson.PlainInteger(literal):
@@ -115,7 +114,7 @@ func (e *evaluator) text(r *rules, i int) bool {
 	return (r.pattern == nil || e.matches(r, i)) && (r.format == nil || r.format(e.t.Text(i))) && (!r.base64 || isBase64(e.t.Text(i)))
 }
 
-// lengthOK counts characters, as JSON Schema does.
+// lengthOK checks the length of a string, in characters.
 func (e *evaluator) lengthOK(low, high, i int) bool {
 	if low < 0 && high < 0 {
 		return true
@@ -176,7 +175,7 @@ func (e *evaluator) containsOK(r *rules, i int, m *marks) bool {
 	return found >= r.minContains && (r.maxContains < 0 || found <= r.maxContains)
 }
 
-// distinct reports whether no two elements are equal.
+// distinct reports whether all elements are different.
 func (e *evaluator) distinct(i int) bool {
 	count := int(e.t.Items[i].Count)
 	if count < 2 || !e.spend(count/8+e.size(i)) {
@@ -198,7 +197,7 @@ func (e *evaluator) object(r *rules, i int, m *marks) bool {
 	if count < r.minFields || r.maxFields >= 0 && count > r.maxFields {
 		return false
 	}
-	present := 0 // of the required fields that are listed
+	present := 0 // number of listed required fields that are present
 	if r.fields != nil || r.patterns != nil || r.additional != nil || r.fieldNames != nil {
 		if !e.spend(count / 16) {
 			return false
@@ -245,7 +244,7 @@ func (e *evaluator) object(r *rules, i int, m *marks) bool {
 	return true
 }
 
-// field applies what r says of the member whose name is at i.
+// field applies the rules of r to the member whose name is at i.
 func (e *evaluator) field(r *rules, i int) (f fieldRule, evaluated, ok bool) {
 	if r.fieldNames != nil && !e.nameOK(r.fieldNames, i) {
 		return f, false, false
@@ -283,7 +282,7 @@ func (e *evaluator) field(r *rules, i int) (f fieldRule, evaluated, ok bool) {
 	return f, evaluated, true
 }
 
-// nameOK holds a member's name, as a string, against a schema.
+// nameOK applies a schema to the name of a member, as a string.
 func (e *evaluator) nameOK(n *Node, i int) bool {
 	e.t.Items[i].Kind = '"'
 	ok := e.ok(n, i, nil)
@@ -291,7 +290,7 @@ func (e *evaluator) nameOK(n *Node, i int) bool {
 	return ok
 }
 
-// inPlace applies the schemas that judge the same value.
+// inPlace applies the schemas that apply to the same value.
 func (e *evaluator) inPlace(r *rules, i int, m *marks) bool {
 	if r.ref != nil && !e.ok(r.ref, i, m) {
 		return false
@@ -358,7 +357,8 @@ func (e *evaluator) condOK(r *rules, i int, m *marks) bool {
 	return next == nil || e.ok(next, i, m)
 }
 
-// unevaluatedOK applies the unevaluated keywords to what nobody has marked.
+// unevaluatedOK applies the unevaluated keywords to the members and elements that no schema has
+// marked.
 func (e *evaluator) unevaluatedOK(r *rules, i int, m *marks) bool {
 	to, step := r.unevaluatedItems, 0
 	if e.t.Items[i].Kind == '{' {

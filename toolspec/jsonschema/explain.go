@@ -8,18 +8,18 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// explainer says what is wrong with a value that the evaluator refused. It
-// judges by the same rules, but goes on behind the first fault. It stops at the
-// fault that fills the list: over is true then.
+// explainer finds the problems of a value that the evaluator refused. It applies the same rules,
+// but continues after the first problem. It stops when the list is full; over is then true.
 type explainer struct {
 	evaluator
 	problems []Problem
 }
 
-// problemCost is the steps of one problem: to write it takes longer than to find it.
+// problemCost is the number of steps for one problem, because writing a problem takes longer than
+// finding it.
 const problemCost = 100
 
-// add adds a problem, once, however many schemas find it.
+// add adds a problem unless the list has it already.
 func (e *explainer) add(at strictjson.Path, kind Kind, message string) {
 	if !e.spend(problemCost) {
 		return
@@ -32,15 +32,14 @@ func (e *explainer) add(at strictjson.Path, kind Kind, message string) {
 	e.over = e.full()
 }
 
-// full reports whether the list has room for no other problem.
+// full reports whether the list of problems is full.
 func (e *explainer) full() bool { return len(e.problems) == maxProblems }
 
 func (e *explainer) invalid(at strictjson.Path, rule string) {
 	e.add(at, KindInvalidValue, invalid(at, rule))
 }
 
-// visit adds the faults of the value at i under n. m has the meaning that it
-// has for the evaluator.
+// visit adds the problems of the value at i under n. m is as in the evaluator.
 func (e *explainer) visit(n *Node, i int, at strictjson.Path, m *marks) {
 	r := n.rules
 	if !e.spend(r.cost) {
@@ -162,8 +161,8 @@ func (e *explainer) elements(r *rules, i int, at strictjson.Path, m *marks) {
 	}
 }
 
-// below explains a member or an element, where there is something to explain:
-// only for those a longer path is made.
+// below explains a member or an element if it is invalid. It creates the longer path only in this
+// case.
 func (e *explainer) below(n *Node, i int, at strictjson.Path, token string) {
 	if !e.ok(n, i, nil) && !e.over {
 		e.visit(n, i, at.With(token), nil)
@@ -224,7 +223,7 @@ func (e *explainer) fields(r *rules, i int, at strictjson.Path, m *marks) {
 	}
 }
 
-// member explains one field; one that nothing allows is unknown.
+// member explains one field. A field that no schema allows is unknown.
 func (e *explainer) member(n *Node, i int, at strictjson.Path, name string) {
 	if n.rules.refuses {
 		unknown := at.With(name)
@@ -270,7 +269,7 @@ func (e *explainer) unevaluated(r *rules, i int, at strictjson.Path, m *marks) {
 	}
 }
 
-// inPlaceFaults explains what other schemas say of the same value.
+// inPlaceFaults explains the schemas that apply to the same value.
 func (e *explainer) inPlaceFaults(r *rules, i int, at strictjson.Path, m *marks) {
 	if r.ref != nil {
 		e.visit(r.ref, i, at, m)
@@ -332,7 +331,7 @@ func (e *explainer) branches(list []*Node, i int, at strictjson.Path) {
 	}
 }
 
-// wrongType reports whether a branch refuses the type of the value itself.
+// wrongType reports whether a branch refuses the type of the value.
 func (e *explainer) wrongType(n *Node, i int) bool {
 	r := n.rules
 	if !e.spend(1) || r.kinds != 0 && !e.kindOK(r, i) {

@@ -9,8 +9,8 @@ import (
 	"github.com/kaptinlin/jsonschema"
 )
 
-// formats are the names that the drafts define and that are enforced, in every
-// draft; all others are annotations.
+// formats holds the formats that the drafts define and that every draft enforces here. Other
+// formats are annotations.
 var formats = map[string]func(any) bool{
 	"date-time": jsonschema.IsDateTime, "date": jsonschema.IsDate, "time": jsonschema.IsTime, "duration": jsonschema.IsDuration,
 	"email": jsonschema.IsEmail, "hostname": jsonschema.IsHostname, "ipv4": jsonschema.IsIPV4, "ipv6": jsonschema.IsIPV6,
@@ -29,7 +29,7 @@ var (
 
 const variable = `(?:\w|%[0-9A-Fa-f]{2})(?:\.?(?:\w|%[0-9A-Fa-f]{2}))*(?:\*|:[1-9][0-9]{0,3})?`
 
-// written accepts strings that form matches and that also accepts.
+// written returns a check for strings that match form and that also accepts.
 func written(form *regexp.Regexp, also func(any) bool) func(any) bool {
 	return func(v any) bool {
 		text, ok := v.(string)
@@ -37,15 +37,15 @@ func written(form *regexp.Regexp, also func(any) bool) func(any) bool {
 	}
 }
 
-// onlyECMA is what ECMA-262 has and RE2 does not: looking around and back, and
+// onlyECMA matches syntax of ECMA-262 that RE2 does not have: lookaround, backreferences, and
 // characters by their number.
 var onlyECMA = regexp.MustCompile(`\(\?<?[=!]|\\[1-9]|\\k<[^>]*>|\\c[A-Za-z]|\\u[0-9A-Fa-f]{4}|\\u\{[0-9A-Fa-f]{1,6}\}`)
 
-// counts are repetitions, which RE2 bounds and ECMA-262 does not.
+// counts matches repetitions. RE2 bounds them and ECMA-262 does not.
 var counts = regexp.MustCompile(`\{([0-9]+)(?:,([0-9]*))?\}`)
 
-// onlyRE2 reports whether text has a group that RE2 has and ECMA-262 does not, such as
-// (?i) and (?P<name>.
+// onlyRE2 reports whether text has a group that RE2 has and ECMA-262 does not have, such as (?i)
+// and (?P<name>.
 func onlyRE2(text string) bool {
 	class := false
 	for i := 0; i < len(text); i++ {
@@ -63,7 +63,7 @@ func onlyRE2(text string) bool {
 	return false
 }
 
-// isRegex takes what is a regular expression of ECMA-262 as far as RE2 can tell.
+// isRegex accepts regular expressions of ECMA-262, as far as RE2 can check them.
 func isRegex(v any) bool {
 	text, ok := v.(string)
 	if !ok {
@@ -82,7 +82,7 @@ func isRegex(v any) bool {
 		bounds := counts.FindStringSubmatch(found)
 		low, most := strings.TrimLeft(bounds[1], "0"), strings.TrimLeft(bounds[2], "0")
 		if bounds[2] != "" && (len(low) > len(most) || len(low) == len(most) && low > most) {
-			return "{2,1}" // out of order, which is refused
+			return "{2,1}" // out of order, so RE2 refuses it
 		}
 		return "{1}"
 	})

@@ -17,7 +17,7 @@ func compiled(t testing.TB, doc string) *Schema {
 	return s
 }
 
-// first returns the deciding message of a validation, "" for valid.
+// first returns the message of the first problem, "" for a valid instance.
 func first(s *Schema, instance string) string {
 	if problems := s.Validate(json.RawMessage(instance)); problems != nil {
 		return problems[0].Message

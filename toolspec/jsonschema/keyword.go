@@ -5,30 +5,30 @@ import (
 	"slices"
 )
 
-// Role is what a keyword does.
+// Role is the role of a keyword.
 type Role int
 
 // The roles.
 const (
 	Asserts   Role = iota + 1 // judges the value
 	Applies                   // applies subschemas
-	Annotates                 // says something to people
-	Locates                   // names places: identifiers, references, definitions
-	Unserved                  // changes what others mean in ways that are not supported
+	Annotates                 // is for people
+	Locates                   // identifies or refers: identifiers, references, definitions
+	Unserved                  // changes the meaning of other keywords in a way that is not supported
 )
 
-// keyword is one word of some draft.
+// keyword describes a keyword of some draft.
 type keyword struct {
-	from, to Draft // the drafts that know it, both included
+	from, to Draft // the first and the last draft that have it
 	role     Role
-	shape    shape     // how it holds subschemas
-	value    valueForm // of keywords that hold no subschemas
+	shape    shape     // the form of its subschemas
+	value    valueForm // the form of its value, if it has no subschemas
 }
 
-// in reports whether draft d knows the keyword.
+// in reports whether draft d has the keyword.
 func (k keyword) in(d Draft) bool { return k.from <= d && d <= k.to }
 
-// drafts says in words which drafts know the keyword.
+// drafts returns the drafts that have the keyword, as text.
 func (k keyword) drafts() string {
 	switch {
 	case k.from == k.to:
@@ -40,9 +40,9 @@ func (k keyword) drafts() string {
 	}
 }
 
-// vocabulary is every keyword of drafts 04 to 2020-12, as their meta-schemas
-// have them. $defs counts from 2019-09 on, and is taken in every draft where
-// $schema names it: references find it there too.
+// vocabulary holds every keyword of drafts 04 to 2020-12, as in their meta-schemas. $defs is a
+// keyword since 2019-09, and is accepted in every draft that $schema names, because references find
+// it in each.
 var vocabulary = map[string]keyword{
 	"type":             {Draft04, newest, Asserts, notSchema, typeNames},
 	"enum":             {Draft04, newest, Asserts, notSchema, someValues},
@@ -110,8 +110,8 @@ var vocabulary = map[string]keyword{
 	"contentSchema":         {Draft2019, newest, Annotates, one, anyValue},
 }
 
-// foreign are rules of dialects that are no JSON Schema of these drafts. To
-// ignore them would change what the author meant.
+// foreign holds keywords of dialects that are not JSON Schema of these drafts. They are refused,
+// because ignoring them would change the meaning of the document.
 var foreign = map[string]string{
 	"nullable":        `is a word of OpenAPI 3.0: write "type": ["…", "null"], or "$schema": "` + OpenAPI30 + `" at the root`,
 	"divisibleBy":     "is a word of draft-03: write multipleOf",
@@ -122,13 +122,13 @@ var foreign = map[string]string{
 	"patternProperty": "is no keyword: write patternProperties",
 }
 
-// shapeOf knows how every keyword that holds schemas holds them.
+// shapeOf returns the form of the subschemas of a keyword.
 func shapeOf(name string) shape { return vocabulary[name].shape }
 
-// RoleOf is what a keyword of any draft does; 0 for a word that is none.
+// RoleOf returns the role of a keyword of any draft; 0 for other words.
 func RoleOf(name string) Role { return vocabulary[name].role }
 
-// HoldsSchemas reports whether the value of a keyword is a schema, or holds schemas.
+// HoldsSchemas reports whether the value of a keyword is or contains schemas.
 func HoldsSchemas(name string) bool { return shapeOf(name) != notSchema }
 
 // HoldsTable reports whether the value of a keyword is an object of schemas.
@@ -140,5 +140,5 @@ func (d Draft) Knows(name string) bool {
 	return known && k.in(d)
 }
 
-// Keywords are the members of a schema in a fixed order.
+// Keywords returns the names of the members of a schema in a fixed order.
 func (n *Node) Keywords() []string { return slices.Sorted(maps.Keys(n.Object)) }

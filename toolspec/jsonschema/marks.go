@@ -1,6 +1,6 @@
 package jsonschema
 
-// marks are the members of one value that some schema has looked at, for the
+// marks holds the members and elements of one value that some schema has evaluated, for the
 // unevaluated keywords.
 type marks struct {
 	all bool
@@ -37,7 +37,7 @@ func (m *marks) merge(other *marks) {
 	}
 }
 
-// branch returns marks for a schema that may fail; nil where nobody asks.
+// branch returns marks for a schema that may fail; nil if no unevaluated keyword needs them.
 func (m *marks) branch() *marks {
 	if m == nil {
 		return nil

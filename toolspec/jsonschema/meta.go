@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// valueForm is what the meta-schemas say about the value of a keyword.
+// valueForm is the form of the value of a keyword, as in the meta-schemas.
 type valueForm int
 
 const (
@@ -32,15 +32,14 @@ const (
 
 var simpleTypes = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
 
-// IsAnchor reports whether a name can name a schema, as $anchor does.
+// IsAnchor reports whether a name is valid for $anchor.
 func IsAnchor(name string) bool { return anchorName.MatchString(name) }
 
 var anchorName = regexp.MustCompile(`^[A-Za-z_][-A-Za-z0-9._]*$`)
 
-// checkDraft holds every schema of the document against draft d: what its
-// meta-schema demands of the values of keywords, and, beyond it, that no word
-// stands there which looks like a rule and is none. declared says that $schema
-// names the draft.
+// checkDraft checks every schema of the document against draft d. The value of each keyword must
+// have the form that the meta-schema requires, and a word that looks like a misspelled rule is
+// refused. declared reports that $schema names the draft.
 func checkDraft(root *Node, d Draft, declared bool) error {
 	return root.Walk(func(n *Node) error {
 		for _, name := range n.Keywords() {
@@ -52,9 +51,9 @@ func checkDraft(root *Node, d Draft, declared bool) error {
 			case known && (k.in(d) || name == "$defs" && declared):
 				err = n.checkValue(name, k, d)
 			case known && k.role == Annotates && !declared:
-				err = n.checkValue(name, k, newest) // else a slip would choose the draft
+				err = n.checkValue(name, k, newest) // otherwise a mistake would select the draft
 			case known && k.role == Annotates, name == "id":
-				// says nothing in this draft
+				// The keyword has no meaning in this draft
 			case known:
 				err = Refuse(n.At.With(name), "%s is a keyword of %s, not of %s: there it has no effect", name, k.drafts(), d)
 			default:
@@ -68,7 +67,7 @@ func checkDraft(root *Node, d Draft, declared bool) error {
 	})
 }
 
-// checkValue holds the value of a keyword against its form.
+// checkValue checks the value of a keyword against its form.
 func (n *Node) checkValue(name string, k keyword, d Draft) error {
 	at := n.At.With(name)
 	value := n.Object[name]
@@ -101,7 +100,7 @@ func FitsNewest(keyword string, value any) bool {
 	return fault(vocabulary[keyword].value, value, newest) == ""
 }
 
-// fault says what is wrong with a value, or "".
+// fault returns the problem of a value, or "".
 func fault(form valueForm, value any, d Draft) string {
 	switch form {
 	case anyValue:
@@ -230,8 +229,8 @@ func namesFault(value any, d Draft) string {
 	return ""
 }
 
-// checkPlaces refuses boolean schemas where draft-04 has none, and identifiers
-// below the root: behind them pointers would change their meaning.
+// checkPlaces refuses boolean schemas that draft-04 does not allow, and identifiers below the root,
+// because they change the meaning of pointers below them.
 func (n *Node) checkPlaces(d Draft) error {
 	for _, s := range n.Subs {
 		if d == Draft04 && s.To.Object == nil && s.Keyword != "additionalProperties" && s.Keyword != "additionalItems" {
@@ -251,8 +250,8 @@ func (n *Node) checkPlaces(d Draft) error {
 	return nil
 }
 
-// checkUnknown judges a word that no draft knows. It is an annotation, unless
-// it looks like a rule.
+// checkUnknown refuses a word that no draft has if it looks like a rule. Other unknown words are
+// annotations.
 func (n *Node) checkUnknown(name string) error {
 	at := n.At.With(name)
 	if strings.HasPrefix(strings.ToLower(name), "x-") {
@@ -270,15 +269,15 @@ func (n *Node) checkUnknown(name string) error {
 	return nil
 }
 
-// looksLikeField reports whether a value says of itself that it is a schema.
+// looksLikeField reports whether a value looks like a schema.
 func looksLikeField(value any) bool {
 	object, _ := value.(map[string]any)
 	kind, _ := object["type"].(string)
 	return slices.Contains(simpleTypes, kind)
 }
 
-// CountOf reads a count that numberFault has passed; what no instance can reach
-// is cut to the largest int32.
+// CountOf returns a count that numberFault has accepted. A count that no instance can reach becomes
+// the largest int32.
 func CountOf(value any) (int, bool) {
 	number, ok := value.(json.Number)
 	if !ok {

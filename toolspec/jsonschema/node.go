@@ -9,9 +9,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// Node is one schema of a document: the document itself or a subschema that a
-// keyword applies. All nodes of a document form a tree; ref adds the one edge
-// that may lead back.
+// Node is one schema of a document: the document itself, or a subschema that a keyword applies. The
+// nodes of a document are a tree; Ref can also lead to a parent.
 type Node struct {
 	At      strictjson.Path  // place in the document
 	Object  map[string]any   // nil for a boolean schema
@@ -23,25 +22,25 @@ type Node struct {
 	program int              // instructions of its patterns; after resolve, of all applied in place
 	weight  int              // after resolve, steps of one scalar, see effort.go
 
-	// Translated says of the root that the document names a dialect of OpenAPI, and that
-	// the tree has the words of Draft in place of its own.
+	// Translated reports, for the root, that the document names a dialect of OpenAPI, and that the
+	// tree was rewritten in the keywords of Draft.
 	Translated bool
-	// IdleNullable says that nullable of OpenAPI 3.0 stands here without a type, where it
-	// says nothing.
+	// IdleNullable reports that the schema has nullable of OpenAPI 3.0 without a type, which has no
+	// effect.
 	IdleNullable bool
 
 	Draft Draft  // after detect
 	rules *rules // after build
 }
 
-// Sub is an edge from a schema to a subschema.
+// Sub is a subschema of a schema.
 type Sub struct {
 	Keyword string
 	Name    string // property name, pattern or index; "" for a single schema
 	To      *Node
 }
 
-// shape is how a keyword holds its subschemas.
+// shape is the form in which a keyword holds its subschemas.
 type shape int
 
 const (
@@ -63,9 +62,8 @@ func AppliesInPlace(keyword string) bool {
 	return false
 }
 
-// parseNode reads a decoded document into its tree. What stands where a schema
-// belongs and is neither an object nor a boolean is refused, or left out where the
-// reading is loose.
+// parseNode builds the tree of a decoded document. A value that should be a schema and is neither
+// an object nor a boolean is refused; with loose, it is left out.
 func parseNode(value any, at strictjson.Path, loose bool) (*Node, error) {
 	n := &Node{At: at}
 	switch value := value.(type) {
@@ -138,7 +136,7 @@ func (n *Node) add(keyword, token string, value any, at strictjson.Path, loose b
 	return nil
 }
 
-// Walk visits n and all below it, parents first, and stops at an error.
+// Walk calls visit for n and all nodes below it, parents first, and stops at an error.
 func (n *Node) Walk(visit func(*Node) error) error {
 	if err := visit(n); err != nil {
 		return err
@@ -151,7 +149,7 @@ func (n *Node) Walk(visit func(*Node) error) error {
 	return nil
 }
 
-// Names returns the strings of a keyword that holds a list of names.
+// Names returns the strings in the list of a keyword.
 func (n *Node) Names(keyword string) []string {
 	members, _ := n.Object[keyword].([]any)
 	names := make([]string, 0, len(members))
@@ -163,14 +161,14 @@ func (n *Node) Names(keyword string) []string {
 	return names
 }
 
-// Text returns a keyword that must hold a string, if it does.
+// Text returns the string value of a keyword. It returns false if the value is not a string.
 func (n *Node) Text(keyword string) (string, bool) {
 	s, ok := n.Object[keyword].(string)
 	return s, ok
 }
 
-// RefAlone reports whether $ref is all that n says: older drafts ignore the
-// rest, newer ones have nothing else here.
+// RefAlone reports whether $ref is the only keyword of n that has a meaning. Older drafts ignore
+// other keywords beside $ref.
 func (n *Node) RefAlone() bool {
 	if n.Draft.RefAlone() {
 		return true
@@ -185,7 +183,7 @@ func (n *Node) RefAlone() bool {
 	return true
 }
 
-// Kinds are the types of the values that a schema lists.
+// Kinds returns the types of the values in enum or const: one name, or a list of names.
 func (n *Node) Kinds() any {
 	list, _ := n.Object["enum"].([]any)
 	if value, ok := n.Object["const"]; ok {
@@ -218,13 +216,13 @@ func (n *Node) Kinds() any {
 	return kinds
 }
 
-// Accepts reports whether a decoded value is one of n's.
+// Accepts reports whether a decoded value is valid under n.
 func (n *Node) Accepts(value any) bool {
 	raw, err := strictjson.Encode(value)
 	return err == nil && n.AcceptsJSON(raw)
 }
 
-// AcceptsJSON reports whether a JSON text is a value of n, a node of a document that Parse read.
+// AcceptsJSON reports whether a JSON text is valid under n, a node of a document that Parse read.
 func (n *Node) AcceptsJSON(raw json.RawMessage) bool {
 	t, fault := strictjson.Read(raw)
 	defer t.Release()
@@ -235,8 +233,8 @@ func (n *Node) AcceptsJSON(raw json.RawMessage) bool {
 	return e.ok(n, 0, nil) && !e.over
 }
 
-// SortedNames are the members of a decoded object in a fixed order; none of what
-// is no object.
+// SortedNames returns the names of the members of a decoded object in a fixed order; none for a
+// value that is not an object.
 func SortedNames(value any) []string {
 	object, _ := value.(map[string]any)
 	return slices.Sorted(maps.Keys(object))

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// The dialects of OpenAPI, as $schema names them. Any other name below the same
-// directory, such as a date, is taken too.
+// The dialects of OpenAPI, as in $schema. Other names in the same directory, such as a date, are
+// accepted too.
 const (
 	OpenAPI30 = "https://spec.openapis.org/oas/3.0/dialect/base"
 	OpenAPI31 = "https://spec.openapis.org/oas/3.1/dialect/base"
 )
 
-// openAPIDraft is the draft that a dialect of OpenAPI is built on. OpenAPI 3.0 is
-// draft-04 with the word nullable, OpenAPI 3.1 is 2020-12 with annotations.
+// openAPIDraft returns the draft on which a dialect of OpenAPI is based. OpenAPI 3.0 is draft-04
+// with the keyword nullable. OpenAPI 3.1 is 2020-12 with annotations.
 func openAPIDraft(dialect any) (Draft, bool) {
 	uri, _ := dialect.(string)
 	for known, d := range map[string]Draft{OpenAPI30: Draft04, OpenAPI31: Draft2020} {
@@ -24,10 +24,9 @@ func openAPIDraft(dialect any) (Draft, bool) {
 	return 0, false
 }
 
-// translate rewrites the tree of a document of OpenAPI in the words of the draft
-// below its dialect, so that all that reads the tree or writes it again knows no
-// dialect. nullable adds null to the type beside it; without a type it says nothing
-// (OpenAPI 3.0.3), which [Node.IdleNullable] keeps for [schema.Lint].
+// translate rewrites the tree of an OpenAPI document in the keywords of the underlying draft, so
+// that other code needs to know no dialect. nullable adds null to the type beside it. Without a
+// type it has no effect (OpenAPI 3.0.3), which [Node.IdleNullable] records for [schema.Lint].
 func (n *Node) translate() error {
 	d, ok := openAPIDraft(n.Object["$schema"])
 	if !ok {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A document of OpenAPI 3.0 may say nullable and the boolean bounds of draft-04, and
-// carries the annotations of OpenAPI. Without its dialect nullable is refused.
+// TestOpenAPI30: a document of OpenAPI 3.0 may use nullable, the boolean bounds of draft-04 and the
+// annotations of OpenAPI. Without the dialect nullable is refused.
 func TestOpenAPI30(t *testing.T) {
 	const doc = `{"$schema":"https://spec.openapis.org/oas/3.0/dialect/base","type":"object","discriminator":{"propertyName":"n"},"properties":{
 		"n":{"type":"string","nullable":true,"example":"x","xml":{"name":"n"}},
@@ -36,7 +36,7 @@ func TestOpenAPI30(t *testing.T) {
 	}
 	outline := Outline(json.RawMessage(doc))
 	if kinds := outline.Fields["n"].Names("type"); len(kinds) != 2 || kinds[1] != "null" {
-		t.Errorf("an outline says %v", kinds)
+		t.Errorf("the outline has the types %v", kinds)
 	}
 	for bad, want := range map[string]string{
 		`{"type":"object","properties":{"a":{"type":"string","nullable":true}}}`:                                        "/properties/a/nullable",

@@ -6,7 +6,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// readOrder notes in which order the document lists the fields of n and of all below
+// readOrder records the order in which the document lists the fields of n and of all nodes below
 // it. The value at i of the tape is n.
 func (n *Node) readOrder(t *strictjson.Tape, i int) {
 	if len(n.Subs) == 0 {

@@ -7,11 +7,10 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// Outline reads a document without judging it, for code that explains, sorts or checks
-// beside the evaluator. It knows nothing about what it does not understand: a keyword of
-// the wrong form is left out, and a reference that leads nowhere has no Target. It
-// returns the schema that says nothing for a document that is no JSON, or larger than
-// [MaxDocumentBytes].
+// Outline parses a document without checking it, for code that explains, sorts or checks without an
+// evaluator. It leaves out what it does not understand: a keyword with a value of the wrong form is
+// missing, and a reference to nothing has no Target. For a document that is not JSON, or larger
+// than [MaxDocumentBytes], it returns the empty schema.
 func Outline(doc json.RawMessage) *Node {
 	if len(doc) > MaxDocumentBytes {
 		return new(Node)
@@ -24,7 +23,7 @@ func Outline(doc json.RawMessage) *Node {
 	if err != nil {
 		return new(Node)
 	}
-	_ = root.translate() // a nullable of the wrong form is left as it is
+	_ = root.translate() // a nullable of the wrong form stays
 	places := placesOf(root)
 	_ = root.Walk(func(n *Node) error {
 		if text, ok := n.Text("$ref"); ok {
@@ -37,7 +36,7 @@ func Outline(doc json.RawMessage) *Node {
 	return root
 }
 
-// Under yields the subschemas that a keyword holds, in a fixed order.
+// Under yields the subschemas of a keyword, in a fixed order.
 func (n *Node) Under(keyword string) iter.Seq[Sub] {
 	return func(yield func(Sub) bool) {
 		if n == nil {
@@ -51,12 +50,11 @@ func (n *Node) Under(keyword string) iter.Seq[Sub] {
 	}
 }
 
-// maxRefs bounds how many references follow one another.
+// maxRefs bounds a chain of references.
 const maxRefs = 16
 
-// Target is the schema behind the references of n: n itself where it has none. It is nil
-// where n is nil, and where a reference leads nowhere, into another document, or in a
-// circle.
+// Target returns the schema at the end of the references of n: n itself if it has none. It returns
+// nil if n is nil, or if a reference leads to nothing, to another document, or in a circle.
 func (n *Node) Target() *Node {
 	for range maxRefs {
 		if n == nil || !n.refers() {
@@ -72,7 +70,7 @@ func (n *Node) refers() bool {
 	return ok
 }
 
-// Types lists the types that the schema names; none where it names none.
+// Types returns the types that the schema names, if any.
 func (n *Node) Types() []string {
 	if n == nil {
 		return nil
@@ -83,7 +81,7 @@ func (n *Node) Types() []string {
 	return n.Names("type")
 }
 
-// Sub is the subschema of a keyword that holds a single schema, or nil.
+// Sub returns the subschema of a keyword that holds a single schema, or nil.
 func (n *Node) Sub(keyword string) *Node {
 	for s := range n.Under(keyword) {
 		if s.Name == "" {
@@ -93,7 +91,7 @@ func (n *Node) Sub(keyword string) *Node {
 	return nil
 }
 
-// List is the subschemas of a keyword that holds an array of schemas.
+// List returns the subschemas of a keyword that holds an array of schemas.
 func (n *Node) List(keyword string) (list []*Node) {
 	for s := range n.Under(keyword) {
 		list = append(list, s.To)
@@ -101,8 +99,8 @@ func (n *Node) List(keyword string) (list []*Node) {
 	return list
 }
 
-// Member is the schema of a member of an object, behind its references. It is nil where
-// the schema does not say it plainly.
+// Member returns the schema of a member of an object, after references. It returns nil if the
+// schema does not describe the member directly.
 func (n *Node) Member(name string) *Node {
 	switch {
 	case n == nil:
@@ -116,8 +114,8 @@ func (n *Node) Member(name string) *Node {
 	}
 }
 
-// Element is the schema of an element of an array, behind its references. It is nil
-// where the schema does not say it plainly.
+// Element returns the schema of an element of an array, after references. It returns nil if the
+// schema does not describe the element directly.
 func (n *Node) Element(i int) *Node {
 	if n == nil {
 		return nil

@@ -24,19 +24,19 @@ const (
 // maxProblems bounds the list that one validation returns.
 const maxProblems = 32
 
-// Problem is one fault of an instance. It never holds a value of the instance:
-// values may be secret. Names that come from the caller are escaped and cut.
+// Problem is one problem of an instance. It contains no value of the instance, because values may
+// be secret. Names from the instance are escaped and cut.
 type Problem struct {
 	Path    string `json:"path"` // JSON pointer into the instance, "" is the root
 	Kind    Kind   `json:"kind"`
 	Message string `json:"message"`
 }
 
-// Error is the message, so that a Problem can travel as an error.
+// Error returns the message.
 func (p Problem) Error() string { return p.Message }
 
-// rank is the order in which checks decide (VA-01): a document that cannot be
-// read, missing fields, types, values, unknown fields.
+// rank returns the order in which kinds decide (VA-01): invalid JSON, missing fields, types,
+// values, unknown fields.
 func (k Kind) rank() int {
 	switch k {
 	case KindInvalidJSON, KindTooComplex:
@@ -52,7 +52,7 @@ func (k Kind) rank() int {
 	}
 }
 
-// settle sorts the list; the first one decides.
+// settle sorts the problems. The first one decides.
 func settle(problems []Problem) []Problem {
 	slices.SortFunc(problems, func(a, b Problem) int {
 		return cmp.Or(

@@ -8,9 +8,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// resolve points every $ref at its schema. Only references into the same
-// document are taken: pointers, and the plain names of $anchor (in older drafts
-// of an id that is a mere fragment). A name that two schemas claim is refused.
+// resolve sets the target of every $ref. It accepts only references into the same document:
+// pointers, and names of $anchor (in older drafts, of an id that is only a fragment). It refuses a
+// name that two schemas define.
 func resolve(root *Node, d Draft) error {
 	places := placesOf(root)
 	anchors, err := anchorsOf(root, d)
@@ -56,7 +56,7 @@ type step struct {
 // places are the subschemas of a document by the last step to them.
 type places map[step]*Node
 
-// placesOf lists the places of a document that has references.
+// placesOf returns the places of a document that has references, and nil for other documents.
 func placesOf(root *Node) places {
 	p := places{}
 	if root.anyRef() {
@@ -70,7 +70,7 @@ func placesOf(root *Node) places {
 	return p
 }
 
-// find returns the schema to which a pointer leads from the root, or nil.
+// find returns the schema at a pointer from the root, or nil.
 func (p places) find(root *Node, pointer string) *Node {
 	tokens, ok := strictjson.SplitPointer(pointer)
 	if !ok || pointer == "/" {
@@ -102,7 +102,7 @@ func (n *Node) anyRef() bool {
 	return slices.ContainsFunc(n.Subs, func(s Sub) bool { return s.To.anyRef() })
 }
 
-// baseOf is the URI by which the document names itself, or nil.
+// baseOf returns the URI that the document declares as its own, or nil.
 func baseOf(root *Node, d Draft) *url.URL {
 	name := "$id"
 	if d == Draft04 {
@@ -120,7 +120,8 @@ func baseOf(root *Node, d Draft) *url.URL {
 	return base
 }
 
-// fragmentOf returns what a reference points at within the document, unescaped.
+// fragmentOf returns the unescaped fragment of a reference. local is false if the reference leads
+// out of the document.
 func fragmentOf(text string, base *url.URL) (fragment string, local bool) {
 	target, err := url.Parse(text)
 	if err != nil {
@@ -138,7 +139,7 @@ func fragmentOf(text string, base *url.URL) (fragment string, local bool) {
 	return fragment, target.String() == base.String()
 }
 
-// anchorsOf collects the plain names of a document.
+// anchorsOf returns the schemas of a document by their plain names.
 func anchorsOf(root *Node, d Draft) (map[string]*Node, error) {
 	anchors := map[string]*Node{}
 	err := root.Walk(func(n *Node) error {
@@ -166,9 +167,9 @@ func anchorsOf(root *Node, d Draft) (map[string]*Node, error) {
 	return anchors, err
 }
 
-// checkLoops refuses a schema that applies itself to the same value: no verdict
-// follows from it. Recursion that descends into the
-// instance is fine, for instances end. It also weighs every schema.
+// checkLoops refuses a schema that applies itself to the same value, because it gives no verdict.
+// Recursion into parts of the instance is allowed, because an instance is finite. checkLoops also
+// computes the weight of every schema.
 func checkLoops(root *Node) error {
 	const (
 		open = iota + 1
@@ -201,7 +202,7 @@ func checkLoops(root *Node) error {
 	return root.Walk(visit)
 }
 
-// Applied yields the schemas that n applies to its own value.
+// Applied yields the schemas that n applies to the same value.
 func (n *Node) Applied(yield func(*Node) bool) {
 	if n.Ref != nil && !yield(n.Ref) {
 		return

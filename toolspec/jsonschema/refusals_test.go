@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What would be accepted and then judged otherwise than its author meant is
-// refused when it is registered, with a message that says where and why.
+// TestRefusals: a document that would be evaluated differently than its author means is refused at
+// registration. The message has the place and the reason.
 func TestRefusals(t *testing.T) {
 	const file = "testdata/refusals.txt"
 	raw, err := os.ReadFile(file)

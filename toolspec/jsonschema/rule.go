@@ -6,7 +6,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// maxRuleBytes bounds the text of a rule, for enumerations are long.
+// maxRuleBytes bounds the text of a rule, because enumerations can be long.
 const maxRuleBytes = 200
 
 func invalid(at strictjson.Path, rule string) string {
@@ -17,7 +17,7 @@ func invalid(at strictjson.Path, rule string) string {
 	return message
 }
 
-// values lists constants of the schema, as far as a message has room for them.
+// values returns a list of constants of the schema, as long as a message allows.
 func values(list []any) string {
 	var b strings.Builder
 	for i, value := range list {

@@ -30,8 +30,8 @@ var kindNames = map[string]kinds{
 	"string": isString, "array": isArray, "object": isObject,
 }
 
-// rules are what one schema demands, laid out for the evaluator: the keywords
-// that its draft knows, with the meaning that they have there.
+// rules are the rules of one schema in a form for the evaluator: the keywords of its draft, with
+// their meaning in that draft.
 type rules struct {
 	cost    int  // steps of one application
 	refuses bool // the schema false
@@ -48,13 +48,13 @@ type rules struct {
 	pattern              *regexp.Regexp
 	program              int
 	format               func(any) bool
-	reading              int // how often it costs to read a text
+	reading              int // steps per size of reading a text
 	base64               bool
 
 	minItems, maxItems       int
 	unique                   bool
 	prefix                   []*Node
-	rest                     *Node // elements behind prefix
+	rest                     *Node // elements after prefix
 	contains                 *Node
 	minContains, maxContains int
 	containsCounts           bool // contains evaluates what it matches (2020-12)
@@ -62,7 +62,7 @@ type rules struct {
 	minFields, maxFields int
 	required             []string // all of them, for explanations
 	listed               int      // how many of them stand in fields
-	unlisted             []string // the others
+	unlisted             []string // required fields that are not in fields
 	fields               map[string]fieldRule
 	patterns             []patternField
 	additional           *Node
@@ -127,7 +127,7 @@ func boundOf(value any) *bound {
 	return b
 }
 
-// smallInt is the value of a [PlainInteger].
+// smallInt returns the value of a [PlainInteger].
 func smallInt(literal []byte) int64 {
 	var v int64
 	negative := literal[0] == '-'
@@ -160,9 +160,9 @@ func (b *bound) cmp(literal []byte) int {
 	return ratOf(literal).Cmp(b.rat)
 }
 
-// shortDecimal reads a literal of at most 15 digits without exponent. No two
-// such decimals have the same float64, and the order is kept, so that comparing
-// floats compares what was written.
+// shortDecimal parses a literal of at most 15 digits without an exponent. Different literals of
+// this form have different float64 values in the same order, so comparing the floats compares the
+// literals.
 func shortDecimal(literal []byte) (float64, bool) {
 	if len(literal) > 16 || bytes.ContainsAny(literal, "eE") {
 		return 0, false
@@ -174,7 +174,7 @@ func shortDecimal(literal []byte) (float64, bool) {
 	return f, err == nil
 }
 
-// divides reports whether the literal is a whole multiple of the bound.
+// divides reports whether the literal is an integer multiple of the bound.
 func (b *bound) divides(literal []byte) bool {
 	if b.small && strictjson.PlainInteger(literal) {
 		return smallInt(literal)%b.whole == 0
@@ -182,8 +182,8 @@ func (b *bound) divides(literal []byte) bool {
 	return new(big.Rat).Quo(ratOf(literal), b.rat).IsInt()
 }
 
-// ratOf is exact; callers have seen that a float64 holds the literal, which
-// bounds its exponent.
+// ratOf returns the exact value. Callers must check that a float64 holds the literal, which bounds
+// its exponent.
 func ratOf(literal []byte) *big.Rat {
 	r, ok := new(big.Rat).SetString(string(literal))
 	if !ok {
@@ -192,7 +192,7 @@ func ratOf(literal []byte) *big.Rat {
 	return r
 }
 
-// build lays out n for draft d.
+// build sets the rules of n for draft d.
 func (n *Node) build(d Draft) {
 	n.Draft = d
 	r := &rules{
@@ -241,16 +241,16 @@ func (n *Node) buildValue(r *rules, d Draft) {
 	}
 	r.multiple = boundOf(n.Object["multipleOf"])
 	if pattern, ok := n.Text("pattern"); ok {
-		r.pattern = regexp.MustCompile(pattern) // checkPatterns has compiled it
+		r.pattern = regexp.MustCompile(pattern) // checkPatterns has compiled the pattern
 		r.program, _ = programSize(pattern)
 	}
 	if format, ok := n.Text("format"); ok {
 		r.format = formats[format]
 		switch {
 		case format == "regex":
-			r.reading = 100 // it is parsed
+			r.reading = 100 // the format parses the text
 		case r.format != nil:
-			r.reading = 10 // a regular expression or a parser of addresses reads it
+			r.reading = 10 // a regular expression or an address parser reads the text
 		}
 	}
 	encoding, _ := n.Text("contentEncoding")
@@ -292,7 +292,7 @@ func (n *Node) buildSubs(r *rules, d Draft) {
 			}
 			r.fields[s.Name] = fieldRule{to: s.To}
 		case "patternProperties":
-			size, _ := programSize(s.Name) // checkPatterns has seen it
+			size, _ := programSize(s.Name) // checkPatterns has checked the pattern
 			r.patterns = append(r.patterns, patternField{regexp.MustCompile(s.Name), size, s.To})
 		case "additionalProperties":
 			r.additional = s.To
@@ -343,7 +343,8 @@ func (n *Node) buildSubs(r *rules, d Draft) {
 	}
 }
 
-// AdditionalItems counts beside a list of items only.
+// AdditionalItems returns the schema of additionalItems, which has a meaning only beside a list of
+// items.
 func (n *Node) AdditionalItems() *Node {
 	if _, tuple := n.Object["items"].([]any); !tuple {
 		return nil

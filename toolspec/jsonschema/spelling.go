@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// misspelled names the keyword, of whatever draft, that an unknown word was
-// probably meant to be, or "". Only rules count: a lost annotation changes no
-// verdict. Keywords of other drafts count too, for spelled rightly they are
-// refused, and a slip must not make an older draft of a newer one.
-// Two edits are too many for words under six letters, and one for words under
-// four: "form" and "note" are words of their own.
+// misspelled returns the keyword of any draft that an unknown word was probably meant to be, or "".
+// Only rules count, because a lost annotation changes no verdict. Keywords of other drafts count
+// too: spelled correctly they are refused, and a typing error must not make a document valid for an
+// older draft. Words of fewer than six letters may differ by one edit, and words of fewer than four
+// letters by none: "form" and "note" are ordinary words.
 func misspelled(word string) string {
 	if len(word) > 40 {
 		return ""
@@ -22,7 +21,7 @@ func misspelled(word string) string {
 			continue
 		}
 		if folded == foldName(name) {
-			return name // case and separators alone
+			return name // only case and separators differ
 		}
 		allowed := 2
 		switch short := min(len(word), len(name)); {
@@ -40,8 +39,8 @@ func misspelled(word string) string {
 
 var sortedKeywords = slices.Sorted(maps.Keys(vocabulary))
 
-// distance counts the letters to insert, drop, replace or swap with their
-// neighbour between two words. It looks no further than two.
+// distance returns the number of letters to insert, delete, replace or swap with a neighbour to get
+// from a to b. It does not distinguish distances above two.
 func distance(a, b string) int {
 	a, b = strings.ToLower(a), strings.ToLower(b)
 	if len(a)-len(b) > 2 || len(b)-len(a) > 2 {
@@ -68,7 +67,7 @@ func distance(a, b string) int {
 	return last[len(b)]
 }
 
-// foldName takes case and separators off a name.
+// foldName removes case and separators from a name.
 func foldName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || r == '.' || r == ' ' {

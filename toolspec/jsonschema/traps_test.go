@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Each test here fails when the guard it is named after is taken out.
+// Each test fails without the guard in its name.
 
 func TestTrapRemoteReferenceIsNeverFetched(t *testing.T) {
 	var hits atomic.Int64
@@ -49,18 +49,19 @@ func TestTrapSameIDInTwoDocuments(t *testing.T) {
 	}
 }
 
-// The library looks for a pointer in the enclosing schemas first.
+// TestTrapReferenceResolvesFromTheRoot: the library looks for a pointer in the enclosing schemas
+// first.
 func TestTrapReferenceResolvesFromTheRoot(t *testing.T) {
 	s := compiled(t, `{"type":"object","definitions":{"v":{"type":"string"}},"properties":{
 		"outer":{"type":"object","definitions":{"v":{"type":"integer"}},"properties":{"x":{"$ref":"#/definitions/v"}}}}}`)
 	if first(s, `{"outer":{"x":"text"}}`) != "" || first(s, `{"outer":{"x":1}}`) == "" {
 		t.Error("the reference was taken from the enclosing schema")
 	}
-	// Here the nearest match is the reference itself, which accepts everything.
+	// The nearest match is the reference itself, which would accept everything.
 	s = compiled(t, `{"type":"object","properties":{"name":{"type":"integer"},
 		"child":{"type":"object","properties":{"name":{"$ref":"#/properties/name"}}}}}`)
 	if first(s, `{"child":{"name":"text"}}`) == "" {
-		t.Error("the reference led to itself")
+		t.Error("the reference resolved to itself")
 	}
 	s = compiled(t, `{"type":"object","$defs":{"a/b~c d":{"type":"integer"}},"properties":{"v":{"$ref":"#/$defs/a~1b~0c%20d"}}}`)
 	if first(s, `{"v":"text"}`) == "" || first(s, `{"v":1}`) != "" {
@@ -100,7 +101,7 @@ func TestTrapContentKeywordsAreAnnotations(t *testing.T) {
 	}
 }
 
-// The library crashes at the first instance when a schema is null.
+// TestTrapNullSchema: the library panics at the first instance if a schema is null.
 func TestTrapNullSchema(t *testing.T) {
 	for _, doc := range []string{
 		`{"type":"object","properties":{"a":null},"required":["a"]}`, `{"type":"object","$defs":{"a":null}}`,
@@ -113,7 +114,8 @@ func TestTrapNullSchema(t *testing.T) {
 	}
 }
 
-// The library validates null for a required field that is absent.
+// TestTrapMissingFieldHasNoTypeProblem: the library validates null for a required field that is
+// absent.
 func TestTrapMissingFieldHasNoTypeProblem(t *testing.T) {
 	s := compiled(t, `{"type":"object","required":["a"],"properties":{"a":{"type":"object","required":["b"]}}}`)
 	if got := s.Validate(json.RawMessage(`{}`)); len(got) != 1 || got[0].Kind != KindMissingRequired {
@@ -121,7 +123,7 @@ func TestTrapMissingFieldHasNoTypeProblem(t *testing.T) {
 	}
 }
 
-// The library writes to its schemas while it validates; run with -race.
+// TestTrapConcurrentUse: the library writes to its schemas during validation; run with -race.
 func TestTrapConcurrentUse(t *testing.T) {
 	hammer := func(t *testing.T, doc, good, bad string) {
 		s := compiled(t, doc)
@@ -148,7 +150,7 @@ func TestTrapConcurrentUse(t *testing.T) {
 	})
 }
 
-// Fifteen lines of schema that cost 2^n without a bound.
+// TestTrapBranchingBombs: fifteen lines of schema that need 2^n steps without a bound.
 func TestTrapBranchingBombs(t *testing.T) {
 	chain := func(apply string) string {
 		var b strings.Builder
@@ -210,7 +212,7 @@ func TestTrapPatternsAreBounded(t *testing.T) {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-	// What catastrophic means elsewhere is linear here.
+	// A pattern with catastrophic backtracking elsewhere takes linear time here.
 	s := compiled(t, `{"type":"object","properties":{"a":{"pattern":"^(a+)+$"}}}`)
 	start := time.Now()
 	if first(s, `{"a":"`+strings.Repeat("a", 100_000)+`!"}`) == "" || time.Since(start) > 10*time.Second {

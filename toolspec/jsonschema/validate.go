@@ -6,18 +6,15 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// Validate returns what is wrong with instance, or nil. The list is sorted so
-// that the first problem decides (VA-01): unreadable JSON, missing required
-// fields, types, values, unknown fields; it is the same for the same instance
-// and holds at most 32 entries. The search stops at the 32nd problem, so of an
-// instance with more the list has those that stand first in its text; an object's
-// missing fields come before what is wrong inside of it. Messages name fields and
-// rules, never values.
+// Validate returns the problems of instance, or nil. The first problem decides (VA-01): invalid
+// JSON, missing required fields, types, values, unknown fields. The list is the same for the same
+// instance and has at most 32 problems. The search stops at the 32nd problem, so the list has the
+// first problems in the text of the instance; missing fields of an object come before problems
+// inside of it. Messages contain names of fields and rules, never values.
 //
-// Numbers are compared as written, not as float64; whether arguments may be
-// digested is the question of [ExactNumber]. 1.0 is an integer, as in every
-// draft since 06. Defaults are not filled in. A valid instance costs no
-// allocation for itself.
+// Numbers are compared as written, not as float64. [ExactNumber] says whether arguments can have a
+// digest. 1.0 is an integer, as in every draft since 06. Validate does not insert defaults. A valid
+// instance costs no allocation.
 func (s *Schema) Validate(instance json.RawMessage) []Problem {
 	t, fault := strictjson.Read(instance)
 	defer t.Release()

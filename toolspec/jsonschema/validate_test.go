@@ -109,7 +109,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// VA-01: missing, then types, then values, then unknown fields.
+// TestFirstProblemDecides (VA-01): missing fields, then types, values, unknown fields.
 func TestFirstProblemDecides(t *testing.T) {
 	s := compiled(t, `{"type":"object","additionalProperties":false,"required":["z"],"properties":{
 		"a":{"type":"string","maxLength":1},"b":{"type":"integer"},"z":{"type":"object","required":["y"],"properties":{"y":{"type":"string"}}}}}`)
@@ -133,8 +133,8 @@ func TestFirstProblemDecides(t *testing.T) {
 	}
 }
 
-// An instance that is wrong throughout costs what its first 32 problems cost: the search
-// stops there, and writes nothing for the rest.
+// TestProblemsAreBounded: an instance that is invalid throughout costs as much as its first 32
+// problems. The search stops there and writes nothing for the rest.
 func TestProblemsAreBounded(t *testing.T) {
 	names := many("f", 3000)
 	for name, c := range map[string][3]string{
@@ -163,7 +163,7 @@ func TestProblemsAreBounded(t *testing.T) {
 			t.Errorf("%s: %d problems", name, len(got))
 		}
 	}
-	// A problem that many schemas find is one, and leaves room for others.
+	// A problem that many schemas find is listed once, so that the list has room for others.
 	s := compiled(t, `{"type":"object","allOf":[`+strings.Repeat(`{"properties":{"a":{"type":"string"}}},`, 50)+`{"properties":{"b":{"type":"string"}}}]}`)
 	if got := s.Validate(json.RawMessage(`{"a":1,"b":1}`)); len(got) != 2 {
 		t.Errorf("got %v", got)

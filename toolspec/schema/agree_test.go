@@ -13,8 +13,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// agrees checks that whatever encoding/json writes for a T its schema accepts,
-// and that it reads it back.
+// agrees checks that the schema of T accepts all JSON that encoding/json writes for a T, and that
+// encoding/json reads it back.
 func agrees[T any](t *testing.T, gen *rapid.Generator[T]) {
 	doc, err := Derive(reflect.TypeFor[T]())
 	if err != nil {
@@ -56,7 +56,7 @@ func TestDerivedSchemaAgreesWithEncodingJSON(t *testing.T) {
 	}
 	type Inner struct{ X, Y int }
 	type Rival struct {
-		Y string // as deep as Inner.Y: encoding/json writes neither
+		Y string // as deep as Inner.Y, so encoding/json writes neither
 		Z string `json:"z"`
 	}
 	type embeds struct {
@@ -126,7 +126,7 @@ func FuzzValidate(f *testing.F) {
 			if value, err := strictjson.Decode(instance); err != nil {
 				t.Fatal("accepted what does not parse")
 			} else if _, ok := value.(map[string]any); !ok {
-				t.Fatal("accepted a value that is no object")
+				t.Fatal("accepted a value that is not an object")
 			}
 		}
 		_ = CheckInput(doc)

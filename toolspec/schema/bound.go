@@ -5,17 +5,16 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// bound counts the bytes of what is written, where a schema may be written at many
-// places.
+// bound counts the bytes of a written document, because a schema may be written at many places.
 type bound struct {
 	bytes int
 	sizes map[*jsonschema.Node]int // of each schema, without its subschemas
 }
 
-// full reports whether more was written than a document may have.
+// full reports whether the written document is too large.
 func (b *bound) full() bool { return b.bytes > jsonschema.MaxDocumentBytes }
 
-// add counts one schema, without its subschemas.
+// add counts one schema without its subschemas.
 func (b *bound) add(n *jsonschema.Node) {
 	size, known := b.sizes[n]
 	if !known {
@@ -28,8 +27,7 @@ func (b *bound) add(n *jsonschema.Node) {
 	b.bytes += size
 }
 
-// sizeOf is the size of the names, the annotations and the rules that a target may
-// be sent of n.
+// sizeOf returns the size of the names, annotations and rules of n that a target may get.
 func sizeOf(n *jsonschema.Node) int {
 	size := 0
 	for name := range n.Fields {
@@ -39,7 +37,7 @@ func sizeOf(n *jsonschema.Node) int {
 		if keyword != "description" && keyword != "title" && jsonschema.RoleOf(keyword) != jsonschema.Asserts {
 			continue
 		}
-		raw, _ := strictjson.Encode(value) // it was read as JSON
+		raw, _ := strictjson.Encode(value) // the value was decoded from JSON
 		size += len(raw)
 	}
 	return size

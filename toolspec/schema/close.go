@@ -10,21 +10,19 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// Close returns a document that refuses unknown names: every object that lists
-// its fields and does not itself say what else it may hold is closed, and so is
-// the root. An object that is composed of several schemas is closed with
-// unevaluatedProperties, so that the parts keep their meaning; such a document
-// is written as 2020-12 where its draft has no such keyword. It accepts nothing
-// that the document refuses, but for one thing: 1.0 is an integer in 2020-12 and
-// none in draft-04. Arguments in canonical form have 1 for both. Fields keep their
-// order. An annotation that the document's draft does not have, and of which 2020-12
-// refuses the value, is left out. A document of a dialect of OpenAPI is written in the
-// draft below the dialect.
+// Close returns a document that refuses unknown names. It closes the root and every object that
+// lists its fields and has neither additionalProperties nor unevaluatedProperties. It closes an
+// object that is composed of several schemas with unevaluatedProperties, so that the parts keep
+// their meaning; if the draft of the document does not have this keyword, Close writes the document
+// as 2020-12. The closed document accepts nothing that the document refuses, with one exception:
+// 1.0 is an integer in 2020-12 and not in draft-04. Arguments in canonical form have 1 for both.
+// Fields keep their order. Close leaves out an annotation that the draft of the document does not
+// have and whose value 2020-12 refuses. It writes a document of a dialect of OpenAPI in the
+// underlying draft.
 //
-// The findings name what stays open: objects that list no fields, for these are
-// maps; conditions (not, if, contains) and the alternatives of oneOf, because
-// to accept less there could mean to accept more; and parts that are used on
-// their own and in a composition alike.
+// The findings list what stays open: objects without listed fields, because they are maps;
+// conditions (not, if, contains) and the alternatives of oneOf, because there a stricter part could
+// make the whole accept more; and schemas that are used both alone and in a composition.
 func Close(doc json.RawMessage) (json.RawMessage, []Finding, error) {
 	root, err := jsonschema.Parse(doc)
 	if err != nil {
@@ -57,18 +55,18 @@ func Close(doc json.RawMessage) (json.RawMessage, []Finding, error) {
 	return closed, sortFindings(c.findings), nil
 }
 
-// closer decides which schemas to close, and by which keyword.
+// closer selects the schemas to close, and the keyword for each.
 type closer struct {
 	how      map[*jsonschema.Node]string
-	composed bool // some need unevaluatedProperties
+	composed bool // some schemas need unevaluatedProperties
 	shared   map[*jsonschema.Node]bool
-	frozen   map[*jsonschema.Node]bool // part of a condition: must stay as it is
+	frozen   map[*jsonschema.Node]bool // a part of a condition, which must stay unchanged
 	seen     map[*jsonschema.Node]bool
 	findings []Finding
 }
 
-// sharedTargets are the schemas that a reference applies as one part of a
-// composition: closed by themselves, they would refuse the other parts' fields.
+// sharedTargets returns the schemas that a reference applies as a part of a composition. If they
+// were closed, they would refuse the fields of the other parts.
 func sharedTargets(root *jsonschema.Node) map[*jsonschema.Node]bool {
 	shared := map[*jsonschema.Node]bool{}
 	var part func(n *jsonschema.Node)
@@ -92,8 +90,8 @@ func sharedTargets(root *jsonschema.Node) map[*jsonschema.Node]bool {
 	return shared
 }
 
-// conditional reports whether to accept less below the keyword may mean to
-// accept more above it.
+// conditional reports whether a stricter schema below the keyword may make the schema with the
+// keyword accept more.
 func conditional(keyword string) bool {
 	switch keyword {
 	case "oneOf", "not", "if", "contains", "propertyNames":
@@ -115,7 +113,7 @@ func (c *closer) freeze(n *jsonschema.Node) {
 	}
 }
 
-// value visits a schema that a value is judged by as a whole.
+// value visits a schema that applies to a value as a whole.
 func (c *closer) value(n *jsonschema.Node) {
 	if c.seen[n] || n.Object == nil {
 		return
@@ -155,20 +153,19 @@ func (c *closer) close(n *jsonschema.Node) {
 	}
 }
 
-// saysOpen reports whether the schema itself says what else may be there.
+// saysOpen reports whether the schema itself has a rule about other fields.
 func saysOpen(n *jsonschema.Node) bool {
 	_, additional := n.Object["additionalProperties"]
 	_, unevaluated := n.Object["unevaluatedProperties"]
 	return additional || unevaluated
 }
 
-// describesObject reports whether the value may be an object of listed fields,
-// or is said to be an object.
+// describesObject reports whether the value may be an object, by its type or by listed fields.
 func describesObject(n *jsonschema.Node, seen map[*jsonschema.Node]bool) bool {
 	return n.Object["type"] != nil && mayBe(n, "object") || n.Object["type"] == nil && listsFields(n, seen)
 }
 
-// listsFields reports whether n, or what it applies in place, names fields.
+// listsFields reports whether n, or a schema that it applies in place, lists fields.
 func listsFields(n *jsonschema.Node, seen map[*jsonschema.Node]bool) bool {
 	if seen[n] {
 		return false
@@ -191,8 +188,7 @@ func listsFields(n *jsonschema.Node, seen map[*jsonschema.Node]bool) bool {
 	return false
 }
 
-// below visits the values inside a value, also those that parts of a
-// composition describe.
+// below visits the schemas of the values inside a value, including those in parts of a composition.
 func (c *closer) below(n *jsonschema.Node, seen map[*jsonschema.Node]bool) {
 	if seen[n] {
 		return
@@ -219,7 +215,7 @@ func (c *closer) below(n *jsonschema.Node, seen map[*jsonschema.Node]bool) {
 	}
 }
 
-// holdsObjects reports whether some value below n is an object of fields.
+// holdsObjects reports whether a value inside the value of n may be an object with fields.
 func holdsObjects(n *jsonschema.Node, seen map[*jsonschema.Node]bool) bool {
 	if seen[n] {
 		return false
@@ -236,15 +232,14 @@ func holdsObjects(n *jsonschema.Node, seen map[*jsonschema.Node]bool) bool {
 	})
 }
 
-// mark writes what closes a schema.
+// mark adds the keyword that closes a schema.
 func (c *closer) mark(n *jsonschema.Node, out map[string]any) {
 	if keyword := c.how[n]; keyword != "" {
 		out[keyword] = false
 	}
 }
 
-// rewrite writes a schema again as it was; after may add to what was written for it and
-// for each schema below it.
+// rewrite returns a copy of the schema. after may change the copy of n and of each schema below it.
 func rewrite(n *jsonschema.Node, after func(n *jsonschema.Node, out map[string]any)) any {
 	if n.Object == nil {
 		return n.Boolean

@@ -7,8 +7,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/jsonschema"
 )
 
-// A document that is accepted is accepted when it is closed too, also where the
-// newer draft has a rule about a word that says nothing in the document's draft.
+// TestCloseCompiles: a valid document stays valid when it is closed, even if the newer draft has a
+// rule for a word that has no meaning in the draft of the document.
 func TestCloseCompiles(t *testing.T) {
 	words := []string{
 		"title", "description", "default", "examples", "$comment", "readOnly", "writeOnly", "deprecated", "contentMediaType",
@@ -36,7 +36,7 @@ func TestCloseCompiles(t *testing.T) {
 					continue
 				}
 				if args := `{"a":"?"}`; (first(open, args) == "") != (first(closed, args) == "") {
-					t.Errorf("%s judges %s otherwise than %s", document, args, doc)
+					t.Errorf("%s gives %s another verdict than %s", document, args, doc)
 				}
 				for _, target := range allTargets() {
 					sent, err := Down(json.RawMessage(doc), target)

@@ -13,8 +13,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/jsonschema"
 )
 
-// C-14: unknown names are refused wherever an object lists its fields, and the
-// parts of a composition keep what they mean.
+// TestClosed (C-14): unknown names are refused in every object that lists its fields, and the parts
+// of a composition keep their meaning.
 func TestClosed(t *testing.T) {
 	for doc, c := range map[string]struct{ good, wrong, open []string }{
 		`"properties":{"a":{}}`:                {[]string{`{"a":1}`}, []string{`{"b":1}`}, nil},
@@ -72,7 +72,8 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// What two drafts read differently is taken once somebody says which counts.
+// TestDeclare: a document to which two drafts give different meanings is accepted if Declare sets
+// the draft.
 func TestDeclare(t *testing.T) {
 	doc := ` {"type":"object","definitions":{"n":{"type":"integer"}},"properties":{"v":{"$ref":"#/definitions/n","minimum":3}}}`
 	if _, err := jsonschema.Compile(json.RawMessage(doc)); err == nil {
@@ -92,7 +93,7 @@ func TestDeclare(t *testing.T) {
 	}
 }
 
-// SP-10: a lint and not a wall.
+// TestLint (SP-10): findings of Lint are advice and do not refuse a document.
 func TestLint(t *testing.T) {
 	for doc, want := range map[string]string{
 		`"properties":{"a":{"oneOf":[{}]}}`:           "/properties/a/oneOf lint",
@@ -121,8 +122,8 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// Whatever a document names, nobody is asked for it: a listener on the very
-// address sees no connection, through any door of the package.
+// TestNothingIsFetched: no function of the package fetches a URL that a document names. A listener
+// at the address gets no connection.
 func TestNothingIsFetched(t *testing.T) {
 	var seen atomic.Int64
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -156,11 +157,11 @@ func TestNothingIsFetched(t *testing.T) {
 	if n := seen.Load(); n != 0 {
 		t.Errorf("%d connections", n)
 	}
-	// The listener would have seen one.
+	// The listener does notice connections.
 	if response, err := http.Get(at); err == nil {
 		_ = response.Body.Close()
 	}
 	if seen.Load() == 0 {
-		t.Error("the listener sees nothing")
+		t.Error("the listener does not notice connections")
 	}
 }

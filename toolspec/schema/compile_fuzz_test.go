@@ -8,8 +8,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/jsonschema"
 )
 
-// FuzzCompile feeds documents to every door of the package: none may panic, and
-// what is written from a document that is accepted must be accepted too.
+// FuzzCompile gives documents to every function of the package. None may panic, and every document
+// that is written from a valid document must be valid.
 func FuzzCompile(f *testing.F) {
 	f.Add([]byte(rich))
 	f.Add([]byte(`{"type":"object","id":"x","properties":{"a":{"minimum":1,"exclusiveMinimum":true}}}`))
@@ -52,20 +52,20 @@ func FuzzCompile(f *testing.F) {
 				}
 			}
 			if sent.Mapping != nil {
-				// Whether it is of the form or not, to undo it panics never.
+				// Restore must not panic, whether or not the arguments have the strict form.
 				_, _ = sent.Mapping.Restore([]byte(`{"a":null,"b":[{"x":null}],"r":{"n":null}}`))
 			}
 		}
 		for _, args := range []string{`{}`, `{"a":1}`, `{"a":[1,{"x":null}],"b":{"n":{}}}`, `{"r":{"n":{"n":1}},"query":"x"}`} {
 			if closed.Validate([]byte(args)) == nil && s.Validate([]byte(args)) != nil {
-				t.Fatalf("%s: closed accepts more", args)
+				t.Fatalf("%s: the closed document accepts more", args)
 			}
 		}
 	})
 }
 
-// checkKept holds the fields of every schema of a written document against those of
-// the document: they come in the same order, unless a composition mixes them.
+// checkKept checks that the fields of every schema in a written document have the order of the
+// document, except where a composition mixes them.
 func checkKept(t *testing.T, doc, written []byte) {
 	t.Helper()
 	if bytes.Contains(doc, []byte(`Of"`)) || bytes.Contains(doc, []byte(`$ref`)) {

@@ -10,7 +10,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/schema/schematest"
 )
 
-// The strict form looks once at each schema that many ways lead to.
+// TestStrictFormVisitsOnce: the strict form visits each schema once, even if many references lead
+// to it.
 func TestStrictFormVisitsOnce(t *testing.T) {
 	doc := strings.ReplaceAll(schematest.Doubling(16, `{"type":"string"}`), "allOf", "anyOf")
 	doc = strings.Replace(doc, `"v":`, schematest.Listed(4000, `"%s":{"$ref":"#/$defs/d0"}`)+`,"v":`, 1)
@@ -23,7 +24,8 @@ func TestStrictFormVisitsOnce(t *testing.T) {
 	}
 }
 
-// Nor does it list the same alternatives anew for each field that refers to them.
+// TestStrictFormListsOnce: the strict form lists alternatives once, even if many fields refer to
+// them.
 func TestStrictFormListsOnce(t *testing.T) {
 	doc := `{"type":"object","properties":{` + schematest.Listed(2000, `"%s":{"$ref":"#/$defs/d"}`) + `},"$defs":{"d":{"anyOf":[` + schematest.Listed(2900, `{"const":"%s"}`) + `]}}}`
 	var before, after runtime.MemStats
@@ -37,7 +39,7 @@ func TestStrictFormListsOnce(t *testing.T) {
 	}
 }
 
-// Places whose names are long are no more memory than the document is.
+// TestLongNamesAreNotCopied: places with long names need no more memory than the document.
 func TestLongNamesAreNotCopied(t *testing.T) {
 	long := strings.Repeat("n", 100_000)
 	for name, doc := range map[string]string{
@@ -60,7 +62,8 @@ func TestLongNamesAreNotCopied(t *testing.T) {
 	}
 }
 
-// What is written at many places is no more than a document may have.
+// TestWrittenOutHasABound: a document with its references written out has at most the size of a
+// document.
 func TestWrittenOutHasABound(t *testing.T) {
 	long := strings.Repeat("d", 20_000)
 	for name, doc := range map[string]string{

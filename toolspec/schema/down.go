@@ -8,24 +8,23 @@ import (
 	"github.com/pawl-run/pawl/toolspec/jsonschema"
 )
 
-// Sent is a document as one target takes it. It is a hint to a model and no
-// more: arguments are judged by the document that it was made from.
+// Sent is a document in the form of one target. It is only a hint to a model: arguments are
+// validated against the original document.
 type Sent struct {
 	Document json.RawMessage `json:"document"`
-	// Findings say what the document says otherwise than the one it was made
-	// from. None of them is Tightened where every valid call can be made.
+	// Findings list the differences in meaning from the original document. If none is Tightened,
+	// every valid call can be made.
 	Findings []Finding `json:"findings,omitempty"`
 	// Mapping undoes the strict form; nil for other targets.
 	Mapping *Mapping `json:"mapping,omitempty"`
 }
 
-// Down writes a document for a target. It drops, inlines or replaces what the
-// target does not take, and says so. What it writes never refuses what the
-// document accepts, but where a finding says Tightened. Fields keep their order. A
-// document that needs no change is returned as it is; a document of a dialect of OpenAPI
-// is written as JSON Schema. The error says that the document
-// is none, or that it is larger than [jsonschema.MaxDocumentBytes] with its references
-// written out.
+// Down writes a document for a target. It drops, inlines or replaces what the target does not
+// accept, and lists this in findings. The result never refuses what the document accepts, except
+// where a finding is Tightened. Fields keep their order. A document that needs no change is
+// returned unchanged; a document of a dialect of OpenAPI is written as JSON Schema. Down returns an
+// error if the document is not valid, or if it is larger than [jsonschema.MaxDocumentBytes] with
+// its references written out.
 func Down(doc json.RawMessage, target Target) (*Sent, error) {
 	d, known := dialects[target]
 	if !known {
@@ -49,7 +48,7 @@ func Down(doc json.RawMessage, target Target) (*Sent, error) {
 	return &Sent{Document: lowered, Findings: sortFindings(l.findings)}, nil
 }
 
-// downWhole serves targets that take all of JSON Schema but for the root.
+// downWhole writes for a target that accepts all of JSON Schema below the root.
 func downWhole(doc json.RawMessage, root *jsonschema.Node, d dialect) (*Sent, error) {
 	if !root.Translated && !slices.ContainsFunc(d.notAtTop, func(keyword string) bool { return root.Object[keyword] != nil }) {
 		return &Sent{Document: slices.Clone(doc)}, nil
@@ -78,7 +77,7 @@ func downWhole(doc json.RawMessage, root *jsonschema.Node, d dialect) (*Sent, er
 		default:
 			l.note(out, root, keyword)
 		}
-		delete(out, "unevaluatedProperties") // it counted what stood here
+		delete(out, "unevaluatedProperties") // it counted the keyword that was removed
 	}
 	written, err := w.encode(out)
 	if err != nil {
@@ -87,7 +86,7 @@ func downWhole(doc json.RawMessage, root *jsonschema.Node, d dialect) (*Sent, er
 	return &Sent{Document: written, Findings: sortFindings(l.findings)}, nil
 }
 
-// whole writes a part of a composition without a reference at its top.
+// whole returns a part of a composition without a reference at its top.
 func whole(w *writer, n *jsonschema.Node) map[string]any {
 	for n.Ref != nil && n.RefAlone() {
 		n = n.Ref

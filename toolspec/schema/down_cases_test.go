@@ -13,7 +13,7 @@ func tightened(list []Finding) bool {
 	return slices.ContainsFunc(list, func(f Finding) bool { return f.Effect == Tightened })
 }
 
-// unnull says nullable in the words of JSON Schema, as Gemini means it.
+// unnull rewrites nullable in JSON Schema, with Gemini's meaning.
 func unnull(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -45,7 +45,7 @@ func unnull(value any) any {
 	return value
 }
 
-// What is sent never refuses a valid call without a finding that says so.
+// TestSentAcceptsWhatIsValid: a sent document refuses a valid call only if a finding says so.
 func TestSentAcceptsWhatIsValid(t *testing.T) {
 	judged := 0
 	for _, c := range schematest.Cases() {
@@ -107,7 +107,7 @@ func TestSentAcceptsWhatIsValid(t *testing.T) {
 	}
 }
 
-// A closed document refuses whatever the document refuses.
+// TestClosedAcceptsNoMore: a closed document refuses all that the document refuses.
 func TestClosedAcceptsNoMore(t *testing.T) {
 	for _, c := range schematest.Cases() {
 		for d := c.From; d <= c.To; d++ {
@@ -130,7 +130,7 @@ func TestClosedAcceptsNoMore(t *testing.T) {
 	}
 }
 
-// exact reports whether every number of raw keeps its value in canonical form.
+// exact reports whether every number in raw keeps its value in canonical form.
 func exact(t *testing.T, raw []byte) bool {
 	t.Helper()
 	tape, fault := strictjson.Read(raw)

@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// A schema for Gemini accepts null where the document does, or a finding says that
+// TestNullForGemini: a schema for Gemini accepts null if the document does, or a finding says that
 // it allows more.
 func TestNullForGemini(t *testing.T) {
 	texts := []string{`"type":"string"`, `"type":["string","null"]`, `"type":"null"`, `"type":["string","integer","null"]`}

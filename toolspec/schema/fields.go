@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// field is one JSON member of a struct, found by the rules of encoding/json.
+// field is one JSON member of a struct, as encoding/json defines it.
 type field struct {
 	name   string
 	typ    reflect.Type
@@ -30,9 +30,8 @@ func (f field) hasDefault() bool {
 	})
 }
 
-// jsonFields lists the members of struct t as encoding/json does: embedded
-// structs are flattened, of equal names the least deep one counts, then the
-// tagged one, and where that leaves several, none.
+// jsonFields returns the members of struct t as encoding/json does: embedded structs are flattened;
+// of equal names the least nested counts, then the tagged one; if several are left, none counts.
 func jsonFields(t reflect.Type) []field {
 	byName := map[string][]field{}
 	collect(t, nil, false, nil, byName)
@@ -66,7 +65,7 @@ func rank(tagged bool) int {
 
 func collect(t reflect.Type, index []int, absent bool, above []reflect.Type, byName map[string][]field) {
 	if slices.Contains(above, t) {
-		return // its names are less deep already
+		return // its fields were visited at a smaller depth
 	}
 	above = append(above[:len(above):len(above)], t)
 	for i := range t.NumField() {
@@ -108,7 +107,7 @@ func quotable(t reflect.Type) bool {
 	return false
 }
 
-// validName is encoding/json's rule for names in tags.
+// validName applies the rule of encoding/json for names in tags.
 func validName(name string) bool {
 	for _, r := range name {
 		if !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) {

@@ -7,7 +7,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// Finding is something to know about one keyword of a document.
+// Finding is a note about one keyword of a document.
 type Finding struct {
 	Pointer string `json:"pointer"` // JSON pointer of the keyword in the document
 	Keyword string `json:"keyword"`
@@ -15,7 +15,7 @@ type Finding struct {
 	Text    string `json:"text"` // for people
 }
 
-// Effect is what becomes of a keyword. The set is closed.
+// Effect is what a function did to a keyword. The set is closed.
 type Effect string
 
 // The effects.

@@ -6,12 +6,11 @@ import (
 	"github.com/pawl-run/pawl/toolspec/jsonschema"
 )
 
-// Lint lists what stands outside of the restricted subset of the specification
-// (oneOf, anyOf, allOf, not, if/then/else, patternProperties and complex
-// references), and what has no effect in the document's draft. A finding is
-// advice and no refusal: the worker enforces all of it, and [Down] says what
-// becomes of it for a provider. An error means that [jsonschema.Compile] refuses the
-// document.
+// Lint lists keywords outside of the restricted subset of the specification (oneOf, anyOf, allOf,
+// not, if/then/else, patternProperties and complex references), and keywords without effect in the
+// draft of the document. A finding is advice and refuses nothing: the worker enforces all keywords,
+// and [Down] reports how it changes them for a provider. An error means that [jsonschema.Compile]
+// refuses the document.
 func Lint(doc json.RawMessage) ([]Finding, error) {
 	root, err := jsonschema.Parse(doc)
 	if err != nil {
@@ -52,7 +51,7 @@ func lintOf(n *jsonschema.Node, keyword string) string {
 	return ""
 }
 
-// idleText says why a keyword does nothing where it stands, or "".
+// idleText returns why a keyword has no effect at its place, or "".
 func idleText(n *jsonschema.Node, keyword string) string {
 	role := jsonschema.RoleOf(keyword)
 	_, tuple := n.Object["items"].([]any)
@@ -69,7 +68,7 @@ func idleText(n *jsonschema.Node, keyword string) string {
 	return ""
 }
 
-// isRecursive reports whether what $ref leads to contains n again.
+// isRecursive reports whether the target of $ref contains n again.
 func isRecursive(n *jsonschema.Node) bool {
 	seen := map[*jsonschema.Node]bool{}
 	var reaches func(*jsonschema.Node) bool

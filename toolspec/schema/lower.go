@@ -10,27 +10,27 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// traceWord leads from a written schema back to the document it came from. It
-// never leaves the package.
+// traceWord is a keyword with the place of a written schema in the original document. It is removed
+// before the document leaves the package.
 const traceWord = "x-pawl-at"
 
-// lowerer writes schemas in the words of a dialect.
+// lowerer writes schemas in a dialect.
 type lowerer struct {
 	d        dialect
 	root     *jsonschema.Node
 	trace    bool
 	findings []Finding
-	names    map[*jsonschema.Node]string // of what references lead to
+	names    map[*jsonschema.Node]string // names of the targets of references
 	defs     map[string]any
-	open     []*jsonschema.Node // being written out at their place
-	places   int                // schemas written
+	open     []*jsonschema.Node // targets that are being written out
+	places   int                // number of schemas written
 	written  bound
 }
 
-// maxNote bounds the text of a keyword in a description, in bytes.
+// maxNote bounds the bytes of a keyword that is copied to a description.
 const maxNote = 200
 
-// maxPlaces bounds a document whose references are written out.
+// maxPlaces bounds the schemas of a document with its references written out.
 const maxPlaces = 5_000
 
 func newLowerer(root *jsonschema.Node, d dialect) *lowerer {
@@ -41,7 +41,7 @@ func (l *lowerer) find(at strictjson.Path, keyword string, effect Effect, text s
 	l.findings = append(l.findings, found(at, keyword, effect, text))
 }
 
-// note drops a keyword and tells the model in words what it asked for.
+// note drops a keyword and adds it to the description for the model.
 func (l *lowerer) note(out map[string]any, n *jsonschema.Node, keyword string) {
 	l.find(n.At, keyword, Dropped, "the format does not take it")
 	raw, err := strictjson.Encode(n.Object[keyword])
@@ -72,7 +72,7 @@ func (l *lowerer) document(root *jsonschema.Node) (json.RawMessage, error) {
 	return strictjson.Encode(out)
 }
 
-// tidy takes away what was only needed to put schemas together.
+// tidy removes the keywords that were only needed to combine schemas.
 func (l *lowerer) tidy(out map[string]any) {
 	if !l.d.takes("additionalProperties") {
 		delete(out, "additionalProperties")
@@ -90,8 +90,8 @@ func (l *lowerer) tidy(out map[string]any) {
 	}
 }
 
-// object says of what lists fields that it is an object, and requires no field
-// that it does not list.
+// object sets the type object on a schema that lists fields, and drops unlisted fields from
+// required.
 func (l *lowerer) object(out map[string]any) {
 	at, _ := out[traceWord].(string)
 	fields, lists := fieldsOf(out).of, out["properties"] != nil
@@ -112,7 +112,7 @@ func (l *lowerer) object(out map[string]any) {
 	}
 }
 
-// top takes from the root what it may not have.
+// top removes from the root the keywords that the root may not have.
 func (l *lowerer) top(root *jsonschema.Node, out map[string]any) {
 	for _, keyword := range l.d.notAtTop {
 		list, _ := out[keyword].([]any)
@@ -138,7 +138,7 @@ func (l *lowerer) top(root *jsonschema.Node, out map[string]any) {
 	}
 }
 
-// follow returns what a written reference leads to.
+// follow returns the target of a written reference.
 func (l *lowerer) follow(written map[string]any) map[string]any {
 	for range 32 {
 		ref, ok := written["$ref"].(string)
@@ -165,7 +165,7 @@ func (l *lowerer) copied(written map[string]any) map[string]any {
 	return target
 }
 
-// schema writes one schema. It always returns a map that the caller may change.
+// schema writes one schema. It always returns a new map, which the caller may change.
 func (l *lowerer) schema(n *jsonschema.Node) map[string]any {
 	out := map[string]any{}
 	l.places++
@@ -211,7 +211,7 @@ func lastOf(at strictjson.Path) string {
 	return at[len(at)-1]
 }
 
-// annotations copies what every target takes.
+// annotations copies the annotations that the target accepts.
 func (l *lowerer) annotations(n *jsonschema.Node, out map[string]any) {
 	for _, keyword := range []string{"description", "title"} {
 		if text, ok := n.Text(keyword); ok && (keyword == "description" || !l.d.strict) {
@@ -220,8 +220,8 @@ func (l *lowerer) annotations(n *jsonschema.Node, out map[string]any) {
 	}
 }
 
-// reference writes what $ref leads to: as a reference where the target has
-// them, else in full. What leads back is cut.
+// reference writes the target of $ref: as a reference if the target format has references, else in
+// full. It cuts recursion.
 func (l *lowerer) reference(n *jsonschema.Node) map[string]any {
 	target := n.Ref
 	back := slices.Contains(l.open, target) || l.d.refs && !l.d.recurses && isRecursive(n)
@@ -240,7 +240,7 @@ func (l *lowerer) reference(n *jsonschema.Node) map[string]any {
 	return l.schema(target)
 }
 
-// cutShort is what stands for a schema that would not end.
+// cutShort returns the schema that replaces a recursive one.
 func (l *lowerer) cutShort(target *jsonschema.Node) map[string]any {
 	out := map[string]any{}
 	if l.trace {
@@ -252,7 +252,7 @@ func (l *lowerer) cutShort(target *jsonschema.Node) map[string]any {
 	return out
 }
 
-// define writes the target of a reference once, under a name of its own.
+// define writes the target of a reference once and returns its name.
 func (l *lowerer) define(target *jsonschema.Node) string {
 	if name, ok := l.names[target]; ok {
 		return name
@@ -262,12 +262,12 @@ func (l *lowerer) define(target *jsonschema.Node) string {
 		name = last
 	}
 	l.names[target] = name
-	l.defs[name] = nil // its place is taken
+	l.defs[name] = nil // reserve the name
 	l.defs[name] = l.schema(target)
 	return name
 }
 
-// branches writes the alternatives of anyOf or oneOf.
+// branches returns the alternatives of anyOf or oneOf.
 func (l *lowerer) branches(n *jsonschema.Node, keyword string) []any {
 	var list []any
 	for _, s := range n.Subs {
@@ -278,8 +278,8 @@ func (l *lowerer) branches(n *jsonschema.Node, keyword string) []any {
 	return list
 }
 
-// spread writes each alternative together with what stands beside it: strict
-// forms take alternatives only alone.
+// spread combines each alternative with the keywords beside it, because strict forms do not allow
+// keywords beside alternatives.
 func (l *lowerer) spread(out map[string]any, list []any, at strictjson.Path) []any {
 	beside := maps.Clone(out)
 	for _, keyword := range []string{"description", "title", traceWord} {

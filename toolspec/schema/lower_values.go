@@ -69,7 +69,7 @@ func (l *lowerer) types(n *jsonschema.Node, out map[string]any) {
 	}
 }
 
-// listedValues are the values that n lists with const or enum.
+// listedValues returns the values that n lists with const or enum.
 func listedValues(n *jsonschema.Node) (values []any, listed bool) {
 	if value, ok := n.Object["const"]; ok && n.Draft != jsonschema.Draft04 {
 		return []any{value}, true
@@ -101,7 +101,7 @@ func (l *lowerer) constants(n *jsonschema.Node, out map[string]any) {
 	if l.d.nullable && slices.Contains(values, nil) {
 		values = slices.DeleteFunc(slices.Clone(values), func(v any) bool { return v == nil })
 		switch {
-		case out["nullable"] == true: // types has said it
+		case out["nullable"] == true: // types has set it
 		case n.Object["type"] == nil:
 			out["nullable"] = true
 			l.find(n.At, keywordOf(n), Rewritten, "null is said with nullable")
@@ -124,7 +124,7 @@ func (l *lowerer) constants(n *jsonschema.Node, out map[string]any) {
 	}
 }
 
-// keywordOf is the keyword by which n lists its values.
+// keywordOf returns the keyword by which n lists its values.
 func keywordOf(n *jsonschema.Node) string {
 	if n.Object["enum"] == nil {
 		return "const"
@@ -132,7 +132,7 @@ func keywordOf(n *jsonschema.Node) string {
 	return "enum"
 }
 
-// numbers writes bounds; draft-04 says with a flag that one is exclusive.
+// numbers writes bounds of numbers. In draft-04 a flag makes a bound exclusive.
 func (l *lowerer) numbers(n *jsonschema.Node, out map[string]any) {
 	for _, pair := range [][2]string{{"minimum", "exclusiveMinimum"}, {"maximum", "exclusiveMaximum"}} {
 		bound, exclusive := n.Object[pair[0]], n.Object[pair[1]]
@@ -172,7 +172,7 @@ func (l *lowerer) minItems(n *jsonschema.Node, out map[string]any) {
 		l.note(out, n, "minItems")
 	case l.d.maxMin > 0 && count > l.d.maxMin:
 		l.note(out, n, "minItems")
-		out["minItems"] = json.Number(strconv.Itoa(l.d.maxMin)) // as if it had been read
+		out["minItems"] = json.Number(strconv.Itoa(l.d.maxMin)) // as decoding would return it
 	default:
 		out["minItems"] = n.Object["minItems"]
 	}
@@ -296,7 +296,7 @@ func (l *lowerer) compositions(n *jsonschema.Node, out map[string]any) {
 	}
 }
 
-// isNull reports whether a written alternative is null alone.
+// isNull reports whether a written alternative accepts only null.
 func isNull(item any) bool {
 	branch, _ := item.(map[string]any)
 	return branch["nullable"] == true && branch["type"] == nil && branch["anyOf"] == nil && branch["enum"] == nil

@@ -7,18 +7,17 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// Mapping turns arguments of the strict form back into those of the document it
-// was made from. It is data, to be kept with the definitions that were sent: a
-// response is read by the mapping of its request.
+// Mapping converts arguments in the strict form to arguments of the original document. It is data:
+// keep it with the definitions that were sent, and read a response with the mapping of its request.
 type Mapping struct {
-	// Places are what there is to undo; the first one is the root.
+	// Places are the places to convert. The first one is the root.
 	Places []Place `json:"places"`
 }
 
 // Place is one value of the arguments.
 type Place struct {
 	Fields map[string]PlaceField `json:"fields,omitempty"`
-	Items  *int                  `json:"items,omitempty"` // index of the elements' place
+	Items  *int                  `json:"items,omitempty"` // index of the place of the elements
 }
 
 // PlaceField is one field of an object.
@@ -27,7 +26,7 @@ type PlaceField struct {
 	Place int  `json:"place"`
 }
 
-// Mode is how the strict form says that an optional field is absent.
+// Mode is how the strict form encodes an absent optional field.
 type Mode string
 
 // The modes.
@@ -37,11 +36,10 @@ const (
 	Wrapped Mode = "wrapped" // null means absent, {"value": x} means x, which may be null
 )
 
-// Restore undoes the strict form: absent fields are absent again, and values
-// that were wrapped stand for themselves. It changes nothing else and judges
-// nothing else; the result is to be validated as ever. Arguments that are not
-// JSON, or a field that should be wrapped and is not, are an error; it names
-// the field and holds no value.
+// Restore reverses the strict form: it removes fields that mean absent, and unwraps values. It
+// changes and checks nothing else, so validate the result. It returns an error if the arguments are
+// not JSON, or if a field that must be wrapped is not; the error names the field and contains no
+// value.
 func (m Mapping) Restore(args json.RawMessage) (json.RawMessage, error) {
 	value, err := strictjson.Decode(args)
 	if err != nil {

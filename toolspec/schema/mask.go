@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 
 	"github.com/pawl-run/pawl/toolspec/jsonschema"
 	"github.com/pawl-run/pawl/toolspec/strictjson"
@@ -37,7 +38,7 @@ type maskStep struct {
 	exclusive bool
 }
 
-// maskCheck walks all schemas that apply to what a path leads to.
+// maskCheck visits all schemas that apply to the values at a path.
 type maskCheck struct {
 	met  bool
 	seen map[maskStep]bool
@@ -82,8 +83,8 @@ func (c *maskCheck) walk(n *jsonschema.Node, path strictjson.Path, exclusive boo
 	return nil
 }
 
-// reaches reports whether a field of this name, or with * any field or element, is described by the
-// subschema s of n.
+// reaches reports whether a field or an element of this name, or with * any field or element, is described
+// by the subschema s of n.
 func reaches(n *jsonschema.Node, s jsonschema.Sub, name string) bool {
 	switch s.Keyword {
 	case "properties":
@@ -94,7 +95,11 @@ func reaches(n *jsonschema.Node, s jsonschema.Sub, name string) bool {
 	case "additionalProperties", "unevaluatedProperties":
 		return name == "*" || n.Fields[name] == nil
 	case "items", "prefixItems", "additionalItems", "unevaluatedItems":
-		return name == "*"
+		if s.Name != "" { // an element of a tuple
+			return name == "*" || name == s.Name
+		}
+		index, err := strconv.ParseUint(name, 10, 63)
+		return name == "*" || err == nil && strconv.FormatUint(index, 10) == name
 	}
 	return false
 }

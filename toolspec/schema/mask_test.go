@@ -9,7 +9,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/schema"
 )
 
-// TestCheckMask: where a masked text cannot break the schema, and where it could.
+// TestCheckMask: when a masked text can break the schema, and when it cannot.
 func TestCheckMask(t *testing.T) {
 	t.Parallel()
 	doc := func(fields string) json.RawMessage {
@@ -51,6 +51,13 @@ func TestCheckMask(t *testing.T) {
 		{"a list of values above", `"a":{"type":"object","properties":{"b":{"type":"string"}},"enum":[{"b":"x"}]}`, "/a/b", `"enum"`},
 		{"different elements", `"a":{"type":"array","uniqueItems":true,"items":{"type":"string"}}`, "/a/*", `"uniqueItems"`},
 		{"a condition", `"a":{"if":{"properties":{"b":{"const":"x"}}},"properties":{"b":{"type":"string"}}}`, "/a/b", `"if"`},
+		{"an element", `"a":{"type":"array","items":{"type":"string"}}`, "/a/0", ""},
+		{"an element of a tuple", `"a":{"prefixItems":[{"type":"string"},{"type":"number"}]}`, "/a/0", ""},
+		{"an element behind a tuple", `"a":{"prefixItems":[{"type":"string"}],"items":{"type":"string"}}`, "/a/1", ""},
+		{"another element of a tuple", `"a":{"prefixItems":[{"type":"string"},{"type":"number"}]}`, "/a/1", "only texts"},
+		{"an element by another number", `"a":{"type":"array","items":{"type":"string"}}`, "/a/00", "names nothing"},
+		{"no element", `"a":{"type":"array","items":{"type":"string"}}`, "/a/x", "names nothing"},
+		{"a number as an element", `"a":{"type":"array","items":{"type":"number"}}`, "/a/0", "only texts"},
 		{"a number in a tuple", `"a":{"prefixItems":[{"type":"string"},{"type":"number"}]}`, "/a/*", "only texts"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

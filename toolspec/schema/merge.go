@@ -8,9 +8,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// conjoin adds to out what another written schema demands of the same value.
-// Where both say something about one keyword and cannot be joined, out's word
-// stays and the other is dropped: the result allows more.
+// conjoin adds to out the rules of another written schema for the same value. If both have a
+// keyword and the two cannot be combined, out keeps its own and the other is dropped, so the result
+// allows more.
 func (l *lowerer) conjoin(out, other map[string]any, at strictjson.Path) {
 	if l.d.nullable && !(acceptsNull(out) && acceptsNull(other)) {
 		defer delete(out, "nullable")
@@ -99,9 +99,8 @@ func union(a, b any) []any {
 	return list
 }
 
-// unite adds to out what alternatives have in common, and their fields, so that
-// a model sees them: a field of several is any of theirs, and required is what
-// all require.
+// unite adds to out the fields of all alternatives, so that the model sees them. A field of several
+// alternatives is any of theirs. A field is required if all alternatives require it.
 func (l *lowerer) unite(out map[string]any, parts []map[string]any, at strictjson.Path, keyword string) {
 	if len(parts) == 0 {
 		return
@@ -125,7 +124,7 @@ func (l *lowerer) unite(out map[string]any, parts []map[string]any, at strictjso
 	fields := own.clone()
 	for _, name := range names {
 		if _, stated := own.of[name]; stated {
-			continue // what the root says holds for every alternative
+			continue // a field of the root applies to every alternative
 		}
 		switch {
 		case len(variants[name]) == 1:

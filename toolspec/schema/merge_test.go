@@ -10,13 +10,13 @@ import (
 	"github.com/pawl-run/pawl/toolspec/schema/schematest"
 )
 
-// Values that print alike are not the same: what one part of a composition says
-// beside the other is kept, or reported.
+// TestRulesThatPrintAlike: rules that print alike can differ. A rule of one part of a composition
+// is kept or reported, even if another part has a rule that prints alike.
 func TestRulesThatPrintAlike(t *testing.T) {
 	for name, c := range map[string]struct {
 		doc     string
 		targets []Target
-		effect  Effect // of a finding that must be there; "" where the call must be possible
+		effect  Effect // of a finding that must exist; "" if the call must be possible
 		keyword string
 		call    string
 	}{
@@ -55,7 +55,7 @@ func TestRulesThatPrintAlike(t *testing.T) {
 	}
 }
 
-// A bound that a target caps is one bound, however often it is said.
+// TestCappedBoundIsOne: a bound that a target caps is one bound, even if several parts have it.
 func TestCappedBoundIsOne(t *testing.T) {
 	sent, err := Down(json.RawMessage(`{"type":"object","properties":{"x":{"type":"array","items":{"type":"string"},"allOf":[{"minItems":1},{"minItems":3}]}}}`), AnthropicStrict)
 	if err != nil {
@@ -68,7 +68,7 @@ func TestCappedBoundIsOne(t *testing.T) {
 	}
 }
 
-// Parts of a composition are not written out for each that follows.
+// TestManyPartsAreJoinedFast: parts of a composition are not written out again for each later part.
 func TestManyPartsAreJoinedFast(t *testing.T) {
 	doc := `{"type":"object","allOf":[` + schematest.Listed(2400, `{"properties":{"field_%s":{"description":"`+strings.Repeat("d", 30)+`"}}}`) + `]}`
 	var before, after runtime.MemStats

@@ -8,15 +8,14 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// writer writes the tree of a document as one of 2020-12 with the same meaning,
-// whatever its draft; only that 1.0 is no integer in draft-04 cannot be said
-// there. References become pointers into the new document;
-// identifiers are left out, for nothing outside refers to them.
+// writer writes the tree of a document of any draft as 2020-12 with the same meaning. Only one rule
+// has no equivalent: 1.0 is not an integer in draft-04. References become pointers into the new
+// document. Identifiers are left out, because nothing outside refers to them.
 type writer struct {
 	places map[*jsonschema.Node]strictjson.Path
-	keys   map[*jsonschema.Node]string // of what a reference leads to
+	keys   map[*jsonschema.Node]string // keys of the targets of references
 	refs   int                         // bytes of all references
-	// after may add to what was written for a schema.
+	// after may change the copy of a schema.
 	after func(n *jsonschema.Node, out map[string]any)
 }
 
@@ -41,7 +40,7 @@ func (w *writer) place(n *jsonschema.Node, at strictjson.Path) {
 	}
 }
 
-// modernEdge is where 2020-12 has a subschema; "" where it means nothing.
+// modernEdge returns the place of a subschema in 2020-12; "" if the subschema has no meaning there.
 func modernEdge(n *jsonschema.Node, s jsonschema.Sub) (keyword, token string) {
 	switch s.Keyword {
 	case "definitions":
@@ -64,7 +63,7 @@ func modernEdge(n *jsonschema.Node, s jsonschema.Sub) (keyword, token string) {
 	return s.Keyword, s.Name
 }
 
-// document writes the whole tree.
+// document returns the whole tree as a document.
 func (w *writer) document(root *jsonschema.Node) (json.RawMessage, error) {
 	out, ok := w.schema(root).(map[string]any)
 	if !ok {
@@ -73,8 +72,8 @@ func (w *writer) document(root *jsonschema.Node) (json.RawMessage, error) {
 	return w.encode(out)
 }
 
-// encode refuses what references make too large: an anchor of one letter can
-// stand at a place whose pointer is as long as the document.
+// encode refuses a document that references make too large: a short anchor can become a pointer as
+// long as the document.
 func (w *writer) encode(out map[string]any) (json.RawMessage, error) {
 	if w.refs > jsonschema.MaxDocumentBytes {
 		return nil, jsonschema.Refuse(nil, "too large with its references written out")
@@ -94,7 +93,8 @@ func (w *writer) schema(n *jsonschema.Node) any {
 		switch {
 		case keyword == "id", role == jsonschema.Locates, jsonschema.HoldsSchemas(keyword), alone && role == jsonschema.Asserts:
 		case role == jsonschema.Annotates && !n.Draft.Knows(keyword) && !jsonschema.FitsNewest(keyword, value):
-			// It says nothing in the document's draft, and 2020-12 refuses it.
+			// The keyword has no meaning in the draft of the document, and 2020-12 refuses its
+			// value.
 		case role == 0 || role == jsonschema.Annotates || n.Draft.Knows(keyword):
 			out[keyword] = value
 		}
@@ -123,7 +123,7 @@ func (w *writer) schema(n *jsonschema.Node) any {
 	return out
 }
 
-// bounds turns the boolean bounds of draft-04 into numbers.
+// bounds converts the boolean bounds of draft-04 to numbers.
 func (w *writer) bounds(n *jsonschema.Node, out map[string]any) {
 	if n.Draft != jsonschema.Draft04 {
 		return
@@ -137,7 +137,7 @@ func (w *writer) bounds(n *jsonschema.Node, out map[string]any) {
 	}
 }
 
-// lists writes what holds no schema inside a keyword that can.
+// lists writes the values without schemas of keywords that can hold schemas.
 func (w *writer) lists(n *jsonschema.Node, out map[string]any) {
 	if n.Object["properties"] != nil {
 		out["properties"] = tableFor(n)

@@ -70,6 +70,6 @@ func TestCheckInputPasses(t *testing.T) {
 			t.Errorf("%s: %v", doc, err)
 		}
 	}
-	// An output may name them: redaction decides what leaves.
+	// Outputs may have these names: redaction decides which values leave.
 	compiled(t, `{"type":"object","properties":{"connectionId":{"type":"string"}}}`)
 }

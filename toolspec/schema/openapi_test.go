@@ -9,8 +9,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/jsonschema"
 )
 
-// No form that is written of a document of OpenAPI 3.0 has words of that dialect, and
-// each has its meaning: null where nullable stands, and the bound is exclusive.
+// TestOpenAPIWritten: no form of an OpenAPI 3.0 document has keywords of that dialect, and each
+// form has their meaning: nullable accepts null, and the bound is exclusive.
 func TestOpenAPIWritten(t *testing.T) {
 	doc := json.RawMessage(`{"$schema":"` + jsonschema.OpenAPI30 + `","type":"object","required":["n","age"],"properties":{
 		"n":{"type":"string","nullable":true},
@@ -55,7 +55,7 @@ func TestOpenAPIWritten(t *testing.T) {
 	}
 }
 
-// Lint says where nullable has no effect.
+// TestLintNullable: Lint reports a nullable without effect.
 func TestLintNullable(t *testing.T) {
 	list, err := Lint(json.RawMessage(`{"$schema":"` + jsonschema.OpenAPI30 + `","type":"object","properties":{
 		"a":{"allOf":[{"type":"string"}],"nullable":true},"b":{"type":"string","nullable":true}}}`))

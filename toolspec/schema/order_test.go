@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// ordered lists its fields in the order of the alphabet from its end.
+// ordered holds documents whose fields are in reverse alphabetical order.
 var ordered = map[string]string{
 	"plain":          `"properties":{"zeta":{"type":"string"},"mid":{"type":"object","properties":{"y":{"type":"string"},"b":{"type":"integer"}},"required":["y"]},"alpha":{"type":"integer"}},"required":["zeta","alpha"]`,
 	"a list":         `"properties":{"list":{"type":"array","items":{"type":"object","properties":{"y":{"type":"string"},"b":{"type":"integer"}}}},"alpha":{"type":"string"}}`,
@@ -22,8 +22,8 @@ var ordered = map[string]string{
 	"escaped":        `"properties":{"z\u0061":{"type":"string"},"\u0062":{"type":"string"},"a":{"type":"string"}}`,
 }
 
-// Every form of a schema lists its fields as the document does: a model fills them in
-// the order in which it reads them.
+// TestFieldsKeepTheirOrder: every form of a schema lists its fields in the order of the document,
+// because a model fills them in this order.
 func TestFieldsKeepTheirOrder(t *testing.T) {
 	for name, words := range ordered {
 		for _, d := range []jsonschema.Draft{jsonschema.Draft07, jsonschema.Draft2020} {
@@ -64,8 +64,8 @@ func TestFieldsKeepTheirOrder(t *testing.T) {
 	checkOrder(t, "projected in part", nested)
 }
 
-// checkOrder holds the names of every properties of a document against the order of the
-// alphabet from its end.
+// checkOrder checks that the fields in every properties of a document are in reverse alphabetical
+// order.
 func checkOrder(t *testing.T, name string, doc json.RawMessage) {
 	t.Helper()
 	listed := 0
@@ -80,7 +80,8 @@ func checkOrder(t *testing.T, name string, doc json.RawMessage) {
 	}
 }
 
-// checkRequired holds required, of which the strict form lists every field, against the order of the fields.
+// checkRequired checks that required, which in the strict form lists every field, has the order of
+// the fields.
 func checkRequired(t *testing.T, name string, doc json.RawMessage) {
 	t.Helper()
 	eachOrder(t, doc, func(names, required []string) {

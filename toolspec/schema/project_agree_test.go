@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/schema"
 )
 
-// What redaction leaves of a valid output is valid against the projection.
+// TestProjectAgreesWithRedaction: a valid output is valid under the projection after redaction.
 func TestProjectAgreesWithRedaction(t *testing.T) {
 	doc := json.RawMessage(`{"type":"object","additionalProperties":false,"required":["a","list","map"],"properties":{
 		"a":{"type":"integer"},

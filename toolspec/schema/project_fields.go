@@ -8,17 +8,17 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// fields projects the object keywords of n into out.
+// fields writes the object keywords of n into out, projected.
 func (p *projection) fields(n *jsonschema.Node, paths []strictjson.Path, closed bool, out map[string]any) {
 	if !describesFields(n) {
 		return
 	}
 	properties := newTable()
-	whole := map[string]bool{} // kept fields that redaction never strips
+	whole := map[string]bool{} // kept fields that redaction never removes
 	for _, name := range n.Order {
 		if rest := below(paths, name); len(rest) > 0 {
 			if !endsHere(rest) && !mayBe(n.Fields[name], "object") && !mayBe(n.Fields[name], "array") {
-				continue // redaction strips a scalar that a path goes through
+				continue // redaction removes a scalar if a path continues below it
 			}
 			properties.set(name, p.keep(n.Fields[name], rest, true))
 			whole[name] = endsHere(rest) || isContainer(n.Fields[name])
@@ -40,7 +40,7 @@ func (p *projection) fields(n *jsonschema.Node, paths []strictjson.Path, closed 
 	}
 }
 
-// describesFields reports whether n can hold fields at all.
+// describesFields reports whether the value of n can be an object.
 func describesFields(n *jsonschema.Node) bool {
 	for _, keyword := range []string{"properties", "patternProperties", "additionalProperties", "unevaluatedProperties", "required"} {
 		if _, ok := n.Object[keyword]; ok {
@@ -56,8 +56,8 @@ func combines(n *jsonschema.Node) bool {
 	}) || n.Ref != nil
 }
 
-// patterns projects patternProperties: a name that the allowlist spells out
-// becomes a property, * keeps the pattern.
+// patterns projects patternProperties: a name in the allowlist becomes a property, and * keeps the
+// pattern.
 func (p *projection) patterns(n *jsonschema.Node, paths []strictjson.Path, properties *table, out map[string]any) {
 	kept := map[string]any{}
 	for _, s := range n.Subs {
@@ -80,7 +80,7 @@ func (p *projection) patterns(n *jsonschema.Node, paths []strictjson.Path, prope
 	}
 }
 
-// additional projects the fields that n does not name.
+// additional projects the fields that n does not list.
 func (p *projection) additional(n *jsonschema.Node, paths []strictjson.Path, closed bool, properties *table, out map[string]any) {
 	value, stated := n.Object["additionalProperties"]
 	if value == false {
@@ -95,8 +95,8 @@ func (p *projection) additional(n *jsonschema.Node, paths []strictjson.Path, clo
 	}
 	if extra == nil {
 		if len(n.Fields) > 0 || combines(n) || !closed {
-			// Open by silence: a name beside the stated ones is more likely a
-			// typo, and redaction leaves nothing but the listed ones.
+			// The schema allows other fields without saying so. A path to an unlisted name is then
+			// probably a typing error, and redaction keeps listed fields only.
 			if unevaluated := n.Object["unevaluatedProperties"]; unevaluated == false {
 				out["unevaluatedProperties"] = false
 			} else if closed && !combines(n) && len(starred(paths)) == 0 {
@@ -121,7 +121,7 @@ func (p *projection) additional(n *jsonschema.Node, paths []strictjson.Path, clo
 	}
 }
 
-// mayBe reports whether the type keyword of n allows the type.
+// mayBe reports whether type of n allows the kind.
 func mayBe(n *jsonschema.Node, kind string) bool {
 	switch declared := n.Object["type"].(type) {
 	case string:

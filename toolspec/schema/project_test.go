@@ -30,7 +30,7 @@ func TestProject(t *testing.T) {
 		"whole subtree": {[]string{"/entries"}, []string{`{"entries":[{"name":"n","secret":"s"}]}`}, []string{`{"entries":[{"name":"n"}]}`, `{"entries":[]}`}},
 		"several": {[]string{"/total", "/entries/*/size", "/entries/*/name"},
 			[]string{`{"total":3,"entries":[{"name":"n","size":1}]}`}, []string{`{"entries":[]}`, `{"total":-1,"entries":[]}`}},
-		// Redaction strips null where the path goes deeper, so owner is optional.
+		// Redaction removes null if the path continues, so owner is optional.
 		"nullable": {[]string{"/owner/id"}, []string{`{}`, `{"owner":{"id":"x"}}`}, []string{`{"owner":{}}`, `{"owner":{"id":1}}`, `{"owner":{"id":"x","mail":"y"}}`}},
 		"map values": {[]string{"/env/*/v"}, []string{`{}`, `{"env":{"A":{"v":"x"}}}`},
 			[]string{`{"env":{"A":{"w":"x"}}}`, `{"env":{"A":{"v":"x","w":"x"}}}`}},

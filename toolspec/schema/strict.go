@@ -11,20 +11,18 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// wrappedName is the one field of a wrapped value.
+// wrappedName is the only field of a wrapped value.
 const wrappedName = "value"
 
-// strictForm writes a document in the form that strict providers need: every
-// object closed, every field required, optional ones nullable.
+// strictForm writes a document in the form that strict providers need: every object is closed,
+// every field is required, and optional fields are nullable.
 //
-// An optional field is required and may be null, which stands for its absence.
-// Where the field may be null itself, null would stand for two things: it is
-// wrapped as {"value": x}. Alternatives that describe the same field are
-// encoded in one way, so that a mapping needs no verdict about them.
+// An optional field is required and may be null, which means absent. If null is also a value of the
+// field, the field is wrapped as {"value": x}. Alternatives that describe the same field use the
+// same encoding, so that a mapping needs no evaluation.
 //
-// The findings say what could not be expressed. Tightened ones keep valid calls
-// from being made: open objects and maps are closed, a value of any kind may be
-// a scalar only.
+// The findings report what the form cannot express. A Tightened finding means that some valid calls
+// cannot be made: open objects and maps are closed, and a value of any type can only be a scalar.
 func strictForm(doc json.RawMessage, d dialect) (*Sent, error) {
 	plain, findings, err := lowerTraced(doc, d)
 	if err != nil {
@@ -51,7 +49,7 @@ func strictForm(doc json.RawMessage, d dialect) (*Sent, error) {
 	return &Sent{Document: document, Mapping: &Mapping{Places: s.places}, Findings: sortFindings(append(findings, s.findings...))}, nil
 }
 
-// lowerTraced reads what a document is in the target's words, before it is made
+// lowerTraced writes a document in the keywords of the target and parses it, before it is made
 // strict.
 func lowerTraced(doc json.RawMessage, d dialect) (*jsonschema.Node, []Finding, error) {
 	root, err := jsonschema.Parse(doc)
@@ -68,14 +66,14 @@ func lowerTraced(doc json.RawMessage, d dialect) (*jsonschema.Node, []Finding, e
 	return plain, l.findings, err
 }
 
-// shaper knows the places of a document: for each, the schemas that may
-// describe the value there. The alternatives of one place are encoded alike.
+// shaper knows the places of a document and the schemas that can describe the value at each. All
+// alternatives of a place use the same encoding.
 type shaper struct {
 	d        dialect
 	ids      map[*jsonschema.Node]int
-	byKey    map[string]int // place by the schemas that meet there, and by what leads to them
+	byKey    map[string]int // place by the schemas of the place, and by the schemas that lead to them
 	places   []Place
-	nullable []bool // of each place: some value there is null
+	nullable []bool // by place: a value there can be null
 	defs     map[string]any
 	names    map[string]string // definition by schema and place
 	findings []Finding
@@ -83,8 +81,7 @@ type shaper struct {
 	full     bool // too many places
 }
 
-// terminals are the schemas behind references and alternatives, each once,
-// however many ways lead there.
+// terminals returns the schemas at the ends of references and alternatives, each once.
 func terminals(nodes []*jsonschema.Node) []*jsonschema.Node {
 	var ends []*jsonschema.Node
 	seen := map[*jsonschema.Node]bool{}
@@ -109,7 +106,7 @@ func terminals(nodes []*jsonschema.Node) []*jsonschema.Node {
 	return ends
 }
 
-// key sorts a list of schemas and names it.
+// key sorts a list of schemas and returns its key.
 func (s *shaper) key(nodes []*jsonschema.Node) string {
 	slices.SortFunc(nodes, func(a, b *jsonschema.Node) int { return s.ids[a] - s.ids[b] })
 	var key strings.Builder
@@ -122,7 +119,8 @@ func (s *shaper) key(nodes []*jsonschema.Node) string {
 
 // place returns the index of the place that the schemas describe.
 func (s *shaper) place(nodes []*jsonschema.Node) int {
-	// Fields that refer to the same alternatives need no look at each of them.
+	// The targets of references come first: fields with the same target share a place without a
+	// visit of its alternatives.
 	heads := slices.Clone(nodes)
 	for i := range heads {
 		for heads[i].Ref != nil {
@@ -189,7 +187,7 @@ func (s *shaper) mode(place int, optional bool) Mode {
 	}
 }
 
-// write writes the schema of one place.
+// write returns the schema of one place.
 func (s *shaper) write(n *jsonschema.Node, place int) map[string]any {
 	s.written.add(n)
 	if s.full || s.written.full() {
@@ -237,8 +235,8 @@ func kindOfType(out map[string]any, kind string) bool {
 	return slices.Contains(typeList(out["type"]), any(kind))
 }
 
-// open reports what the strict form closes, and names a type where there is
-// none: strict providers want one everywhere.
+// open reports what the strict form closes. It sets a type if there is none, because strict
+// providers need one in every schema.
 func (s *shaper) open(n *jsonschema.Node, out map[string]any) {
 	switch {
 	case out["type"] == nil && (out["enum"] != nil || out["const"] != nil):
@@ -255,7 +253,7 @@ func (s *shaper) open(n *jsonschema.Node, out map[string]any) {
 	}
 }
 
-// scalar is what stands for a value of any kind.
+// scalar returns the schema that replaces a schema of any type.
 func (s *shaper) scalar(n *jsonschema.Node, keyword string) map[string]any {
 	s.find(n, keyword, "only a string, a number, true, false and null can be sent")
 	return map[string]any{"type": []any{"string", "number", "boolean", "null"}}
@@ -295,7 +293,7 @@ func (s *shaper) object(n *jsonschema.Node, place int, out map[string]any) {
 	out["properties"], out["required"], out["additionalProperties"] = fields, names, false
 }
 
-// orNull allows null beside what was written.
+// orNull returns the written schema with null allowed.
 func orNull(written map[string]any) map[string]any {
 	kind, single := written["type"].(string)
 	if single && written["enum"] == nil && written["const"] == nil {
@@ -312,7 +310,7 @@ func orNull(written map[string]any) map[string]any {
 	return map[string]any{"anyOf": []any{written, null}}
 }
 
-// define writes what a reference leads to, once for each place.
+// define writes the target of a reference, once for each place, and returns a reference to it.
 func (s *shaper) define(target *jsonschema.Node, place int) string {
 	if len(target.At) == 0 && place == 0 {
 		return "#"

@@ -8,9 +8,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// strictArgs writes arguments of a document in the strict form of a target: the
-// inverse of [Mapping.Restore]. The arguments must be valid; where alternatives
-// are open, the first that takes them counts.
+// strictArgs encodes arguments of a document in the strict form of a target: the inverse of
+// [Mapping.Restore]. The arguments must be valid. Of open alternatives, the first that accepts them
+// counts.
 func strictArgs(t *testing.T, doc string, target Target, mapping *Mapping, args string) json.RawMessage {
 	t.Helper()
 	root, _, err := lowerTraced(json.RawMessage(doc), dialects[target])

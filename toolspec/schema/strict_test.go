@@ -12,8 +12,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// A value that is valid is valid in the strict form too, and comes back as it
-// was; the mapping is what was written down, not what was in memory.
+// TestStrictRoundTrip: a valid value is valid in the strict form too, and Restore returns the
+// original. The mapping is decoded from its JSON.
 func TestStrictRoundTrip(t *testing.T) {
 	wrapped, nulls := 0, 0
 	roundTrip := func(t *rapid.T) {

@@ -10,23 +10,22 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// table is the value of a written properties: schemas by name, in the order of the
-// document. A model fills fields in the order in which it reads them. A table is not
-// changed once it is part of a schema.
+// table is the value of a written properties: schemas by name, in the order of the document,
+// because a model fills fields in this order. A table must not change once it is part of a schema.
 type table struct {
-	names []string // in order; a name without a schema is left out
+	names []string // in order; names without a schema are skipped
 	of    map[string]any
 }
 
-// newTable is an empty table.
+// newTable returns an empty table.
 func newTable() *table { return &table{of: map[string]any{}} }
 
-// tableFor is a table with the names of n's fields, whose schemas are to be put into of.
+// tableFor returns a table with the names of n's fields. The caller sets their schemas in of.
 func tableFor(n *jsonschema.Node) *table {
 	return &table{names: n.Order, of: make(map[string]any, len(n.Order))}
 }
 
-// fieldsOf returns the fields of a written schema, to be read only.
+// fieldsOf returns the fields of a written schema. The caller must not change them.
 func fieldsOf(written map[string]any) *table {
 	if fields, ok := written["properties"].(*table); ok {
 		return fields
@@ -34,14 +33,14 @@ func fieldsOf(written map[string]any) *table {
 	return new(table)
 }
 
-// clone returns a table that may be changed.
+// clone returns a copy that may be changed.
 func (t *table) clone() *table {
 	changed := &table{names: slices.Clone(t.names), of: make(map[string]any, len(t.of))}
 	maps.Copy(changed.of, t.of)
 	return changed
 }
 
-// set writes a schema for a name, behind all others where the name is new.
+// set sets the schema of a name. A new name goes to the end.
 func (t *table) set(name string, written any) {
 	if _, there := t.of[name]; !there {
 		t.names = append(t.names, name)
@@ -49,7 +48,7 @@ func (t *table) set(name string, written any) {
 	t.of[name] = written
 }
 
-// listed are the names that have a schema, in order.
+// listed returns the names with a schema, in order.
 func (t *table) listed() []string {
 	return slices.DeleteFunc(slices.Clone(t.names), func(name string) bool { return t.of[name] == nil })
 }
@@ -78,8 +77,7 @@ func (t *table) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// same reports whether two written values are the same schema, whatever the order of
-// their fields.
+// same reports whether two written values are equal, ignoring the order of fields.
 func same(a, b any) bool {
 	switch a := a.(type) {
 	case *table:

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// checkTags refuses a jsonschema tag item that the library would drop without
-// a word: a constraint somebody wrote and nobody enforces.
+// checkTags refuses items of a jsonschema tag that the library would ignore silently, because the
+// author expects them to be enforced.
 func checkTags(f field) error {
 	if f.tag.Get("jsonschema_extras") != "" {
 		return fmt.Errorf("jsonschema_extras is not supported")
@@ -60,7 +60,7 @@ func checkTag(f field, key, value string) error {
 	switch {
 	case array && strings.Contains(value, "="):
 		err = fmt.Errorf("no = in it on lists")
-	case key == "uniqueItems": // the library takes any value for true
+	case key == "uniqueItems": // the library takes any value as true
 		if value != "true" {
 			err = fmt.Errorf("not true")
 		}
@@ -95,7 +95,7 @@ func tagsOf(t reflect.Type, quoted bool) []string {
 	return nil
 }
 
-// tagItems splits at commas that no backslash escapes, as the library does.
+// tagItems splits at commas that are not escaped by a backslash, as the library does.
 func tagItems(tag string) []string {
 	var items []string
 	for part := range strings.SplitSeq(tag, ",") {

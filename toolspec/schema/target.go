@@ -15,8 +15,8 @@ const (
 	Ollama          Target = "ollama"           // /api/chat
 )
 
-// dialect is what one target takes. One without words takes all of 2020-12 below
-// the root, and nothing but notAtTop is asked of it.
+// dialect is what one target accepts. A dialect without words accepts all of 2020-12 below the
+// root; only notAtTop applies.
 type dialect struct {
 	words    []string // keywords that judge
 	notAtTop []string // keywords that the root may not have
@@ -30,8 +30,8 @@ type dialect struct {
 	strict   bool // all fields required, nothing else allowed
 }
 
-// dialects are facts about formats that others publish and change; each names
-// its source. What a target does not list is dropped and reported, never sent.
+// dialects are facts about formats that others publish and change. Each entry names its source.
+// Keywords that a target does not list are dropped and reported.
 var dialects = map[Target]dialect{
 	// openai-go v1.12.0 shared.FunctionDefinitionParam: "described as a JSON Schema
 	// object", map[string]any. The server answers 400 "schema must have type

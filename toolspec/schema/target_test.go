@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// rich has something of everything that formats differ about.
+// rich uses every feature in which the formats differ.
 const rich = `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","description":"Search.",
 "required":["query"],"additionalProperties":false,
 "$defs":{"page":{"type":"object","properties":{"size":{"type":"integer","minimum":1,"exclusiveMaximum":100},"next":{"$ref":"#/$defs/page"}},"additionalProperties":false},
@@ -61,7 +61,8 @@ func TestSentGolden(t *testing.T) {
 	}
 }
 
-// No target is sent a word that it does not take, wherever it stands.
+// TestSentWords: a document that is sent has no keyword that its target does not accept, at any
+// place.
 func TestSentWords(t *testing.T) {
 	docs := []string{rich}
 	for _, c := range schematest.Cases() {
@@ -140,7 +141,7 @@ func checkWords(t *testing.T, target Target, s map[string]any) {
 	}
 }
 
-// What the strict form cannot say is reported where it stands.
+// TestStrictReports: the strict form reports what it cannot express, with its place.
 func TestStrictReports(t *testing.T) {
 	for doc, want := range map[string]string{
 		`"properties":{"m":{"type":"object","additionalProperties":{"type":"string"}}},"additionalProperties":false`:                                                        "/properties/m/additionalProperties",
@@ -190,8 +191,8 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// A field that is nullable in one alternative and optional in the other is
-// wrapped in both: a mapping asks no schema.
+// TestStrictAlternativesAgree: a field that is nullable in one alternative and optional in another
+// is wrapped in both, because a mapping does not evaluate schemas.
 func TestStrictAlternativesAgree(t *testing.T) {
 	doc := `{"type":"object","additionalProperties":false,"required":["v"],"properties":{"v":{"anyOf":[
 		{"type":"object","properties":{"k":{"const":"a"},"f":{"type":"string"}},"required":["k"],"additionalProperties":false},
@@ -214,8 +215,8 @@ func TestStrictAlternativesAgree(t *testing.T) {
 	}
 }
 
-// Alternatives at the root become one list of fields. Where that keeps a valid
-// call from being made, the report says so.
+// TestSentAlternativesAtTheRoot: alternatives at the root become one list of fields. A finding says
+// if some valid call cannot be made.
 func TestSentAlternativesAtTheRoot(t *testing.T) {
 	doc := func(rest string) json.RawMessage {
 		return json.RawMessage(`{"type":"object","anyOf":[{"properties":{"a":{"type":"string"}},"required":["a","k"]` + rest +

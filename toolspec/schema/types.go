@@ -20,11 +20,11 @@ var (
 	schemaHooks = []string{"JSONSchema", "JSONSchemaAlias", "JSONSchemaExtend", "JSONSchemaProperty", "GetFieldDocString", "EnumDescriptor"}
 )
 
-// leaf is a type that encoding/json writes otherwise than its kind says.
+// leaf is a type that encoding/json does not write according to its kind.
 type leaf int
 
 const (
-	composite  leaf = iota // as its kind says
+	composite  leaf = iota // according to its kind
 	anything               // json.RawMessage, any
 	moment                 // time.Time
 	text                   // both text interfaces: a string
@@ -50,18 +50,17 @@ func leafOf(t reflect.Type) leaf {
 	return composite
 }
 
-// marshals reports whether t has any say in its own JSON.
+// marshals reports whether t has its own JSON encoding.
 func marshals(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(jsonOut) || p.Implements(jsonIn) || p.Implements(textOut) || p.Implements(textIn)
 }
 
-// maxTypes bounds the places of a type tree: inlining repeats a type wherever
-// it is used.
+// maxTypes bounds the places of a type tree, because a type is inlined wherever it is used.
 const maxTypes = 5_000
 
-// survey checks a type tree before the library sees it; the library panics,
-// never ends or answers wrongly on what is refused here.
+// survey checks a type tree before the library gets it. For the types that survey refuses, the
+// library panics, does not terminate or returns a wrong schema.
 type survey struct {
 	seen int
 }

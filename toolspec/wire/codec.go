@@ -41,6 +41,10 @@ type Stream interface {
 	// that no stream of the format has, and if the response exceeds MaxResponse; later calls return
 	// the error too. End still returns what was assembled before, with incomplete calls marked.
 	Write(p []byte) (n int, err error)
+	// Text returns the part of the model's own text that has arrived since the last call of Text, for
+	// people who watch. It may be empty. The parts are the beginning of Response.Text if the provider
+	// repeats at the end what it streamed.
+	Text() string
 	// End returns the response. Call it once. If the stream has no last event, or if Write failed,
 	// Finish is incomplete and every call has the Fault incomplete, also a call that was closed,
 	// because more calls may be missing (AG-03). If the provider sent an error inside the stream,

@@ -12,12 +12,15 @@ import (
 )
 
 // board shows the calls of a run. On a terminal the open calls have one line each at the end, which
-// it draws again; ended calls and text stay above. Elsewhere each event is a line.
+// it draws again, and so has the line of a text that has not ended; ended calls and text stay above.
+// Elsewhere each event of a call and each line of a text is a line.
 type board struct {
 	out      io.Writer
 	terminal bool
 	// open are the calls without a result, in the order of their first events.
-	open  []*lineOfCall
+	open []*lineOfCall
+	// text is the line of a text that has not ended.
+	text  string
 	drawn int
 }
 
@@ -34,7 +37,10 @@ func newBoard(out io.Writer, terminal bool) *board { return &board{out: out, ter
 func (b *board) add(e toolspec.RunEvent, now time.Time) {
 	at := time.UnixMilli(e.AtMs)
 	l := b.line(e, at)
-	var stays string
+	var stays []string
+	if e.Kind != toolspec.RunTextDelta && b.text != "" {
+		stays, b.text = []string{app.OneLine(b.text, maxLine)}, ""
+	}
 	switch e.Kind {
 	case toolspec.RunCallStart:
 		l.state, l.note = "running", ""
@@ -59,24 +65,42 @@ func (b *board) add(e toolspec.RunEvent, now time.Time) {
 		if e.Result != nil && !e.Result.OK {
 			l.state, l.note = string(e.Result.ErrorCode), app.OneLine(e.Result.SafeMessage, 80)
 		}
-		stays = l.text(at)
+		if b.terminal {
+			stays = append(stays, l.text(at))
+		}
 	case toolspec.RunTextDelta:
-		stays = app.OneLine(e.Text, 2000)
+		stays = b.addText(e.Text)
 	case toolspec.RunDone:
-		stays = "the turn is done"
+		stays = append(stays, "the turn is done")
 	}
 	if !b.terminal {
-		if stays == "" && l != nil {
-			stays = l.text(at)
+		if l != nil {
+			stays = append(stays, l.text(at))
 		}
-		fmt.Fprintf(b.out, "%d %s  %s\n", e.Seq, at.Local().Format("15:04:05.000"), stays)
+		for _, line := range stays {
+			fmt.Fprintf(b.out, "%d %s  %s\n", e.Seq, at.Local().Format("15:04:05.000"), line)
+		}
 		return
 	}
 	b.erase()
-	if stays != "" {
-		fmt.Fprintln(b.out, stays)
+	for _, line := range stays {
+		fmt.Fprintln(b.out, line)
 	}
 	b.draw(now)
+}
+
+// maxLine bounds the line of a text, in bytes.
+const maxLine = 2000
+
+// addText returns the lines that end in a text.
+func (b *board) addText(text string) (lines []string) {
+	for line := range strings.Lines(b.text + text) {
+		b.text = line
+		if strings.HasSuffix(line, "\n") || len(line) > maxLine {
+			lines, b.text = append(lines, app.OneLine(line, maxLine)), ""
+		}
+	}
+	return lines
 }
 
 // redraw shows the open calls with their times of now.
@@ -114,13 +138,17 @@ func (b *board) erase() {
 }
 
 func (b *board) draw(now time.Time) {
+	if b.text != "" {
+		fmt.Fprintln(b.out, app.OneLine(b.text, 100))
+		b.drawn++
+	}
 	for i, l := range b.open {
 		if i == maxDrawn-1 && len(b.open) > maxDrawn {
 			fmt.Fprintf(b.out, "… and %d more\n", len(b.open)-i)
 			b.drawn++
 			return
 		}
-		fmt.Fprintln(b.out, app.OneLine(l.text(now), 100))
+		fmt.Fprintf(b.out, "%.100s\n", l.text(now))
 		b.drawn++
 	}
 }

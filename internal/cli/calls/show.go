@@ -124,7 +124,22 @@ func printCall(a *app.App, s *app.Session, d reads.Detail) {
 	showHydrations(a, d)
 	showStages(a, d)
 	showApprovals(a, d)
+	showOutputs(a, d)
 	showResult(a, d)
+}
+
+// showOutputs prints the stored outputs that are being written or can be read.
+func showOutputs(a *app.App, d reads.Detail) {
+	var rows [][]string
+	for _, o := range d.Outputs {
+		if o.State != "expired" {
+			rows = append(rows, []string{o.State, fmt.Sprint(o.Bytes), app.OneLine(o.MediaType, 60), o.Ref})
+		}
+	}
+	if len(rows) > 0 {
+		fmt.Fprintln(a.Out, "\noutputs")
+		app.PrintTable(a.Out, "  ", []string{"STATE", "BYTES", "MEDIA TYPE", "OUTPUT"}, rows)
+	}
 }
 
 // showHistory prints the values in time order. A value is null if redaction lets nothing of it be

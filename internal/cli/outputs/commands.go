@@ -12,15 +12,15 @@ import (
 
 // Commands returns the commands of this package.
 func Commands(a *app.App) []*cobra.Command {
-	cmd := &cobra.Command{Use: "output", Short: "Read, search and delete stored outputs of calls"}
-	cmd.AddCommand(newGet(a), newGrep(a), newDelete(a))
+	cmd := &cobra.Command{Use: "output", Short: "List, read, search and delete stored outputs of calls"}
+	cmd.AddCommand(newList(a), newGet(a), newGrep(a), newDelete(a))
 	return []*cobra.Command{app.Group(cmd)}
 }
 
 // explain says of an output that is not there what to do.
 func explain(a *app.App, ref string, err error) error {
 	if errors.Is(err, output.ErrNotFound) {
-		return fmt.Errorf("tenant %s has no output %q; `pawl show CALL` shows the references of a call", a.Tenant, app.OneLine(ref, 100))
+		return fmt.Errorf("tenant %s has no output %q; `pawl output list CALL` shows the references of a call", a.Tenant, app.OneLine(ref, 100))
 	}
 	return err
 }

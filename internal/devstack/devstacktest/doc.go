@@ -1,4 +1,4 @@
-// Package devstacktest gives tests a real Postgres and a real Temporal, one of each per test binary, started when first asked for.
+// Package devstacktest gives tests a real Postgres and a real Temporal. A test binary starts at most one of each, on first use.
 //
 //	func TestMain(m *testing.M) { devstacktest.Main(m) }
 //

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Eventually asks holds every 20 ms, for at most limit, and reports whether it became true.
+// Eventually calls holds every 20 ms, for at most limit, and reports whether it returned true.
 func Eventually(ctx context.Context, limit time.Duration, holds func() bool) bool {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Log collects what workers or other programs write. It may be read while they write.
+// Log collects the output of workers or other programs. It may be read while they write.
 type Log struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -27,7 +27,7 @@ func (l *Log) String() string {
 	return l.text.String()
 }
 
-// Has reports whether a line of the log contains all the texts.
+// Has reports whether some line of the log contains all the texts.
 func (l *Log) Has(texts ...string) bool {
 	for line := range strings.Lines(l.String()) {
 		if !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(line, text) }) {

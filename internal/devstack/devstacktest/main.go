@@ -14,8 +14,8 @@ import (
 
 const stopTimeout = 30 * time.Second
 
-// shared is the one set of servers of this test binary. It is a package variable because package testing gives a
-// TestMain no way to hand a value to the tests.
+// shared holds the servers of this test binary. It is a package variable because package testing cannot pass a value from TestMain to the
+// tests.
 var shared servers
 
 type servers struct {
@@ -28,7 +28,8 @@ type servers struct {
 	temporal         lazy[*devstack.Temporal]
 }
 
-// lazy is a server that is started at most once; a failed start is remembered, not repeated by every test.
+// lazy is a server that is started at most once. After a failed start every call returns the same
+// error.
 type lazy[S interface{ Stop(context.Context) error }] struct {
 	started bool
 	server  S
@@ -50,11 +51,12 @@ func (l *lazy[S]) stop(ctx context.Context) error {
 	return nil
 }
 
-// Main runs the tests, stops the shared servers and ends the program. Temporal, if a test asks for it, gets the named keyword
-// search attributes. Should the program be killed or panic, the servers end with it.
+// Main runs the tests, stops the shared servers and exits. Temporal, if a test uses it, gets the named keyword search attributes. If the
+// program is killed or panics, the servers end with it.
 func Main(m *testing.M, searchAttributes ...string) { os.Exit(Runner(m, searchAttributes...).Run()) }
 
-// Runner is Main for another wrapper of testing.M, as in goleak.VerifyTestMain(devstacktest.Runner(m)).
+// Runner is Main for other wrappers of testing.M, as in
+// goleak.VerifyTestMain(devstacktest.Runner(m)).
 func Runner(m interface{ Run() int }, searchAttributes ...string) interface{ Run() int } {
 	return runner{tests: m, searchAttributes: searchAttributes}
 }
@@ -81,7 +83,8 @@ func (r runner) Run() int {
 	return code
 }
 
-// Shared reports whether Main or Runner runs the tests, so that they can share the servers.
+// Shared reports whether Main or Runner runs the tests, so that the tests can use the shared
+// servers.
 func Shared() bool {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()

@@ -15,13 +15,12 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// namespaceTimeout bounds the wait for a new namespace, which takes a moment.
+// namespaceTimeout bounds the wait for a new namespace.
 const namespaceTimeout = 90 * time.Second
 
-// Namespace registers the namespace of a client, with keywords as search
-// attributes, and waits until the server has learned of both: workflows can be
-// started there. Tests with workers of their own need one each, for all workers
-// share a task queue.
+// Namespace registers the namespace of a client with keywords as search attributes. It waits until
+// the server knows both, so that workflows can start. Tests with their own workers need a namespace
+// each, because all workers use the same task queue.
 func Namespace(t testing.TB, c client.Client, name string, keywords ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), namespaceTimeout)

@@ -7,14 +7,15 @@ import (
 	"github.com/pawl-run/pawl/internal/devstack"
 )
 
-// OwnPostgres starts a server that the test may stop. It ends with the test.
+// OwnPostgres starts a server for this test only, which the test may stop. It ends with the test.
 func OwnPostgres(t testing.TB) *devstack.Postgres {
 	t.Helper()
 	server, err := devstack.StartPostgres(t.Context(), devstack.PostgresOptions{Dir: dataDir()})
 	return owned(t, server, err)
 }
 
-// OwnTemporal starts a server that the test may stop, or that is set in another way. It ends with the test.
+// OwnTemporal starts a server for this test only, which the test may stop or configure. It ends
+// with the test.
 func OwnTemporal(t testing.TB, o devstack.TemporalOptions) *devstack.Temporal {
 	t.Helper()
 	server, err := devstack.StartTemporal(t.Context(), o)

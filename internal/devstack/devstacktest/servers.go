@@ -23,15 +23,15 @@ const (
 	template    = "template" // the database that PostgresFrom copies
 )
 
-// Postgres returns the URL of a fresh, empty database on the shared server. The database is dropped when the test ends, whoever
-// is still connected.
+// Postgres returns the URL of a new, empty database on the shared server. The database is dropped when the test ends, even if clients are
+// connected.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	return create(t, sharedPostgres(t), "template1")
 }
 
-// PostgresFrom returns the URL of a fresh copy of a database that prepare has filled. Only the first call of a test binary runs prepare:
-// a copy takes a fraction of the time of a schema's migrations. The copy ends as that of [Postgres] does.
+// PostgresFrom returns the URL of a new copy of a database that prepare has filled. Only the first call in a test binary runs prepare,
+// because a copy is much faster than the migrations of a schema. The copy is dropped like a database of [Postgres].
 func PostgresFrom(t testing.TB, prepare func(ctx context.Context, url string) error) string {
 	t.Helper()
 	server := sharedPostgres(t)
@@ -41,7 +41,7 @@ func PostgresFrom(t testing.TB, prepare func(ctx context.Context, url string) er
 	return create(t, server, template)
 }
 
-// prepareTemplate makes the database that PostgresFrom copies, unless an earlier call did. It remembers a failure.
+// prepareTemplate creates the database that PostgresFrom copies, unless an earlier call did. Later calls return its error.
 func (s *servers) prepareTemplate(ctx context.Context, server *devstack.Postgres, prepare func(ctx context.Context, url string) error) error {
 	s.template.Do(func() {
 		s.templateErr = execute(ctx, server.URL(), "CREATE DATABASE "+template)
@@ -49,26 +49,26 @@ func (s *servers) prepareTemplate(ctx context.Context, server *devstack.Postgres
 			s.templateErr = prepare(ctx, at(server, template))
 		}
 		if s.templateErr == nil {
-			// A connection to the template would let the copies fail.
+			// A database with connections cannot be copied.
 			s.templateErr = execute(ctx, server.URL(), "ALTER DATABASE "+template+" ALLOW_CONNECTIONS false")
 		}
 	})
 	return s.templateErr
 }
 
-// create makes a database for the test as a copy of another.
+// create creates a database for the test as a copy of another.
 func create(t testing.TB, server *devstack.Postgres, from string) string {
 	t.Helper()
 	name := "t_" + strings.ToLower(rand.Text())
 	sql := "CREATE DATABASE " + name + " TEMPLATE " + from
 	if server.Major() >= 15 {
-		sql += " STRATEGY file_copy" // as before 15; the new default writes all of it into the log, too
+		sql += " STRATEGY file_copy" // the default before 15; the newer default also writes all data to the log
 	}
 	if err := execute(t.Context(), server.URL(), sql); err != nil {
 		t.Fatalf("make a database for the test: %v", err)
 	}
 	t.Cleanup(func() {
-		// The test's own context has ended.
+		// The context of the test has ended.
 		if err := drop(context.WithoutCancel(t.Context()), server.URL(), name); err != nil {
 			t.Errorf("drop the test's database: %v", err)
 		}
@@ -76,17 +76,18 @@ func create(t testing.TB, server *devstack.Postgres, from string) string {
 	return at(server, name)
 }
 
-// at is the URL of a database of the server.
+// at returns the URL of a database of the server.
 func at(server *devstack.Postgres, database string) string {
 	address, err := url.Parse(server.URL())
 	if err != nil {
-		panic(err) // it was made by package url
+		panic(err) // package url has formatted the URL
 	}
 	address.Path = "/" + database
 	return address.String()
 }
 
-// drop drops a database, whoever is connected. The server gives those whom it ends five seconds to go; a busy machine may need more.
+// drop drops a database and ends its connections. The server gives them five seconds, and a busy machine can need more, so drop tries
+// again.
 func drop(ctx context.Context, url, name string) error {
 	for deadline := time.Now().Add(sqlTimeout); ; {
 		err := execute(ctx, url, "DROP DATABASE "+name+" WITH (FORCE)")
@@ -97,8 +98,8 @@ func drop(ctx context.Context, url, name string) error {
 	}
 }
 
-// Temporal returns the host:port of the shared dev server; its namespace is "default". All tests of the binary share it, so
-// workflow ids and task queues must differ between tests.
+// Temporal returns the host:port of the shared dev server. Its namespace is "default". All tests of the binary share it, so workflow ids
+// and task queues must differ between tests.
 func Temporal(t testing.TB) string {
 	t.Helper()
 	shared.mu.Lock()

@@ -23,21 +23,21 @@ func TestEachTestGetsAnEmptyDatabaseOfTheSharedServer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The same table in both: neither sees the other's.
+		// The same table in both databases: neither contains the table of the other.
 		if _, err := conn.Exec(t.Context(), `CREATE TABLE thing (id int)`); err != nil {
 			t.Error(err)
 		}
-		// The second stays connected: the cleanup must drop its database all the same.
+		// The second client stays connected. The cleanup must still drop its database.
 		if url == first {
 			_ = conn.Close(t.Context())
 		}
 	}
 }
 
-// prepared counts what TestCopiesOfAPreparedDatabase prepares, once however often the test runs.
+// prepared counts the calls of prepare in TestCopiesOfAPreparedDatabase, over all runs of the test.
 var prepared int
 
-// TestCopiesOfAPreparedDatabase: prepare runs once, each test has a copy of its own.
+// TestCopiesOfAPreparedDatabase: prepare runs once, and each test has its own copy.
 func TestCopiesOfAPreparedDatabase(t *testing.T) {
 	prepare := func(ctx context.Context, url string) error {
 		prepared++

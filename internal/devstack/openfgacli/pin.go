@@ -19,7 +19,7 @@ var pinnedMod []byte
 //go:embed gosum.txt
 var pinnedSum []byte
 
-// Find returns the path of the cached server, or builds it, which takes minutes, once.
+// Find returns the path of the cached server, or builds it once, which takes minutes.
 func Find(ctx context.Context, o pinned.Options) (string, error) {
 	return pinned.Program{
 		Name: "the OpenFGA server", Binary: "openfga", Package: "github.com/openfga/openfga/cmd/openfga", Version: Version,

@@ -19,7 +19,7 @@ const (
 	buildTail     = 2000 // bytes of the compiler's output in an error
 )
 
-// build makes the program in dir under the directory's lock, unless whoever held the lock has made it meanwhile.
+// build builds the program in dir, holding the lock of dir, unless another process built it while build waited for the lock.
 func (p Program) build(ctx context.Context, dir, program string, progress func(string)) error {
 	lock, err := filelock.Wait(ctx, filepath.Join(dir, "lock"), func() {
 		progress("waiting for " + p.Name + " that another pawl process is building")
@@ -38,7 +38,7 @@ func (p Program) build(ctx context.Context, dir, program string, progress func(s
 	if goTool, err = filepath.Abs(goTool); err != nil {
 		return fmt.Errorf("find the go command: %w", err)
 	}
-	// We hold the lock, so what an earlier, killed build left is nobody's.
+	// The lock is held, so the directory is left from a build that was killed.
 	work := filepath.Join(dir, "build")
 	if err := os.RemoveAll(work); err != nil {
 		return fmt.Errorf("clear an unfinished build of %s (delete %s by hand): %w", p.Name, work, err)
@@ -64,7 +64,7 @@ func (p Program) build(ctx context.Context, dir, program string, progress func(s
 	return nil
 }
 
-// compile runs the go command in work, reporting the time it takes; it leaves no compiler running when ctx ends or we are killed.
+// compile runs the go command in work and reports the time it takes. No compiler runs after ctx ends or the calling process is killed.
 func (p Program) compile(ctx context.Context, goTool, work string, hold *os.File, progress func(string)) error {
 	output, err := os.Create(filepath.Join(work, "build.log"))
 	if err != nil {
@@ -79,7 +79,8 @@ func (p Program) compile(ctx context.Context, goTool, work string, hold *os.File
 	process, err := guard.Start(supervise.Command{
 		Path: goTool,
 		Args: []string{"build", "-mod=readonly", "-buildvcs=false", "-ldflags=-s -w", "-o", p.Binary, p.Package},
-		// The user's proxy, cache and toolchain settings count; settings made for the current checkout do not.
+		// Keep the user's settings of proxy, cache and toolchain. Drop settings for the current
+		// source tree.
 		Env:    append(os.Environ(), "GOFLAGS=", "GOWORK=off", "GOTMPDIR="+work, "PWD="+work, "GOOS=", "GOARCH="),
 		Dir:    work,
 		Output: output,

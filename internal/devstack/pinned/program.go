@@ -11,7 +11,7 @@ import (
 	"runtime"
 )
 
-// Program is what is built, and from what.
+// Program describes a program to build and its sources.
 type Program struct {
 	Name      string // for people, with its article
 	Binary    string // the file's name, and its directory's in the cache
@@ -28,8 +28,8 @@ type Options struct {
 	Progress func(string) // gets one line at a time while a build runs; nil = silent
 }
 
-// Find returns the absolute path of the cached build, or makes it, which takes minutes, once. Programs that want it at the same time wait
-// for one build. It stops, and stops the build, when ctx ends.
+// Find returns the absolute path of the cached build, or builds the program once, which takes minutes. Concurrent programs wait for one
+// build. When ctx ends, Find stops, and stops its build.
 func (p Program) Find(ctx context.Context, o Options) (string, error) {
 	if o.CacheDir == "" {
 		dir, err := p.cacheDir()
@@ -52,7 +52,8 @@ func (p Program) Find(ctx context.Context, o Options) (string, error) {
 	return program, p.build(ctx, dir, program, o.Progress)
 }
 
-// Pin names a build in the cache: another pin, system or processor gets another directory.
+// Pin returns the name of the build in the cache. Other sources, systems or processors have other
+// names.
 func (p Program) Pin() string {
 	sum := sha256.New()
 	sum.Write(p.Mod)

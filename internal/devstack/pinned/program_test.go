@@ -12,7 +12,7 @@ func TestTheCacheDirectoryFollowsXDG(t *testing.T) {
 	}
 }
 
-// TestPinNamesTheSources: sources that differ are another build.
+// TestPinNamesTheSources: different sources have different pins.
 func TestPinNamesTheSources(t *testing.T) {
 	p := Program{Version: "v1", Mod: []byte("m"), Sum: []byte("s")}
 	pins := map[string]bool{p.Pin(): true}

@@ -9,22 +9,22 @@ import (
 	"strconv"
 )
 
-// freezer stops processes, says so, and lets them go on when its input ends: also
-// when the process that asked for it dies.
+// freezer stops processes, prints a line, and continues them when its input ends, which also
+// happens when the calling process dies.
 const freezer = `trap '' HUP INT QUIT TERM
 kill -s STOP -- "$@"
 echo stopped
 read -r _
 kill -s CONT -- "$@"`
 
-// Frozen are processes that stand still until Thaw.
+// Frozen holds processes that are stopped until Thaw.
 type Frozen struct {
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
 }
 
-// Freeze stops processes with SIGSTOP. They go on with Thaw, or when the calling
-// process ends. A process that has ended already does not count as an error.
+// Freeze stops processes with SIGSTOP. They continue after Thaw, or when the calling process ends.
+// A process that has already ended is not an error.
 func Freeze(pids ...int) (*Frozen, error) {
 	args := []string{"-c", freezer, "pawl-freezer"}
 	for _, pid := range pids {
@@ -54,7 +54,7 @@ func Freeze(pids ...int) (*Frozen, error) {
 	return f, nil
 }
 
-// Thaw lets the processes go on, and returns once they do.
+// Thaw continues the processes. It returns when they have continued.
 func (f *Frozen) Thaw() {
 	_ = f.stdin.Close()
 	_ = f.cmd.Wait()

@@ -47,14 +47,13 @@ func sleeper(t *testing.T) int {
 	return cmd.Process.Pid
 }
 
-// isStopped reports whether a process is stopped by a signal.
+// isStopped reports whether a signal has stopped a process.
 func isStopped(pid int) bool {
 	out, err := exec.Command("ps", "-o", "state=", "-p", strconv.Itoa(pid)).Output()
 	return err == nil && strings.HasPrefix(string(out), "T")
 }
 
-// TestFreeze: processes stand still until they are thawed, and one that has ended
-// is no trouble.
+// TestFreeze: processes are stopped until Thaw, and a process that has ended is not an error.
 func TestFreeze(t *testing.T) {
 	one, two := sleeper(t), sleeper(t)
 	ended := exec.Command("true")
@@ -70,8 +69,7 @@ func TestFreeze(t *testing.T) {
 	waitUntil(t, time.Minute, "they do not go on", func() bool { return !isStopped(one) && !isStopped(two) })
 }
 
-// TestFreezeEndsWithItsOwner: what a process froze goes on when that process is
-// killed.
+// TestFreezeEndsWithItsOwner: frozen processes continue when the process that froze them is killed.
 func TestFreezeEndsWithItsOwner(t *testing.T) {
 	pid := sleeper(t)
 	owner := exec.Command(os.Args[0])

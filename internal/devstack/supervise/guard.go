@@ -16,13 +16,16 @@ const shell = "/bin/sh"
 
 // GuardOptions configure a Guard.
 type GuardOptions struct {
-	// Remove lists absolute paths that the guard deletes, with all they hold, if its owner dies without Close.
+	// Remove lists absolute paths that the guard deletes, with their contents, if its owner dies
+	// without Close.
 	Remove []string
-	// Hold is kept open by the guard and by everything it starts: a lock on it is free only when all of them are gone. May be nil.
+	// Hold stays open in the guard and in every process that it starts, so a lock on it is free only after all of them have ended. It may
+	// be nil.
 	Hold *os.File
 }
 
-// Guard watches over one process at a time for its owner, the calling process. It is safe for concurrent use.
+// Guard ends a process if its owner, the calling process, dies. It guards one process at a time. It
+// is safe for concurrent use.
 type Guard struct {
 	hold *os.File
 	cmd  *exec.Cmd
@@ -31,21 +34,22 @@ type Guard struct {
 	pipe *os.File // nil once closed
 }
 
-// NewGuard starts a guard. Close must follow.
+// NewGuard starts a guard. The caller must call Close.
 func NewGuard(o GuardOptions) (*Guard, error) {
 	read, write, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("start the guard process: %w", err)
 	}
 	defer read.Close()
-	// The script travels in the environment, so that a list of processes stays readable.
+	// The script is in the environment, so that process lists stay readable.
 	cmd := exec.Command(shell, append([]string{"-c", `eval "$SCRIPT"`, "pawl-guard"}, o.Remove...)...)
 	cmd.Stdin, cmd.Dir = read, "/"
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "SCRIPT=" + guardScript}
 	if o.Hold != nil {
 		cmd.ExtraFiles = []*os.File{o.Hold}
 	}
-	// Its own session, or Ctrl-C and a closing terminal would end it together with its owner.
+	// The guard has its own session. Otherwise Ctrl-C or a closed terminal would end it together
+	// with its owner.
 	if err := detach(cmd, nil); err != nil {
 		_ = write.Close()
 		return nil, err
@@ -57,7 +61,7 @@ func NewGuard(o GuardOptions) (*Guard, error) {
 	return &Guard{hold: o.Hold, cmd: cmd, pipe: write}, nil
 }
 
-// Close ends the guard without touching anything. Processes it watched are no longer guarded, so stop them first. Later calls do nothing.
+// Close ends the guard and leaves its process and its files unchanged. Stop guarded processes first. Later calls do nothing.
 func (g *Guard) Close() error {
 	g.mu.Lock()
 	pipe := g.pipe

@@ -19,7 +19,8 @@ import (
 	"github.com/pawl-run/pawl/internal/devstack/supervise"
 )
 
-// ownerEnv makes this test binary own a guarded process: its value is a directory for the guard to remove, then the shell script to guard.
+// ownerEnv makes this test binary the owner of a guarded process. Its value is a directory for the guard to remove, and the shell script to
+// guard.
 const ownerEnv = "SUPERVISE_TEST_OWNER"
 
 func TestMain(m *testing.M) {
@@ -48,7 +49,7 @@ func own(job string) int {
 func TestAKilledOwnersProcessesEndAndItsDirectoryGoes(t *testing.T) {
 	for name, script := range map[string]string{
 		"obedient": `echo $$; while :; do sleep 0.05; done`,
-		// Deaf to everything but SIGKILL, with a child that is unresponsive too.
+		// A process that ignores every signal except SIGKILL, with a child that ignores them too.
 		"stubborn": `trap '' TERM QUIT INT; echo $$; (while :; do sleep 0.05; done) & while :; do sleep 0.05; done`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +88,7 @@ func TestAKilledOwnersProcessesEndAndItsDirectoryGoes(t *testing.T) {
 	}
 }
 
-// groupRuns reports whether any process of the group runs. Zombies, which nobody may collect in a container, do not.
+// groupRuns reports whether a process of the group runs. It ignores zombies, because a container may have no process that reaps them.
 func groupRuns(group int) bool {
 	if syscall.Kill(-group, 0) != nil {
 		return false
@@ -131,7 +132,7 @@ func TestCloseTouchesNothing(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := guard.Start(supervise.Command{Path: "/bin/sh", Args: []string{"-c", "exit"}}); err == nil {
-		t.Error("a closed guard started a process")
+		t.Error("a closed guard has started a process")
 	}
 }
 
@@ -164,9 +165,9 @@ func TestStopEscalatesAndHurries(t *testing.T) {
 		t.Errorf("a hurried stop took %s", took)
 	}
 	if unresponsive.Err() == nil {
-		t.Error("a killed process ended well")
+		t.Error("a killed process has no error")
 	}
-	unresponsive.Stop(t.Context()) // of an ended process: nothing
+	unresponsive.Stop(t.Context()) // does nothing for a process that has ended
 }
 
 func TestAProgramThatCannotRunEndsBadly(t *testing.T) {
@@ -181,6 +182,6 @@ func TestAProgramThatCannotRunEndsBadly(t *testing.T) {
 	}
 	<-process.Done()
 	if process.Err() == nil {
-		t.Error("a missing program ended well")
+		t.Error("a missing program has no error")
 	}
 }

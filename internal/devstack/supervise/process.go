@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// gate waits for one line before it becomes the program: end of input means that the owner died first.
+// gate reads one line before it runs the program. If the input ends instead, the owner has died.
 const gate = `IFS= read -r go && exec "$0" "$@" </dev/null`
 
-// Account is the user and group that a process runs as.
+// Account is the user and the group of a process.
 type Account struct{ UID, GID uint32 }
 
-// Command is what to run.
+// Command describes a process to start.
 type Command struct {
 	Path    string   // absolute path of the program
 	Args    []string // without the program's name
@@ -27,10 +27,10 @@ type Command struct {
 	Group   bool     // signals go to the whole process group, for programs that start others and do not pass signals on
 }
 
-// Signal is one of the signals this package sends.
+// Signal is a signal that this package sends.
 type Signal string
 
-// The signals, by the names that kill(1) knows.
+// The signals, with the names of kill(1).
 const (
 	Interrupt Signal = "INT"
 	Terminate Signal = "TERM"
@@ -38,7 +38,7 @@ const (
 	Kill      Signal = "KILL"
 )
 
-// Step is one attempt to end a process: a signal and how long to wait for its effect.
+// Step is one attempt to end a process: a signal, and how long to wait until the process ends.
 type Step struct {
 	Signal Signal
 	Wait   time.Duration
@@ -52,8 +52,9 @@ type Process struct {
 	err   error // set before done closes
 }
 
-// Start runs a program under the guard. A guard watches one process at a time: the one before must have ended.
-// The process is in a session of its own, so Ctrl-C at a terminal does not reach it.
+// Start runs a program under the guard. A guard watches one process at a time, so the process
+// before must have ended. The process has its own session, so Ctrl-C at a terminal does not reach
+// it.
 func (g *Guard) Start(c Command) (*Process, error) {
 	gateRead, gateWrite, err := os.Pipe()
 	if err != nil {
@@ -84,7 +85,7 @@ func (g *Guard) Start(c Command) (*Process, error) {
 	p := &Process{cmd: cmd, group: c.Group, done: make(chan struct{})}
 	go func() {
 		p.err = cmd.Wait()
-		_ = g.forget() // a dead guard needs no telling
+		_ = g.forget() // a dead guard needs no message
 		close(p.done)
 	}()
 	target, signal := cmd.Process.Pid, c.Signal
@@ -105,21 +106,21 @@ func (g *Guard) Start(c Command) (*Process, error) {
 	return p, nil
 }
 
-// PID is the process id.
+// PID returns the process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Done is closed when the process has ended.
+// Done returns a channel that is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Err says how the process ended: nil for exit status 0. Call it only after Done is closed.
+// Err returns how the process ended: nil for exit status 0. Call it only after Done is closed.
 func (p *Process) Err() error { return p.err }
 
-// Stop goes through the steps until the process has ended, then kills it. It always returns with the process gone.
-// Once ctx has ended a step gets at most a second.
+// Stop takes the steps until the process has ended, and then kills it. When it returns, the process has ended. After the end of ctx a step
+// waits at most a second.
 func (p *Process) Stop(ctx context.Context, steps ...Step) {
 	for _, step := range steps {
 		if p.signal(step.Signal) != nil {
-			break // it is ending, or cannot be signalled but by Kill
+			break // the process is ending, or only Kill can signal it
 		}
 		if p.ends(ctx, step.Wait) {
 			return
@@ -128,7 +129,7 @@ func (p *Process) Stop(ctx context.Context, steps ...Step) {
 	p.Kill()
 }
 
-// Kill ends the process at once and waits for it.
+// Kill kills the process and waits until it has ended.
 func (p *Process) Kill() {
 	_ = p.signal(Kill)
 	<-p.done

@@ -11,8 +11,8 @@ import (
 // Options configure Find. The zero value is good.
 type Options = pinned.Options
 
-// Find returns the absolute path of a `temporal` program: the one on PATH, else the cached build, else a new build, which takes
-// minutes, once. Programs that want it at the same time wait for one build. It stops, and stops the build, when ctx ends.
+// Find returns the absolute path of a `temporal` program: the one on PATH, else the cached build, else a new build. A build takes minutes,
+// and happens once. Concurrent programs wait for one build. When ctx ends, Find stops, and stops its build.
 func Find(ctx context.Context, o Options) (string, error) {
 	if onPath, err := exec.LookPath("temporal"); err == nil {
 		return filepath.Abs(onPath)

@@ -64,7 +64,7 @@ func TestWithoutGoItSaysWhatToInstall(t *testing.T) {
 }
 
 func TestAStoppedBuildLeavesNothing(t *testing.T) {
-	// A go command that starts a child, as the real one does, and never finishes; the real build takes minutes.
+	// This go command starts a child and does not end, like the real one during a build of minutes.
 	path, cache := t.TempDir(), t.TempDir()
 	script := "#!/bin/sh\nsleep 600 & wait\n"
 	if err := os.WriteFile(filepath.Join(path, "go"), []byte(script), 0o755); err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/pawl-run/pawl/internal/devstack/pinned"
 )
 
-// Version is the pinned version of the Temporal CLI. It carries server 1.29.1.
+// Version is the pinned version of the Temporal CLI. It contains server 1.29.1.
 const Version = "v1.5.1"
 
 //go:generate cp ../../devtools/go.mod gomod.txt

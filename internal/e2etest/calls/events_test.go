@@ -90,8 +90,8 @@ func TestRunEvents(t *testing.T) {
 	w.Result(cancelled)
 
 	asked := w.Start(e2etest.Invocation("asked", "test__risky", `{}`))
-	if e := sees("asked", toolspec.RunApprovalRequested); e.Approval == nil || e.Approval.ApprovalID == "" || e.Approval.Message == "" {
-		t.Errorf("%+v", e.Approval)
+	if e := sees("asked", toolspec.RunApprovalRequested); e.Approval == nil || e.Approval.ApprovalID == "" || e.Approval.Message == "" || len(e.Args) == 0 {
+		t.Errorf("%+v with the arguments %s", e.Approval, e.Args)
 	}
 	view := w.Waiting(asked.WorkflowID)
 	w.Decide(asked.WorkflowID, toolspec.Decision{ApprovalID: view.ApprovalID, Digest: view.Digest, Decision: toolspec.Approve, Approver: e2etest.Ann})

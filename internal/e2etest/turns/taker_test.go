@@ -73,7 +73,7 @@ type turnClient struct {
 // newTurnClient makes a turnClient that is offered what acme may see, once the workers have published it.
 func newTurnClient(w *e2etest.World, codec llm.Codec, tools int) turnClient {
 	w.T.Helper()
-	k := turnClient{Client: pawl.New(w.Temporal, pawl.Options{Outputs: w.Store, Catalogs: w.Store})}
+	k := turnClient{Client: pawl.New(w.Temporal, pawl.Options{Outputs: w.Store, Catalogs: w.Store, Runs: w.Store})}
 	var last error
 	w.Until(func() bool {
 		k.offer, last = k.Offer(w.T.Context(), catalog.Viewer{TenantID: "acme", ActorID: e2etest.Actor}, pawl.OfferOptions{Codec: codec})

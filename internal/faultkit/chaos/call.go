@@ -17,22 +17,22 @@ import (
 )
 
 const (
-	// tryAgain is the pause between two tries to reach a server that is away.
+	// tryAgain is the pause between two requests to a server that does not answer.
 	tryAgain = 200 * time.Millisecond
-	// startTimeout, decideTimeout and resultTimeout bound one try.
+	// startTimeout, decideTimeout and resultTimeout each bound one request.
 	startTimeout  = 10 * time.Second
 	decideTimeout = 15 * time.Second
 	resultTimeout = time.Minute
 )
 
-// call is a planned call under way.
+// call is a planned call of a run.
 type call struct {
 	PlannedCall
 	invocation toolspec.Invocation
-	// accepted is closed once Temporal has taken the start.
+	// accepted is closed when Temporal has accepted the start.
 	accepted chan struct{}
 	once     sync.Once
-	// meddled says that a fault was aimed at the call.
+	// meddled reports that a fault was aimed at the call.
 	meddled atomic.Bool
 
 	mu        sync.Mutex
@@ -64,11 +64,11 @@ func (c *call) isAccepted() bool {
 	}
 }
 
-// counts are what the progress lines show.
+// counts are the counts of the progress lines.
 type counts struct{ accepted, answered atomic.Int64 }
 
-// submit starts the call and waits for its result, through every outage. Several
-// may do so at once.
+// submit starts the call and waits for its result. It repeats a request that fails in an outage.
+// Concurrent submits of one call are safe.
 func (c *call) submit(ctx context.Context, s *servers, n *counts) {
 	started := c.start(ctx, s.pawl, c.invocation)
 	if started == nil {
@@ -76,7 +76,7 @@ func (c *call) submit(ctx context.Context, s *servers, n *counts) {
 	}
 	c.once.Do(func() { n.accepted.Add(1); close(c.accepted) })
 	if c.asked() && len(c.Decisions) == 0 {
-		return // it waits for ever
+		return // the call waits for a person who never decides
 	}
 	answer, ok := await(ctx, s.pawl, started)
 	if ok && answer.Err != "" && c.meddled.Load() {
@@ -87,7 +87,7 @@ func (c *call) submit(ctx context.Context, s *servers, n *counts) {
 	}
 }
 
-// addAnswer notes an answer, and returns how many there are.
+// addAnswer adds an answer and returns the number of answers.
 func (c *call) addAnswer(a oracle.Answer) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,7 +101,7 @@ func (c *call) isAnswered() bool {
 	return len(c.answers) > 0
 }
 
-// rival uses the call's id for other arguments, after it was accepted.
+// rival submits the id of the call with other arguments, after the call was accepted.
 func (c *call) rival(ctx context.Context, p *client.Client) {
 	other, err := invocation(c.PlannedCall, c.invocation.Context.RunID, "something else")
 	if err != nil || !c.wait(ctx, c.RivalAfter) {
@@ -111,7 +111,8 @@ func (c *call) rival(ctx context.Context, p *client.Client) {
 	if started == nil || c.asked() && len(c.Decisions) == 0 {
 		return
 	}
-	// With the run of the call its rival's is gone, too.
+	// A rival waits for the same workflow, so a fault of the call can end its wait without a
+	// result.
 	if answer, ok := await(ctx, p, started); ok && (answer.Err == "" || !c.meddled.Load()) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -119,7 +120,7 @@ func (c *call) rival(ctx context.Context, p *client.Client) {
 	}
 }
 
-// wait waits until some time after the call was accepted.
+// wait waits until d after the call was accepted. It returns false if ctx ends first.
 func (c *call) wait(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -143,7 +144,7 @@ func (c *call) start(ctx context.Context, p *client.Client, inv toolspec.Invocat
 	}
 }
 
-// await waits for the result, or returns false where ctx ended first.
+// await waits for the result. It returns false if ctx ends first.
 func await(ctx context.Context, p *client.Client, started *client.Call) (oracle.Answer, bool) {
 	for {
 		trying, cancel := context.WithTimeout(ctx, resultTimeout)
@@ -154,8 +155,8 @@ func await(ctx context.Context, p *client.Client, started *client.Call) (oracle.
 		switch {
 		case err == nil:
 			return oracle.Answer{Result: result}, true
-		// A workflow that closed without a result: the client's outcome_unknown is no answer of
-		// the call.
+		// The workflow closed without a result. The client then reports outcome_unknown, which is
+		// not the result of the call.
 		case errors.As(err, &broken), errors.Is(err, client.ErrNotFound):
 			return oracle.Answer{Err: err.Error()}, true
 		case errors.As(err, &ended):
@@ -167,8 +168,8 @@ func await(ctx context.Context, p *client.Client, started *client.Call) (oracle.
 	}
 }
 
-// decide sends what people say, each at its time. The id of the first request is
-// known before it opens, so some come early.
+// decide sends the planned decisions, each at its time. The id of the first request is known before
+// the request opens, so some decisions arrive too early.
 func (c *call) decide(ctx context.Context, s *servers) {
 	var sending sync.WaitGroup
 	defer sending.Wait()
@@ -180,7 +181,7 @@ func (c *call) decide(ctx context.Context, s *servers) {
 			decision := toolspec.Decision{
 				ApprovalID: toolspec.ApprovalID(c.invocation.Identity().InvocationID(), 1), Decision: d.Verb, Approver: d.Approver,
 			}
-			// What is on its way may arrive, so it is written down first.
+			// A decision that fails to send may still arrive, so it is recorded first.
 			c.mu.Lock()
 			at := len(c.decisions)
 			c.decisions = append(c.decisions, oracle.Decision{Verb: d.Verb, Approver: d.Approver})
@@ -208,7 +209,7 @@ func sendSignal(ctx context.Context, s *servers, workflowID string, d toolspec.D
 	}
 }
 
-// sendUpdate returns false where nobody told whether the decision counted.
+// sendUpdate returns false if no answer says whether the decision counted.
 func sendUpdate(ctx context.Context, s *servers, workflowID string, d toolspec.Decision) (toolspec.Answer, bool) {
 	for {
 		trying, cancel := context.WithTimeout(ctx, decideTimeout)

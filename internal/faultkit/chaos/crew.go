@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/internal/faultkit/oracle"
 )
 
-// crew keeps a number of workers running, whatever happens to them.
+// crew keeps a number of workers running. It replaces each worker that ends.
 type crew struct {
 	options     Options
 	environment []string
@@ -23,11 +23,11 @@ type crew struct {
 	mu      sync.Mutex
 	closing bool
 	crashes int
-	// extra are workers that were replaced and still run.
+	// extra are the workers that replace has replaced. They still run.
 	extra []*process
 }
 
-// slot is the place of one worker.
+// slot holds the current worker of one place in the crew.
 type slot struct {
 	mu      sync.Mutex
 	current *process
@@ -39,10 +39,10 @@ func (s *slot) get() *process {
 	return s.current
 }
 
-// maxCrashes is how many workers may end by themselves before the run gives up.
+// maxCrashes is the number of crashes of workers at which the run fails.
 const maxCrashes = 20
 
-// hire starts the workers. note gets what becomes of them.
+// hire starts the workers. note gets the faults of the crew.
 func hire(o Options, environment []string, fail context.CancelCauseFunc, note func(oracle.Fault)) (*crew, error) {
 	c := &crew{options: o, environment: environment, fail: fail, note: note}
 	for range o.Workers {
@@ -56,7 +56,7 @@ func hire(o Options, environment []string, fail context.CancelCauseFunc, note fu
 	return c, nil
 }
 
-// fill starts a worker in a slot, and the next one as soon as it has ended.
+// fill starts a worker in a slot, and starts the next one when it ends.
 func (c *crew) fill(s *slot) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,7 +76,7 @@ func (c *crew) fill(s *slot) error {
 			c.crashed(p)
 		}
 		if s.get() != p {
-			return // it was replaced
+			return // replace has filled the slot
 		}
 		if err := c.fill(s); err != nil {
 			c.fail(err)
@@ -85,7 +85,7 @@ func (c *crew) fill(s *slot) error {
 	return nil
 }
 
-// crashed notes a worker that ended by itself.
+// crashed records a worker that ended without a planned fault.
 func (c *crew) crashed(p *process) {
 	now := time.Now()
 	c.note(oracle.Fault{Kind: oracle.Crash, PID: p.pid(), From: now, To: now})
@@ -99,11 +99,11 @@ func (c *crew) crashed(p *process) {
 	}
 }
 
-// kill ends the worker of a slot at once.
+// kill sends SIGKILL to the worker of a slot, and waits until it has ended.
 func (c *crew) kill(n int) {
 	p := c.slots[n].get()
 	if p.ended() {
-		return // its successor is not there yet
+		return // the next worker has not started yet
 	}
 	from := time.Now()
 	p.end(syscall.SIGKILL)
@@ -111,7 +111,7 @@ func (c *crew) kill(n int) {
 	c.note(oracle.Fault{Kind: oracle.Kill, PID: p.pid(), From: from, To: time.Now()})
 }
 
-// term asks the worker of a slot to end, and waits until it has.
+// term sends SIGTERM to the worker of a slot, and waits until it has ended.
 func (c *crew) term(n int) {
 	p := c.slots[n].get()
 	if p.ended() {
@@ -123,7 +123,7 @@ func (c *crew) term(n int) {
 	c.note(oracle.Fault{Kind: oracle.Term, PID: p.pid(), From: from, To: time.Now()})
 }
 
-// freeze stops the worker of a slot for a while, unless something ends it first.
+// freeze stops the worker of a slot for d, or until the worker or ctx ends.
 func (c *crew) freeze(ctx context.Context, n int, d time.Duration) {
 	p := c.slots[n].get()
 	from := time.Now()
@@ -141,9 +141,8 @@ func (c *crew) freeze(ctx context.Context, n int, d time.Duration) {
 	c.note(oracle.Fault{Kind: oracle.Stop, PID: p.pid(), From: from, To: time.Now()})
 }
 
-// replace stops the worker of a slot for a while and fills the slot anew
-// meanwhile. begun is called when the worker stands still. It works on afterwards,
-// beside the other one, until dismiss.
+// replace stops the worker of a slot for d and starts another worker in the slot. It calls begun
+// when the worker is stopped. Afterwards both workers run until dismiss.
 func (c *crew) replace(ctx context.Context, n int, d time.Duration, begun func()) {
 	s := c.slots[n]
 	p := s.get()
@@ -164,7 +163,7 @@ func (c *crew) replace(ctx context.Context, n int, d time.Duration, begun func()
 	c.note(oracle.Fault{Kind: oracle.Stop, PID: p.pid(), From: from, To: time.Now()})
 }
 
-// dismiss ends the workers that were replaced.
+// dismiss ends the workers that replace has replaced.
 func (c *crew) dismiss() {
 	c.mu.Lock()
 	extra := c.extra
@@ -177,7 +176,7 @@ func (c *crew) dismiss() {
 	ending.Wait()
 }
 
-// close ends all workers; afterwards none is running.
+// close ends all workers and waits until none runs.
 func (c *crew) close() {
 	c.mu.Lock()
 	c.closing = true

@@ -13,17 +13,16 @@ import (
 )
 
 const (
-	// lateTime is how long a step is held up: longer than a claim or a step waits
-	// for its answer, and shorter than a workflow task may take.
+	// lateTime is how long a step is held up. It is longer than the timeout of a claim or a step,
+	// and shorter than the timeout of a workflow task.
 	lateTime = 4 * time.Second
-	// gatherTime is how long the first call at a fault of a server or a worker waits
-	// for others: shorter than any step may take.
+	// gatherTime is how long the first call at a fault of a server or a worker waits for other
+	// calls. It is shorter than the timeout of any step.
 	gatherTime = 700 * time.Millisecond
-	// maxGathers is how often one fault of a worker or a server happens in a batch at
-	// the most: else a server would stand still for as long as calls come to it, one
-	// after the other, and nothing could end.
+	// maxGathers bounds how often one fault of a worker or a server happens in a batch. Without the
+	// bound, each call that arrives would stop the server again, and no call could end.
 	maxGathers = 3
-	// maxHit bounds what a worker sends, in bytes.
+	// maxHit bounds the body of a hit, in bytes.
 	maxHit = 4 << 10
 )
 
@@ -31,34 +30,33 @@ const (
 func wideTime(kind oracle.FaultKind) time.Duration {
 	switch kind {
 	case oracle.Stop:
-		return 11 * time.Second // past the heartbeat that is missed
+		return 11 * time.Second // longer than the heartbeat timeout
 	case oracle.TemporalFreeze:
-		return 9 * time.Second // the same
+		return 9 * time.Second // longer than the heartbeat timeout
 	case oracle.Lock, oracle.PostgresFreeze:
-		return 4500 * time.Millisecond // past the time of a claim
-	default: // a kill is over at once
+		return 4500 * time.Millisecond // longer than the timeout of a claim
+	default: // a kill takes no time
 		return 0
 	}
 }
 
-// director answers the points of workers: it knows the calls of a batch and what
-// is to happen to each where.
+// director answers the hits of workers. It knows the calls of a batch and their strikes.
 type director struct {
 	lane   *lane
 	server *httptest.Server
-	// strikes counts hits and faults under way.
+	// strikes counts hits and faults that have not ended.
 	strikes sync.WaitGroup
 
 	mu    sync.Mutex
 	calls map[string]*pairCall
 	gates map[Strike]*gate
-	// gathered counts gates in this batch.
+	// gathered counts the gates of each strike in this batch.
 	gathered map[Strike]int
 }
 
-// gate gathers calls that one fault hits together.
+// gate holds the calls that one fault hits together until the fault starts.
 type gate struct {
-	begun chan struct{} // closed once the fault has begun, or nothing came of it
+	begun chan struct{} // closed when the fault has started or failed
 }
 
 func newDirector(l *lane) *director {
@@ -67,7 +65,7 @@ func newDirector(l *lane) *director {
 	return d
 }
 
-// direct sets the calls whose points count, by invocation id and by workflow id.
+// direct sets the calls of the batch, by invocation id and by workflow id.
 func (d *director) direct(calls []*pairCall) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -94,11 +92,10 @@ func (d *director) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no order", http.StatusInternalServerError)
 		return
 	}
-	_, _ = w.Write(body) // a worker that was killed does not read it
+	_, _ = w.Write(body) // a worker that was killed does not read the order
 }
 
-// begin finds a call by one of its ids, or returns nil. Where it finds one, the
-// strike counts as under way until Done.
+// begin returns the call with an id, or nil. For a call, the caller must call strikes.Done.
 func (d *director) begin(id string) *pairCall {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -109,8 +106,7 @@ func (d *director) begin(id string) *pairCall {
 	return c
 }
 
-// comes says what happens to a call at a point. It returns once the call may go
-// on there.
+// comes handles a hit of a call. It returns when the call may continue.
 func (d *director) comes(ctx context.Context, c *pairCall, at point.Name) point.Order {
 	if at == point.WaitAfter {
 		c.asks()
@@ -131,7 +127,7 @@ func (d *director) comes(ctx context.Context, c *pairCall, at point.Name) point.
 			c.spare()
 		}
 	default:
-		// The worker that holds the call may die of another fault; this one goes on.
+		// The strike does not use ctx: another fault may kill the worker that sent the hit.
 		d.note(c, strike, func() error {
 			trying, cancel := context.WithTimeout(d.lane.ctx, startTimeout)
 			defer cancel()
@@ -141,8 +137,7 @@ func (d *director) comes(ctx context.Context, c *pairCall, at point.Name) point.
 	return point.Order{}
 }
 
-// note carries out a fault of one call and writes it down. One that fails may have
-// hit.
+// note runs a fault of one call and records it. A fault that returns an error may have hit.
 func (d *director) note(c *pairCall, strike Strike, carryOut func() error) {
 	f := oracle.Fault{Kind: strike.Kind, Call: c.ToolCallID, At: strike.At, From: time.Now()}
 	err := carryOut()
@@ -153,8 +148,8 @@ func (d *director) note(c *pairCall, strike Strike, carryOut func() error) {
 	}
 }
 
-// gather waits for other calls that come to the same strike, and returns when its
-// fault has begun. It returns false where the fault has happened too often.
+// gather waits for other calls at the same strike, and returns when the fault has started. It
+// returns false if the fault has already happened maxGathers times.
 func (d *director) gather(ctx context.Context, strike Strike) bool {
 	d.mu.Lock()
 	g := d.gates[strike]

@@ -19,12 +19,11 @@ import (
 	"github.com/pawl-run/pawl/internal/faultkit/oracle"
 )
 
-// slowest is how many calls are kept that took longest, whatever the oracles say.
+// slowest is the number of slow calls whose evidence is kept even without a violation.
 const slowest = 3
 
-// keepEvidence writes, for each call that violates an oracle and for the slowest
-// ones, everything that is known of it, and its history. The arguments in it are
-// the run's own.
+// keepEvidence writes the snapshot and the history of each call that violates an oracle, and of the
+// slowest calls. The files hold arguments in clear; a run generates all of them.
 func keepEvidence(ctx context.Context, dir string, from *servers, s oracle.Snapshot, verdicts []oracle.Verdict) error {
 	if dir == "" {
 		return nil
@@ -75,7 +74,7 @@ func keepEvidence(ctx context.Context, dir string, from *servers, s oracle.Snaps
 	return nil
 }
 
-// slow returns the calls that took longest to their end.
+// slow returns the calls with the longest durations.
 func slow(s oracle.Snapshot) []oracle.Call {
 	ended := slices.DeleteFunc(slices.Clone(s.Calls), func(c oracle.Call) bool { return c.Workflow.Ended.IsZero() })
 	slices.SortStableFunc(ended, func(a, b oracle.Call) int {
@@ -95,8 +94,8 @@ func write(dir, name string, v any) error {
 	return nil
 }
 
-// writeHistory writes the history as the replayer and `temporal workflow show`
-// read it.
+// writeHistory writes the history as JSON that the replayer reads, as `temporal workflow show`
+// writes it.
 func writeHistory(ctx context.Context, dir string, from *servers, c *oracle.Call) error {
 	var h history.History
 	events := from.temporal.GetWorkflowHistory(ctx, c.WorkflowID, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
@@ -104,7 +103,7 @@ func writeHistory(ctx context.Context, dir string, from *servers, c *oracle.Call
 		event, err := events.Next()
 		var gone *serviceerror.NotFound
 		if errors.As(err, &gone) {
-			return nil // it was deleted
+			return nil // the workflow was deleted
 		}
 		if err != nil {
 			return fmt.Errorf("keep the history of %s: %w", c.ToolCallID, err)

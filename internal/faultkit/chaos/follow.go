@@ -13,21 +13,20 @@ import (
 )
 
 const (
-	// pauseTime is how long an activity stays paused: longer than two heartbeats.
+	// pauseTime is how long an activity stays paused. It is longer than two heartbeats.
 	pauseTime = 6 * time.Second
-	// unpauseTimeout is how long an activity is tried to let go on.
+	// unpauseTimeout bounds the requests to unpause an activity.
 	unpauseTimeout = time.Minute
 	// startAgainTaskTimeout is the workflow task timeout of the contract.
 	startAgainTaskTimeout = 5 * time.Second
-	// sweepTimeout is how long a call whose workflow is gone may be without a
-	// record until it counts as never admitted.
+	// sweepTimeout is how long a call without a workflow may have no record. Then follow takes it
+	// as never admitted.
 	sweepTimeout = 5 * time.Second
 )
 
-// follow reads the result of a call that somebody meddled with, from whatever run
-// has it. Where none is left it waits until the sweeper has settled the call, and
-// starts the call again as an operator does: the record answers. It returns false
-// where ctx ended first.
+// follow reads the result of a call that was the target of a fault, from its latest run. If no run
+// is left, follow waits until the sweeper has settled the call and starts it again, as an operator
+// does; the new run returns the recorded result. It returns false if ctx ends first.
 func (c *call) follow(ctx context.Context, s *servers) (oracle.Answer, bool) {
 	var gone time.Time
 	for {
@@ -55,8 +54,8 @@ func (c *call) follow(ctx context.Context, s *servers) (oracle.Answer, bool) {
 	}
 }
 
-// isOver reports whether no run of the call goes on; left says that one goes on
-// or has a result. Both are false where Temporal does not answer.
+// isOver reports whether no run of the call is running. left reports that a run is running or has a
+// result. Both are false if Temporal does not answer.
 func (s *servers) isOver(ctx context.Context, c *call) (over, left bool) {
 	trying, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -78,8 +77,8 @@ func (s *servers) isOver(ctx context.Context, c *call) (over, left bool) {
 	}
 }
 
-// isSettled reports whether the record has a result, or anything, of the call. A
-// database that does not answer counts as one that has something.
+// isSettled reports whether the record has a result of the call, and whether it has a row at all.
+// If the database does not answer, recorded is true.
 func (s *servers) isSettled(ctx context.Context, c *call) (settled, recorded bool) {
 	record, err := s.store.Show(ctx, tenant, c.invocation.Identity().InvocationID())
 	if errors.Is(err, postgres.ErrNotFound) {

@@ -4,6 +4,5 @@ package chaos
 
 import "syscall"
 
-// ownGroup is a process group; a worker notices by its standard input that the run is
-// over.
+// ownGroup starts a process group of its own. A worker ends when the run closes its standard input.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

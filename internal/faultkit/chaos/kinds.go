@@ -8,8 +8,8 @@ import (
 	"github.com/pawl-run/pawl/internal/faultkit/oracle"
 )
 
-// Kinds are the faults that a run may plan, in the order of reports. The plan of
-// a kind depends on its place, so a new one comes last.
+// Kinds returns the faults that a run may plan, in the order of reports. The index of a kind
+// determines its random stream, so add new kinds at the end.
 func Kinds() []oracle.FaultKind {
 	return []oracle.FaultKind{
 		oracle.Kill, oracle.Term, oracle.Stop, oracle.Postgres, oracle.Temporal, oracle.PostgresFreeze, oracle.TemporalFreeze, oracle.Lock,
@@ -23,19 +23,19 @@ func ofOneCall(kind oracle.FaultKind) bool {
 	return kind == oracle.Late || slices.Index(Kinds(), kind) >= slices.Index(Kinds(), oracle.ResetFirst)
 }
 
-// ofActivity reports whether a fault is aimed at the activity that a call runs.
+// ofActivity reports whether a fault is aimed at the running activity of a call.
 func ofActivity(kind oracle.FaultKind) bool {
 	return slices.Contains([]oracle.FaultKind{
 		oracle.Pause, oracle.ActivityReset, oracle.MadeUpOK, oracle.MadeUpUndispatched, oracle.MadeUpNothing, oracle.MadeUpFailure,
 	}, kind)
 }
 
-// ofReset reports whether a fault resets a workflow, which may be over.
+// ofReset reports whether a fault resets a workflow. The workflow may be closed.
 func ofReset(kind oracle.FaultKind) bool {
 	return kind == oracle.ResetFirst || kind == oracle.ResetLast || kind == oracle.ResetAny
 }
 
-// ParseKinds reads a list of faults: names separated by commas, all, or none.
+// ParseKinds parses "all", "none", or names of faults separated by commas.
 func ParseKinds(list string) ([]oracle.FaultKind, error) {
 	switch list {
 	case "all":
@@ -56,7 +56,7 @@ func ParseKinds(list string) ([]oracle.FaultKind, error) {
 	return kinds, nil
 }
 
-// KindNames lists the names of Kinds, with commas.
+// KindNames returns the names of Kinds, separated by commas.
 func KindNames() string {
 	names := make([]string, 0, len(Kinds()))
 	for _, kind := range Kinds() {

@@ -12,18 +12,17 @@ import (
 )
 
 const (
-	// PointsEnv is the variable that tells a worker process which address it asks at
-	// the points of calls; empty means that it asks nobody.
+	// PointsEnv is the variable with the address at which a worker process asks at the points of
+	// calls. Empty means that it does not ask.
 	PointsEnv = "PAWL_CHAOS_POINTS"
-	// connections are those of a worker's pool: a call that is held up keeps one, or
-	// the right to it.
+	// connections is the size of a worker's database pool. Each call that is held up may keep a
+	// connection.
 	connections = 90
-	// batchTimeout is how long the calls of a batch have to end.
+	// batchTimeout bounds the time from the start of a batch until its calls have ended.
 	batchTimeout = 3 * time.Minute
 )
 
-// lane has servers and a worker of its own and takes one batch of calls at a
-// time.
+// lane has its own servers and its own worker, and runs one batch of calls at a time.
 type lane struct {
 	ctx      context.Context
 	servers  *servers
@@ -31,7 +30,7 @@ type lane struct {
 	director *director
 	counts   *counts
 	faultLog
-	// kept is what earlier batches looked like, without their effects.
+	// kept are the calls of earlier batches, as they were read after each batch.
 	kept []oracle.Call
 }
 
@@ -52,7 +51,7 @@ func openLane(ctx context.Context, o Options, n *counts, fail context.CancelCaus
 	return l, err
 }
 
-// close ends the workers before the director, for they wait for its answers.
+// close ends the workers before the director, because workers wait for answers of the director.
 func (l *lane) close() {
 	if l.crew != nil {
 		l.crew.close()
@@ -66,8 +65,8 @@ func (l *lane) close() {
 	}
 }
 
-// strikeAll carries out a fault of the worker or of a server. begun is called as
-// soon as it has begun, and in any case.
+// strikeAll runs a fault of the worker or of a server. It calls begun when the fault has started,
+// and at the latest before it returns.
 func (l *lane) strikeAll(s Strike, begun func()) {
 	begun = sync.OnceFunc(begun)
 	defer begun()
@@ -99,8 +98,8 @@ func (l *lane) strikeAll(s Strike, begun func()) {
 	l.note(f)
 }
 
-// run runs a batch: it submits the calls, waits until all have ended and every
-// strike is over, and reads each once more.
+// run runs a batch: it submits the calls, waits until the calls and the strikes have ended, and
+// reads each result once more.
 func (l *lane) run(calls []*pairCall) (oracle.Snapshot, error) {
 	ctx, cancel := context.WithTimeoutCause(l.ctx, batchTimeout, errUnsettled)
 	defer cancel()
@@ -139,7 +138,7 @@ func (l *lane) run(calls []*pairCall) (oracle.Snapshot, error) {
 	return ofItsCalls(seen), nil
 }
 
-// ofItsCalls leaves the effects of the calls in s.
+// ofItsCalls removes the effects of calls that are not in s.
 func ofItsCalls(s oracle.Snapshot) oracle.Snapshot {
 	known := map[string]bool{}
 	for i := range s.Calls {
@@ -149,7 +148,7 @@ func ofItsCalls(s oracle.Snapshot) oracle.Snapshot {
 	return s
 }
 
-// all is everything that the lane's batches have left.
+// all returns the calls, effects and faults of all batches of the lane.
 func (l *lane) all() oracle.Snapshot {
 	return oracle.Snapshot{Calls: l.kept, Effects: l.servers.ledger.Effects(), Faults: l.noted()}
 }

@@ -17,10 +17,10 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 )
 
-// lookers is how many calls are looked at at once.
+// lookers is the number of calls that are read at the same time.
 const lookers = 6
 
-// look collects what everybody says of the calls.
+// look reads the workflow and the record of each call, and the effects of the ledger.
 func (s *servers) look(ctx context.Context, calls []*call, faults []oracle.Fault) (oracle.Snapshot, error) {
 	seen := oracle.Snapshot{Calls: make([]oracle.Call, len(calls)), Effects: s.ledger.Effects(), Faults: faults}
 	failures := make([]error, len(calls))

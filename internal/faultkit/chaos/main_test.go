@@ -32,7 +32,8 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// workers makes commands of a program that know nothing of our environment.
+// workers returns a function that makes commands of program with an environment of their own, not
+// the one of the test.
 func workers(t *testing.T, program string) func() *exec.Cmd {
 	t.Helper()
 	home := t.TempDir()

@@ -21,14 +21,14 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// identity is what Temporal notes of the sender of a fault.
+// identity is the identity that Temporal records for the sender of a fault.
 const identity = "pawl-chaos"
 
-// errNothingToHit says that a call has nothing at which a fault could be aimed.
+// errNothingToHit reports that the call has no target for the fault, such as a running activity.
 var errNothingToHit = errors.New("the call has nothing that this fault hits")
 
-// meddle does to a call what anybody may do who has access to the namespace. pick
-// chooses where there is a choice.
+// meddle aims a fault at a call. Anyone with access to the namespace could do the same. pick
+// selects one of several targets.
 func (s *servers) meddle(ctx context.Context, kind oracle.FaultKind, c *call, pick uint64) error {
 	workflowID := c.invocation.Identity().WorkflowID()
 	if ofActivity(kind) {
@@ -58,7 +58,7 @@ func (s *servers) meddle(ctx context.Context, kind oracle.FaultKind, c *call, pi
 	}
 }
 
-// reset begins a new run of the workflow at a task that was completed.
+// reset resets the workflow to a completed workflow task.
 func (s *servers) reset(ctx context.Context, kind oracle.FaultKind, workflowID string, pick uint64) error {
 	described, err := s.temporal.DescribeWorkflowExecution(ctx, workflowID, "")
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *servers) reset(ctx context.Context, kind oracle.FaultKind, workflowID s
 		task = tasks[0]
 	case oracle.ResetLast:
 		task = tasks[len(tasks)-1]
-	default: // any
+	default: // ResetAny
 	}
 	_, err = s.temporal.ResetWorkflowExecution(ctx, &workflowservice.ResetWorkflowExecutionRequest{
 		Namespace: s.stack.Namespace(), WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: workflowID, RunId: runID},
@@ -94,8 +94,8 @@ func (s *servers) reset(ctx context.Context, kind oracle.FaultKind, workflowID s
 	return err
 }
 
-// startAgain starts another run of a call whose workflow is over, as an operator
-// does who allows duplicates.
+// startAgain starts another run of a call whose workflow is closed, as an operator does who allows
+// duplicate ids.
 func (s *servers) startAgain(ctx context.Context, inv toolspec.Invocation) error {
 	_, err := s.temporal.ExecuteWorkflow(ctx, temporal.StartWorkflowOptions{
 		ID: inv.Identity().WorkflowID(), TaskQueue: toolspec.TaskQueue, WorkflowTaskTimeout: startAgainTaskTimeout,
@@ -122,7 +122,7 @@ func (s *servers) sendGarbage(ctx context.Context, workflowID string) error {
 	return nil
 }
 
-// meddleWithActivity hits the attempt that the call runs.
+// meddleWithActivity aims a fault at the running attempt of a call.
 func (s *servers) meddleWithActivity(ctx context.Context, kind oracle.FaultKind, workflowID string) error {
 	described, err := s.temporal.DescribeWorkflowExecution(ctx, workflowID, "")
 	if err != nil {
@@ -171,8 +171,8 @@ func (s *servers) meddleWithActivity(ctx context.Context, kind oracle.FaultKind,
 	return err
 }
 
-// unpause lets an activity go on, also where Temporal stands still meanwhile: else
-// its call would wait for ever. It gives up after unpauseTimeout.
+// unpause unpauses an activity, and repeats the request while Temporal does not answer, because the
+// call would wait forever otherwise. It gives up after unpauseTimeout.
 func (s *servers) unpause(ctx context.Context, run *commonpb.WorkflowExecution, activityID string) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, unpauseTimeout)
 	defer cancel()
@@ -189,7 +189,7 @@ func (s *servers) unpause(ctx context.Context, run *commonpb.WorkflowExecution, 
 	}
 }
 
-// madeUp is an answer of execute as somebody may write it who knows the contract.
+// madeUp returns a forged answer of the activity execute.
 func madeUp(kind oracle.FaultKind) (*commonpb.Payloads, error) {
 	failure := &hook.Failure{Code: toolspec.CodeRateLimited, SafeMessage: oracle.MadeUp}
 	out := contract.ExecuteOut{Outcome: contract.Undispatched}
@@ -198,7 +198,7 @@ func madeUp(kind oracle.FaultKind) (*commonpb.Payloads, error) {
 		out = contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`{"text":"` + oracle.MadeUp + `"}`)}
 	case oracle.MadeUpNothing:
 		out = contract.ExecuteOut{Outcome: contract.Refused, Failure: failure, Retryable: true, NothingHappened: true}
-	default: // undispatched
+	default: // MadeUpUndispatched
 	}
 	return converter.GetDefaultDataConverter().ToPayloads(out)
 }

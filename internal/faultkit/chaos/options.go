@@ -10,36 +10,35 @@ import (
 	"github.com/pawl-run/pawl/internal/faultkit/oracle"
 )
 
-// Options say what a run does. All but Worker have defaults.
+// Options configure a run. Each field except Worker has a default.
 type Options struct {
-	// Seed is what the plan is drawn from: the same seed and options give the
-	// same calls and faults.
+	// Seed determines the plan: equal seeds and options give equal calls and faults.
 	Seed uint64
-	// For is how long calls are submitted and things break: 1 s to 24 h, by
-	// default 60 s. What is under way then has Settle to end, 3 min by default.
+	// For is how long the run submits calls and injects faults: 1 s to 24 h, 60 s by default.
+	// Settle is how long calls then have to end, 3 min by default.
 	For, Settle time.Duration
-	// Calls is how many calls are submitted, 1 to 100 000; by default 10 in 3 s.
+	// Calls is the number of calls, 1 to 100 000; by default 10 in 3 s.
 	Calls int
-	// Workers is how many workers run at once, 1 to 16; 2 by default.
+	// Workers is the number of workers that run at the same time, 1 to 16; 2 by default.
 	Workers int
-	// Every is the mean time between two kills, 100 ms at least; 2 s by default.
-	// The other faults come less often, in proportion.
+	// Every is the mean time between two kills, at least 100 ms; 2 s by default. Other faults are
+	// proportionally less frequent.
 	Every time.Duration
-	// Faults are the kinds that the run plans.
+	// Faults are the kinds of faults in the plan.
 	Faults []oracle.FaultKind
-	// Worker makes the command of one worker process, which calls Serve. The run
-	// adds to its environment and takes its standard input.
+	// Worker returns the command of one worker process, which calls Serve. The run adds variables
+	// to its environment and uses its standard input.
 	Worker func() *exec.Cmd
-	// Progress gets a line at a time; nil means silence.
+	// Progress gets one line at a time; nil means no progress.
 	Progress func(string)
-	// Log gets what the workers write; nil keeps only the end of it, for the
-	// error of a worker that does not start.
+	// Log gets the output of the workers. If nil, only the end of it is kept, for the error of a
+	// worker that does not start.
 	Log io.Writer
-	// Evidence is a directory for the records and histories of calls that violate
-	// an oracle, and of the slowest ones; empty means none.
+	// Evidence is a directory for the records and histories of calls that violate an oracle, and of
+	// the slowest calls. Empty means no files.
 	Evidence string
 
-	// only is the one tool that is called; empty means the mix.
+	// only is the tool of all calls; empty means the mix.
 	only string
 }
 
@@ -50,7 +49,7 @@ const (
 	defaultWorkers = 2
 )
 
-// DefaultCalls is how many calls a run of some time submits by default.
+// DefaultCalls returns the default number of calls of a run of length all.
 func DefaultCalls(all time.Duration) int { return max(1, int(all*10/(3*time.Second))) }
 
 func (o Options) complete() (Options, error) {

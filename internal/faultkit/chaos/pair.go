@@ -17,20 +17,20 @@ type Strike struct {
 	Kind oracle.FaultKind
 }
 
-// String is POINT/FAULT.
+// String returns POINT/FAULT.
 func (s Strike) String() string { return string(s.At) + "/" + string(s.Kind) }
 
 // wide reports whether the fault hits all calls of its servers.
 func (s Strike) wide() bool { return !ofOneCall(s.Kind) }
 
-// Pair is two strikes at one call: Then hits at the first time that the call comes
-// to its point after First has hit.
+// Pair is two strikes at one call. Then hits when the call reaches its point for the first time
+// after First.
 type Pair struct{ First, Then Strike }
 
-// String is FIRST+THEN.
+// String returns FIRST+THEN.
 func (p Pair) String() string { return p.First.String() + "+" + p.Then.String() }
 
-// route is the order in which a call that asks a person comes to the points.
+// route returns the points in the order in which a call that needs an approval reaches them.
 func route() []point.Name {
 	return []point.Name{
 		point.AdmitBefore, point.AdmitAfter, point.WaitBefore, point.WaitAfter, point.DecideBefore, point.DecideAfter,
@@ -41,11 +41,10 @@ func route() []point.Name {
 
 func rank(p point.Name) int { return slices.Index(route(), p) }
 
-// within reports whether a point lies between two others, both included.
+// within reports whether p lies between from and to, inclusive.
 func within(p, from, to point.Name) bool { return rank(p) >= rank(from) && rank(p) <= rank(to) }
 
-// Strikes returns the strikes that pairs are made of: each fault at the points at
-// which it makes a difference.
+// Strikes returns all strikes: each fault at the points where it makes a difference.
 func Strikes() []Strike {
 	var strikes []Strike
 	add := func(kind oracle.FaultKind, points ...point.Name) {
@@ -80,7 +79,7 @@ func Strikes() []Strike {
 	return strikes
 }
 
-// Pairs returns all pairs of strikes that can meet in one call, in a fixed order.
+// Pairs returns all pairs of strikes that can hit one call, in a fixed order.
 func Pairs() []Pair {
 	var pairs []Pair
 	for _, first := range Strikes() {
@@ -93,25 +92,24 @@ func Pairs() []Pair {
 	return pairs
 }
 
-// meet reports whether the call may come to the second point after the first
-// strike.
+// meet reports whether the call can reach the point of Then after First.
 func (p Pair) meet() bool {
 	first, then := p.First, p.Then
 	inDoubt := within(then.At, point.CheckBefore, point.CheckAfter)
 	switch {
 	case within(first.At, point.CheckBefore, point.CheckAfter):
-		return false // nothing is in doubt without a fault before
+		return false // without an earlier fault no attempt is in doubt
 	case inDoubt && !first.loses():
 		return false
 	case first.Kind == oracle.Terminate || first.Kind == oracle.Delete:
-		// What the attempt was doing goes on.
+		// The attempt that was running continues.
 		return rank(then.At) > rank(first.At) && rank(then.At) <= rank(point.AnswerBefore)
 	}
 	again := first.again()
 	return rank(then.At) >= rank(again) && (then.At != first.At || rank(again) <= rank(first.At) && first.repeats())
 }
 
-// loses reports whether the strike may lose the answer of an attempt.
+// loses reports whether the strike can lose the answer of an attempt.
 func (s Strike) loses() bool {
 	switch s.Kind {
 	case oracle.Kill, oracle.Stop, oracle.TemporalFreeze, oracle.Pause, oracle.ActivityReset, oracle.MadeUpFailure:
@@ -121,12 +119,12 @@ func (s Strike) loses() bool {
 	}
 }
 
-// repeats reports whether the call comes to points again that it has passed.
+// repeats reports whether the call can reach points again after the strike.
 func (s Strike) repeats() bool {
 	return s.Kind != oracle.Cancel && s.Kind != oracle.Garbage && s.Kind != oracle.MadeUpOK
 }
 
-// again is the first point that the call may come to after the strike.
+// again returns the first point that the call can reach after the strike.
 func (s Strike) again() point.Name {
 	switch s.Kind {
 	case oracle.ResetFirst, oracle.Restart:
@@ -138,7 +136,7 @@ func (s Strike) again() point.Name {
 	case oracle.Kill, oracle.Stop, oracle.TemporalFreeze:
 		switch {
 		case within(s.At, point.AdmitBefore, point.WaitAfter):
-			return point.AdmitBefore // the task is done once more
+			return point.AdmitBefore // the workflow task is repeated
 		case within(s.At, point.ClaimBefore, point.AnswerAfter):
 			return point.ClaimBefore
 		}
@@ -151,8 +149,8 @@ func (s Strike) again() point.Name {
 	return point.Name(place + ".before")
 }
 
-// toolOf is the tool of the nth call of a pair, from any place in a round of four:
-// mostly one that must not be repeated.
+// toolOf returns the tool of the nth call of a pair. Three of four calls use a tool that must not
+// be repeated.
 func (p Pair) toolOf(n int) string {
 	for _, s := range []Strike{p.First, p.Then} {
 		if within(s.At, point.WaitBefore, point.DecideAfter) {
@@ -162,13 +160,13 @@ func (p Pair) toolOf(n int) string {
 	return []string{ledger.Ask, ledger.Send, ledger.Ask, ledger.Put}[n%4]
 }
 
-// saves reports whether a strike hits where a call keeps a large value.
+// saves reports whether a strike hits at the commit of a large value.
 func (p Pair) saves() bool {
 	return within(p.First.At, point.SaveBefore, point.SaveAfter) || within(p.Then.At, point.SaveBefore, point.SaveAfter)
 }
 
-// MatchPairs returns the pairs whose name is like a pattern of path.Match, in
-// which * does not stand for a slash; empty means all.
+// MatchPairs returns the pairs whose name matches a pattern of path.Match, in which * does not
+// match a slash. Without a pattern it returns all pairs.
 func MatchPairs(patterns ...string) ([]Pair, error) {
 	if len(patterns) == 0 {
 		return Pairs(), nil

@@ -15,32 +15,32 @@ import (
 )
 
 const (
-	// answerAfter is how long a person takes to decide: until the task in which the
-	// call asked is over.
+	// answerAfter is the delay of a decision. It gives the workflow task in which the call asked
+	// time to end.
 	answerAfter = 150 * time.Millisecond
-	// largeAnswer is more than a payload takes.
+	// largeAnswer is one byte more than a payload may hold.
 	largeAnswer = toolspec.MaxInline + 1
-	// askAgain is how often a person looks whether the call still waits.
+	// askAgain is the interval at which approve checks whether the call still waits.
 	askAgain = 3 * time.Second
 )
 
-// pairCall is a call that a pair of strikes hits.
+// pairCall is a call that the two strikes of a pair hit.
 type pairCall struct {
 	*call
 	pair Pair
 	pick uint64
-	// asking hears that the call asks a person.
+	// asking signals that the call has asked a person.
 	asking chan struct{}
 
 	state sync.Mutex
-	// first and both say which strikes have hit.
+	// first and both report which strikes have hit.
 	first, both bool
-	// errs are strikes that failed.
+	// errs are the errors of strikes that failed.
 	errs []error
 }
 
-// newPairCall plans the nth call of a pair, from 0. Its place among all pairs and
-// n name it. With one call of each pair, another seed gives the pair another tool.
+// newPairCall plans the nth call of a pair, from 0. place, the index of the pair among all pairs,
+// and n make its id. Another seed gives a pair with one call another tool.
 func newPairCall(pair Pair, place, n int, seed, pick uint64) (*pairCall, error) {
 	p := PlannedCall{ToolCallID: fmt.Sprintf("p%04d-%d", place, n), ToolID: pair.toolOf(place + n + int(seed%4))}
 	p.In.Text = "effect of " + p.ToolCallID
@@ -49,13 +49,13 @@ func newPairCall(pair Pair, place, n int, seed, pick uint64) (*pairCall, error) 
 		p.In.AnswerBytes = largeAnswer
 	}
 	if p.asked() {
-		p.Decisions = []PlannedDecision{{Verb: toolspec.Approve, Approver: "user:ann"}} // approve says when
+		p.Decisions = []PlannedDecision{{Verb: toolspec.Approve, Approver: "user:ann"}} // approve sends the decision, at other times
 	}
 	c, err := newCall(p, fmt.Sprintf("pairs-%d", seed))
 	return &pairCall{call: c, pair: pair, pick: pick, asking: make(chan struct{}, 1)}, err
 }
 
-// next returns the strike that hits the call at a point, if one does.
+// next returns the strike that hits the call at a point, if any, and marks it as done.
 func (c *pairCall) next(at point.Name) (Strike, bool) {
 	c.state.Lock()
 	defer c.state.Unlock()
@@ -70,7 +70,7 @@ func (c *pairCall) next(at point.Name) (Strike, bool) {
 	return Strike{}, false
 }
 
-// spare takes a strike back that did not hit.
+// spare undoes the mark of a strike that did not hit.
 func (c *pairCall) spare() {
 	c.state.Lock()
 	defer c.state.Unlock()
@@ -81,8 +81,8 @@ func (c *pairCall) spare() {
 	}
 }
 
-// missed notes a strike that the server does not know or allow. Another one that
-// failed may have hit, or came when the call was over or a server stood still.
+// missed records a strike that the server does not know or does not allow. After any other error
+// the strike may have hit, or the call had ended, or a server did not answer.
 func (c *pairCall) missed(s Strike, err error) {
 	var unknown *serviceerror.Unimplemented
 	var invalid *serviceerror.InvalidArgument
@@ -102,10 +102,10 @@ func (c *pairCall) asks() {
 	}
 }
 
-// conduct submits the call, approves it as often as it asks, and waits for its
-// result.
+// conduct submits the call, approves it whenever it asks, and waits for its result.
 func (c *pairCall) conduct(ctx context.Context, s *servers, n *counts) {
-	// Whatever hits it, its result is to be read.
+	// A fault may end the workflow without a result; meddled makes submit follow the call to its
+	// next run.
 	c.meddled.Store(true)
 	answering, done := context.WithCancel(ctx)
 	var person sync.WaitGroup
@@ -117,7 +117,7 @@ func (c *pairCall) conduct(ctx context.Context, s *servers, n *counts) {
 	c.submit(ctx, s, n)
 }
 
-// approve decides whenever the call asks, and once more where it still waits.
+// approve sends an approval whenever the call asks, and again if the call still waits.
 func (c *pairCall) approve(ctx context.Context, s *servers) {
 	d := toolspec.Decision{
 		ApprovalID: toolspec.ApprovalID(c.invocation.Identity().InvocationID(), 1), Decision: toolspec.Approve, Approver: "user:ann",
@@ -143,7 +143,7 @@ func (c *pairCall) approve(ctx context.Context, s *servers) {
 		c.decisions = append(c.decisions, oracle.Decision{Verb: d.Decision, Approver: d.Approver})
 		c.mu.Unlock()
 		trying, cancel := context.WithTimeout(ctx, decideTimeout)
-		_ = s.temporal.SignalWorkflow(trying, c.invocation.Identity().WorkflowID(), "", toolspec.DecideName, d) // else it is sent again
+		_ = s.temporal.SignalWorkflow(trying, c.invocation.Identity().WorkflowID(), "", toolspec.DecideName, d) // a decision that fails is sent again
 		cancel()
 	}
 }

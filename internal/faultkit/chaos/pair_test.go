@@ -15,9 +15,9 @@ import (
 	"github.com/pawl-run/pawl/internal/faultkit/point"
 )
 
-// TestStrikes: every point of a call is on the route but for the answer to the
-// first task, which is also the one that ends reads; every fault that can be aimed
-// is aimed somewhere; and no strike stands there twice.
+// TestStrikes: the route has every point except the answer to the first workflow task, which is
+// also the task that closes a read. Every fault of one call, worker or server has a strike, and no
+// strike is listed twice.
 func TestStrikes(t *testing.T) {
 	for _, p := range append(point.All(), point.Rare()...) {
 		if on := rank(p) >= 0; on == strings.HasPrefix(string(p), "task.") {
@@ -27,15 +27,15 @@ func TestStrikes(t *testing.T) {
 	seen, kinds := map[Strike]bool{}, map[oracle.FaultKind]bool{}
 	for _, s := range Strikes() {
 		if seen[s] || rank(s.At) < 0 {
-			t.Errorf("%s stands there twice, or off the route", s)
+			t.Errorf("%s is listed twice, or its point is not on the route", s)
 		}
 		seen[s], kinds[s.Kind] = true, true
 		if s.Kind != oracle.Late && !slices.Contains(Kinds(), s.Kind) {
-			t.Errorf("%s is no fault of the random plan", s.Kind)
+			t.Errorf("the random plan has no fault %s", s.Kind)
 		}
 	}
-	// A random run crashes whole servers, which takes seconds each, and ends workers
-	// in good order; a reset to any task is one to the first or to the last here.
+	// Only a random run uses these faults: crashes of a server take seconds, SIGTERM ends a worker
+	// in good order, and ResetFirst and ResetLast stand for a reset to any task.
 	random := []oracle.FaultKind{oracle.Term, oracle.Postgres, oracle.Temporal, oracle.ResetAny}
 	for _, kind := range Kinds() {
 		if kinds[kind] == slices.Contains(random, kind) {
@@ -44,17 +44,17 @@ func TestStrikes(t *testing.T) {
 	}
 }
 
-// TestMeet: pairs that can meet are there, and pairs that cannot are not.
+// TestMeet: Pairs lists pairs that can meet, and no pairs that cannot.
 func TestMeet(t *testing.T) {
 	all := map[string]bool{}
 	for _, p := range Pairs() {
 		if all[p.String()] {
-			t.Errorf("%s is there twice", p)
+			t.Errorf("%s is listed twice", p)
 		}
 		all[p.String()] = true
 	}
 	for name, want := range map[string]bool{
-		// The defect: the tool has had its effect, and the next claim has no answer.
+		// The defect: the tool has had its effect, and the next claim gets no answer.
 		"effect.after/reset-last+claim.before/late":            true,
 		"effect.after/reset-last+claim.before/lock":            true,
 		"effect.after/reset-last+claim.before/postgres-freeze": true,
@@ -68,10 +68,10 @@ func TestMeet(t *testing.T) {
 		// A reset to the last task does not admit again.
 		"effect.after/reset-last+admit.after/late":  false,
 		"effect.after/reset-first+admit.after/late": true,
-		// Without a lost attempt nothing is in doubt.
+		// Without a lost attempt there is no doubt to check.
 		"claim.after/late+check.before/late":   false,
 		"check.before/late+settle.before/late": false,
-		// What is cancelled or terminated does not begin again.
+		// A cancelled or terminated call does not start again.
 		"effect.after/cancel+claim.before/late":      false,
 		"effect.after/terminate+claim.before/late":   false,
 		"effect.after/terminate+settle.before/late":  false,
@@ -79,7 +79,7 @@ func TestMeet(t *testing.T) {
 		"settle.after/late+effect.after/reset-first": false,
 	} {
 		if all[name] != want {
-			t.Errorf("%s is there: %t, want %t", name, all[name], want)
+			t.Errorf("Pairs has %s: %t, want %t", name, all[name], want)
 		}
 	}
 }
@@ -103,8 +103,8 @@ func TestMatchPairs(t *testing.T) {
 	}
 }
 
-// TestPlanPairs: a plan has every pair as often as it is to, in batches whose calls
-// have the faults of workers and servers in common, and it is that of its seed.
+// TestPlanPairs: a plan has each pair the given number of times, all calls of a batch have the same
+// fault of a worker or server, and equal seeds give equal plans.
 func TestPlanPairs(t *testing.T) {
 	plan := func(seed uint64) [][]*pairCall {
 		batches, err := planPairs(PairOptions{Pairs: Pairs(), Seed: seed, Calls: 2})
@@ -123,7 +123,7 @@ func TestPlanPairs(t *testing.T) {
 	}
 	batches := plan(1)
 	if !reflect.DeepEqual(names(batches), names(plan(1))) || reflect.DeepEqual(names(batches), names(plan(2))) {
-		t.Error("a plan is not that of its seed")
+		t.Error("one seed gives two plans")
 	}
 	calls, ids, tools := map[Pair]int{}, map[string]bool{}, map[string]int{}
 	for _, batch := range batches {
@@ -138,7 +138,7 @@ func TestPlanPairs(t *testing.T) {
 				t.Errorf("%s and %s in one batch", c.pair, batch[0].pair)
 			}
 			if within(c.pair.First.At, point.WaitBefore, point.DecideAfter) && c.ToolID != ledger.Ask {
-				t.Errorf("%s is of %s, which asks nobody", c.pair, c.ToolID)
+				t.Errorf("%s uses %s, which needs no approval", c.pair, c.ToolID)
 			}
 		}
 	}
@@ -152,8 +152,8 @@ func TestPlanPairs(t *testing.T) {
 	}
 }
 
-// TestNext: the strikes of a call hit in their order, each once, and the second not
-// at the hit of the first.
+// TestNext: the strikes of a call hit in order, each once, and the second does not hit at the same
+// time as the first.
 func TestNext(t *testing.T) {
 	late := Strike{point.ClaimBefore, oracle.Late}
 	c := &pairCall{pair: Pair{late, late}}
@@ -168,13 +168,12 @@ func TestNext(t *testing.T) {
 	}
 	c.spare()
 	if strike, ok := c.next(point.ClaimBefore); !ok || strike != late || !c.both {
-		t.Error("a strike that did not hit does not come again")
+		t.Error("a strike that did not hit is not returned again")
 	}
 }
 
-// TestPairReport: violations go to their pairs once, whoever reports them again; a
-// strike that the server does not know spoils the run, one at a call that was over
-// does not.
+// TestPairReport: a violation counts once for its pair, even if it is reported twice. A strike that
+// the server does not know fails the run; a strike at a call that has ended does not.
 func TestPairReport(t *testing.T) {
 	pairs, err := MatchPairs("effect.after/reset-last+claim.before/l*")
 	if err != nil || len(pairs) != 2 {
@@ -215,6 +214,6 @@ func TestPairReport(t *testing.T) {
 	blamed.missed(pairs[0].First, serviceerror.NewUnimplemented("not implemented"))
 	clean.enter(batches[0], oracle.Snapshot{Calls: make([]oracle.Call, len(batches[0]))}, nil)
 	if clean.Held() || len(clean.Failed) != 1 || !strings.Contains(clean.Failed[0], "not implemented") {
-		t.Errorf("a strike that was not carried out passes: %+v", clean)
+		t.Errorf("a report with a failed strike passes: %+v", clean)
 	}
 }

@@ -16,27 +16,26 @@ import (
 	"github.com/pawl-run/pawl/internal/faultkit/oracle"
 )
 
-// batchCalls is how many calls a lane has under way at the most.
+// batchCalls is the maximum number of calls in a batch.
 const batchCalls = 72
 
-// pairStream is the stream of a seed that orders pairs.
+// pairStream is the random stream that orders pairs.
 const pairStream = 200
 
-// PairOptions say what a run of pairs does. Pairs and Worker have no defaults.
+// PairOptions configure a run of pairs. Pairs and Worker have no defaults.
 type PairOptions struct {
-	// Pairs are those that are run.
+	// Pairs are the pairs to run.
 	Pairs []Pair
-	// Seed orders them, and chooses where there is a choice.
+	// Seed determines the order of the pairs and other choices.
 	Seed uint64
-	// Calls is how many calls each pair hits, 1 to 10 000; 1 by default.
+	// Calls is the number of calls of each pair, 1 to 10 000; 1 by default.
 	Calls int
-	// Lanes is how many sets of servers are used side by side, 1 to 16; 2 by
-	// default.
+	// Lanes is the number of sets of servers that run in parallel, 1 to 16; 2 by default.
 	Lanes int
-	// For ends the run early: no batch begins later. 0 means that all are run.
+	// For ends the run early: no batch starts after this time. 0 means no bound.
 	For time.Duration
-	// Worker, Progress, Log and Evidence are as in Options. The worker must have
-	// failpoints: it asks at PointsEnv.
+	// Worker, Progress, Log and Evidence are as in Options. The worker must have failpoints that
+	// ask at PointsEnv.
 	Worker   func() *exec.Cmd
 	Progress func(string)
 	Log      io.Writer
@@ -61,14 +60,14 @@ func (o PairOptions) complete() (PairOptions, error) {
 	return o, nil
 }
 
-// planPairs makes batches of calls that may be hit together. Their order is drawn.
+// planPairs returns batches of calls that may share the faults of a batch, in random order.
 func planPairs(o PairOptions) ([][]*pairCall, error) {
 	random := rand.New(rand.NewPCG(o.Seed, pairStream))
 	all := Pairs()
 	pairs := slices.Clone(o.Pairs)
 	random.Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
 	var batches [][]*pairCall
-	open := map[string]int{} // the batch that takes more, by its company
+	open := map[string]int{} // the index of the batch that is not full, by company
 	for _, pair := range pairs {
 		place, key := slices.Index(all, pair), pair.company()
 		for n := range o.Calls {
@@ -88,9 +87,9 @@ func planPairs(o PairOptions) ([][]*pairCall, error) {
 	return batches, nil
 }
 
-// company names the pairs that may share a batch. A fault of a worker or a server
-// hits the whole batch, so the calls of a batch have it in common. Of two such
-// faults they have the first one in common: else most batches were of one call.
+// company returns a key: pairs with equal keys may share a batch. A fault of a worker or a server
+// hits the whole batch, so all pairs of a batch have that fault. If both faults of a pair are of
+// this kind, its batch shares only the first, because batches that share both would have one call.
 func (p Pair) company() string {
 	switch {
 	case p.First.wide() && p.Then.wide():
@@ -103,9 +102,9 @@ func (p Pair) company() string {
 	return ""
 }
 
-// RunPairs runs pairs of strikes and judges what became of the calls. Where it
-// returns an error, the run was broken off, and the report is of the batches that
-// were judged before; it is nil where there were none.
+// RunPairs runs pairs of strikes and judges the results of the calls. If it returns an error, the
+// run ended early, and the report is about the batches that were judged before; it is nil if there
+// were none.
 func RunPairs(ctx context.Context, o PairOptions) (*PairReport, error) {
 	o, err := o.complete()
 	if err != nil {
@@ -137,7 +136,7 @@ func RunPairs(ctx context.Context, o PairOptions) (*PairReport, error) {
 	return p.report, err
 }
 
-// pairRun is a run of pairs under way.
+// pairRun is a run of pairs that has started.
 type pairRun struct {
 	PairOptions
 	fail   context.CancelCauseFunc
@@ -149,7 +148,7 @@ type pairRun struct {
 	report *PairReport
 }
 
-// take returns a batch that nobody runs yet, or nil.
+// take returns the next batch, or nil if there is none or the time is over.
 func (p *pairRun) take() []*pairCall {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -161,7 +160,7 @@ func (p *pairRun) take() []*pairCall {
 	return batch
 }
 
-// serve runs batches in a lane of its own until there are no more.
+// serve runs batches in its own lane until there are no more.
 func (p *pairRun) serve(ctx context.Context, n int) error {
 	options := Options{Worker: p.Worker, Workers: 1, Progress: p.Progress, Log: p.Log, Faults: []oracle.FaultKind{oracle.Terminate}}
 	l, err := openLane(ctx, options, &p.counts, p.fail)
@@ -170,7 +169,7 @@ func (p *pairRun) serve(ctx context.Context, n int) error {
 	}
 	defer l.close()
 	err = p.serveBatches(ctx, l, n)
-	// Workers that were held up may have had effects since.
+	// Workers that were held up may have had effects after the last batch.
 	l.crew.close()
 	all := l.all()
 	if err != nil {
@@ -201,8 +200,7 @@ func (p *pairRun) serveBatches(ctx context.Context, l *lane, n int) error {
 	}
 }
 
-// judged enters a batch into the report, and says how the run goes on and what is
-// violated.
+// judged adds a batch to the report, and reports the progress and the violations.
 func (p *pairRun) judged(batch []*pairCall, seen oracle.Snapshot) []oracle.Verdict {
 	verdicts := judgePairs(seen)
 	p.mu.Lock()
@@ -219,8 +217,8 @@ func (p *pairRun) judged(batch []*pairCall, seen oracle.Snapshot) []oracle.Verdi
 	return verdicts
 }
 
-// judgePairs asks the oracles, but for the one that wants most calls to end ok:
-// here most are made to fail.
+// judgePairs asks all oracles except the one that wants most calls to end ok: in pairs, faults make
+// most calls fail.
 func judgePairs(s oracle.Snapshot) []oracle.Verdict {
 	return slices.DeleteFunc(oracle.Judge(s), func(v oracle.Verdict) bool { return v.Name == oracle.Void })
 }

@@ -8,30 +8,31 @@ import (
 	"github.com/pawl-run/pawl/internal/faultkit/oracle"
 )
 
-// PairReport is what a run of pairs shows.
+// PairReport is the result of a run of pairs.
 type PairReport struct {
 	Seed  uint64 `json:"seed"`
 	Lanes int    `json:"lanes"`
-	// Planned counts the pairs that were to be run.
+	// Planned is the number of pairs that were planned.
 	Planned int           `json:"planned"`
 	Took    time.Duration `json:"tookNs"`
-	// Calls were made; First of them were hit by the first strike, Both by both.
+	// Calls is the number of calls. The first strike hit First of them, both strikes hit Both of
+	// them.
 	Calls    int                      `json:"calls"`
 	First    int                      `json:"first"`
 	Both     int                      `json:"both"`
 	Effects  int                      `json:"effects"`
 	Faults   map[oracle.FaultKind]int `json:"faults"`
 	Verdicts []oracle.Verdict         `json:"verdicts"`
-	// Failed are strikes that could not be carried out.
+	// Failed lists the strikes that failed.
 	Failed []string `json:"failed,omitempty"`
-	// Pairs are those that were run, the ones with violations first.
+	// Pairs lists the pairs that were run, in the order of their violations, most first.
 	Pairs []*PairFigures `json:"pairs"`
 
 	byName map[string]*PairFigures
 	pairOf map[string]*PairFigures // by toolCallId
 }
 
-// PairFigures are what became of the calls of one pair.
+// PairFigures counts the calls of one pair.
 type PairFigures struct {
 	Name  string `json:"name"`
 	Calls int    `json:"calls"`
@@ -39,7 +40,7 @@ type PairFigures struct {
 	Both  int    `json:"both"`
 	// Outcomes counts calls by their outcome.
 	Outcomes map[string]int `json:"outcomes"`
-	// Violated are the calls that an oracle blames, each with its oracle.
+	// Violated lists the calls that violate an oracle, with the oracle.
 	Violated []Blame `json:"violated,omitempty"`
 }
 
@@ -61,7 +62,7 @@ func newPairReport(o PairOptions) *PairReport {
 	}
 }
 
-// enter counts a batch that has ended.
+// enter adds a batch that has ended.
 func (r *PairReport) enter(batch []*pairCall, seen oracle.Snapshot, verdicts []oracle.Verdict) {
 	for i, c := range batch {
 		name := c.pair.String()
@@ -91,7 +92,7 @@ func (r *PairReport) enter(batch []*pairCall, seen oracle.Snapshot, verdicts []o
 	r.blame(verdicts)
 }
 
-// blame adds what the oracles say to the pairs of the calls that they mean, once.
+// blame adds each violation to the pair of its call. A call is added once per oracle.
 func (r *PairReport) blame(verdicts []oracle.Verdict) {
 	for _, v := range verdicts {
 		for _, violation := range v.Violations {
@@ -110,7 +111,7 @@ func (r *PairReport) violations() (n int) {
 	return n
 }
 
-// add enters the judgement of a whole lane.
+// add adds the verdicts, faults and effects of a whole lane.
 func (r *PairReport) add(verdicts []oracle.Verdict, faults []oracle.Fault, effects int) {
 	if r.Verdicts == nil {
 		r.Verdicts = verdicts

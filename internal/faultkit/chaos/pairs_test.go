@@ -23,9 +23,8 @@ func pairOptions(t *testing.T, program string, patterns ...string) PairOptions {
 	}
 }
 
-// TestRunPairs: faults of a call, of the worker and of a server hit where they are
-// to, every oracle holds, and where workers write no claims the same pairs are
-// found out.
+// TestRunPairs: faults of a call, of the worker and of a server hit at their points, and every
+// oracle holds. If the workers write no claims, the oracles blame the same pairs.
 func TestRunPairs(t *testing.T) {
 	t.Parallel()
 	program := breakable(t)
@@ -82,8 +81,7 @@ func TestRunPairs(t *testing.T) {
 	}
 }
 
-// TestPairsBrokenOff: a run that is told to stop ends with an error and leaves no
-// process.
+// TestPairsBrokenOff: a run whose context ends returns an error and leaves no process.
 func TestPairsBrokenOff(t *testing.T) {
 	t.Parallel()
 	stop := errors.New("Ctrl-C")
@@ -97,7 +95,7 @@ func TestPairsBrokenOff(t *testing.T) {
 		dirs <- cmd.Dir
 		return cmd
 	}
-	// The first batch has ended, and the next one is under way.
+	// The first batch has ended, and the next one has started.
 	o.Progress = func(line string) {
 		if strings.Contains(line, " calls of ") {
 			cancel(stop)
@@ -108,7 +106,7 @@ func TestPairsBrokenOff(t *testing.T) {
 		t.Fatalf("%+v, %v; want the report of the first batch", report, err)
 	}
 	if left := processesIn(t, <-dirs); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("processes are left: %v", left)
 	}
 }
 

@@ -13,29 +13,29 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Plan is a whole run, drawn ahead of it, so that it is the same however slow
-// the machine is. Times count from the start.
+// Plan is the plan of a whole run. It is drawn before the run, so it does not depend on the speed
+// of the machine. Times count from the start of the run.
 type Plan struct {
 	Calls  []PlannedCall
 	Faults []PlannedFault
 }
 
-// PlannedCall is a call that will be submitted.
+// PlannedCall is a call that the run submits at At.
 type PlannedCall struct {
 	At         time.Duration
 	ToolCallID string
 	ToolID     string
 	In         ledger.In
-	// Twin says that a second client submits the same call at the same time,
-	// Rival that one submits its id with other arguments after RivalAfter.
+	// Twin makes a second client submit the same call at the same time. Rival makes a client submit
+	// the id with other arguments, RivalAfter the call was accepted.
 	Twin, Rival bool
 	RivalAfter  time.Duration
-	// Decisions are what people say, in the order they say it; none means that
-	// nobody ever decides.
+	// Decisions are the planned decisions; the first is the earliest. None means that no person
+	// decides.
 	Decisions []PlannedDecision
 }
 
-// CallsInWords counts the planned calls by tool.
+// CallsInWords returns the number of planned calls of each tool, as text.
 func (p Plan) CallsInWords() string {
 	words := make([]string, 0, len(mix()))
 	for _, s := range mix() {
@@ -50,7 +50,7 @@ func (p Plan) CallsInWords() string {
 	return strings.Join(words, ", ")
 }
 
-// FaultsInWords counts the planned faults by kind.
+// FaultsInWords returns the number of planned faults of each kind, as text.
 func (p Plan) FaultsInWords() string {
 	n := map[oracle.FaultKind]int{}
 	for _, f := range p.Faults {
@@ -62,45 +62,46 @@ func (p Plan) FaultsInWords() string {
 // asked reports whether the call waits for a person.
 func (c PlannedCall) asked() bool { return c.ToolID == ledger.Ask }
 
-// PlannedDecision is sent some time after the call was submitted.
+// PlannedDecision is sent After the call was accepted.
 type PlannedDecision struct {
 	After    time.Duration
 	Verb     toolspec.Verb
 	Approver string
-	// Signal sends a signal; otherwise it is an update.
+	// Signal sends the decision as a signal; otherwise it is an update.
 	Signal bool
 }
 
-// PlannedFault hits a worker slot, or a server.
+// PlannedFault is a fault of the worker in Slot, of a server, or of one call.
 type PlannedFault struct {
 	At   time.Duration
 	Kind oracle.FaultKind
 	Slot int
-	// For is how long the fault lasts, where its kind lasts.
+	// For is the duration of the fault, 0 for a kind without a duration.
 	For time.Duration
-	// Pick chooses a call, where the fault is aimed at one, among those that are
-	// there then.
+	// Pick selects the target among the calls that can be hit at the time, if the fault is aimed at
+	// one call.
 	Pick uint64
 }
 
-// share is how many calls in 100 are of a tool.
+// share is the percentage of calls that use a tool.
 type share struct {
 	toolID  string
 	percent int
 }
 
-// mix is what is called: mostly what may be repeated, as in life.
+// mix returns the share of each tool. Most tools can be repeated, as in production.
 func mix() []share {
 	return []share{{ledger.LocalRead, 25}, {ledger.Read, 20}, {ledger.Put, 20}, {ledger.Send, 15}, {ledger.Ask, 20}}
 }
 
-// The streams of a seed: one thing that is drawn does not move another.
+// The random streams of a seed. Each kind of fault has its own stream, so a plan without one kind
+// is otherwise the same.
 const (
 	callStream  = 1
 	faultStream = 100
 )
 
-// NewPlan draws a plan.
+// NewPlan draws the plan of a run.
 func NewPlan(o Options) Plan {
 	p := Plan{Calls: drawCalls(o)}
 	for i, kind := range Kinds() {
@@ -154,9 +155,9 @@ func drawTool(random *rand.Rand) string {
 	return ledger.LocalRead
 }
 
-// drawDecisions: of 100, 3 wait for ever, 10 are denied and 87 approved, of
-// these every fifth late. Every fifth decision is sent twice, and after every
-// tenth somebody else says the contrary.
+// drawDecisions draws the decisions of one call. Of 100 calls, 3 wait forever, 10 are denied and 87
+// approved, a fifth of the approvals late. A fifth of the decisions is sent twice, and a tenth is
+// followed by the opposite decision of another person.
 func drawDecisions(random *rand.Rand, all time.Duration) []PlannedDecision {
 	kind := random.IntN(100)
 	if kind < 3 {
@@ -184,7 +185,7 @@ func drawDecisions(random *rand.Rand, all time.Duration) []PlannedDecision {
 	return decisions
 }
 
-// rhythm is how often a fault comes, in kills, and how long it lasts.
+// rhythm is the mean interval of a fault, in intervals of kills, and the range of its duration.
 type rhythm struct {
 	kills         int
 	atLeast, most time.Duration
@@ -208,7 +209,7 @@ func rhythmOf(kind oracle.FaultKind) rhythm {
 		return rhythm{kills: 15, atLeast: time.Second, most: 6 * time.Second}
 	case oracle.Kill:
 		return rhythm{kills: 1}
-	default: // faults of one call, of which there are many kinds
+	default: // faults of one call have many kinds
 		return rhythm{kills: 15}
 	}
 }
@@ -229,7 +230,7 @@ func drawFaults(random *rand.Rand, kind oracle.FaultKind, o Options) (faults []P
 	return faults
 }
 
-// upTo draws a time below most, in milliseconds.
+// upTo draws a duration below most, in whole milliseconds.
 func upTo(random *rand.Rand, most time.Duration) time.Duration {
 	return time.Duration(random.Int64N(max(1, most.Milliseconds()))) * time.Millisecond
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// TestPlanIsOfItsSeed: the same seed plans the same, another one something else,
-// and a kind of fault that is left out moves nothing else.
+// TestPlanIsOfItsSeed: equal seeds give equal plans, different seeds give different plans, and a
+// plan without one kind of fault is otherwise the same.
 func TestPlanIsOfItsSeed(t *testing.T) {
 	o := Options{Seed: 1, For: time.Minute, Calls: 200, Workers: 2, Every: 2 * time.Second, Faults: Kinds()}
 	p := NewPlan(o)
@@ -33,12 +33,11 @@ func TestPlanIsOfItsSeed(t *testing.T) {
 		}
 	}
 	if !reflect.DeepEqual(p.Calls, q.Calls) || !reflect.DeepEqual(q.Faults, want) {
-		t.Error("a fault that is left out moved something else")
+		t.Error("a plan without one kind of fault differs in something else")
 	}
 }
 
-// TestPlanHasEverything: a long plan has every kind of call, decision and fault,
-// within its bounds.
+// TestPlanHasEverything: a long plan has every kind of call, decision and fault, within its bounds.
 func TestPlanHasEverything(t *testing.T) {
 	o := Options{Seed: 1, For: 10 * time.Minute, Calls: 2000, Workers: 2, Every: 2 * time.Second, Faults: Kinds()}
 	p := NewPlan(o)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// stopTimeout is how long a worker may take to end when it is told to.
+// stopTimeout is how long a worker may take to end in good order.
 const stopTimeout = 25 * time.Second
 
 // process is one worker process. done is closed when it has ended.
@@ -20,17 +20,16 @@ type process struct {
 	stdin io.WriteCloser
 	done  chan struct{}
 	tail  *tail
-	// wanted says that somebody ended it.
+	// wanted reports that the run ended the process.
 	wanted atomic.Bool
 }
 
-// spawn starts a worker process.
 func spawn(o Options, environment []string) (*process, error) {
 	cmd := o.Worker()
 	cmd.Env = append(cmd.Env, environment...)
 	p := &process{cmd: cmd, done: make(chan struct{}), tail: &tail{copyTo: o.Log}}
 	cmd.Stdout, cmd.Stderr = p.tail, p.tail
-	// A terminal's Ctrl-C is not for it: the run ends it.
+	// A Ctrl-C in the terminal must not reach the worker: the run ends its workers.
 	cmd.SysProcAttr = ownGroup()
 	var err error
 	if p.stdin, err = cmd.StdinPipe(); err != nil {
@@ -57,14 +56,14 @@ func (p *process) ended() bool {
 	}
 }
 
-// end signals the process to end. One that is stopped has to wake for SIGTERM,
-// and dies of SIGKILL as it is.
+// end sends a signal to the process. SIGTERM takes effect in a stopped process only after SIGCONT;
+// SIGKILL takes effect at once.
 func (p *process) end(signal syscall.Signal) {
 	p.wanted.Store(true)
 	_ = p.cmd.Process.Signal(signal)
 }
 
-// close ends it in good order, or insists after a while.
+// close ends the process in good order, and kills it after stopTimeout.
 func (p *process) close() {
 	p.wanted.Store(true)
 	_ = p.cmd.Process.Signal(syscall.SIGCONT)
@@ -79,10 +78,10 @@ func (p *process) close() {
 	}
 }
 
-// tailBytes is how much of what a worker writes is kept.
+// tailBytes is the number of bytes of a worker's output that are kept.
 const tailBytes = 4000
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of its input.
 type tail struct {
 	mu     sync.Mutex
 	kept   []byte

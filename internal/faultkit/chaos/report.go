@@ -9,7 +9,7 @@ import (
 	"github.com/pawl-run/pawl/internal/faultkit/oracle"
 )
 
-// Report is what a run shows.
+// Report is the result of a run.
 type Report struct {
 	Seed     uint64           `json:"seed"`
 	For      time.Duration    `json:"forNs"`
@@ -18,37 +18,37 @@ type Report struct {
 	Figures  Figures          `json:"figures"`
 }
 
-// Held reports whether every oracle held and the run counts.
+// Held reports whether no oracle was violated.
 func (r *Report) Held() bool {
 	return !slices.ContainsFunc(r.Verdicts, func(v oracle.Verdict) bool { return !v.Held() })
 }
 
-// Figures are for people to look at; nothing is judged by them.
+// Figures are statistics for people. No verdict depends on them.
 type Figures struct {
-	// Calls counts calls by tool and outcome; those that wait have the outcome
+	// Calls counts calls by tool and outcome. A call that waits for a person has the outcome
 	// waiting_approval.
 	Calls map[string]map[string]int `json:"calls"`
-	// Faults counts what was broken, workers that ended by themselves included.
+	// Faults counts faults by kind, including workers that crashed without a planned fault.
 	Faults map[oracle.FaultKind]int `json:"faults"`
-	// Effects are all runs of tools; Repeated is how many calls had more than
-	// one.
+	// Effects is the number of effects, Repeated the number of calls with more than one.
 	Effects  int `json:"effects"`
 	Repeated int `json:"repeated"`
-	// Attempts were dispatched in all; Lost of them gave no answer.
+	// Attempts is the number of dispatched attempts, Lost the number of those without an answer.
 	Attempts int `json:"attempts"`
 	Lost     int `json:"lost"`
-	// Twins, Rivals and Decisions count what came beside the calls.
+	// Twins and Rivals count further submits of a call's id, Decisions the decisions that were
+	// sent.
 	Twins     int `json:"twins"`
 	Rivals    int `json:"rivals"`
 	Decisions int `json:"decisions"`
-	// Duration is from the start of a workflow to its end; calls that wait for a
-	// person count as long as these take.
+	// Duration is the time from the start of a workflow to its end, including the time that people
+	// take.
 	Duration Spread `json:"durationMs"`
 	// Events is the length of the histories.
 	Events Spread `json:"events"`
 }
 
-// Spread sums up numbers.
+// Spread is the median, the 95th percentile and the maximum of some numbers.
 type Spread struct {
 	P50 int64 `json:"p50"`
 	P95 int64 `json:"p95"`

@@ -14,16 +14,16 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// sayEvery is the pause between progress lines.
+// sayEvery is the interval of progress lines.
 const sayEvery = 5 * time.Second
 
-// aims is at how many calls a fault is aimed at the most until it hits one.
+// aims is the maximum number of calls at which one fault is aimed, until it hits one.
 const aims = 8
 
-// errUnsettled ends the wait for calls that do not end.
+// errUnsettled is the cause when calls have not ended in time.
 var errUnsettled = errors.New("calls are still under way")
 
-// run is one run under way.
+// run is a run that has started.
 type run struct {
 	Options
 	plan    Plan
@@ -37,9 +37,8 @@ type run struct {
 	faultLog
 }
 
-// Run runs the plan of the options and judges it. An error means that there was
-// nothing to judge: the servers did not start, or ctx ended. Nothing is left of
-// the run in either case.
+// Run runs the plan of the options and judges it. It returns an error and no report if a server did
+// not start or ctx ended. It leaves no process behind.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	o, err := o.complete()
 	if err != nil {
@@ -74,7 +73,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return report, nil
 }
 
-// live lets calls and faults happen, waits until nothing moves, and looks.
+// live submits the calls and injects the faults, waits until the calls have ended, and takes the
+// snapshot.
 func (r *run) live(ctx context.Context) (oracle.Snapshot, error) {
 	settling, cancel := context.WithTimeoutCause(ctx, r.For+r.Settle, errUnsettled)
 	defer cancel()
@@ -98,7 +98,7 @@ func (r *run) live(ctx context.Context) (oracle.Snapshot, error) {
 	people.Wait()
 	r.readAgain(settling)
 	r.await(settling)
-	// What is still under way must not move while it is looked at.
+	// Stop the workers first, so that no call changes while it is read.
 	r.crew.close()
 	if err := ctx.Err(); err != nil {
 		return oracle.Snapshot{}, err
@@ -106,7 +106,7 @@ func (r *run) live(ctx context.Context) (oracle.Snapshot, error) {
 	return r.servers.look(ctx, r.calls, r.noted())
 }
 
-// conduct does everything that people do about one call.
+// conduct submits one call with its twin, its rival and its decisions.
 func (r *run) conduct(ctx context.Context, c *call) {
 	if !pause(ctx, c.At) {
 		return
@@ -125,8 +125,8 @@ func (r *run) conduct(ctx context.Context, c *call) {
 	doing.Wait()
 }
 
-// breakThings lets every fault happen at its time, and returns once the time is
-// over and everything is whole again.
+// breakThings injects each fault at its time. It returns when the time of the run is over and every
+// fault has ended.
 func (r *run) breakThings(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, r.For)
 	defer cancel()
@@ -180,8 +180,8 @@ func (r *run) breakThing(ctx context.Context, f PlannedFault) {
 	r.note(fault)
 }
 
-// meddle aims a fault at one of the calls that are there. What fails has hit
-// nothing, or nobody knows.
+// meddle aims a fault at an accepted call. An error does not tell whether the fault hit, so the
+// fault is recorded.
 func (r *run) meddle(ctx context.Context, f PlannedFault) {
 	var calls []*call
 	for _, c := range r.calls {
@@ -205,7 +205,7 @@ func (r *run) meddle(ctx context.Context, f PlannedFault) {
 	}
 }
 
-// readAgain reads the result of every call once more that somebody meddled with.
+// readAgain reads the result of every call that was a target of a fault once more.
 func (r *run) readAgain(ctx context.Context) {
 	var reading sync.WaitGroup
 	for _, c := range r.calls {
@@ -221,8 +221,8 @@ func (r *run) readAgain(ctx context.Context) {
 	reading.Wait()
 }
 
-// await waits for workflows to close and for undecided calls to wait, until ctx
-// ends. Whatever is then under way is for the oracles to judge.
+// await waits until each workflow has closed or, without planned decisions, waits for a person. It
+// returns when ctx ends; the oracles judge the calls that are left.
 func (r *run) await(ctx context.Context) {
 	pending := r.calls
 	for {
@@ -267,7 +267,7 @@ func (r *run) say(ctx context.Context) {
 	}
 }
 
-// broken counts the faults so far in words.
+// broken counts the faults so far by kind, as text.
 func (r *run) broken() string {
 	return FaultsInWords(countFaults(r.noted()))
 }

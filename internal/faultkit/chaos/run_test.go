@@ -32,8 +32,8 @@ func self(t *testing.T) string {
 	return program
 }
 
-// TestRun: workers are killed under a mix of calls, no oracle is violated, and
-// each of them had something to look at.
+// TestRun: workers are killed while they run a mix of calls, no oracle is violated, and each oracle
+// has checked something.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	o := options(t, self(t))
@@ -45,9 +45,9 @@ func TestRun(t *testing.T) {
 		if !v.Held() {
 			t.Errorf("%s: %v", v.Name, v.Violations)
 		}
-		// Whether a kill meets what must not be repeated is a matter of luck, and whether such a call then ends in another way.
+		// Chance decides whether a kill hits a tool that must not be repeated, and whether the call then ends otherwise.
 		if v.Checked == 0 && v.Name != "unknown" && v.Name != "accounted" {
-			t.Errorf("%s had nothing to look at", v.Name)
+			t.Errorf("%s has checked nothing", v.Name)
 		}
 	}
 	f := report.Figures
@@ -74,7 +74,7 @@ func breakable(t *testing.T) string {
 	return program
 }
 
-// forgetful has a breakable worker write no claims.
+// forgetful makes a breakable worker write no claims.
 func forgetful(worker func() *exec.Cmd) func() *exec.Cmd {
 	return func() *exec.Cmd {
 		cmd := worker()
@@ -83,25 +83,26 @@ func forgetful(worker func() *exec.Cmd) func() *exec.Cmd {
 	}
 }
 
-// TestForgetfulWorker: where workers write no claims, the oracles go red on a
-// live run, by name and call, and the evidence is kept.
+// TestForgetfulWorker: if workers write no claims, the oracles of a real run name the violation and
+// the call, and the evidence is kept.
 func TestForgetfulWorker(t *testing.T) {
 	t.Parallel()
 	o := options(t, breakable(t))
 	o.Worker = forgetful(o.Worker)
 	o.only, o.For, o.Every = ledger.Send, 12*time.Second, 2*time.Second
-	// A kill has to fall between an effect and its end. On a slow machine it may
-	// not, in one run: workers die before they have begun. The next one gives them longer.
+	// A kill must fall between an effect and the end of its call. On a slow machine one run may
+	// have no such kill, because workers are killed before they start. The next run gives them more
+	// time.
 	var broken map[string][]oracle.Violation
 	for o.Seed = 3; o.Seed < 6 && len(broken["once"]) == 0; o.Seed++ {
 		broken = violations(t, o)
 		o.For, o.Every, o.Calls = 2*o.For, 2*o.Every, 2*o.Calls
 		if len(broken["claimed"]) == 0 {
-			t.Fatalf("violated are %v, want that effects are found without claims", broken)
+			t.Fatalf("violations %v; want effects without claims", broken)
 		}
 	}
 	if len(broken["once"]) == 0 {
-		t.Fatalf("violated are %v, want that effects are found doubled", broken)
+		t.Fatalf("violations %v; want a second effect", broken)
 	}
 	doubled := broken["once"][0]
 	if !strings.HasPrefix(doubled.ToolCallID, "c0") || !strings.Contains(doubled.Why, "effects") {
@@ -115,7 +116,7 @@ func TestForgetfulWorker(t *testing.T) {
 	}
 }
 
-// violations are what the oracles find in a run, by oracle.
+// violations returns the violations of a run, by oracle.
 func violations(t *testing.T, o Options) map[string][]oracle.Violation {
 	t.Helper()
 	report, err := Run(t.Context(), o)
@@ -134,8 +135,7 @@ func violations(t *testing.T, o Options) map[string][]oracle.Violation {
 	return broken
 }
 
-// TestBrokenOff: a run that is told to stop ends soon, with an error, and leaves
-// no process.
+// TestBrokenOff: a run whose context ends returns an error soon, and leaves no process.
 func TestBrokenOff(t *testing.T) {
 	t.Parallel()
 	o := options(t, self(t))
@@ -143,7 +143,7 @@ func TestBrokenOff(t *testing.T) {
 	o.Calls = 40_000
 	stop := errors.New("Ctrl-C")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	// The first progress line with an effect is the middle of it.
+	// After the first progress line with an effect, calls are running.
 	o.Progress = func(line string) {
 		if strings.Contains(line, " effects,") && !strings.Contains(line, " 0 effects,") {
 			cancel(stop)
@@ -161,12 +161,11 @@ func TestBrokenOff(t *testing.T) {
 		t.Fatalf("%v, %v", report, err)
 	}
 	if left := processesIn(t, <-began); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("processes are left: %v", left)
 	}
 }
 
-// processesIn lists the processes whose working directory is dir. It needs
-// /proc.
+// processesIn returns the processes whose working directory is dir. It needs /proc.
 func processesIn(t *testing.T, dir string) (found []string) {
 	t.Helper()
 	if _, err := os.Stat("/proc/self/cwd"); err != nil {
@@ -184,7 +183,7 @@ func processesIn(t *testing.T, dir string) (found []string) {
 	return found
 }
 
-// TestWorkersThatDoNotStart end the run with what they wrote.
+// TestWorkersThatDoNotStart: a run whose workers do not start ends with the output of a worker.
 func TestWorkersThatDoNotStart(t *testing.T) {
 	t.Parallel()
 	o := options(t, self(t))

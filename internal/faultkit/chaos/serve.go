@@ -8,13 +8,12 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// LedgerEnv is the variable that tells a worker process where the ledger is.
+// LedgerEnv is the variable with the address of the ledger, for a worker process.
 const LedgerEnv = "PAWL_CHAOS_LEDGER"
 
-// Serve is a worker process of a run, whose address of the ledger is in
-// LedgerEnv: a worker with the tools of the ledger. around stands around their
-// effects and may be nil. It ends with ctx, or with stdin, whose other end the run
-// holds: however the run ends, this ends too.
+// Serve runs a worker process of a run, with the tools of the ledger at ledgerURL. around wraps
+// their effects and may be nil. It returns when ctx ends or stdin is closed. The run holds the
+// other end of stdin, so its workers end even if the run is killed.
 func Serve(ctx context.Context, c worker.Config, ledgerURL string, around ledger.Around, stdin io.Reader, more ...worker.Option) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

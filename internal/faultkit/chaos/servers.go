@@ -18,7 +18,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// tenant is whom all calls belong to; its policy asks about chaos__ask only.
+// tenant is the tenant of all calls. Its policy requires an approval for chaos__ask only.
 const (
 	tenant = "acme"
 	actor  = "agent:chaos"
@@ -32,13 +32,13 @@ tenants:
 `
 )
 
-// sweepEvery is how often the sweeper looks for calls whose workflow is gone.
+// sweepEvery is the interval of the sweeper.
 const sweepEvery = 3 * time.Second
 
-// serverTimeout is how long servers that have just started may take to answer.
+// serverTimeout bounds the wait for a server that has just started.
 const serverTimeout = time.Minute
 
-// servers are what a run stands on. close ends all of them.
+// servers are the servers of a run. close stops all of them.
 type servers struct {
 	stack    *devstack.Stack
 	store    *postgres.Store
@@ -46,11 +46,11 @@ type servers struct {
 	pawl     *client.Client
 	ledger   *ledger.Ledger
 	closers  []func()
-	// Each server is down once at a time.
+	// The mutexes allow one fault of each server at a time.
 	postgresFault, temporalFault sync.Mutex
 }
 
-// start starts servers that nobody else uses, whatever the environment names.
+// start starts servers for this run only, even if the environment names other servers.
 func start(ctx context.Context, o Options) (s *servers, err error) {
 	s = &servers{}
 	defer func() {
@@ -103,7 +103,7 @@ func (s *servers) close() {
 	}
 }
 
-// environment is what a worker process finds the servers by.
+// environment returns the variables by which a worker process finds the servers.
 func (s *servers) environment() []string {
 	return []string{
 		"TEMPORAL_ADDRESS=" + s.stack.TemporalAddress(), "TEMPORAL_NAMESPACE=" + s.stack.Namespace(),
@@ -112,7 +112,7 @@ func (s *servers) environment() []string {
 	}
 }
 
-// crashPostgres takes the database away for a while.
+// crashPostgres stops the database for a while.
 func (s *servers) crashPostgres(ctx context.Context, away time.Duration) (oracle.Fault, error) {
 	s.postgresFault.Lock()
 	defer s.postgresFault.Unlock()
@@ -120,7 +120,7 @@ func (s *servers) crashPostgres(ctx context.Context, away time.Duration) (oracle
 	return outage(ctx, oracle.Postgres, away, func() error { return server.StopImmediate(ctx) }, server.Restart)
 }
 
-// killTemporal takes Temporal away for a while.
+// killTemporal stops the Temporal server for a while.
 func (s *servers) killTemporal(ctx context.Context, away time.Duration) (oracle.Fault, error) {
 	s.temporalFault.Lock()
 	defer s.temporalFault.Unlock()
@@ -128,30 +128,29 @@ func (s *servers) killTemporal(ctx context.Context, away time.Duration) (oracle.
 	return outage(ctx, oracle.Temporal, away, server.Kill, server.Restart)
 }
 
-// freezePostgres has the database stand still for a while.
+// freezePostgres freezes the database for a while.
 func (s *servers) freezePostgres(ctx context.Context, d time.Duration, begun func()) (oracle.Fault, error) {
 	s.postgresFault.Lock()
 	defer s.postgresFault.Unlock()
 	return hold(ctx, oracle.PostgresFreeze, d, begun, func() (func(), error) { return s.stack.Postgres().Freeze(ctx) })
 }
 
-// lockClaims keeps all writes away from the table of claims for a while.
+// lockClaims locks the table of claims against writes for a while.
 func (s *servers) lockClaims(ctx context.Context, d time.Duration, begun func()) (oracle.Fault, error) {
 	s.postgresFault.Lock()
 	defer s.postgresFault.Unlock()
 	return hold(ctx, oracle.Lock, d, begun, func() (func(), error) { return s.stack.Postgres().LockTable(ctx, "claims") })
 }
 
-// freezeTemporal has Temporal stand still for a while.
+// freezeTemporal freezes the Temporal server for a while.
 func (s *servers) freezeTemporal(ctx context.Context, d time.Duration, begun func()) (oracle.Fault, error) {
 	s.temporalFault.Lock()
 	defer s.temporalFault.Unlock()
 	return hold(ctx, oracle.TemporalFreeze, d, begun, s.stack.Temporal().Freeze)
 }
 
-// hold takes hold of a server for a while, and lets it go also where ctx ends
-// meanwhile. begun is called once it has hold of it. Where ctx ended before,
-// nothing happens.
+// hold runs begin, waits for d or the end of ctx, and then undoes begin. It calls begun after
+// begin. If ctx has ended, an error of begin does not count.
 func hold(ctx context.Context, kind oracle.FaultKind, d time.Duration, begun func(), begin func() (func(), error)) (oracle.Fault, error) {
 	f := oracle.Fault{Kind: kind, From: time.Now()}
 	end, err := begin()
@@ -169,7 +168,7 @@ func hold(ctx context.Context, kind oracle.FaultKind, d time.Duration, begun fun
 	return f, nil
 }
 
-// outage stops a server and starts it again, also where ctx ends meanwhile.
+// outage stops a server and starts it again after away, or earlier if ctx ends.
 func outage(ctx context.Context, kind oracle.FaultKind, away time.Duration, stop func() error, restart func(context.Context) error) (oracle.Fault, error) {
 	f := oracle.Fault{Kind: kind, From: time.Now()}
 	if err := stop(); err != nil {
@@ -181,7 +180,7 @@ func outage(ctx context.Context, kind oracle.FaultKind, away time.Duration, stop
 	return f, err
 }
 
-// pause waits, or returns false where ctx ended first.
+// pause waits for d. It returns false if ctx ends first.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// watchEvery is the pause between two looks at the Temporal server.
+	// watchEvery is the interval of writes to the Temporal server.
 	watchEvery = time.Second
-	// stalled is how long a write takes at a server that loses heartbeats.
+	// stalled is the duration of a write at which the server loses heartbeats.
 	stalled = 2 * time.Second
-	// watchID is a workflow that no worker takes, to write into.
+	// watchID is a workflow without a worker, to which watch writes.
 	watchID, watchQueue, watchSignal = "chaos-watch", "chaos-watch", "look"
 )
 
-// faultLog is what was broken, and when the machine stood still.
+// faultLog records faults and stalls of the machine.
 type faultLog struct {
 	mu     sync.Mutex
 	faults []oracle.Fault
-	// temporalAway counts planned outages under way.
+	// temporalAway is the number of planned outages of Temporal that have not ended.
 	temporalAway int
 }
 
@@ -40,16 +40,15 @@ func (l *faultLog) noted() []oracle.Fault {
 	return slices.Clone(l.faults)
 }
 
-// away counts planned outages of Temporal under way.
 func (l *faultLog) away(change int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.temporalAway += change
 }
 
-// watch notes when Temporal takes so long to write that attempts are lost as if
-// it were away: on a machine that is too busy for the run. A look that comes late
-// says the same, for then all have stood still.
+// watch records a stall if a write to Temporal takes so long that attempts are lost as in an
+// outage: the machine is too busy for the run. A write that starts late counts too, because then
+// the whole machine has stalled.
 func (l *faultLog) watch(ctx context.Context, server temporal.Client) {
 	for due := time.Now().Add(watchEvery); pause(ctx, watchEvery); due = time.Now().Add(watchEvery) {
 		_, err := server.SignalWithStartWorkflow(ctx, watchID, watchSignal, nil, temporal.StartWorkflowOptions{TaskQueue: watchQueue}, watchID)
@@ -60,8 +59,7 @@ func (l *faultLog) watch(ctx context.Context, server temporal.Client) {
 	}
 }
 
-// noteStall leaves out what a planned outage explains, and joins what follows
-// each other.
+// noteStall ignores a stall during a planned outage, and joins stalls that follow each other.
 func (l *faultLog) noteStall(from, to time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

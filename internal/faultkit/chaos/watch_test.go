@@ -7,7 +7,8 @@ import (
 	"github.com/pawl-run/pawl/internal/faultkit/oracle"
 )
 
-// TestStalls: what follows each other is one stall, and a planned outage is none.
+// TestStalls: stalls that follow each other count as one, and a stall during a planned outage does
+// not count.
 func TestStalls(t *testing.T) {
 	at := func(seconds int) time.Time { return time.Date(2026, 11, 21, 12, 0, seconds, 0, time.UTC) }
 	r := &faultLog{faults: []oracle.Fault{{Kind: oracle.Temporal, From: at(1), To: at(5)}, {Kind: oracle.Postgres, From: at(0), To: at(59)}}}

@@ -1,9 +1,8 @@
-// Package failpoint breaks things in its own process on either side of what makes
-// a call durable; the places are those of package point. A Trap follows a plan
-// from the environment: it ends, stops or interrupts the process. A Remote asks
-// another process at every place, for each call by its own, and waits for the
-// answer.
+// Package failpoint breaks its own process before or after a step that makes something durable;
+// package point lists the points. A Trap follows a plan from the environment: it kills, stops or
+// interrupts the process. A Remote asks another process at every point, with the id of the call,
+// and waits for the answer.
 //
-// It judges nothing, and it must never be linked into what ships: only programs
-// that are built with the tag faults, and tests, import it.
+// It must not judge results, and no released program may link it: only tests and programs that are
+// built with the tag faults import it.
 package failpoint

@@ -11,10 +11,10 @@ import (
 
 // The variables that a process of a fault test reads.
 const (
-	// CrashAt is `<point>[:n]`: where, and at the how-manyth time, by default the
-	// first. Empty means nowhere.
+	// CrashAt is `<point>[:n]`: the point, and the hit at which the signal is sent, 1 by default.
+	// Empty means no signal.
 	CrashAt = "PAWL_CRASH_AT"
-	// CrashBy is KILL, which is the default, STOP or TERM.
+	// CrashBy is KILL, STOP or TERM; KILL by default.
 	CrashBy = "PAWL_CRASH_BY"
 )
 
@@ -25,21 +25,21 @@ type By string
 const (
 	// Kill ends the process: the step after the point never happens.
 	Kill By = "KILL"
-	// Stop holds the process until somebody continues it.
+	// Stop stops the process until it gets SIGCONT.
 	Stop By = "STOP"
-	// Term asks the process to end; the step goes on.
+	// Term asks the process to end; the step continues.
 	Term By = "TERM"
 )
 
-// Plan is what goes wrong in one process. The zero Plan is nothing.
+// Plan is the fault of one process. The zero Plan has no fault.
 type Plan struct {
 	At point.Name
-	// Nth counts how often the point is reached, from 1.
+	// Nth is the hit at which the signal is sent, counted from 1.
 	Nth int
 	By  By
 }
 
-// Parse reads CrashAt and CrashBy by a look-up such as os.Getenv.
+// Parse reads CrashAt and CrashBy with a function such as os.Getenv.
 func Parse(getenv func(string) string) (Plan, error) {
 	text := getenv(CrashAt)
 	if text == "" {
@@ -67,7 +67,7 @@ func Parse(getenv func(string) string) (Plan, error) {
 	return plan, nil
 }
 
-// Environ is the plan as Parse reads it.
+// Environ returns the variables that Parse reads.
 func (p Plan) Environ() []string {
 	if p.At == "" {
 		return nil

@@ -33,7 +33,7 @@ func TestParse(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		// What a test hands to its children is read the same way.
+		// Environ returns variables that Parse reads back.
 		env = map[string]string{}
 		for _, line := range tc.want.Environ() {
 			name, value, _ := strings.Cut(line, "=")
@@ -45,7 +45,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestPoints: every place has two sides, and no place is there twice.
+// TestPoints: every point has a before and an after, and no point is listed twice.
 func TestPoints(t *testing.T) {
 	t.Parallel()
 	seen := map[point.Name]bool{}

@@ -9,17 +9,16 @@ import (
 	"google.golang.org/grpc"
 )
 
-// hangUpTimeout bounds how long a process takes to hang up before it stops.
+// hangUpTimeout bounds the end of the polls before a process stops.
 const hangUpTimeout = 20 * time.Second
 
-// polls are the requests by which a worker waits for tasks. A process that is
-// stopped keeps its connections, and the server would give it a task for every
-// open one, to be missed after its timeout: minutes until a call goes on. Before
-// it stops, the process hangs up.
+// polls are the requests by which a worker waits for tasks. A stopped process keeps its
+// connections, so the server would give a task to each open poll. Each of these tasks would time
+// out, and a call would wait for minutes. So the process ends its polls before it stops.
 type polls struct {
 	mu   sync.Mutex
 	live map[*poll]bool
-	// gate is closed while polls may begin.
+	// gate is closed while polls may start.
 	gate chan struct{}
 	conn *grpc.ClientConn
 }
@@ -43,7 +42,7 @@ func isPoll(request any) bool {
 	return false
 }
 
-// run makes one poll, once polls may begin.
+// run makes one poll. It waits until polls may start.
 func (p *polls) run(ctx context.Context, conn *grpc.ClientConn, invoke func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -79,7 +78,7 @@ func (p *polls) enter(one *poll, conn *grpc.ClientConn) bool {
 	}
 }
 
-// hangUp ends all polls, and makes no more until resume is called.
+// hangUp ends all polls. No poll starts until resume is called.
 func (p *polls) hangUp() (resume func()) {
 	p.mu.Lock()
 	gate := make(chan struct{})
@@ -95,7 +94,8 @@ func (p *polls) hangUp() (resume func()) {
 		<-one.ended
 	}
 	if conn != nil {
-		// What the server has answered on this connection, it has read what came before.
+		// The server reads a connection in order: after this answer, it has read the cancellation
+		// of the polls.
 		ctx, cancel := context.WithTimeout(context.Background(), hangUpTimeout)
 		defer cancel()
 		_, _ = workflowservice.NewWorkflowServiceClient(conn).GetSystemInfo(ctx, &workflowservice.GetSystemInfoRequest{})

@@ -13,10 +13,9 @@ import (
 
 // breaker decides what happens at the points.
 type breaker interface {
-	// hit comes to a point of a call, which is named by its invocation id or by its
-	// workflow id.
+	// hit reports that a call has reached a point. call is its invocation id or its workflow id.
 	hit(p point.Name, call string)
-	// take runs a step between its points.
+	// take runs a step, with its two points.
 	take(ctx context.Context, s step) (any, error)
 }
 
@@ -26,7 +25,7 @@ type step struct {
 	// call is the invocation id.
 	call string
 	run  func(context.Context) (any, error)
-	// outcome is what a log shows of the answer.
+	// outcome returns the part of the answer that the log shows.
 	outcome func(any) any
 }
 
@@ -44,11 +43,10 @@ func between[T any](ctx context.Context, b breaker, before, after point.Name, ca
 	return typed, err
 }
 
-// Records puts the trap on either side of what a call commits to its record.
+// Records hits the points before and after each write to the record.
 func (t *Trap) Records(r activities.Records) activities.Records { return records{r, t} }
 
-// Records puts the remote's points on either side of what a call commits to its
-// record.
+// Records asks at the points before and after each write to the record.
 func (r *Remote) Records(inner activities.Records) activities.Records { return records{inner, r} }
 
 type records struct {
@@ -68,7 +66,7 @@ func (r records) Request(ctx context.Context, in approval.RequestRow) (approval.
 		func(ctx context.Context) (approval.RequestRecord, error) { return r.Records.Request(ctx, in) })
 }
 
-// Decide is a point, and Look is none: a look commits nothing that anybody waits for.
+// Decide has points. Look has none, because it writes nothing.
 func (r records) Decide(ctx context.Context, in approval.DecideRow) (approval.DecideRecord, error) {
 	return between(ctx, r.points, point.DecideBefore, point.DecideAfter, in.InvocationID,
 		func(out approval.DecideRecord) any { return out.State },

@@ -13,23 +13,21 @@ import (
 	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
-// statementTimeout bounds a statement that goes on after its caller has given up.
+// statementTimeout bounds a statement that continues after its caller has given up.
 const statementTimeout = 30 * time.Second
 
-// Remote asks another process at every point what is to happen there, by
-// point.Hit and point.Order, and waits for the answer.
+// Remote sends a point.Hit to another process at every point, and waits for the point.Order.
 type Remote struct {
 	url    string
 	client *http.Client
 }
 
-// NewRemote makes a Remote that asks at url. Where nobody answers, nothing
-// happens at the points.
+// NewRemote returns a Remote that asks at url. If a request fails, the call continues at the point.
 func NewRemote(url string) *Remote {
 	return &Remote{url: url, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
 }
 
-// Effect stands around the effect of a tool, as ledger.Around.
+// Effect asks before and after the effect of a tool. It is a ledger.Around.
 func (r *Remote) Effect(e ledger.Effect, effect func() error) error {
 	r.ask(point.EffectBefore, e.InvocationID)
 	if err := effect(); err != nil {
@@ -41,9 +39,9 @@ func (r *Remote) Effect(e ledger.Effect, effect func() error) error {
 
 func (r *Remote) hit(p point.Name, call string) { r.ask(p, call) }
 
-// take runs a step. Its caller gives up when its time is over, as it does with a
-// statement that is on its way to the server or from there; the step goes on all
-// the same. One that nobody holds up has its caller's time.
+// take runs a step. When its context ends the caller gets a transient error, and the step
+// continues, like a statement that is already on its way to the server. A step without a late order
+// ends with the context of the caller.
 func (r *Remote) take(ctx context.Context, s step) (any, error) {
 	type answer struct {
 		out any
@@ -71,7 +69,7 @@ func (r *Remote) take(ctx context.Context, s step) (any, error) {
 	}
 }
 
-// ask returns what the other process orders, however long that takes it.
+// ask returns the order of the other process. It waits without a timeout.
 func (r *Remote) ask(p point.Name, call string) (order point.Order) {
 	body, err := json.Marshal(point.Hit{At: p, Call: call, PID: os.Getpid()})
 	if err != nil {

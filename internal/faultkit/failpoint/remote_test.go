@@ -20,7 +20,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// director answers hits as a test wants.
+// director answers the hits of a Remote with the function of a test.
 type director struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -55,7 +55,7 @@ func (d *director) points() (points []point.Name) {
 	return points
 }
 
-// store is a record whose claims say with which context they came.
+// store sends the context of each claim to claimed.
 type store struct {
 	activities.Records
 	claimed chan context.Context
@@ -70,8 +70,8 @@ func (s store) Claim(ctx context.Context, _ attempt.ClaimRow) (contract.Outcome,
 	return contract.Done, ctx.Err()
 }
 
-// TestRemote: every step and effect is asked about before and after, with its call
-// and the process.
+// TestRemote: a Remote asks before and after each step and effect, and names the call and the
+// process.
 func TestRemote(t *testing.T) {
 	t.Parallel()
 	d := direct(t, func(point.Hit) point.Order { return point.Order{} })
@@ -95,8 +95,8 @@ func TestRemote(t *testing.T) {
 	}
 }
 
-// TestRemoteLate: a statement that is held up before it leaves runs although its
-// caller has given up; the caller's error is one that passes.
+// TestRemoteLate: a statement with a late order runs although its caller has given up. The caller
+// gets a transient error.
 func TestRemoteLate(t *testing.T) {
 	t.Parallel()
 	held := make(chan struct{})
@@ -111,21 +111,21 @@ func TestRemoteLate(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := failpoint.NewRemote(d.URL).Records(s).Claim(ctx, attempt.ClaimRow{InvocationID: "call"}); !errs.IsTransient(err) {
-		t.Errorf("the caller hears %v, want an error that passes", err)
+		t.Errorf("the caller gets %v, want a transient error", err)
 	}
 	select {
 	case <-s.claimed:
-		t.Error("the statement ran ahead of its order")
+		t.Error("the statement ran before its order came")
 	default:
 	}
 	close(held)
 	if running := <-s.claimed; running.Err() != nil {
-		t.Errorf("the statement runs with %v", running.Err())
+		t.Errorf("the statement runs with a context that ended: %v", running.Err())
 	}
 }
 
-// TestRemoteAnswerLate: a statement whose answer is held up has run, and its caller
-// gives up when its time is over.
+// TestRemoteAnswerLate: a statement whose answer is held up has run, and its caller gives up when
+// its context ends.
 func TestRemoteAnswerLate(t *testing.T) {
 	t.Parallel()
 	held := make(chan struct{})
@@ -140,13 +140,13 @@ func TestRemoteAnswerLate(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := failpoint.NewRemote(d.URL).Records(s).Claim(ctx, attempt.ClaimRow{InvocationID: "call"}); !errs.IsTransient(err) {
-		t.Errorf("the caller hears %v, want an error that passes", err)
+		t.Errorf("the caller gets %v, want a transient error", err)
 	}
 	<-s.claimed
 }
 
-// TestRemoteInTime: a step that nobody holds up has its caller's time, so that a
-// database that is slow by itself is left in time.
+// TestRemoteInTime: a step without a late order ends with the context of its caller, so that no
+// statement of a slow database outlives its caller.
 func TestRemoteInTime(t *testing.T) {
 	t.Parallel()
 	d := direct(t, func(point.Hit) point.Order { return point.Order{} })
@@ -160,7 +160,7 @@ func TestRemoteInTime(t *testing.T) {
 	running := <-s.claimed
 	cancel()
 	if err := <-ended; !errs.IsTransient(err) {
-		t.Errorf("the caller hears %v, want an error that passes", err)
+		t.Errorf("the caller gets %v, want a transient error", err)
 	}
 	close(s.held)
 	if running.Err() == nil {
@@ -168,7 +168,7 @@ func TestRemoteInTime(t *testing.T) {
 	}
 }
 
-// TestRemoteAlone: where nobody answers, the call goes on.
+// TestRemoteAlone: if the other process does not answer, the call continues.
 func TestRemoteAlone(t *testing.T) {
 	t.Parallel()
 	d := direct(t, func(point.Hit) point.Order { return point.Order{} })

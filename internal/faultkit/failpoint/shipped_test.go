@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// TestNotShipped: the program has no failpoints in it.
+// TestNotShipped: the commands do not link package failpoint.
 func TestNotShipped(t *testing.T) {
 	t.Parallel()
 	tool, err := exec.LookPath("go")
 	if err != nil {
-		t.Skip("there is no go tool to ask")
+		t.Skip("the go tool is not on PATH")
 	}
 	out, err := exec.Command(tool, "list", "-deps", "github.com/pawl-run/pawl/cmd/...").Output()
 	if err != nil {

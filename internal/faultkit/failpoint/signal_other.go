@@ -2,5 +2,5 @@
 
 package failpoint
 
-// signalSelf has no signals here.
+// signalSelf panics: this system has no signals.
 func signalSelf(By) { panic("failpoint: this system has no signals; run the fault tests on Unix") }

@@ -17,7 +17,7 @@ import (
 	"github.com/pawl-run/pawl/internal/faultkit/point"
 )
 
-// childEnv makes this test binary a process that comes to one point three times.
+// childEnv makes this test binary a process that reaches one point three times.
 const childEnv = "PAWL_FAILPOINT_CHILD"
 
 func TestMain(m *testing.M) {
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// TestHit: the signal takes effect at the point, at its number, and before anything else happens.
+// TestHit: the signal takes effect at the planned point and count, before anything else happens.
 func TestHit(t *testing.T) {
 	t.Parallel()
 	for by, want := range map[failpoint.By]string{
@@ -72,7 +72,7 @@ func TestHit(t *testing.T) {
 				if !bytes.HasPrefix(lines.Bytes(), []byte("failpoint: STOP")) {
 					continue
 				}
-				// Nobody but this test continues it, so it stands still, whenever one looks.
+				// Only this test continues the process, so it is stopped at any time.
 				var status syscall.WaitStatus
 				if _, err := syscall.Wait4(cmd.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
 					t.Fatalf("the process is not stopped: %v, %v", status, err)

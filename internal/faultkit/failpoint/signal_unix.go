@@ -9,16 +9,15 @@ import (
 	"syscall"
 )
 
-// signalSelf sends the signal to the own process. It returns only once the
-// signal has had its effect.
+// signalSelf sends the signal to its own process. It returns after the signal has taken effect.
 func signalSelf(by By) {
 	switch by {
 	case Kill:
 		send(syscall.SIGKILL)
-		select {} // until it arrives
+		select {} // until the signal arrives
 	case Stop:
-		// Another thread may be the one that the kernel picks, and this one would run
-		// on for a moment: it waits for the signal that ends the stop.
+		// The kernel may stop another thread first, and this thread would run for a moment longer.
+		// So it waits for SIGCONT.
 		continued := make(chan os.Signal, 1)
 		signal.Notify(continued, syscall.SIGCONT)
 		defer signal.Stop(continued)

@@ -15,15 +15,15 @@ import (
 	"github.com/pawl-run/pawl/internal/faultkit/point"
 )
 
-// Dial puts the trap on either side of what a worker answers to Temporal. After
-// means that the server has the answer and the worker does not know it.
+// Dial returns an interceptor that hits the points before and after each answer of a worker to
+// Temporal. At a point after, the server has the answer and the worker does not know it.
 func (t *Trap) Dial() grpc.DialOption {
 	return intercept(t, t.polls.run, func(err error) {
 		fmt.Fprintf(t.log, "failpoint: the answer of an attempt was refused: %s\n", status.Code(err))
 	})
 }
 
-// Dial puts the remote's points on either side of what a worker answers to
+// Dial returns an interceptor that asks at the points before and after each answer of a worker to
 // Temporal.
 func (r *Remote) Dial() grpc.DialOption {
 	poll := func(ctx context.Context, _ *grpc.ClientConn, invoke func(context.Context) error) error {
@@ -32,8 +32,8 @@ func (r *Remote) Dial() grpc.DialOption {
 	return intercept(r, poll, func(error) {})
 }
 
-// intercept makes the points of a connection to Temporal. poll makes a request
-// for a task; refused hears of answers of attempts that the server did not take.
+// intercept returns the interceptor. poll wraps each request for a task. refused gets the error of
+// an answer to an activity task that the server did not accept.
 func intercept(b breaker, poll func(context.Context, *grpc.ClientConn, func(context.Context) error) error, refused func(error)) grpc.DialOption {
 	tasks := &tasks{calls: map[string]string{}, first: map[string]bool{}}
 	return grpc.WithChainUnaryInterceptor(func(
@@ -62,14 +62,13 @@ func intercept(b breaker, poll func(context.Context, *grpc.ClientConn, func(cont
 	})
 }
 
-// tasks knows by their tokens the tasks that this process has taken. An answer
-// may be sent again, so none is forgotten.
+// tasks maps the task tokens that this process has received to their calls. An answer can be sent
+// again, so no entry is removed.
 type tasks struct {
 	mu sync.Mutex
-	// calls are the workflow ids.
+	// calls holds workflow ids by task token.
 	calls map[string]string
-	// first holds workflow tasks before which no other one of their run was
-	// completed.
+	// first holds the tokens of the first workflow task of a run.
 	first map[string]bool
 }
 
@@ -96,8 +95,8 @@ func (t *tasks) note(token []byte, call string, first bool) {
 	}
 }
 
-// pointsOf says whose request it is and between which points it stands. The first
-// task of a call may be its last one, too.
+// pointsOf returns the call of a request, and the points before and after it. The first task of a
+// call can also be its last.
 func (t *tasks) pointsOf(request any) (call string, before, after []point.Name) {
 	switch r := request.(type) {
 	case *workflowservice.RespondActivityTaskCompletedRequest:

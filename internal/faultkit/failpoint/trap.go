@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/internal/faultkit/point"
 )
 
-// Trap carries out a Plan in this process, once.
+// Trap runs a Plan in this process, once.
 type Trap struct {
 	plan  Plan
 	log   io.Writer
@@ -20,13 +20,13 @@ type Trap struct {
 	hits int
 }
 
-// New makes a Trap that tells on log what it does and, of a process that was
-// stopped, what became of the step that it stood at.
+// New returns a Trap. It writes to log the signal that it sends and, after a stop, the result of
+// the step at which the process was stopped.
 func New(plan Plan, log io.Writer) *Trap { return &Trap{plan: plan, log: log, polls: newPolls()} }
 
-// Hit says that the process has come to a point. Where that is what the plan
-// waits for, the signal takes effect before Hit returns: after Kill it does not
-// return, after Stop it returns once the process is continued, and says so.
+// Hit reports that the process has reached a point. If the plan is for this point and this count,
+// the signal takes effect before Hit returns: after Kill, Hit does not return; after Stop, Hit
+// returns true when the process is continued.
 func (t *Trap) Hit(p point.Name) (stopped bool) {
 	if t.plan.At != p {
 		return false
@@ -47,7 +47,7 @@ func (t *Trap) Hit(p point.Name) (stopped bool) {
 	return t.plan.By == Stop
 }
 
-// Effect stands around the effect of a tool, as ledger.Around.
+// Effect hits the points before and after the effect of a tool. It is a ledger.Around.
 func (t *Trap) Effect(_ ledger.Effect, effect func() error) error {
 	t.Hit(point.EffectBefore)
 	if err := effect(); err != nil {
@@ -57,11 +57,11 @@ func (t *Trap) Effect(_ ledger.Effect, effect func() error) error {
 	return nil
 }
 
-// hit is Hit for any call: the plan does not tell calls apart.
+// hit ignores the call: a plan is for all calls of the process.
 func (t *Trap) hit(p point.Name, _ string) { t.Hit(p) }
 
-// take runs a step. One that was held up goes on without its deadline, as a
-// statement does that was already on its way to the server.
+// take runs a step. A step that was stopped continues without its deadline, like a statement that
+// is already on its way to the server.
 func (t *Trap) take(ctx context.Context, s step) (any, error) {
 	held := t.Hit(s.before)
 	if held {

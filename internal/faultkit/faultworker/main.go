@@ -1,10 +1,10 @@
 //go:build faults
 
-// Command faultworker is a worker of the fault tests: it has the ledger's tools
-// and dies where its environment says. Beside the variables of any worker it reads
-// PAWL_CRASH_AT and PAWL_CRASH_BY (see package failpoint), PAWL_LEDGER, the
-// address of the ledger, and PAWL_STICKY_CACHE, how many workflows it caches. It
-// ends when its standard input does: with whoever started it.
+// Command faultworker is the worker of the fault tests: it has the tools of the ledger, and sends
+// itself a signal at the point that its environment names. Beside the variables of any worker it
+// reads PAWL_CRASH_AT and PAWL_CRASH_BY (see package failpoint), PAWL_LEDGER, the address of the
+// ledger, and PAWL_STICKY_CACHE, the number of workflows that it caches. It ends when its standard
+// input is closed, so it ends with the process that started it.
 package main
 
 import (

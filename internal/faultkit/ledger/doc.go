@@ -1,6 +1,6 @@
-// Package ledger is the outside world of the fault tests: a server that writes
-// down every effect that tools have on it, and the tools that have them. It
-// outlives the workers that are killed, so what it holds is what happened.
+// Package ledger is the service outside of Pawl in the fault tests: a server that records every
+// effect, and the tools that have these effects. The ledger outlives the workers that the tests
+// kill, so it shows what happened.
 //
-// It must never help Pawl: it refuses no repeated key and forgets nothing.
+// It must not help Pawl: it accepts repeated keys and forgets no effect.
 package ledger

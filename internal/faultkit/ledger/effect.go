@@ -2,9 +2,9 @@ package ledger
 
 import "time"
 
-// Effect is one run of a tool that reached the outside.
+// Effect is one effect of a tool, as the ledger recorded it.
 type Effect struct {
-	// Key is the idempotency key that the tool was given.
+	// Key is the idempotency key of the call.
 	Key          string `json:"key"`
 	InvocationID string `json:"invocationId"`
 	ToolCallID   string `json:"toolCallId"`
@@ -12,10 +12,10 @@ type Effect struct {
 	// Attempt counts from 1; Epoch is that of the run that dispatched it.
 	Attempt int `json:"attempt"`
 	Epoch   int `json:"epoch"`
-	// Digest is the SHA-256 of the arguments as the tool got them.
+	// Digest is the SHA-256 of the arguments that the tool got.
 	Digest string `json:"digest"`
-	// PID is the process of the worker.
+	// PID is the process id of the worker.
 	PID int `json:"pid"`
-	// At is when the ledger wrote it down, by its own clock.
+	// At is the time at which the ledger recorded the effect, by its own clock.
 	At time.Time `json:"at"`
 }

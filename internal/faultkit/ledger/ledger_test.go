@@ -10,7 +10,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// TestLedger: it writes down everything, the same key as often as it comes, and nothing that is no effect.
+// TestLedger: the ledger records every effect, also with a repeated key, and refuses a body without
+// a key.
 func TestLedger(t *testing.T) {
 	l, err := ledger.Start()
 	if err != nil {
@@ -38,7 +39,8 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// TestTools: every tool has its effect once, with what identifies it; equal arguments have one digest.
+// TestTools: every tool has its effect once, with the ids of its call. Equal arguments have equal
+// digests.
 func TestTools(t *testing.T) {
 	l, err := ledger.Start()
 	if err != nil {
@@ -61,13 +63,13 @@ func TestTools(t *testing.T) {
 		}
 		stopped = id
 		if _, err := tool.Run(t.Context(), []byte(`{"text":"hello"}`), call); !errors.Is(err, refused) {
-			t.Errorf("%s: %v, want the error of what stands around", id, err)
+			t.Errorf("%s: %v, want the error of Around", id, err)
 		}
 		stopped = ""
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := tool.Run(ctx, []byte(`{"text":"hello","beforeMs":60000}`), call); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v, want that it stops", id, err)
+			t.Errorf("%s: %v, want the error of its context", id, err)
 		}
 		if got := l.Of(id); len(got) != 1 || got[0].Key != id || got[0].Digest != l.Effects()[0].Digest || got[0].PID == 0 {
 			t.Errorf("%s: %+v", id, got)

@@ -13,17 +13,16 @@ import (
 // maxEffect bounds the body of one effect, in bytes.
 const maxEffect = 16 << 10
 
-// Ledger holds effects in the order in which they came. It is safe for
-// concurrent use.
+// Ledger records effects in the order in which they arrive. It is safe for concurrent use.
 type Ledger struct {
 	mu      sync.Mutex
 	effects []Effect
-	held    chan struct{} // closed unless answers wait
+	held    chan struct{} // open while Hold delays answers
 	server  *http.Server
 	url     string
 }
 
-// Start serves an empty ledger on a loopback port. Close it.
+// Start starts an empty ledger on a loopback port. The caller must close it.
 func Start() (*Ledger, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -34,19 +33,19 @@ func Start() (*Ledger, error) {
 	l.server = &http.Server{Handler: http.HandlerFunc(l.write), ReadHeaderTimeout: time.Minute}
 	go func() {
 		if err := l.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			panic(err) // effects that nobody writes down would make every verdict worthless
+			panic(err) // without the ledger every verdict would be worthless
 		}
 	}()
 	return l, nil
 }
 
-// URL is where Writer sends effects.
+// URL returns the address for a Writer.
 func (l *Ledger) URL() string { return l.url }
 
-// Close stops the server; what was written stays readable.
+// Close stops the server. Effects stays usable.
 func (l *Ledger) Close() error { return l.server.Close() }
 
-// Effects returns a copy of all.
+// Effects returns a copy of all effects.
 func (l *Ledger) Effects() []Effect {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -58,7 +57,7 @@ func (l *Ledger) Of(invocationID string) []Effect {
 	return slices.DeleteFunc(l.Effects(), func(e Effect) bool { return e.InvocationID != invocationID })
 }
 
-// Hold keeps every tool that writes an effect waiting for the answer until release is called.
+// Hold delays the answer to every effect until release is called, so the tools wait.
 func (l *Ledger) Hold() (release func()) {
 	held := make(chan struct{})
 	l.mu.Lock()

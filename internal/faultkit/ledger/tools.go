@@ -12,36 +12,35 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// The tools, one of each kind that ends in its own way.
+// The tools. Each has another effect or lane, so each kind of call is tested.
 const (
-	// LocalRead runs inside the workflow task.
+	// LocalRead is a read in the local lane.
 	LocalRead = "chaos__local_read"
-	// Read is a read of the regular lane.
+	// Read is a read in the regular lane.
 	Read = "chaos__read"
-	// Put is a write that may be repeated.
+	// Put is an idempotent write.
 	Put = "chaos__put"
-	// Send must not be repeated.
+	// Send is a write that must not be repeated.
 	Send = "chaos__send"
-	// Ask is Send, and a person is asked first.
+	// Ask is a write that must not be repeated and needs an approval.
 	Ask = "chaos__ask"
 )
 
-// attempts is how often a tool runs at the most that may be repeated: often
-// enough that kills every few seconds do not use them up.
+// attempts is the maximum number of attempts of a repeatable tool. Kills every few seconds do not
+// use up so many.
 const attempts = 20
 
-// In is what every tool takes.
+// In is the argument of every tool.
 type In struct {
 	Text string `json:"text"`
-	// BeforeMs and AfterMs are how long the tool works on either side of its
-	// effect.
+	// BeforeMs and AfterMs are the milliseconds that the tool works before and after its effect.
 	BeforeMs int `json:"beforeMs,omitempty"`
 	AfterMs  int `json:"afterMs,omitempty"`
-	// AnswerBytes is how long the text of the answer is at least.
+	// AnswerBytes is the minimum length of Text in the answer, in bytes.
 	AnswerBytes int `json:"answerBytes,omitempty"`
 }
 
-// Answer is what every tool answers: the text it got, filled up with dots.
+// Answer returns the answer of every tool: Text, padded with dots to AnswerBytes.
 func (in In) Answer() Out {
 	return Out{Text: in.Text + strings.Repeat(".", max(0, in.AnswerBytes-len(in.Text)))}
 }
@@ -51,11 +50,10 @@ type Out struct {
 	Text string `json:"text"`
 }
 
-// Around stands around the effect of a tool: it calls effect, or does not
-// return.
+// Around wraps the effect of a tool. It calls effect, or does not return.
 type Around func(e Effect, effect func() error) error
 
-// Tools returns the tools, which write their effects with w. around may be nil.
+// Tools returns the tools. They send their effects with w. around may be nil.
 func Tools(w Writer, around Around) []toolspec.Tool {
 	if around == nil {
 		around = func(_ Effect, effect func() error) error { return effect() }
@@ -68,7 +66,7 @@ func Tools(w Writer, around Around) []toolspec.Tool {
 		if err != nil {
 			return Out{}, err
 		}
-		// What has left is not called back, even where the attempt is cancelled now.
+		// A request that has left cannot be taken back, so a cancelled attempt does not stop it.
 		write := func() error { return w.Write(context.WithoutCancel(ctx), e) }
 		if err := around(e, write); err != nil {
 			return Out{}, err
@@ -98,8 +96,8 @@ func Tools(w Writer, around Around) []toolspec.Tool {
 // Repeatable reports whether a tool may have its effect more than once.
 func Repeatable(toolID string) bool { return toolID != Send && toolID != Ask }
 
-// Digest is what an effect shows for its arguments. In has a fixed order of
-// fields, so equal arguments have one digest.
+// Digest returns the digest that an Effect holds of these arguments. The fields of In have a fixed
+// order, so equal arguments have equal digests.
 func (in In) Digest() (string, error) {
 	args, err := json.Marshal(in)
 	if err != nil {
@@ -109,7 +107,6 @@ func (in In) Digest() (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// effectOf describes the run.
 func effectOf(in In, call toolspec.Call) (Effect, error) {
 	digest, err := in.Digest()
 	if err != nil {

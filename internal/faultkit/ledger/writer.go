@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// writeTimeout bounds one effect.
+// writeTimeout bounds the request for one effect.
 const writeTimeout = time.Minute
 
-// Writer enters effects into the ledger at URL.
+// Writer sends effects to the ledger at URL.
 type Writer struct{ URL string }
 
-// Write enters one effect. After an error nobody knows whether it was entered.
+// Write sends one effect. After an error the effect may or may not be recorded.
 func (w Writer) Write(ctx context.Context, e Effect) error {
 	body, err := json.Marshal(e)
 	if err != nil {
@@ -25,8 +25,8 @@ func (w Writer) Write(ctx context.Context, e Effect) error {
 	if err != nil {
 		return err
 	}
-	// A connection of its own: the client repeats a request by itself where a kept
-	// one breaks, and the ledger is to hold what the tool did.
+	// Do not reuse connections: the HTTP client repeats a request if a kept connection breaks, and
+	// the ledger must record only the effects of the tool.
 	request.Close = true
 	client := http.Client{Timeout: writeTimeout}
 	response, err := client.Do(request)

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// guarded are the files of the statements that guard the life of a call.
+// guarded are the SQL files whose conditions guard the state of a call.
 var guarded = []string{"admit.sql", "claim.sql", "settle.sql", "sweep.sql"}
 
-// conditions returns a mutant for each condition of those statements: the
-// condition holds always, or, where it is one of several that suffice, never.
+// conditions returns a mutant for each condition of the guarded files. The condition becomes true,
+// or false if it is an alternative.
 func conditions(root string) (found []mutant, err error) {
 	for _, name := range guarded {
 		file := filepath.Join("internal/postgres/record", name)
@@ -43,14 +43,14 @@ func conditions(root string) (found []mutant, err error) {
 }
 
 var (
-	// opening finds what a condition follows.
+	// opening matches the keyword before a condition.
 	opening = regexp.MustCompile(`\b(WHERE|AND|OR|WHEN)\s+`)
-	// closing finds what follows a condition.
+	// closing matches the keyword after a condition.
 	closing = regexp.MustCompile(`^\s+(AND|OR|WHERE|THEN|RETURNING|ORDER|LIMIT|GROUP|UNION|ON|FOR)\b|^\s*$`)
 )
 
-// operand returns the condition at the beginning of a text: all up to the next
-// word that ends it, or to a parenthesis that it did not open.
+// operand returns the condition at the start of text. It ends before the next keyword, or before a
+// parenthesis that it did not open.
 func operand(text string) string {
 	depth := 0
 	for i := range len(text) {

@@ -1,11 +1,11 @@
-// Command mutants switches guards off, one at a time, and runs the tests that
-// must notice: a guard whose tests stay green is not guarded itself.
+// Command mutants removes guards, one at a time, and runs the tests that must then fail. If no
+// test fails, the guard is not tested.
 //
 //	go run ./internal/faultkit/mutants            all
-//	go run ./internal/faultkit/mutants epoch      those whose name has epoch in it
+//	go run ./internal/faultkit/mutants epoch      the mutants whose name contains epoch
 //	go run ./internal/faultkit/mutants condition  each condition of the guarded SQL
 //
-// No file of the tree is written: the compiler is shown other contents.
+// It changes no file of the tree: the compiler gets the changed files as an overlay.
 package main
 
 import (
@@ -80,9 +80,9 @@ func chosen(guard string, names []string) bool {
 	return len(names) == 0
 }
 
-// mutant is one guard switched off by edits to a file and perhaps elsewhere, or by
-// another text. Of the packages, some of the tests that match run must fail, or else of those that
-// match elseRun.
+// mutant removes one guard by edits of a file and perhaps of others, or by another text of the
+// file. Of the tests of packages that match run, at least one must fail; if none fails, one that
+// matches elseRun must fail.
 type mutant struct {
 	guard, file string
 	edits       []edit
@@ -93,13 +93,13 @@ type mutant struct {
 	packages    []string
 }
 
-// edit replaces a text that is there once.
+// edit replaces a text that occurs once.
 type edit struct{ old, changed string }
 
 var (
-	// failedTest finds the tests of the first level.
+	// failedTest matches a failed top-level test.
 	failedTest = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
-	// panicked finds what ended a whole test binary.
+	// panicked matches the panic that ended a test binary.
 	panicked = regexp.MustCompile(`(?m)^panic: .*`)
 )
 
@@ -124,7 +124,7 @@ func (m mutant) try(ctx context.Context, root, run string) (red []string, err er
 	}
 	test := exec.CommandContext(ctx, "go", append([]string{"test", "-count=1", "-failfast", "-run", run}, m.packages...)...)
 	test.Dir = root
-	// By the environment, so that what the tests build is changed as well.
+	// The environment also reaches the programs that the tests build.
 	test.Env = append(test.Environ(), "GOFLAGS=-overlay="+overlayFile)
 	test.Cancel = func() error { return test.Process.Signal(os.Interrupt) }
 	output, err := test.CombinedOutput()
@@ -147,8 +147,8 @@ func (m mutant) try(ctx context.Context, root, run string) (red []string, err er
 	return red, nil
 }
 
-// write puts the changed files into dir and returns the path of each by that of the
-// file in the tree.
+// write writes the changed files to dir. It returns the new path of each file by its path in the
+// tree.
 func (m mutant) write(root, dir string) (map[string]string, error) {
 	paths := map[string]string{}
 	edits := map[string][]edit{m.file: m.edits}

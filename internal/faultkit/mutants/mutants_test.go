@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestMutantsApply: every mutant still finds the text that it replaces.
+// TestMutantsApply: every mutant finds the text that it replaces.
 func TestMutantsApply(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs("../../..")

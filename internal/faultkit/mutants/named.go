@@ -1,6 +1,6 @@
 package main
 
-// named are the guards of approvals for which hooks name people.
+// named are the mutants of approvals for which hooks name approvers.
 var named = []mutant{
 	{
 		guard: "named: an empty list", file: "toolspec/hook/approvals.go",

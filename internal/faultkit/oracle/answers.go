@@ -17,7 +17,7 @@ func agreed(v *view, out *Verdict) {
 		out.Checked++
 		record := c.Record.Result
 		if c.Workflow.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
-			return // settled has said so
+			return // the oracle settled reports it
 		}
 		if c.Workflow.Result == nil {
 			out.blame(c.ToolCallID, "the record is settled, and the workflow has no result")
@@ -38,9 +38,9 @@ func agreed(v *view, out *Verdict) {
 		}
 		counted := record.Attempts
 		if c.Record.Plan.Lane == hook.LocalLane && v.ended(c) {
-			counted++ // the attempt in a task that is lost leaves nothing, and is not made again where the call ends
+			counted++ // the attempt in a lost workflow task is not recorded, and is not repeated if the call ends
 		}
-		// A run that begins again counts anew.
+		// A new run of the call counts its attempts anew.
 		if len(attempts) > counted && !v.rerun(c) {
 			out.blame(c.ToolCallID, fmt.Sprintf("the record counts %d attempts, the ledger %d", record.Attempts, len(attempts)))
 		}
@@ -71,8 +71,8 @@ func genuine(v *view, out *Verdict) {
 	})
 }
 
-// same compares results as they are written: JSON values by their content, for
-// Postgres and Temporal keep their spaces differently.
+// same compares results as JSON. Values are compared without spaces, which Postgres and Temporal
+// store differently.
 func same(a, b toolspec.Result) bool {
 	if !bytes.Equal(compact(a.Value), compact(b.Value)) {
 		return false

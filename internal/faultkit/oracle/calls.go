@@ -57,8 +57,8 @@ func released(v *view, out *Verdict) {
 	})
 }
 
-// survived leaves aside calls of which somebody was asked, for those may be
-// denied, and calls that somebody ended.
+// survived ignores calls with an approval request, which may be denied, and calls that a fault
+// ended.
 func survived(v *view, out *Verdict) {
 	v.settledRecords(func(c *Call) {
 		if !c.Repeatable || len(c.Record.Approvals) > 0 || v.ended(c) {
@@ -87,8 +87,8 @@ func manned(v *view, out *Verdict) {
 	}
 }
 
-// Bounds of a history: what a call needs without trouble, and what each attempt
-// and each fault in its life may add to it.
+// Bounds of the length of a history: the events of a call without faults, and the events that each
+// attempt and each fault can add.
 const (
 	plainEvents   = 60
 	attemptEvents = 40
@@ -117,7 +117,7 @@ func bounded(v *view, out *Verdict) {
 	}
 }
 
-// leastProgress is the part of the calls that must end ok, in percent.
+// leastProgress is the percentage of calls that must end ok.
 const leastProgress = 60
 
 func progress(v *view, out *Verdict) {

@@ -22,7 +22,7 @@ func once(v *view, out *Verdict) {
 			continue
 		}
 		out.Checked++
-		// The key is the call's own, so a call without effects has none either.
+		// The key belongs to the call, so a call without effects has no effects of its key.
 		seen := map[string]bool{}
 		for _, e := range v.effects[c.InvocationID] {
 			if n := len(perKey[e.Key]); n > 1+retries(c) && !seen[e.Key] {
@@ -36,8 +36,7 @@ func once(v *view, out *Verdict) {
 	}
 }
 
-// retries is how often a person wanted the call to run again although it may have
-// had its effect.
+// retries returns how often a person retried the call although it may have had its effect.
 func retries(c *Call) (n int) {
 	if c.Record == nil {
 		return 0
@@ -52,7 +51,7 @@ func retries(c *Call) (n int) {
 
 func accounted(v *view, out *Verdict) {
 	v.settledRecords(func(c *Call) {
-		// Of a denial decided says it.
+		// The oracle decided checks denied calls.
 		if r := c.Record.Result; c.Repeatable || r.OK || r.ErrorCode == toolspec.CodeOutcomeUnknown || r.ErrorCode == toolspec.CodeApprovalDenied {
 			return
 		}
@@ -124,8 +123,8 @@ func exact(v *view, out *Verdict) {
 	}
 }
 
-// faultSlack is how far the clocks of the record and of the fault may lie apart,
-// and how long after a kill the claim of an activity may still be written.
+// faultSlack is the maximum difference between the clocks of the record and of a fault. An activity
+// may also write its claim so long after a kill.
 const faultSlack = time.Second
 
 func unknown(v *view, out *Verdict) {
@@ -146,8 +145,8 @@ func unknown(v *view, out *Verdict) {
 	})
 }
 
-// hit reports whether a fault fell into the time between a claim and the end of
-// the call, on the worker that had the effect where that is known.
+// hit reports whether a fault fell between the first claim and the end of the call. If the worker
+// that had the effect is known, the fault must have hit that worker.
 func (v *view) hit(c *Call, made []reads.ClaimRecord) bool {
 	from, to := made[0].At.Add(-faultSlack), c.Workflow.Ended
 	if c.Record.SettledAt != nil {

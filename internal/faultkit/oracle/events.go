@@ -24,9 +24,9 @@ func checkEvents(v *view, out *Verdict) {
 	}
 }
 
-// CheckEvents returns what is wrong with the events of a record: a settled call has one
-// start and one result, a call that goes on has none, and every request for an
-// approval has an event before the start.
+// CheckEvents returns an error if the events of a record are wrong. A settled call has one start
+// event and one result event, another call has none, and every approval request has an event before
+// the start.
 func CheckEvents(d *reads.Detail) error {
 	var seen []string
 	for _, e := range d.Events {
@@ -59,7 +59,7 @@ func CheckEvents(d *reads.Detail) error {
 	if seen[len(seen)-1] != toolspec.EventResult {
 		return fmt.Errorf("the result is not the last of the events %q", seen)
 	}
-	// A request of a call that may have taken effect comes later.
+	// A parked call asks after its start.
 	parked := slices.ContainsFunc(d.Approvals, func(a reads.Approval) bool { return a.Parked != "" })
 	if !parked && slices.Contains(seen[start:], toolspec.EventApprovalRequested) {
 		return fmt.Errorf("the start is ahead of a request in the events %q", seen)
@@ -67,8 +67,8 @@ func CheckEvents(d *reads.Detail) error {
 	return checkDetails(d, slices.Contains(seen, toolspec.EventSwept))
 }
 
-// checkDetails holds what the two events tell against the record. A call that was swept
-// took what could be shown of its arguments along.
+// checkDetails compares the start and result events with the record. After a sweep the start event
+// may have no arguments.
 func checkDetails(d *reads.Detail, swept bool) error {
 	for _, e := range d.Events {
 		if e.AuditID != "" || e.Kind != toolspec.EventStart && e.Kind != toolspec.EventResult {

@@ -7,10 +7,10 @@ import (
 	"github.com/pawl-run/pawl/internal/faultkit/point"
 )
 
-// FaultKind is a way in which something was broken.
+// FaultKind is a kind of fault.
 type FaultKind string
 
-// Faults of a worker, which hit all of its calls.
+// Faults of a worker. They hit all calls of the worker.
 const (
 	// Kill is SIGKILL of a worker.
 	Kill FaultKind = "kill"
@@ -18,34 +18,34 @@ const (
 	Term FaultKind = "term"
 	// Stop is SIGSTOP of a worker, until SIGCONT.
 	Stop FaultKind = "stop"
-	// Crash is a worker that ended by itself, which nobody planned.
+	// Crash is a worker that ended without a planned fault.
 	Crash FaultKind = "crash"
 )
 
-// Faults of a server, which hit all calls.
+// Faults of a server. They hit all calls.
 const (
 	// Postgres is a crash of the database, until it answers again.
 	Postgres FaultKind = "postgres"
 	// PostgresFreeze is SIGSTOP of the database, until SIGCONT.
 	PostgresFreeze FaultKind = "postgres-freeze"
-	// Lock is a lock on the table of claims that keeps all writes away.
+	// Lock is a lock on the table of claims that blocks all writes.
 	Lock FaultKind = "lock"
 	// Temporal is SIGKILL of the Temporal server, until it answers again.
 	Temporal FaultKind = "temporal"
 	// TemporalFreeze is SIGSTOP of the Temporal server, until SIGCONT.
 	TemporalFreeze FaultKind = "temporal-freeze"
-	// Stall is a Temporal server that takes seconds to write, which nobody planned:
-	// the machine is too busy.
+	// Stall is an unplanned stall of the Temporal server: a write takes seconds because the machine
+	// is too busy.
 	Stall FaultKind = "stall"
 )
 
-// Faults of one call, which somebody with access to the namespace can cause.
+// Faults of one call. Anyone with access to the namespace can cause them.
 const (
-	// ResetFirst resets the workflow to its first completed task, ahead of admit.
+	// ResetFirst resets the workflow to its first completed task, before admit.
 	ResetFirst FaultKind = "reset-first"
-	// ResetLast resets it to the last completed task.
+	// ResetLast resets the workflow to its last completed task.
 	ResetLast FaultKind = "reset-last"
-	// ResetAny resets it to any completed task.
+	// ResetAny resets the workflow to any completed task.
 	ResetAny FaultKind = "reset-any"
 	// Restart terminates the workflow and starts another run of the same call.
 	Restart FaultKind = "restart"
@@ -55,35 +55,35 @@ const (
 	Delete FaultKind = "delete"
 	// Cancel cancels the workflow.
 	Cancel FaultKind = "cancel"
-	// Pause pauses the running activity and lets it go on later.
+	// Pause pauses the running activity and unpauses it later.
 	Pause FaultKind = "pause"
 	// ActivityReset resets the running activity.
 	ActivityReset FaultKind = "activity-reset"
-	// MadeUpOK answers the running activity with a value that no tool gave.
+	// MadeUpOK completes the running activity with a value that no tool returned.
 	MadeUpOK FaultKind = "made-up-ok"
-	// MadeUpUndispatched answers it with the word that the tool was not run.
+	// MadeUpUndispatched completes the running activity with the answer that the tool was not run.
 	MadeUpUndispatched FaultKind = "made-up-undispatched"
-	// MadeUpNothing answers it with a failure that says that nothing happened.
+	// MadeUpNothing completes the running activity with a failure that says that nothing happened.
 	MadeUpNothing FaultKind = "made-up-nothing"
-	// MadeUpFailure fails it.
+	// MadeUpFailure fails the running activity.
 	MadeUpFailure FaultKind = "made-up-failure"
-	// Garbage sends signals that mean nothing.
+	// Garbage sends signals that do not decode.
 	Garbage FaultKind = "garbage"
-	// Late holds up a step at a point; its caller may give up meanwhile.
+	// Late holds up a step at a point. The caller of the step may give up meanwhile.
 	Late FaultKind = "late"
 )
 
-// MadeUp stands in every value and message that somebody made up.
+// MadeUp marks every forged value and message.
 const MadeUp = "made up by nobody's tool"
 
-// Fault is something that was broken from one time to another.
+// Fault is a fault with the time from its start to its end.
 type Fault struct {
 	Kind FaultKind `json:"kind"`
-	// PID is the worker that was hit, 0 for all.
+	// PID is the process id of the worker that was hit, 0 for all workers.
 	PID int `json:"pid,omitempty"`
-	// Call is the toolCallId of the call that was hit, empty for all.
+	// Call is the toolCallId of the call that was hit, empty for all calls.
 	Call string `json:"call,omitempty"`
-	// At is where the calls stood, empty where nobody looked.
+	// At is the point that the calls had reached, empty if it is not known.
 	At   point.Name `json:"at,omitempty"`
 	From time.Time  `json:"from"`
 	To   time.Time  `json:"to"`
@@ -94,11 +94,11 @@ func (v *view) aimed(c *Call, kinds ...FaultKind) bool {
 	return slices.ContainsFunc(v.at[c.ToolCallID], func(f Fault) bool { return slices.Contains(kinds, f.Kind) })
 }
 
-// ended reports whether somebody ended the call before it could end by itself. A
-// restart does where the sweeper comes between its two steps.
+// ended reports whether a fault ended the call before its own end. Restart counts, because the
+// sweeper may settle the call between the two steps of a restart.
 func (v *view) ended(c *Call) bool { return v.aimed(c, Cancel, Terminate, Delete, Restart) }
 
-// rerun reports whether somebody had the call run again from some place on.
+// rerun reports whether a fault made the call run again from an earlier point.
 func (v *view) rerun(c *Call) bool {
 	return v.aimed(c, ResetFirst, ResetLast, ResetAny, Restart, Delete)
 }

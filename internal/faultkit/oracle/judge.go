@@ -6,37 +6,36 @@ import (
 	"github.com/pawl-run/pawl/internal/faultkit/ledger"
 )
 
-// Oracle is one sentence that must be true of every run.
+// Oracle is a property that must hold for every run.
 type Oracle struct {
 	// Name is one word.
 	Name string
-	// Means is the sentence.
+	// Means is the property as a sentence.
 	Means string
 	judge func(*view, *Verdict)
 }
 
-// Violation is a call of which an oracle's sentence is not true.
+// Violation is a call for which the property of an oracle does not hold.
 type Violation struct {
-	// ToolCallID is empty where the whole run is meant.
+	// ToolCallID is empty if the violation is about the whole run.
 	ToolCallID string `json:"call,omitempty"`
 	Why        string `json:"why"`
 }
 
-// Verdict is what an oracle says of a run.
+// Verdict is the judgement of one oracle about a run.
 type Verdict struct {
 	Name  string `json:"oracle"`
 	Means string `json:"means"`
-	// Checked counts what the sentence was about: 0 means that the run shows
-	// nothing of it.
+	// Checked is the number of checks. 0 means that the run had nothing to check.
 	Checked    int         `json:"checked"`
 	Violations []Violation `json:"violations"`
 }
 
-// Held reports whether nothing contradicts the sentence.
+// Held reports whether there is no violation.
 func (v *Verdict) Held() bool { return len(v.Violations) == 0 }
 
-// All returns the oracles in the order of a report. The last one, progress,
-// says whether the run counts at all.
+// All returns the oracles in the order of a report. The last oracle, progress, decides whether the
+// run is void.
 func All() []Oracle {
 	return []Oracle{
 		{"settled", "every accepted call is settled, or visibly waits for a person who never decided", settled},
@@ -61,10 +60,10 @@ func All() []Oracle {
 	}
 }
 
-// Void is the name of the oracle without which the others say nothing.
+// Void is the name of the oracle that makes a run void.
 const Void = "progress"
 
-// Judge asks all oracles.
+// Judge returns the verdict of each oracle.
 func Judge(s Snapshot) []Verdict {
 	v := newView(s)
 	verdicts := make([]Verdict, 0, len(All()))
@@ -76,18 +75,16 @@ func Judge(s Snapshot) []Verdict {
 	return verdicts
 }
 
-// blame adds a violation.
 func (v *Verdict) blame(toolCallID, why string) {
 	v.Violations = append(v.Violations, Violation{ToolCallID: toolCallID, Why: why})
 }
 
-// view is a snapshot with the effects found by their calls.
+// view is a snapshot with indexes by call.
 type view struct {
 	Snapshot
 	known   map[string]*Call
 	effects map[string][]ledger.Effect
-	// at are the faults that were aimed at one call, by its toolCallId; common are
-	// the others.
+	// at holds the faults of one call, by toolCallId. common holds the other faults.
 	at     map[string][]Fault
 	common []Fault
 }
@@ -110,10 +107,10 @@ func newView(s Snapshot) *view {
 	return v
 }
 
-// faultsOf are those that may have hit the call.
+// faultsOf returns the faults that may have hit the call.
 func (v *view) faultsOf(c *Call) []Fault { return slices.Concat(v.common, v.at[c.ToolCallID]) }
 
-// settledRecords calls f with every call that the record knows as settled.
+// settledRecords calls f with every call whose record has a result.
 func (v *view) settledRecords(f func(*Call)) {
 	for i := range v.Calls {
 		if c := &v.Calls[i]; c.Record != nil && c.Record.Result != nil {

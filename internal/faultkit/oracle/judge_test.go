@@ -13,7 +13,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// violated are the names of the oracles that a snapshot violates.
+// violated returns the names of the oracles that a snapshot violates.
 func violated(s oracle.Snapshot) (names []string) {
 	for _, v := range oracle.Judge(s) {
 		if !v.Held() {
@@ -23,8 +23,8 @@ func violated(s oracle.Snapshot) (names []string) {
 	return names
 }
 
-// TestHealthy: nothing is wrong with a run in which faults hit calls and every
-// call ended as it should, and no oracle is left without something to check.
+// TestHealthy: a run in which faults hit calls and every call ended correctly has no violation, and
+// every oracle checked something.
 func TestHealthy(t *testing.T) {
 	for _, v := range oracle.Judge(healthy()) {
 		if !v.Held() {
@@ -36,8 +36,8 @@ func TestHealthy(t *testing.T) {
 	}
 }
 
-// TestViolations: each way of going wrong is seen by the oracle that it is named
-// after, by no other, and with the call that it happened to.
+// TestViolations: each defect is found by the oracle with its name, by no other oracle, and for the
+// right call.
 func TestViolations(t *testing.T) {
 	type world = oracle.Snapshot
 	seen := map[string]bool{}
@@ -195,13 +195,13 @@ func TestViolations(t *testing.T) {
 		}},
 		{"decided", "somebody is asked again after a denial", "denied", func(w *world) {
 			c := find(w, "denied")
-			c.Decisions[0].Answer = nil // it came as a signal
+			c.Decisions[0].Answer = nil // the decision was a signal
 			c.Record.Approvals = append(c.Record.Approvals, reads.Approval{State: contract.RequestClosed})
 		}},
 		{"decided", "an effect of what was denied", "denied", func(w *world) {
 			c := find(w, "denied")
 			claim(c, 1, 20)
-			c.ApprovalDigest = "" // so that no other oracle has a say
+			c.ApprovalDigest = "" // so that no other oracle is violated
 			c.Record.Result.Attempts, c.Workflow.Result.Attempts, c.Answers[0].Result.Attempts = 1, 1, 1
 			effect(w, "denied", 21, 1)
 		}},
@@ -237,12 +237,12 @@ func TestViolations(t *testing.T) {
 				writeEvents(&w)
 			}
 			if got := violated(w); !slices.Equal(got, []string{test.oracle}) {
-				t.Fatalf("violated are %v", got)
+				t.Fatalf("violations of %v", got)
 			}
 			for _, v := range oracle.Judge(w) {
 				for _, violation := range v.Violations {
 					if violation.ToolCallID != test.call || violation.Why == "" {
-						t.Errorf("%+v, want it of %q", violation, test.call)
+						t.Errorf("%+v, want the call %q", violation, test.call)
 					}
 				}
 			}
@@ -255,7 +255,7 @@ func TestViolations(t *testing.T) {
 	}
 }
 
-// TestExcused: what looks alike and is right.
+// TestExcused: correct runs that resemble a violation have none.
 func TestExcused(t *testing.T) {
 	for what, change := range map[string]func(*oracle.Snapshot){
 		"a second effect that a person wanted": func(w *oracle.Snapshot) {
@@ -316,7 +316,7 @@ func TestExcused(t *testing.T) {
 			change(&w)
 			writeEvents(&w)
 			if got := violated(w); got != nil {
-				t.Errorf("violated are %v", got)
+				t.Errorf("violations of %v", got)
 			}
 		})
 	}

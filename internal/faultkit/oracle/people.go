@@ -29,7 +29,7 @@ func approved(v *view, out *Verdict) {
 	}
 }
 
-// granted is the approval of a call, or nil.
+// granted returns the approved request of a call, or nil.
 func granted(c *Call) *reads.Approval {
 	if c.Record == nil {
 		return nil
@@ -51,14 +51,14 @@ func sent(c *Call, verb toolspec.Verb, approver string) bool {
 	return false
 }
 
-// stateAfter is what the record must say after a verb that counted.
+// stateAfter returns the state of a request after a decision that counted.
 func stateAfter(verb toolspec.Verb) contract.RequestState {
 	switch verb {
 	case toolspec.Approve:
 		return contract.RequestApproved
 	case toolspec.Deny:
 		return contract.RequestDenied
-	default: // the runs send no others
+	default: // the runs send no other decisions
 		return ""
 	}
 }

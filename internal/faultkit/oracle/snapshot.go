@@ -11,61 +11,61 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Snapshot is everything that is known once nothing moves any more.
+// Snapshot is the state of all calls after a run.
 type Snapshot struct {
 	Calls   []Call
 	Effects []ledger.Effect
 	Faults  []Fault
 }
 
-// Call is one call as its submitter knows it, and what the servers say of it.
+// Call is one call: its submitter's data, its answers, and its state on the servers.
 type Call struct {
 	ToolCallID   string
 	InvocationID string
 	WorkflowID   string
 	ToolID       string
-	// Repeatable says that the tool may have its effect more than once.
+	// Repeatable reports that the tool may have its effect more than once.
 	Repeatable bool
-	// ArgsDigest is what the ledger shows for the arguments as submitted.
+	// ArgsDigest is the digest that an effect must have.
 	ArgsDigest string
-	// ApprovalDigest is what an approval of exactly this call is bound to;
-	// empty where nobody is asked.
+	// ApprovalDigest is the digest that an approval of this call must have; empty if the call needs
+	// no approval.
 	ApprovalDigest string
-	// Accepted says that Temporal took the start.
+	// Accepted reports that Temporal accepted the start.
 	Accepted bool
-	// Value is what its tool answers.
+	// Value is the value that the tool returns.
 	Value json.RawMessage
-	// Output is what the record keeps under the reference of the result, where the
-	// value is too large to stand in it.
+	// Output is the value that the record stores under the outputRef of the result, if the value is
+	// too large for the result.
 	Output json.RawMessage
-	// Undecided says that nobody ever decided, so that the call is to wait.
+	// Undecided reports that no decision was planned, so the call must wait.
 	Undecided bool
-	// Decisions are those that were sent.
+	// Decisions are the decisions that were sent.
 	Decisions []Decision
-	// Answers are what submitters with these arguments were told, and Rivals
-	// what those were told who used the id for other arguments.
+	// Answers are the answers to submitters with the arguments of the call, Rivals the answers to
+	// submitters with other arguments.
 	Answers, Rivals []Answer
 	Workflow        Workflow
-	// Record is nil where Postgres has none.
+	// Record is nil if Postgres has no row of the call.
 	Record *reads.Detail
 }
 
-// Decision is one that was sent to a call.
+// Decision is a decision that was sent to a call.
 type Decision struct {
 	Verb     toolspec.Verb
 	Approver string
-	// Answer is nil where the sender was told nothing: a signal has no answer.
+	// Answer is nil if the sender got no answer. A signal never has an answer.
 	Answer *toolspec.Answer
 }
 
-// Answer is what a submitter was told.
+// Answer is the answer to a submitter.
 type Answer struct {
 	Result toolspec.Result
-	// Err is set where there was no result: the workflow did not complete.
+	// Err is set if there is no result, because the workflow did not complete.
 	Err string
 }
 
-// Workflow is what Temporal says of a call. The zero value: there is none.
+// Workflow is the state of a workflow in Temporal. The zero value means that there is no workflow.
 type Workflow struct {
 	Status enumspb.WorkflowExecutionStatus
 	// Events is the length of the history.

@@ -14,7 +14,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// at is a moment of the run, in seconds from its start.
+// at returns a time of the run, in seconds from its start.
 func at(seconds int) time.Time {
 	return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC).Add(time.Duration(seconds) * time.Second)
 }
@@ -23,7 +23,7 @@ func completed(r *toolspec.Result) oracle.Workflow {
 	return oracle.Workflow{Status: enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, Events: 20, Result: r, Started: at(0), Ended: at(40)}
 }
 
-// end settles a call in the record, for its workflow and for its submitters.
+// end settles a call in the record, in its workflow and for its submitters.
 func end(c *oracle.Call, r toolspec.Result) {
 	inRecord, inWorkflow := r, r
 	settledAt := at(40)
@@ -36,7 +36,7 @@ func end(c *oracle.Call, r toolspec.Result) {
 	c.Answers = []oracle.Answer{{Result: r}}
 }
 
-// writeEvents writes the events that the records of a run have by rights.
+// writeEvents adds the events that correct records have.
 func writeEvents(w *oracle.Snapshot) {
 	for i := range w.Calls {
 		d := w.Calls[i].Record
@@ -66,7 +66,7 @@ func claim(c *oracle.Call, dispatch, second int) {
 	c.Record.Claims = append(c.Record.Claims, reads.ClaimRecord{Dispatch: dispatch, Kind: "claim", At: at(second)})
 }
 
-// effect enters a run of a call's tool, by the worker 7.
+// effect adds an effect of a call's tool, by the worker 7.
 func effect(w *oracle.Snapshot, id string, second, attempt int) *ledger.Effect {
 	c := find(w, id)
 	w.Effects = append(w.Effects, ledger.Effect{
@@ -93,8 +93,7 @@ func effectOf(w *oracle.Snapshot, id string) *ledger.Effect {
 	panic("no effect of " + id)
 }
 
-// healthy is a run in which worker 7 was killed at second 12, and everything
-// ended as it should.
+// healthy returns a run in which worker 7 was killed at second 12, and every call ended correctly.
 func healthy() oracle.Snapshot {
 	w := oracle.Snapshot{Faults: []oracle.Fault{{Kind: oracle.Kill, PID: 7, From: at(12), To: at(12)}}}
 	add := func(id, toolID string, lane hook.Lane) *oracle.Call {

@@ -1,7 +1,6 @@
-// Package point names the places of a call at which something becomes durable:
-// a commit in the record, an answer to Temporal, an effect. docs/outcomes.md says
-// what becomes of a call whose worker dies at each of them.
+// Package point names the points of a call before and after a step becomes durable: a commit in the
+// record, an answer to Temporal, an effect. docs/outcomes.md lists the result of a call whose
+// worker is killed at each point.
 //
-// It must never do anything at a point: package failpoint does. Only packages of faultkit
-// import it.
+// It only names the points: package failpoint acts at them. Only packages of faultkit import it.
 package point

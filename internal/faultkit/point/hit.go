@@ -1,7 +1,7 @@
 package point
 
-// Hit is what a process sends, as JSON in a POST, when a call comes to a point.
-// The process goes on there when it has the answer, an Order.
+// Hit is the body of a POST that a process sends when a call reaches a point. The process continues
+// when it gets the answer, an Order.
 type Hit struct {
 	At Name `json:"at"`
 	// Call is the invocation id, or the workflow id at the answers to Temporal.
@@ -9,9 +9,8 @@ type Hit struct {
 	PID  int    `json:"pid"`
 }
 
-// Order says how the process goes on at a point.
+// Order tells the process how to continue at a point.
 type Order struct {
-	// Late says that the statement behind the point is on its way: it runs even
-	// where its caller has given up meanwhile.
+	// Late makes the statement after the point run even if its caller has given up.
 	Late bool `json:"late,omitempty"`
 }

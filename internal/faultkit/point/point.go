@@ -3,11 +3,10 @@ package point
 // Name names one side of a step that makes something durable.
 type Name string
 
-// The points, in the order in which a call comes to them. Before: nothing of the
-// step has left the process. After: the step is durable, and the process has not
-// yet heard of it, or has done nothing about it.
+// The points, in the order in which a call reaches them. Before: no part of the step has left the
+// process. After: the step is durable, and the process does not know it yet or has not acted on it.
 const (
-	// Admit is the commit that finds or makes the record.
+	// Admit is the commit that finds or creates the record.
 	AdmitBefore Name = "admit.before"
 	AdmitAfter  Name = "admit.after"
 	// Task is the answer to the first workflow task of a call.
@@ -22,10 +21,10 @@ const (
 	// Claim is the commit that lets the tool run.
 	ClaimBefore Name = "claim.before"
 	ClaimAfter  Name = "claim.after"
-	// Effect is what the tool does outside.
+	// Effect is the change that the tool makes outside of Pawl.
 	EffectBefore Name = "effect.before"
 	EffectAfter  Name = "effect.after"
-	// Answer is the answer of the execute activity.
+	// Answer is the completion of the activity execute.
 	AnswerBefore Name = "answer.before"
 	AnswerAfter  Name = "answer.after"
 	// Settle is the commit of the result.
@@ -36,17 +35,17 @@ const (
 	CloseAfter  Name = "close.after"
 )
 
-// The points of steps that only some calls take.
+// The points that only some calls reach.
 const (
 	// Save is the commit of a value that is too large for a payload.
 	SaveBefore Name = "save.before"
 	SaveAfter  Name = "save.after"
-	// Check is the commit that says whether a lost attempt had begun.
+	// Check is the commit that decides whether a lost attempt had started.
 	CheckBefore Name = "check.before"
 	CheckAfter  Name = "check.after"
 )
 
-// All returns the points that every call may pass, in their order.
+// All returns the points that every call can reach, in their order.
 func All() []Name {
 	return []Name{
 		AdmitBefore, AdmitAfter, TaskBefore, TaskAfter, WaitBefore, WaitAfter, DecideBefore, DecideAfter, ClaimBefore, ClaimAfter,
@@ -54,5 +53,5 @@ func All() []Name {
 	}
 }
 
-// Rare returns the points that only some calls pass.
+// Rare returns the points that only some calls reach.
 func Rare() []Name { return []Name{SaveBefore, SaveAfter, CheckBefore, CheckAfter} }

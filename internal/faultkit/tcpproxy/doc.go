@@ -1,6 +1,6 @@
-// Package tcpproxy stands between a program and a server on loopback and breaks the connection between them: it delays, cuts, refuses,
-// falls silent, or swallows an answer whose request was carried out. Tests turn the faults on and off while it runs.
+// Package tcpproxy is a TCP proxy on loopback that breaks the connection between a program and a server: it delays, cuts, refuses, forwards
+// nothing, or loses the answer to a request that the server has carried out. Tests turn the faults on and off while it runs.
 //
-// It knows enough of Postgres's protocol to lose the answer of one statement after its commit, and no more. Only tests import it; it must
-// never listen on anything but loopback.
+// It knows only the part of the Postgres protocol that it needs to lose the answer to one statement after its commit. Only tests import it.
+// It must listen on loopback only.
 package tcpproxy

@@ -15,17 +15,17 @@ const pieceSize = 32 << 10
 type link struct {
 	proxy  *Proxy
 	client net.Conn
-	watch  Watch // nil = nobody looks
+	watch  Watch // nil without a watch
 
 	stranded atomic.Bool
 
 	mu     sync.Mutex
-	target net.Conn // nil until it is dialled
+	target net.Conn // nil until dialled
 	gone   bool
 	over   chan struct{} // closed by reset
 }
 
-// run forwards until one side has ended in both directions, or reset.
+// run forwards data until both sides have closed, or reset.
 func (l *link) run() {
 	defer l.reset()
 	if !l.gate() {
@@ -42,7 +42,7 @@ func (l *link) run() {
 	both.Wait()
 }
 
-// reached notes the other side, unless the link is over already.
+// reached sets the connection to the target, unless the link was reset.
 func (l *link) reached(target net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,7 +54,7 @@ func (l *link) reached(target net.Conn) bool {
 	return true
 }
 
-// pump forwards one direction. An end of data is forwarded as such; any other error, and a verdict that cuts, resets the link.
+// pump forwards one direction. It forwards the end of data; any other error, and the verdict Cut, resets the link.
 func (l *link) pump(to, from net.Conn, judge func([]byte) Verdict) {
 	piece := make([]byte, pieceSize)
 	for {
@@ -105,7 +105,8 @@ func (l *link) answered(piece []byte) Verdict {
 	return l.watch.Answer(piece)
 }
 
-// gate holds data back while the proxy says so; false means that the link is over.
+// gate waits for the delay, and while the mode is BlackHole. It returns false if the link was
+// reset.
 func (l *link) gate() bool {
 	_, delay, _ := l.proxy.now()
 	if delay > 0 {
@@ -139,7 +140,6 @@ func (l *link) gate() bool {
 	}
 }
 
-// reset ends the link with an RST on both sides.
 func (l *link) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -156,7 +156,7 @@ func (l *link) reset() {
 
 func reset(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // no orderly end
+		_ = tcp.SetLinger(0) // close with an RST
 	}
 	_ = conn.Close()
 }

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Loss loses the answer of a statement after Postgres has committed it: the server is done, and the client never hears of it.
+// Loss loses answers to statements after Postgres has committed them: the statement has taken effect, and the client does not know it.
 type Loss struct {
 	mu   sync.Mutex
 	left map[string]int // by fragment
@@ -15,8 +15,8 @@ type Loss struct {
 	seen int
 }
 
-// LoseAnswers loses, for each of the fragments, the next n answers of statements whose SQL contains it, over all connections made from now
-// on. A connection must not be encrypted.
+// LoseAnswers loses the next n answers to statements whose SQL contains a fragment, for each of the fragments. It affects connections made
+// from now on. They must not be encrypted.
 func (p *Proxy) LoseAnswers(n int, fragments ...string) *Loss {
 	loss := &Loss{left: map[string]int{}}
 	for _, f := range fragments {
@@ -26,21 +26,21 @@ func (p *Proxy) LoseAnswers(n int, fragments ...string) *Loss {
 	return loss
 }
 
-// Lost is how many answers were lost whose statement succeeded.
+// Lost returns the number of lost answers to statements that succeeded.
 func (l *Loss) Lost() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.lost
 }
 
-// Seen is how often such a statement was sent.
+// Seen returns how often a statement with a fragment was sent.
 func (l *Loss) Seen() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.seen
 }
 
-// of finds the fragment that a statement contains, or "".
+// of returns the fragment that a statement contains, or "".
 func (l *Loss) of(sql string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,12 +77,12 @@ type session struct {
 	requests   messages
 	answers    messages
 	started    bool              // the first message of a client has no type
-	statements map[string]string // prepared ones by name, with the fragment that they contain
+	statements map[string]string // prepared statements by name, with the fragment that they contain
 	armed      bool
-	completed  bool // the armed statement said CommandComplete, and nothing failed
+	completed  bool // Postgres sent CommandComplete for the armed statement
 }
 
-// Request notes which statements are prepared and run.
+// Request records which statements are prepared and run.
 func (s *session) Request(piece []byte) Verdict {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,8 +120,8 @@ func (s *session) runs(fragment string) {
 	}
 }
 
-// Answer drops what answers an armed statement, and cuts where the server says that its transaction is over. CommandComplete alone is
-// before the commit of an implicit transaction; ReadyForQuery is behind it.
+// Answer drops the answer to an armed statement, and cuts the connection when its transaction has ended. CommandComplete comes before the
+// commit of an implicit transaction, ReadyForQuery after it.
 func (s *session) Answer(piece []byte) Verdict {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,12 +150,12 @@ func (s *session) Answer(piece []byte) Verdict {
 	}
 }
 
-// messages cuts a stream into messages: a type, a length that counts itself, a body.
+// messages splits a stream into messages: a type, a length that includes itself, a body.
 type messages struct{ buffer []byte }
 
 func (m *messages) add(piece []byte) { m.buffer = append(m.buffer, piece...) }
 
-// untyped takes the startup message.
+// untyped removes the startup message, which has no type.
 func (m *messages) untyped() bool {
 	if len(m.buffer) < 4 {
 		return false
@@ -181,7 +181,7 @@ func (m *messages) next() (kind byte, body []byte, ok bool) {
 	return kind, body, true
 }
 
-// text takes a string that ends with a zero byte.
+// text reads a string that ends with a zero byte.
 func text(b []byte) (s string, rest []byte) {
 	before, after, _ := bytes.Cut(b, []byte{0})
 	return string(before), after

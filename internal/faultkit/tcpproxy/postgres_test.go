@@ -11,7 +11,8 @@ import (
 	"github.com/pawl-run/pawl/internal/faultkit/tcpproxy"
 )
 
-// database is a proxy before a database with a table, and the URL that leads through it.
+// database returns a proxy for a database with a table, the URL through the proxy, and the direct
+// URL.
 func database(t *testing.T) (p *tcpproxy.Proxy, through, direct string) {
 	t.Helper()
 	direct = devstacktest.Postgres(t)
@@ -49,7 +50,7 @@ func rows(t *testing.T, url string) (n int) {
 	return n
 }
 
-// TestLoseAnswers: the statement is committed and its client never hears of it, however it was sent; other statements are left alone.
+// TestLoseAnswers: the statement is committed and the client gets no answer, for each way of sending it. Other statements are not affected.
 func TestLoseAnswers(t *testing.T) {
 	t.Parallel()
 	const insert = `INSERT INTO notes VALUES ($1)`
@@ -79,14 +80,14 @@ func TestLoseAnswers(t *testing.T) {
 				t.Fatalf("another statement: %v", err)
 			}
 			if err := send(t.Context(), conn); err == nil {
-				t.Fatal("the client heard that it had succeeded")
+				t.Fatal("the client got the answer")
 			}
 			if n := rows(t, direct); n != 1 || loss.Lost() != 1 {
 				t.Errorf("%d rows and %d lost answers, want one of each", n, loss.Lost())
 			}
 			again := connect(t, through)
 			if _, err := again.Exec(t.Context(), insert, 2); err != nil {
-				t.Errorf("after the one that was to be lost: %v", err)
+				t.Errorf("the statement after the lost answer: %v", err)
 			}
 			if loss.Lost() != 1 || loss.Seen() != 2 {
 				t.Errorf("lost %d of %d, want 1 of 2", loss.Lost(), loss.Seen())
@@ -95,15 +96,16 @@ func TestLoseAnswers(t *testing.T) {
 	}
 }
 
-// TestALostRefusalIsNoLostAnswer: what failed has committed nothing.
+// TestALostRefusalIsNoLostAnswer: a statement that failed has committed nothing, so its lost answer
+// does not count.
 func TestALostRefusalIsNoLostAnswer(t *testing.T) {
 	t.Parallel()
 	p, through, direct := database(t)
 	loss := p.LoseAnswers(1, "INSERT INTO notes")
 	if _, err := connect(t, through).Exec(t.Context(), `INSERT INTO notes VALUES (1), (1)`); err == nil {
-		t.Fatal("the client heard that it had succeeded")
+		t.Fatal("the client got the answer")
 	}
 	if n := rows(t, direct); n != 0 || loss.Lost() != 0 || loss.Seen() != 1 {
-		t.Errorf("%d rows, lost %d of %d; want none, none of one", n, loss.Lost(), loss.Seen())
+		t.Errorf("%d rows, lost %d of %d; want 0 rows, lost 0 of 1", n, loss.Lost(), loss.Seen())
 	}
 }

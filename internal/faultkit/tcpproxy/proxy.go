@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Ports come from below the range that kernels lend to outgoing connections: while the proxy refuses, a client that keeps dialling could
-// otherwise be given the proxy's own port and reach itself.
+// The ports are below the range of ephemeral ports. Otherwise, while the proxy refuses connections, a client that dials again and again
+// could get the port of the proxy as its local port and connect to itself.
 const (
 	lowestPort   = 20000
 	highestPort  = 32000
@@ -19,19 +19,19 @@ const (
 	dialTimeout  = 30 * time.Second
 )
 
-// Mode is what the proxy does with connections, old and new.
+// Mode is how the proxy treats all connections, old and new.
 type Mode int
 
 const (
-	// Pass forwards.
+	// Pass forwards data.
 	Pass Mode = iota
-	// Refuse listens no longer: new connections are refused. Those that are open stay; Cut ends them.
+	// Refuse refuses new connections. Open connections stay until Cut.
 	Refuse
-	// BlackHole accepts, and forwards nothing in either direction. What was held back goes on where Pass follows.
+	// BlackHole accepts connections and forwards no data. After Pass it forwards the data that it held back.
 	BlackHole
 )
 
-// Proxy is a running proxy. It may be used by several goroutines.
+// Proxy is a running proxy. It is safe for concurrent use.
 type Proxy struct {
 	target string
 	port   int
@@ -41,15 +41,16 @@ type Proxy struct {
 	changed  chan struct{} // closed and replaced by every change of the mode
 	delay    time.Duration
 	watch    func() Watch
-	listener net.Listener // nil while it refuses
+	listener net.Listener // nil in mode Refuse
 	links    map[*link]struct{}
 	accepted int
-	peak     int // the most at once
+	peak     int // the maximum number of links
 	closed   bool
 	work     sync.WaitGroup
 }
 
-// Start listens on a loopback port and forwards to target, host:port. Close the Proxy.
+// Start listens on a loopback port and forwards to target, host:port. The caller must close the
+// Proxy.
 func Start(target string) (*Proxy, error) {
 	p := &Proxy{target: target, changed: make(chan struct{}), links: map[*link]struct{}{}}
 	for range portAttempts {
@@ -61,10 +62,10 @@ func Start(target string) (*Proxy, error) {
 	return nil, errors.New("no free port on 127.0.0.1 between 20000 and 32000: stop some servers and start again")
 }
 
-// Address is where the proxy listens, host:port. It stays the same.
+// Address returns the address of the proxy, host:port. It never changes.
 func (p *Proxy) Address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(p.port)) }
 
-// listen is called with the lock held, or before anybody else has the Proxy.
+// listen needs the lock, except in Start.
 func (p *Proxy) listen() error {
 	listener, err := net.Listen("tcp", p.Address())
 	if err != nil {
@@ -75,7 +76,7 @@ func (p *Proxy) listen() error {
 	return nil
 }
 
-// Set changes the mode.
+// Set changes the mode. It fails with net.ErrClosed after Close.
 func (p *Proxy) Set(m Mode) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,7 +89,7 @@ func (p *Proxy) Set(m Mode) error {
 		err = p.listener.Close()
 		p.listener = nil
 	case m != Refuse && p.listener == nil:
-		// The port is briefly somebody else's at worst.
+		// Another program can hold the port, but only for a short time.
 		for range portAttempts {
 			if err = p.listen(); err == nil {
 				break
@@ -102,22 +103,21 @@ func (p *Proxy) Set(m Mode) error {
 	return err
 }
 
-// Delay makes every piece of data wait for d before it goes on, in both directions; 0 ends it.
+// Delay delays every piece of data by d, in both directions; 0 ends the delay.
 func (p *Proxy) Delay(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.delay = d
 }
 
-// Watch has every new connection looked at by a Watch of its own; nil ends it for connections to come. start must not
-// call the Proxy.
+// Watch gives every new connection its own Watch. nil ends it for new connections. start must not call the Proxy.
 func (p *Proxy) Watch(start func() Watch) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.watch = start
 }
 
-// Cut resets all open connections, on both sides, and returns how many there were.
+// Cut resets all open connections on both sides, and returns their number.
 func (p *Proxy) Cut() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -127,8 +127,8 @@ func (p *Proxy) Cut() int {
 	return len(p.links)
 }
 
-// Strand makes all open connections dead without a word: nothing is forwarded on them any more, whatever the mode, and nobody is told. New
-// ones are as the mode says. It returns how many there were.
+// Strand stops forwarding on all open connections, in any mode, without closing them. New connections follow the mode. It returns the
+// number of stranded connections.
 func (p *Proxy) Strand() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -138,28 +138,28 @@ func (p *Proxy) Strand() int {
 	return len(p.links)
 }
 
-// SwallowAnswers lets the next n requests through and loses what the target answers: the connection is reset in its place. It counts pieces
-// of data, so it suits protocols in which a client waits for each answer. Only connections made afterwards are concerned.
+// SwallowAnswers forwards the next n requests and loses their answers: it resets the connection instead. It counts pieces of data, so the
+// client must wait for each answer. It affects only new connections.
 func (p *Proxy) SwallowAnswers(n int) {
 	budget := &swallowed{left: n}
 	p.Watch(func() Watch { return budget })
 }
 
-// Accepted is how many connections there have been.
+// Accepted returns the number of connections so far.
 func (p *Proxy) Accepted() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.accepted
 }
 
-// Peak is the most connections that there have been at once.
+// Peak returns the maximum number of concurrent connections so far.
 func (p *Proxy) Peak() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.peak
 }
 
-// Close resets everything and waits until it is gone.
+// Close resets all connections and waits until all goroutines have ended.
 func (p *Proxy) Close() {
 	p.mu.Lock()
 	if !p.closed {
@@ -179,7 +179,7 @@ func (p *Proxy) accept(listener net.Listener) {
 	for {
 		conn, err := listener.Accept()
 		if err != nil {
-			return // closed: Refuse or Close
+			return // Refuse or Close has closed the listener
 		}
 		l := p.link(conn)
 		if l == nil {
@@ -194,7 +194,7 @@ func (p *Proxy) accept(listener net.Listener) {
 	}
 }
 
-// link enters a new connection, or drops it where the proxy is closed.
+// link adds a new connection, or resets it if the proxy is closed.
 func (p *Proxy) link(conn net.Conn) *link {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -212,7 +212,7 @@ func (p *Proxy) link(conn net.Conn) *link {
 	return l
 }
 
-// now is the state that data meets.
+// now returns the current mode and delay, and a channel that closes when the mode changes.
 func (p *Proxy) now() (mode Mode, delay time.Duration, changed <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -17,11 +17,11 @@ import (
 
 const (
 	waitTimeout = 30 * time.Second
-	// silence is how long nothing must come before a test believes that nothing will.
+	// silence is how long a test waits for data that must not come.
 	silence = 200 * time.Millisecond
 )
 
-// echo is a server that answers each line with the line, and remembers what it was asked.
+// echo is a server that answers each line with the same line, and records the lines.
 type echo struct {
 	listener net.Listener
 	mu       sync.Mutex
@@ -94,7 +94,6 @@ func set(t *testing.T, p *tcpproxy.Proxy, m tcpproxy.Mode) {
 	}
 }
 
-// peer is a client of the echo.
 type peer struct {
 	t    *testing.T
 	conn net.Conn
@@ -156,7 +155,7 @@ func TestPass(t *testing.T) {
 		c.say(line)
 		c.wants(line)
 	}
-	// An end in one direction is passed on, and the other goes on.
+	// The proxy forwards the end of one direction, and keeps the other direction open.
 	c.say("three")
 	if err := c.conn.(*net.TCPConn).CloseWrite(); err != nil {
 		t.Fatal(err)
@@ -180,7 +179,7 @@ func TestDelay(t *testing.T) {
 	c.say("late")
 	c.wants("late")
 	if took := time.Since(began); took < 2*delay {
-		t.Errorf("there and back took %s, want at least twice %s", took, delay)
+		t.Errorf("the round trip took %s, want at least twice %s", took, delay)
 	}
 	p.Delay(0)
 	c.say("again")
@@ -205,7 +204,7 @@ func TestCut(t *testing.T) {
 	again.wants("hello")
 }
 
-// TestRefuse is alone: for as long as it refuses, a test beside it could listen on its port.
+// TestRefuse is not parallel: while the proxy refuses, another test could listen on its port.
 func TestRefuse(t *testing.T) {
 	p, _ := start(t)
 	old := dial(t, p)
@@ -233,13 +232,13 @@ func TestBlackHole(t *testing.T) {
 	old.say("before")
 	old.wants("before")
 	set(t, p, tcpproxy.BlackHole)
-	fresh := dial(t, p) // accepted all the same
+	fresh := dial(t, p) // BlackHole accepts connections
 	for _, c := range []*peer{old, fresh} {
 		c.say("lost?")
 		c.wantsSilence()
 	}
 	if e.received("lost?") {
-		t.Error("the target heard what the hole had taken")
+		t.Error("the target got data in mode BlackHole")
 	}
 	set(t, p, tcpproxy.Pass)
 	old.wants("lost?")
@@ -249,7 +248,7 @@ func TestBlackHole(t *testing.T) {
 	p.Cut()
 	old.wantsReset()
 	if e.received("never") {
-		t.Error("the target heard what the hole had taken")
+		t.Error("the target got data in mode BlackHole")
 	}
 }
 
@@ -268,7 +267,7 @@ func TestStrand(t *testing.T) {
 	fresh.say("fresh")
 	fresh.wants("fresh")
 	if e.received("after") {
-		t.Error("the target heard what came after")
+		t.Error("the target got data of a stranded connection")
 	}
 	p.Cut()
 	old.wantsReset()
@@ -282,14 +281,14 @@ func TestSwallowAnswers(t *testing.T) {
 	c.say("done")
 	c.wantsReset()
 	if !e.received("done") {
-		t.Error("the target did not hear what was answered")
+		t.Error("the target did not get the request")
 	}
 	c = dial(t, p)
 	c.say("next")
 	c.wants("next")
 }
 
-// TestClose also shows, by TestMain, that nothing goes on after it.
+// TestClose also shows, with TestMain, that no goroutine is left.
 func TestClose(t *testing.T) {
 	t.Parallel()
 	p, _ := start(t)
@@ -321,6 +320,6 @@ func TestATargetThatIsNotThere(t *testing.T) {
 		_, err = conn.Read(make([]byte, 1))
 	}
 	if !errors.Is(err, syscall.ECONNRESET) {
-		t.Errorf("it ended with %v, want a reset", err)
+		t.Errorf("the connection ended with %v, want a reset", err)
 	}
 }

@@ -2,28 +2,28 @@ package tcpproxy
 
 import "sync"
 
-// Verdict is what becomes of a piece of data.
+// Verdict is the fate of a piece of data.
 type Verdict int
 
 const (
-	// Forward passes it on.
+	// Forward forwards the data.
 	Forward Verdict = iota
-	// Drop loses it and goes on.
+	// Drop loses the data and keeps the connection.
 	Drop
-	// Cut loses it and resets the connection.
+	// Cut loses the data and resets the connection.
 	Cut
 )
 
-// Watch sees the data of a connection before it goes on, in pieces of any size. The two methods are called by different goroutines; they
-// must not keep the slice.
+// Watch sees the data of a connection before it is forwarded, in pieces of any size. Different goroutines call the two methods. They must
+// not keep the slice.
 type Watch interface {
-	// Request sees what goes to the target.
+	// Request gets data for the target.
 	Request(piece []byte) Verdict
-	// Answer sees what comes back.
+	// Answer gets data from the target.
 	Answer(piece []byte) Verdict
 }
 
-// swallowed cuts in place of the next answers.
+// swallowed cuts the connection at each of the next left answers.
 type swallowed struct {
 	mu   sync.Mutex
 	left int

@@ -67,7 +67,7 @@ func (s *Store) toBucket(ctx context.Context, tenantID string, chunks ...db.Valu
 	for i, c := range chunks {
 		data[i], _ = c["data"].([]byte)
 		digest := sha256.Sum256(data[i])
-		keys[i], sizes[i], digests[i], total = uuid.NewString(), int32(len(data[i])), digest[:], total+int64(len(data[i])) //nolint:gosec // a chunk is small
+		keys[i], sizes[i], digests[i], total = uuid.NewString(), int32(len(data[i])), digest[:], total+int64(len(data[i])+chunkCost) //nolint:gosec // a chunk is small
 	}
 	reserve := db.Query("ReserveObjects", db.Values{
 		"tenant_id": tenantID, "total": total, "quota": s.limits.Quota, "bucket": s.bucket.Name(), "keys": keys, "sizes": sizes, "digests": digests,

@@ -13,6 +13,10 @@ import (
 // chunkSize bounds a chunk before it is compressed, in bytes. A reader decodes a whole chunk for each position.
 const chunkSize = 512 << 10
 
+// chunkCost is what a chunk counts of the quota besides its compressed bytes, in bytes: for its rows and their indexes, and for the row of
+// its output.
+const chunkCost = 1 << 10
+
 // encoder compresses chunks, two at the same time. An encoder holds some megabytes.
 var encoder = sync.OnceValue(func() *zstd.Encoder {
 	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(2), zstd.WithWindowSize(chunkSize), zstd.WithLowerEncoderMem(true))
@@ -53,7 +57,7 @@ func (c chunk) values() db.Values {
 	data := encoder().EncodeAll(c.data, make([]byte, 0, len(c.data)/4))
 	return db.Values{
 		"first_byte": c.firstByte, "first_line": c.firstLine, "bytes": len(c.data), "lines": c.lines(), "ends_line": c.endsLine(),
-		"data": data, "stored": len(data), "object": "",
+		"data": data, "stored": len(data) + chunkCost, "object": "",
 	}
 }
 

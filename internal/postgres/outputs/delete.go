@@ -12,12 +12,10 @@ const chunkBatch = 200
 
 type deletedRow struct{ Chunks int64 }
 
-// DeleteOutput deletes an output of the tenant with its chunks. Its reference is not found afterwards. The audit trail records by as
-// the person who deleted it. It returns output.ErrNotFound if there is none.
+// DeleteOutput deletes the chunks of an output of the tenant. Readers get output.ErrExpired from its beginning on. The audit trail records
+// by as the person who deleted it. It returns output.ErrNotFound if there is no such output, or if it has expired already.
 func (s *Store) DeleteOutput(ctx context.Context, tenantID, ref, by string) error {
-	values := db.Values{"ref": db.Text(ref), "tenant_id": db.Text(tenantID)}
-	// From here on nobody reads or writes it.
-	n, err := s.db.Exec(ctx, "expire an output", db.Query("Expire", values.With(db.Values{"by": db.Text(by)})))
+	n, err := s.db.Exec(ctx, "expire an output", db.Query("Expire", db.Values{"ref": db.Text(ref), "tenant_id": db.Text(tenantID), "by": db.Text(by)}))
 	if err != nil {
 		return err
 	}
@@ -30,19 +28,14 @@ func (s *Store) DeleteOutput(ctx context.Context, tenantID, ref, by string) erro
 			return err
 		}
 		if n == 0 {
-			break
+			return s.deleteObjectsOf(ctx, tenantID, ref)
 		}
 	}
-	if err := s.deleteObjectsOf(ctx, tenantID, ref); err != nil {
-		return err
-	}
-	_, err = s.db.Exec(ctx, "delete an output", db.Query("DropOutput", values))
-	return err
 }
 
 // deleteChunks deletes a batch of chunks of an expired output: of the one with a reference, or of any.
 func (s *Store) deleteChunks(ctx context.Context, ref string) (int, error) {
-	row, _, err := db.First[deletedRow](ctx, s.db, "delete chunks of outputs", db.Query("DeleteChunks", db.Values{"batch": chunkBatch, "ref": db.Text(ref)}))
+	row, _, err := db.First[deletedRow](ctx, s.db, "delete chunks of outputs", db.Query("DeleteChunks", db.Values{"batch": chunkBatch, "cost": chunkCost, "ref": db.Text(ref)}))
 	return int(row.Chunks), err
 }
 

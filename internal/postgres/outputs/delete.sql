@@ -1,15 +1,13 @@
--- name: DropOutput
-WITH old AS MATERIALIZED (
-    SELECT id, tenant_id, stored FROM outputs WHERE ref = @ref AND tenant_id = @tenant_id FOR UPDATE
-), freed AS (
-    UPDATE output_usage u SET stored = u.stored - old.stored FROM old WHERE u.tenant_id = old.tenant_id
-)
-DELETE FROM outputs WHERE id IN (SELECT id FROM old);
+-- name: Discard
+-- An attempt gives up its output.
+UPDATE outputs SET state = 'expired', expires_at = least(expires_at, now()), touched_at = now()
+WHERE ref = @ref AND tenant_id = @tenant_id AND state <> 'expired';
 
 -- name: Expire
 -- A person deletes the output.
 WITH expired AS (
-    UPDATE outputs SET state = 'expired', expires_at = least(expires_at, now()), touched_at = now() WHERE ref = @ref AND tenant_id = @tenant_id
+    UPDATE outputs SET state = 'expired', expires_at = least(expires_at, now()), touched_at = now()
+    WHERE ref = @ref AND tenant_id = @tenant_id AND state <> 'expired'
     RETURNING ref, tenant_id, invocation_id, tool_id, bytes
 )
 INSERT INTO events (kind, tenant_id, invocation_id, detail)
@@ -30,13 +28,14 @@ WHERE id IN (
 );
 
 -- name: DeleteChunks
--- Deletes a batch of chunks of one expired output, so that no statement takes long. octet_length does not read the data.
+-- Deletes a batch of chunks of one expired output, so that no statement takes long or holds the usage of the tenant for long. octet_length
+-- does not read the data.
 WITH output AS MATERIALIZED (
     SELECT id, tenant_id FROM outputs WHERE state = 'expired' AND stored > 0 AND (@ref = '' OR ref = @ref) ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED
 ), deleted AS (
     DELETE FROM output_chunks c USING output o
     WHERE c.output_id = o.id AND c.first_byte IN (SELECT first_byte FROM output_chunks WHERE output_id = o.id ORDER BY first_byte LIMIT @batch)
-    RETURNING coalesce(octet_length(c.data), (SELECT size FROM output_objects WHERE key = c.object)) AS size
+    RETURNING coalesce(octet_length(c.data), (SELECT size FROM output_objects WHERE key = c.object)) + @cost AS size
 ), freed AS (
     SELECT count(*) AS chunks, coalesce(sum(size), 0)::bigint AS size FROM deleted
 ), output_freed AS (

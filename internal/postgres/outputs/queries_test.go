@@ -24,6 +24,6 @@ func TestQueries(t *testing.T) {
 		"Garbage":        reflect.TypeFor[keyRow](),
 		"ForeignObjects": reflect.TypeFor[bucketRow](),
 		"Buckets":        reflect.TypeFor[BucketUse](),
-	}, "ReplaceOutput", "DropOutput", "Expire", "ExpireDue", "DeleteTombstones",
+	}, "LockCall", "ReplaceOutput", "Discard", "Expire", "ExpireDue", "DeleteTombstones",
 		"ExpireReservations", "ForgetObjects", "PostponeObjects", "ForgetProbe")
 }

@@ -16,7 +16,7 @@ var files embed.FS
 
 // Defaults of Limits.
 const (
-	// DefaultQuota is what the outputs of a tenant may use, in bytes, compressed.
+	// DefaultQuota is what the outputs of a tenant may use, in bytes.
 	DefaultQuota = 20 << 30
 	// DefaultKeep is how long an output is kept.
 	DefaultKeep = 30 * 24 * time.Hour
@@ -24,7 +24,8 @@ const (
 
 // Limits bound what the store keeps. The zero value of a field means its default.
 type Limits struct {
-	// Quota is what the outputs of one tenant may use, in bytes, compressed.
+	// Quota is what the outputs of one tenant may use, in bytes: their compressed parts, and 1 KiB for each part. A part has up to
+	// 512 KiB, and a stream has one at least every 2 seconds in which its tool writes.
 	Quota int64
 	// Keep is how long an output is kept after it was begun.
 	Keep time.Duration

@@ -34,6 +34,7 @@ func refOf(invocationID string, dispatch int, claimID string) string {
 // create returns the statements that begin an output.
 func (s *Store) create(in attempt.StreamRow, ref string) []db.Step {
 	return []db.Step{
+		db.Query("LockCall", db.Values{"invocation_id": in.InvocationID}),
 		db.Query("ReplaceOutput", db.Values{"ref": ref, "tenant_id": in.TenantID}),
 		db.Query("CreateOutput", db.Values{
 			"ref": ref, "invocation_id": in.InvocationID, "tenant_id": in.TenantID, "dispatch": in.Dispatch,

@@ -1,3 +1,8 @@
+-- name: LockCall
+-- Runs first in a batch that begins an output. A settle at the same time either has ended, and no output is begun, or it waits, sees this
+-- output and expires it unless its result names it.
+SELECT 1 FROM invocations WHERE invocation_id = @invocation_id::uuid FOR SHARE;
+
 -- name: ReplaceOutput
 -- Deletes the output of an earlier try, unless the call is settled and may refer to it.
 WITH old AS MATERIALIZED (
@@ -23,7 +28,7 @@ RETURNING ref;
 
 -- name: AppendChunk
 -- The constraint output_usage_within_quota refuses the whole statement. A second execution finds the chunk of the first one.
--- A chunk has its data or an object, whose reservation must not have ended.
+-- A chunk has its data or an object, whose reservation must not have ended. stored is what the chunk counts of the quota.
 WITH written AS (
     UPDATE outputs SET bytes = bytes + @bytes, lines = lines + @lines, stored = stored + @stored, touched_at = now()
     WHERE ref = @ref AND tenant_id = @tenant_id AND state = 'writing' AND bytes = @first_byte
@@ -47,7 +52,8 @@ SELECT EXISTS (SELECT FROM chunk) OR EXISTS (
 ) AS done;
 
 -- name: FinishOutput
--- The only statement that makes an output complete. A second execution finds it complete.
+-- The only statement that makes an output complete. A second execution finds it complete. A settled call has expired an output that its
+-- result does not name.
 WITH finished AS (
     UPDATE outputs SET state = 'complete', lines = lines + @last_line, sha256 = @digest, media_type = @media_type, touched_at = now()
     WHERE ref = @ref AND tenant_id = @tenant_id AND state = 'writing' AND bytes = @bytes

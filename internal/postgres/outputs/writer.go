@@ -127,13 +127,16 @@ func (w *Writer) Finish(ctx context.Context, mediaType string) (ref string, err 
 	return w.ref, nil
 }
 
-// Discard deletes what was stored. Upkeep does it later if Discard cannot.
+// Discard expires what was stored, and deletes its first 100 MB. Upkeep deletes the rest, or all of it if Discard cannot.
 func (w *Writer) Discard(ctx context.Context) error {
 	w.held = nil
 	if !w.begun {
 		return nil
 	}
-	_, err := w.store.db.Exec(ctx, "discard an output", db.Query("DropOutput", db.Values{"ref": w.ref, "tenant_id": w.row.TenantID}))
+	_, err := w.store.db.Exec(ctx, "discard an output", db.Query("Discard", db.Values{"ref": w.ref, "tenant_id": w.row.TenantID}))
+	if err == nil {
+		_, err = w.store.deleteChunks(ctx, w.ref)
+	}
 	return err
 }
 

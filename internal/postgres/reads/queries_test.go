@@ -17,6 +17,8 @@ func TestQueries(t *testing.T) {
 		"ShowAttempts":   reflect.TypeFor[AttemptRecord](),
 		"ShowHydrations": reflect.TypeFor[HydrationRecord](),
 		"ShowClaims":     reflect.TypeFor[ClaimRecord](),
+		"ShowOutputs":    reflect.TypeFor[OutputRecord](),
+		"OutputsOfRun":   reflect.TypeFor[OutputRecord](),
 		"ShowCapacity":   reflect.TypeFor[CapacityRecord](),
 		"ShowEvents":     reflect.TypeFor[EventRecord](),
 		"ShowApprovals":  reflect.TypeFor[approvalRow](),

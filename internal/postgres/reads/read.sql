@@ -35,6 +35,20 @@ SELECT at, provenance FROM hydrations WHERE invocation_id = @invocation_id::uuid
 SELECT dispatch, kind, epoch, coalesce(approval_id, '') AS approval_id, at
 FROM claims WHERE invocation_id = @invocation_id::uuid ORDER BY dispatch;
 
+-- name: ShowOutputs
+SELECT ref, invocation_id::text, tool_id, media_type, CASE WHEN expires_at <= now() THEN 'expired' ELSE state END AS state, bytes, created_at, expires_at
+FROM outputs WHERE invocation_id = @invocation_id::uuid ORDER BY created_at DESC, id DESC LIMIT @max;
+
+-- name: OutputsOfRun
+-- A call that stores an output has written its start event.
+SELECT ref, invocation_id::text, tool_id, media_type, CASE WHEN expires_at <= now() THEN 'expired' ELSE state END AS state, bytes, created_at, expires_at
+FROM outputs
+WHERE tenant_id = @tenant_id AND invocation_id IN (
+    SELECT e.invocation_id FROM run_events e WHERE e.tenant_id = @tenant_id AND e.run_id = @run_id AND e.kind = 'tool_call_start'
+)
+ORDER BY created_at DESC, id DESC
+LIMIT @max;
+
 -- name: ShowCapacity
 -- Returns the capacity that the call holds or waits for. A settled call has none: settle gives
 -- it back.

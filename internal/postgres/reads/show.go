@@ -22,6 +22,8 @@ type (
 	HydrationRecord = client.HydrationRecord
 	// ClaimRecord is a claim or a tombstone.
 	ClaimRecord = client.ClaimRecord
+	// OutputRecord is a stored output.
+	OutputRecord = client.OutputRecord
 	// CapacityRecord is limited capacity that an open call holds or waits for.
 	CapacityRecord = client.CapacityRecord
 	// EventRecord is an entry of the audit trail.
@@ -112,6 +114,7 @@ func (s *Store) addLists(ctx context.Context, op string, d *Detail) error {
 		db.Into(&d.AttemptList, db.Query("ShowAttempts", of)),
 		db.Into(&d.Hydrations, db.Query("ShowHydrations", of)),
 		db.Into(&d.Claims, db.Query("ShowClaims", of)),
+		db.Into(&d.Outputs, db.Query("ShowOutputs", of.With(db.Values{"max": mostOutputs}))),
 		db.Into(&d.Capacity, db.Query("ShowCapacity", of)),
 		db.Into(&d.Events, db.Query("ShowEvents", of)),
 		db.Into(&approvals, db.Query("ShowApprovals", of)),

@@ -64,6 +64,12 @@ WITH unaccounted AS (
     RETURNING approval_id, state
 ), noticed AS (
     INSERT INTO notices (approval_id, kind) SELECT approval_id, state FROM closed ON CONFLICT DO NOTHING
+), unnamed AS (
+    -- Upkeep deletes what neither the result nor the kept value names, in any place: values of attempts and stages that others replaced.
+    -- strpos, because ->> fails on a string with \u0000.
+    UPDATE outputs SET state = 'expired', expires_at = least(expires_at, now()), touched_at = now()
+    WHERE invocation_id = @invocation_id::uuid AND state <> 'expired' AND EXISTS (SELECT FROM settled)
+        AND strpos(concat(@result::json, @cache_value::json), ref) = 0
 ), kept AS (
     -- An older call does not replace the value of a younger call.
     INSERT INTO result_cache AS c (tenant_id, key, tool_id, value, tags, invocation_id, made_at, expires_at)

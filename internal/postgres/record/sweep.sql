@@ -48,6 +48,10 @@ WITH dispatched AS (
     UPDATE approvals SET state = CASE WHEN expires_at <= now() THEN 'expired' ELSE 'closed' END
     WHERE invocation_id = @invocation_id::uuid AND state = 'open' AND EXISTS (SELECT FROM swept)
     RETURNING approval_id, state
+), unnamed AS (
+    -- The result names none.
+    UPDATE outputs SET state = 'expired', expires_at = least(expires_at, now()), touched_at = now()
+    WHERE invocation_id = @invocation_id::uuid AND state <> 'expired' AND EXISTS (SELECT FROM swept)
 ), noticed AS (
     INSERT INTO notices (approval_id, kind) SELECT approval_id, state FROM closed ON CONFLICT DO NOTHING
 ), audited AS (

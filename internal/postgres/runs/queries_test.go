@@ -12,7 +12,7 @@ func TestQueries(t *testing.T) {
 		"Watch":          reflect.TypeFor[keyRow](),
 		"RunKey":         reflect.TypeFor[keyRow](),
 		"Events":         reflect.TypeFor[eventRow](),
-		"Append":         reflect.TypeFor[seqRow](),
+		"Append":         reflect.TypeFor[turnRow](),
 		"ReportProgress": reflect.TypeFor[seqRow](),
 		"Run":            reflect.TypeFor[runRow](),
 	}, "ListenRuns", "LockRun", "LockRunOf")

@@ -33,13 +33,26 @@ INSERT INTO runs (tenant_id, run_id) VALUES (@tenant_id, @run_id)
 ON CONFLICT (tenant_id, run_id) DO UPDATE SET last_seq = runs.last_seq;
 
 -- name: Append
--- Writes nothing if the event is the end of a turn and a call of the run has an event and no
--- result. The primary key of run_events finds the calls of the run.
-SELECT append_run_event(date_trunc('month', now() AT TIME ZONE 'UTC')::date, @tenant_id, @run_id, @kind, NULL, '', '', @owner_id, @detail::json) AS seq
-WHERE @kind <> 'done' OR NOT EXISTS (
-    SELECT FROM run_events e JOIN invocations i ON i.invocation_id = e.invocation_id
-    WHERE e.tenant_id = @tenant_id AND e.run_id = @run_id AND e.kind IN ('tool_call_start', 'approval_requested') AND i.state = 'open'
-);
+-- Writes a text that begins where the text of the turn ends, and the end of a turn if no call of the run
+-- has an event and no result. It writes nothing else, and nothing after the end. The primary key of
+-- run_events finds the calls of the run. written and done are what the turn had before.
+WITH turn AS (
+    INSERT INTO run_turns AS t (tenant_id, run_id, key, written, done)
+    SELECT @tenant_id, @run_id, @key, @until::bigint, @done::boolean
+    WHERE CASE WHEN @done THEN NOT EXISTS (
+        SELECT FROM run_events e JOIN invocations i ON i.invocation_id = e.invocation_id
+        WHERE e.tenant_id = @tenant_id AND e.run_id = @run_id AND e.kind IN ('tool_call_start', 'approval_requested') AND i.state = 'open'
+    ) ELSE @first::bigint = 0 OR EXISTS (SELECT FROM run_turns o WHERE o.tenant_id = @tenant_id AND o.run_id = @run_id AND o.key = @key) END
+    ON CONFLICT (tenant_id, run_id, key) DO UPDATE SET written = greatest(t.written, excluded.written), done = excluded.done
+        WHERE NOT t.done AND (excluded.done OR t.written = @first)
+    RETURNING 1
+)
+SELECT coalesce(b.written, 0) AS written, coalesce(b.done, false) AS done, (
+    SELECT append_run_event(date_trunc('month', now() AT TIME ZONE 'UTC')::date, @tenant_id, @run_id, CASE WHEN @done THEN 'done' ELSE 'text_delta' END,
+        NULL, '', '', @owner_id, @detail::json)
+    FROM turn
+) AS seq
+FROM (SELECT) AS one LEFT JOIN run_turns b ON b.tenant_id = @tenant_id AND b.run_id = @run_id AND b.key = @key;
 
 -- name: LockRunOf
 -- Locks the watched run of a call, so that the call cannot settle before the report of its progress

@@ -9,7 +9,6 @@ import (
 	"github.com/pawl-run/pawl/activities/attempt"
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/postgres/db"
-	"github.com/pawl-run/pawl/toolspec"
 )
 
 //go:embed *.sql
@@ -27,31 +26,45 @@ func New(d *db.DB) *Store {
 	return &Store{db: d, hub: newHub(d)}
 }
 
-// seqRow is a row of the statements Append and ReportProgress. Seq is nil if no event was written.
+// seqRow is a row of the statement ReportProgress. Seq is nil if no event was written.
 type seqRow struct{ Seq *int64 }
 
-// Append writes an event of a turn, and returns its number. It returns client.ErrRunOpen for the
-// end of a turn while a call of the run has an event and no result.
-func (s *Store) Append(ctx context.Context, tenantID, runID string, e toolspec.RunEvent) (int64, error) {
+// turnRow is a row of the statement Append: what the turn had before, and the event that was written.
+type turnRow struct {
+	Written int64
+	Done    bool
+	Seq     *int64
+}
+
+// Append implements client.Runs.
+func (s *Store) Append(ctx context.Context, tenantID, runID string, e client.TurnEvent) error {
 	const op = "append"
-	var detail *string
-	var err error
-	if e.Kind == toolspec.RunTextDelta {
-		if detail, err = db.Encoded(e.Text); err != nil {
-			return 0, db.Failure(op, err)
-		}
-	}
 	of := db.Values{"tenant_id": db.Text(tenantID), "run_id": db.Text(runID)}
-	row, found, err := db.Batched[seqRow](ctx, s.db, op, db.Query("LockRun", of), db.Query("Append", of.With(db.Values{
-		"kind": string(e.Kind), "owner_id": db.Text(e.OwnerID), "detail": detail,
-	})))
-	switch {
-	case err != nil:
-		return 0, err
-	case !found || row.Seq == nil:
-		return 0, client.ErrRunOpen
+	for {
+		var detail *string
+		if !e.Done {
+			var err error
+			if detail, err = db.Encoded(e.Text); err != nil {
+				return db.Failure(op, err)
+			}
+		}
+		end := e.Offset + int64(len(e.Text))
+		row, _, err := db.Batched[turnRow](ctx, s.db, op, db.Query("LockRun", of), db.Query("Append", of.With(db.Values{
+			"key": db.Text(e.Key), "first": e.Offset, "until": end, "done": e.Done, "owner_id": db.Text(e.OwnerID), "detail": detail,
+		})))
+		switch {
+		case err != nil:
+			return err
+		case row.Seq != nil, row.Done, !e.Done && row.Written >= end:
+			return nil
+		case e.Done:
+			return client.ErrRunOpen
+		case row.Written < e.Offset:
+			return client.ErrTextMissing
+		}
+		// Another program that takes the same turn has written a part of the text.
+		e.Text, e.Offset = e.Text[row.Written-e.Offset:], row.Written
 	}
-	return *row.Seq, nil
 }
 
 // ReportProgress writes the report of a running tool for the watchers of its run, and returns

@@ -51,7 +51,12 @@ func (r eventRow) event() (e toolspec.RunEvent, err error) {
 	case toolspec.RunCallStart:
 		e.Args = r.Detail
 	case toolspec.RunApprovalRequested, toolspec.RunApprovalDecided:
-		err = json.Unmarshal(r.Detail, &e.Approval)
+		var detail struct {
+			Approval *toolspec.RunApproval
+			Args     json.RawMessage
+		}
+		err = json.Unmarshal(r.Detail, &detail)
+		e.Approval, e.Args = detail.Approval, detail.Args
 	case toolspec.RunCallProgress:
 		err = json.Unmarshal(r.Detail, &e.Progress)
 	case toolspec.RunCallResult:

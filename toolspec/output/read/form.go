@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/pawl-run/pawl/toolspec/output"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // formedChunk is about how large the chunks of a formed text are, in bytes.
@@ -91,8 +92,11 @@ func (s *sink) copyValue(dec *jsontext.Decoder) error {
 		if err := enc.WriteToken(token); err != nil {
 			return err
 		}
-		if dec.StackDepth() == 0 {
+		switch depth := dec.StackDepth(); {
+		case depth == 0:
 			return s.flush()
+		case depth > strictjson.MaxDepth:
+			return ErrTooDeep
 		}
 	}
 }

@@ -22,6 +22,8 @@ const (
 	// maxWork bounds the work of an expression, in instructions times bytes: some seconds for the worst expressions, as
 	// core__grep has it.
 	maxWork = 1 << 28
+	// firstLineFactor is how much more a search reads and works as long as it is in its first line: no other search gets further there.
+	firstLineFactor = 4
 	// lineWork is what a line costs an expression besides its bytes.
 	lineWork = 16
 )
@@ -43,7 +45,8 @@ type Found struct {
 	Lines   []Line
 	Matches int
 	// Next is the line to go on with, and 0 if everything was searched. Limited says that the search stopped there because it had
-	// read 1 GiB or the expression was costly; otherwise the page was full or had enough matches.
+	// read 1 GiB or the expression was costly; otherwise the page was full or had enough matches. If the first line of a search is
+	// longer than four times that, its rest is not searched.
 	Next    int64
 	Limited bool
 }
@@ -115,8 +118,8 @@ func (s *search) chunk(data []byte) {
 		}
 		s.number, data = s.number+1, data[end+1:]
 	}
-	if s.scanned > maxScan && s.number > s.offset && !s.long && len(s.carry) == 0 {
-		s.stop(s.number, true)
+	if s.scanned > s.most(maxScan) {
+		s.exhaust()
 		return
 	}
 	s.scanned += int64(len(data))
@@ -213,11 +216,29 @@ func (s *search) afford(text []byte) bool {
 		return true
 	}
 	s.work += s.Pattern.program * int64(len(text)+lineWork)
-	if s.work > maxWork && s.number > s.offset {
-		s.stop(s.number, true)
+	if s.work > s.most(maxWork) {
+		s.exhaust()
 		return false
 	}
 	return true
+}
+
+// most returns the bound of a search where it is now.
+func (s *search) most(bound int64) int64 {
+	if s.number == s.offset {
+		return firstLineFactor * bound
+	}
+	return bound
+}
+
+// exhaust ends the search at its bound. The next search begins with the line that this one is in, unless that has been shown or is the
+// first one: a search from there would not get further.
+func (s *search) exhaust() {
+	next := s.number
+	if s.matched || next == s.offset {
+		next++
+	}
+	s.stop(next, true)
 }
 
 // block searches whole lines.

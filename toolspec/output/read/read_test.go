@@ -396,6 +396,80 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// TestSearchBounds: a search that has read or worked enough says where to go on: at the line that it is in, or behind the first line, which
+// has more room, because a search from there would not get further.
+func TestSearchBounds(t *testing.T) {
+	t.Parallel()
+	literal, err := NewPattern("needle", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	costly, err := NewPattern("n?eed.e", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	costly.program = maxWork / 10 / 1000 // ten lines of about 1000 bytes
+	line := strings.Repeat("x", 1000-lineWork)
+	long := strings.Repeat(line, 70)
+	for name, c := range map[string]struct {
+		pattern Pattern
+		offset  int64
+		// read is what the search has read before chunks.
+		read    int64
+		chunks  []string
+		next    int64
+		matches int
+	}{
+		"it has read enough":                       {literal, 1, maxScan + 1, []string{"a\nb\nc", "d\nneedle\n"}, 3, 0},
+		"it has not":                               {literal, 1, maxScan - 7, []string{"a\nb\nc", "d\nneedle\n"}, 0, 1},
+		"in a line that is shown":                  {literal, 1, maxScan - 100, []string{"a\nb needle" + long, long, "\n"}, 3, 1},
+		"in a line that is not shown":              {literal, 1, maxScan - 100, []string{"a\nb " + long, long + "needle\n"}, 2, 0},
+		"in the first line":                        {literal, 5, maxScan + 1, []string{"a\n\n\n\nfirst", "line", " needle\n", "end"}, 6, 1},
+		"too far in the first line":                {literal, 5, 4*maxScan - 100, []string{"a\n\n\n\nfirst" + long, " needle\n"}, 6, 0},
+		"too far in the first line, which matches": {literal, 5, 4*maxScan - 100, []string{"a\n\n\n\nfirst needle" + long, " needle\n"}, 6, 1},
+		"it has worked enough":                     {costly, 1, 0, []string{strings.Repeat(line+"\n", 20)}, 11, 0},
+		"it has worked enough in a first line":     {costly, 1, 0, []string{long + "needle\nneedle\n"}, 2, 0},
+		"a first line has more room":               {costly, 1, 0, []string{long[:30*len(line)] + "needle\n" + line + "\n"}, 2, 1},
+		"a long line that is not the first":        {costly, 1, 0, []string{"a\n" + long, "\nneedle\n"}, 2, 0},
+	} {
+		s := newSearch(Query{Pattern: c.pattern, Offset: c.offset})
+		s.number = 1
+		for i, data := range c.chunks {
+			if s.chunk([]byte(data)); i == 0 {
+				s.scanned += c.read
+			}
+			if s.stopped {
+				break
+			}
+		}
+		if s.out.Next != c.next || s.out.Limited != (c.next > 0) || s.out.Matches != c.matches {
+			t.Errorf("%s: %d matches, and it goes on at %d (%t), want %d matches and %d", name, s.out.Matches, s.out.Next, s.out.Limited, c.matches, c.next)
+		}
+	}
+}
+
+// TestDepth: a value of more levels than the values of tools have is not indented, and a pointer shows what is deep in it.
+func TestDepth(t *testing.T) {
+	t.Parallel()
+	nested := func(n int) *memory {
+		return newMemory("application/json", []byte(strings.Repeat(`{"a":`, n)+"7"+strings.Repeat("}", n)), fixed(100))
+	}
+	p, err := NewPattern("7", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found, err := open(t, nested(64), "").Grep(Query{Pattern: p}); err != nil || len(found.Lines) != 1 || found.Lines[0].Number != 65 {
+		t.Errorf("64 levels: %q, %v", texts(found.Lines), err)
+	}
+	deep := nested(65)
+	if _, err := open(t, deep, "").Lines(Window{}); !errors.Is(err, ErrTooDeep) {
+		t.Errorf("65 levels: %v", err)
+	}
+	if found, err := open(t, deep, "/a/a").Grep(Query{Pattern: p}); err != nil || len(found.Lines) != 1 || found.Lines[0].Number != 64 {
+		t.Errorf("63 levels of 65: %q, %v", texts(found.Lines), err)
+	}
+}
+
 // TestPatterns: patterns are refused with errors that do not quote them.
 func TestPatterns(t *testing.T) {
 	t.Parallel()
@@ -520,6 +594,18 @@ func TestForms(t *testing.T) {
 	}
 	if _, err := Open(t.Context(), newMemory("image/png", []byte("\x89PNG\n"), fixed(2)), "t", "r", ""); !errors.Is(err, ErrNotText) {
 		t.Errorf("an image: %v", err)
+	}
+	// A binary stream has no lines, whatever its tool calls it.
+	for _, mediaType := range []string{"text/csv", "application/json"} {
+		m := newMemory(mediaType, bytes.Repeat([]byte("a line\n"), maxIndented/7+1), fixed(1<<20))
+		m.info.Lines = 0
+		if _, err := Open(t.Context(), m, "t", "r", ""); !errors.Is(err, ErrNotText) {
+			t.Errorf("a binary stream that is called %s: %v", mediaType, err)
+		}
+		m.info.Complete = false
+		if _, err := Open(t.Context(), m, "t", "r", ""); (err == nil) != (mediaType == "text/csv") {
+			t.Errorf("a stream of %s that is being written: %v", mediaType, err)
+		}
 	}
 	if _, err := Open(t.Context(), newMemory("text/plain", nil, nil), "other", "r", ""); !errors.Is(err, output.ErrNotFound) {
 		t.Errorf("another tenant: %v", err)

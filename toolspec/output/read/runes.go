@@ -3,7 +3,7 @@ package read
 import "unicode/utf8"
 
 // RuneStart returns the last index up to n at which a character begins, if text is UTF-8.
-func RuneStart(text []byte, n int) int {
+func RuneStart[Text ~string | ~[]byte](text Text, n int) int {
 	if n >= len(text) {
 		return len(text)
 	}

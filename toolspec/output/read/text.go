@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/toolspec/output"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // The errors of this package. Their texts are safe to show.
@@ -22,6 +23,8 @@ var (
 	ErrBadPointer = errors.New("the JSON pointer is not valid: it is empty or begins with /, and in names ~ is written ~0 and / is written ~1")
 	// ErrNoValue says that a JSON pointer leads to nothing.
 	ErrNoValue = errors.New("the JSON pointer leads to no value of the output")
+	// ErrTooDeep says that a JSON value has more levels than it is indented by: each level makes every line in it longer.
+	ErrTooDeep = fmt.Errorf("the JSON value has more than %d levels: read the output by bytes", strictjson.MaxDepth)
 	// ErrTooLong says that a name, number or text within a JSON value is larger than MaxToken.
 	ErrTooLong = fmt.Errorf("a text in the JSON value is larger than %d MiB: read the output by bytes", MaxToken>>20)
 )
@@ -54,6 +57,7 @@ type Text struct {
 // JSON value that is stored as one line is formed too, unless it is larger than 16 MiB.
 //
 // The error is output.ErrNotFound, output.ErrExpired, ErrNotText, ErrNotJSON, ErrBadPointer, ErrNoValue, ErrTooLong or an error of r.
+// Reading the lines may return ErrTooDeep.
 func Open(ctx context.Context, r output.Reader, tenantID, ref, pointer string) (Text, error) {
 	info, err := r.Info(ctx, tenantID, ref)
 	if err != nil {
@@ -73,9 +77,10 @@ func Open(ctx context.Context, r output.Reader, tenantID, ref, pointer string) (
 	return Text{Info: info, chunks: raw}, nil
 }
 
-// isText reports whether an output has lines. Lines of an output that is being written may be 0.
+// isText reports whether an output has lines. A text that is being written may have no end of a line yet. A complete output without
+// lines is a binary stream, whatever media type its tool has set.
 func isText(i output.Info) bool {
-	return i.Bytes == 0 || i.Lines > 0 || i.MediaType == jsonType || strings.HasPrefix(i.MediaType, "text/")
+	return i.Bytes == 0 || i.Lines > 0 || !i.Complete && strings.HasPrefix(i.MediaType, "text/")
 }
 
 // indexed reports whether the reader finds lines without reading what is before them, and how many there are is known.

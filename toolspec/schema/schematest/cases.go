@@ -17,8 +17,8 @@ var uris = []string{
 // shortDrafts are the drafts as cases.txt writes them.
 var shortDrafts = []string{"04", "06", "07", "19", "20"}
 
-// Case is a schema with values that it accepts and values that it refuses. Every verdict
-// was written by hand from the specifications of the drafts.
+// Case is a schema with values that it accepts and values that it refuses. The verdicts were
+// written by hand from the specifications of the drafts.
 type Case struct {
 	// Line is the line of cases.txt.
 	Line int
@@ -60,7 +60,7 @@ func Cases() []Case {
 	return list
 }
 
-// Document is the schema as a document of a draft.
+// Document returns the schema as a document of a draft.
 func (c Case) Document(draft int) json.RawMessage {
 	if c.whole {
 		return json.RawMessage(fmt.Sprintf(`{"$schema":%q,%s`, uris[draft], c.Schema[1:]))
@@ -68,7 +68,7 @@ func (c Case) Document(draft int) json.RawMessage {
 	return json.RawMessage(fmt.Sprintf(`{"$schema":%q,"type":"object","properties":{"v":%s}}`, uris[draft], c.Schema))
 }
 
-// Instance is a value of the case as an instance of the document.
+// Instance returns a value of the case as an instance of the document.
 func (c Case) Instance(value json.RawMessage) json.RawMessage {
 	if c.whole {
 		return value

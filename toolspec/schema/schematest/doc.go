@@ -1,3 +1,3 @@
-// Package schematest generates JSON Schema documents together with values that
-// are valid under them, for tests of what carries both.
+// Package schematest generates JSON Schema documents with valid values, for tests of code that uses
+// both.
 package schematest

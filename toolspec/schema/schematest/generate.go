@@ -11,17 +11,17 @@ import (
 type Pair struct {
 	Schema json.RawMessage
 	Value  json.RawMessage
-	tree   any // the value, its objects with the fields that their schemas list
+	tree   any // the value, whose objects know the fields of their schemas
 }
 
-// Option widens what is generated.
+// Option extends what Pairs generates.
 type Option int
 
-// Maps adds objects whose names are free, which strict forms cannot express.
+// Maps adds objects with free names, which strict forms cannot express.
 const Maps Option = 1
 
-// Pairs generates documents of 2020-12 with closed objects, optional and
-// nullable fields, lists, alternatives and references.
+// Pairs generates documents of 2020-12 with closed objects, optional and nullable fields, lists,
+// alternatives and references.
 func Pairs(options ...Option) *rapid.Generator[Pair] {
 	return rapid.Custom(func(t *rapid.T) Pair {
 		g := &generator{t: t}
@@ -48,7 +48,7 @@ func Pairs(options ...Option) *rapid.Generator[Pair] {
 func encode(value any) json.RawMessage {
 	raw, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // values of this package encode
+		panic(err) // all generated values can be encoded
 	}
 	return raw
 }
@@ -60,7 +60,7 @@ type generator struct {
 	maps  bool
 }
 
-// made is a schema and a source of its values.
+// made is a schema with a generator of its values.
 type made struct {
 	schema map[string]any
 	value  func() any

@@ -2,12 +2,12 @@ package schematest
 
 import "encoding/json"
 
-// Strict writes the value in the strict form that a mapping belongs to, which is
-// given as it is kept: the inverse of schema.Mapping.Restore.
+// Strict encodes the value in the strict form of a mapping, given as JSON: the inverse of
+// schema.Mapping.Restore.
 func (p Pair) Strict(mapping json.RawMessage) json.RawMessage {
 	var m form
 	if err := json.Unmarshal(mapping, &m); err != nil {
-		panic(err) // package schema wrote it
+		panic(err) // package schema wrote the mapping
 	}
 	return encode(m.write(p.tree, 0))
 }
@@ -18,10 +18,10 @@ type object struct {
 	held   map[string]any
 }
 
-// MarshalJSON writes what the object holds.
+// MarshalJSON writes the fields of the object.
 func (o object) MarshalJSON() ([]byte, error) { return json.Marshal(o.held) }
 
-// form is what a mapping says of each place of a value.
+// form is the mapping of each place of a value.
 type form struct {
 	Places []struct {
 		Fields map[string]struct {

@@ -46,6 +46,14 @@ func begin(v frame.Value) (*block, error) {
 // isCall reports whether the block is a call that needs an answer.
 func (b *block) isCall() bool { return b.kind == "tool_use" }
 
+// text is the text with which a text block began, with its escapes; nil for any other block.
+func (b *block) text() []byte {
+	if b.kind != "text" {
+		return nil
+	}
+	return said(b.start)
+}
+
 // isPassed reports whether the block is a piece of a tool that the provider ran:
 // server_tool_use, web_search_tool_result, mcp_tool_use and their like.
 func (b *block) isPassed() bool {

@@ -19,6 +19,8 @@ type stream struct {
 	last      *block
 	lastIndex int
 
+	unread frame.Unread // of the text blocks
+
 	ended bool                // message_stop came
 	over  bool                // it came, or an error in place of the rest: nothing more counts
 	sent  *wire.ProviderError // in place of the rest
@@ -44,6 +46,9 @@ func (s *stream) Write(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
+
+// Text returns the text that arrived since the last call.
+func (s *stream) Text() string { return s.unread.Take() }
 
 // End gives the message.
 func (s *stream) End() (wire.Response, error) {
@@ -79,7 +84,7 @@ func (s *stream) event(_, data []byte) error {
 		if err != nil {
 			return err
 		}
-		return b.add(got[2])
+		return s.delta(b, got[2])
 	case "content_block_start":
 		return s.start(v, got[1])
 	case "content_block_stop":
@@ -126,6 +131,7 @@ func (s *stream) message(v frame.Value) error {
 		if err := s.draft.add(b); err != nil {
 			return err
 		}
+		s.unread.Add(b.text())
 	}
 	return nil
 }
@@ -156,6 +162,19 @@ func (s *stream) start(v, index frame.Value) error {
 		return err
 	}
 	s.open[i], s.last, s.lastIndex = b, b, i
+	s.unread.Add(b.text())
+	return nil
+}
+
+// delta takes a delta of a block.
+func (s *stream) delta(b *block, delta frame.Value) error {
+	before := len(b.body)
+	if err := b.add(delta); err != nil {
+		return err
+	}
+	if b.kind == "text" {
+		s.unread.Add(b.body[before:])
+	}
 	return nil
 }
 

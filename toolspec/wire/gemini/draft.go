@@ -19,6 +19,7 @@ type draft struct {
 	reason  string              // finishReason
 	blocked string              // promptFeedback.blockReason
 	others  int                 // the highest index of a candidate
+	unread  frame.Unread        // of the texts
 	sent    *wire.ProviderError // in place of the rest
 }
 
@@ -99,6 +100,9 @@ func (d *draft) part(v frame.Value) error {
 	p, err := readPart(v)
 	if err != nil {
 		return err
+	}
+	if !p.quiet && !p.call && !p.passed {
+		d.unread.Add(p.text)
 	}
 	var last *part
 	if len(d.parts) > 0 {

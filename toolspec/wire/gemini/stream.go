@@ -57,6 +57,9 @@ func (s *stream) write(p []byte) error {
 	return s.events.Write(p, s.event)
 }
 
+// Text returns the text that arrived since the last call.
+func (s *stream) Text() string { return s.draft.unread.Take() }
+
 // End gives the response.
 func (s *stream) End() (wire.Response, error) {
 	if _, data, ok := s.events.Rest(); ok && s.err == nil {

@@ -52,6 +52,9 @@ func (s *stream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// Text returns the text that arrived since the last call.
+func (s *stream) Text() string { return s.draft.unread.Take() }
+
 // End gives the response.
 func (s *stream) End() (wire.Response, error) {
 	if rest, ok := s.lines.Rest(); ok && s.err == nil {

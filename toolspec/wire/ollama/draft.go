@@ -18,6 +18,7 @@ type draft struct {
 	ended    bool        // "done":true came
 	whole    frame.Value // the message of a response that was not streamed
 	content  []byte
+	unread   frame.Unread // of content
 	thinking []byte
 	images   []byte // ,value,value
 	calls    []wire.Call
@@ -78,6 +79,7 @@ func (d *draft) message(v frame.Value, whole bool) error {
 		d.whole = v
 	}
 	d.content = append(d.content, got[0].Escaped()...)
+	d.unread.Add(got[0].Escaped())
 	d.thinking = append(d.thinking, got[1].Escaped()...)
 	for image := range got[2].Elements() {
 		d.images = append(append(d.images, ','), image...)

@@ -73,7 +73,9 @@ func (d *draft) take(message frame.Value, whole bool) error {
 			d.parts = bytes.Clone(got[0])
 		}
 	}
-	d.refusal = append(d.refusal, got[1].Escaped()...)
+	if d.refusal = append(d.refusal, got[1].Escaped()...); len(d.content) == 0 {
+		d.unread.Add(got[1].Escaped())
+	}
 	d.reasoning = append(d.reasoning, got[5].Escaped()...)
 	if !got[3].Null() {
 		// Some servers always have the member, with nothing in it.

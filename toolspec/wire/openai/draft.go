@@ -11,8 +11,9 @@ import (
 // the end, see [frame.Value.Escaped].
 type draft struct {
 	content   []byte
-	spoken    bool        // there was content, if an empty one
-	parts     frame.Value // content that is an array, of a whole response: repeated as it is
+	unread    frame.Unread // of content, or else of refusal
+	spoken    bool         // there was content, if an empty one
+	parts     frame.Value  // content that is an array, of a whole response: repeated as it is
 	refusal   []byte
 	reasoning []byte
 	audio     []byte // id
@@ -91,11 +92,16 @@ func (d *draft) message() json.RawMessage {
 // say takes content: a text, or as some servers send it, parts that have one.
 func (d *draft) say(content frame.Value) {
 	d.spoken = d.spoken || !content.Null()
-	d.content = append(d.content, content.Escaped()...)
+	d.add(content.Escaped())
 	for part := range content.Elements() {
 		var got [1]frame.Value
 		if part.Pick(got[:], "text") == nil {
-			d.content = append(d.content, got[0].Escaped()...)
+			d.add(got[0].Escaped())
 		}
 	}
+}
+
+func (d *draft) add(escaped []byte) {
+	d.content = append(d.content, escaped...)
+	d.unread.Add(escaped)
 }

@@ -31,6 +31,9 @@ func (s *stream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// Text returns the text that arrived since the last call.
+func (s *stream) Text() string { return s.draft.unread.Take() }
+
 // End assembles. A stream is whole where its first choice has a finish_reason and
 // no error came; [DONE] alone says nothing, for proxies send it behind a failure
 // too.

@@ -20,8 +20,9 @@ type stream struct {
 	items  map[int]*item // by output_index
 	last   *item
 	lastAt int
-	head   head  // of the last event
-	ended  bool  // nothing behind it counts
+	head   head // of the last event
+	ended  bool // nothing behind it counts
+	unread frame.Unread
 	failed error // what Write failed with
 	sent   *wire.ProviderError
 }
@@ -49,6 +50,9 @@ func (s *stream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// Text returns the text that arrived since the last call.
+func (s *stream) Text() string { return s.unread.Take() }
+
 // event takes one event. Its data say themselves what they are; the name is theirs
 // once more.
 func (s *stream) event(_, data []byte) error {
@@ -71,9 +75,12 @@ func (s *stream) event(_, data []byte) error {
 		}
 		if kind == "response.output_text.delta" {
 			it.text = append(it.text, got[2].Escaped()...)
+			s.unread.Add(got[2].Escaped())
 		} else if it.call = true; !it.closed {
 			it.args = append(it.args, got[2].Escaped()...)
 		}
+	case "response.refusal.delta":
+		s.unread.Add(got[2].Escaped())
 	case "response.output_item.added", "response.output_item.done", "response.function_call_arguments.done":
 		if err := s.step(v, kind, got[1]); err != nil {
 			return fmt.Errorf("%s: %w", kind, err)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,6 +86,7 @@ func Golden(t *testing.T, codec wire.Codec) {
 			}
 			same(t, "byte by byte", 0, Read(t, codec, single...), whole)
 			f.truncate(t, codec, whole)
+			f.arriving(t, codec)
 		})
 	}
 }
@@ -105,6 +107,26 @@ func (f Fixture) truncate(t *testing.T, codec wire.Codec, whole View) {
 			if i >= len(whole.Calls) || !reflect.DeepEqual(c, whole.Calls[i]) {
 				t.Errorf("ended at %d: the call %d may run, and is not of the stream", cut, i)
 			}
+		}
+	}
+}
+
+// arriving compares the text that a stream gives before its end with the text of its response, for a
+// stream in pieces of several sizes.
+func (f Fixture) arriving(t *testing.T, codec wire.Codec) {
+	t.Helper()
+	for _, size := range []int{1, 7, 100, len(f.Stream)} {
+		s := codec.Stream()
+		var text, refused strings.Builder
+		for piece := range slices.Chunk(f.Stream, size) {
+			if _, err := s.Write(piece); err != nil {
+				refused.WriteString(err.Error())
+			}
+			text.WriteString(s.Text())
+		}
+		r, err := s.End()
+		if text.String() != r.Text {
+			t.Errorf("in pieces of %d the text %q arrived, and the response has %q (%v, %s)", size, text.String(), r.Text, err, refused.String())
 		}
 	}
 }

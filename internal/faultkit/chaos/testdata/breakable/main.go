@@ -1,8 +1,7 @@
 //go:build faults
 
-// Command breakable is a worker of a chaos run with failpoints. With
-// PAWL_CHAOS_FORGET in its environment it never writes a claim: a run with it must
-// be found out.
+// Command breakable is a worker of a chaos run with failpoints. With PAWL_CHAOS_FORGET in its
+// environment it never writes a claim, and the oracles must find that.
 package main
 
 import (
@@ -20,10 +19,10 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// records are those of the store, but for the claim.
+// records are the records of the store, without claims.
 type records struct{ activities.Records }
 
-// Claim says that all is well and remembers nothing.
+// Claim reports success and writes nothing.
 func (records) Claim(context.Context, attempt.ClaimRow) (contract.Outcome, error) {
 	return contract.Done, nil
 }

@@ -1,0 +1,113 @@
+package turn
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/toolspec/output/read"
+)
+
+// publishEvery is the least time between two events of a text, so that the tokens of a model do not
+// become an event each.
+const publishEvery = 50 * time.Millisecond
+
+// publisher writes the text of a response into the events of its run while it arrives.
+type publisher struct {
+	turn   Turn
+	client *client.Client
+
+	arrived chan struct{} // has room for one
+	ended   chan struct{}
+	stopped chan struct{}
+
+	mu   sync.Mutex
+	text strings.Builder
+	// written is the number of bytes of text that have an event.
+	written int
+}
+
+// startPublisher starts to write what add gets.
+func (t Turn) startPublisher(ctx context.Context, c *client.Client) *publisher {
+	p := &publisher{turn: t, client: c, arrived: make(chan struct{}, 1), ended: make(chan struct{}), stopped: make(chan struct{})}
+	go func() {
+		defer close(p.stopped)
+		p.run(ctx)
+	}()
+	return p
+}
+
+// add appends to the text. It does not wait for the database.
+func (p *publisher) add(text string) {
+	if text == "" {
+		return
+	}
+	p.mu.Lock()
+	p.text.WriteString(text)
+	p.mu.Unlock()
+	select {
+	case p.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// run writes until the response has ended. What it cannot write it tries again with the next text.
+func (p *publisher) run(ctx context.Context) {
+	for {
+		select {
+		case <-p.ended:
+			return
+		case <-p.arrived:
+		}
+		_ = p.flush(ctx) // finish tries again, and returns the error
+		timer := time.NewTimer(publishEvery)
+		select {
+		case <-p.ended:
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+	}
+}
+
+// flush writes the text that has no event yet.
+func (p *publisher) flush(ctx context.Context) error {
+	for {
+		p.mu.Lock()
+		text := p.text.String()[p.written:]
+		p.mu.Unlock()
+		if text == "" {
+			return nil
+		}
+		text = text[:read.RuneStart(text, client.MaxTurnText)]
+		e := client.TurnEvent{Key: p.turn.Key, Text: text, Offset: int64(p.written), OwnerID: cmp.Or(p.turn.Context.SubjectID, p.turn.Context.ActorID)}
+		if err := p.client.Append(ctx, p.turn.Context.TenantID, p.turn.Context.RunID, e); err != nil {
+			return fmt.Errorf("its text could not be published: %w", err)
+		}
+		p.written += len(text)
+	}
+}
+
+// finish writes the rest of a text. whole is the text of the response, or empty if it did not arrive.
+func (p *publisher) finish(ctx context.Context, whole string) error {
+	close(p.ended)
+	<-p.stopped
+	// A response that was not streamed has all its text here. One that takes back what it streamed
+	// keeps what the watchers have seen.
+	if rest, ok := strings.CutPrefix(whole, p.text.String()); ok {
+		p.text.WriteString(rest)
+	}
+	return p.flush(ctx)
+}
+
+// publishEnd ends the turn for the watchers of its run.
+func (t Turn) publishEnd(ctx context.Context, c *client.Client) error {
+	if err := c.Append(ctx, t.Context.TenantID, t.Context.RunID, client.TurnEvent{Key: t.Key, Done: true}); err != nil {
+		return fmt.Errorf("its end could not be published: %w", err)
+	}
+	return nil
+}
