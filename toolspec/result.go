@@ -28,9 +28,9 @@ type Result struct {
 	// Value is the redacted value, any JSON of at most 65536 bytes. If truncated is true, it is a
 	// shortened form of the value, which need not fit the tool's output schema.
 	Value json.RawMessage `json:"value,omitempty"`
-	// Kind is the kind of the value: text for a JSON string that is meant as its text, parts for a
-	// list of texts, images, audio, documents and links. It is absent for any other JSON value, and
-	// if ok is false.
+	// Kind is the kind of the value: text for a JSON string of which a model reads the text itself,
+	// parts for a list of texts, images, audio, documents and links. It is absent for any other JSON
+	// value, and if ok is false.
 	Kind ValueKind `json:"kind,omitempty"`
 	// Bytes is the size of the whole redacted value as JSON, even if truncated is true. It is absent
 	// if there is no value, and in results of older releases.
@@ -56,8 +56,9 @@ type Result struct {
 	// because no worker had begun it, the attempt counts once. If the sweeper ended the call, this is
 	// the number of claims in the record: see the glossary.
 	Attempts int `json:"attempts"`
-	// Truncated says that value is not the whole value: the whole has more than 65536 bytes, or more
-	// than the tool declares for its content. outputRef names the whole.
+	// Truncated says that value is not the whole value: the whole has more than 65536 bytes, or a part
+	// of it is larger than the lower limit for the kind of content that the tool declares. outputRef
+	// names the whole.
 	Truncated bool `json:"truncated,omitempty"`
 	// OutputRef is the opaque name of what Pawl stores beside the result: the whole value if truncated
 	// is true, and otherwise the stream that the tool wrote. In a result of an older release it can
@@ -98,8 +99,9 @@ type Details struct {
 	Cause string `json:"cause,omitempty"`
 	// Rule is the policy rule that decided.
 	Rule string `json:"rule,omitempty"`
-	// ApprovalID is the id of the approval request whose decision led to the result, or that was open
-	// when the call ended.
+	// ApprovalID is the id of the approval request whose decision ended the call (denied, withdrawn,
+	// settle_ok, settle_failed), that was open when the call ended, or whose approval did not count any
+	// more. It is absent if the call was approved and its tool ran.
 	ApprovalID string `json:"approvalId,omitempty"`
 	// Stage is the stage at which the call ended.
 	Stage string `json:"stage,omitempty"`

@@ -33,22 +33,21 @@ type State struct {
 	Waiting string `json:"waiting,omitempty"`
 	// Attempts is the number of the current attempt, from 1. It is 0 before the first attempt.
 	Attempts int `json:"attempts"`
-	// Plan is the plan that was recorded when the call was admitted. It is absent if the input got
-	// no record.
+	// Plan is the plan of the call. After admission only its policyDigest changes. It is absent if the
+	// input got no record.
 	Plan *PlanSummary `json:"plan,omitempty"`
 	// Dropped is the number of dropped signals. Their decisions have not counted.
 	Dropped int `json:"dropped,omitempty"`
 	// Answers are the last answers to decisions that came as signals. The list has two groups: first
-	// the answers to decisions that the call judged or that came too late, then the answers to dropped
+	// the answers to decisions that the call judged or whose request had ended, then the answers to dropped
 	// decisions. Each group has at most 16 answers, the oldest first.
 	Answers []SignalAnswer `json:"answers,omitempty"`
 }
 
 // SignalAnswer is the answer to a decision that came as a signal.
 type SignalAnswer struct {
-	// ID is the id of the decision: the lower-case hexadecimal SHA-256 of the decision as JSON, in
-	// the form that Go's encoding/json writes. Pawl's client sends the decision in this form. It is
-	// not the update id. A program without Go finds its answer by the approvalId.
+	// ID is an id for Pawl's Go client: the lower-case hexadecimal SHA-256 of the decision as this client
+	// sends it. It is not the update id. Other programs find their answer by the approvalId.
 	ID string `json:"id"`
 	// ApprovalID is the id of the request that the decision names.
 	ApprovalID string `json:"approvalId"`
