@@ -127,7 +127,7 @@ func TestExecuteOutputCannotBeKept(t *testing.T) {
 		unsaved := func(got contract.ExecuteOut) bool {
 			return got.Outcome == contract.Interrupted && got.Value == nil && got.Failure.Code == contract.CauseUnsaved && got.Failure.SafeMessage != ""
 		}
-		if got := w.execute(t.Context(), t, in); !unsaved(got) || len(w.records.outputs) != 4 || time.Since(started) != 3*time.Second {
+		if got := w.execute(t.Context(), t, in); !unsaved(got) || len(w.records.outputs) != 4 || time.Since(started) != 1400*time.Millisecond {
 			t.Errorf("got %+v after %d tries in %s", got, len(w.records.outputs), time.Since(started))
 		}
 		w.records.err, w.records.outputs = errors.New("broken"), nil

@@ -17,12 +17,17 @@ CREATE TABLE output_objects (
     size       integer     NOT NULL,
     sha256     bytea       NOT NULL,
     changed_at timestamptz NOT NULL DEFAULT now(),
+    -- When the deletion of the object last failed. The next batch begins with others.
+    tried_at   timestamptz NOT NULL DEFAULT now(),
     CONSTRAINT output_objects_pkey PRIMARY KEY (key),
     CONSTRAINT output_objects_state_known CHECK (state IN ('reserved', 'stored', 'garbage'))
 );
 
 -- Upkeep looks for objects that no chunk has.
-CREATE INDEX output_objects_unused ON output_objects (state, changed_at) WHERE state <> 'stored';
+CREATE INDEX output_objects_unused ON output_objects (state, tried_at) WHERE state <> 'stored';
+
+-- A person deletes an output with its objects.
+CREATE INDEX output_objects_by_output ON output_objects (output_id) WHERE output_id IS NOT NULL;
 
 ALTER TABLE output_chunks ALTER COLUMN data DROP NOT NULL;
 ALTER TABLE output_chunks ADD COLUMN object uuid;

@@ -22,7 +22,7 @@ const (
 	// maxMediaType bounds the media type of a stream, in bytes.
 	maxMediaType = 200
 	// discardTime bounds how long a failed attempt takes to delete its stream. Upkeep deletes what is left.
-	discardTime = 5 * time.Second
+	discardTime = 2 * time.Second
 )
 
 // errAttemptEnded is the error of a Write of a tool that was left behind.
@@ -168,7 +168,8 @@ func (a *Attempts) unstored(ctx, budget context.Context, in contract.ExecuteIn, 
 	case errors.Is(err, errUnclean):
 		out.Failure = &hook.Failure{Code: toolspec.CodeRedactionFailed}
 	case heartbeat.Stopping(ctx) || budget.Err() != nil:
-		return interrupted(ctx, budget)
+		out = interrupted(ctx, budget)
+		out.Trace = was.Trace
 	default:
 		out.Outcome = contract.Interrupted
 		out.Failure = &hook.Failure{Code: contract.CauseUnsaved, SafeMessage: "The tool ran, but its output could not be stored"}

@@ -106,7 +106,7 @@ func (r *Runner) deliver(ctx context.Context, in hook.StageInput, bound *catalog
 		if errors.Is(err, stored.ErrQuota) {
 			return &hook.Failure{Code: toolspec.CodeOutputQuota}, nil
 		}
-		if errors.Is(err, output.ErrUnsaved) && errs.IsTransient(err) || ctx.Err() != nil {
+		if errs.IsTransient(err) || ctx.Err() != nil {
 			return nil, err
 		}
 		return &hook.Failure{Code: toolspec.CodeInternal, SafeMessage: "the value of a hook could not be stored"}, nil

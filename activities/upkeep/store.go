@@ -44,6 +44,9 @@ type Store interface {
 	// DeleteExpiredOutputs deletes stored outputs whose time is over and outputs that nobody
 	// finishes, at most about most rows, and returns how many rows it changed.
 	DeleteExpiredOutputs(ctx context.Context, most int) (int, error)
+	// DeleteOutputObjects deletes a batch of the objects in the bucket that no output has any more, and
+	// returns how many. It returns an error if the bucket refused some, beside the number of the others.
+	DeleteOutputObjects(ctx context.Context) (int, error)
 	// DropExpiredPartitions drops the partitions of each month that ended more than the
 	// given number of days ago, if the record has no call of that month any more. It counts
 	// a partition that is in use as busy and keeps it.

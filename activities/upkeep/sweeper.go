@@ -194,7 +194,7 @@ func (s *Sweeper) Partitions(ctx context.Context, _ contract.KeepPartitionsIn) (
 	return contract.KeepPartitionsOut{}, s.upkeep.EnsurePartitions(ctx, partitionsAhead)
 }
 
-// Expired deletes calls, rows, runs, cached values and partitions that are past their
+// Expired deletes calls, rows, runs, cached values, outputs and partitions that are past their
 // retention. It also deletes idle capacity and old sessions. It works for about
 // expireTime. Unfinished in the output means that the next run has more to delete.
 func (s *Sweeper) Expired(ctx context.Context, _ contract.DropExpiredIn) (contract.DropExpiredOut, error) {
@@ -203,43 +203,45 @@ func (s *Sweeper) Expired(ctx context.Context, _ contract.DropExpiredIn) (contra
 	out := contract.DropExpiredOut{RetentionDays: s.retention}
 	began := time.Now()
 	late := func() bool { return time.Since(began) > expireTime || heartbeat.Stopping(ctx) }
-	// Delete outputs before calls: a call stays as long as its outputs. The rows and partitions of a month are deleted only after every
-	// call of that month is deleted.
-	for _, batch := range []struct {
-		count  *int
-		delete func(ctx context.Context, days, most int) (int, error)
-		most   int
-	}{
-		{&out.Outputs, func(ctx context.Context, _, most int) (int, error) { return s.upkeep.DeleteExpiredOutputs(ctx, most) }, expireBatch},
-		{&out.Calls, s.upkeep.DeleteExpiredCalls, expireBatch},
-		{&out.Rows, s.upkeep.DeleteExpiredRows, expireBatch},
-		{&out.Runs, s.upkeep.DeleteExpiredRuns, expireBatch},
-		{&out.Cached, func(ctx context.Context, _, most int) (int, error) { return s.upkeep.DeleteExpiredCache(ctx, most) }, expireBatch},
-	} {
-		for !late() {
-			n, err := batch.delete(ctx, s.retention, batch.most)
-			if err != nil {
-				return out, err
-			}
-			*batch.count += n
-			if n == 0 {
-				break
-			}
-		}
+	var uncounted int
+	kinds := []expiring{
+		{&out.Outputs, func(ctx context.Context) (int, error) { return s.upkeep.DeleteExpiredOutputs(ctx, expireBatch) }},
+		{&out.Calls, func(ctx context.Context) (int, error) {
+			return s.upkeep.DeleteExpiredCalls(ctx, s.retention, expireBatch)
+		}},
+		{&out.Rows, func(ctx context.Context) (int, error) {
+			return s.upkeep.DeleteExpiredRows(ctx, s.retention, expireBatch)
+		}},
+		{&out.Runs, func(ctx context.Context) (int, error) {
+			return s.upkeep.DeleteExpiredRuns(ctx, s.retention, expireBatch)
+		}},
+		{&out.Cached, func(ctx context.Context) (int, error) { return s.upkeep.DeleteExpiredCache(ctx, expireBatch) }},
+		{&uncounted, func(ctx context.Context) (int, error) { return s.upkeep.DeleteIdleCapacity(ctx, expireBatch) }},
+		{&uncounted, func(ctx context.Context) (int, error) { return s.upkeep.DeleteOldSessions(ctx, expireBatch) }},
+		{&uncounted, s.deleteObjects},
 	}
-	for _, idle := range []func(ctx context.Context, most int) (int, error){s.upkeep.DeleteIdleCapacity, s.upkeep.DeleteOldSessions} {
-		for !late() {
-			n, err := idle(ctx, expireBatch)
-			if err != nil {
-				return out, err
+	// The kinds take turns, so that neither many rows of one kind nor its failure keeps the others.
+	var failed error
+	for len(kinds) > 0 && !late() {
+		var left []expiring
+		for _, kind := range kinds {
+			if late() {
+				left = append(left, kind)
+				continue
 			}
-			if n == 0 {
-				break
+			n, err := kind.delete(ctx)
+			*kind.count += n
+			if failed = errors.Join(failed, err); err == nil && n > 0 {
+				left = append(left, kind)
 			}
 		}
+		kinds = left
+	}
+	if failed != nil {
+		return out, failed
 	}
 	// Expired calls may be left, so the partitions may not be ready to be dropped.
-	if late() {
+	if len(kinds) > 0 {
 		out.Unfinished = true
 		return out, nil
 	}
@@ -247,4 +249,21 @@ func (s *Sweeper) Expired(ctx context.Context, _ contract.DropExpiredIn) (contra
 	out.Partitions, out.Busy = dropped.Dropped, dropped.Busy
 	out.Unfinished = dropped.Busy > 0
 	return out, err
+}
+
+// expiring is a kind of rows that expire. delete deletes a batch and returns how many rows it changed.
+type expiring struct {
+	count  *int
+	delete func(ctx context.Context) (int, error)
+}
+
+// deleteObjects deletes objects of outputs. The bucket is no part of the record: if it fails, the next
+// sweep tries again, and everything else is done.
+func (s *Sweeper) deleteObjects(ctx context.Context) (int, error) {
+	n, err := s.upkeep.DeleteOutputObjects(ctx)
+	if err != nil {
+		s.log.WarnContext(ctx, "objects of outputs could not be deleted from the bucket", "reason", errs.Reason(err))
+		return 0, nil
+	}
+	return n, nil
 }

@@ -12,9 +12,13 @@ import (
 	"github.com/pawl-run/pawl/toolspec/output/read"
 )
 
-// publishEvery is the least time between two events of a text, so that the tokens of a model do not
-// become an event each.
-const publishEvery = 50 * time.Millisecond
+const (
+	// publishEvery is the least time between two events of a text, so that the tokens of a model do not
+	// become an event each.
+	publishEvery = 50 * time.Millisecond
+	// publishTime bounds the write of an event: the calls of a response wait for its text.
+	publishTime = 5 * time.Second
+)
 
 // publisher writes the text of a response into the events of its run while it arrives.
 type publisher struct {
@@ -85,7 +89,7 @@ func (p *publisher) flush(ctx context.Context) error {
 		}
 		text = text[:read.RuneStart(text, client.MaxTurnText)]
 		e := client.TurnEvent{Key: p.turn.Key, Text: text, Offset: int64(p.written), OwnerID: cmp.Or(p.turn.Context.SubjectID, p.turn.Context.ActorID)}
-		if err := p.client.Append(ctx, p.turn.Context.TenantID, p.turn.Context.RunID, e); err != nil {
+		if err := p.turn.publish(ctx, p.client, e); err != nil {
 			return fmt.Errorf("its text could not be published: %w", err)
 		}
 		p.written += len(text)
@@ -106,8 +110,14 @@ func (p *publisher) finish(ctx context.Context, whole string) error {
 
 // publishEnd ends the turn for the watchers of its run.
 func (t Turn) publishEnd(ctx context.Context, c *client.Client) error {
-	if err := c.Append(ctx, t.Context.TenantID, t.Context.RunID, client.TurnEvent{Key: t.Key, Done: true}); err != nil {
+	if err := t.publish(ctx, c, client.TurnEvent{Key: t.Key, Done: true}); err != nil {
 		return fmt.Errorf("its end could not be published: %w", err)
 	}
 	return nil
+}
+
+func (t Turn) publish(ctx context.Context, c *client.Client, e client.TurnEvent) error {
+	ctx, cancel := context.WithTimeout(ctx, publishTime)
+	defer cancel()
+	return c.Append(ctx, t.Context.TenantID, t.Context.RunID, e)
 }

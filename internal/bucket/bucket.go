@@ -37,7 +37,7 @@ const (
 type Address struct {
 	bucket, prefix, region string
 	endpoint               string
-	pathStyle              bool
+	pathStyle, readOnly    bool
 }
 
 // The names that S3 allows; prefixes are restricted to what needs no escape.
@@ -47,7 +47,7 @@ var (
 	regions     = regexp.MustCompile(`^[a-z0-9-]{0,40}$`)
 )
 
-// Parse reads an address s3://bucket/prefix?region=…&endpoint=…&path_style=true. Every part but the bucket may be absent; "" is the zero
+// Parse reads an address s3://bucket/prefix?region=…&endpoint=…&path_style=true&write=false. Every part but the bucket may be absent; "" is the zero
 // value. An error does not repeat the address, in which somebody may have written a credential.
 func Parse(text string) (Address, error) {
 	if text == "" {
@@ -72,7 +72,7 @@ func Parse(text string) (Address, error) {
 	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return Address{}, errors.New("the parameters of a bucket are region, endpoint and path_style")
+		return Address{}, errors.New("the parameters of a bucket are region, endpoint, path_style and write")
 	}
 	for name, values := range query {
 		value := values[0]
@@ -87,8 +87,14 @@ func Parse(text string) (Address, error) {
 			if a.pathStyle, err = strconv.ParseBool(value); err != nil {
 				return Address{}, errors.New("path_style of a bucket is true or false")
 			}
+		case name == "write":
+			write, err := strconv.ParseBool(value)
+			if err != nil {
+				return Address{}, errors.New("write of a bucket is true or false")
+			}
+			a.readOnly = !write
 		default:
-			return Address{}, errors.New("the parameters of a bucket are region, endpoint=https://host:port and path_style")
+			return Address{}, errors.New("the parameters of a bucket are region, endpoint=https://host:port, path_style and write")
 		}
 	}
 	return a, nil
@@ -107,9 +113,8 @@ func (a Address) String() string { return "s3://" + a.bucket + "/" + a.prefix }
 
 // Bucket is a bucket. It is safe for concurrent use.
 type Bucket struct {
-	at        Address
-	client    *s3.Client
-	transport *http.Transport
+	at     Address
+	client *s3.Client
 }
 
 // Open returns the bucket at an address. It sends no request. Its error says what the environment lacks.
@@ -117,7 +122,6 @@ func Open(ctx context.Context, at Address) (*Bucket, error) {
 	b := &Bucket{at: at}
 	transport := awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 		t.MaxIdleConnsPerHost = idleConnections
-		b.transport = t
 	})
 	options := []func(*config.LoadOptions) error{
 		config.WithHTTPClient(transport), config.WithRetryMaxAttempts(tries), config.WithLogger(logging.Nop{}),
@@ -147,15 +151,11 @@ func Open(ctx context.Context, at Address) (*Bucket, error) {
 	return b, nil
 }
 
-// Close closes idle connections.
-func (b *Bucket) Close() {
-	if b.transport != nil {
-		b.transport.CloseIdleConnections()
-	}
-}
-
 // Name returns the address of the bucket, without its parameters.
 func (b *Bucket) Name() string { return b.at.String() }
+
+// Writes reports whether new objects may be put. Others are read and deleted in any case.
+func (b *Bucket) Writes() bool { return !b.at.readOnly }
 
 // Put stores an object, in the place of one with the same key.
 func (b *Bucket) Put(ctx context.Context, key string, data []byte) error {

@@ -31,7 +31,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, text := range []string{
 		"pawl-outputs", "https://pawl-outputs", "s3://", "s3://UPPER", "s3://b/../../x y", "s3://pawl-outputs/a%00b", "s3://key:canary@pawl-outputs",
-		"s3://pawl-outputs?secret=canary", "s3://pawl-outputs?endpoint=ftp://x", "s3://pawl-outputs?endpoint=https://u:canary@x", "s3://pawl-outputs?path_style=canary",
+		"s3://pawl-outputs?secret=canary", "s3://pawl-outputs?endpoint=ftp://x", "s3://pawl-outputs?endpoint=https://u:canary@x", "s3://pawl-outputs?path_style=canary", "s3://pawl-outputs?write=canary",
 		"s3://pawl-outputs?region=a&region=b",
 	} {
 		if at, err := bucket.Parse(text); err == nil || strings.Contains(err.Error(), "canary") {
@@ -138,7 +138,6 @@ func TestEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer b.Close()
 	if err := b.Put(t.Context(), "k", []byte("x")); err != nil || len(server.Keys(t)) != 1 {
 		t.Errorf("%v; the bucket has %q", err, server.Keys(t))
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // OpenBucket makes the store keep the data of new outputs in the bucket at an address (bucket.Parse), and read what is there. "" changes
-// nothing. It sends no request. Call it before the first use of the Store; Close closes the bucket too.
+// nothing. It sends no request. Call it before the first use of the Store.
 func (s *Store) OpenBucket(ctx context.Context, address string) error {
 	at, err := bucket.Parse(address)
 	if err != nil || at.IsZero() {
@@ -18,7 +18,6 @@ func (s *Store) OpenBucket(ctx context.Context, address string) error {
 	if err != nil {
 		return outputBucket(err)
 	}
-	s.bucket = b
 	s.UseBucket(b)
 	return nil
 }

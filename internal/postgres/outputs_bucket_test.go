@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/pawl-run/pawl/activities/attempt"
 	"github.com/pawl-run/pawl/internal/bucket/buckettest"
@@ -100,7 +101,10 @@ func TestOutputsInABucket(t *testing.T) {
 		t.Errorf("%d bytes are read, and are not the %d that were written", len(all), len(data))
 	}
 	for _, at := range []output.Position{{Line: 20_001}, {Line: 40_000}, {Byte: 1_000_000}} {
-		if rest, first := b.read(ref, at); len(rest) == 0 || !bytes.HasSuffix(data, rest) || first.FirstByte > max(at.Byte, int64(len(data))) {
+		rest, first := b.read(ref, at)
+		// The first chunk is the one with the position, which is not the first of the output.
+		if !bytes.HasSuffix(data, rest) || int64(len(data)-len(rest)) != first.FirstByte || first.FirstByte == 0 ||
+			at.Byte > 0 && at.Byte-first.FirstByte >= int64(len(first.Data)) || at.Line > 0 && first.FirstLine > at.Line {
 			t.Errorf("from %+v: %d bytes from byte %d", at, len(rest), first.FirstByte)
 		}
 	}
@@ -290,7 +294,12 @@ func TestBucketIsAway(t *testing.T) {
 func (b bench) untilError() error {
 	b.t.Helper()
 	for {
-		if n, err := b.DeleteExpiredOutputs(b.t.Context(), 100); err != nil || n == 0 {
+		n, err := b.DeleteExpiredOutputs(b.t.Context(), 100)
+		if err != nil {
+			return err
+		}
+		objects, err := b.DeleteOutputObjects(b.t.Context())
+		if err != nil || n+objects == 0 {
 			return err
 		}
 	}
@@ -378,5 +387,67 @@ func TestCheckBucket(t *testing.T) {
 	server.Refuse(http.MethodDelete)
 	if err := b.CheckBucket(t.Context()); !errs.IsTransient(err) {
 		t.Errorf("a bucket that deletes nothing: %v", err)
+	}
+}
+
+// TestBucketIsOnlyRead: with write=false new outputs go to the database, and the others are read and deleted.
+func TestBucketIsOnlyRead(t *testing.T) {
+	t.Parallel()
+	b, server := openBucket(t)
+	b.admit("call_1")
+	value := []byte(`"` + strings.Repeat("a", 100_000) + `"`)
+	before, err := save(b, "call_1", 1, value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	puts := server.Puts()
+	b.UseBucket(server.OpenToRead(t))
+	after, err := save(b, "call_1", 2, value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ref := range []string{before, after} {
+		if got, err := b.Output(t.Context(), tenant, ref); err != nil || !bytes.Equal(got, value) {
+			t.Errorf("%s: %d bytes, %v", ref, len(got), err)
+		}
+	}
+	if err := b.CheckBucket(t.Context()); err != nil || server.Puts() != puts {
+		t.Errorf("%d more objects were put, %v", server.Puts()-puts, err)
+	}
+	b.sql(`UPDATE outputs SET expires_at = now()`)
+	b.reclaim()
+	b.isEmpty(server)
+}
+
+// TestBucketRefusesDeletes: a person repeats a deletion that failed, and operators see since when objects wait.
+func TestBucketRefusesDeletes(t *testing.T) {
+	t.Parallel()
+	b, server := openBucket(t)
+	b.admit("call_1")
+	ref, err := save(b, "call_1", 1, []byte(`"`+strings.Repeat("a", 100_000)+`"`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Refuse(http.MethodDelete)
+	if err := b.DeleteOutput(t.Context(), tenant, ref, "user:ann"); err == nil {
+		t.Error("what the bucket refuses is deleted")
+	}
+	b.sql(`UPDATE output_objects SET changed_at = now() - interval '2 hours'`)
+	if _, err := b.DeleteOutputObjects(t.Context()); !errs.IsTransient(err) {
+		t.Errorf("upkeep: %v", err)
+	}
+	if used, err := b.OutputBuckets(t.Context()); err != nil || len(used) != 1 || used[0].GarbageSince == nil || time.Since(*used[0].GarbageSince) < time.Hour {
+		t.Errorf("%+v, %v", used, err)
+	}
+	server.Serve()
+	if err := b.DeleteOutput(t.Context(), tenant, ref, "user:ann"); err != nil {
+		t.Errorf("again: %v", err)
+	}
+	b.isEmpty(server)
+	if err := b.DeleteOutput(t.Context(), tenant, ref, "user:ann"); !errors.Is(err, output.ErrNotFound) {
+		t.Errorf("of what is gone: %v", err)
+	}
+	if n := value[int](b, `SELECT count(*) FROM events WHERE kind = 'output_deleted'`); n != 1 {
+		t.Errorf("%d deletions are in the audit trail", n)
 	}
 }

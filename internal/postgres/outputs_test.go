@@ -26,7 +26,11 @@ func (b bench) reclaim() {
 		if err != nil {
 			b.t.Fatal(err)
 		}
-		if n == 0 {
+		objects, err := b.DeleteOutputObjects(b.t.Context())
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		if n+objects == 0 {
 			return
 		}
 	}

@@ -416,9 +416,11 @@ TABLE output_objects
     size integer NOT NULL
     sha256 bytea NOT NULL
     changed_at timestamp with time zone NOT NULL DEFAULT now()
+    tried_at timestamp with time zone NOT NULL DEFAULT now()
     CONSTRAINT output_objects_pkey PRIMARY KEY (key)
     CONSTRAINT output_objects_state_known CHECK (state = ANY (ARRAY['reserved'::text, 'stored'::text, 'garbage'::text]))
-    CREATE INDEX output_objects_unused ON public.output_objects USING btree (state, changed_at) WHERE (state <> 'stored'::text)
+    CREATE INDEX output_objects_by_output ON public.output_objects USING btree (output_id) WHERE (output_id IS NOT NULL)
+    CREATE INDEX output_objects_unused ON public.output_objects USING btree (state, tried_at) WHERE (state <> 'stored'::text)
 
 TABLE output_usage
     tenant_id text NOT NULL

@@ -8,7 +8,6 @@ import (
 
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/activities/upkeep"
-	"github.com/pawl-run/pawl/internal/bucket"
 	"github.com/pawl-run/pawl/internal/postgres/catalog"
 	"github.com/pawl-run/pawl/internal/postgres/connections"
 	"github.com/pawl-run/pawl/internal/postgres/db"
@@ -49,8 +48,6 @@ type Store struct {
 	*runStore
 
 	db *db.DB
-	// bucket has the data of outputs; nil means that the database has it.
-	bucket *bucket.Bucket
 }
 
 var (
@@ -115,12 +112,7 @@ func (s *Store) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
 func (s *Store) MaxConns() int { return s.db.MaxConns() }
 
 // Close closes the connections. It waits for running statements.
-func (s *Store) Close() {
-	s.db.Close()
-	if s.bucket != nil {
-		s.bucket.Close()
-	}
-}
+func (s *Store) Close() { s.db.Close() }
 
 // Migrate applies the missing steps of this build to the schema and returns them. Several
 // processes may call it at the same time: one process applies the steps, and the others wait. It

@@ -11,11 +11,11 @@ const (
 	persistDelay = 200 * time.Millisecond
 )
 
-// Persist calls f up to four times, for about three seconds in all, while its error is transient and
+// Persist calls f up to four times, with pauses of 1.4 seconds in all, while its error is transient and
 // ctx has not ended. It returns the last error of f.
 func Persist(ctx context.Context, f func() error) (err error) {
 	for try := range persistTries {
-		if err = f(); !IsTransient(err) {
+		if err = f(); !IsTransient(err) || try == persistTries-1 {
 			return err
 		}
 		timer := time.NewTimer(persistDelay << try)

@@ -103,13 +103,18 @@ func addressOf(endpoint string) string {
 	return "s3://" + name + "/outputs?path_style=true&endpoint=" + url.QueryEscape(endpoint)
 }
 
-// Open opens the bucket until the test ends. The environment has Credentials.
-func (s *Server) Open(t testing.TB) *bucket.Bucket { return OpenAt(t, s.URL) }
+// Open opens the bucket. The environment has Credentials.
+func (s *Server) Open(t testing.TB) *bucket.Bucket { return open(t, s.Address()) }
+
+// OpenToRead opens the bucket with write=false.
+func (s *Server) OpenToRead(t testing.TB) *bucket.Bucket { return open(t, s.Address()+"&write=false") }
 
 // OpenAt opens the bucket at another endpoint.
-func OpenAt(t testing.TB, endpoint string) *bucket.Bucket {
+func OpenAt(t testing.TB, endpoint string) *bucket.Bucket { return open(t, addressOf(endpoint)) }
+
+func open(t testing.TB, address string) *bucket.Bucket {
 	t.Helper()
-	at, err := bucket.Parse(addressOf(endpoint))
+	at, err := bucket.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +122,6 @@ func OpenAt(t testing.TB, endpoint string) *bucket.Bucket {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(b.Close)
 	return b
 }
 

@@ -39,9 +39,15 @@ func counts(w *e2etest.World) (got [3]int) {
 func reclaim(w *e2etest.World) {
 	w.T.Helper()
 	for {
-		if n, err := w.Store.DeleteExpiredOutputs(w.T.Context(), 100); err != nil {
+		n, err := w.Store.DeleteExpiredOutputs(w.T.Context(), 100)
+		if err != nil {
 			w.T.Fatal(err)
-		} else if n == 0 {
+		}
+		objects, err := w.Store.DeleteOutputObjects(w.T.Context())
+		if err != nil {
+			w.T.Fatal(err)
+		}
+		if n+objects == 0 {
 			return
 		}
 	}

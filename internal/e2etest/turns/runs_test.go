@@ -20,7 +20,7 @@ import (
 // and the events of a run have numbers without gaps (EV-03, EV-07).
 func TestManyRuns(t *testing.T) {
 	t.Parallel()
-	const runs = 200
+	const runs = 100
 	w := e2etest.NewWorld(t, turnPolicy)
 	echoes(w)
 	k := newTurnClient(w, openai.Codec{}, 2)
@@ -29,7 +29,7 @@ func TestManyRuns(t *testing.T) {
 	defer cancel()
 	var refused atomic.Int64
 	var group errgroup.Group
-	group.SetLimit(32)
+	group.SetLimit(16)
 	for n := range runs {
 		group.Go(func() error {
 			tu := k.turn("t1", openai.Codec{})
@@ -45,7 +45,7 @@ func TestManyRuns(t *testing.T) {
 				select {
 				case failed := <-taken:
 					return errors.Join(failed, k.Append(ctx, "acme", tu.Context.RunID, pawl.TurnEvent{Key: "last", Done: true}))
-				case <-time.After(10 * time.Millisecond): // the rate, not a wait for a condition
+				case <-time.After(50 * time.Millisecond): // the rate, not a wait for a condition
 				}
 				switch {
 				case errors.Is(err, pawl.ErrRunOpen):

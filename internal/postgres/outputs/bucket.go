@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -28,6 +29,8 @@ const (
 type Bucket interface {
 	// Name identifies the bucket in rows and messages. It has no credentials.
 	Name() string
+	// Writes reports whether the data of new chunks goes into the bucket.
+	Writes() bool
 	Put(ctx context.Context, key string, data []byte) error
 	// Get returns at most so many bytes of an object. found is false if there is no such object.
 	Get(ctx context.Context, key string, most int) (data []byte, found bool, err error)
@@ -58,7 +61,7 @@ func (s *Store) elsewhere(op, bucket string) error {
 // the objects in the database first, so that upkeep finds them whatever happens next. The error wraps output.ErrQuota if the tenant has no
 // storage left.
 func (s *Store) toBucket(ctx context.Context, tenantID string, chunks ...db.Values) error {
-	if s.bucket == nil || len(chunks) == 0 {
+	if s.bucket == nil || !s.bucket.Writes() || len(chunks) == 0 {
 		return nil
 	}
 	const op = "reserve objects of an output"
@@ -153,12 +156,17 @@ func (s *Store) deleteObjects(ctx context.Context, tenantID, ref string) (int, e
 		return 0, err
 	}
 	failed := make([]error, len(rows))
-	deletes, during := errgroup.WithContext(ctx) // after an error the others are not tried: the bucket may be away
+	var failures atomic.Int32
+	var deletes errgroup.Group
 	deletes.SetLimit(bucketRequests)
 	for i, row := range rows {
 		deletes.Go(func() error {
-			if failed[i] = during.Err(); failed[i] == nil {
-				failed[i] = s.bucket.Delete(during, row.Key)
+			if failures.Load() >= bucketRequests {
+				failed[i] = errNotTried // the bucket is away, or refuses all
+				return nil
+			}
+			if failed[i] = s.bucket.Delete(ctx, row.Key); failed[i] != nil {
+				failures.Add(1)
 			}
 			return failed[i]
 		})
@@ -183,6 +191,19 @@ func (s *Store) deleteObjects(ctx context.Context, tenantID, ref string) (int, e
 		}
 	}
 	return len(deleted), refused
+}
+
+var errNotTried = errors.New("postgres: the object was not tried")
+
+// DeleteOutputObjects ends reservations of objects that no writer has used, and deletes a batch of the objects in the bucket that no chunk
+// has. It returns how many rows it changed, and the first error of the bucket.
+func (s *Store) DeleteOutputObjects(ctx context.Context) (int, error) {
+	reserved, err := s.db.Exec(ctx, "expire reservations of objects", db.Query("ExpireReservations", db.Values{"batch": objectBatch}))
+	if err != nil {
+		return 0, err
+	}
+	objects, err := s.deleteObjects(ctx, "", "")
+	return int(reserved) + objects, err
 }
 
 type keyRow struct{ Key string }
@@ -224,18 +245,19 @@ func (s *Store) OutputBuckets(ctx context.Context) ([]BucketUse, error) {
 }
 
 // CheckBucket puts a small object into the bucket, gets it and deletes it. What it leaves if it fails is deleted by upkeep. It does nothing
-// without a bucket.
+// without a bucket, and with one that is only read.
 func (s *Store) CheckBucket(ctx context.Context) error {
-	if s.bucket == nil {
+	if s.bucket == nil || !s.bucket.Writes() {
 		return nil
 	}
-	probe := db.Values{"data": []byte("pawl doctor")}
+	const probeText = "pawl doctor"
+	probe := db.Values{"data": []byte(probeText)}
 	if err := s.toBucket(ctx, "", probe); err != nil {
 		return err
 	}
 	key, _ := probe["object"].(string)
-	_, found, err := s.bucket.Get(ctx, key, objectBatch)
-	if err == nil && !found {
+	got, found, err := s.bucket.Get(ctx, key, chunkSize)
+	if err == nil && (!found || string(got) != probeText) {
 		err = errGone
 	}
 	if err != nil {

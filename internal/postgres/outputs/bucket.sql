@@ -22,14 +22,14 @@ UPDATE output_objects SET state = 'garbage', changed_at = now() WHERE key IN (
 SELECT key::text FROM output_objects
 WHERE state = 'garbage' AND bucket = @bucket
     AND (@ref = '' OR output_id = (SELECT id FROM outputs WHERE ref = @ref AND tenant_id = @tenant_id))
-ORDER BY changed_at LIMIT @batch;
+ORDER BY tried_at LIMIT @batch;
 
 -- name: ForgetObjects
 DELETE FROM output_objects WHERE key = ANY (@keys::text[]::uuid[]) AND state = 'garbage';
 
 -- name: PostponeObjects
 -- The next batch begins with others.
-UPDATE output_objects SET changed_at = now() WHERE key = ANY (@keys::text[]::uuid[]) AND state = 'garbage';
+UPDATE output_objects SET tried_at = now() WHERE key = ANY (@keys::text[]::uuid[]) AND state = 'garbage';
 
 -- name: ForeignObjects
 -- Objects of an output in buckets that this program does not use.

@@ -1,6 +1,7 @@
 package outputs
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/pawl-run/pawl/internal/postgres/db"
@@ -13,14 +14,20 @@ const chunkBatch = 200
 type deletedRow struct{ Chunks int64 }
 
 // DeleteOutput deletes the chunks of an output of the tenant. Readers get output.ErrExpired from its beginning on. The audit trail records
-// by as the person who deleted it. It returns output.ErrNotFound if there is no such output, or if it has expired already.
+// by as the person who deleted it. If it fails, it can be repeated; otherwise upkeep deletes what is left, as it does with chunks that it is
+// deleting at the same time. It returns output.ErrNotFound if there is no such output, or nothing is left of it.
 func (s *Store) DeleteOutput(ctx context.Context, tenantID, ref, by string) error {
-	n, err := s.db.Exec(ctx, "expire an output", db.Query("Expire", db.Values{"ref": db.Text(ref), "tenant_id": db.Text(tenantID), "by": db.Text(by)}))
+	of := db.Values{"ref": db.Text(ref), "tenant_id": db.Text(tenantID)}
+	n, err := s.db.Exec(ctx, "expire an output", db.Query("Expire", of.And("by", db.Text(by))))
 	if err != nil {
 		return err
 	}
 	if n == 0 {
-		return output.ErrNotFound
+		// An earlier deletion may have left some.
+		row, _, err := db.First[doneRow](ctx, s.db, "delete an output", db.Query("HasLeft", of))
+		if err != nil || !row.Done {
+			return cmp.Or(err, output.ErrNotFound)
+		}
 	}
 	for {
 		n, err := s.deleteChunks(ctx, ref)
@@ -40,8 +47,8 @@ func (s *Store) deleteChunks(ctx context.Context, ref string) (int, error) {
 }
 
 // DeleteExpiredOutputs expires up to most outputs whose time is over or that nobody finishes, deletes a batch of chunks of expired
-// outputs, deletes up to most rows of outputs that expired more than 30 days ago, and deletes a batch of the objects in the bucket that
-// no chunk has. It returns how many rows it changed; 0 means that nothing is left to do.
+// outputs, and deletes up to most rows of outputs that expired more than 30 days ago. It returns how many rows it changed; 0 means that
+// nothing is left to do.
 func (s *Store) DeleteExpiredOutputs(ctx context.Context, most int) (int, error) {
 	expired, err := s.db.Exec(ctx, "expire outputs", db.Query("ExpireDue", db.Values{"batch": most}))
 	if err != nil {
@@ -55,10 +62,5 @@ func (s *Store) DeleteExpiredOutputs(ctx context.Context, most int) (int, error)
 	if err != nil {
 		return 0, err
 	}
-	reserved, err := s.db.Exec(ctx, "expire reservations of objects", db.Query("ExpireReservations", db.Values{"batch": most}))
-	if err != nil {
-		return 0, err
-	}
-	objects, err := s.deleteObjects(ctx, "", "")
-	return int(expired) + chunks + int(forgotten) + int(reserved) + objects, err
+	return int(expired) + chunks + int(forgotten), nil
 }

@@ -31,19 +31,28 @@ WHERE id IN (
 -- Deletes a batch of chunks of one expired output, so that no statement takes long or holds the usage of the tenant for long. octet_length
 -- does not read the data.
 WITH output AS MATERIALIZED (
-    SELECT id, tenant_id FROM outputs WHERE state = 'expired' AND stored > 0 AND (@ref = '' OR ref = @ref) ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED
+    SELECT id, tenant_id, stored FROM outputs WHERE state = 'expired' AND stored > 0 AND (@ref = '' OR ref = @ref) ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED
 ), deleted AS (
     DELETE FROM output_chunks c USING output o
     WHERE c.output_id = o.id AND c.first_byte IN (SELECT first_byte FROM output_chunks WHERE output_id = o.id ORDER BY first_byte LIMIT @batch)
     RETURNING coalesce(octet_length(c.data), (SELECT size FROM output_objects WHERE key = c.object)) + @cost AS size
 ), freed AS (
-    SELECT count(*) AS chunks, coalesce(sum(size), 0)::bigint AS size FROM deleted
+    -- The last batch frees all that the output counts.
+    SELECT o.id, o.tenant_id, d.chunks, CASE WHEN d.chunks < @batch THEN o.stored ELSE d.size END AS size
+    FROM output o, (SELECT count(*) AS chunks, coalesce(sum(size), 0)::bigint AS size FROM deleted) d
 ), output_freed AS (
-    UPDATE outputs o SET stored = o.stored - f.size FROM freed f WHERE o.id = (SELECT id FROM output)
+    UPDATE outputs o SET stored = o.stored - f.size FROM freed f WHERE o.id = f.id
 ), tenant_freed AS (
-    UPDATE output_usage u SET stored = u.stored - f.size FROM freed f WHERE u.tenant_id = (SELECT tenant_id FROM output)
+    UPDATE output_usage u SET stored = u.stored - f.size FROM freed f WHERE u.tenant_id = f.tenant_id
 )
-SELECT chunks FROM freed;
+SELECT chunks + 1 AS chunks FROM freed;
+
+-- name: HasLeft
+-- Reports whether an expired output has chunks or objects.
+SELECT EXISTS (
+    SELECT FROM outputs o WHERE o.ref = @ref AND o.tenant_id = @tenant_id AND o.state = 'expired'
+        AND (o.stored > 0 OR EXISTS (SELECT FROM output_objects b WHERE b.output_id = o.id))
+) AS done;
 
 -- name: DeleteTombstones
 -- Until then a reader of the output learns that it has expired.

@@ -239,7 +239,8 @@ func (s *Store) whyEnded(ctx context.Context, f found, at int64, err error) erro
 	switch {
 	case err == nil:
 		return s.ended(ctx, f, at)
-	case errors.Is(err, errGone):
+	default:
+		// A bucket may also say that access is denied to an object that it does not have.
 		if _, gone := s.find(ctx, f.info.TenantID, f.info.Ref); gone != nil {
 			return notFound(gone)
 		}
