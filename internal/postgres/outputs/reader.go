@@ -236,14 +236,12 @@ func (s *Store) chunks(ctx context.Context, f found, at int64) iter.Seq2[output.
 
 // whyEnded returns why there are no more chunks: err, unless the output expired while it was read.
 func (s *Store) whyEnded(ctx context.Context, f found, at int64, err error) error {
-	switch {
-	case err == nil:
+	if err == nil {
 		return s.ended(ctx, f, at)
-	default:
-		// A bucket may also say that access is denied to an object that it does not have.
-		if _, gone := s.find(ctx, f.info.TenantID, f.info.Ref); gone != nil {
-			return notFound(gone)
-		}
+	}
+	// A bucket may also say that access is denied to an object that it does not have.
+	if _, gone := s.find(ctx, f.info.TenantID, f.info.Ref); errors.Is(gone, output.ErrExpired) || errors.Is(gone, db.ErrNotFound) {
+		return notFound(gone)
 	}
 	return err
 }
