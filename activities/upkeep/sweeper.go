@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -220,28 +221,27 @@ func (s *Sweeper) Expired(ctx context.Context, _ contract.DropExpiredIn) (contra
 		{&uncounted, func(ctx context.Context) (int, error) { return s.upkeep.DeleteOldSessions(ctx, expireBatch) }},
 		{&uncounted, s.deleteObjects},
 	}
-	// The kinds take turns, so that neither many rows of one kind nor its failure keeps the others.
+	// The kinds take turns, so that neither many rows of one kind nor its failure keeps the others. A kind
+	// may have more to delete after a turn of another: a call stays as long as its outputs.
 	var failed error
-	for len(kinds) > 0 && !late() {
-		var left []expiring
-		for _, kind := range kinds {
-			if late() {
-				left = append(left, kind)
-				continue
-			}
-			n, err := kind.delete(ctx)
-			*kind.count += n
-			if failed = errors.Join(failed, err); err == nil && n > 0 {
-				left = append(left, kind)
+	for changed := 1; changed > 0 && !late(); {
+		changed = 0
+		for i := 0; i < len(kinds) && !late(); i++ {
+			n, err := kinds[i].delete(ctx)
+			*kinds[i].count += n
+			changed += n
+			if err != nil {
+				failed = errors.Join(failed, err)
+				kinds = slices.Delete(kinds, i, i+1)
+				i--
 			}
 		}
-		kinds = left
 	}
 	if failed != nil {
 		return out, failed
 	}
 	// Expired calls may be left, so the partitions may not be ready to be dropped.
-	if len(kinds) > 0 {
+	if late() {
 		out.Unfinished = true
 		return out, nil
 	}
