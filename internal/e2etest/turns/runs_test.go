@@ -20,7 +20,7 @@ import (
 // and the events of a run have numbers without gaps (EV-03, EV-07).
 func TestManyRuns(t *testing.T) {
 	t.Parallel()
-	const runs = 100
+	const runs = 50
 	w := e2etest.NewWorld(t, turnPolicy)
 	echoes(w)
 	k := newTurnClient(w, openai.Codec{}, 2)
