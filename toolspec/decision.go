@@ -162,9 +162,10 @@ type Answer struct {
 	// are not part of the contract.
 	Reason string `json:"reason,omitempty"`
 	// Again says that Pawl does not know yet whether the decision counts, and has recorded nothing.
-	// Send the same decision again, under another update id. There are three cases: (1) the issuer
-	// of the ID token did not answer; (2) the call does not know the key of the signature, and the
-	// pause before it reads the registered keys again is not over; (3) the decision came as a signal,
-	// and too many signed signals came at once.
+	// Send the same decision again, under another update id. There are four cases: (1) the issuer
+	// of the ID token did not answer; (2) the call does not know the key of the signature, and does not
+	// read the registered keys again before the end of a pause; (3) the decision came as a signal, and
+	// too many signed signals came at once; (4) the worker cannot check the edited arguments, for
+	// example because it does not have the tool.
 	Again bool `json:"again,omitempty"`
 }

@@ -28,9 +28,9 @@ type Result struct {
 	// Value is the redacted value, any JSON of at most 65536 bytes. If truncated is true, it is a
 	// shortened form of the value, which need not fit the tool's output schema.
 	Value json.RawMessage `json:"value,omitempty"`
-	// Kind is the kind of the value: text for a JSON string of which a model reads the text itself,
-	// parts for a list of texts, images, audio, documents and links. It is absent for any other JSON
-	// value, and if ok is false.
+	// Kind is the kind of the value. text: a JSON string, of which a model reads the text without
+	// quotes. parts: a list of texts, images, audio, documents and links. It is absent for any other
+	// JSON value, and if ok is false.
 	Kind ValueKind `json:"kind,omitempty"`
 	// Bytes is the size of the whole redacted value as JSON, even if truncated is true. It is absent
 	// if there is no value, and in results of older releases.
@@ -48,8 +48,8 @@ type Result struct {
 	// RetryAfterMs is the number of milliseconds after which a new call may succeed. This call has
 	// ended.
 	RetryAfterMs int64 `json:"retryAfterMs,omitempty"`
-	// Source says where the value comes from: executed from the tool that this call ran, cache from
-	// a cache, and responded from a hook or a tool that called Respond.
+	// Source says where the value comes from. executed: from the tool, which this call ran. cache: from
+	// a cache. responded: from a hook, or from a tool that called Respond.
 	Source Source `json:"source,omitempty"`
 	// Attempts is the number of attempts that ended. An attempt ends if the tool answers, if the
 	// attempt is lost, or if a worker refuses to start the tool. If Pawl scheduled an attempt twice,
@@ -99,8 +99,8 @@ type Details struct {
 	Cause string `json:"cause,omitempty"`
 	// Rule is the policy rule that decided.
 	Rule string `json:"rule,omitempty"`
-	// ApprovalID is the id of the approval request whose decision ended the call (denied, withdrawn,
-	// settle_ok, settle_failed), that was open when the call ended, or whose approval did not count any
+	// ApprovalID is the id of an approval request. Either its decision ended the call (denied, withdrawn,
+	// settle_ok, settle_failed), or it was open when the call ended, or its approval did not count any
 	// more. It is absent if the call was approved and its tool ran.
 	ApprovalID string `json:"approvalId,omitempty"`
 	// Stage is the stage at which the call ended.

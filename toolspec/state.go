@@ -38,9 +38,9 @@ type State struct {
 	Plan *PlanSummary `json:"plan,omitempty"`
 	// Dropped is the number of dropped signals. Their decisions have not counted.
 	Dropped int `json:"dropped,omitempty"`
-	// Answers are the last answers to decisions that came as signals. The list has two groups: first
-	// the answers to decisions that the call judged or whose request had ended, then the answers to dropped
-	// decisions. Each group has at most 16 answers, the oldest first.
+	// Answers are the last answers to decisions that came as signals. First come the answers to
+	// decisions that the call accepted, then the answers to dropped decisions. Each group has at most
+	// 16 answers, the oldest first.
 	Answers []SignalAnswer `json:"answers,omitempty"`
 }
 
