@@ -111,9 +111,14 @@ func (c *Call) runActivity(ctx workflow.Context, step hook.Step, in hook.StageIn
 }
 
 // loadTime returns the time that a stage needs beside its own for a large value: the stage reads the
-// whole, and redacts and stores what a hook makes of it.
+// whole, and redacts and stores what a hook makes of it. That takes a tenth of a second for a megabyte
+// on a machine with nothing else to do. A stage that runs out of time is repeated until the deadline
+// of the call, so a busy machine needs room.
 func (c *Call) loadTime(step hook.Step) time.Duration {
-	const perByte = time.Second / (1 << 20)
+	const (
+		least   = 10 * time.Second
+		perByte = 2 * time.Second / (1 << 20)
+	)
 	var bytes int64
 	switch {
 	case step.Phase == hook.PhaseOutput && c.info.Truncated:
@@ -121,7 +126,10 @@ func (c *Call) loadTime(step hook.Step) time.Duration {
 	case step.Stage == hook.DidCacheHit.Stage() && c.cachedInfo.Truncated:
 		bytes = c.cachedInfo.Bytes
 	}
-	return time.Duration(min(bytes, toolspec.MaxResult)) * perByte
+	if bytes == 0 {
+		return 0
+	}
+	return least + time.Duration(min(bytes, toolspec.MaxResult))*perByte
 }
 
 // visible removes the facts that a phase must not see. The phases context and gate see no
