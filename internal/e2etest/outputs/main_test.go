@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 
 const (
 	// streamLines are the lines of test__stream, of 100 bytes each.
-	streamLines = 40_000
+	streamLines = 40_000 / shrink
 	email       = "ann.lee@mail.example.org"
 )
 
@@ -41,7 +41,7 @@ func binary(d *toolspec.Definition) { d.Stream, d.Timeout = toolspec.BinaryStrea
 
 // noise is what test__binary writes.
 func noise() []byte {
-	data := make([]byte, 3<<20)
+	data := make([]byte, 3<<20/shrink)
 	state := uint32(1)
 	for i := range data {
 		state = state*1664525 + 1013904223
@@ -67,11 +67,11 @@ func streams() []toolspec.Tool {
 		}, text),
 		// The attempt fails, whether or not the tool returns the error of a Write.
 		e2etest.Tool("test__careless", func(_ context.Context, _ e2etest.In, call toolspec.Call) (e2etest.Out, error) {
-			_ = write(50_000)(call)
+			_ = write(50_000 / shrink)(call)
 			return e2etest.Out{Text: "written"}, nil
 		}, text),
 		e2etest.Tool("test__fails", func(_ context.Context, _ e2etest.In, call toolspec.Call) (e2etest.Out, error) {
-			if err := write(30_000)(call); err != nil {
+			if err := write(30_000 / shrink)(call); err != nil {
 				return e2etest.Out{}, err
 			}
 			return e2etest.Out{}, toolspec.Safef("no more")
@@ -86,7 +86,7 @@ func streams() []toolspec.Tool {
 		e2etest.Tool("test__silent", e2etest.Shown, binary),
 		// The first worker hangs in the middle of its stream, and the next one finishes it.
 		e2etest.Tool("test__killed", func(ctx context.Context, in e2etest.In, call toolspec.Call) (e2etest.Out, error) {
-			if err := write(30_000)(call); err != nil {
+			if err := write(30_000 / shrink)(call); err != nil {
 				return e2etest.Out{}, err
 			}
 			_, err := os.Stat(in.Text)

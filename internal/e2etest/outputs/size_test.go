@@ -1,0 +1,6 @@
+//go:build !race
+
+package outputs
+
+// shrink divides the sizes of values and streams.
+const shrink = 1
