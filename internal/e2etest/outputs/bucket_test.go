@@ -2,6 +2,7 @@ package outputs
 
 import (
 	"bytes"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -52,11 +53,11 @@ func TestWorkerKilledInAStreamToABucket(t *testing.T) {
 	if got, rows := objects(w, server), e2etest.Scalar[int](w, `SELECT count(*) FROM output_objects`); got != counts(w)[0] || rows != got {
 		t.Errorf("%d objects and %d rows of objects are left for %d chunks", got, rows, counts(w)[0])
 	}
-	if data := read(w, r.OutputRef, output.Position{}); bytes.Count(data, []byte{'\n'}) != 30_000 {
+	if data := read(w, r.OutputRef, output.Position{}); bytes.Count(data, []byte{'\n'}) != killedLines {
 		t.Errorf("the output has %d lines", bytes.Count(data, []byte{'\n'}))
 	}
-	cached := w.Invoke(e2etest.Invocation("page", "core__tool_output_cache", `{"ref_id":"`+r.OutputRef+`","offset":29999}`))
-	if !cached.OK || !strings.Contains(string(cached.Value), "29999 the quick") {
+	cached := w.Invoke(e2etest.Invocation("page", "core__tool_output_cache", fmt.Sprintf(`{"ref_id":%q,"offset":%d}`, r.OutputRef, killedLines-1)))
+	if !cached.OK || !strings.Contains(string(cached.Value), fmt.Sprintf("%d the quick", killedLines-1)) {
 		t.Errorf("a model reads %+v", cached)
 	}
 }

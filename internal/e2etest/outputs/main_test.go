@@ -24,6 +24,8 @@ func TestMain(m *testing.M) {
 const (
 	// streamLines are the lines of test__stream, of 100 bytes each.
 	streamLines = 40_000 / shrink
+	// killedLines are those of test__killed.
+	killedLines = 30_000 / shrink
 	email       = "ann.lee@mail.example.org"
 )
 
@@ -86,7 +88,7 @@ func streams() []toolspec.Tool {
 		e2etest.Tool("test__silent", e2etest.Shown, binary),
 		// The first worker hangs in the middle of its stream, and the next one finishes it.
 		e2etest.Tool("test__killed", func(ctx context.Context, in e2etest.In, call toolspec.Call) (e2etest.Out, error) {
-			if err := write(30_000 / shrink)(call); err != nil {
+			if err := write(killedLines)(call); err != nil {
 				return e2etest.Out{}, err
 			}
 			_, err := os.Stat(in.Text)

@@ -154,7 +154,7 @@ func TestWorkerKilledInAStream(t *testing.T) {
 	}
 	reclaim(w)
 	data := read(w, r.OutputRef, output.Position{})
-	if bytes.Count(data, []byte{'\n'}) != 30_000 {
+	if bytes.Count(data, []byte{'\n'}) != killedLines {
 		t.Errorf("the output has %d lines", bytes.Count(data, []byte{'\n'}))
 	}
 	stored := e2etest.Scalar[int](w, `SELECT sum(octet_length(data) + 1024)::bigint FROM output_chunks`)
