@@ -3,7 +3,6 @@ package output
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/pawl-run/pawl/broker/fingerprint"
@@ -32,7 +31,8 @@ type Row struct {
 	// Dispatch is the dispatch of the attempt, and 0 for the value of a stage.
 	Dispatch int
 	// ClaimID is the id of the claim of this execution, or a random text without a claim. Two
-	// executions of one dispatch have two ids, so that neither overwrites the value of the other, and nobody can guess the reference.
+	// executions of one dispatch have two ids, so that neither overwrites the value of the other, and
+	// nobody can guess the reference.
 	ClaimID string
 	Value   json.RawMessage
 }
@@ -66,12 +66,9 @@ type Deliverer struct {
 	Secrets *fingerprint.Set
 }
 
-// ErrUnsaved says that a value is valid, and that it cannot be stored. Its text is safe.
-var ErrUnsaved = errors.New("the value could not be stored")
-
 // Deliver returns what leaves the worker of a value, which is the value itself or its short form, and
-// the description of it. A failure says that the value must not leave. The error is ErrUnsaved, with its
-// cause.
+// the description of it. A failure says that the value must not leave. The error says
+// that a valid value could not be stored.
 //
 // The order is: hard size, live secrets if a mask follows, allowlist, mask, live secrets, size of what is left, contract, store,
 // truncate, describe. The contract judges the raw value of a tool. The size counts before that, because
@@ -89,7 +86,7 @@ func (d *Deliverer) Deliver(ctx context.Context, bound *catalog.Bound, in Value)
 	in.Value = clean
 	var err error
 	if info.OutputRef, err = d.save(ctx, in.Row); err != nil {
-		return nil, toolspec.OutputInfo{}, nil, fmt.Errorf("%w: %w", ErrUnsaved, err)
+		return nil, toolspec.OutputInfo{}, nil, fmt.Errorf("the value could not be stored: %w", err)
 	}
 	info.Truncated = true
 	return whole.Short(info.OutputRef), info, nil, nil

@@ -66,10 +66,11 @@ func (r *Runner) guard(ctx context.Context, in hook.StageInput, v hook.Verdict) 
 			d.SafeArgs = safe
 		}
 	}
+	if d.Cached == nil && d.Output == nil && v.Value == nil {
+		return v, nil
+	}
 	bound, failure, err := judge.Masked(ctx, r.Policies, in.Facts.PolicyDigest, in.Facts.Context.TenantID, bound)
 	switch {
-	case d.Cached == nil && d.Output == nil && v.Value == nil:
-		return v, nil
 	case errors.Is(err, judge.ErrPolicyUnreadable):
 		return hook.Verdict{Outcome: hook.Missing, By: "policy " + in.Facts.PolicyDigest, Unread: true}, nil
 	case err != nil:

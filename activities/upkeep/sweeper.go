@@ -206,20 +206,20 @@ func (s *Sweeper) Expired(ctx context.Context, _ contract.DropExpiredIn) (contra
 	late := func() bool { return time.Since(began) > expireTime || heartbeat.Stopping(ctx) }
 	var uncounted int
 	kinds := []expiring{
-		{&out.Outputs, func(ctx context.Context) (int, error) { return s.upkeep.DeleteExpiredOutputs(ctx, expireBatch) }},
+		{&out.Outputs, func(ctx context.Context) (int, error) { return s.upkeep.DeleteExpiredOutputs(ctx, expireBatch) }, false},
 		{&out.Calls, func(ctx context.Context) (int, error) {
 			return s.upkeep.DeleteExpiredCalls(ctx, s.retention, expireBatch)
-		}},
+		}, false},
 		{&out.Rows, func(ctx context.Context) (int, error) {
 			return s.upkeep.DeleteExpiredRows(ctx, s.retention, expireBatch)
-		}},
+		}, false},
 		{&out.Runs, func(ctx context.Context) (int, error) {
 			return s.upkeep.DeleteExpiredRuns(ctx, s.retention, expireBatch)
-		}},
-		{&out.Cached, func(ctx context.Context) (int, error) { return s.upkeep.DeleteExpiredCache(ctx, expireBatch) }},
-		{&uncounted, func(ctx context.Context) (int, error) { return s.upkeep.DeleteIdleCapacity(ctx, expireBatch) }},
-		{&uncounted, func(ctx context.Context) (int, error) { return s.upkeep.DeleteOldSessions(ctx, expireBatch) }},
-		{&uncounted, s.deleteObjects},
+		}, false},
+		{&out.Cached, func(ctx context.Context) (int, error) { return s.upkeep.DeleteExpiredCache(ctx, expireBatch) }, false},
+		{&uncounted, func(ctx context.Context) (int, error) { return s.upkeep.DeleteIdleCapacity(ctx, expireBatch) }, false},
+		{&uncounted, func(ctx context.Context) (int, error) { return s.upkeep.DeleteOldSessions(ctx, expireBatch) }, false},
+		{&uncounted, s.upkeep.DeleteOutputObjects, true},
 	}
 	// The kinds take turns, so that neither many rows of one kind nor its failure keeps the others. A kind
 	// may have more to delete after a turn of another: a call stays as long as its outputs.
@@ -230,11 +230,16 @@ func (s *Sweeper) Expired(ctx context.Context, _ contract.DropExpiredIn) (contra
 			n, err := kinds[i].delete(ctx)
 			*kinds[i].count += n
 			changed += n
-			if err != nil {
+			switch {
+			case err == nil:
+				continue
+			case kinds[i].inBucket:
+				s.log.WarnContext(ctx, "objects of outputs could not be deleted from the bucket", "reason", errs.Reason(err))
+			default:
 				failed = errors.Join(failed, err)
-				kinds = slices.Delete(kinds, i, i+1)
-				i--
 			}
+			kinds = slices.Delete(kinds, i, i+1)
+			i--
 		}
 	}
 	if failed != nil {
@@ -252,18 +257,10 @@ func (s *Sweeper) Expired(ctx context.Context, _ contract.DropExpiredIn) (contra
 }
 
 // expiring is a kind of rows that expire. delete deletes a batch and returns how many rows it changed.
+// inBucket says that a failure is one of the bucket, which is no part of the record: the next sweep tries
+// again, and this one does not fail.
 type expiring struct {
-	count  *int
-	delete func(ctx context.Context) (int, error)
-}
-
-// deleteObjects deletes objects of outputs. The bucket is no part of the record: if it fails, the next
-// sweep tries again, and everything else is done.
-func (s *Sweeper) deleteObjects(ctx context.Context) (int, error) {
-	n, err := s.upkeep.DeleteOutputObjects(ctx)
-	if err != nil {
-		s.log.WarnContext(ctx, "objects of outputs could not be deleted from the bucket", "reason", errs.Reason(err))
-		return 0, nil
-	}
-	return n, nil
+	count    *int
+	delete   func(ctx context.Context) (int, error)
+	inBucket bool
 }

@@ -59,7 +59,7 @@ func (p *publisher) add(text string) {
 	}
 }
 
-// run writes until the response has ended. What it cannot write it tries again with the next text.
+// run writes until the response has ended. It tries again with the next text to write what it could not write.
 func (p *publisher) run(ctx context.Context) {
 	for {
 		select {
@@ -100,8 +100,8 @@ func (p *publisher) flush(ctx context.Context) error {
 func (p *publisher) finish(ctx context.Context, whole string) error {
 	close(p.ended)
 	<-p.stopped
-	// A response that was not streamed has all its text here. One that takes back what it streamed
-	// keeps what the watchers have seen.
+	// A response that was not streamed has all its text here. If a response takes back what it streamed,
+	// watchers keep what they have seen.
 	if rest, ok := strings.CutPrefix(whole, p.text.String()); ok {
 		p.text.WriteString(rest)
 	}

@@ -33,9 +33,7 @@ type wanted struct{ id, name, args string }
 // interleaved is a stream of Chat Completions whose calls come in pieces, mixed.
 func interleaved(calls ...wanted) string {
 	var b strings.Builder
-	event := func(delta, reason string) {
-		fmt.Fprintf(&b, "data: {\"id\":\"r\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":%s,\"finish_reason\":%s}]}\n\n", delta, reason)
-	}
+	event := func(delta, reason string) { b.WriteString(chunk(delta, reason)) }
 	event(`{"role":"assistant","content":null}`, "null")
 	for i, c := range calls {
 		event(fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":%s,"type":"function","function":{"name":%s,"arguments":""}}]}`, i,

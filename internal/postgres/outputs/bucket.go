@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -106,16 +107,13 @@ var errGone = errors.New("postgres: a part of the output is not in the bucket")
 // fromBucket gets the data of the chunks that are in a bucket. After an error it returns the chunks before the one that failed.
 func (s *Store) fromBucket(ctx context.Context, rows []chunkRow) ([]chunkRow, error) {
 	failed := make([]error, len(rows))
-	var gets errgroup.Group
+	var gets sync.WaitGroup
 	for i := range rows {
 		if rows[i].Object != "" {
-			gets.Go(func() error {
-				failed[i] = s.get(ctx, &rows[i])
-				return nil
-			})
+			gets.Go(func() { failed[i] = s.get(ctx, &rows[i]) })
 		}
 	}
-	_ = gets.Wait()
+	gets.Wait()
 	for i, err := range failed {
 		if err != nil {
 			return rows[:i], err
@@ -244,7 +242,7 @@ func (s *Store) OutputBuckets(ctx context.Context) ([]BucketUse, error) {
 	return db.All[BucketUse](ctx, s.db, "buckets of outputs", db.Query("Buckets", db.Values{}))
 }
 
-// CheckBucket puts a small object into the bucket, gets it and deletes it. What it leaves if it fails is deleted by upkeep. It does nothing
+// CheckBucket puts a small object into the bucket, gets it and deletes it. If that fails, upkeep deletes the object. It does nothing
 // without a bucket, and with one that is only read.
 func (s *Store) CheckBucket(ctx context.Context) error {
 	if s.bucket == nil || !s.bucket.Writes() {
