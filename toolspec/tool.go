@@ -108,6 +108,9 @@ type Definition struct {
 	Stream Stream
 	// Tags help people and models to find the tool.
 	Tags []string
+	// Examples are for people who read about the tool; they are not published. A test of the tool
+	// should check that the schema accepts them.
+	Examples []Example
 	// Strict asks providers that know such a flag to hold the model to the schema,
 	// also in requests that do not ask for it of all tools.
 	Strict bool
@@ -215,6 +218,7 @@ func (d Definition) clone() Definition {
 	d.Capabilities, d.Scopes = slices.Clone(d.Capabilities), slices.Clone(d.Scopes)
 	d.Redaction.MaskStream = slices.Clone(d.Redaction.MaskStream)
 	d.Tags, d.CacheTags, d.HarmlessNames = slices.Clone(d.Tags), slices.Clone(d.CacheTags), slices.Clone(d.HarmlessNames)
+	d.Examples = slices.Clone(d.Examples)
 	return d
 }
 
