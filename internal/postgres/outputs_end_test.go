@@ -145,6 +145,37 @@ func TestSettleWaitsForAnOutput(t *testing.T) {
 	}
 }
 
+// TestValuesAtOnce: while a value arrives, other writers of its tenant do not wait for it, and in the end all are counted.
+func TestValuesAtOnce(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	for _, call := range []string{"call_1", "call_2", "call_3"} {
+		b.admit(call)
+	}
+	b.saved("call_1", 1, "A") // the tenant has a row
+	b.sql(`CREATE FUNCTION second_chunk() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NEW; END'`)
+	b.sql(`CREATE TRIGGER second_chunk BEFORE INSERT ON output_chunks FOR EACH ROW WHEN (NEW.first_byte > 0) EXECUTE FUNCTION second_chunk()`)
+	half := b.holds(`SELECT pg_advisory_xact_lock(1)`)
+	large, small := make(chan error, 1), make(chan error, 1)
+	save := func(call, value string, ended chan<- error) {
+		_, err := b.SaveOutput(t.Context(), attempt.OutputRow{InvocationID: id(call), TenantID: tenant, Dispatch: 1, ClaimID: "A", Value: []byte(value)})
+		ended <- err
+	}
+	go save("call_2", `"`+strings.Repeat("x", 1<<20)+`"`, large)
+	b.waitForLock()
+	go save("call_3", `1`, small)
+	until(t, "the small value is stored or waits", func() bool {
+		return len(small) > 0 || value[int](b, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) > 1
+	})
+	if len(small) == 0 {
+		t.Error("a value waits for another one that arrives")
+	}
+	if err := errors.Join(half.Commit(t.Context()), <-large, <-small); err != nil {
+		t.Fatal(err)
+	}
+	b.counted()
+}
+
 // large stores an output with many chunks more than a statement deletes.
 func (b bench) large(call string) (w attempt.OutputWriter, ref string) {
 	b.t.Helper()

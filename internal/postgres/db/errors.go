@@ -25,6 +25,8 @@ type Error struct {
 	// State is the SQLSTATE if the server answered, or else a word such as connection or
 	// deadline.
 	State string
+	// Constraint is the constraint that the statement violates, or "".
+	Constraint string
 	// context is context.Canceled or context.DeadlineExceeded if that is the cause, or else nil.
 	context error
 }
@@ -65,6 +67,10 @@ func Failure(op string, err error) error {
 	e := &Error{Op: op}
 	state, passes := classify(err)
 	e.State = state
+	var server *pgconn.PgError
+	if errors.As(err, &server) {
+		e.Constraint = server.ConstraintName
+	}
 	for _, cause := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, cause) {
 			e.context = cause

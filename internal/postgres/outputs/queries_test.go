@@ -25,6 +25,6 @@ func TestQueries(t *testing.T) {
 		"Garbage":        reflect.TypeFor[keyRow](),
 		"ForeignObjects": reflect.TypeFor[bucketRow](),
 		"Buckets":        reflect.TypeFor[BucketUse](),
-	}, "LockCall", "ReplaceOutput", "Discard", "Expire", "ExpireDue", "DeleteTombstones",
+	}, "LockCall", "ReplaceOutput", "ChargeOutput", "Discard", "Expire", "ExpireDue", "DeleteTombstones",
 		"ExpireReservations", "ForgetObjects", "PostponeObjects", "ForgetProbe")
 }

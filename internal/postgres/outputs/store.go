@@ -56,13 +56,13 @@ func (s *Store) LimitOutputs(l Limits) {
 // doneRow is a row of the statements AppendChunk and FinishOutput.
 type doneRow struct{ Done bool }
 
-// checkViolation is the SQLSTATE of a statement that a check refused: the quota.
-const checkViolation = "23514"
+// quotaCheck is the constraint that holds the quota.
+const quotaCheck = "output_usage_within_quota"
 
 // overQuota returns an error that wraps output.ErrQuota if err says that a chunk is beyond the quota, and otherwise err.
 func overQuota(op string, err error) error {
 	var refused *db.Error
-	if errors.As(err, &refused) && refused.State == checkViolation {
+	if errors.As(err, &refused) && refused.Constraint == quotaCheck {
 		return fmt.Errorf("postgres: %s: %w", op, output.ErrQuota)
 	}
 	return err

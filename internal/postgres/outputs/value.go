@@ -45,7 +45,7 @@ func (s *Store) create(in attempt.StreamRow, ref string) []db.Step {
 
 // chunkValues returns the parameters of AppendChunk.
 func (s *Store) chunkValues(tenantID, ref string, c chunk) db.Values {
-	return c.values().With(db.Values{"ref": ref, "tenant_id": tenantID, "quota": s.limits.Quota})
+	return c.values().With(db.Values{"ref": ref, "tenant_id": tenantID, "quota": s.limits.Quota, "charge": true})
 }
 
 // SaveOutput stores a redacted value of an open call in one transaction, and returns its reference. A second value for the same
@@ -72,8 +72,9 @@ func (s *Store) SaveOutput(ctx context.Context, in attempt.OutputRow) (ref strin
 		return "", err
 	}
 	for _, values := range chunks {
-		steps = append(steps, db.Query("AppendChunk", values))
+		steps = append(steps, db.Query("AppendChunk", values.With(db.Values{"charge": false})))
 	}
+	steps = append(steps, db.Query("ChargeOutput", db.Values{"ref": ref, "tenant_id": in.TenantID, "quota": s.limits.Quota}))
 	steps = append(steps, finishOf(in.TenantID, ref, jsonType, int64(len(value)), !bytes.HasSuffix(value, []byte{'\n'}), digest[:]))
 	row, _, err := db.Batched[doneRow](ctx, s.db, op, steps...)
 	if err == nil && !row.Done {

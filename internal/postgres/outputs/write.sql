@@ -28,28 +28,34 @@ RETURNING ref;
 
 -- name: AppendChunk
 -- The constraint output_usage_within_quota refuses the whole statement. A second execution finds the chunk of the first one.
--- A chunk has its data or an object, whose reservation must not have ended. stored is what the chunk counts of the quota.
+-- A chunk has its data or an object, whose reservation must not have ended. stored is what the chunk counts of the quota. Without charge the
+-- quota is charged by ChargeOutput.
 WITH written AS (
     UPDATE outputs SET bytes = bytes + @bytes, lines = lines + @lines, stored = stored + @stored, touched_at = now()
     WHERE ref = @ref AND tenant_id = @tenant_id AND state = 'writing' AND bytes = @first_byte
         AND (@object = '' OR EXISTS (SELECT FROM output_objects WHERE key = nullif(@object, '')::uuid AND state = 'reserved' FOR UPDATE))
     RETURNING id, tenant_id
 ), charged AS (
-    UPDATE output_usage u SET stored = u.stored + @stored, quota = @quota FROM written w WHERE u.tenant_id = w.tenant_id
-    RETURNING w.id
+    UPDATE output_usage u SET stored = u.stored + @stored, quota = @quota FROM written w WHERE @charge AND u.tenant_id = w.tenant_id
 ), kept AS (
-    UPDATE output_objects o SET state = 'stored', output_id = c.id, changed_at = now() FROM charged c
+    UPDATE output_objects o SET state = 'stored', output_id = w.id, changed_at = now() FROM written w
     WHERE o.key = nullif(@object, '')::uuid AND o.state = 'reserved'
     RETURNING o.key
 ), chunk AS (
     INSERT INTO output_chunks (output_id, first_byte, first_line, bytes, lines, ends_line, data, object)
-    SELECT id, @first_byte, @first_line, @bytes, @lines, @ends_line, @data, (SELECT key FROM kept) FROM charged
+    SELECT id, @first_byte, @first_line, @bytes, @lines, @ends_line, @data, (SELECT key FROM kept) FROM written
     RETURNING output_id
 )
 SELECT EXISTS (SELECT FROM chunk) OR EXISTS (
     SELECT FROM outputs o JOIN output_chunks c ON c.output_id = o.id
     WHERE o.ref = @ref AND o.tenant_id = @tenant_id AND o.state = 'writing' AND c.first_byte = @first_byte AND c.bytes = @bytes
 ) AS done;
+
+-- name: ChargeOutput
+-- Runs last but one in the batch that stores a whole value. The row of the tenant is locked until the end of the batch, and other writers
+-- wait for it: a client that stops in the middle of a large value must not hold it.
+UPDATE output_usage u SET stored = u.stored + o.stored, quota = @quota FROM outputs o
+WHERE o.ref = @ref AND o.tenant_id = @tenant_id AND u.tenant_id = o.tenant_id;
 
 -- name: FinishOutput
 -- The only statement that makes an output complete. A second execution finds it complete. A settled call has expired an output that its

@@ -1,0 +1,71 @@
+package errs_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec/errs"
+)
+
+func TestPersist(t *testing.T) {
+	t.Parallel()
+	away := errs.Transient(errors.New("the server is away"))
+	for name, tc := range map[string]struct {
+		takes   time.Duration // each try
+		ends    time.Duration // of the context; 0 is never
+		answers []error       // of the tries; the last one is for all others
+		tries   int
+		within  time.Duration
+		err     error
+	}{
+		"at once":              {answers: []error{nil}, tries: 1},
+		"the second":           {answers: []error{away, nil}, tries: 2, within: 200 * time.Millisecond},
+		"never":                {answers: []error{away}, tries: 4, within: 1400 * time.Millisecond, err: away},
+		"refused":              {answers: []error{errors.ErrUnsupported}, tries: 1, err: errors.ErrUnsupported},
+		"slow":                 {takes: 10 * time.Second, answers: []error{away}, tries: 2, within: 20200 * time.Millisecond, err: away},
+		"the call is over":     {ends: 300 * time.Millisecond, answers: []error{away}, tries: 2, within: 300 * time.Millisecond, err: away},
+		"slower than the time": {takes: time.Minute, answers: []error{away}, tries: 1, within: time.Minute, err: away},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx := t.Context()
+				if tc.ends > 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, tc.ends)
+					defer cancel()
+				}
+				tries, began := 0, time.Now()
+				err := errs.Persist(ctx, func() error {
+					time.Sleep(tc.takes)
+					tries++
+					return tc.answers[min(tries, len(tc.answers))-1]
+				})
+				if took := time.Since(began); !errors.Is(err, tc.err) || tries != tc.tries || took != tc.within {
+					t.Errorf("%d tries in %s: %v; want %d in %s", tries, took, err, tc.tries, tc.within)
+				}
+			})
+		})
+	}
+}
+
+// TestPersistNested: a server that does not answer costs tries within tries 20 seconds, not their product.
+func TestPersistNested(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		away := errs.Transient(errors.New("the server is away"))
+		began := time.Now()
+		_ = errs.Persist(t.Context(), func() error {
+			return errs.Persist(t.Context(), func() error {
+				time.Sleep(10 * time.Second)
+				return away
+			})
+		})
+		if took := time.Since(began); took > 21*time.Second {
+			t.Errorf("it took %s", took)
+		}
+	})
+}
