@@ -41,7 +41,7 @@ func (w *World) Leaked(ctx context.Context, t client.Client) ([]string, error) {
 		Unread: func(p verify.Place) { found = append(found, "not read: "+p.String()) },
 	})
 	err := errors.Join(
-		v.Histories(ctx, t.WorkflowService(), w.Namespace, ""), v.Schedules(ctx, t.WorkflowService(), w.Namespace), v.Tables(ctx, w.Store),
+		v.Histories(ctx, t.WorkflowService(), w.Namespace, ""), v.Schedules(ctx, t.WorkflowService(), w.Namespace), v.Tables(ctx, w.Store), v.Outputs(ctx, w.Store),
 		errors.Join(w.Secrets.errs...),
 	)
 	for _, m := range w.Secrets.FindString(w.Log.String()) {

@@ -54,6 +54,7 @@ type Report struct {
 	Events    int `json:"events"`
 	Tables    int `json:"tables"`
 	Rows      int `json:"rows"`
+	Outputs   int `json:"outputs"`
 	// Values counts the texts that were searched, of Bytes bytes in all.
 	Values int   `json:"values"`
 	Bytes  int64 `json:"bytes"`

@@ -34,13 +34,13 @@ func newVerifyHistory(a *app.App) *cobra.Command {
 	var o searched
 	cmd := &cobra.Command{
 		Use:   "verify-history",
-		Short: "Search histories and tables for secrets that leaked",
-		Long: "Read every workflow history of the namespace and every row of the database, and search them for secrets:\n" +
+		Short: "Search histories, tables and stored outputs for secrets that leaked",
+		Long: "Read every workflow history of the namespace, every row of the database and every stored output, also those\n" +
+			"in the bucket of PAWL_OUTPUT_BUCKET, and search them for secrets:\n" +
 			"as they are, reversed, cut into pieces, and under up to six layers of encoding (entities, percent signs,\n" +
 			"backslashes, quoted-printable, base64, hexadecimal, lists of bytes, UTF-16, gzip). The command prints the place\n" +
 			"of a secret and its name or its number in the list, and never the secret. The exit status is 1 if a secret was\n" +
-			"found, or if something could not be read. Secrets of fewer than 8 bytes are not searched for.\n" +
-			"Stored outputs are compressed, so they are not searched, neither in the database nor in a bucket.",
+			"found, or if something could not be read. Secrets of fewer than 8 bytes are not searched for.",
 		Example: `  pawl verify-history --connections
   pawl verify-history --secrets planted.txt
   pass show github/token | pawl verify-history --secrets -
@@ -56,7 +56,7 @@ func newVerifyHistory(a *app.App) *cobra.Command {
 	app.KeyRingFlag(cmd, &o.ring)
 	cmd.Flags().StringVar(&o.query, "query", "", "only histories of workflows that this visibility query lists")
 	cmd.Flags().StringVar(&o.workflow, "workflow", "", "only the histories of this workflow id")
-	cmd.Flags().BoolVar(&o.skipTables, "skip-tables", false, "do not search the database")
+	cmd.Flags().BoolVar(&o.skipTables, "skip-tables", false, "do not search the database and the stored outputs")
 	cmd.Flags().BoolVar(&o.skipHistories, "skip-histories", false, "do not search Temporal")
 	return cmd
 }
@@ -147,7 +147,10 @@ func search(ctx context.Context, s *app.Session, v *verify.Verifier, o searched,
 	if o.skipTables {
 		return nil
 	}
-	return v.Tables(ctx, s.Store)
+	if err := v.Tables(ctx, s.Store); err != nil {
+		return err
+	}
+	return v.Outputs(ctx, s.Store)
 }
 
 // queryOf builds the visibility query from the flags. It selects a tenant by the workflow id,
@@ -194,7 +197,7 @@ func startProgress(a *app.App, v *verify.Verifier) (stop func()) {
 				return
 			case <-tick.C:
 				r := v.Report()
-				fmt.Fprintf(a.Err, "searched %d workflows, %d events, %d rows; %d findings\n", r.Workflows, r.Events, r.Rows, r.Findings)
+				fmt.Fprintf(a.Err, "searched %d workflows, %d events, %d rows, %d outputs; %d findings\n", r.Workflows, r.Events, r.Rows, r.Outputs, r.Findings)
 			}
 		}
 	}()
@@ -214,8 +217,8 @@ func printReport(a *app.App, r verify.Report, secrets int) error {
 			return err
 		}
 	} else {
-		fmt.Fprintf(a.Out, "searched for %d secrets in %d workflows (%d events) and %d rows of %d tables: %d found, %d not read\n",
-			secrets, r.Workflows, r.Events, r.Rows, r.Tables, r.Findings, r.Unread)
+		fmt.Fprintf(a.Out, "searched for %d secrets in %d workflows (%d events), %d rows of %d tables and %d stored outputs: %d found, %d not read\n",
+			secrets, r.Workflows, r.Events, r.Rows, r.Tables, r.Outputs, r.Findings, r.Unread)
 	}
 	if !r.Clean() {
 		return app.Silent(errors.New("not clean"))

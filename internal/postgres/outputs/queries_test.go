@@ -13,6 +13,7 @@ func TestQueries(t *testing.T) {
 		"AppendChunk":  reflect.TypeFor[doneRow](),
 		"FinishOutput": reflect.TypeFor[doneRow](),
 		"Describe":     reflect.TypeFor[describeRow](),
+		"EachOutput":   reflect.TypeFor[describeRow](),
 		"ChunkOfByte":  reflect.TypeFor[placeRow](),
 		"ChunkOfLine":  reflect.TypeFor[placeRow](),
 		"Chunks":       reflect.TypeFor[chunkRow](),

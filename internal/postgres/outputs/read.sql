@@ -3,6 +3,11 @@ SELECT id, ref, tenant_id, run_id, invocation_id::text, tool_id, media_type, byt
     state = 'expired' OR expires_at <= now() AS expired
 FROM outputs WHERE ref = @ref AND tenant_id = @tenant_id;
 
+-- name: EachOutput
+SELECT id, ref, tenant_id, run_id, invocation_id::text, tool_id, media_type, bytes, lines, state, sha256, created_at, expires_at,
+    false AS expired
+FROM outputs WHERE id > @after AND state <> 'expired' AND expires_at > now() ORDER BY id LIMIT @most;
+
 -- name: ChunkOfByte
 SELECT first_byte, first_byte + bytes > @position AS here
 FROM output_chunks WHERE output_id = @output_id AND first_byte <= @position

@@ -93,10 +93,36 @@ func (s *Store) find(ctx context.Context, tenantID, ref string) (found, error) {
 	case row.Expired:
 		return found{}, output.ErrExpired
 	}
+	return row.found(), nil
+}
+
+func (row describeRow) found() found {
 	return found{id: row.ID, info: output.Info{
 		Ref: row.Ref, TenantID: row.TenantID, RunID: row.RunID, InvocationID: row.InvocationID, ToolID: row.ToolID, MediaType: row.MediaType,
 		Bytes: row.Bytes, Lines: row.Lines, Complete: row.State == "complete", SHA256: row.SHA256, CreatedAt: row.CreatedAt, ExpiresAt: row.ExpiresAt,
-	}}, nil
+	}}
+}
+
+// EachOutput visits the outputs of all tenants that have not expired, in the order in which they were begun. An error of visit ends it.
+// It holds no connection while visit runs.
+func (s *Store) EachOutput(ctx context.Context, visit func(info output.Info, chunks iter.Seq2[output.Chunk, error]) error) error {
+	const most = 100
+	for after := int64(0); ; {
+		rows, err := db.All[describeRow](ctx, s.db, "list all outputs", db.Query("EachOutput", db.Values{"after": after, "most": most}))
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			f := row.found()
+			if err := visit(f.info, s.chunks(ctx, f, 0)); err != nil {
+				return err
+			}
+			after = row.ID
+		}
+		if len(rows) < most {
+			return nil
+		}
+	}
 }
 
 type settledValueRow struct {
