@@ -27,9 +27,9 @@ type LookupRow struct {
 	Lease time.Duration
 }
 
-// Finding is the result of a lookup: Superseded, a Value, or InFlight. InFlight says that another call
-// runs the tool; Remaining is the time until this call may run it instead. The zero value means
-// that this call must run the tool.
+// Finding is the result of a lookup. Superseded says that a newer run owns the call, so this one must
+// stop. Value is the cached value. InFlight says that another call runs the tool; Remaining is the time
+// until this call may run it instead. The zero value means that this call must run the tool.
 type Finding struct {
 	Superseded bool
 	Value      json.RawMessage

@@ -117,8 +117,9 @@ func (d *Database) Run(ctx context.Context, tenantID, runID string) (client.RunS
 	return summary, orNotFound(err)
 }
 
-// OwnsRun implements the Owners of package client/runhttp. A run belongs to identity if it has an event,
-// identity is the actor or the subject of each call that has an event, and the owner of each text.
+// OwnsRun implements the Owners of package client/runhttp. It looks at the events with sequence numbers above
+// after; lastSeq is the last one. identity owns the run if there is such an event, it is the actor or the subject
+// of every call among them, and it owns every text among them.
 func (d *Database) OwnsRun(ctx context.Context, tenantID, runID, identity string, after int64) (lastSeq int64, owns bool, err error) {
 	return d.store.OwnsRun(ctx, tenantID, runID, identity, after)
 }

@@ -15,9 +15,9 @@ func (c *call) inputAvailable() Part {
 	return Part{Type: typeInputAvailable, ToolCallID: c.id, ToolName: c.toolName, Input: input, Dynamic: true}
 }
 
-// needInput gives the call an input if it has none: without it assistant-stream holds back what
+// ensureInput gives the call an input if it has none: without it assistant-stream holds back what
 // follows.
-func (c *call) needInput() []Part {
+func (c *call) ensureInput() []Part {
 	if c.available {
 		return nil
 	}
@@ -30,7 +30,7 @@ func (c *call) request(a toolspec.RunApproval) []Part {
 		return nil
 	}
 	c.approval = a
-	return append(c.needInput(), Part{Type: typeApprovalRequest, ToolCallID: c.id, ApprovalID: a.ApprovalID}, c.approvalData())
+	return append(c.ensureInput(), Part{Type: typeApprovalRequest, ToolCallID: c.id, ApprovalID: a.ApprovalID}, c.approvalData())
 }
 
 // decide returns the parts of a decision. The format has no part that says to every reader that a
@@ -65,7 +65,7 @@ func (c *call) settle(r *toolspec.Result) []Part {
 	})}}
 	switch {
 	case r.OK:
-		parts = append(parts, c.needInput()...)
+		parts = append(parts, c.ensureInput()...)
 		return append(parts, Part{Type: typeOutputAvailable, ToolCallID: c.id, Output: output(r)})
 	case r.ErrorCode == toolspec.CodeApprovalDenied && c.approval.ApprovalID != "":
 		// Readers take this part for the answer to an approval request that they have seen.

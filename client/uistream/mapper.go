@@ -126,7 +126,7 @@ func (m *Mapper) mapCall(e toolspec.RunEvent) (parts []Part) {
 	case e.Kind == toolspec.RunApprovalDecided && e.Approval != nil:
 		parts = append(parts, c.decide(*e.Approval)...)
 	case e.Kind == toolspec.RunCallProgress && e.Progress != nil:
-		parts = append(parts, c.needInput()...)
+		parts = append(parts, c.ensureInput()...)
 		parts = append(parts, Part{Type: typeOutputAvailable, ToolCallID: c.id, Output: encode(e.Progress), Preliminary: true})
 	case e.Kind == toolspec.RunCallResult:
 		parts = append(parts, c.settle(e.Result)...)

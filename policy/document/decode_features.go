@@ -39,8 +39,9 @@ func (r *reader) feature(n *yaml.Node, path string) Feature {
 	return f
 }
 
-// overrides reads the settings that differ for some tools. The first entry with a setting decides
-// it, so a second entry for the same pattern could have no effect.
+// overrides reads the settings that differ for some tools. For each setting, the first entry that
+// matches the tool and has the setting decides. Two entries for the same pattern are a fault, because
+// the first could hide the second.
 func (r *reader) overrides(n *yaml.Node, path string) []Override {
 	var list []Override
 	seen := map[Pattern]bool{}

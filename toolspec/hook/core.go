@@ -46,7 +46,8 @@ type core struct {
 	skipped bool
 }
 
-// control is an outcome as an error. Only views make them.
+// control carries an outcome through the error result of a hook. Hooks get one from a method of their
+// view, such as Abort.
 type control struct {
 	outcome   Outcome
 	value     json.RawMessage

@@ -49,7 +49,8 @@ type Facts struct {
 	// Failure is why the call is on its error path.
 	Failure *Failure        `json:"failure,omitempty"`
 	Source  toolspec.Source `json:"source,omitempty"`
-	// Challenge marks an output that is no result of the tool.
+	// Challenge says that the output is a question to the caller instead of a value of the tool. It is
+	// neither validated nor cached.
 	Challenge bool             `json:"challenge,omitempty"`
 	Approval  *GrantedApproval `json:"approval,omitempty"`
 	// Attempts counts the attempts so far.
@@ -191,7 +192,8 @@ type StageInput struct {
 	// PartHooks; nil if Pawl's step has nothing to do for the call.
 	Part   Part     `json:"part,omitempty"`
 	Before *Verdict `json:"before,omitempty"`
-	// PlanVersion is that of the recorded plan, which the worker has to know.
+	// PlanVersion is the version of the recorded plan. A worker that does not support this version
+	// leaves the stage to another worker.
 	PlanVersion int `json:"planVersion,omitempty"`
 	// BudgetMs is what the hooks have together where the stage is an activity of
 	// its own; 0 where it is not.

@@ -47,7 +47,7 @@ func (r *Registry) Run(ctx context.Context, in StageInput, changed Delta) (Verdi
 		case err != nil:
 			end = &control{outcome: Failed, failure: failed(in.Stage, name, err)}
 		}
-		if end != nil && in.Part == PartApprovers && keepAsk(end, &verdict) {
+		if end != nil && in.Part == PartApprovers && collectAsk(end, &verdict) {
 			continue
 		}
 		if end != nil && end.wait != nil && in.PlanVersion < waitsSince {
@@ -67,16 +67,15 @@ func (r *Registry) Run(ctx context.Context, in StageInput, changed Delta) (Verdi
 	return verdict, nil
 }
 
-// keepAsk keeps the question of a hook in PartApprovers, and reports whether the other hooks are to be
-// heard. A response is left for the run of the stage after the approval: it must not answer in
-// place of the people.
-func keepAsk(end *control, v *Verdict) bool {
+// collectAsk adds the question of a hook to v, and reports whether the other hooks are to be heard.
+// It ignores a response, which must not take the place of the answer of people.
+func collectAsk(end *control, v *Verdict) bool {
 	switch end.outcome {
-	case Responded:
+	case Responded: // the hook responds again when the stage runs after the approval
 	case Asked:
 		v.Asks = append(v.Asks, *end.ask)
 		v.Outcome, v.Ask, v.By = Asked, &v.Asks[0], v.Asks[0].Hook
-	default:
+	default: // a failure decides alone
 		v.Asks, v.Ask = nil, nil
 		return false
 	}

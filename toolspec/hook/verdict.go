@@ -70,7 +70,7 @@ type Delta struct {
 	CachedInfo toolspec.OutputInfo `json:"cachedInfo,omitzero"`
 	// Hit says that Cached is of the result cache, which answers by itself.
 	Hit bool `json:"hit,omitempty"`
-	// Ignored says that it is not to answer this call.
+	// Ignored says that a hook refused the value of the result cache: the tool runs instead.
 	Ignored bool `json:"ignored,omitempty"`
 	// Entry is what settle is to keep of the value.
 	Entry   *CacheEntry `json:"entry,omitempty"`
@@ -194,8 +194,8 @@ type Wait struct {
 	UntilMs int64 `json:"untilMs,omitempty"`
 }
 
-// waitsSince is the first version of plans whose calls wait for the time that a hook names.
-// A worker of an older version may continue a call with an older plan.
+// waitsSince is the first plan version with waits until a time that a hook names. With an older plan
+// such a wait fails the call: an older worker may continue the call, and does not know the wait.
 const waitsSince = 4
 
 // refuse returns the failure of a call that cannot wait.

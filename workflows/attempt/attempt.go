@@ -134,14 +134,14 @@ func (a *Attempts) Run(ctx workflow.Context) Found {
 			return Found{Next: next}
 		}
 	}
-	// After a recheck the last verdict may be out of date. No tool starts on such a
-	// verdict.
-	if a.call.ShouldRecheckNow(ctx) {
+	// A recheck is pending if policy, a grant or capacity changed after the last verdict. No
+	// tool starts before the gate has judged again.
+	if a.call.RecheckPending(ctx) {
 		if next := a.judge(ctx); next.IsEnd() {
 			return Found{Next: next}
 		}
 	}
-	if a.call.IsRegular() {
+	if a.call.InRegularLane() {
 		return a.conclude(ctx, a.dispatch(ctx))
 	}
 	return a.conclude(ctx, a.runLocally(ctx))
@@ -220,7 +220,7 @@ func (a *Attempts) sleep(ctx workflow.Context, d time.Duration) envelope.Next {
 		err := workflow.Await(ctx, func() bool { return timer.IsReady() || a.call.HasRecheck() })
 		// In a history older than rechecks of running calls, only the timer ends the
 		// wait.
-		if err == nil && !timer.IsReady() && !a.call.ShouldRecheckNow(ctx) {
+		if err == nil && !timer.IsReady() && !a.call.RecheckPending(ctx) {
 			err = workflow.Await(ctx, timer.IsReady)
 		}
 		passed := timer.IsReady()
@@ -244,7 +244,7 @@ func (a *Attempts) sleep(ctx workflow.Context, d time.Duration) envelope.Next {
 func (a *Attempts) judge(ctx workflow.Context) envelope.Next {
 	// In a history older than rechecks of running calls, the recheck stays pending until
 	// the next wait.
-	if a.call.ShouldRecheckNow(ctx) {
+	if a.call.RecheckPending(ctx) {
 		a.call.TakeRecheck()
 	}
 	return a.parts.Judge(ctx)

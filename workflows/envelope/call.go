@@ -106,9 +106,9 @@ func (c *Call) Attempt() int { return c.attempt }
 // SetAttempt starts attempt n.
 func (c *Call) SetAttempt(n int) { c.attempt = n }
 
-// IsRegular reports whether attempts run as regular activities. After an approval request
+// InRegularLane reports whether attempts run as regular activities. After an approval request
 // they always do, because only a claim can consume an approval.
-func (c *Call) IsRegular() bool { return c.plan.Lane == hook.RegularLane || c.rounds.Request > 0 }
+func (c *Call) InRegularLane() bool { return c.plan.Lane == hook.RegularLane || c.rounds.Request > 0 }
 
 // RestrictPlan changes the plan to one that is safe for every tool: one attempt, in the
 // regular lane.

@@ -29,8 +29,8 @@ func (c *Call) TakeRecheck() bool {
 // an older history does it at that wait.
 const changeRecheck = "recheck-running"
 
-// ShouldRecheckNow reports whether the call must do a recheck before its next wait.
-func (c *Call) ShouldRecheckNow(ctx workflow.Context) bool {
+// RecheckPending reports whether a recheck was asked for that the call has not made.
+func (c *Call) RecheckPending(ctx workflow.Context) bool {
 	return c.requests > 0 && workflow.GetVersion(ctx, changeRecheck, workflow.DefaultVersion, 1) != workflow.DefaultVersion
 }
 

@@ -53,7 +53,7 @@ func (c *Call) runPart(ctx workflow.Context, step hook.Step, part hook.Part, rou
 			MaxResultBytes: c.Terms().MaxResultBytes, Facts: visible(step.Phase, c.Facts(ctx, round)),
 		}
 		// The gate puts the terms into the permit, and only the regular lane needs a permit.
-		if step.Stage == hook.WillCheckConsent.Stage() && c.IsRegular() {
+		if step.Stage == hook.WillCheckConsent.Stage() && c.InRegularLane() {
 			terms := c.Terms()
 			in.Terms = &terms
 		}
@@ -146,8 +146,8 @@ func visible(p hook.Phase, f hook.Facts) hook.Facts {
 }
 
 // apply writes the changes of a stage to the call. If all changes of the call together
-// exceed hook.MaxDelta, apply makes the verdict a failure and changes nothing except the
-// permit.
+// exceed hook.MaxDelta, apply makes the verdict a failure and writes none of them. A permit of
+// the gate is no change: a call that fails does not use it.
 func (c *Call) apply(v *hook.Verdict) {
 	d := v.Delta
 	if v.Permit != nil {

@@ -51,25 +51,26 @@ func Settle(ctx workflow.Context, c *envelope.Call, end Ending) (toolspec.Result
 				c.RunStage(ctx, step, 1)
 			}
 		}
-		result, unaccounted, err := write(ctx, c, end)
-		if len(unaccounted) == 0 || err != nil {
+		result, lost, err := write(ctx, c, end)
+		if len(lost) == 0 || err != nil {
 			return result, err
 		}
-		end = recordLostClaims(ctx, c, end, unaccounted)
+		// Nothing was written: run the closing stages for the outcome that is now unknown.
+		end = recordLostClaims(ctx, c, end, lost)
 	}
 }
 
-// recordLostClaims returns a new ending for a call whose record has unaccounted claims: an earlier
+// recordLostClaims returns a new ending for a call whose record has lost claims: an earlier
 // run began attempts from which this run has no answer. Their effect may have happened,
 // so the outcome becomes unknown. The closing stages then run again with this outcome.
-func recordLostClaims(ctx workflow.Context, c *envelope.Call, end Ending, unaccounted []contract.Claim) Ending {
+func recordLostClaims(ctx workflow.Context, c *envelope.Call, end Ending, lost []contract.Claim) Ending {
 	cause := &hook.Failure{Code: contract.CauseLost}
 	if f := end.Next.Failure(); f != nil {
 		cause.Code = f.Code
 	}
-	// Count each unaccounted claim as a lost attempt, after the attempts of this run.
+	// Count each lost claim as a lost attempt, after the attempts of this run.
 	attempt := c.DispatchedAttempts()
-	for _, claim := range unaccounted {
+	for _, claim := range lost {
 		attempt++
 		c.SetAttempt(attempt)
 		c.RecordAttempt(contract.AttemptEvent{
@@ -104,7 +105,7 @@ func Result(ctx workflow.Context, c *envelope.Call, next envelope.Next) toolspec
 // it. The workflow completes only after that: a signal that arrives during the completing
 // task makes the server discard the results of that task and run it again. If the record
 // has claims that the ending does not account for, write returns them and writes nothing.
-func write(ctx workflow.Context, c *envelope.Call, end Ending) (result toolspec.Result, unaccounted []contract.Claim, err error) {
+func write(ctx workflow.Context, c *envelope.Call, end Ending) (result toolspec.Result, lost []contract.Claim, err error) {
 	c.SetStage(contract.Settle.Name())
 	result = Result(ctx, c, end.Next)
 	for {

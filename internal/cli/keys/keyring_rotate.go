@@ -123,7 +123,7 @@ func startProgress(ctx context.Context, a *app.App, s *app.Session, keyID int64)
 			}
 			uses, err := s.Store.SecretsByKey(ctx)
 			if err != nil {
-				continue // an error here does not end the rotation
+				continue // try again at the next tick
 			}
 			var all int64
 			for _, u := range uses {
@@ -132,7 +132,7 @@ func startProgress(ctx context.Context, a *app.App, s *app.Session, keyID int64)
 			done := secretsOf(uses, keyID)
 			fmt.Fprintf(a.Err, "%d of %d secrets are sealed with the key %d\n", done, all, keyID)
 			if done < all {
-				hintIdle(ctx, a, s)
+				warnIfNoWorker(ctx, a, s)
 			}
 		}
 	})
@@ -142,8 +142,8 @@ func startProgress(ctx context.Context, a *app.App, s *app.Session, keyID int64)
 	}
 }
 
-// hintIdle prints a hint if no worker polls the task queue.
-func hintIdle(ctx context.Context, a *app.App, s *app.Session) {
+// warnIfNoWorker prints a hint if no worker polls the task queue.
+func warnIfNoWorker(ctx context.Context, a *app.App, s *app.Session) {
 	queue, err := s.Temporal.DescribeTaskQueue(ctx, toolspec.TaskQueue, enumspb.TASK_QUEUE_TYPE_ACTIVITY)
 	if err == nil && len(queue.GetPollers()) == 0 {
 		fmt.Fprintln(a.Err, "no worker runs; the rotation continues when a worker runs, and Ctrl-C ends only the wait")

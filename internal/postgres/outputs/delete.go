@@ -13,6 +13,8 @@ const chunkBatch = 200
 
 type deletedRow struct{ Chunks int64 }
 
+type remainsRow struct{ Remains bool }
+
 // DeleteOutput deletes the chunks of an output of the tenant. Readers get output.ErrExpired from its beginning on. The audit trail records
 // by as the person who deleted it. If it fails, it can be repeated; otherwise upkeep deletes what is left, as it does with chunks that it is
 // deleting at the same time. It returns output.ErrNotFound if there is no such output, or nothing is left of it.
@@ -23,9 +25,9 @@ func (s *Store) DeleteOutput(ctx context.Context, tenantID, ref, by string) erro
 		return err
 	}
 	if n == 0 {
-		// An earlier deletion may have left some.
-		row, _, err := db.First[doneRow](ctx, s.db, "delete an output", db.Query("HasLeft", of))
-		if err != nil || !row.Done {
+		// There is no such output, or it expired before. Then an earlier deletion may have left chunks or objects.
+		row, _, err := db.First[remainsRow](ctx, s.db, "delete an output", db.Query("HasLeft", of))
+		if err != nil || !row.Remains {
 			return cmp.Or(err, output.ErrNotFound)
 		}
 	}
@@ -40,7 +42,8 @@ func (s *Store) DeleteOutput(ctx context.Context, tenantID, ref, by string) erro
 	}
 }
 
-// deleteChunks deletes a batch of chunks of an expired output: of the one with a reference, or of any.
+// deleteChunks deletes one batch of chunks of the expired output ref, or of some expired output if ref is empty. It returns 0 if there is
+// nothing to delete.
 func (s *Store) deleteChunks(ctx context.Context, ref string) (int, error) {
 	row, _, err := db.First[deletedRow](ctx, s.db, "delete chunks of outputs", db.Query("DeleteChunks", db.Values{"batch": chunkBatch, "cost": chunkCost, "ref": db.Text(ref)}))
 	return int(row.Chunks), err

@@ -52,7 +52,7 @@ SELECT chunks + 1 AS chunks FROM freed;
 SELECT EXISTS (
     SELECT FROM outputs o WHERE o.ref = @ref AND o.tenant_id = @tenant_id AND o.state = 'expired'
         AND (o.stored > 0 OR EXISTS (SELECT FROM output_objects b WHERE b.output_id = o.id))
-) AS done;
+) AS remains;
 
 -- name: DeleteTombstones
 -- Until then a reader of the output learns that it has expired.

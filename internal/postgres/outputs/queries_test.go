@@ -21,7 +21,7 @@ func TestQueries(t *testing.T) {
 		"OldValue":     reflect.TypeFor[oldValueRow](),
 		"DeleteChunks": reflect.TypeFor[deletedRow](),
 
-		"HasLeft":        reflect.TypeFor[doneRow](),
+		"HasLeft":        reflect.TypeFor[remainsRow](),
 		"ReserveObjects": reflect.TypeFor[doneRow](),
 		"Garbage":        reflect.TypeFor[keyRow](),
 		"ForeignObjects": reflect.TypeFor[bucketRow](),

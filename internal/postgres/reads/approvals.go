@@ -75,28 +75,33 @@ func (s *Store) Approvals(ctx context.Context, f ApprovalFilter) ([]Approval, er
 	return s.withDecisions(ctx, op, rows)
 }
 
+// withDecisions turns rows into approvals, with their decisions and with the approvals that they still wait for.
 func (s *Store) withDecisions(ctx context.Context, op string, rows []approvalRow) ([]Approval, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	approvals, ids, at := make([]Approval, len(rows)), make([]string, len(rows)), map[string]*Approval{}
+	approvals, ids, byID := make([]Approval, len(rows)), make([]string, len(rows)), map[string]*Approval{}
 	for i, r := range rows {
 		var err error
 		if approvals[i], err = r.approval(); err != nil {
 			return nil, db.Failure(op, err)
 		}
-		ids[i], at[r.ApprovalID] = r.ApprovalID, &approvals[i]
+		ids[i], byID[r.ApprovalID] = r.ApprovalID, &approvals[i]
 	}
 	decisions, err := db.All[decisionRow](ctx, s.db, op, db.Query("ShowDecisions", db.Values{"approval_ids": ids}))
+	if err != nil {
+		return nil, err
+	}
 	for _, d := range decisions {
-		at[d.ApprovalID].Decisions = append(at[d.ApprovalID].Decisions, DecisionRecord(d))
+		a := byID[d.ApprovalID]
+		a.Decisions = append(a.Decisions, DecisionRecord(d))
 	}
 	for i := range approvals {
-		if err == nil {
-			approvals[i].Missing, err = missing(approvals[i], rows[i])
+		if approvals[i].Missing, err = missing(approvals[i], rows[i]); err != nil {
+			return nil, err
 		}
 	}
-	return approvals, err
+	return approvals, nil
 }
 
 // missing describes the approvals that an open request still waits for.

@@ -11,9 +11,10 @@ import (
 )
 
 const (
-	// holdTime is how long a call keeps a slot without renewing it. A claim extends the lease to
-	// the time limit of the attempt. Expiry is the exception: a call frees its slots when it ends,
-	// and the sweeper ends calls that cannot end themselves.
+	// holdTime is how long a call keeps a slot without renewing it. Store.Claim, which starts an
+	// attempt, renews the slots of the call for as long as the attempt may run, if that is longer.
+	// Slots rarely expire: a call frees its slots when it ends, and the sweeper ends calls that
+	// cannot end themselves.
 	holdTime = capacity.HoldTime
 	// queueTime is how long a call keeps its position in a queue without renewing it. A waiting
 	// call renews it at least every five minutes.

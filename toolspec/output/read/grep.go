@@ -22,7 +22,8 @@ const (
 	// maxWork bounds the work of an expression, in instructions times bytes: some seconds for the worst expressions, as
 	// core__grep has it.
 	maxWork = 1 << 28
-	// firstLineFactor is how much more a search reads and works as long as it is in its first line: no other search gets further there.
+	// firstLineFactor multiplies maxScan and maxWork while a search is in its first line. A search can only continue at the start of a
+	// line, so after one that stops inside its first line, the next would stop at the same place.
 	firstLineFactor = 4
 	// lineWork is what a line costs an expression besides its bytes.
 	lineWork = 16
