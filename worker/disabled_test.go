@@ -1,12 +1,37 @@
 package worker
 
 import (
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/pawl-run/pawl/toolspec"
 )
+
+// TestUnconfiguredTools: a built-in tool whose capability is not configured is left out, and the log says why, once. A tool that is
+// turned off is not mentioned.
+func TestUnconfiguredTools(t *testing.T) {
+	t.Parallel()
+	provided, err := toolspec.NewCapabilities(toolspec.NewCapability[any]("clock").Provide(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	on := newSwitch([]string{"test__off"})
+	var ids []string
+	for _, tool := range runnable(on.enabled([]toolspec.Tool{
+		tool("test__pure"), tool("test__time", "clock"), tool("test__search", "clock", "search", "clients"), tool("test__shell", "shell"), tool("test__off", "nothing"),
+	}), provided, slog.New(slog.NewTextHandler(&log, nil))) {
+		ids = append(ids, tool.Definition().ID)
+	}
+	if !slices.Equal(ids, []string{"test__pure", "test__time"}) {
+		t.Errorf("the worker has %v", ids)
+	}
+	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, `tools="[test__search (search, clients) test__shell (shell)]"`) {
+		t.Errorf("the log says %s", text)
+	}
+}
 
 // TestDisabledTools (RG-21): a tool that is turned off needs nothing of what it declares, is not published, and is nobody's to call.
 func TestDisabledTools(t *testing.T) {

@@ -105,7 +105,7 @@ func namespaceOf(c Config) string {
 }
 
 // source binds the built-in tools and the tools of the user to the capabilities. It leaves out the
-// tools that are turned off.
+// tools that are turned off, and built-in tools whose capabilities are not configured.
 func source(o *opened, c Config, a additions, n connections, stored *storedOutputs) (*catalog.Registry, *toolSwitch, error) {
 	workspace, err := files.Open(c.Workspace)
 	if err != nil {
@@ -122,7 +122,7 @@ func source(o *opened, c Config, a additions, n connections, stored *storedOutpu
 	}
 	registry := catalog.NewRegistry(provided)
 	on := newSwitch(c.DisabledTools)
-	if err := registry.Add("builtin", on.enabled(tools.All())...); err != nil {
+	if err := registry.Add("builtin", runnable(on.enabled(tools.All()), provided, c.Log)...); err != nil {
 		return nil, nil, err
 	}
 	enabled := on.enabled(a.tools)
