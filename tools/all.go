@@ -7,12 +7,14 @@ import "github.com/pawl-run/pawl/toolspec"
 // All returns the built-in tools, which are not bound to capabilities.
 func All() []toolspec.Tool {
 	return []toolspec.Tool{
+		Done(),
 		GetCurrentTime(),
 		Grep(),
 		List(),
 		OutputCache(),
 		OutputCacheGrep(),
 		ReadFile(),
+		TriggerHotSwap(),
 		WriteFile(),
 	}
 }
