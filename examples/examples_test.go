@@ -26,7 +26,7 @@ func TestExamples(t *testing.T) {
 	dir := programs(t)
 	for name, test := range map[string]func(*testing.T, *world){
 		"customtool": customTool, "ratelimit": rateLimit, "timing": timing, "toolhook": toolHook, "durablehook": durableHook,
-		"connection": connection, "openai": openAI, "watch": watch,
+		"connection": connection, "openai": openAI, "watch": watch, "samples": samples,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -66,6 +66,19 @@ func customTool(t *testing.T, w *world) {
 	}
 	if text := log.String(); !strings.Contains(text, "order found") || strings.Contains(text, "example.com") {
 		t.Errorf("the worker logs\n%s", text)
+	}
+}
+
+// samples (BT-27 to BT-29): tools of one file each, with nothing but their names in main.go.
+func samples(t *testing.T, w *world) {
+	w.work("samples")
+	for _, call := range [][3]string{
+		{"core__sum", `{"a":1,"b":2}`, `{"sum":3}`}, {"core__generate_title", `{"message":"hi"}`, `"Hi"`},
+		{"core__get_current_weather", `{"location":"Paris","format":"celsius"}`, `{"format":"celsius","temperature":14}`},
+	} {
+		if got := w.invoke(call[0], call[1]); string(compact(t, got.Value)) != call[2] {
+			t.Errorf("%s: %+v", call[0], got)
+		}
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/policy/review"
 	"github.com/pawl-run/pawl/tools"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/capability"
+	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
 // Policy reads a policy file. A fault in it ends the test.
@@ -117,19 +117,9 @@ func trials(t testing.TB, file string, own []toolspec.Tool) []trial {
 // specsOf returns what a worker with these tools and the built-in ones publishes.
 func specsOf(t testing.TB, own []toolspec.Tool) []toolspec.Spec {
 	t.Helper()
-	var provided []toolspec.Provided
-	for _, tool := range own {
-		for _, name := range tool.Definition().Capabilities {
-			provided = append(provided, toolspec.NewCapability[any](name).Provide(nil))
-		}
-	}
-	for _, name := range []toolspec.CapabilityName{capability.ClockKey.Name(), capability.FilesKey.Name(), capability.OutputsKey.Name()} {
-		provided = append(provided, toolspec.NewCapability[any](name).Provide(nil))
-	}
-	none, err := toolspec.NewCapabilities()
+	registry, err := catalog.Describe("worker", append(tools.All(), own...)...)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("pawltest: %v", err)
 	}
-	// Nothing runs here, so it does not matter what a capability does.
-	return registryOf(t, none.With(provided...), append(tools.All(), own...)...).Specs()
+	return registry.Specs()
 }

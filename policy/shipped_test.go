@@ -55,8 +55,8 @@ func TestDevelopmentComments(t *testing.T) {
 	var b strings.Builder
 	for line := range strings.Lines(DevelopmentYAML()) {
 		code, commented := strings.CutPrefix(strings.TrimSpace(line), "# ")
-		for _, start := range []string{"requireApprovalForEffects:", "rules:", "  - tool:", "    decision:", "    risks:", "    risk:", "    message:", "budgets:", "- tool:", "  per:", "  quota:", "approvers:",
-			"    when:", "roles:", "  admin:", "features:", "  writes:", "overrides:", "    mode:"} {
+		for _, start := range []string{"requireApprovalForEffects:", "  - tool:", "  decision:", "  risks:", "  risk:", "  message:", "  when:", "budgets:", "- tool:", "  per:", "  quota:", "approvers:",
+			"roles:", "  admin:", "features:", "  writes:", "overrides:", "    mode:"} {
 			if commented && strings.HasPrefix(code, start) {
 				line = strings.Replace(line, "# ", "", 1)
 			}
@@ -70,7 +70,7 @@ func TestDevelopmentComments(t *testing.T) {
 	f := call()
 	f.Args = []byte(`{"path":"/x"}`)
 	d := p.Decide(f)
-	wantVerb(t, d, Allow, "tenants.acme.rules[0]")
+	wantVerb(t, d, Allow, "tenants.acme.rules[1]")
 	if d.Budgets.MaxRuntimeMs == 0 || len(d.Approval.Approvers) != 1 || len(p.Limits(Facts{TenantID: "acme", ToolID: "core__grep"})) != 3 ||
 		len(p.Roles("acme", "user:ann")) != 1 || len(p.Features(call())) != 1 || len(p.tenants["acme"].overrides) != 1 {
 		t.Errorf("not everything was uncommented: %+v", d)

@@ -7,3 +7,5 @@
 // toolspec, toolspec/capability, toolspec/output/... and the pure part of the standard library.
 // Composition roots and their tests may import it.
 package tools
+
+//go:generate go test . -run ^TestAll$ -update

@@ -32,6 +32,10 @@ func GetCurrentTime() toolspec.Tool {
 		Redaction:    toolspec.Redaction{Allow: []string{"/time", "/unixMs", "/timezone"}},
 		Capabilities: []toolspec.CapabilityName{capability.ClockKey.Name()},
 		Tags:         []string{"time"},
+		Examples: []toolspec.Example{
+			{Title: "the time in UTC", Args: `{}`},
+			{Title: "the time in Berlin", Args: `{"timezone": "Europe/Berlin"}`},
+		},
 	}, getCurrentTime)
 }
 

@@ -60,6 +60,10 @@ func Grep() toolspec.Tool {
 		}},
 		Capabilities: []toolspec.CapabilityName{capability.FilesKey.Name()},
 		Tags:         []string{"files", "search"},
+		Examples: []toolspec.Example{
+			{Title: "find a text", Args: `{"pattern": "TODO"}`},
+			{Title: "find functions in Go files", Args: `{"pattern": "^func [A-Z]", "regex": true, "include": "*.go"}`},
+		},
 	}, grep)
 }
 

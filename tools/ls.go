@@ -49,6 +49,10 @@ func List() toolspec.Tool {
 		}},
 		Capabilities: []toolspec.CapabilityName{capability.FilesKey.Name()},
 		Tags:         []string{"files"},
+		Examples: []toolspec.Example{
+			{Title: "list the workspace", Args: `{}`},
+			{Title: "list a directory", Args: `{"path": "docs"}`},
+		},
 	}, ls)
 }
 

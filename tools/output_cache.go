@@ -61,6 +61,10 @@ func OutputCache() toolspec.Tool {
 		}},
 		Capabilities: []toolspec.CapabilityName{capability.OutputsKey.Name()},
 		Tags:         []string{"outputs"},
+		Examples: []toolspec.Example{
+			{Title: "read lines 201 to 300", Args: `{"ref_id": "s126", "offset": 201, "limit": 100}`},
+			{Title: "read a part of a JSON value", Args: `{"ref_id": "s126", "pointer": "/items/3"}`},
+		},
 		// An output that is being written changes, and each output expires.
 		CacheFor: toolspec.NeverCached,
 	}, outputCache)

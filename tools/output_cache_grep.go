@@ -52,7 +52,10 @@ func OutputCacheGrep() toolspec.Tool {
 		}},
 		Capabilities: []toolspec.CapabilityName{capability.OutputsKey.Name()},
 		Tags:         []string{"outputs", "search"},
-		CacheFor:     toolspec.NeverCached, // as for core__tool_output_cache
+		Examples: []toolspec.Example{
+			{Title: "find errors with the lines around them", Args: `{"ref_id": "s126", "pattern": "error", "before": 2, "after": 2}`},
+		},
+		CacheFor: toolspec.NeverCached, // as for core__tool_output_cache
 	}, outputCacheGrep)
 }
 

@@ -54,6 +54,7 @@ func ReadFile() toolspec.Tool {
 		}},
 		Capabilities: []toolspec.CapabilityName{capability.FilesKey.Name()},
 		Tags:         []string{"files"},
+		Examples:     []toolspec.Example{{Title: "read a file", Args: `{"path": "docs/guide.md"}`}},
 	}, readFile)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/pawl-run/pawl/tools"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/capability"
+	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
 func write(t *testing.T, path, content string) {
@@ -88,38 +89,34 @@ func wantSafe(t *testing.T, what string, err error, text string) {
 }
 
 func TestDefinitions(t *testing.T) {
-	want := []string{
-		"core__get_current_time read_only low fast [clock]",
-		"core__grep read_only low heavy [files]",
-		"core__ls read_only low fast [files]",
-		"core__tool_output_cache read_only low [outputs]",
-		"core__tool_output_cache_grep read_only low heavy [outputs]",
-		"core__read_file read_only low fast [files]",
-		"core__write_file state_change medium idempotent [files]",
-	}
-	var got []string
 	for _, tool := range tools.All() {
 		d := tool.Definition()
 		if err := d.Check(); err != nil {
 			t.Errorf("%s: %v", d.ID, err)
 		}
-		if d.Version != "1" || d.Title == d.ID || len(d.Description) < 80 || !strings.HasSuffix(d.Description, ".") {
+		if d.Version == "" || d.Title == d.ID || len(d.Description) < 80 || !strings.HasSuffix(d.Description, ".") || !strings.HasPrefix(d.ID, "core__") {
 			t.Errorf("%s: version %q, title %q, description %q", d.ID, d.Version, d.Title, d.Description)
 		}
-		line := fmt.Sprintf("%s %s %s", d.ID, d.Effect, d.Risk)
-		if d.Fast {
-			line += " fast"
-		}
-		if d.Heavy {
-			line += " heavy"
-		}
-		if d.Idempotent {
-			line += " idempotent"
-		}
-		got = append(got, fmt.Sprintf("%s %s", line, d.Capabilities))
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("the tools are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+}
+
+// TestExamples: every tool has an example, and the schema of the tool accepts its arguments.
+func TestExamples(t *testing.T) {
+	registry, err := catalog.Describe("builtin", tools.All()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range tools.All() {
+		d := tool.Definition()
+		if len(d.Examples) == 0 {
+			t.Errorf("%s has no example", d.ID)
+		}
+		bound, _ := registry.Get(d.ID)
+		for _, e := range d.Examples {
+			if problems := bound.ValidateInput(json.RawMessage(e.Args)); e.Title == "" || problems != nil {
+				t.Errorf("%s: example %q: %v", d.ID, e.Title, problems)
+			}
+		}
 	}
 }
 
@@ -138,16 +135,20 @@ func TestRedactionListsEveryField(t *testing.T) {
 }
 
 func leaves(typ reflect.Type, at string) []string {
-	switch typ.Kind() {
-	case reflect.Struct:
+	switch {
+	case typ == reflect.TypeFor[toolspec.Parts]() || typ == reflect.TypeFor[json.RawMessage]():
+		return []string{at}
+	case typ.Kind() == reflect.Struct:
 		var all []string
 		for i := range typ.NumField() {
 			name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
 			all = append(all, leaves(typ.Field(i).Type, at+"/"+name)...)
 		}
 		return all
-	case reflect.Slice:
+	case typ.Kind() == reflect.Slice || typ.Kind() == reflect.Map:
 		return leaves(typ.Elem(), at+"/*")
+	case typ.Kind() == reflect.Pointer:
+		return leaves(typ.Elem(), at)
 	default:
 		return []string{at}
 	}
@@ -162,6 +163,9 @@ func TestFields(t *testing.T) {
 	for _, tool := range tools.All() {
 		in, out := tool.Types()
 		for _, typ := range []reflect.Type{in, out} {
+			if typ.Kind() != reflect.Struct {
+				continue // a text or parts: a value without fields
+			}
 			for i := range typ.NumField() {
 				f := typ.Field(i)
 				name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -180,35 +184,23 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// No tool runs without the abilities that it declares.
+// No tool runs without the capabilities that it declares.
 func TestToolsAreUnbound(t *testing.T) {
 	for _, tool := range tools.All() {
+		d := tool.Definition()
+		if len(d.Capabilities) == 0 || len(d.Examples) == 0 {
+			continue
+		}
 		func() {
 			defer func() {
 				if recover() == nil {
-					t.Errorf("%s runs without capabilities", tool.Definition().ID)
+					t.Errorf("%s runs without capabilities", d.ID)
 				}
 			}()
-			_, err := tool.Run(t.Context(), minimal(tool.Definition().ID), toolspec.Call{})
-			t.Logf("%s: %v", tool.Definition().ID, err)
+			_, err := tool.Run(t.Context(), json.RawMessage(d.Examples[0].Args), toolspec.Call{})
+			t.Logf("%s: %v", d.ID, err)
 		}()
 	}
-}
-
-func minimal(id string) json.RawMessage {
-	switch id {
-	case "core__grep":
-		return json.RawMessage(`{"pattern":"x"}`)
-	case "core__tool_output_cache":
-		return json.RawMessage(`{"ref_id":"x"}`)
-	case "core__tool_output_cache_grep":
-		return json.RawMessage(`{"ref_id":"x","pattern":"x"}`)
-	case "core__read_file":
-		return json.RawMessage(`{"path":"x"}`)
-	case "core__write_file":
-		return json.RawMessage(`{"path":"x","content":"x"}`)
-	}
-	return json.RawMessage(`{}`)
 }
 
 // The ways to go wrong that all file tools share, each with its message, which

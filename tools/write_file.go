@@ -41,6 +41,9 @@ func WriteFile() toolspec.Tool {
 		Redaction:    toolspec.Redaction{Allow: []string{"/bytesWritten", "/sha256"}},
 		Capabilities: []toolspec.CapabilityName{capability.FilesKey.Name()},
 		Tags:         []string{"files"},
+		Examples: []toolspec.Example{
+			{Title: "create a file in a new directory", Args: `{"path": "notes/today.md", "content": "- buy milk\n", "createDirs": true}`},
+		},
 	}, writeFile)
 }
 

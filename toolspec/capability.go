@@ -75,11 +75,22 @@ func (c Capabilities) With(provided ...Provided) Capabilities {
 	if len(provided) == 0 {
 		return c
 	}
-	with := Capabilities{values: maps.Clone(c.values)}
+	with := Capabilities{values: make(map[CapabilityName]any, len(c.values)+len(provided))}
+	maps.Copy(with.values, c.values)
 	for _, p := range provided {
 		with.values[p.name] = p.value
 	}
 	return with
+}
+
+// Lacks returns the names that are not provided, in the order of names.
+func (c Capabilities) Lacks(names []CapabilityName) (missing []CapabilityName) {
+	for _, name := range names {
+		if _, ok := c.values[name]; !ok {
+			missing = append(missing, name)
+		}
+	}
+	return missing
 }
 
 // Names lists what is provided, sorted.

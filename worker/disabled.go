@@ -1,8 +1,10 @@
 package worker
 
 import (
+	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 
 	"github.com/pawl-run/pawl/policy/document"
 	"github.com/pawl-run/pawl/toolspec"
@@ -36,6 +38,35 @@ func (s *toolSwitch) enabled(all []toolspec.Tool) (on []toolspec.Tool) {
 		}
 	}
 	return on
+}
+
+// runnable returns the built-in tools whose capabilities this worker provides. It logs the others, which the
+// worker leaves out: their capabilities are not configured. A tool of the user whose capability is missing is
+// an error instead, because the user added the tool.
+func runnable(builtin []toolspec.Tool, provided toolspec.Capabilities, log *slog.Logger) (on []toolspec.Tool) {
+	var without []string
+	for _, tool := range builtin {
+		def := tool.Definition()
+		missing := provided.Lacks(def.Capabilities)
+		if len(missing) == 0 {
+			on = append(on, tool)
+			continue
+		}
+		without = append(without, fmt.Sprintf("%s (%s)", def.ID, joined(missing)))
+	}
+	if len(without) > 0 {
+		log.Info("built-in tools are left out, because this worker does not provide the capabilities that they need; docs/configuration.md says how to configure them",
+			"tools", without)
+	}
+	return on
+}
+
+func joined(names []toolspec.CapabilityName) string {
+	texts := make([]string, len(names))
+	for i, name := range names {
+		texts[i] = string(name)
+	}
+	return strings.Join(texts, ", ")
 }
 
 // isOff reports whether a pattern has turned off this tool of the worker.

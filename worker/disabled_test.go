@@ -1,21 +1,49 @@
 package worker
 
 import (
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
 )
+
+// TestUnconfiguredTools: a built-in tool whose capability is not configured is left out, and the log says why, once. A tool that is
+// turned off is not mentioned.
+func TestUnconfiguredTools(t *testing.T) {
+	t.Parallel()
+	provided, err := toolspec.NewCapabilities(toolspec.NewCapability[any]("clock").Provide(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	on := newSwitch([]string{"test__off"})
+	var ids []string
+	for _, tool := range runnable(on.enabled([]toolspec.Tool{
+		tool("test__pure"), tool("test__time", "clock"), tool("test__search", "clock", "search", "clients"), tool("test__shell", "shell"), tool("test__off", "nothing"),
+	}), provided, slog.New(slog.NewTextHandler(&log, nil))) {
+		ids = append(ids, tool.Definition().ID)
+	}
+	if !slices.Equal(ids, []string{"test__pure", "test__time"}) {
+		t.Errorf("the worker has %v", ids)
+	}
+	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, `tools="[test__search (search, clients) test__shell (shell)]"`) {
+		t.Errorf("the log says %s", text)
+	}
+}
 
 // TestDisabledTools (RG-21): a tool that is turned off needs nothing of what it declares, is not published, and is nobody's to call.
 func TestDisabledTools(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.config.PolicyFile = w.file("policy.yaml", rules)
-	needy := Tools(tool("test__needy", "credentials"), tool("test__plain"))
+	// The second tool that is turned off has no contract at all, and the third an id that is taken.
+	broken := toolspec.Define[struct{}, struct{}](toolspec.Definition{ID: "test__broken"}, nil)
+	needy := Tools(tool("test__needy", "credentials"), tool("test__plain"), broken, tool("core__write_file"))
 	w.start(needy).refused("test__needy", "credentials")
-	w.config.DisabledTools = []string{"test__needy", "core__w*", "core__lss"}
+	w.config.DisabledTools = []string{"test__needy", "test__broken", "core__w*", "core__lss"}
 	r := w.start(needy)
 	r.logged(runs)
 	specs, err := w.open().LiveSpecs(t.Context())
@@ -29,6 +57,15 @@ func TestDisabledTools(t *testing.T) {
 	if !slices.Contains(ids, "test__plain") || !slices.Contains(ids, "core__ls") || slices.Contains(ids, "test__needy") || slices.Contains(ids, "core__write_file") {
 		t.Errorf("published are %v", ids)
 	}
+	seen, err := w.open().Catalog(t.Context(), catalog.Viewer{TenantID: "acme", ActorID: "agent:reader"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := seen.Get("test__plain"); !ok || slices.ContainsFunc(seen.Pick(catalog.Query{Text: "a tool of a test: needy", K: 50}), func(m catalog.Match) bool {
+		return m.Name == "test__needy"
+	}) {
+		t.Errorf("the catalog is %+v", seen.List())
+	}
 	if result, _ := w.invoke("test__needy", "needy", `{}`); result.OK || result.ErrorCode != toolspec.CodePolicyDenied {
 		t.Errorf("called, it ends with %+v", result)
 	}
@@ -36,7 +73,7 @@ func TestDisabledTools(t *testing.T) {
 		t.Errorf("a tool that nobody has ends with %+v", result)
 	}
 	text := w.log.String()
-	if !strings.Contains(text, "toolIds=\"[core__write_file test__needy]\"") || !strings.Contains(text, "pattern=core__lss") || strings.Contains(text, "pattern=test__needy") {
+	if !strings.Contains(text, "test__needy test__broken core__write_file]\"") || !strings.Contains(text, "pattern=core__lss") || strings.Contains(text, "pattern=test__needy") {
 		t.Errorf("the log says\n%s", text)
 	}
 }

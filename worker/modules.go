@@ -55,7 +55,7 @@ const partitionsAhead = 3
 // prepareStore opens the database, checks that its schema is the schema of this program, makes the
 // partitions and applies the policy of the file. It repeats each step while the database does not
 // answer.
-func prepareStore(ctx context.Context, o *opened, c Config, a additions, p *policy.Policy, source *catalog.Registry, stored *storedOutputs) (store *postgres.Store, err error) {
+func prepareStore(ctx context.Context, o *opened, c Config, a additions, p *policy.Policy, source *catalog.Registry, stored *storedOutputs, swap *hotSwap) (store *postgres.Store, err error) {
 	err = withDatabase(ctx, c, func(ctx context.Context) (err error) {
 		store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: c.Connections, OnRoundTrip: a.roundTrips})
 		return err
@@ -67,7 +67,7 @@ func prepareStore(ctx context.Context, o *opened, c Config, a additions, p *poli
 	if err := store.OpenBucket(ctx, c.OutputBucket); err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
-	stored.Reader = store
+	stored.Reader, swap.store = store, store
 	store.LimitOutputs(c.outputLimits())
 	return store, withDatabase(ctx, c, func(ctx context.Context) error {
 		if err := store.CheckSchema(ctx); err != nil {
@@ -105,8 +105,8 @@ func namespaceOf(c Config) string {
 }
 
 // source binds the built-in tools and the tools of the user to the capabilities. It leaves out the
-// tools that are turned off.
-func source(o *opened, c Config, a additions, n connections, stored *storedOutputs) (*catalog.Registry, *toolSwitch, error) {
+// tools that are turned off, and built-in tools whose capabilities are not configured.
+func source(o *opened, c Config, a additions, n connections, stored *storedOutputs, swap *hotSwap) (*catalog.Registry, *toolSwitch, error) {
 	workspace, err := files.Open(c.Workspace)
 	if err != nil {
 		return nil, nil, fmt.Errorf("workspace %s: %w", c.Workspace, err)
@@ -114,7 +114,7 @@ func source(o *opened, c Config, a additions, n connections, stored *storedOutpu
 	o.add(func() { _ = workspace.Close() })
 	own := append([]toolspec.Provided{
 		capability.ClockKey.Provide(clock.System{}), capability.FilesKey.Provide(workspace), capability.ProgressKey.Provide(heartbeat.Progress{}),
-		capability.OutputsKey.Provide(stored),
+		capability.OutputsKey.Provide(stored), capability.HotSwapKey.Provide(swap),
 	}, n.provided()...)
 	provided, err := toolspec.NewCapabilities(append(own, a.capabilities...)...)
 	if err != nil {
@@ -122,7 +122,7 @@ func source(o *opened, c Config, a additions, n connections, stored *storedOutpu
 	}
 	registry := catalog.NewRegistry(provided)
 	on := newSwitch(c.DisabledTools)
-	if err := registry.Add("builtin", on.enabled(tools.All())...); err != nil {
+	if err := registry.Add("builtin", runnable(on.enabled(tools.All()), provided, c.Log)...); err != nil {
 		return nil, nil, err
 	}
 	enabled := on.enabled(a.tools)

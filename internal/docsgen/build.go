@@ -49,6 +49,7 @@ var pages = map[string][]string{
 	"docs/cli.md":       {"commands"},
 	"docs/limits.md":    {"tool limits", "limits"},
 	"docs/tags.md":      {"tags"},
+	"docs/tools.md":     {"tools"},
 }
 
 func allBlocks(root string, src *source) (map[string]string, error) {
@@ -61,6 +62,7 @@ func allBlocks(root string, src *source) (map[string]string, error) {
 		func() (map[string]string, error) { return limitTables(root) },
 		func() (map[string]string, error) { return tagTables(root) },
 		commandPages,
+		toolPages,
 	} {
 		made, err := more()
 		if err != nil {

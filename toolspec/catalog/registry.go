@@ -31,6 +31,22 @@ func NewRegistry(provided toolspec.Capabilities) *Registry {
 	return &Registry{provided: provided, byID: make(map[string]*Bound), origins: make(map[string]string)}
 }
 
+// Describe returns a registry of tools for their specs and schemas. It provides no capability, so these
+// tools must not run.
+func Describe(origin string, tools ...toolspec.Tool) (*Registry, error) {
+	var declared []toolspec.Provided
+	for _, tool := range tools {
+		for _, name := range tool.Definition().Capabilities {
+			declared = append(declared, toolspec.NewCapability[any](name).Provide(nil))
+		}
+	}
+	r := NewRegistry(toolspec.Capabilities{}.With(declared...))
+	if err := r.Add(origin, tools...); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
 // Add checks and binds tools. If an id is taken, it returns an error that names both origins and
 // does not replace the tool (TOOL_ID_STABILITY).
 func (r *Registry) Add(origin string, tools ...toolspec.Tool) error {

@@ -127,13 +127,16 @@ func (d *diagnosis) database(ctx context.Context, c worker.Config) {
 	}
 	d.add("policy", err, "active: "+active.Digest)
 	d.permissions(ctx, store, active.Digest)
+	namespace := cmp.Or(c.Temporal.Namespace, temporal.DefaultNamespace)
+	store.UseNamespace(namespace)
+	d.tools(store.LiveSpecs(ctx))
 	if err := store.OpenBucket(ctx, c.OutputBucket); err != nil {
 		d.add("bucket", err, "")
 	} else {
 		d.bucket(ctx, store, c)
 	}
 	d.notices(ctx, store)
-	d.endings(store.EndingBacklog(ctx, cmp.Or(c.Temporal.Namespace, temporal.DefaultNamespace)))
+	d.endings(store.EndingBacklog(ctx, namespace))
 }
 
 func (d *diagnosis) server(ctx context.Context, c worker.Config) {

@@ -3,12 +3,16 @@ package operations
 import (
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/postgres/reads"
+	"github.com/pawl-run/pawl/tools"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
 func TestPIDOf(t *testing.T) {
@@ -56,5 +60,23 @@ func TestEndings(t *testing.T) {
 	d := &diagnosis{}
 	if d.endings(reads.EndingBacklog{}, nil); len(d.Checks) != 0 {
 		t.Errorf("of nothing it says %+v", d.Checks)
+	}
+}
+
+// TestTools: the built-in tools that no worker offers are named with what they need. Without a live worker there is no line.
+func TestTools(t *testing.T) {
+	t.Parallel()
+	var none, all, some diagnosis
+	none.tools(nil, nil)
+	registry, err := catalog.Describe("builtin", tools.All()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	live := registry.Specs()
+	all.tools(live, nil)
+	some.tools(slices.DeleteFunc(slices.Clone(live), func(s toolspec.Spec) bool { return s.Name == "core__ls" || s.Name == "core__done" }), nil)
+	if len(none.Checks) != 0 || len(all.Checks) != 1 || strings.Contains(all.Checks[0].Message, "no worker") || !some.Checks[0].OK ||
+		!strings.Contains(some.Checks[0].Message, "; no worker offers core__done (turned off), core__ls (turned off, or without files): ") {
+		t.Errorf("%+v, %+v, %+v", none.Checks, all.Checks, some.Checks)
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func newTools(a *app.App) *cobra.Command {
-	cmd := &cobra.Command{Use: "tools", Short: "Show the tools that workers have"}
+	cmd := &cobra.Command{Use: "tools", Short: "Show the tools that workers have, or begin a new one"}
 	var all bool
 	var tags []string
 	var by catalog.Viewer
@@ -29,8 +29,8 @@ func newTools(a *app.App) *cobra.Command {
 	}
 	viewerFlags(list, &by)
 	list.Flags().StringSliceVar(&tags, "tag", nil, "only tools that have all of these tags")
-	list.Flags().BoolVar(&all, "all", false, "also list tools that policy hides from the tenant")
-	cmd.AddCommand(list, newToolsSearch(a), newToolsOffer(a), newToolsShow(a), newToolsLint(a))
+	list.Flags().BoolVar(&all, "all", false, "also list tools that policy hides from the tenant, and name built-in tools that no worker offers")
+	cmd.AddCommand(list, newToolsSearch(a), newToolsOffer(a), newToolsShow(a), newToolsLint(a), newToolsNew(a))
 	return app.Group(cmd)
 }
 
@@ -48,6 +48,7 @@ func listTools(ctx context.Context, a *app.App, by catalog.Viewer, tags []string
 		if err != nil {
 			return err
 		}
+		offered := slices.Clone(specs)
 		specs = slices.DeleteFunc(specs, func(spec toolspec.Spec) bool { return !tagged.Takes(spec) })
 		if a.JSON {
 			return app.PrintJSON(a.Out, app.NonNil(specs))
@@ -70,6 +71,9 @@ func listTools(ctx context.Context, a *app.App, by catalog.Viewer, tags []string
 			return nil
 		}
 		app.PrintTable(a.Out, "", []string{"TOOL", "ACCESS", "EFFECT", "RISK", "SOURCE", "WHAT"}, rows)
+		if unoffered := app.UnofferedTools(offered); all && len(tags) == 0 && len(unoffered) > 0 {
+			fmt.Fprintf(a.Out, "\nno worker offers %s\n", strings.Join(unoffered, ", "))
+		}
 		return nil
 	})
 }

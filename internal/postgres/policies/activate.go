@@ -98,6 +98,12 @@ func (s *Store) Activate(ctx context.Context, a Activation) (changed bool, err e
 	return row.Changed, err
 }
 
+// AnnouncePolicy makes every worker read the active version and the shadow version again.
+func (s *Store) AnnouncePolicy(ctx context.Context) error {
+	_, err := s.db.Exec(ctx, "announce policy", db.Query("AnnouncePolicy", db.Values{}))
+	return err
+}
+
 // Active is the active policy version, or the shadow version.
 type Active struct {
 	Digest string    `json:"digest"`

@@ -31,6 +31,10 @@ SELECT EXISTS (SELECT FROM moved) AS changed, (SELECT digest FROM before) AS bef
 -- name: ActivePolicy
 SELECT digest, activated_at, activated_by FROM policy_active WHERE digest IS NOT NULL;
 
+-- name: AnnouncePolicy
+-- Notifies every worker, as if the active version had changed.
+SELECT pg_notify('pawl_policy', '');
+
 -- name: PolicyHistory
 SELECT digest, before, how, activated_by AS by, activated_at AS at FROM policy_activations ORDER BY id DESC LIMIT @max;
 

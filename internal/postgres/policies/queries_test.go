@@ -20,5 +20,5 @@ func TestQueries(t *testing.T) {
 		"SetShadow":        reflect.TypeFor[shadowRow](),
 		"ShadowPolicy":     reflect.TypeFor[activeRow](),
 		"ShadowReport":     reflect.TypeFor[shadowedRow](),
-	}, "KillOn", "InsertPolicy", "LockActivePolicy")
+	}, "KillOn", "InsertPolicy", "LockActivePolicy", "AnnouncePolicy")
 }

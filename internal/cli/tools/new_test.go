@@ -1,0 +1,72 @@
+package tools
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestNewToolNames: the names in the files of a tool, and names that cannot be used. docs/authoring.md compiles and tests the files.
+func TestNewToolNames(t *testing.T) {
+	t.Parallel()
+	got, err := namesOf("shop__find_order", "order_store")
+	want := newTool{
+		ID: "shop__find_order", Title: "Find order", Func: "FindOrder", Var: "findOrder",
+		Capability: "OrderStore", CapabilityName: "order_store", Adapter: "HTTPOrderStore", AdapterVar: "httpOrderStore",
+	}
+	if err != nil || got != want {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	for _, c := range [][2]string{
+		{"find", ""}, {"shop__", ""}, {"shop__Find", ""}, {"shop__find-order", ""}, {"shop__../x", ""}, {"shop__1st", ""}, {"shop__find_test", ""},
+		{"shop__find", "../x"}, {"shop__find", "Orders"}, {"shop__find", "find"}, {"shop__find", "x_test"},
+	} {
+		if got, err := namesOf(c[0], c[1]); err == nil {
+			t.Errorf("%q: %+v", c, got)
+		}
+	}
+}
+
+// TestNewToolOverwritesNothing: if one of the files exists, even as a link to nothing, none is written.
+func TestNewToolOverwritesNothing(t *testing.T) {
+	t.Parallel()
+	for _, taken := range []string{"find.go", "find_test.go", "orders.go"} {
+		dir := t.TempDir()
+		if err := os.Symlink(filepath.Join(dir, "nowhere"), filepath.Join(dir, taken)); err != nil {
+			t.Fatal(err)
+		}
+		tool, err := namesOf("shop__find", "orders")
+		if err != nil {
+			t.Fatal(err)
+		}
+		tool.Package = "shop"
+		if _, err := tool.write(dir); err == nil || !strings.Contains(err.Error(), taken+" exists already") {
+			t.Errorf("%s exists: %v", taken, err)
+		}
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+			t.Errorf("%s exists: %v, %v", taken, entries, err)
+		}
+	}
+}
+
+// TestPackageOf: a new tool is in the package of the directory.
+func TestPackageOf(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "My-Shop")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ file, text, want string }{
+		{"", "", "myshop"}, {"a_test.go", "package shop_test\n", "myshop"}, {"b.go", "package shop\n", "shop"},
+	} {
+		if c.file != "" {
+			if err := os.WriteFile(filepath.Join(dir, c.file), []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := packageOf(dir); err != nil || got != c.want {
+			t.Errorf("with %q the package is %s, %v", c.file, got, err)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package tools
+
+import (
+	"context"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/capability"
+)
+
+type triggerHotSwapIn struct {
+	Source string `json:"source" jsonschema:"enum=policy" jsonschema_description:"What the workers read again: policy."`
+}
+
+type triggerHotSwapOut struct {
+	Source      string `json:"source" jsonschema_description:"What the workers read again."`
+	Digest      string `json:"digest" jsonschema_description:"Version that is in force: the SHA-256 of the policy in hexadecimal."`
+	ActivatedAt string `json:"activatedAt" jsonschema_description:"When this version was activated, in RFC 3339."`
+}
+
+// TriggerHotSwap is core__trigger_hot_swap: all workers read the active policy again. It needs capability.HotSwap.
+func TriggerHotSwap() toolspec.Tool {
+	return toolspec.Define(toolspec.Definition{
+		ID:    "core__trigger_hot_swap",
+		Title: "Reload the policy",
+		Description: "Makes all running workers read the active policy again now, and says which version is in force. " +
+			"Use it only when an operator asks for it. It does not change the policy: an operator activates a version with `pawl policy apply`, " +
+			"and every later call is judged by that version without this tool. It does not wait for the other workers.",
+		Version:      "1",
+		Effect:       toolspec.StateChange,
+		Risk:         toolspec.HighRisk,
+		Idempotent:   true,
+		Redaction:    toolspec.Redaction{Allow: []string{"/source", "/digest", "/activatedAt"}},
+		Capabilities: []toolspec.CapabilityName{capability.HotSwapKey.Name()},
+		Tags:         []string{"operations"},
+		Examples:     []toolspec.Example{{Title: "read the active policy again", Args: `{"source": "policy"}`}},
+	}, triggerHotSwap)
+}
+
+func triggerHotSwap(ctx context.Context, in triggerHotSwapIn, call toolspec.Call) (triggerHotSwapOut, error) {
+	version, err := capability.HotSwapKey.From(call).ReloadPolicy(ctx)
+	if err != nil {
+		return triggerHotSwapOut{}, err
+	}
+	return triggerHotSwapOut{Source: in.Source, Digest: version.Digest, ActivatedAt: version.ActivatedAt.UTC().Format(time.RFC3339)}, nil
+}

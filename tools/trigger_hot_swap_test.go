@@ -1,0 +1,42 @@
+package tools_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/pawltest"
+	"github.com/pawl-run/pawl/tools"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/capability"
+)
+
+type reloads struct {
+	times int
+	err   error
+}
+
+func (r *reloads) ReloadPolicy(context.Context) (capability.PolicyVersion, error) {
+	r.times++
+	return capability.PolicyVersion{Digest: "d1", ActivatedAt: time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("", 3600))}, r.err
+}
+
+func TestTriggerHotSwap(t *testing.T) {
+	swap := &reloads{}
+	call := pawltest.Call{Tool: tools.TriggerHotSwap(), Args: `{"source":"policy"}`, Capabilities: []toolspec.Provided{capability.HotSwapKey.Provide(swap)}}
+	if got := call.Run(t); string(got.Value) != `{"activatedAt":"2026-01-02T02:04:05Z","digest":"d1","source":"policy"}` || swap.times != 1 {
+		t.Errorf("%d reloads: %s, %+v", swap.times, got.Value, got.Result)
+	}
+	swap.err = errors.New("connection refused by 10.0.0.7")
+	if got := call.Run(t); !got.Retryable || strings.Contains(string(got.ModelContent), "10.0.0.7") {
+		t.Errorf("without a database: %+v", got.Result)
+	}
+	for _, args := range []string{`{}`, `{"source":"tools"}`} {
+		call.Args = args
+		if got := call.Run(t).Result; got.ErrorCode != toolspec.CodeValidation || swap.times != 2 {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+}

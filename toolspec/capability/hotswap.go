@@ -1,0 +1,25 @@
+package capability
+
+import (
+	"context"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// HotSwapKey is the typed name of HotSwap.
+var HotSwapKey = toolspec.NewCapability[HotSwap]("hot_swap")
+
+// HotSwap makes the workers of an installation read again what an operator has changed.
+type HotSwap interface {
+	// ReloadPolicy makes every running worker read the active policy and the shadow policy again, and returns
+	// the version of the active policy. It does not wait for the other workers.
+	ReloadPolicy(ctx context.Context) (PolicyVersion, error)
+}
+
+// PolicyVersion is a version of the policy.
+type PolicyVersion struct {
+	// Digest is the SHA-256 of the policy in hexadecimal.
+	Digest      string
+	ActivatedAt time.Time
+}
