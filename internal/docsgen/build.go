@@ -9,8 +9,8 @@ import (
 )
 
 // Build returns the files of docs/ that are generated, in whole or in part, by
-// their paths below root, the root of the repository.
-func Build(root string) (map[string]string, error) {
+// their paths below root, the root of the repository. run makes the calls whose values the pages show.
+func Build(root string, run Runner) (map[string]string, error) {
 	src, err := readSource(root)
 	if err != nil {
 		return nil, err
@@ -22,7 +22,7 @@ func Build(root string) (map[string]string, error) {
 	if files[schemaPath("policy")], err = policySchema(); err != nil {
 		return nil, fmt.Errorf("schema of a policy: %w", err)
 	}
-	blocks, err := allBlocks(root, src)
+	blocks, err := allBlocks(root, src, run)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ var pages = map[string][]string{
 	"docs/tools.md":     {"tools"},
 }
 
-func allBlocks(root string, src *source) (map[string]string, error) {
+func allBlocks(root string, src *source, run Runner) (map[string]string, error) {
 	blocks := map[string]string{}
 	for _, more := range []func() (map[string]string, error){
 		func() (map[string]string, error) { return fieldTables(src) },
@@ -62,7 +62,7 @@ func allBlocks(root string, src *source) (map[string]string, error) {
 		func() (map[string]string, error) { return limitTables(root) },
 		func() (map[string]string, error) { return tagTables(root) },
 		commandPages,
-		toolPages,
+		func() (map[string]string, error) { return toolPages(run) },
 	} {
 		made, err := more()
 		if err != nil {

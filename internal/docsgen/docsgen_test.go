@@ -1,6 +1,7 @@
 package docsgen
 
 import (
+	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
@@ -8,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/internal/docsgen/pagetest"
+	"github.com/pawl-run/pawl/pawltest"
+	"github.com/pawl-run/pawl/toolspec"
 )
 
 // root is the repository's, seen from here.
@@ -15,12 +18,23 @@ const root = "../.."
 
 var update = flag.Bool("update", false, "rewrite the generated parts of docs/")
 
+// runner calls tools as a worker does. A call that fails ends the test.
+func runner(t *testing.T) Runner {
+	return func(tool toolspec.Tool, args string) json.RawMessage {
+		got := pawltest.Call{Tool: tool, Args: args}.Run(t)
+		if !got.Result.OK {
+			t.Fatalf("%s %s: %s", tool.Definition().ID, args, got.Result.SafeMessage)
+		}
+		return got.Value
+	}
+}
+
 // TestGenerated fails where docs/ does not say what the code says; run it with
 // -update then, and read what has changed.
 func TestGenerated(t *testing.T) {
 	t.Setenv("PAWL_TENANT", "")
 	t.Setenv("PAWL_APPROVER", "")
-	files, err := Build(root)
+	files, err := Build(root, runner(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,14 +69,14 @@ func TestGenerated(t *testing.T) {
 // TestGeneratedIsStable: what depends on the person or the moment does not reach
 // the pages.
 func TestGeneratedIsStable(t *testing.T) {
-	before, err := Build(root)
+	before, err := Build(root, runner(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PAWL_TENANT", "someone-else")
 	t.Setenv("PAWL_APPROVER", "user:someone-else")
 	t.Setenv("HOME", t.TempDir())
-	after, err := Build(root)
+	after, err := Build(root, runner(t))
 	if err != nil {
 		t.Fatal(err)
 	}
