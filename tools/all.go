@@ -6,11 +6,14 @@ import "github.com/pawl-run/pawl/toolspec"
 func All() []toolspec.Tool {
 	return []toolspec.Tool{
 		GetCurrentTime(),
+		Glob(),
 		Grep(),
 		List(),
 		OutputCache(),
 		OutputCacheGrep(),
 		ReadFile(),
+		ReadImage(),
+		ReadManyFiles(),
 		WriteFile(),
 	}
 }
