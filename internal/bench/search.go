@@ -157,12 +157,19 @@ func (f *FileFigures) measure(ctx context.Context, o Options, workspace string, 
 	return nil
 }
 
-// row alternates between the tool and the other program. The first round, which reads the files from the
-// disk, does not count.
+// row alternates between the tool and the other program. Before that, both read the files from the disk.
 func (c fileCase) row(ctx context.Context, s *stand, rounds int) (FileRow, error) {
 	row := FileRow{Name: c.name}
 	var ours, others, ratios []float64
-	for round := range rounds + 1 {
+	if c.other != nil {
+		if _, _, err := c.run(ctx, s.workspace); err != nil {
+			return row, err
+		}
+	}
+	if _, _, err := c.call(ctx, s); err != nil && !errors.Is(err, errIncomplete) {
+		return row, err
+	}
+	for range rounds {
 		took, found, err := c.call(ctx, s)
 		if err != nil {
 			return row, err
@@ -178,9 +185,7 @@ func (c fileCase) row(ctx context.Context, s *stand, rounds int) (FileRow, error
 				return row, fmt.Errorf("%s finds %d, and %s finds %d: the work is not the same", c.tool, row.Found, row.Other, found)
 			}
 		}
-		if round > 0 {
-			ours, others, ratios = append(ours, ms(took)), append(others, ms(other)), append(ratios, float64(took)/float64(max(other, 1)))
-		}
+		ours, others, ratios = append(ours, ms(took)), append(others, ms(other)), append(ratios, float64(took)/float64(max(other, 1)))
 	}
 	row.Ms = median(ours)
 	if c.other != nil {
@@ -188,6 +193,8 @@ func (c fileCase) row(ctx context.Context, s *stand, rounds int) (FileRow, error
 	}
 	return row, nil
 }
+
+var errIncomplete = errors.New("the tree is too large: give a smaller one")
 
 // call calls the tool and returns what it has found.
 func (c fileCase) call(ctx context.Context, s *stand) (took time.Duration, found int, err error) {
@@ -209,7 +216,7 @@ func (c fileCase) call(ctx context.Context, s *stand) (took time.Duration, found
 		return 0, 0, errors.New("the value is not that of the tool")
 	}
 	if value.Incomplete {
-		return 0, 0, errors.New(value.Remark + " Give a smaller tree.")
+		return 0, 0, fmt.Errorf("%w: %s", errIncomplete, value.Remark)
 	}
 	if value.StartLine > 0 {
 		value.Total = value.EndLine - value.StartLine + 1
