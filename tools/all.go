@@ -9,12 +9,15 @@ func All() []toolspec.Tool {
 	return []toolspec.Tool{
 		Done(),
 		GetCurrentTime(),
+		Glob(),
 		Grep(),
 		List(),
 		OutputCache(),
 		OutputCacheGrep(),
 		ReadFile(),
 		TriggerHotSwap(),
+		ReadImage(),
+		ReadManyFiles(),
 		WriteFile(),
 	}
 }

@@ -39,7 +39,7 @@ func List() toolspec.Tool {
 		Title: "List directory",
 		Description: "Lists one directory of the workspace: names, types and file sizes, sorted by name, hidden ones included; " +
 			"it does not descend. Up to 1000 entries are listed in full; of a larger directory you get the first 500 and the total. " +
-			"To find text in files use core__grep.",
+			"To find files in all directories use core__glob, and text in files core__grep.",
 		Version: "1",
 		Effect:  toolspec.ReadOnly,
 		Risk:    toolspec.LowRisk,
@@ -49,10 +49,7 @@ func List() toolspec.Tool {
 		}},
 		Capabilities: []toolspec.CapabilityName{capability.FilesKey.Name()},
 		Tags:         []string{"files"},
-		Examples: []toolspec.Example{
-			{Title: "list the workspace", Args: `{}`},
-			{Title: "list a directory", Args: `{"path": "docs"}`},
-		},
+		Examples:     []toolspec.Example{{Title: "List a directory", Args: `{"path":"src"}`}},
 	}, ls)
 }
 

@@ -62,10 +62,6 @@ func newPattern(text string, isRegex, ignoreCase bool) (pattern, error) {
 	return pattern{literal: []byte(literal), expr: expr, program: int64(len(program.Inst))}, nil
 }
 
-// mayMatch reports whether content has what every match has. It is much faster
-// than find.
-func (p pattern) mayMatch(content []byte) bool { return bytes.Contains(content, p.literal) }
-
 // find returns the bounds of the first match in line, from < 0 if there is none.
 // An expression sees the first maxLine bytes of a line only; partly says that it
 // found nothing there and that the line goes on.

@@ -1,20 +1,25 @@
 package tools_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
 	"github.com/pawl-run/pawl/tools"
+	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
 type fileText struct {
@@ -24,6 +29,7 @@ type fileText struct {
 	Truncated  bool   `json:"truncated"`
 	TotalBytes int64  `json:"totalBytes"`
 	NextOffset int    `json:"nextOffset"`
+	Encoding   string `json:"encoding"`
 }
 
 func TestReadFile(t *testing.T) {
@@ -168,19 +174,73 @@ func TestReadFileGoesOn(t *testing.T) {
 
 func TestReadFileRefusesBinary(t *testing.T) {
 	dir := t.TempDir()
-	for name, content := range map[string]string{
-		"NUL": "text\x00text", "NUL late": strings.Repeat("x", 9000) + "\x00" + strings.Repeat("x", 9000), "latin-1": "caf\xe9",
-		"half a character": "caf\xc3", "half at the cut": strings.Repeat("x", 5119) + "\xe2" + strings.Repeat("x", 10000),
-		"surrogate": "\xed\xa0\x80", "continuation only": strings.Repeat("\x80", 20000), "UTF-16": "\xff\xfeh\x00i\x00",
+	const notText, notUTF8 = "not a text file", "not UTF-8 text: if it is text in another encoding, say encoding, such as windows-1252"
+	for name, c := range map[string]struct{ content, want string }{
+		"NUL":               {"text\x00text", notText},
+		"NUL late":          {strings.Repeat("x", 9000) + "\x00" + strings.Repeat("x", 9000), notText},
+		"latin-1":           {"caf\xe9", notUTF8},
+		"half a character":  {"caf\xc3", notUTF8},
+		"half at the cut":   {strings.Repeat("x", 5119) + "\xe2" + strings.Repeat("x", 10000), notUTF8},
+		"surrogate":         {"\xed\xa0\x80", notUTF8},
+		"continuation only": {strings.Repeat("\x80", 20000), notUTF8},
+		"UTF-16, no mark":   {"h\x00i\x00", notText},
+		"NUL in UTF-16":     {"\xff\xfeh\x00\x00\x00", notText},
+		"PNG":               {"\x89PNG\r\n\x1a\n....", "the file is an image: look at it with core__read_image"},
 	} {
-		write(t, filepath.Join(dir, "file"), content)
+		write(t, filepath.Join(dir, "file"), c.content)
 		_, err := run[fileText](t, tools.ReadFile(), dir, map[string]any{"path": "file"})
-		wantSafe(t, name, err, "not a text file")
+		wantSafe(t, name, err, c.want)
 	}
 	write(t, filepath.Join(dir, "file"), "a\x00\nb\n")
 	_, err := run[fileText](t, tools.ReadFile(), dir, map[string]any{"path": "file", "offset": 2})
-	wantSafe(t, "NUL ahead of the offset", err, "not a text file")
+	wantSafe(t, "NUL ahead of the offset", err, notText)
+	// What follows the window does not matter.
+	write(t, filepath.Join(dir, "file"), "a\nb\nc\x00\n")
+	if got, err := run[fileText](t, tools.ReadFile(), dir, map[string]any{"path": "file", "offset": 2, "limit": 1}); err != nil || got.Text != "     2\tb\n" {
+		t.Errorf("NUL behind the window: %+v, %v", got, err)
+	}
 }
+
+func TestReadFileEncodings(t *testing.T) {
+	dir := t.TempDir()
+	le, be := "\xff\xfe", "\xfe\xff"
+	for _, c := range text16("né\n€🦫\r\nx") {
+		le, be = le+string([]byte{byte(c), byte(c >> 8)}), be+string([]byte{byte(c >> 8), byte(c)})
+	}
+	const text = "     1\tné\n     2\t€🦫\r\n     3\tx"
+	for _, c := range []struct{ content, encoding, want, found string }{
+		{"\xef\xbb\xbfné\n€🦫\r\nx", "", text, ""},
+		{le, "", text, "utf-16le"},
+		{be, "", text, "utf-16be"},
+		{le, "utf-16le", text, "utf-16le"},
+		{le[2:], "utf-16le", text, "utf-16le"},
+		{be[2:], "utf-16be", text, "utf-16be"},
+		{"\x80 n\xe9", "windows-1252", "     1\t€ né", "windows-1252"},
+		{"\xa4 n\xe9", "iso-8859-1", "     1\t¤ né", "iso-8859-1"},
+		{"né", "utf-8", "     1\tné", ""},
+	} {
+		write(t, filepath.Join(dir, "file"), c.content)
+		args := map[string]any{"path": "file"}
+		if c.encoding != "" {
+			args["encoding"] = c.encoding
+		}
+		got, err := run[fileText](t, tools.ReadFile(), dir, args)
+		if err != nil || got.Text != c.want || got.Encoding != c.found || got.TotalBytes != int64(len(c.content)) {
+			t.Errorf("%q as %q: %+v, %v", c.content, c.encoding, got, err)
+		}
+	}
+	// Limits are of the text as UTF-8: 1707 characters of 3 bytes do not fit in 5 KB.
+	write(t, filepath.Join(dir, "file"), "\xff\xfe"+strings.Repeat("\xac\x20", 10000))
+	got, err := run[fileText](t, tools.ReadFile(), dir, map[string]any{"path": "file"})
+	if err != nil || !got.Truncated || got.Text != "     1\t"+strings.Repeat("€", 1706)+"\n"+marker {
+		t.Errorf("cut: %d bytes, %v", len(got.Text), err)
+	}
+	if _, err := run[fileText](t, tools.ReadFile(), dir, map[string]any{"path": "file", "encoding": "utf-7"}); err == nil {
+		t.Error("utf-7 was taken")
+	}
+}
+
+func text16(s string) []uint16 { return utf16.Encode([]rune(s)) }
 
 func TestReadFileLarge(t *testing.T) {
 	dir := t.TempDir()
@@ -203,14 +263,45 @@ func TestReadFileLarge(t *testing.T) {
 	if err != nil || got.Text != "     1\tbegin\n" || got.TotalBytes != 1<<40 || got.NextOffset != 2 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	deep := strings.Repeat(strings.Repeat("x", 1<<20-1)+"\n", 65)
-	write(t, filepath.Join(dir, "deep"), deep)
-	got, err = run[fileText](t, tools.ReadFile(), dir, map[string]any{"path": "deep", "offset": 64})
-	if err != nil || got.StartLine != 64 || !got.Truncated || got.NextOffset != 65 {
+}
+
+// linesFiles has one file of endlessly many lines of 1 MB.
+type linesFiles struct{ brokenFiles }
+
+func (linesFiles) Open(_ context.Context, _ string, limit int64) (io.ReadCloser, capability.Entry, error) {
+	line := []byte(strings.Repeat("x", 1<<20-1) + "\n")
+	return io.NopCloser(&endless{text: line, left: limit}), capability.Entry{Path: "file", Type: capability.TypeFile, Size: 1 << 50}, nil
+}
+
+// endless is text again and again, up to a limit.
+type endless struct {
+	text []byte
+	at   int
+	left int64
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	if e.left == 0 {
+		return 0, capability.ErrTooLarge
+	}
+	n := copy(p[:min(int64(len(p)), e.left)], e.text[e.at:])
+	e.at, e.left = (e.at+n)%len(e.text), e.left-int64(n)
+	return n, nil
+}
+
+// TestReadFileDeep: how deep a window may lie, and what reading it takes.
+func TestReadFileDeep(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got, err := runWith[fileText](t.Context(), t, tools.ReadFile(), linesFiles{}, map[string]any{"path": "file", "offset": 1024})
+	if err != nil || got.StartLine != 1024 || !got.Truncated || got.NextOffset != 1025 {
 		t.Errorf("within reach: %d, %v, %d, %v", got.StartLine, got.Truncated, got.NextOffset, err)
 	}
-	_, err = run[fileText](t, tools.ReadFile(), dir, map[string]any{"path": "deep", "offset": 65})
-	wantSafe(t, "out of reach", err, "the offset lies too deep in the file: only the first 64 MB can be read")
+	if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > 8<<20 {
+		t.Errorf("it takes %d bytes of memory", after.TotalAlloc-before.TotalAlloc)
+	}
+	_, err = runWith[fileText](t.Context(), t, tools.ReadFile(), linesFiles{}, map[string]any{"path": "file", "offset": 1025})
+	wantSafe(t, "out of reach", err, "the offset lies too deep in the file: only the first 1 GB can be read")
 }
 
 func TestReadFileNotRegular(t *testing.T) {

@@ -1,87 +1,93 @@
 package tools
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pawl-run/pawl/toolspec/capability"
-	"github.com/pawl-run/pawl/toolspec/output/read"
 )
 
 // Bounds of one search.
 const (
-	searchFiles    = 10_000
-	searchBytes    = 64 << 20
-	searchFileSize = 1 << 20
-	searchTime     = 2 * time.Second
+	searchFiles = 1_000_000
+	searchBytes = 4 << 30
+	searchTime  = 10 * time.Second
 	// searchWork bounds the work of a search, in instructions of its pattern times
-	// bytes. Patterns made to be slow take 1 s to 3 s of a processor for it, so
-	// searchTime ends some of them first; most others take a tenth of that. An
-	// expression of 10 instructions gets through 24 MB.
+	// bytes. Patterns made to be slow take 1 s to 3 s of a processor for it; most
+	// others take a tenth of that. An expression of 10 instructions gets through 24 MB.
 	searchWork = 1 << 28
-	// lineWork is what a line costs besides its bytes.
+	// lineWork is what a line costs besides its bytes, and scanWork how many bytes
+	// are read for one unit.
 	lineWork = 16
+	scanWork = 32
+	// spendAtOnce is how much work a goroutine takes from the budget at once.
+	spendAtOnce = 1 << 16
 	// searchText bounds the text of one match, in bytes; searchLead is what of
 	// it stands before a match far to the right.
 	searchText = 500
 	searchLead = 100
+	// searchAround bounds a line before or after a match, in bytes.
+	searchAround = 200
 )
+
+// skippedDirs are not searched unless the path of a call leads into them.
+var skippedDirs = []string{".git", ".hg", ".svn", "node_modules"}
 
 // searchLimit is a limit at which a search stops: how it is told to the caller.
 type searchLimit string
 
 // The limits of a search.
 const (
-	limitFiles searchLimit = "The search stopped after 10000 files: narrow path or include."
-	limitBytes searchLimit = "The search stopped after 64 MB: narrow path or include."
-	limitTime  searchLimit = "The search stopped after 2 seconds: narrow path or include."
+	limitFiles searchLimit = "The search stopped after 1000000 files: narrow path or include."
+	limitBytes searchLimit = "The search stopped after 4 GB: narrow path or include."
+	limitTime  searchLimit = "The search stopped after 10 seconds: narrow path or include."
 	limitWork  searchLimit = "The search stopped, for its pattern is costly on so much text: narrow path or include, or repeat less in the pattern."
 )
 
 // Error returns the text for the caller.
 func (l searchLimit) Error() string { return string(l) }
 
-// search collects matching lines.
+// search collects matching lines. Several goroutines search files at once.
 type search struct {
 	files   capability.Files
 	pattern pattern
-	// budget bounds work; both are in instructions times bytes.
-	budget, work int64
+	// before and after are how many lines around a match are wanted.
+	before, after int
+	// maxFiles, maxBytes and budget bound the search. The budget is in instructions times bytes.
+	maxFiles, maxBytes, budget int64
 
-	matches  []grepMatch // the first grepWhole
+	seen, bytes, work, skipped atomic.Int64
+	// cut counts the lines of which an expression saw the beginning only, and long those of which only
+	// the beginning was searched.
+	cut, long atomic.Int64
+
+	mu       sync.Mutex
+	matches  []grepMatch
 	total    int
 	searched int
-	skipped  int
-	bytes    int64
-	// stopped is the limit at which the search stopped; empty if everything was
-	// searched. cut counts the lines of which an expression saw the beginning only.
+	// stopped is the limit at which the search stopped; empty if everything was searched.
 	stopped searchLimit
-	cut     int
+}
+
+func newSearch(files capability.Files, p pattern) *search {
+	return &search{files: files, pattern: p, maxFiles: searchFiles, maxBytes: searchBytes, budget: searchWork}
 }
 
 // run searches what is below path. Reaching a limit is not an error: what was
 // found until then is worth having.
-func (s *search) run(ctx context.Context, path, include string) error {
+func (s *search) run(ctx context.Context, path string, opts capability.WalkOptions) error {
 	within, cancel := context.WithTimeoutCause(ctx, searchTime, limitTime)
 	defer cancel()
-	err := s.files.Walk(within, path, capability.WalkOptions{
-		Include:  include,
-		SkipDirs: []string{".git", ".hg", ".svn", "node_modules"},
-	}, func(e capability.Entry, err error) error {
-		switch {
-		case err != nil:
-			s.skipped++ // a directory that cannot be read
-			return nil  //nolint:nilerr // it is counted, and the search goes on
-		case e.Type != capability.TypeFile:
-			return nil
-		}
-		return s.file(within, e)
-	})
+	opts.SkipDirs = skippedDirs
+	err := s.files.Walk(within, path, opts, func(f capability.Found) error { return s.visit(within, f) })
+	s.matches = firstMatches(s.matches)
 	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(within), limitTime) {
 		err = limitTime
 	}
@@ -94,97 +100,93 @@ func (s *search) run(ctx context.Context, path, include string) error {
 // remark says what was not searched and what to do about it; empty if everything
 // was searched.
 func (s *search) remark() string {
-	text := string(s.stopped)
-	if s.cut > 0 {
-		text = strings.TrimSpace(fmt.Sprintf("%s %d lines are longer than 16 KB, and the expression was applied to the first 16 KB only: "+
-			"search for literal text to search them whole.", text, s.cut))
+	var text []string
+	if s.stopped != "" {
+		text = append(text, string(s.stopped))
 	}
-	return text
+	if n := s.cut.Load(); n > 0 {
+		text = append(text, fmt.Sprintf("%d lines are longer than 16 KB, and the expression was applied to the first 16 KB only: "+
+			"search for literal text to search them whole.", n))
+	}
+	if n := s.long.Load(); n > 0 {
+		text = append(text, fmt.Sprintf("%d lines are longer than 1 MB, and only the first 1 MB of them was searched.", n))
+	}
+	return strings.Join(text, " ")
 }
 
 // spend takes work from the budget, ahead of doing it.
 func (s *search) spend(work int64) error {
-	if s.work+work > s.budget {
-		return limitWork
+	for {
+		spent := s.work.Load()
+		if spent+work > s.budget {
+			return limitWork
+		}
+		if s.work.CompareAndSwap(spent, spent+work) {
+			return nil
+		}
 	}
-	s.work += work
-	return nil
 }
 
-// file searches one file as a whole: it is known to be small.
-func (s *search) file(ctx context.Context, e capability.Entry) error {
-	if e.Size > searchFileSize {
-		s.skipped++
+// visit searches one file, and counts what cannot be searched.
+func (s *search) visit(ctx context.Context, f capability.Found) error {
+	if f.Err() != nil { // a directory that cannot be read
+		s.skipped.Add(1)
 		return nil
 	}
-	if s.searched+s.skipped >= searchFiles {
+	if s.seen.Add(1) > s.maxFiles {
 		return limitFiles
 	}
-	if s.bytes+e.Size > searchBytes {
-		return limitBytes
-	}
-	content, err := s.read(ctx, e.Path)
-	if ctx.Err() != nil {
+	c := &scan{search: s, ctx: ctx, file: f, number: 1}
+	err := c.run()
+	s.work.Add(-c.allowance)
+	var limit searchLimit
+	switch {
+	case err == nil, errors.As(err, &limit):
+		s.add(c)
+		return err
+	case ctx.Err() != nil:
+		s.add(c)
 		return ctx.Err()
-	}
-	s.bytes += int64(len(content))
-	if err != nil || bytes.IndexByte(content, 0) >= 0 {
-		s.skipped++
+	default:
+		s.skipped.Add(1)
 		return nil
 	}
+}
+
+// add takes over what was found in one file. It holds a bounded number of matches, the first ones.
+func (s *search) add(c *scan) {
+	s.cut.Add(c.cut)
+	s.long.Add(c.long)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.searched++
-	if err := s.spend(int64(len(content))); err != nil || !s.pattern.mayMatch(content) {
-		return err
+	s.total += c.total
+	if s.matches = append(s.matches, c.matches...); len(s.matches) > 20*grepWhole {
+		s.matches = firstMatches(s.matches)
 	}
-	number := 0
-	for line := range bytes.Lines(content) {
-		number++
-		if err := ctx.Err(); err != nil {
-			return err
+}
+
+// firstMatches sorts matches by path and line, and returns the first grepWhole.
+func firstMatches(all []grepMatch) []grepMatch {
+	slices.SortFunc(all, func(a, b grepMatch) int {
+		return cmp.Or(comparePaths(a.Path, b.Path), cmp.Compare(a.Line, b.Line))
+	})
+	return all[:min(len(all), grepWhole)]
+}
+
+// comparePaths orders paths by their parts, so that a directory stands together.
+func comparePaths(a, b string) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] == b[i] {
+			continue
 		}
-		if err := s.line(e.Path, number, bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))); err != nil {
-			return err
+		if a[i] == '/' {
+			return -1
 		}
+		if b[i] == '/' {
+			return 1
+		}
+		return cmp.Compare(a[i], b[i])
 	}
-	return nil
-}
-
-func (s *search) read(ctx context.Context, path string) ([]byte, error) {
-	f, _, err := s.files.Open(ctx, path, searchFileSize)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // nothing was written
-	return io.ReadAll(f)
-}
-
-// line searches one line, which is the piece of work that nothing interrupts.
-func (s *search) line(path string, number int, line []byte) error {
-	if err := s.spend(int64(len(line)) + lineWork); err != nil || !s.pattern.mayMatch(line) {
-		return err
-	}
-	if err := s.spend(s.pattern.work(line)); err != nil {
-		return err
-	}
-	from, to, partly := s.pattern.find(line)
-	if partly {
-		s.cut++
-	}
-	if from < 0 {
-		return nil
-	}
-	s.total++
-	if len(s.matches) < grepWhole {
-		s.matches = append(s.matches, grepMatch{Path: showable(path), Line: number, Text: excerpt(line, from, to)})
-	}
-	return nil
-}
-
-// excerpt returns the beginning of a line, or, where the match would not be in
-// it, a part that begins shortly before the match.
-func excerpt(line []byte, from, to int) string {
-	if len(line) > searchText && to > searchText {
-		line = line[read.RuneStart(line, max(0, from-searchLead)):]
-	}
-	return showable(string(line[:read.RuneStart(line, searchText)]))
+	return cmp.Compare(len(a), len(b))
 }

@@ -43,7 +43,7 @@ func readWindow(r *bufio.Reader, offset, limit int) (window, error) {
 		w.text = head(text, readHead)
 	}
 	if !utf8.Valid(w.text) {
-		return window{}, errNotText
+		return window{}, errNotUTF8
 	}
 	w.next, err = w.follow(r, text)
 	return w, err

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"reflect"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -75,16 +77,22 @@ type copies struct {
 	text []byte
 }
 
-func (c copies) Open(context.Context, string, int64) (io.ReadCloser, capability.Entry, error) {
-	return io.NopCloser(bytes.NewReader(c.text)), capability.Entry{}, nil
-}
-
-func (c copies) Walk(ctx context.Context, _ string, _ capability.WalkOptions, visit func(capability.Entry, error) error) error {
+func (c copies) Walk(_ context.Context, _ string, _ capability.WalkOptions, visit func(capability.Found) error) error {
 	for {
-		if err := visit(capability.Entry{Path: "file", Type: capability.TypeFile, Size: int64(len(c.text))}, nil); err != nil {
+		if err := visit(file(c.text)); err != nil {
 			return err
 		}
 	}
+}
+
+// file is one with a text.
+type file []byte
+
+func (f file) Path() string                    { return "file" }
+func (f file) Err() error                      { return nil }
+func (f file) Stat() (capability.Entry, error) { return capability.Entry{}, nil }
+func (f file) Open() (io.ReadCloser, int64, error) {
+	return io.NopCloser(bytes.NewReader(f)), int64(len(f)), nil
 }
 
 // cost is what the search of text costs by the definition of work, written a second time: instructions times bytes for every line that
@@ -128,7 +136,7 @@ func FuzzSearchWork(f *testing.F) {
 	f.Add(`foo(?:x{10}){10}`, strings.Repeat("foo", 30_000))
 	f.Add(`é{2,}`, "\xe9\xe9\n\xc3\xa9\xc3\xa9")
 	f.Fuzz(func(t *testing.T, text, content string) {
-		if len(text) > 1000 || len(content) > searchFileSize || strings.Contains(content, "\x00") {
+		if len(text) > 1000 || len(content) > scanBlock || strings.Contains(content, "\x00") {
 			return
 		}
 		p, err := newPattern(text, true, false)
@@ -139,16 +147,17 @@ func FuzzSearchWork(f *testing.F) {
 			return
 		}
 		began := time.Now()
-		s := search{files: copies{text: []byte(content)}, pattern: p, budget: 1 << 18}
-		if err := s.run(t.Context(), ".", ""); err != nil {
+		s := newSearch(copies{text: []byte(content)}, p)
+		s.budget, s.maxFiles = 1<<18, 10_000
+		if err := s.run(t.Context(), ".", capability.WalkOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		if s.work > s.budget || s.stopped == "" || s.remark() == "" {
-			t.Errorf("work %d of %d, stopped by %q", s.work, s.budget, s.stopped)
+		if s.work.Load() > s.budget || s.stopped == "" || s.remark() == "" {
+			t.Errorf("work %d of %d, stopped by %q", s.work.Load(), s.budget, s.stopped)
 		}
 		work, total := cost(text, []byte(content))
-		if whole := int64(s.searched - 1); s.work < whole*work {
-			t.Errorf("%d files of work %d each are accounted as %d", whole, work, s.work)
+		if whole := int64(s.searched - 1); s.work.Load() < whole*work {
+			t.Errorf("%d files of work %d each are accounted as %d", whole, work, s.work.Load())
 		}
 		if s.searched > 1 && (s.total < (s.searched-1)*total || s.total > s.searched*total) {
 			t.Errorf("%d lines match in %d files, and %d match in one", s.total, s.searched, total)
@@ -167,24 +176,165 @@ func TestSearchWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	perLine := p.work([]byte(line[:1000])) + 1000 + lineWork
-	s := search{files: copies{text: []byte(strings.Repeat(line, 100))}, pattern: p, budget: 100*1001 + 30*perLine + perLine/2}
-	if err := s.run(t.Context(), ".", ""); err != nil {
+	perLine := p.work([]byte(line[:1000])) + lineWork
+	s := newSearch(copies{text: []byte(strings.Repeat(line, 100))}, p)
+	s.budget = 100*1001/scanWork + 30*perLine + perLine/2
+	if err := s.run(t.Context(), ".", capability.WalkOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if s.total != 30 || s.searched != 1 || s.stopped != limitWork || s.remark() != string(limitWork) {
 		t.Errorf("%d matches in %d files; %q", s.total, s.searched, s.remark())
 	}
+	// Work that was taken from the budget and not done is given back.
+	s = newSearch(copies{text: []byte("x\n")}, pattern{literal: []byte("y")})
+	s.maxFiles = 3 * s.budget / spendAtOnce
+	if err := s.run(t.Context(), ".", capability.WalkOptions{}); err != nil || s.stopped != limitFiles {
+		t.Errorf("%d small files: %q, %v", s.searched, s.remark(), err)
+	}
 	// The end of the call is seen between two lines.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	s = search{files: copies{text: []byte(line)}, pattern: p, budget: searchWork}
-	if err := s.run(ctx, ".", ""); !errors.Is(err, context.Canceled) || s.searched != 0 {
+	s = newSearch(copies{text: []byte(line)}, p)
+	if err := s.run(ctx, ".", capability.WalkOptions{}); !errors.Is(err, context.Canceled) || s.total != 0 {
 		t.Errorf("cancelled: %v after %d files", err, s.searched)
 	}
 	if got := fmt.Sprint(limitFiles, limitBytes, limitTime); !strings.Contains(got, fmt.Sprint(searchFiles)) ||
-		!strings.Contains(got, fmt.Sprint(searchBytes>>20, " MB")) || !strings.Contains(got, fmt.Sprint(searchTime.Seconds(), " seconds")) {
+		!strings.Contains(got, fmt.Sprint(searchBytes>>30, " GB")) || !strings.Contains(got, fmt.Sprint(searchTime.Seconds(), " seconds")) {
 		t.Errorf("the limits are not those that the caller is told: %s", got)
+	}
+}
+
+// TestSearchLimits: at and above the files and bytes that a search takes.
+func TestSearchLimits(t *testing.T) {
+	three := someFiles{[]byte("hit\n"), []byte("hit\n"), []byte("é hit\n")}
+	for _, c := range []struct {
+		files, bytes int64
+		total        int
+		stopped      searchLimit
+	}{
+		{3, 100, 3, ""}, {2, 100, 2, limitFiles}, {4, 15, 3, ""}, {4, 14, 2, limitBytes},
+	} {
+		s := newSearch(three, pattern{literal: []byte("hit")})
+		s.maxFiles, s.maxBytes = c.files, c.bytes
+		if err := s.run(t.Context(), ".", capability.WalkOptions{}); err != nil || s.total != c.total || s.stopped != c.stopped {
+			t.Errorf("%+v: %d found, %q, %v", c, s.total, s.stopped, err)
+		}
+	}
+}
+
+// someFiles are files that a walk visits one after the other.
+type someFiles [][]byte
+
+func (s someFiles) Walk(_ context.Context, _ string, _ capability.WalkOptions, visit func(capability.Found) error) error {
+	for _, text := range s {
+		if err := visit(file(text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (someFiles) List(context.Context, string, int) (capability.Listing, error) {
+	return capability.Listing{}, capability.ErrNotExist
+}
+
+func (someFiles) Open(context.Context, string, int64) (io.ReadCloser, capability.Entry, error) {
+	return nil, capability.Entry{}, capability.ErrNotExist
+}
+
+func (someFiles) Replace(context.Context, string, []byte, capability.ReplaceOptions) error {
+	return capability.ErrNotExist
+}
+
+// TestSearchInBlocks: wherever the blocks of a file end, a search finds what a plain loop over the lines
+// finds, with the lines around it.
+func TestSearchInBlocks(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for round := range 60 {
+		var text []byte
+		for len(text) < 2*scanBlock+scanBlock/2 {
+			line := bytes.Repeat([]byte("é"), random.IntN(1+1<<random.IntN(17)))
+			if random.IntN(10) == 0 {
+				line = append(line, "hit"...)
+			}
+			text = append(append(text, line...), '\n')
+		}
+		text = text[:len(text)-random.IntN(4)]
+		before, after := random.IntN(6), random.IntN(6)
+		p := pattern{literal: []byte("hit")}
+		if round%2 == 1 {
+			p, _ = newPattern("(?:h)it$", true, false)
+		}
+		s := newSearch(someFiles{text}, p)
+		s.before, s.after = before, after
+		if err := s.run(t.Context(), ".", capability.WalkOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		lines := bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
+		total, i := 0, 0
+		for n, line := range lines {
+			at := bytes.Index(line, []byte("hit"))
+			if at < 0 || p.expr != nil && at+3 > maxLine {
+				continue
+			}
+			if total++; total > grepWhole {
+				continue
+			}
+			m := s.matches[i]
+			i++
+			want := grepMatch{Path: "file", Line: n + 1, Text: excerpt(line, at, at+3)}
+			for _, around := range lines[max(0, n-before):n] {
+				want.Before = append(want.Before, aroundText(around))
+			}
+			for _, around := range lines[n+1 : min(n+1+after, len(lines))] {
+				want.After = append(want.After, aroundText(around))
+			}
+			// Lines before a block are kept as far as they fit.
+			short := len(want.Before) - len(m.Before)
+			if short < 0 || short > 0 && before == 0 {
+				t.Fatalf("round %d, line %d: %d lines before, want %d", round, n+1, len(m.Before), len(want.Before))
+			}
+			want.Before = want.Before[short:]
+			if len(want.Before) == 0 {
+				want.Before = nil
+			}
+			if !reflect.DeepEqual(m, want) {
+				t.Fatalf("round %d (%d before, %d after):\n%+v, want\n%+v", round, before, after, m, want)
+			}
+		}
+		if s.total != total {
+			t.Fatalf("round %d: %d matches, want %d", round, s.total, total)
+		}
+	}
+}
+
+// TestSearchLongLines: below, at and above the part of a line that is searched.
+func TestSearchLongLines(t *testing.T) {
+	for _, c := range []struct {
+		length      int // of the line that ends with the match, in bytes
+		total, long int
+	}{
+		{scanBlock - 1, 2, 0}, {scanBlock, 2, 1}, {scanBlock + 1, 1, 1}, {3*scanBlock + 5, 1, 1},
+	} {
+		line := bytes.Repeat([]byte("é"), c.length/2)
+		line = append(line[len(line)-(c.length-3)/2*2:], "hit"...)
+		for len(line) < c.length {
+			line = append([]byte("x"), line...)
+		}
+		for _, end := range []string{"", "\n"} {
+			text := slices.Concat([]byte("é\n"), line, []byte("\nhit é"), []byte(end))
+			s := newSearch(someFiles{text}, pattern{literal: []byte("hit")})
+			if err := s.run(t.Context(), ".", capability.WalkOptions{}); err != nil || s.total != c.total || s.long.Load() != int64(c.long) {
+				t.Errorf("%d bytes: %d found, %d long lines, %v", c.length, s.total, s.long.Load(), err)
+				continue
+			}
+			if m := s.matches[len(s.matches)-1]; m.Line != 3 || m.Text != "hit é" {
+				t.Errorf("%d bytes: the last match is %+v", c.length, m)
+			}
+			if long := strings.Contains(s.remark(), "1 lines are longer than 1 MB"); long != (c.long > 0) {
+				t.Errorf("%d bytes: %q", c.length, s.remark())
+			}
+		}
 	}
 }
 

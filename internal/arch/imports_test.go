@@ -55,7 +55,7 @@ var fences = []fence{
 	},
 	{
 		tree: "tools",
-		ours: []string{"toolspec", "toolspec/capability", "toolspec/output", "toolspec/output/read"}, third: []string{},
+		ours: []string{"toolspec", "toolspec/capability", "toolspec/output", "toolspec/output/read"}, third: []string{"golang.org/x/text/encoding"},
 		not: []string{
 			"os", "net/http", "net/rpc", "net/smtp", "database/sql", "syscall", "plugin", "unsafe", "io/ioutil",
 		},

@@ -31,6 +31,8 @@ type stand struct {
 	// trips counts round trips to the database, of calls of Pawl and by hand.
 	trips   atomic.Int64
 	closers []func()
+	// workspace is the directory that the file tools see; empty is one of its own.
+	workspace string
 	// keyRing opens the credential of connectionID.
 	keyRing      worker.KeyRing
 	connectionID string
@@ -130,11 +132,14 @@ func (s *stand) serveBare(ctx context.Context) (err error) {
 
 // servePawl runs Pawl's worker in this process and takes over its client.
 func (s *stand) servePawl(ctx context.Context) error {
-	workspace, err := os.MkdirTemp("", "pawl-bench-")
-	if err != nil {
-		return err
+	if s.workspace == "" {
+		made, err := os.MkdirTemp("", "pawl-bench-")
+		if err != nil {
+			return err
+		}
+		s.closed(func() { _ = os.RemoveAll(made) })
+		s.workspace = made
 	}
-	s.closed(func() { _ = os.RemoveAll(workspace) })
 	ready, ended := make(chan *client.Client, 1), make(chan struct{})
 	var failed error
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -142,7 +147,7 @@ func (s *stand) servePawl(ctx context.Context) error {
 		defer close(ended)
 		failed = worker.Run(working, worker.Config{
 			Temporal:    temporal.Options{HostPort: s.stack.TemporalAddress(), Namespace: s.stack.Namespace()},
-			DatabaseURL: s.stack.DatabaseURL(), Workspace: workspace, SearchAttributes: true,
+			DatabaseURL: s.stack.DatabaseURL(), Workspace: s.workspace, SearchAttributes: true,
 			KeyRing: s.keyRing, Log: slog.New(slog.DiscardHandler),
 		}, append(options(), worker.Tools(connected()), worker.Started(func(c *client.Client) { ready <- c }), worker.RoundTrips(s.trip))...)
 	}()

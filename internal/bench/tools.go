@@ -18,7 +18,7 @@ const (
 version: 1
 tenants:
   bench:
-    allowedTools: ["bench__*"]
+    allowedTools: ["bench__*", "core__*"]
     mode: auto
     approvals: {enabled: true, expiresAfter: 24h, allowUnsigned: true}
     budgets: {maxRuntimeMs: 300000}

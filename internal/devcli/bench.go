@@ -17,6 +17,9 @@ import (
 )
 
 // newBench makes the command `pawl bench`.
+// modCache stands for the Go module cache in --tools without a directory.
+const modCache = "GOMODCACHE"
+
 func newBench(a devApp) *cobra.Command {
 	o := bench.Options{
 		TemporalAddress: os.Getenv("TEMPORAL_ADDRESS"), DatabaseURL: os.Getenv("PAWL_DATABASE_URL"),
@@ -24,6 +27,7 @@ func newBench(a devApp) *cobra.Command {
 	var store, profile string
 	var grow, park []int
 	var outputs bool
+	var tree string
 	cmd := &cobra.Command{
 		Use: "bench", Short: "Measure the cost of a call against a bare workflow",
 		Long: "Start Temporal, Postgres and the workers in one process, and measure a call of each kind beside a hand-written\n" +
@@ -47,6 +51,9 @@ func newBench(a devApp) *cobra.Command {
 				}
 				defer pprof.StopCPUProfile()
 			}
+			if tree != "" {
+				return a.benchFiles(cmd.Context(), o, strings.TrimPrefix(tree, modCache))
+			}
 			if outputs {
 				return a.benchOutputs(cmd.Context(), o)
 			}
@@ -62,6 +69,8 @@ func newBench(a devApp) *cobra.Command {
 	flags.IntSliceVar(&grow, "grow", nil, "instead measure a read while the record grows to so many calls: --grow 1000,1000000")
 	flags.IntSliceVar(&park, "park", nil, "instead measure a worker's memory while so many calls wait for a person, and how long decided ones take: --park 200,2000")
 	flags.BoolVar(&outputs, "outputs", false, "instead measure a stream of 200 MB: memory, the first page, a line, a search")
+	flags.StringVar(&tree, "tools", "", "instead measure core__grep, core__glob and core__read_file beside ripgrep and fd, over the Go module cache or --tools=`directory`")
+	flags.Lookup("tools").NoOptDefVal = modCache
 	flags.StringVar(&profile, "cpuprofile", "", "`file` for a profile of this process, for go tool pprof")
 	return cmd
 }

@@ -27,7 +27,7 @@ func operations(w *files.Workspace) map[string]func(ctx context.Context, path st
 			return err
 		},
 		"walk": func(ctx context.Context, path string) error {
-			return w.Walk(ctx, path, capability.WalkOptions{}, func(capability.Entry, error) error { return nil })
+			return w.Walk(ctx, path, capability.WalkOptions{}, func(capability.Found) error { return nil })
 		},
 		"replace": func(ctx context.Context, path string) error {
 			return w.Replace(ctx, path, []byte("new"), capability.ReplaceOptions{})

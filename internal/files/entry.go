@@ -9,7 +9,7 @@ import (
 func entryOf(p string, info fs.FileInfo) capability.Entry {
 	e := capability.Entry{Path: p, Type: typeOf(info.Mode())}
 	if e.Type == capability.TypeFile {
-		e.Size = info.Size()
+		e.Size, e.Modified = info.Size(), info.ModTime()
 	}
 	return e
 }

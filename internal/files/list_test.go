@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -29,6 +30,12 @@ func TestList(t *testing.T) {
 		want := []capability.Entry{
 			{Path: "sub/.hidden", Type: "file"}, {Path: "sub/B", Type: "file", Size: 1}, {Path: "sub/b", Type: "file", Size: 2},
 			{Path: "sub/bad\xff", Type: "file"}, {Path: "sub/dir", Type: "dir"}, {Path: "sub/link", Type: "symlink"},
+		}
+		for i := range l.Entries {
+			if e := &l.Entries[i]; e.Modified.IsZero() != (e.Type != capability.TypeFile) {
+				t.Errorf("%s was modified %v", e.Path, e.Modified)
+			}
+			l.Entries[i].Modified = time.Time{}
 		}
 		if err != nil || l.Total != 6 || !slices.Equal(l.Entries, want) {
 			t.Errorf("%s: %+v, %v", path, l, err)

@@ -4,19 +4,25 @@ import (
 	"context"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
+// filesPerTask is how many files of a directory one goroutine visits before another may take the
+// next ones.
+const filesPerTask = 64
+
 // Walk implements capability.Files.
-func (w *Workspace) Walk(ctx context.Context, dir string, opts capability.WalkOptions, visit func(capability.Entry, error) error) error {
+func (w *Workspace) Walk(ctx context.Context, dir string, opts capability.WalkOptions, visit func(capability.Found) error) error {
 	p, err := clean(dir)
 	if err != nil {
 		return err
 	}
-	include, err := newInclude(opts.Include)
-	if err != nil {
+	k := walk{Workspace: w, ctx: ctx, opts: opts, visit: visit}
+	if k.include, err = newGlob(opts.Include); err != nil {
+		return err
+	}
+	if k.exclude, err = newGlob(opts.Exclude); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
@@ -26,89 +32,144 @@ func (w *Workspace) Walk(ctx context.Context, dir string, opts capability.WalkOp
 	if err != nil {
 		return w.fault(err)
 	}
-	k := walk{Workspace: w, ctx: ctx, include: include, skip: opts.SkipDirs, visit: visit}
-	switch start := entryOf(p, info); start.Type {
+	switch typeOf(info.Mode()) {
 	case capability.TypeDir:
-		k.base = p
-		entries, err := k.entries(p)
-		if err != nil {
-			return err
-		}
-		return k.all(entries)
+		return k.tree(p)
 	case capability.TypeFile:
-		k.base = path.Dir(p)
-		return k.one(start)
+		return k.one(p)
 	default:
 		return capability.ErrNotRegular
 	}
 }
 
+// walk visits the files below base.
 type walk struct {
 	*Workspace
-	ctx     context.Context
-	base    string
-	include include
-	skip    []string
-	visit   func(capability.Entry, error) error
+	tasks            tasks
+	ctx              context.Context
+	opts             capability.WalkOptions
+	include, exclude glob
+	base             string
+	visit            func(capability.Found) error
 }
 
-func (k *walk) all(entries []capability.Entry) error {
-	for _, e := range entries {
+// one visits the file p.
+func (k *walk) one(p string) error {
+	k.base = path.Dir(p)
+	name := path.Base(p)
+	if !k.include.matches(k.base, k.base, name) || !k.exclude.everything() && k.exclude.matches(k.base, k.base, name) {
+		return nil
+	}
+	return k.visit(&named{walk: k, path: p})
+}
+
+// tree visits the files below the directory p.
+func (k *walk) tree(p string) error {
+	k.base = p
+	start := task{path: p}
+	if k.opts.Ignore {
+		start.rules = k.rulesAbove(p)
+	}
+	return k.tasks.work(start, k.run)
+}
+
+// run does one task. An error of a directory is reported to the visitor, but for the first.
+func (k *walk) run(t task) error {
+	if t.files != nil {
+		return k.visitFiles(t.dir, t.files)
+	}
+	d, err := k.openDir(t)
+	var files []string
+	if err == nil {
+		defer k.tasks.release(d)
+		files, err = k.read(d, t.rules)
+	}
+	switch {
+	case err == nil:
+		return k.visitFiles(d, files)
+	case k.ctx.Err() != nil:
+		return k.ctx.Err()
+	case t.path == k.base:
+		return err
+	default:
+		return k.visit(&named{walk: k, path: t.path, err: err})
+	}
+}
+
+func (k *walk) openDir(t task) (*directory, error) {
+	if err := k.ctx.Err(); err != nil {
+		return nil, err
+	}
+	if len(t.path) > capability.MaxPath {
+		return nil, capability.ErrBadPath
+	}
+	var h handle
+	var err error
+	if t.dir != nil {
+		h, err = t.dir.openDir(t.name)
+	} else {
+		h, err = openHandle(k.root, t.path)
+	}
+	if err != nil {
+		return nil, k.fault(err)
+	}
+	return k.tasks.hold(h, t.path), nil
+}
+
+// read reads a directory, makes tasks of what is in it, and returns the files for which it has made
+// none.
+func (k *walk) read(d *directory, rules *ignoreRules) (files []string, err error) {
+	entries, err := d.entries(k.ctx)
+	if err != nil {
+		return nil, k.fault(err)
+	}
+	if k.opts.Ignore {
+		rules = k.rulesOf(d.handle, d.path, rules, entries)
+	}
+	var todo []task
+	for i, e := range entries {
+		if i%filesPerTask == 0 {
+			if err := k.ctx.Err(); err != nil {
+				return nil, err
+			}
+		}
+		switch isDir := e.typ == capability.TypeDir; {
+		case !isDir && e.typ != capability.TypeFile, reserved(e.name):
+		case isDir && slices.Contains(k.opts.SkipDirs, e.name):
+		case !k.exclude.everything() && k.exclude.matches(k.base, d.path, e.name):
+		case rules != nil && rules.ignores(d.path, e.name, isDir):
+		case isDir:
+			todo = append(todo, task{dir: d, path: join(d.path, e.name), name: e.name, rules: rules})
+		case k.include.matches(k.base, d.path, e.name):
+			files = append(files, e.name)
+		}
+	}
+	for len(files) > filesPerTask {
+		todo = append(todo, task{dir: d, files: files[:filesPerTask]})
+		files = files[filesPerTask:]
+	}
+	k.tasks.push(todo)
+	return files, nil
+}
+
+func (k *walk) visitFiles(d *directory, names []string) error {
+	f := &found{walk: k, dir: d}
+	for _, name := range names {
 		if err := k.ctx.Err(); err != nil {
 			return err
 		}
-		if err := k.one(e); err != nil {
+		f.name = name
+		if err := k.visit(f); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (k *walk) one(e capability.Entry) error {
-	if e.Type != capability.TypeDir {
-		if !k.include.matches(k.relative(e.Path)) {
-			return nil
-		}
-		return k.visit(e, nil)
+// join is path.Join for a clean directory and a name.
+func join(dir, name string) string {
+	if dir == "." {
+		return name
 	}
-	if slices.Contains(k.skip, path.Base(e.Path)) {
-		return nil
-	}
-	if k.include.everything() {
-		if err := k.visit(e, nil); err != nil {
-			return err
-		}
-	}
-	entries, err := k.entries(e.Path)
-	if err != nil {
-		if k.ctx.Err() != nil {
-			return k.ctx.Err()
-		}
-		return k.visit(e, err)
-	}
-	return k.all(entries)
-}
-
-// entries reads a directory as a whole, since the order is by name. Its handle
-// is closed before anything below is visited, so depth costs no descriptors.
-func (k *walk) entries(dir string) ([]capability.Entry, error) {
-	if len(dir) > capability.MaxPath {
-		return nil, capability.ErrBadPath
-	}
-	var all []capability.Entry
-	err := k.readDir(k.ctx, dir, func(entries []capability.Entry) error {
-		all = append(all, entries...)
-		if len(all) > capability.MaxDirEntries {
-			return capability.ErrTooLarge
-		}
-		return nil
-	})
-	return first(all, len(all)), err
-}
-
-func (k *walk) relative(p string) string {
-	if k.base == "." {
-		return p
-	}
-	return strings.TrimPrefix(p, k.base+"/")
+	return dir + "/" + name
 }

@@ -3,6 +3,7 @@ package capability
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -14,8 +15,10 @@ var FilesKey = toolspec.NewCapability[Files]("files")
 const (
 	// MaxPath bounds a path, in bytes.
 	MaxPath = 4096
-	// MaxDirEntries bounds the directories that Walk descends into, in entries.
+	// MaxDirEntries bounds the directories that Walk reads, in entries.
 	MaxDirEntries = 100_000
+	// MaxIgnoreFile bounds what Walk reads of an ignore file, in bytes.
+	MaxIgnoreFile = 256 << 10
 )
 
 // Files is the file system of one workspace.
@@ -36,12 +39,12 @@ type Files interface {
 	// context ends. Open refuses other types of files and reads nothing from them.
 	Open(ctx context.Context, path string, limit int64) (io.ReadCloser, Entry, error)
 
-	// Walk visits the entries below dir: a directory before its content, entries in the byte order
-	// of their names. If dir is a file, Walk visits only the file. It does not follow symbolic
-	// links below dir. It visits a directory that it cannot read, or that has more than
-	// MaxDirEntries, a second time, with the error. An error of visit ends the walk and is returned
-	// unchanged.
-	Walk(ctx context.Context, dir string, opts WalkOptions, visit func(Entry, error) error) error
+	// Walk visits the regular files below dir, from several goroutines at once and in no order. If dir
+	// is a file, Walk visits only the file. It does not follow symbolic links below dir. It also
+	// visits a directory that it cannot read, or that has more than MaxDirEntries, with the error in
+	// Found.Err. Hidden files are visited like others. The first error of visit ends the walk and is
+	// returned unchanged; calls of visit that run at that time go on to their end.
+	Walk(ctx context.Context, dir string, opts WalkOptions, visit func(Found) error) error
 
 	// Replace replaces the whole content of a file atomically: a reader sees the old or the new
 	// content, also after a crash. A new file gets the default mode of the system; an existing file
@@ -71,6 +74,23 @@ type Entry struct {
 	Type EntryType
 	// Size is the length of a regular file in bytes; 0 for other types.
 	Size int64
+	// Modified is when the content of a regular file last changed; zero for other types.
+	Modified time.Time
+}
+
+// Found is a file that Walk visits. It is valid until visit returns.
+type Found interface {
+	// Path is as in Entry.
+	Path() string
+	// Err is the error of a directory that Walk could not read, and nil for a file. The other methods
+	// are for files only.
+	Err() error
+	// Stat returns the entry of the file. It fails with ErrNotRegular if a directory, link or other
+	// thing has taken the place of the file.
+	Stat() (Entry, error)
+	// Open opens the file for reading and returns its size in bytes. The reader ends at that size; it
+	// fails with the error of the context of the walk when that ends. Open fails as Stat does.
+	Open() (io.ReadCloser, int64, error)
 }
 
 // Listing is the start of a directory.
@@ -83,12 +103,18 @@ type Listing struct {
 // WalkOptions restricts a walk. The zero value visits everything.
 type WalkOptions struct {
 	// Include is a glob: ** matches any directories and {a,b} matches a or b. Walk then visits only
-	// files that match, and no directories. A glob without a slash is matched against names, other
-	// globs against paths relative to dir. A malformed or too complex glob fails with
-	// ErrBadPattern.
+	// files that match. A glob without a slash is matched against names, other globs against paths
+	// relative to dir. A malformed or too complex glob fails with ErrBadPattern.
 	Include string
-	// SkipDirs lists names of directories that Walk does not visit or enter.
+	// Exclude is a glob like Include. Walk visits no file that matches, and enters no directory that
+	// matches.
+	Exclude string
+	// SkipDirs lists names of directories that Walk does not enter.
 	SkipDirs []string
+	// Ignore leaves out the files and directories that ignore files name: .ignore and .gitignore of
+	// each directory from the root of the workspace down, and .git/info/exclude. They do not apply to
+	// dir itself. Of an ignore file, the first MaxIgnoreFile bytes count.
+	Ignore bool
 }
 
 // ReplaceOptions are the options of Replace.

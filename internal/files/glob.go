@@ -1,7 +1,6 @@
 package files
 
 import (
-	"path"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -16,29 +15,39 @@ const (
 	maxAlternatives = 64
 )
 
-// include is a checked glob; empty, it matches everything.
-type include struct {
+// glob is a checked pattern; empty, it matches everything.
+type glob struct {
 	pattern string
 	byName  bool
 }
 
-func newInclude(pattern string) (include, error) {
+func newGlob(pattern string) (glob, error) {
 	if len(pattern) > maxGlob || alternatives(pattern) > maxAlternatives || !doublestar.ValidatePattern(pattern) {
-		return include{}, capability.ErrBadPattern
+		return glob{}, capability.ErrBadPattern
 	}
-	return include{pattern: pattern, byName: !strings.Contains(pattern, "/")}, nil
+	return glob{pattern: pattern, byName: !strings.Contains(pattern, "/")}, nil
 }
 
-func (i include) everything() bool { return i.pattern == "" }
+func (g glob) everything() bool { return g.pattern == "" }
 
-func (i include) matches(p string) bool {
-	if i.everything() {
+// matches reports whether the pattern matches name in the directory dir, which is base or below it.
+func (g glob) matches(base, dir, name string) bool {
+	switch {
+	case g.everything():
 		return true
+	case g.byName:
+		return doublestar.MatchUnvalidated(g.pattern, name)
+	default:
+		return doublestar.MatchUnvalidated(g.pattern, relative(base, join(dir, name)))
 	}
-	if i.byName {
-		p = path.Base(p)
+}
+
+// relative is p without base, which p is below.
+func relative(base, p string) string {
+	if base == "." {
+		return p
 	}
-	return doublestar.MatchUnvalidated(i.pattern, p)
+	return strings.TrimPrefix(p, base+"/")
 }
 
 // alternatives bounds from above how many plain patterns the braces stand for.
