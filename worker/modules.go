@@ -55,7 +55,7 @@ const partitionsAhead = 3
 // prepareStore opens the database, checks that its schema is the schema of this program, makes the
 // partitions and applies the policy of the file. It repeats each step while the database does not
 // answer.
-func prepareStore(ctx context.Context, o *opened, c Config, a additions, p *policy.Policy, source *catalog.Registry, stored *storedOutputs) (store *postgres.Store, err error) {
+func prepareStore(ctx context.Context, o *opened, c Config, a additions, p *policy.Policy, source *catalog.Registry, stored *storedOutputs, memory *storedMemory) (store *postgres.Store, err error) {
 	err = withDatabase(ctx, c, func(ctx context.Context) (err error) {
 		store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: c.Connections, OnRoundTrip: a.roundTrips})
 		return err
@@ -68,6 +68,7 @@ func prepareStore(ctx context.Context, o *opened, c Config, a additions, p *poli
 		return nil, fmt.Errorf("config: %w", err)
 	}
 	stored.Reader = store
+	memory.Memory, memory.Plans = store, store
 	store.LimitOutputs(c.outputLimits())
 	return store, withDatabase(ctx, c, func(ctx context.Context) error {
 		if err := store.CheckSchema(ctx); err != nil {
@@ -106,7 +107,7 @@ func namespaceOf(c Config) string {
 
 // source binds the built-in tools and the tools of the user to the capabilities. It leaves out the
 // tools that are turned off.
-func source(o *opened, c Config, a additions, n connections, stored *storedOutputs) (*catalog.Registry, *toolSwitch, error) {
+func source(o *opened, c Config, a additions, n connections, stored *storedOutputs, memory *storedMemory) (*catalog.Registry, *toolSwitch, error) {
 	workspace, err := files.Open(c.Workspace)
 	if err != nil {
 		return nil, nil, fmt.Errorf("workspace %s: %w", c.Workspace, err)
@@ -114,7 +115,7 @@ func source(o *opened, c Config, a additions, n connections, stored *storedOutpu
 	o.add(func() { _ = workspace.Close() })
 	own := append([]toolspec.Provided{
 		capability.ClockKey.Provide(clock.System{}), capability.FilesKey.Provide(workspace), capability.ProgressKey.Provide(heartbeat.Progress{}),
-		capability.OutputsKey.Provide(stored),
+		capability.OutputsKey.Provide(stored), capability.MemoryKey.Provide(memory), capability.PlansKey.Provide(memory),
 	}, n.provided()...)
 	provided, err := toolspec.NewCapabilities(append(own, a.capabilities...)...)
 	if err != nil {
