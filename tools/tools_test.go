@@ -89,13 +89,22 @@ func wantSafe(t *testing.T, what string, err error, text string) {
 
 func TestDefinitions(t *testing.T) {
 	want := []string{
+		"core__complete_goal state_change low idempotent [plans]",
+		"core__create_checkpoint state_change low idempotent [plans]",
+		"core__create_goal state_change low idempotent [plans]",
 		"core__get_current_time read_only low fast [clock]",
 		"core__grep read_only low heavy [files]",
 		"core__ls read_only low fast [files]",
+		"core__memory state_change low idempotent [memory]",
 		"core__tool_output_cache read_only low [outputs]",
 		"core__tool_output_cache_grep read_only low heavy [outputs]",
 		"core__read_file read_only low fast [files]",
+		"core__read_reasoning read_only low [memory]",
+		"core__record_decision state_change low idempotent [plans]",
+		"core__remember state_change low idempotent [memory]",
+		"core__switch_goal state_change low idempotent [plans]",
 		"core__write_file state_change medium idempotent [files]",
+		"core__write_todos state_change low idempotent [plans]",
 	}
 	var got []string
 	for _, tool := range tools.All() {
@@ -205,6 +214,8 @@ func minimal(id string) json.RawMessage {
 		return json.RawMessage(`{"ref_id":"x","pattern":"x"}`)
 	case "core__read_file":
 		return json.RawMessage(`{"path":"x"}`)
+	case "core__memory":
+		return json.RawMessage(`{"action":"view"}`)
 	case "core__write_file":
 		return json.RawMessage(`{"path":"x","content":"x"}`)
 	}

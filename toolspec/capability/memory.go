@@ -2,6 +2,7 @@ package capability
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
@@ -136,6 +137,16 @@ type MemoryEntry struct {
 	CreatedAt  time.Time `json:"createdAt"`
 	UpdatedAt  time.Time `json:"updatedAt"`
 	ExpiresAt  time.Time `json:"expiresAt"`
+}
+
+// GoalID returns the id of the goal that the entry is or belongs to, or "".
+func (e MemoryEntry) GoalID() string {
+	rest, isGoal := strings.CutPrefix(e.Path, "/goals/")
+	id, _, _ := strings.Cut(rest, "/")
+	if !isGoal {
+		return ""
+	}
+	return id
 }
 
 // MemoryHit is an entry that a search has found, without its content.

@@ -14,12 +14,6 @@ const (
 	statusCompleted = "completed"
 )
 
-// GoalID returns the id of the goal that an entry is, or belongs to.
-func GoalID(path string) string {
-	id, _, _ := strings.Cut(strings.TrimPrefix(path, goalsDir+"/"), "/")
-	return id
-}
-
 // goal returns the goal with an id; an empty id is the active goal.
 func (w *write) goal(ctx context.Context, goalID string) (stored, error) {
 	if strings.Contains(goalID, "/") {

@@ -1,4 +1,4 @@
-package memories
+package memories_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pawl-run/pawl/internal/postgres/db"
+	"github.com/pawl-run/pawl/internal/postgres/memories"
 	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
@@ -38,7 +39,7 @@ var (
 )
 
 type bench struct {
-	*Store
+	*memories.Store
 	t    *testing.T
 	pool *pgxpool.Pool
 }
@@ -51,7 +52,7 @@ func newBench(t *testing.T) bench {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	return bench{New(db.New(pool)), t, pool}
+	return bench{memories.New(db.New(pool)), t, pool}
 }
 
 // do makes a write that must end as want.
@@ -126,7 +127,7 @@ func TestWrites(t *testing.T) {
 	for _, path := range []string{"", "/", "a//b", "/../x", "/a/./b", "/a\n", "/a\x00", "/ a", "/" + strings.Repeat("p", 256), "/\xff"} {
 		b.do(ann, capability.MemoryWrite{Action: create, Path: path, Content: "x"}, capability.ErrMemoryPath)
 	}
-	for _, dir := range reserved {
+	for _, dir := range []string{"/goals", "/todos", "/reasoning", "/dumps", "/remembered"} {
 		b.do(ann, capability.MemoryWrite{Action: create, Path: dir + "/x", Content: "x"}, capability.ErrMemoryReserved)
 		b.do(ann, capability.MemoryWrite{Action: put, Path: dir, Content: "x"}, capability.ErrMemoryReserved)
 	}
@@ -207,8 +208,8 @@ func TestIsolation(t *testing.T) {
 		for _, action := range []capability.MemoryAction{replace, grow, remove} {
 			b.do(by, capability.MemoryWrite{Action: action, Path: "/a", Content: "x"}, capability.ErrNoMemory)
 		}
-		_, err1 := b.SwitchGoal(ctx, by, GoalID(goal.Path))
-		_, err2 := b.CompleteGoal(ctx, by, GoalID(goal.Path))
+		_, err1 := b.SwitchGoal(ctx, by, goal.GoalID())
+		_, err2 := b.CompleteGoal(ctx, by, goal.GoalID())
 		_, err3 := b.CompleteGoal(ctx, by, "")
 		_, err4 := b.AddToGoal(ctx, by, capability.MemoryCheckpoint, "x", "")
 		if !errors.Is(err1, capability.ErrNoGoal) || !errors.Is(err2, capability.ErrNoGoal) || !errors.Is(err3, capability.ErrNoActiveGoal) || !errors.Is(err4, capability.ErrNoActiveGoal) {
@@ -346,7 +347,7 @@ func TestRepeatedWrites(t *testing.T) {
 		return b.AddToGoal(t.Context(), by, capability.MemoryCheckpoint, "c", "")
 	})
 	twice("switch", func(by capability.MemoryCaller) (capability.MemoryEntry, error) {
-		return b.SwitchGoal(t.Context(), by, GoalID(goal.Path))
+		return b.SwitchGoal(t.Context(), by, goal.GoalID())
 	})
 	twice("complete", func(by capability.MemoryCaller) (capability.MemoryEntry, error) {
 		return b.CompleteGoal(t.Context(), by, "")
@@ -418,7 +419,7 @@ func TestExpiry(t *testing.T) {
 		t.Errorf("people see %+v, %v", list, err)
 	}
 	b.do(ann, capability.MemoryWrite{Action: grow, Path: "/old/1", Content: "x"}, capability.ErrNoMemory)
-	if _, err := b.SwitchGoal(ctx, ann, GoalID(goal.Path)); !errors.Is(err, capability.ErrNoGoal) {
+	if _, err := b.SwitchGoal(ctx, ann, goal.GoalID()); !errors.Is(err, capability.ErrNoGoal) {
 		t.Errorf("switch: %v", err)
 	}
 	if e := b.do(ann, capability.MemoryWrite{Action: create, Path: "/old/0", Content: "new"}, nil); e.Version != 1 || !e.CreatedAt.Equal(e.UpdatedAt) {
@@ -444,7 +445,7 @@ func TestExpiry(t *testing.T) {
 
 func TestQuotas(t *testing.T) {
 	b := newBench(t)
-	b.LimitMemory(Limits{SessionEntries: 3, SessionBytes: 100, TenantEntries: 5, TenantBytes: 150})
+	b.LimitMemory(memories.Limits{SessionEntries: 3, SessionBytes: 100, TenantEntries: 5, TenantBytes: 150})
 	write := func(by capability.MemoryCaller, action capability.MemoryAction, path string, n int, want error) {
 		t.Helper()
 		b.do(by, capability.MemoryWrite{Action: action, Path: path, Content: strings.Repeat("x", n)}, want)
@@ -467,7 +468,7 @@ func TestQuotas(t *testing.T) {
 	write(others[0], create, "/b", 1, nil)
 	write(others[0], create, "/c", 1, capability.ErrMemoryTenantFull) // entries
 	// Smaller limits than what there is refuse nothing that frees space.
-	b.LimitMemory(Limits{SessionEntries: 1, SessionBytes: 1, TenantEntries: 1, TenantBytes: 1})
+	b.LimitMemory(memories.Limits{SessionEntries: 1, SessionBytes: 1, TenantEntries: 1, TenantBytes: 1})
 	write(others[0], replace, "/a", 10, nil)
 	write(others[0], remove, "/a", 0, nil)
 	write(ann, grow, "/a", 1, capability.ErrMemoryFull)
@@ -579,7 +580,7 @@ func TestPlans(t *testing.T) {
 		t.Fatalf("%+v, %v", one, err)
 	}
 	two, err := b.CreateGoal(ctx, ann, "two", "")
-	if err != nil || GoalID(two.Path) != "goal-2" {
+	if err != nil || two.GoalID() != "goal-2" {
 		t.Fatalf("%+v, %v", two, err)
 	}
 	active := func() (paths string) {
