@@ -13,7 +13,7 @@ import (
 func explainMemory(err error) error {
 	for _, known := range []error{
 		capability.ErrNoMemory, capability.ErrMemoryExists, capability.ErrMemoryChanged, capability.ErrMemoryPath, capability.ErrMemoryReserved,
-		capability.ErrMemoryTooLarge, capability.ErrMemoryFull, capability.ErrMemoryTenantFull, capability.ErrNoMatch, capability.ErrManyMatches,
+		capability.ErrMemoryTooLarge, capability.ErrMemorySecret, capability.ErrMemoryFull, capability.ErrMemoryTenantFull, capability.ErrNoMatch, capability.ErrManyMatches,
 		capability.ErrNoGoal, capability.ErrNoActiveGoal, capability.ErrGoalCompleted,
 	} {
 		if errors.Is(err, known) {

@@ -16,6 +16,8 @@ var (
 	ErrMemoryReserved = errors.New("the path is reserved: other tools write the entries below /goals, /todos, /reasoning, /dumps and /remembered")
 	// ErrMemoryTooLarge: the entry would be too large.
 	ErrMemoryTooLarge = errors.New("the entry would be larger than 32768 bytes")
+	// ErrMemorySecret: the entry would hold a text with the shape of a credential.
+	ErrMemorySecret = errors.New("the entry would hold a text with the shape of a credential: memory keeps no secrets")
 	// ErrMemoryFull: the quota of the session is used up.
 	ErrMemoryFull = errors.New("the memory of this session is full: delete entries")
 	// ErrMemoryTenantFull: the quota of the tenant is used up.

@@ -102,6 +102,13 @@ func TestSecretsAreRefused(t *testing.T) {
 			t.Errorf("%s: %+v", tool, a.Result)
 		}
 	}
+	// Nor do several calls that write its parts, nor an agent whose reasoning has it.
+	b.wants(b.call(tools.Memory(), `{"action":"create","path":"/parts","content":"`+secret[:20]+`"}`), true, `"version":1`)
+	b.wants(b.call(tools.Memory(), `{"action":"append","path":"/parts","content":"`+secret[20:]+`"}`), false, "the shape of a credential")
+	b.wants(b.call(tools.Memory(), `{"action":"delete","path":"/parts"}`), true, `"version":1`)
+	if _, err := b.AddReasoning(t.Context(), ann, "I use "+secret); !errors.Is(err, capability.ErrMemorySecret) {
+		t.Errorf("reasoning: %v", err)
+	}
 	if list, err := b.MemoryOfTenant(t.Context(), pawltest.Tenant, "", "/", 10); err != nil || len(list) > 0 {
 		t.Errorf("stored: %+v, %v", list, err)
 	}

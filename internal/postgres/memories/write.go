@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/pawl-run/pawl/internal/postgres/db"
+	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
@@ -75,7 +76,7 @@ func scope(by capability.MemoryCaller) db.Values {
 func isAnswer(err error) bool {
 	for _, known := range []error{
 		capability.ErrNoMemory, capability.ErrMemoryExists, capability.ErrMemoryChanged, capability.ErrMemoryPath, capability.ErrMemoryReserved,
-		capability.ErrMemoryTooLarge, capability.ErrMemoryFull, capability.ErrMemoryTenantFull, capability.ErrNoMatch, capability.ErrManyMatches,
+		capability.ErrMemoryTooLarge, capability.ErrMemorySecret, capability.ErrMemoryFull, capability.ErrMemoryTenantFull, capability.ErrNoMatch, capability.ErrManyMatches,
 		capability.ErrNoGoal, capability.ErrNoActiveGoal, capability.ErrGoalCompleted,
 	} {
 		if errors.Is(err, known) {
@@ -101,6 +102,10 @@ func (w *write) put(ctx context.Context, before stored, next capability.MemoryEn
 	}
 	if len(next.Content) > capability.MaxMemoryEntry {
 		return next, capability.ErrMemoryTooLarge
+	}
+	// The arguments of a call are searched before it, but several calls can write the parts of a credential, and reasoning has no call.
+	if toolspec.SecretValue(next.Title) || toolspec.SecretValue(next.Content) || toolspec.SecretValue(next.Path) {
+		return next, capability.ErrMemorySecret
 	}
 	next.Session, next.ActorID, next.RunID, next.ToolCallID = w.by.Session, w.by.ActorID, w.by.RunID, w.by.ToolCallID
 	next.Bytes, next.Version = len(next.Content), 1
