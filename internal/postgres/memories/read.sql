@@ -29,7 +29,7 @@ ORDER BY updated_at DESC, session, path LIMIT @most;
 -- contents of one session, which are bounded.
 SELECT session, path, kind, number, title, '' AS content, status, active, octet_length(content) AS bytes, version, trust, actor_id, run_id, tool_call_id,
     created_at, updated_at, expires_at, false AS expired,
-    CASE WHEN words @@ query THEN ts_headline('pg_catalog.simple', content, query, 'MaxFragments=2, MaxWords=25, MinWords=8, StartSel="", StopSel=""')
+    CASE WHEN words @@ query THEN ts_headline('pg_catalog.simple', content, query, 'MaxFragments=2, MaxWords=25, MinWords=8, ShortWord=0, StartSel="", StopSel=""')
         ELSE substr(content, greatest(1, position(@text IN lower(content)) - 100), 300) END AS excerpt
 FROM memories, websearch_to_tsquery('pg_catalog.simple', @text) AS query
 WHERE tenant_id = @tenant_id AND session = @session AND kind <> 'reasoning' AND expires_at > now()
@@ -40,7 +40,7 @@ ORDER BY ts_rank(words, query) DESC, updated_at DESC, path LIMIT @most;
 -- For people: the index finds the entries of all sessions, or of one.
 SELECT session, path, kind, number, title, '' AS content, status, active, octet_length(content) AS bytes, version, trust, actor_id, run_id, tool_call_id,
     created_at, updated_at, expires_at, false AS expired,
-    ts_headline('pg_catalog.simple', content, query, 'MaxFragments=2, MaxWords=25, MinWords=8, StartSel="", StopSel=""') AS excerpt
+    ts_headline('pg_catalog.simple', content, query, 'MaxFragments=2, MaxWords=25, MinWords=8, ShortWord=0, StartSel="", StopSel=""') AS excerpt
 FROM memories, websearch_to_tsquery('pg_catalog.simple', @text) AS query
 WHERE tenant_id = @tenant_id AND (@every_session OR session = @session) AND expires_at > now() AND words @@ query
 ORDER BY ts_rank(words, query) DESC, updated_at DESC, session, path LIMIT @most;

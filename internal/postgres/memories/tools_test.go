@@ -57,7 +57,7 @@ func TestMemoryTool(t *testing.T) {
 	b.wants(memory(`{"action":"view","path":"/notes/a"}`), true, `"content":"The fox is grey. It is quick."`, `"version":3`, `"trust":"model"`)
 	b.wants(memory(`{"action":"view","path":"/notes"}`), true, `"path":"/notes/a"`)
 	b.wants(memory(`{"action":"view","path":"/none"}`), false, "there is no entry at this path")
-	b.wants(memory(`{"action":"search","query":"fox grey"}`), true, `"excerpt":"fox is grey. It is quick"`, `"trust":"model"`)
+	b.wants(memory(`{"action":"search","query":"fox grey"}`), true, `"excerpt":"The fox is grey. It is quick`, `"trust":"model"`)
 	b.wants(memory(`{"action":"search"}`), false, "search needs query")
 	b.wants(memory(`{"action":"append","path":"/notes/a"}`), false, "append needs content")
 	b.wants(memory(`{"action":"delete"}`), false, "delete needs path")
