@@ -7,17 +7,27 @@ import "github.com/pawl-run/pawl/toolspec"
 // All returns the built-in tools, which are not bound to capabilities.
 func All() []toolspec.Tool {
 	return []toolspec.Tool{
+		CompleteGoal(),
+		CreateCheckpoint(),
+		CreateGoal(),
 		Done(),
 		GetCurrentTime(),
 		Glob(),
 		Grep(),
 		List(),
+		Memory(),
 		OutputCache(),
 		OutputCacheGrep(),
 		ReadFile(),
-		TriggerHotSwap(),
 		ReadImage(),
 		ReadManyFiles(),
+		ReadReasoning(),
+		RecordDecision(),
+		Remember(),
+		SwitchGoal(),
+		TriggerHotSwap(),
 		WriteFile(),
+		WriteMemoryDump(),
+		WriteTodos(),
 	}
 }

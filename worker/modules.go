@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"go.temporal.io/sdk/client"
@@ -55,7 +56,7 @@ const partitionsAhead = 3
 // prepareStore opens the database, checks that its schema is the schema of this program, makes the
 // partitions and applies the policy of the file. It repeats each step while the database does not
 // answer.
-func prepareStore(ctx context.Context, o *opened, c Config, a additions, p *policy.Policy, source *catalog.Registry, stored *storedOutputs, swap *hotSwap) (store *postgres.Store, err error) {
+func prepareStore(ctx context.Context, o *opened, c Config, a additions, p *policy.Policy, source *catalog.Registry, late *stored) (store *postgres.Store, err error) {
 	err = withDatabase(ctx, c, func(ctx context.Context) (err error) {
 		store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: c.Connections, OnRoundTrip: a.roundTrips})
 		return err
@@ -67,7 +68,7 @@ func prepareStore(ctx context.Context, o *opened, c Config, a additions, p *poli
 	if err := store.OpenBucket(ctx, c.OutputBucket); err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
-	stored.Reader, swap.store = store, store
+	late.in(store)
 	store.LimitOutputs(c.outputLimits())
 	return store, withDatabase(ctx, c, func(ctx context.Context) error {
 		if err := store.CheckSchema(ctx); err != nil {
@@ -106,7 +107,7 @@ func namespaceOf(c Config) string {
 
 // source binds the built-in tools and the tools of the user to the capabilities. It leaves out the
 // tools that are turned off, and built-in tools whose capabilities are not configured.
-func source(o *opened, c Config, a additions, n connections, stored *storedOutputs, swap *hotSwap) (*catalog.Registry, *toolSwitch, error) {
+func source(o *opened, c Config, a additions, n connections, late *stored) (*catalog.Registry, *toolSwitch, error) {
 	workspace, err := files.Open(c.Workspace)
 	if err != nil {
 		return nil, nil, fmt.Errorf("workspace %s: %w", c.Workspace, err)
@@ -114,9 +115,8 @@ func source(o *opened, c Config, a additions, n connections, stored *storedOutpu
 	o.add(func() { _ = workspace.Close() })
 	own := append([]toolspec.Provided{
 		capability.ClockKey.Provide(clock.System{}), capability.FilesKey.Provide(workspace), capability.ProgressKey.Provide(heartbeat.Progress{}),
-		capability.OutputsKey.Provide(stored), capability.HotSwapKey.Provide(swap),
 	}, n.provided()...)
-	provided, err := toolspec.NewCapabilities(append(own, a.capabilities...)...)
+	provided, err := toolspec.NewCapabilities(slices.Concat(own, late.provided(), a.capabilities)...)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -45,7 +45,7 @@ func Run(ctx context.Context, c Config, options ...Option) error {
 			func() context.Context { return ctx },
 			func() context.CancelCauseFunc { return fail },
 			func() *slog.Logger { return c.Log },
-			newStoredOutputs, newHotSwap, readPolicy, newConnections, prepareStore, newPolicyWatch, newPublished, newPresence, newLeaver, providers, connectTemporal, source, authorizer, policyEngines, idTokens, notifiers, hooksOf, steps, sweeper, verifier, resealer, newMaker,
+			newStored, readPolicy, newConnections, prepareStore, newPolicyWatch, newPublished, newPresence, newLeaver, providers, connectTemporal, source, authorizer, policyEngines, idTokens, notifiers, hooksOf, steps, sweeper, verifier, resealer, newMaker,
 		),
 		fx.Invoke(publish, needSchedules, serve),
 	)

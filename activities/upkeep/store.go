@@ -47,6 +47,9 @@ type Store interface {
 	// DeleteOutputObjects deletes a batch of the objects in the bucket that no output has any more, and
 	// returns how many. It returns an error if the bucket refused some, beside the number of the others.
 	DeleteOutputObjects(ctx context.Context) (int, error)
+	// DeleteExpiredMemory deletes up to most expired entries of the memory of one session, and up to
+	// most rows of each kind that nobody needs any more, and returns how many rows it deleted.
+	DeleteExpiredMemory(ctx context.Context, most int) (int, error)
 	// DropExpiredPartitions drops the partitions of each month that ended more than the
 	// given number of days ago, if the record has no call of that month any more. It counts
 	// a partition that is in use as busy and keeps it.

@@ -195,7 +195,7 @@ func (s *Sweeper) Partitions(ctx context.Context, _ contract.KeepPartitionsIn) (
 	return contract.KeepPartitionsOut{}, s.upkeep.EnsurePartitions(ctx, partitionsAhead)
 }
 
-// Expired deletes calls, rows, runs, cached values, outputs and partitions that are past their
+// Expired deletes calls, rows, runs, cached values, outputs, memory and partitions that are past their
 // retention. It also deletes idle capacity and old sessions. It works for about
 // expireTime. Unfinished in the output means that the next run has more to delete.
 func (s *Sweeper) Expired(ctx context.Context, _ contract.DropExpiredIn) (contract.DropExpiredOut, error) {
@@ -219,6 +219,7 @@ func (s *Sweeper) Expired(ctx context.Context, _ contract.DropExpiredIn) (contra
 		{&out.Cached, func(ctx context.Context) (int, error) { return s.upkeep.DeleteExpiredCache(ctx, expireBatch) }, false},
 		{&uncounted, func(ctx context.Context) (int, error) { return s.upkeep.DeleteIdleCapacity(ctx, expireBatch) }, false},
 		{&uncounted, func(ctx context.Context) (int, error) { return s.upkeep.DeleteOldSessions(ctx, expireBatch) }, false},
+		{&out.Memories, func(ctx context.Context) (int, error) { return s.upkeep.DeleteExpiredMemory(ctx, expireBatch) }, false},
 		{&uncounted, s.upkeep.DeleteOutputObjects, true},
 	}
 	// The kinds take turns, so that neither many rows of one kind nor its failure keeps the others. A kind

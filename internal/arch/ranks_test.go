@@ -52,7 +52,7 @@ var ranks = [][]string{
 	// The stores know none of each other.
 	{
 		"internal/postgres/record", "internal/postgres/policies", "internal/postgres/connections", "internal/postgres/identities",
-		"internal/postgres/catalog", "internal/postgres/outbox", "internal/postgres/reads", "internal/postgres/outputs", "internal/postgres/runs",
+		"internal/postgres/catalog", "internal/postgres/outbox", "internal/postgres/reads", "internal/postgres/outputs", "internal/postgres/runs", "internal/postgres/memories",
 	},
 	// Adapters, each the one owner of its dependency.
 	{
@@ -67,7 +67,7 @@ var ranks = [][]string{
 	// Commands of one subject know none of another.
 	{
 		"internal/cli/calls", "internal/cli/approvals", "internal/cli/policies", "internal/cli/connections", "internal/cli/keys",
-		"internal/cli/tools", "internal/cli/operations", "internal/cli/outputs",
+		"internal/cli/tools", "internal/cli/operations", "internal/cli/outputs", "internal/cli/memory",
 	},
 	{"internal/cli"},
 	// For development only: no program for production links them.

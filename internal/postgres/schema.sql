@@ -332,6 +332,51 @@ TABLE leases
     CREATE INDEX leases_by_expiry ON public.leases USING btree (expires_at)
     CREATE INDEX leases_by_key ON public.leases USING btree (kind, tenant_id, key, state, ticket)
 
+TABLE memories
+    tenant_id text NOT NULL
+    session text NOT NULL
+    path text NOT NULL
+    kind text NOT NULL
+    number bigint NOT NULL
+    title text NOT NULL DEFAULT ''::text
+    content text NOT NULL
+    status text NOT NULL DEFAULT ''::text
+    active boolean NOT NULL DEFAULT false
+    version bigint NOT NULL DEFAULT 1
+    trust text NOT NULL
+    actor_id text NOT NULL
+    run_id text NOT NULL DEFAULT ''::text
+    tool_call_id text NOT NULL DEFAULT ''::text
+    created_at timestamp with time zone NOT NULL DEFAULT now()
+    updated_at timestamp with time zone NOT NULL DEFAULT now()
+    expires_at timestamp with time zone NOT NULL
+    words tsvector NOT NULL
+    CONSTRAINT memories_active_is_open CHECK (NOT active OR status = 'open'::text)
+    CONSTRAINT memories_pkey PRIMARY KEY (tenant_id, session, path)
+    CONSTRAINT memories_trust_known CHECK (trust = ANY (ARRAY['model'::text, 'person'::text]))
+    CREATE INDEX memories_expiry ON public.memories USING btree (expires_at)
+    CREATE INDEX memories_words ON public.memories USING gin (words)
+    CREATE UNIQUE INDEX memories_one_active ON public.memories USING btree (tenant_id, session) WHERE active
+
+TABLE memory_usage
+    tenant_id text NOT NULL
+    session text NOT NULL
+    entries bigint NOT NULL DEFAULT 0
+    bytes bigint NOT NULL DEFAULT 0
+    numbered bigint NOT NULL DEFAULT 0
+    touched_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT memory_usage_pkey PRIMARY KEY (tenant_id, session)
+    CREATE INDEX memory_usage_idle ON public.memory_usage USING btree (touched_at) WHERE ((entries = 0) AND (session <> ''::text))
+
+TABLE memory_writes
+    tenant_id text NOT NULL
+    session text NOT NULL
+    key text NOT NULL
+    answer json NOT NULL
+    created_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT memory_writes_pkey PRIMARY KEY (tenant_id, session, key)
+    CREATE INDEX memory_writes_age ON public.memory_writes USING btree (created_at)
+
 TABLE notice_deliveries
     notice_id text NOT NULL
     notifier text NOT NULL

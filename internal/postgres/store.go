@@ -12,6 +12,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/connections"
 	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/internal/postgres/identities"
+	"github.com/pawl-run/pawl/internal/postgres/memories"
 	"github.com/pawl-run/pawl/internal/postgres/outbox"
 	"github.com/pawl-run/pawl/internal/postgres/outputs"
 	"github.com/pawl-run/pawl/internal/postgres/policies"
@@ -32,6 +33,7 @@ type (
 	recheckStore    = recheck.Store
 	readStore       = reads.Store
 	runStore        = runs.Store
+	memoryStore     = memories.Store
 )
 
 // Store has the methods of all stores, on one pool of connections. It is safe for concurrent
@@ -46,6 +48,7 @@ type Store struct {
 	*recheckStore
 	*readStore
 	*runStore
+	*memoryStore
 
 	db *db.DB
 }
@@ -60,6 +63,9 @@ type Options = db.Options
 
 // OutputLimits bound what is kept of outputs.
 type OutputLimits = outputs.Limits
+
+// MemoryLimits bound what is kept of memory.
+type MemoryLimits = memories.Limits
 
 // Error is a database error without the server's text.
 type Error = db.Error
@@ -90,7 +96,7 @@ func on(d *db.DB) *Store {
 	p := policies.New(d)
 	return &Store{
 		recordStore: record.New(d), outputStore: outputs.New(d), policyStore: p, connectionStore: connections.New(d), identityStore: identities.New(d),
-		catalogStore: catalog.New(d, p), recheckStore: recheck.New(d), readStore: reads.New(d), runStore: runs.New(d), db: d,
+		catalogStore: catalog.New(d, p), recheckStore: recheck.New(d), readStore: reads.New(d), runStore: runs.New(d), memoryStore: memories.New(d), db: d,
 	}
 }
 

@@ -52,7 +52,9 @@ type DropExpiredOut struct {
 	// Cached counts the deleted values of the result cache.
 	Cached int `json:"cached,omitempty"`
 	// Outputs counts changed rows of stored outputs and their chunks.
-	Outputs    int `json:"outputs,omitempty"`
+	Outputs int `json:"outputs,omitempty"`
+	// Memories counts deleted rows of the memory of sessions.
+	Memories   int `json:"memories,omitempty"`
 	Partitions int `json:"partitions"`
 	// Busy counts the expired partitions that were not dropped because they were in use.
 	Busy int `json:"busy,omitempty"`

@@ -1,0 +1,97 @@
+package memory
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/toolspec/capability"
+)
+
+// errNoIdentity is the error of a command that changes an entry without an identity.
+var errNoIdentity = errors.New("--as is missing: give your identity, which is kept with the change")
+
+func newPut(a *app.App) *cobra.Command {
+	var of sessionFlags
+	var by, keep string
+	cmd := &cobra.Command{
+		Use: "put PATH", Short: "Write an entry of a session from standard input",
+		Long: "Write an entry of a session from standard input, as a whole: a new one, or in the place of a note. Tools read it with\n" +
+			"the trust person, until a tool call changes it. It is refused if it looks like a credential.",
+		Args: app.ExactArgs(1, "PATH"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			session, err := of.one()
+			if err != nil {
+				return err
+			}
+			if by == "" {
+				return app.Usage(errNoIdentity)
+			}
+			kept := capability.MaxMemoryKeep
+			if keep != "" {
+				if kept, err = app.ParseTimespan("--for", keep); err != nil {
+					return err
+				}
+			}
+			if kept > capability.MaxMemoryKeep {
+				return app.Usage(fmt.Errorf("--for is at most %dd", capability.MaxMemoryKeep/(24*time.Hour)))
+			}
+			text, err := io.ReadAll(io.LimitReader(a.In, capability.MaxMemoryEntry+1))
+			if err != nil {
+				return err
+			}
+			return app.WithStore(cmd.Context(), func(s *app.Session) error {
+				caller := capability.MemoryCaller{TenantID: a.Tenant, Session: session, ActorID: by, Trust: capability.TrustPerson}
+				e, err := s.Store.WriteMemory(cmd.Context(), caller, capability.MemoryWrite{Action: capability.MemoryPut, Path: args[0], Content: string(text), Keep: kept})
+				if err != nil {
+					return err
+				}
+				if a.JSON {
+					return app.PrintJSON(a.Out, e)
+				}
+				fmt.Fprintf(a.Out, "%s: version %d, kept until %s\n", app.OneLine(e.Path, 300), e.Version, app.FormatTime(e.ExpiresAt))
+				return nil
+			})
+		},
+	}
+	of.register(cmd)
+	cmd.Flags().StringVar(&keep, "for", "", "how long to keep it, such as 8h or 30d (default 365d)")
+	app.IdentityVar(cmd.Flags(), &by, "as", app.DefaultApprover(), "your identity, which is kept with the entry (PAWL_APPROVER)")
+	return cmd
+}
+
+func newDelete(a *app.App) *cobra.Command {
+	var of sessionFlags
+	var by string
+	cmd := &cobra.Command{
+		Use: "delete PATH", Short: "Delete an entry of a session, of whatever kind",
+		Args: app.ExactArgs(1, "PATH"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			session, err := of.one()
+			if err != nil {
+				return err
+			}
+			if by == "" {
+				return app.Usage(errNoIdentity)
+			}
+			return app.WithStore(cmd.Context(), func(s *app.Session) error {
+				e, err := s.Store.DeleteMemory(cmd.Context(), a.Tenant, session, args[0], by)
+				if err != nil {
+					return explain(a, session, args[0], err)
+				}
+				if a.JSON {
+					return app.PrintJSON(a.Out, map[string]any{"tenant": a.Tenant, "session": session, "path": e.Path, "deleted": true})
+				}
+				fmt.Fprintf(a.Out, "%s: deleted\n", app.OneLine(e.Path, 300))
+				return nil
+			})
+		},
+	}
+	of.register(cmd)
+	app.IdentityVar(cmd.Flags(), &by, "as", app.DefaultApprover(), "your identity, for the audit trail (PAWL_APPROVER)")
+	return cmd
+}

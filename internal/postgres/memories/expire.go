@@ -1,0 +1,23 @@
+package memories
+
+import (
+	"context"
+
+	"github.com/pawl-run/pawl/internal/postgres/db"
+)
+
+// DeleteExpiredMemory deletes up to most expired entries of one session, up to most answers of writes
+// that no call repeats any more, and the usage of up to most sessions without entries. It returns how
+// many rows it deleted; 0 means that nothing is left to do.
+func (s *Store) DeleteExpiredMemory(ctx context.Context, most int) (int, error) {
+	deleted, _, err := db.First[countRow](ctx, s.db, "delete expired memory", db.Query("DeleteExpired", db.Values{"batch": most}))
+	if err != nil {
+		return 0, err
+	}
+	writes, err := s.db.Exec(ctx, "forget memory writes", db.Query("ForgetWrites", db.Values{"batch": most}))
+	if err != nil {
+		return int(deleted.Entries), err
+	}
+	sessions, err := s.db.Exec(ctx, "forget memory sessions", db.Query("ForgetSessions", db.Values{"batch": most}))
+	return int(deleted.Entries + writes + sessions), err
+}

@@ -1,0 +1,35 @@
+-- name: DeleteExpired
+-- The expired entries of one session. The locks come in the order of writers: the session, then its entries, then the tenant.
+WITH due AS MATERIALIZED (
+    SELECT u.tenant_id, u.session FROM memory_usage u
+    WHERE (u.tenant_id, u.session) IN (SELECT tenant_id, session FROM memories WHERE expires_at <= now() ORDER BY expires_at LIMIT 50)
+    LIMIT 1 FOR UPDATE SKIP LOCKED
+), deleted AS (
+    DELETE FROM memories m USING due d
+    WHERE m.tenant_id = d.tenant_id AND m.session = d.session AND m.path IN (
+        SELECT path FROM memories e WHERE e.tenant_id = d.tenant_id AND e.session = d.session AND e.expires_at <= now() LIMIT @batch
+    ) AND m.expires_at <= now()
+    RETURNING m.tenant_id, m.session, octet_length(m.path) + octet_length(m.title) + octet_length(m.content) AS bytes
+), freed AS (
+    SELECT tenant_id, session, count(*) AS entries, sum(bytes) AS bytes FROM deleted GROUP BY tenant_id, session
+), session_freed AS (
+    UPDATE memory_usage u SET entries = u.entries - f.entries, bytes = u.bytes - f.bytes, touched_at = now()
+    FROM freed f WHERE u.tenant_id = f.tenant_id AND u.session = f.session
+), tenant_freed AS (
+    UPDATE memory_usage u SET entries = u.entries - f.entries, bytes = u.bytes - f.bytes
+    FROM freed f WHERE u.tenant_id = f.tenant_id AND u.session = ''
+)
+SELECT coalesce(sum(entries), 0)::bigint AS entries FROM freed;
+
+-- name: ForgetWrites
+-- No attempt of a call repeats a write that is older.
+DELETE FROM memory_writes WHERE ctid = ANY (ARRAY (
+    SELECT ctid FROM memory_writes WHERE created_at < now() - interval '30 days' ORDER BY created_at LIMIT @batch FOR UPDATE SKIP LOCKED
+));
+
+-- name: ForgetSessions
+-- A session without entries that was not written for a while. Its next write makes the row again.
+DELETE FROM memory_usage WHERE ctid = ANY (ARRAY (
+    SELECT ctid FROM memory_usage WHERE entries = 0 AND session <> '' AND touched_at < now() - interval '30 days'
+    ORDER BY touched_at LIMIT @batch FOR UPDATE SKIP LOCKED
+));

@@ -1,0 +1,72 @@
+package memories
+
+import (
+	"context"
+
+	"github.com/pawl-run/pawl/internal/postgres/db"
+	"github.com/pawl-run/pawl/toolspec/capability"
+)
+
+// ofTenant selects the entries of a tenant: of one session, or of all sessions if session is empty.
+func ofTenant(tenantID, session string, most int) db.Values {
+	return db.Values{"tenant_id": db.Text(tenantID), "session": db.Text(session), "every_session": session == "", "most": most}
+}
+
+// MemoryOfTenant returns the entries of a tenant at and below a directory for people, of every kind,
+// without their contents, up to most, the last written ones first. An empty session is every session.
+func (s *Store) MemoryOfTenant(ctx context.Context, tenantID, session, under string, most int) ([]capability.MemoryEntry, error) {
+	under, err := cleanDir(under)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := db.All[entryRow](ctx, s.db, "memory of tenant", db.Query("ListTenant", ofTenant(tenantID, session, most).And("under", under)))
+	entries, _ := page(rows, most)
+	return entries, err
+}
+
+// SearchTenantMemory finds whole words in the entries of a tenant for people, of every kind, up to
+// most. An empty session is every session.
+func (s *Store) SearchTenantMemory(ctx context.Context, tenantID, session, query string, most int) ([]capability.MemoryHit, error) {
+	return s.search(ctx, "SearchTenant", ofTenant(tenantID, session, most), query)
+}
+
+// ShowMemory returns an entry of any kind for people.
+func (s *Store) ShowMemory(ctx context.Context, tenantID, session, path string) (capability.MemoryEntry, error) {
+	path, err := clean(path)
+	if err != nil {
+		return capability.MemoryEntry{}, err
+	}
+	row, found, err := db.First[entryRow](ctx, s.db, "show memory", db.Query("Entry", scope(capability.MemoryCaller{TenantID: tenantID, Session: session}).And("path", path)))
+	if err == nil && (!found || row.Expired) {
+		err = capability.ErrNoMemory
+	}
+	if err != nil {
+		return capability.MemoryEntry{}, err
+	}
+	return row.entry(), nil
+}
+
+// DeleteMemory deletes an entry of any kind for a person. The checkpoints and decisions of a goal stay. The
+// audit trail records by, the path and the kind.
+func (s *Store) DeleteMemory(ctx context.Context, tenantID, session, path, by string) (capability.MemoryEntry, error) {
+	path, err := clean(path)
+	if err != nil {
+		return capability.MemoryEntry{}, err
+	}
+	caller := capability.MemoryCaller{TenantID: tenantID, Session: session, ActorID: by}
+	return s.write(ctx, "delete memory", caller, func(w *write) (capability.MemoryEntry, error) {
+		before, err := w.read(ctx, path)
+		if err != nil {
+			return before.MemoryEntry, err
+		}
+		if !before.exists() {
+			return before.MemoryEntry, capability.ErrNoMemory
+		}
+		e, err := w.remove(ctx, before)
+		if err != nil {
+			return e, err
+		}
+		_, _, err = db.Sent[struct{}](ctx, s.db, w.tx, db.Query("RecordDeletion", w.of.With(db.Values{"kind": e.Kind, "path": e.Path, "by": db.Text(by)})))
+		return e, err
+	})
+}

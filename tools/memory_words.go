@@ -1,0 +1,36 @@
+package tools
+
+import (
+	"errors"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/capability"
+)
+
+// explainMemory turns an error of Memory or Plans into a message for the caller, where it is the
+// answer to what the caller asked. Other errors, of the database or of the context, pass.
+func explainMemory(err error) error {
+	for _, known := range []error{
+		capability.ErrNoMemory, capability.ErrMemoryExists, capability.ErrMemoryChanged, capability.ErrMemoryPath, capability.ErrMemoryReserved,
+		capability.ErrMemoryTooLarge, capability.ErrMemorySecret, capability.ErrMemoryFull, capability.ErrMemoryTenantFull, capability.ErrNoMatch, capability.ErrManyMatches,
+		capability.ErrNoGoal, capability.ErrNoActiveGoal, capability.ErrGoalCompleted,
+	} {
+		if errors.Is(err, known) {
+			return toolspec.Safef("%w", known)
+		}
+	}
+	return err
+}
+
+// instant writes a time in RFC 3339 with milliseconds, in UTC.
+func instant(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// below returns the JSON pointers of members of an object.
+func below(at string, names ...string) []string {
+	paths := make([]string, len(names))
+	for i, name := range names {
+		paths[i] = at + "/" + name
+	}
+	return paths
+}

@@ -1,0 +1,193 @@
+package capability
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// MemoryKey is the typed name of Memory.
+var MemoryKey = toolspec.NewCapability[Memory]("memory")
+
+// Bounds that every Memory keeps.
+const (
+	// MaxMemoryEntry bounds the content of an entry, in bytes.
+	MaxMemoryEntry = 32 << 10
+	// MaxMemoryPath bounds the path of an entry, in bytes.
+	MaxMemoryPath = 256
+	// MaxMemoryList bounds the entries of one list, and of one page of reasoning.
+	MaxMemoryList = 100
+	// MaxMemoryHits bounds the entries that one search finds.
+	MaxMemoryHits = 20
+	// MaxMemoryKeep is the longest time that an entry is kept after its last write, and the default.
+	MaxMemoryKeep = 365 * 24 * time.Hour
+)
+
+// Memory keeps entries for the calls of one session. Each method takes the caller, and reads and
+// writes the entries of the tenant and the session of the caller only.
+//
+// A path begins with a slash and has segments that are separated by slashes, such as /notes/a. An
+// error of a caller is one of this package, with a text that holds no path and no content.
+type Memory interface {
+	// MemoryEntry returns the entry at a path. It fails with ErrNoMemory if there is none.
+	MemoryEntry(ctx context.Context, by MemoryCaller, path string) (MemoryEntry, error)
+	// ListMemory returns the entries at and below a directory in the order of their paths, without
+	// their contents, up to MaxMemoryList. It begins behind the path after. more says that the list
+	// is longer.
+	ListMemory(ctx context.Context, by MemoryCaller, under, after string) (entries []MemoryEntry, more bool, err error)
+	// SearchMemory returns the entries that have all words of a query, up to MaxMemoryHits, the best
+	// ones first. The query may have quoted phrases, OR and -word. It also finds entries that have the
+	// query as a part of their text.
+	SearchMemory(ctx context.Context, by MemoryCaller, query string) ([]MemoryHit, error)
+	// WriteMemory changes one entry and returns it, without its content. A second write with the Key
+	// of the caller changes nothing and returns what the first one did.
+	WriteMemory(ctx context.Context, by MemoryCaller, w MemoryWrite) (MemoryEntry, error)
+	// Reasoning returns the reasoning that is recorded for the run of the caller, oldest first: entries
+	// with a Number beyond after, up to most and to 32 KiB of content, at least one. more says that
+	// there are others.
+	Reasoning(ctx context.Context, by MemoryCaller, after int64, most int) (entries []MemoryEntry, more bool, err error)
+}
+
+// MemoryCaller says whose entries a call sees, and who writes.
+type MemoryCaller struct {
+	TenantID string
+	// Session is the name of the session or of the run: see SessionName and RunName.
+	Session string
+	// ActorID, RunID and ToolCallID are kept with an entry that the caller writes. A person has an
+	// ActorID only.
+	ActorID, RunID, ToolCallID string
+	// Key identifies the write. It is the idempotency key of the call, or empty for a write that is
+	// never repeated.
+	Key string
+	// Trust is what the entries of the caller deserve; empty is TrustModel.
+	Trust MemoryTrust
+}
+
+// MemoryCallerOf returns the caller of a call. The calls of a session share their entries. A call
+// without a session shares them with the calls of its run that have none either.
+func MemoryCallerOf(call toolspec.Call) MemoryCaller {
+	c := call.Context
+	session := RunName(c.RunID)
+	if c.SessionID != "" {
+		session = SessionName(c.SessionID)
+	}
+	return MemoryCaller{
+		TenantID: c.TenantID, Session: session, ActorID: c.ActorID, RunID: c.RunID, ToolCallID: call.ToolCallID,
+		Key: call.IdempotencyKey, Trust: TrustModel,
+	}
+}
+
+// SessionName returns the Session of the calls with this sessionId. No run has the same.
+func SessionName(sessionID string) string { return "session:" + sessionID }
+
+// RunName returns the Session of the calls of a run that have no sessionId.
+func RunName(runID string) string { return "run:" + runID }
+
+// MemoryTrust says who wrote a content, and so how far it can be trusted.
+type MemoryTrust string
+
+// The levels of trust.
+const (
+	// TrustModel is content that a tool call has written or changed. It may repeat what a web page, a
+	// file or a tool said, so it is data and no instruction.
+	TrustModel MemoryTrust = "model"
+	// TrustPerson is content that a person has written by the command line, as a whole.
+	TrustPerson MemoryTrust = "person"
+)
+
+// MemoryKind says which tool an entry belongs to.
+type MemoryKind string
+
+// The kinds of entries. Calls can write MemoryNote by WriteMemory at any path that is not reserved.
+const (
+	MemoryNote       MemoryKind = "note"
+	MemoryDump       MemoryKind = "dump"
+	MemoryReasoning  MemoryKind = "reasoning"
+	MemoryGoal       MemoryKind = "goal"
+	MemoryCheckpoint MemoryKind = "checkpoint"
+	MemoryDecision   MemoryKind = "decision"
+	MemoryTodos      MemoryKind = "todos"
+)
+
+// MemoryEntry is an entry with its author. Times are those of the store.
+type MemoryEntry struct {
+	Path string `json:"path"`
+	// Session is the name of the session: see MemoryCaller.
+	Session string     `json:"session"`
+	Kind    MemoryKind `json:"kind"`
+	// Number counts the entries of a session in the order of their creation, from 1.
+	Number int64 `json:"number"`
+	// Title is that of a goal, a checkpoint, a decision or a dump.
+	Title   string `json:"title,omitempty"`
+	Content string `json:"content,omitempty"`
+	// Status is open or completed for a goal; Active says that it is the active goal of its session.
+	Status string `json:"status,omitempty"`
+	Active bool   `json:"active,omitempty"`
+	// Bytes is the length of the content.
+	Bytes int `json:"bytes"`
+	// Version is 1 for a new entry, and grows with each write.
+	Version int64       `json:"version"`
+	Trust   MemoryTrust `json:"trust"`
+	// ActorID, RunID and ToolCallID are those of the last write.
+	ActorID    string    `json:"actorId"`
+	RunID      string    `json:"runId,omitempty"`
+	ToolCallID string    `json:"toolCallId,omitempty"`
+	CreatedAt  time.Time `json:"createdAt"`
+	UpdatedAt  time.Time `json:"updatedAt"`
+	ExpiresAt  time.Time `json:"expiresAt"`
+}
+
+// GoalID returns the id of the goal that the entry is or belongs to, or "".
+func (e MemoryEntry) GoalID() string {
+	rest, isGoal := strings.CutPrefix(e.Path, "/goals/")
+	id, _, _ := strings.Cut(rest, "/")
+	if !isGoal {
+		return ""
+	}
+	return id
+}
+
+// MemoryHit is an entry that a search has found, without its content.
+type MemoryHit struct {
+	MemoryEntry
+	// Excerpt is the part of the content with the words, up to about 300 characters.
+	Excerpt string `json:"excerpt"`
+}
+
+// MemoryAction is what a write does.
+type MemoryAction string
+
+// The actions of a write.
+const (
+	// MemoryCreate makes an entry. It fails with ErrMemoryExists if the path has one.
+	MemoryCreate MemoryAction = "create"
+	// MemoryAdd makes an entry of the Kind below the directory Path. Its name is its Number.
+	MemoryAdd MemoryAction = "add"
+	// MemoryReplace replaces the content, or the one occurrence of Old in it.
+	MemoryReplace MemoryAction = "replace"
+	// MemoryAppend adds the content to the end of the content. It fails with ErrNoMemory if there is
+	// no entry. No append is lost, whatever others write at the same time.
+	MemoryAppend MemoryAction = "append"
+	// MemoryDelete deletes the entry.
+	MemoryDelete MemoryAction = "delete"
+	// MemoryPut creates or replaces an entry.
+	MemoryPut MemoryAction = "put"
+)
+
+// MemoryWrite is one change of one entry.
+type MemoryWrite struct {
+	Action MemoryAction
+	Path   string
+	// Kind is MemoryNote if it is empty. Other kinds go with MemoryAdd.
+	Kind           MemoryKind
+	Title, Content string
+	// Old is the text that a MemoryReplace replaces; empty is the whole content.
+	Old string
+	// IfVersion, if not 0, is the Version that the entry must have. Otherwise the write fails with
+	// ErrMemoryChanged.
+	IfVersion int64
+	// Keep is how long the entry is kept after this write, at most MaxMemoryKeep, which is the default.
+	Keep time.Duration
+}

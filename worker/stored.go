@@ -1,0 +1,45 @@
+package worker
+
+import (
+	"context"
+
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/capability"
+	"github.com/pawl-run/pawl/toolspec/output"
+)
+
+// stored are the built-in capabilities that the database implements. Tools are bound to them before it is open, because the policy is
+// checked against the tools first; no tool runs before. Each has the methods of its capability and no other methods of the store.
+type stored struct {
+	outputs struct{ output.Reader }
+	memory  struct{ capability.Memory }
+	plans   struct{ capability.Plans }
+	swap    hotSwap
+}
+
+func newStored() *stored { return &stored{} }
+
+// in says which database has what they store.
+func (s *stored) in(store *postgres.Store) {
+	s.outputs.Reader, s.memory.Memory, s.plans.Plans, s.swap.store = store, store, store, store
+}
+
+func (s *stored) provided() []toolspec.Provided {
+	return []toolspec.Provided{
+		capability.OutputsKey.Provide(&s.outputs), capability.MemoryKey.Provide(&s.memory), capability.PlansKey.Provide(&s.plans),
+		capability.HotSwapKey.Provide(&s.swap),
+	}
+}
+
+// hotSwap implements capability.HotSwap.
+type hotSwap struct{ store *postgres.Store }
+
+// ReloadPolicy implements capability.HotSwap. Each worker reads the policy in its policyWatch.
+func (h *hotSwap) ReloadPolicy(ctx context.Context) (capability.PolicyVersion, error) {
+	if err := h.store.AnnouncePolicy(ctx); err != nil {
+		return capability.PolicyVersion{}, err
+	}
+	active, _, err := h.store.ActivePolicy(ctx)
+	return capability.PolicyVersion{Digest: active.Digest, ActivatedAt: active.At}, err
+}
