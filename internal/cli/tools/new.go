@@ -33,6 +33,9 @@ type newTool struct {
 	Capability, CapabilityName, Adapter, AdapterVar string
 }
 
+// BuiltIn reports whether the tool is one of Pawl's own. Its test is in a package of its own, because pawltest imports package tools.
+func (t newTool) BuiltIn() bool { return t.Package == "tools" && strings.HasPrefix(t.ID, "core__") }
+
 func newToolsNew(a *app.App) *cobra.Command {
 	var packageName, capability string
 	cmd := &cobra.Command{
