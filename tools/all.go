@@ -11,6 +11,8 @@ func All() []toolspec.Tool {
 		OutputCache(),
 		OutputCacheGrep(),
 		ReadFile(),
+		WebFetch(),
+		WebSearch(),
 		WriteFile(),
 	}
 }

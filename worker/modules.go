@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"go.temporal.io/sdk/client"
@@ -31,7 +32,6 @@ import (
 	"github.com/pawl-run/pawl/internal/workerkey"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/policy/authz"
-	"github.com/pawl-run/pawl/tools"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/capability"
 	"github.com/pawl-run/pawl/toolspec/catalog"
@@ -116,17 +116,22 @@ func source(o *opened, c Config, a additions, n connections, stored *storedOutpu
 		capability.ClockKey.Provide(clock.System{}), capability.FilesKey.Provide(workspace), capability.ProgressKey.Provide(heartbeat.Progress{}),
 		capability.OutputsKey.Provide(stored),
 	}, n.provided()...)
+	web, builtin, err := provideWeb(o, c.Web)
+	if err != nil {
+		return nil, nil, err
+	}
+	own = append(own, web...)
 	provided, err := toolspec.NewCapabilities(append(own, a.capabilities...)...)
 	if err != nil {
 		return nil, nil, err
 	}
 	registry := catalog.NewRegistry(provided)
 	on := newSwitch(c.DisabledTools)
-	if err := registry.Add("builtin", on.enabled(tools.All())...); err != nil {
+	builtin, enabled := on.enabled(builtin), on.enabled(a.tools)
+	if err := needKeyRing(slices.Concat(builtin, enabled), provided); err != nil {
 		return nil, nil, err
 	}
-	enabled := on.enabled(a.tools)
-	if err := needKeyRing(enabled, provided); err != nil {
+	if err := registry.Add("builtin", builtin...); err != nil {
 		return nil, nil, err
 	}
 	if err := registry.Add("worker", enabled...); err != nil {

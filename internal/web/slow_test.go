@@ -39,7 +39,7 @@ func TestRawServers(t *testing.T) {
 		"endless body": {func(c net.Conn) { endless(c, head+"\r\n"+strings.Repeat("x", 1<<16)) }, "", true},
 		"endless chunks": {func(c net.Conn) {
 			_, _ = io.WriteString(c, head+"Transfer-Encoding: chunked\r\n\r\n")
-			endless(c, "4\r\nabcd\r\n")
+			endless(c, "1000\r\n"+strings.Repeat("x", 4096)+"\r\n")
 		}, "", true},
 		"endless headers":  {func(c net.Conn) { _, _ = io.WriteString(c, head); endless(c, "X-A: "+strings.Repeat("a", 1000)+"\r\n") }, capability.WebTooLarge, false},
 		"endless header":   {func(c net.Conn) { _, _ = io.WriteString(c, head+"X-A: "); endless(c, "aaaaaaaaaaaaaaaa") }, capability.WebTooLarge, false},
