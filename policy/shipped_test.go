@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pawl-run/pawl/toolspec"
 )
 
 func TestDevelopment(t *testing.T) {
@@ -50,6 +52,33 @@ func TestShippedLimits(t *testing.T) {
 	}
 }
 
+// TestShippedHosts: every shipped policy asks about a page of a host that it does not list, in every mode.
+func TestShippedHosts(t *testing.T) {
+	for _, path := range []string{"development.yaml", "../internal/devcli/demo.yaml", "../examples/policy.yaml"} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, mode := range []string{"ask", "auto", "yolo"} {
+			p, err := Parse(path, []byte(strings.Replace(string(text), "mode: auto", "mode: "+mode, 1)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for url, want := range map[string]Verb{"https://go.dev/doc": Allow, "https://evil.test/?x=go.dev": RequireApproval, "https://go.dev@evil.test/": RequireApproval} {
+				if mode == "ask" {
+					want = RequireApproval
+				}
+				d := p.Decide(Facts{
+					TenantID: "acme", ActorID: "agent:a", ToolID: "core__web_fetch", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, Args: []byte(`{"url":"` + url + `"}`), HasArgs: true,
+				})
+				if d.Verb != want {
+					t.Errorf("%s in mode %s: %s is %s by %s, want %s", path, mode, url, d.Verb, d.Rule, want)
+				}
+			}
+		}
+	}
+}
+
 // What stands commented out in the shipped file is right as well.
 func TestDevelopmentComments(t *testing.T) {
 	var b strings.Builder
@@ -70,7 +99,7 @@ func TestDevelopmentComments(t *testing.T) {
 	f := call()
 	f.Args = []byte(`{"path":"/x"}`)
 	d := p.Decide(f)
-	wantVerb(t, d, Allow, "tenants.acme.rules[0]")
+	wantVerb(t, d, Allow, "tenants.acme.rules[1]")
 	if d.Budgets.MaxRuntimeMs == 0 || len(d.Approval.Approvers) != 1 || len(p.Limits(Facts{TenantID: "acme", ToolID: "core__grep"})) != 3 ||
 		len(p.Roles("acme", "user:ann")) != 1 || len(p.Features(call())) != 1 || len(p.tenants["acme"].overrides) != 1 {
 		t.Errorf("not everything was uncommented: %+v", d)
