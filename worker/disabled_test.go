@@ -15,7 +15,7 @@ func TestDisabledTools(t *testing.T) {
 	w.config.PolicyFile = w.file("policy.yaml", rules)
 	needy := Tools(tool("test__needy", "credentials"), tool("test__plain"))
 	w.start(needy).refused("test__needy", "credentials")
-	w.config.DisabledTools = []string{"test__needy", "core__w*", "core__lss"}
+	w.config.DisabledTools = []string{"test__needy", "core__wr*", "core__lss"}
 	r := w.start(needy)
 	r.logged(runs)
 	specs, err := w.open().LiveSpecs(t.Context())
