@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pawl-run/pawl/toolspec"
 )
 
 func TestDevelopment(t *testing.T) {
@@ -45,6 +47,33 @@ func TestShippedLimits(t *testing.T) {
 			}
 			if !slices.Equal(got, want) {
 				t.Errorf("%s: %s runs at most %v at once, want %v", path, tool, got, want)
+			}
+		}
+	}
+}
+
+// TestShippedHosts: every shipped policy asks about a page of a host that it does not list, in every mode.
+func TestShippedHosts(t *testing.T) {
+	for _, path := range []string{"development.yaml", "../internal/devcli/demo.yaml", "../examples/policy.yaml"} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, mode := range []string{"ask", "auto", "yolo"} {
+			p, err := Parse(path, []byte(strings.Replace(string(text), "mode: auto", "mode: "+mode, 1)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for url, want := range map[string]Verb{"https://go.dev/doc": Allow, "https://evil.test/?x=go.dev": RequireApproval, "https://go.dev@evil.test/": RequireApproval} {
+				if mode == "ask" {
+					want = RequireApproval
+				}
+				d := p.Decide(Facts{
+					TenantID: "acme", ActorID: "agent:a", ToolID: "core__web_fetch", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, Args: []byte(`{"url":"` + url + `"}`), HasArgs: true,
+				})
+				if d.Verb != want {
+					t.Errorf("%s in mode %s: %s is %s by %s, want %s", path, mode, url, d.Verb, d.Rule, want)
+				}
 			}
 		}
 	}

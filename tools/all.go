@@ -26,8 +26,9 @@ func All() []toolspec.Tool {
 		Remember(),
 		SwitchGoal(),
 		TriggerHotSwap(),
+		WebFetch(),
+		WebSearch(),
 		WriteFile(),
-		WriteMemoryDump(),
 		WriteTodos(),
 	}
 }

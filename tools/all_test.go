@@ -34,8 +34,11 @@ func TestAll(t *testing.T) {
 	}
 }
 
+// unlisted marks a tool that is not in All: a program registers it, or puts it in the place of another.
+const unlisted = "//pawl:unlisted"
+
 // manifest returns all.go for the tools of a directory: the exported functions without parameters that return a
-// toolspec.Tool, sorted by name.
+// toolspec.Tool and are not marked as unlisted, sorted by name.
 func manifest(t *testing.T, dir string) []byte {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -47,7 +50,7 @@ func manifest(t *testing.T, dir string) []byte {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution|parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +87,14 @@ func makesTool(f *ast.FuncDecl) bool {
 		return false
 	}
 	of, ok := tool.X.(*ast.Ident)
-	return ok && of.Name == "toolspec"
+	return ok && of.Name == "toolspec" && !slices.ContainsFunc(docOf(f), func(c *ast.Comment) bool { return c.Text == unlisted })
+}
+
+func docOf(f *ast.FuncDecl) []*ast.Comment {
+	if f.Doc == nil {
+		return nil
+	}
+	return f.Doc.List
 }
 
 // TestManifestFindsTools: a new file with a tool needs no other change. What is no tool of the package is left out.
@@ -98,7 +108,7 @@ func TestManifestFindsTools(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "reverse.go"), "package tools\n\nimport \"github.com/pawl-run/pawl/toolspec\"\n\n"+
 		"func Reverse() toolspec.Tool { panic(0) }\nfunc reverse() toolspec.Tool { panic(0) }\nfunc ReverseOf(string) toolspec.Tool { panic(0) }\n"+
-		"func Both() (toolspec.Tool, error) { panic(0) }\nfunc (out) Method() toolspec.Tool { panic(0) }\nfunc Each() []toolspec.Tool { panic(0) }\n")
+		"//pawl:unlisted\nfunc Aside() toolspec.Tool { panic(0) }\nfunc Both() (toolspec.Tool, error) { panic(0) }\nfunc (out) Method() toolspec.Tool { panic(0) }\nfunc Each() []toolspec.Tool { panic(0) }\n")
 	write(t, filepath.Join(dir, "reverse_test.go"), "package tools\n\nimport \"github.com/pawl-run/pawl/toolspec\"\n\nfunc Fake() toolspec.Tool { panic(0) }\n")
 	got, before := string(manifest(t, dir)), string(manifest(t, "."))
 	if strings.Replace(got, "\t\tReverse(),\n", "", 1) != before || got == before {

@@ -21,6 +21,8 @@ type writeMemoryDumpOut struct {
 // WriteMemoryDump is core__write_memory_dump: a snapshot of the context of a model. It is not part of
 // All: a program that compresses the context of its models adds it to its worker. It needs
 // capability.Memory.
+//
+//pawl:unlisted
 func WriteMemoryDump() toolspec.Tool {
 	return toolspec.Define(toolspec.Definition{
 		ID:    "core__write_memory_dump",

@@ -67,6 +67,8 @@ type Config struct {
 	Notify Notify
 	// KeyRing opens the credentials of connections.
 	KeyRing KeyRing
+	// Web configures the tools for the web.
+	Web Web
 	// Codec encrypts the payloads that Temporal stores. The zero value encrypts nothing.
 	Codec Codec
 	// encrypted says that Temporal already has the converters of Codec.
@@ -143,6 +145,9 @@ func LoadConfig() (Config, error) {
 		return Config{}, err
 	}
 	if err := loadOutputs(&c); err != nil {
+		return Config{}, err
+	}
+	if c.Web, err = loadWeb(); err != nil {
 		return Config{}, err
 	}
 	if c.Notify, err = loadNotify(); err != nil {

@@ -43,7 +43,7 @@ func TestDisabledTools(t *testing.T) {
 	broken := toolspec.Define[struct{}, struct{}](toolspec.Definition{ID: "test__broken"}, nil)
 	needy := Tools(tool("test__needy", "credentials"), tool("test__plain"), broken, tool("core__write_file"))
 	w.start(needy).refused("test__needy", "credentials")
-	w.config.DisabledTools = []string{"test__needy", "test__broken", "core__w*", "core__lss"}
+	w.config.DisabledTools = []string{"test__needy", "test__broken", "core__wr*", "core__lss"}
 	r := w.start(needy)
 	r.logged(runs)
 	specs, err := w.open().LiveSpecs(t.Context())

@@ -32,7 +32,6 @@ import (
 	"github.com/pawl-run/pawl/internal/workerkey"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/policy/authz"
-	"github.com/pawl-run/pawl/tools"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/capability"
 	"github.com/pawl-run/pawl/toolspec/catalog"
@@ -116,17 +115,21 @@ func source(o *opened, c Config, a additions, n connections, late *stored) (*cat
 	own := append([]toolspec.Provided{
 		capability.ClockKey.Provide(clock.System{}), capability.FilesKey.Provide(workspace), capability.ProgressKey.Provide(heartbeat.Progress{}),
 	}, n.provided()...)
-	provided, err := toolspec.NewCapabilities(slices.Concat(own, late.provided(), a.capabilities)...)
+	web, builtin, err := provideWeb(o, c.Web)
+	if err != nil {
+		return nil, nil, err
+	}
+	provided, err := toolspec.NewCapabilities(slices.Concat(own, web, late.provided(), a.capabilities)...)
 	if err != nil {
 		return nil, nil, err
 	}
 	registry := catalog.NewRegistry(provided)
 	on := newSwitch(c.DisabledTools)
-	if err := registry.Add("builtin", runnable(on.enabled(tools.All()), provided, c.Log)...); err != nil {
+	builtin, enabled := on.enabled(builtin), on.enabled(a.tools)
+	if err := needKeyRing(slices.Concat(builtin, enabled), provided); err != nil {
 		return nil, nil, err
 	}
-	enabled := on.enabled(a.tools)
-	if err := needKeyRing(enabled, provided); err != nil {
+	if err := registry.Add("builtin", runnable(builtin, provided, c.Log)...); err != nil {
 		return nil, nil, err
 	}
 	if err := registry.Add("worker", enabled...); err != nil {

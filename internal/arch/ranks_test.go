@@ -16,7 +16,7 @@ var ranks = [][]string{
 	{"."}, // documentation only
 	{"internal/lru"},
 	{"toolspec", "toolspec/strictjson"},
-	{"toolspec/jsonschema", "toolspec/errs", "toolspec/output", "toolspec/truncate"},
+	{"toolspec/jsonschema", "toolspec/errs", "toolspec/output", "toolspec/truncate", "toolspec/weburl"},
 	{"toolspec/schema", "toolspec/output/read"},
 	{"toolspec/capability"},
 	{"toolspec/provide"},
@@ -58,7 +58,7 @@ var ranks = [][]string{
 	{
 		"internal/postgres", "internal/clock/...", "internal/files/...",
 		"internal/codec/...", "internal/notify/...", "internal/openfga/...", "internal/submitter/...", "internal/seal/...",
-		"internal/verify/...", "internal/oidc/...",
+		"internal/verify/...", "internal/oidc/...", "internal/web",
 	},
 	{"internal/devstate"},
 	{"client/postgres"}, // for programs that may read the database; package client links no driver

@@ -45,7 +45,11 @@ func (s sizes) EstimateSize(element cost.AstNode) *cost.SizeEstimate {
 	return &size
 }
 
-// EstimateCallCost returns nil: the library estimates the cost of functions.
-func (sizes) EstimateCallCost(string, string, *cost.AstNode, []cost.AstNode) *cost.CallEstimate {
-	return nil
+// EstimateCallCost returns the cost of host. The library estimates the cost of its own functions.
+func (sizes) EstimateCallCost(function, _ string, _ *cost.AstNode, _ []cost.AstNode) *cost.CallEstimate {
+	if function != hostName {
+		return nil
+	}
+	size := cost.RangedSizeEstimate(0, shortSize)
+	return cost.NewCallEstimate(cost.FixedCostEstimate(hostCost), &size)
 }

@@ -47,6 +47,7 @@ var baseEnv = sync.OnceValue(func() *cel.Env {
 		cel.ExpressionNodeLimit(maxNodes),
 		cel.RegexProgramSizeLimit(maxRegex),
 		cel.ASTValidators(cel.ValidateRegexLiterals(), cel.ValidateDurationLiterals(), cel.ValidateTimestampLiterals()),
+		hostFunction(),
 	}
 	for _, name := range names() {
 		of := cel.StringType

@@ -1,0 +1,191 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/net/html/charset"
+
+	"github.com/pawl-run/pawl/toolspec/capability"
+)
+
+// reader makes pages of answers. Its places bound the memory of content that is being read, also of content
+// for which nobody waits any more.
+type reader struct {
+	html, pdf chan struct{}
+	readTime  time.Duration
+}
+
+func newReader() *reader {
+	return &reader{html: make(chan struct{}, 2), pdf: make(chan struct{}, 1), readTime: readTime}
+}
+
+// imageTypes are the images that models read.
+var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+
+var (
+	errType   = fault(capability.WebType, "the type of the file cannot be shown: only text, HTML, JSON, PDF and images can")
+	errOther  = fault(capability.WebType, "the content is not of the type that the server says")
+	errBinary = fault(capability.WebType, "the content is binary and not text")
+)
+
+// read makes a page of an answer. It sets all but URL.
+func (r *reader) read(ctx context.Context, a *answer, form capability.WebForm) (page capability.WebPage, err error) {
+	ctx, cancel := context.WithTimeout(ctx, r.readTime)
+	defer cancel()
+	declared := a.response.Header.Get("Content-Type")
+	page.MediaType, _, err = mime.ParseMediaType(declared)
+	if err != nil || page.MediaType == "application/octet-stream" {
+		declared = ""
+		page.MediaType, _, _ = mime.ParseMediaType(http.DetectContentType(a.body))
+	}
+	switch found, _, _ := mime.ParseMediaType(http.DetectContentType(a.body)); {
+	case strings.HasPrefix(page.MediaType, "image/"):
+		if !slices.Contains(imageTypes, page.MediaType) && page.MediaType != "image/svg+xml" {
+			return page, errType
+		}
+		if page.MediaType == "image/svg+xml" {
+			return readText(a, declared, page)
+		}
+		if !slices.Contains(imageTypes, found) {
+			return page, errOther
+		}
+		if a.cut || len(a.body) > capability.MaxWebImage {
+			return page, fault(capability.WebTooLarge, "the image has more than 3 MB")
+		}
+		page.MediaType, page.Image = found, a.body
+		return page, nil
+	case page.MediaType == "application/pdf":
+		if found != "application/pdf" {
+			return page, errOther
+		}
+		if a.cut {
+			return page, fault(capability.WebTooLarge, "the PDF has more than 5 MB")
+		}
+		return inPlace(ctx, r.pdf, func() (capability.WebPage, error) { return pdfPage(ctx, page, a.body) })
+	case page.MediaType == "text/html" || page.MediaType == "application/xhtml+xml":
+		if page, err = readText(a, declared, page); err != nil || form == capability.WebSource {
+			cutText(&page)
+			return page, err
+		}
+		return inPlace(ctx, r.html, func() (capability.WebPage, error) { return markdown(page, a.request.URL, form) })
+	case isText(page.MediaType):
+		return readText(a, declared, page)
+	}
+	return page, errType
+}
+
+// inPlace runs f when a place is free. If ctx ends first, it returns, and f keeps the place until it ends.
+func inPlace(ctx context.Context, places chan struct{}, f func() (capability.WebPage, error)) (capability.WebPage, error) {
+	slow := fault(capability.WebTime, "the content takes too long to read")
+	select {
+	case places <- struct{}{}:
+	case <-ctx.Done():
+		return capability.WebPage{}, slow
+	}
+	type outcome struct {
+		page capability.WebPage
+		err  error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		defer func() {
+			if recover() != nil { // of a library, by content that it does not expect
+				done <- outcome{err: errContent}
+			}
+			<-places
+		}()
+		page, err := f()
+		done <- outcome{page, err}
+	}()
+	select {
+	case o := <-done:
+		return o.page, o.err
+	case <-ctx.Done():
+		return capability.WebPage{}, slow
+	}
+}
+
+var errContent = fault(capability.WebContent, "the content is damaged, or too complex to be read")
+
+// isText reports whether content of a type is shown as it is.
+func isText(mediaType string) bool {
+	main, sub, _ := strings.Cut(mediaType, "/")
+	return main == "text" || strings.HasSuffix(sub, "+json") || strings.HasSuffix(sub, "+xml") ||
+		main == "application" && slices.Contains([]string{
+			"json", "xml", "javascript", "x-javascript", "ecmascript", "yaml", "x-yaml", "toml", "x-ndjson", "x-sh", "sql", "graphql",
+		}, sub)
+}
+
+// maxDamage is how many of the characters of a text may be none, as one in so many.
+const maxDamage = 20
+
+// readText decodes the characters of an answer. declared is its Content-Type.
+func readText(a *answer, declared string, page capability.WebPage) (capability.WebPage, error) {
+	body := a.body
+	encoding, name, certain := charset.DetermineEncoding(body, declared)
+	if _, parameters, err := mime.ParseMediaType(declared); err == nil && parameters["charset"] != "" {
+		if known, _ := charset.Lookup(parameters["charset"]); known == nil {
+			return page, fault(capability.WebContent, "the server names a character encoding that does not exist")
+		}
+	}
+	if !certain && utf8.Valid(whole(body)) {
+		name = "utf-8" // without a declaration the library looks at the first 1024 bytes only
+	}
+	if name != "utf-8" {
+		decoded, err := encoding.NewDecoder().Bytes(body)
+		if err != nil {
+			return page, fault(capability.WebContent, "the characters of the page cannot be decoded")
+		}
+		body = decoded
+	}
+	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
+	if bytes.IndexByte(body, 0) >= 0 {
+		return page, errBinary
+	}
+	if a.cut {
+		body = whole(body)
+	}
+	bad := 0
+	for rest := body; len(rest) > 0; {
+		r, size := utf8.DecodeRune(rest)
+		if r == utf8.RuneError && size <= 1 {
+			bad++
+		}
+		rest = rest[size:]
+	}
+	if bad > 0 && bad*maxDamage > len(body) {
+		return page, fault(capability.WebContent, "the characters of the page are not of the encoding that the server names")
+	}
+	page.Text, page.Truncated = strings.ToValidUTF8(string(body), "\ufffd"), a.cut
+	if !strings.Contains(page.MediaType, "html") {
+		cutText(&page)
+	}
+	return page, nil
+}
+
+// whole returns a text without a character at its end of which only a part is there.
+func whole(text []byte) []byte {
+	for i := 1; i < utf8.UTFMax && i <= len(text); i++ {
+		if last := text[len(text)-i:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				return text[:len(text)-i]
+			}
+			break
+		}
+	}
+	return text
+}
+
+// cutText cuts the text of a page at its bound.
+func cutText(page *capability.WebPage) {
+	if len(page.Text) > capability.MaxWebText {
+		page.Text, page.Truncated = string(whole([]byte(page.Text[:capability.MaxWebText]))), true
+	}
+}
