@@ -113,7 +113,7 @@ func (l *listing) visit(f capability.Found) error {
 	if f.Err() == nil && !l.byPath {
 		e, err := f.Stat()
 		if err != nil {
-			return nil //nolint:nilerr // it is no file any more
+			return nil // it is no file any more
 		}
 		file.modified = e.Modified
 	}

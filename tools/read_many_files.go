@@ -67,7 +67,7 @@ func readManyFiles(ctx context.Context, in readManyIn, call toolspec.Call) (read
 	size := 0
 	for _, path := range in.Paths {
 		file := readManyFile{Path: path}
-		err := error(errNotReached)
+		err := errNotReached
 		var got readFileOut
 		if size < manyText {
 			got, err = readOne(ctx, capability.FilesKey.From(call), readFileIn{Path: path})

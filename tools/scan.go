@@ -43,7 +43,7 @@ func (c *scan) run() error {
 		return err
 	}
 	defer func() { _ = r.Close() }() // nothing was written
-	pooled := blocks.Get().(*[]byte)
+	pooled, _ := blocks.Get().(*[]byte)
 	defer blocks.Put(pooled)
 	err = c.read(r, *pooled)
 	if errors.Is(err, errBinary) {
@@ -58,13 +58,13 @@ func (c *scan) read(r io.Reader, buf []byte) error {
 	from, n, inLong := 0, 0, false
 	for {
 		got, err := fill(r, buf[n:])
-		if err != nil && err != io.EOF {
+		last := errors.Is(err, io.EOF)
+		if err != nil && !last {
 			return err
 		}
 		if err := c.account(buf[n : n+got]); err != nil {
 			return err
 		}
-		last := err == io.EOF
 		n += got
 		if inLong {
 			end := bytes.IndexByte(buf[:n], '\n')

@@ -131,7 +131,7 @@ func (s *search) spend(work int64) error {
 func (s *search) visit(ctx context.Context, f capability.Found) error {
 	if f.Err() != nil { // a directory that cannot be read
 		s.skipped.Add(1)
-		return nil
+		return nil //nolint:nilerr // it is counted, and the search goes on
 	}
 	if s.seen.Add(1) > s.maxFiles {
 		return limitFiles

@@ -5,6 +5,7 @@ package files
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"io"
 	"os"
 	"time"
@@ -181,7 +182,7 @@ func (r *fdReader) Close() error {
 // again repeats a system call that a signal interrupted.
 func again(call func() (int, error)) (int, error) {
 	for {
-		if n, err := call(); err != unix.EINTR {
+		if n, err := call(); !errors.Is(err, unix.EINTR) {
 			return n, err
 		}
 	}
