@@ -165,7 +165,9 @@ func (a *Approvals) request(ctx workflow.Context, in contract.RequestIn) (contra
 			// The lost attempt may have used up the deadline. The call still asks.
 			deadline = max(deadline, leastTime)
 		}
-		out, err := steps.Local(ctx, contract.Request, in, steps.Options("open the approval request", deadline))
+		options := steps.Options("open the approval request", deadline)
+		options.StartToCloseTimeout = min(contract.RequestTimeout, deadline)
+		out, err := steps.Local(ctx, contract.Request, in, options)
 		if err != nil {
 			out.Failure = c.Classify(ctx, err)
 		}
