@@ -5,6 +5,8 @@ import "github.com/pawl-run/pawl/toolspec"
 // All returns the built-in tools, without any ability bound to them.
 func All() []toolspec.Tool {
 	return []toolspec.Tool{
+		DeleteFile(),
+		EditFile(),
 		GetCurrentTime(),
 		Grep(),
 		List(),

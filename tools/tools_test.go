@@ -89,13 +89,15 @@ func wantSafe(t *testing.T, what string, err error, text string) {
 
 func TestDefinitions(t *testing.T) {
 	want := []string{
+		"core__delete_file state_change high idempotent [files]",
+		"core__edit_file state_change medium idempotent [files]",
 		"core__get_current_time read_only low fast [clock]",
 		"core__grep read_only low heavy [files]",
 		"core__ls read_only low fast [files]",
 		"core__tool_output_cache read_only low [outputs]",
 		"core__tool_output_cache_grep read_only low heavy [outputs]",
 		"core__read_file read_only low fast [files]",
-		"core__write_file state_change medium idempotent [files]",
+		"core__write_file state_change medium idempotent [files outputs]",
 	}
 	var got []string
 	for _, tool := range tools.All() {

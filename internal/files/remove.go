@@ -52,17 +52,20 @@ func remove(ctx context.Context, parent *os.Root, base, expected string) error {
 	if err != nil {
 		return err
 	}
-	switch typeOf(info.Mode()) {
-	case capability.TypeOther:
+	kind := typeOf(info.Mode())
+	switch {
+	case kind == capability.TypeOther:
 		return capability.ErrNotRegular
-	case capability.TypeFile:
+	case kind == capability.TypeFile:
 		if _, err := replaceable(parent, base); err != nil { // a read-only file is meant to stay
 			return err
 		}
 		if err := hasContent(ctx, parent, base, expected); err != nil {
 			return err
 		}
-	case capability.TypeDir:
+	case expected != "" && expected != string(kind):
+		return capability.ErrChanged
+	case kind == capability.TypeDir:
 		if err := sweep(parent, base); err != nil {
 			return err
 		}

@@ -119,7 +119,7 @@ const Absent = "absent"
 
 // RemoveOptions are the options of Remove.
 type RemoveOptions struct {
-	// If is the content that a regular file must have, as in ReplaceOptions. Links and directories are
-	// not compared.
+	// If is what must be there: the SHA-256 of a regular file, or TypeDir or TypeSymlink. Anything else
+	// fails with ErrChanged. "" compares nothing.
 	If string
 }
