@@ -55,7 +55,8 @@ var fences = []fence{
 	},
 	{
 		tree: "tools",
-		ours: []string{"toolspec", "toolspec/capability", "toolspec/output", "toolspec/output/read"}, third: []string{},
+		ours: []string{"toolspec", "toolspec/capability", "toolspec/output", "toolspec/output/read"},
+		third: []string{"github.com/aymanbagabas/go-udiff"}, // texts in, text out
 		not: []string{
 			"os", "net/http", "net/rpc", "net/smtp", "database/sql", "syscall", "plugin", "unsafe", "io/ioutil",
 		},
