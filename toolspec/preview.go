@@ -95,7 +95,7 @@ type PreviewView struct {
 	// Text says what the call would do, such as a unified diff. Values that the tool or policy masks are
 	// ***, and live secrets are taken out. Sanitize it before you show it in a terminal or a page.
 	Text string `json:"text,omitempty"`
-	// Truncated says that Text is only the beginning.
+	// Truncated says that text is only the beginning.
 	Truncated bool `json:"truncated,omitempty"`
 	// Bytes is the length of the whole text in bytes.
 	Bytes int64 `json:"bytes,omitempty"`
