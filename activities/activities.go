@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/activities/hydrate"
 	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/activities/output"
+	"github.com/pawl-run/pawl/activities/preview"
 	"github.com/pawl-run/pawl/activities/providers"
 	"github.com/pawl-run/pawl/activities/settle"
 	"github.com/pawl-run/pawl/activities/stage"
@@ -110,12 +111,13 @@ func New(source judge.Source, records Records, policies judge.Policies, hooks *h
 	provided := providers.Providers{Registry: config.Providers, Sessions: config.Sessions}
 	a := &Activities{keys: config.Keys, secrets: config.Secrets, log: log, leave: config.Leave}
 	a.Hydrator = hydrate.New(hydrate.Parts{Tools: source, Policies: policies, Repairer: config.Repairer, Validators: config.Validators, Log: log})
+	previews := &preview.Previews{Tools: source, Policies: policies, Providers: provided, Secrets: config.Secrets, Log: log}
 	a.Approvals = approval.New(approval.Parts{
-		Requests: records, Policies: policies, PolicyEngines: config.PolicyEngines, Tools: source, IDTokens: config.IDTokens, Validate: a.CheckArgs, Log: log,
+		Previews: previews, Requests: records, Policies: policies, PolicyEngines: config.PolicyEngines, Tools: source, IDTokens: config.IDTokens, Validate: a.CheckArgs, Log: log,
 	})
 	attempts := attempt.Parts{
 		Store: records, Tools: source, Hooks: hooks, Keys: config.Keys, Policies: policies, Providers: provided, Expired: config.SlotTimes.Expired,
-		LocalTools: config.LocalTools, Secrets: config.Secrets, Log: log,
+		LocalTools: config.LocalTools, Secrets: config.Secrets, Previews: previews, Log: log,
 	}
 	if config.Broker != nil {
 		attempts.Leases = &connection.Leases{Broker: config.Broker, Policies: policies}

@@ -38,6 +38,9 @@ type Call struct {
 	// toolspec.Call. The default is 1. The default epoch of Probe is 2, because Pawl raises the
 	// epoch before it asks a probe.
 	Attempt, Epoch int
+	// PreviewDigest says that people have approved the call with this preview: see Preview. Run then
+	// compares it with a new preview, as a worker does. The default is that nobody was asked.
+	PreviewDigest string
 
 	// Workspace is the directory of the capability files. The default is an empty one.
 	Workspace string

@@ -75,7 +75,7 @@ func newCallWorker(t testing.TB, call Call, hooks []hook.Hook) *callWorker {
 	parts := attempt.Parts{
 		Policies: noPolicy{},
 		Store:    b.record, Tools: b.tools, Hooks: b.hooks, Providers: b.providers, Expired: func(contract.ExecuteIn) bool { return false },
-		Secrets: b.live, Log: b.log,
+		Secrets: b.live, Previews: b.previews(), Log: b.log,
 	}
 	if call.Connection != nil {
 		parts.Leases = &connection.Leases{Broker: call.Connection.newBroker(t, b.call.Context, b.live), Policies: noPolicy{}}
@@ -193,6 +193,12 @@ func (b *callWorker) attemptFacts() (hook.Facts, *hook.Failure) {
 			b.t.Fatal(err)
 		}
 		facts.Data = append(facts.Data, marked.Delta.Data...)
+	}
+	if b.call.PreviewDigest != "" {
+		facts.Approval = &hook.GrantedApproval{
+			ApprovalID: toolspec.ApprovalID(facts.InvocationID, 1), Approver: "user:test", ToolDigest: facts.ToolDigest, Effect: facts.Effect, Risk: facts.Risk,
+			PreviewDigest: b.call.PreviewDigest,
+		}
 	}
 	if b.call.Facts != nil {
 		b.call.Facts(&facts)

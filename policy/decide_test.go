@@ -289,3 +289,23 @@ func TestRiskIsRaisedAndNeverLowered(t *testing.T) {
 		}
 	}
 }
+
+// TestRiskOutsideADirectory: the same tool has a high risk outside of a directory and its own inside
+// (PO-16), as docs/policy.md shows it.
+func TestRiskOutsideADirectory(t *testing.T) {
+	p := mustParse(t, acme(`
+    allowedTools: [core__*]
+    mode: auto
+    rules:
+      - {tool: core__write_file, when: '!args.path.startsWith("notes/") || args.path.contains("..")', risk: high}
+`))
+	for path, want := range map[string]toolspec.Risk{
+		"notes/a.md": toolspec.MediumRisk, "a.md": toolspec.HighRisk, "notes/../a.md": toolspec.HighRisk, "Notes/a.md": toolspec.HighRisk, "notes": toolspec.HighRisk,
+	} {
+		f := call()
+		f.Args = []byte(`{"path":"` + path + `","content":""}`)
+		if d := p.Decide(f); d.Risk != want || d.Verb != RequireApproval {
+			t.Errorf("%s: %s with risk %s, want %s", path, d.Verb, d.Risk, want)
+		}
+	}
+}

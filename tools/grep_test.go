@@ -288,6 +288,16 @@ func (f brokenFiles) Replace(context.Context, string, []byte, capability.Replace
 	return f.err
 }
 
+func (f brokenFiles) ReplaceFrom(context.Context, string, io.Reader, capability.ReplaceOptions) error {
+	return f.err
+}
+
+func (f brokenFiles) Stat(context.Context, string) (capability.Entry, error) {
+	return capability.Entry{}, f.err
+}
+
+func (f brokenFiles) Remove(context.Context, string, capability.RemoveOptions) error { return f.err }
+
 // slowFiles take four seconds for each of endlessly many files.
 type slowFiles struct{ brokenFiles }
 

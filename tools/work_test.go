@@ -206,7 +206,7 @@ func TestSearchWork(t *testing.T) {
 
 // TestSearchLimits: at and above the files and bytes that a search takes.
 func TestSearchLimits(t *testing.T) {
-	three := someFiles{[]byte("hit\n"), []byte("hit\n"), []byte("é hit\n")}
+	three := someFiles{texts: [][]byte{[]byte("hit\n"), []byte("hit\n"), []byte("é hit\n")}}
 	for _, c := range []struct {
 		files, bytes int64
 		total        int
@@ -223,27 +223,18 @@ func TestSearchLimits(t *testing.T) {
 }
 
 // someFiles are files that a walk visits one after the other.
-type someFiles [][]byte
+type someFiles struct {
+	capability.Files // nil: a search only walks
+	texts            [][]byte
+}
 
 func (s someFiles) Walk(_ context.Context, _ string, _ capability.WalkOptions, visit func(capability.Found) error) error {
-	for _, text := range s {
+	for _, text := range s.texts {
 		if err := visit(file(text)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (someFiles) List(context.Context, string, int) (capability.Listing, error) {
-	return capability.Listing{}, capability.ErrNotExist
-}
-
-func (someFiles) Open(context.Context, string, int64) (io.ReadCloser, capability.Entry, error) {
-	return nil, capability.Entry{}, capability.ErrNotExist
-}
-
-func (someFiles) Replace(context.Context, string, []byte, capability.ReplaceOptions) error {
-	return capability.ErrNotExist
 }
 
 // TestSearchInBlocks: wherever the blocks of a file end, a search finds what a plain loop over the lines
@@ -265,7 +256,7 @@ func TestSearchInBlocks(t *testing.T) {
 		if round%2 == 1 {
 			p, _ = newPattern("(?:h)it$", true, false)
 		}
-		s := newSearch(someFiles{text}, p)
+		s := newSearch(someFiles{texts: [][]byte{text}}, p)
 		s.before, s.after = before, after
 		if err := s.run(t.Context(), ".", capability.WalkOptions{}); err != nil {
 			t.Fatal(err)
@@ -323,7 +314,7 @@ func TestSearchLongLines(t *testing.T) {
 		}
 		for _, end := range []string{"", "\n"} {
 			text := slices.Concat([]byte("é\n"), line, []byte("\nhit é"), []byte(end))
-			s := newSearch(someFiles{text}, pattern{literal: []byte("hit")})
+			s := newSearch(someFiles{texts: [][]byte{text}}, pattern{literal: []byte("hit")})
 			if err := s.run(t.Context(), ".", capability.WalkOptions{}); err != nil || s.total != c.total || s.long.Load() != int64(c.long) {
 				t.Errorf("%d bytes: %d found, %d long lines, %v", c.length, s.total, s.long.Load(), err)
 				continue

@@ -1,18 +1,24 @@
 package tools_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/pawl-run/pawl/pawltest"
 	"github.com/pawl-run/pawl/tools"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/capability"
+	"github.com/pawl-run/pawl/toolspec/output"
 )
 
 type written struct {
@@ -72,5 +78,106 @@ func TestWriteFileFailures(t *testing.T) {
 	var safe *toolspec.SafeError
 	if _, err := runWith[written](t.Context(), t, tools.WriteFile(), broken(disk), map[string]any{"path": "x", "content": "x"}); !errors.Is(err, disk) || errors.As(err, &safe) {
 		t.Errorf("an unknown error became %v", err)
+	}
+}
+
+// outputs are stored outputs in memory, in chunks of 7 bytes.
+type outputs map[string]struct {
+	runID, text string
+	writing     bool
+}
+
+func (o outputs) Info(_ context.Context, _, ref string) (output.Info, error) {
+	found, ok := o[ref]
+	if !ok {
+		return output.Info{}, output.ErrNotFound
+	}
+	return output.Info{Ref: ref, RunID: found.runID, Bytes: int64(len(found.text)), Complete: !found.writing}, nil
+}
+
+func (o outputs) Chunks(_ context.Context, _, ref string, _ output.Position) iter.Seq2[output.Chunk, error] {
+	return func(yield func(output.Chunk, error) bool) {
+		for at, part := range slices.Collect(slices.Chunk([]byte(o[ref].text), 7)) {
+			if !yield(output.Chunk{FirstByte: int64(7 * at), Data: part}, nil) {
+				return
+			}
+		}
+		if ref == "expires" {
+			yield(output.Chunk{}, output.ErrExpired)
+		}
+	}
+}
+
+// Content by reference is the stored output of the same run, and of no other.
+func TestWriteFileContentRef(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	text := strings.Repeat("0123456789\n", 30<<10) // far more than arguments can have
+	stored := outputs{
+		"large": {"test", text, false}, "other": {"run-2", "x", false}, "writing": {"test", "x", true}, "expires": {"test", "x", false},
+	}
+	call := pawltest.Call{Tool: tools.WriteFile(), Workspace: dir, Capabilities: []toolspec.Provided{capability.OutputsKey.Provide(stored)}}
+	sum := sha256.Sum256([]byte(text))
+	call.Args = map[string]any{"path": "f", "contentRef": "large"}
+	for call.Attempt = 1; call.Attempt <= 2; call.Attempt++ {
+		got := call.Run(t)
+		if want := fmt.Sprintf(`{"bytesWritten":%d,"sha256":"%x"}`, len(text), sum); string(got.Value) != want {
+			t.Errorf("attempt %d: %s, %+v", call.Attempt, got.Value, got.Result)
+		}
+		holds(t, "by reference", filepath.Join(dir, "f"), text)
+	}
+	for _, c := range []struct {
+		args map[string]any
+		want string
+	}{
+		{map[string]any{"contentRef": "other"}, "there is no such output in this run: use the outputRef or output_ref of a result of this run as it is written there"},
+		{map[string]any{"contentRef": "none"}, "there is no such output in this run: use the outputRef or output_ref of a result of this run as it is written there"},
+		{map[string]any{"contentRef": "writing"}, "the tool still writes the output: try again when it has ended"},
+		{map[string]any{"contentRef": "expires"}, "the output has expired and was deleted: call the tool that made it again"},
+		{map[string]any{"contentRef": "large", "content": "x"}, "either content or contentRef is needed, and not both"},
+		{map[string]any{}, "either content or contentRef is needed, and not both"},
+	} {
+		c.args["path"] = "f"
+		call.Args = c.args
+		if got := call.Run(t); got.Result.SafeMessage != toolspec.ErrorPrefix+c.want {
+			t.Errorf("%v: %+v", c.args, got.Result)
+		}
+		holds(t, c.want, filepath.Join(dir, "f"), text)
+	}
+}
+
+func TestWriteFilePreview(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	call := pawltest.Call{
+		Tool: tools.WriteFile(), Workspace: dir, Args: map[string]any{"path": "f", "content": "a\nB\n"},
+		Capabilities: []toolspec.Provided{capability.OutputsKey.Provide(outputs{"bin": {"test", "a\x00b", false}})},
+	}
+	fresh := call.Preview(t)
+	if want := "creates \"f\"\n--- /dev/null\n+++ f\n@@ -0,0 +1,2 @@\n+a\n+B\n"; fresh.Text != want {
+		t.Errorf("%+v", fresh)
+	}
+	write(t, path, "a\nb\n")
+	shown := call.Preview(t)
+	if want := "--- f\n+++ f\n@@ -1,2 +1,2 @@\n a\n-b\n+B\n"; shown.Text != want {
+		t.Errorf("%+v", shown)
+	}
+	// The approver has seen a new file, and there is one now.
+	call.PreviewDigest = fresh.Digest
+	if got := call.Run(t); got.Result.ErrorCode != toolspec.CodeApprovalStale {
+		t.Errorf("stale: %+v", got.Result)
+	}
+	holds(t, "stale", path, "a\nb\n")
+	call.PreviewDigest = shown.Digest
+	for call.Attempt = 1; call.Attempt <= 2; call.Attempt++ { // the second finds the file of the first
+		if got := call.Run(t); !got.Result.OK {
+			t.Errorf("attempt %d: %+v", call.Attempt, got.Result)
+		}
+		holds(t, "approved", path, "a\nB\n")
+	}
+	call.Args, call.Attempt = map[string]any{"path": "f", "contentRef": "bin"}, 1
+	if shown := call.Preview(t); strings.Contains(shown.Text, "@@") || !strings.Contains(shown.Text, "new content of \"f\": 3 bytes, SHA-256 ") {
+		t.Errorf("%+v", shown)
 	}
 }

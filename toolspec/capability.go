@@ -19,14 +19,22 @@ func NewCapability[T any](name CapabilityName) Capability[T] { return Capability
 // Name returns the untyped name, for declarations.
 func (c Capability[T]) Name() CapabilityName { return c.name }
 
+// ProvideFor binds an implementation to the name that depends on the context of the call, such as on
+// its tenant. from must be fast, and safe for concurrent use.
+func (c Capability[T]) ProvideFor(from func(Context) T) Provided {
+	return Provided{name: c.name, value: from}
+}
+
 // From returns the ability. Asking for one that the tool did not declare is a
 // programming error and panics; the runner turns that into `internal`.
 func (c Capability[T]) From(call Call) T {
-	v, ok := call.capabilities.values[c.name].(T)
-	if !ok {
-		panic(fmt.Sprintf("capability %q was not declared by tool %q", c.name, call.ToolID))
+	switch v := call.capabilities.values[c.name].(type) {
+	case T:
+		return v
+	case func(Context) T:
+		return v(call.Context)
 	}
-	return v
+	panic(fmt.Sprintf("capability %q was not declared by tool %q", c.name, call.ToolID))
 }
 
 // Provide binds an implementation to the name.

@@ -66,6 +66,9 @@ type Decision struct {
 	// required with a proof. If it is present, the decision counts only for a request with this
 	// digest.
 	Digest string `json:"digest,omitempty"`
+	// PreviewDigest is the previewDigest of the request as the approver saw it, 64 hexadecimal digits. If
+	// it is present, the decision counts only for a request with this previewDigest.
+	PreviewDigest string `json:"previewDigest,omitempty"`
 	// Approver is the name of the person who decides, of 1 to 200 characters: see the section Names
 	// of the contract. The proof of the decision must be of this person. A decision without a proof
 	// counts only if policy accepts unsigned decisions.
@@ -104,6 +107,9 @@ func (d Decision) ID() string {
 func (d Decision) Check() error {
 	if err := d.CheckForm(); err != nil {
 		return err
+	}
+	if d.PreviewDigest != "" && !isDigest(d.PreviewDigest) {
+		return fmt.Errorf("previewDigest must be the 64 hexadecimal digits of the request's previewDigest; take it from the state query")
 	}
 	return checkIdentity("approver", d.Approver)
 }

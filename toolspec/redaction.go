@@ -82,6 +82,15 @@ func (o OutputRedactor) Redact(value json.RawMessage, more Masks) (json.RawMessa
 	return json.Marshal(more.apply(o.masks.apply(kept)))
 }
 
+// RedactText returns a text with everything masked that a masking of the tool or of more masks in any
+// part of an output.
+func (o OutputRedactor) RedactText(text string, more Masks) string {
+	for _, one := range slices.Concat(o.masks, more) {
+		text = one.find.mask(text)
+	}
+	return text
+}
+
 // Output redacts one value: see [OutputRedactor.Redact].
 func (r Redaction) Output(value json.RawMessage) (json.RawMessage, error) {
 	o, err := r.CompileOutput()

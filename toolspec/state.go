@@ -78,6 +78,13 @@ type ApprovalView struct {
 	Args json.RawMessage `json:"args,omitempty"`
 	// Digest is the approval digest, which binds the approval to exactly this call.
 	Digest string `json:"digest"`
+	// Preview says what the call would do. It is absent if the tool has no preview, and if the outcome of
+	// the call is unknown.
+	Preview *PreviewView `json:"preview,omitempty"`
+	// PreviewDigest is the SHA-256 of the whole text of the preview, before it was masked and cut. If the
+	// text is another one when the approved call begins to run, the call ends with approval_stale. It is
+	// absent if the preview could not be made. Then the approval covers the arguments alone.
+	PreviewDigest string `json:"previewDigest,omitempty"`
 	// Message is the reason that policy gives for the request.
 	Message string `json:"message,omitempty"`
 	// RequestedBy is the actor of the call.

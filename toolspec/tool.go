@@ -149,6 +149,7 @@ type Call struct {
 
 	capabilities Capabilities
 	output       OutputStream
+	preview      *Preview
 }
 
 // WithCapabilities returns the call with the abilities a tool receives.
@@ -166,6 +167,8 @@ type Tool struct {
 	documents *documents
 	run       func(ctx context.Context, args json.RawMessage, call Call) (json.RawMessage, error)
 	probe     func(ctx context.Context, args json.RawMessage, call Call) (Finding, json.RawMessage, error)
+	preview   func(ctx context.Context, args json.RawMessage, call Call) (Preview, error)
+	previewIn reflect.Type
 }
 
 // Define makes a tool of a typed function. The JSON Schemas of In and Out are

@@ -107,13 +107,13 @@ func namespaceOf(c Config) string {
 // source binds the built-in tools and the tools of the user to the capabilities. It leaves out the
 // tools that are turned off, and built-in tools whose capabilities are not configured.
 func source(o *opened, c Config, a additions, n connections, late *stored) (*catalog.Registry, *toolSwitch, error) {
-	workspace, err := files.Open(c.Workspace)
+	workspaces, err := files.OpenAll(c.Workspace)
 	if err != nil {
 		return nil, nil, fmt.Errorf("workspace %s: %w", c.Workspace, err)
 	}
-	o.add(func() { _ = workspace.Close() })
+	o.add(func() { _ = workspaces.Close() })
 	own := append([]toolspec.Provided{
-		capability.ClockKey.Provide(clock.System{}), capability.FilesKey.Provide(workspace), capability.ProgressKey.Provide(heartbeat.Progress{}),
+		capability.ClockKey.Provide(clock.System{}), capability.FilesKey.ProvideFor(workspaces.For), capability.ProgressKey.Provide(heartbeat.Progress{}),
 	}, n.provided()...)
 	web, builtin, err := provideWeb(o, c.Web)
 	if err != nil {

@@ -20,6 +20,9 @@ func decide(open OpenRequest, voter policy.Voter, d toolspec.Decision, f remembe
 	case d.Digest != "" && d.Digest != open.Digest:
 		j.Reason = "the decision is about another digest than the request's; look at the request again"
 		return j
+	case d.PreviewDigest != "" && d.PreviewDigest != open.Granted.PreviewDigest:
+		j.Reason = "the decision is about another preview than the request's; look at the request again"
+		return j
 	// The requester may withdraw without being an approver, but must prove the identity
 	// unless the rule accepts unsigned decisions.
 	case d.Decision == toolspec.Withdraw && d.Approver == open.RequestedBy && (voter.Signed || open.Rule.AllowUnsigned):

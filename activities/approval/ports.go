@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities/judge"
+	"github.com/pawl-run/pawl/activities/preview"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
@@ -42,6 +43,7 @@ type Parts struct {
 	// Pawl's own engine decides.
 	PolicyEngines policy.Engines
 	Tools         judge.Source
+	Previews      *preview.Previews
 	// IDTokens verifies the ID tokens of approvers. If it is nil, no ID token counts.
 	IDTokens IDTokens
 	// Validate validates arguments for a tool. It returns the valid arguments, and in safe the
@@ -104,8 +106,9 @@ type RequestRecord struct {
 	// State is open, or the state that ended the request.
 	State    contract.RequestState
 	Approver string
-	// Granted and Rule have the values that were recorded when the request was opened.
+	// Granted, Rule and Preview have the values that were recorded when the request was opened.
 	Granted hook.GrantedApproval
+	Preview *toolspec.PreviewView
 	Rule    policy.ApprovalRule
 	Keys    RequestKeys
 }

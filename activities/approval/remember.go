@@ -103,9 +103,9 @@ func covering(grants []Grant, f hook.Facts, editedBy string, now hook.GrantedApp
 		return nil
 	}
 	i := slices.IndexFunc(grants, func(g Grant) bool {
-		// These three fields differ from call to call: a grant covers more than one call.
-		g.Granted.ApprovalID, g.Granted.Approver, g.Granted.Digest = "", "", ""
-		now.ApprovalID, now.Approver, now.Digest = "", "", ""
+		// These fields differ from call to call: a grant covers more than one call.
+		g.Granted.ApprovalID, g.Granted.Approver, g.Granted.Digest, g.Granted.PreviewDigest = "", "", "", ""
+		now.ApprovalID, now.Approver, now.Digest, now.PreviewDigest = "", "", "", ""
 		// The current rule must still allow a grant for any arguments or any actor.
 		switch {
 		case now.Asked == "", // the grant may be of an older worker, which recorded no rule

@@ -113,9 +113,13 @@ func (a *Approvals) open(
 			remembered = g.ID
 		}
 	}
+	grant := granted(f, decision, view.Digest)
+	if in.Parked == "" && remembered == "" { // nobody sees the preview of a call that a remembered approval covers
+		view.Preview, grant.PreviewDigest = a.parts.Previews.Show(ctx, f)
+	}
 	record, err := a.parts.Requests.Request(ctx, RequestRow{
 		InvocationID: f.InvocationID, TenantID: f.Context.TenantID, Epoch: in.Epoch, Last: in.Last, Edits: in.Edits, View: view,
-		Granted: granted(f, decision, view.Digest), Remembered: remembered,
+		Granted: grant, Remembered: remembered,
 		Hydrations: in.Hydrations,
 		Rule:       rule, EditedBy: in.EditedBy, OnBehalfOf: f.Context.SubjectID, PolicyRule: by, PolicyID: f.PolicyDigest,
 		ExpireAfter: expireAfter,
@@ -128,6 +132,8 @@ func (a *Approvals) open(
 	}
 	view.ApprovalID = toolspec.ApprovalID(f.InvocationID, record.Number)
 	view.ExpiresAtMs = record.ExpiresAt.UnixMilli()
+	// The files may be others by now, and people have seen the recorded preview.
+	view.Preview, view.PreviewDigest = record.Preview, record.Granted.PreviewDigest
 	// Hooks may answer differently by now, and the recorded rule counts.
 	view.Approvers = record.Rule.Describe(view.RequestedBy)
 	view.Escalations = record.Rule.Escalations(record.CreatedAt, record.ExpiresAt)

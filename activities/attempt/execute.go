@@ -10,8 +10,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pawl-run/pawl/activities/heartbeat"
 	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/activities/output"
+	"github.com/pawl-run/pawl/activities/preview"
 	"github.com/pawl-run/pawl/activities/providers"
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/broker/fingerprint"
@@ -39,6 +41,8 @@ type Parts struct {
 	Providers providers.Providers
 	// Leases leases the connection of a call. If it is nil, no tool has a connection.
 	Leases Leaser
+	// Previews makes the previews that people have approved once more.
+	Previews *preview.Previews
 	// Expired reports whether the call may have lost a slot that it held.
 	Expired func(in contract.ExecuteIn) bool
 	// LocalTools is how many tools of one tenant may run at the same time in the local lane; 0
@@ -123,6 +127,10 @@ func (a *Attempts) Execute(ctx context.Context, in contract.ExecuteIn) (contract
 	if err != nil {
 		return a.unprovided(ctx, in, err), nil
 	}
+	previewed, stale := a.previewed(ctx, in, bound, caps)
+	if stale != nil {
+		return *stale, nil
+	}
 	lease, out := a.lease(ctx, in, allowed.PolicyDigest, bound)
 	if lease != nil {
 		defer lease.Close()
@@ -140,7 +148,7 @@ func (a *Attempts) Execute(ctx context.Context, in contract.ExecuteIn) (contract
 	}
 	if out == nil {
 		// What the attempt stores has an id without a claim, too: its reference must not be guessable.
-		attempted := a.attempt(ctx, in, cmp.Or(claimID, rand.Text()), bound, caps)
+		attempted := a.attempt(ctx, in, cmp.Or(claimID, rand.Text()), bound, caps, previewed)
 		out = &attempted
 	}
 	out.ClaimID = claimID
@@ -162,6 +170,23 @@ func (a *Attempts) masked(ctx context.Context, in contract.ExecuteIn, policyDige
 		return nil, &contract.ExecuteOut{Outcome: contract.Refused, Failure: failure}
 	}
 	return masked, nil
+}
+
+// previewed makes the preview of the attempt once more, if people have approved a preview. If it is
+// not that preview, stale is how the attempt ends. The tool has not started, and there is no claim.
+func (a *Attempts) previewed(ctx context.Context, in contract.ExecuteIn, bound *catalog.Bound, caps toolspec.Capabilities) (_ *toolspec.Preview, stale *contract.ExecuteOut) {
+	approval := in.Facts.Approval
+	if approval == nil || approval.PreviewDigest == "" {
+		return nil, nil
+	}
+	defer heartbeat.Send[struct{}](ctx, nil)()
+	previewed, err := a.Previews.Again(ctx, in.Facts, bound, caps, in.Epoch)
+	if err != nil {
+		return nil, &contract.ExecuteOut{Outcome: contract.Refused, Failure: &hook.Failure{
+			Code: toolspec.CodeApprovalStale, SafeMessage: staleMessage, Details: &toolspec.Details{ApprovalID: approval.ApprovalID},
+		}}
+	}
+	return previewed, nil
 }
 
 // lease leases the call's connection for one attempt. Without a lease, out is how the attempt
@@ -232,6 +257,7 @@ func (a *Attempts) claim(ctx context.Context, in contract.ExecuteIn, claimID str
 		row.ApprovalID = approval.ApprovalID
 		// This is the digest of the arguments and the tool that run now. The digest in the history
 		// may be different.
+		row.PreviewDigest = approval.PreviewDigest
 		row.ApprovalDigest, err = judge.ApprovalSubject(in.Facts).Digest()
 	}
 	var outcome contract.Outcome

@@ -13,6 +13,9 @@ import (
 // and in the record.
 const maxSafeText = 2000
 
+// staleMessage is the safe message of a call whose preview is not the one that was approved.
+const staleMessage = "What the preview showed has changed since, so this attempt did nothing: make a new call"
+
 func clip(text string) string {
 	if len(text) <= maxSafeText {
 		return text
@@ -28,6 +31,8 @@ func classify(err error) (f hook.Failure, retryable, answered bool) {
 	var args *toolspec.ArgsError
 	var output *toolspec.OutputError
 	switch {
+	case errors.Is(err, toolspec.ErrStale):
+		return hook.Failure{Code: toolspec.CodeApprovalStale, SafeMessage: staleMessage}, false, true
 	case errors.As(err, &busy):
 		return hook.Failure{Code: toolspec.CodeRateLimited, SafeMessage: toolspec.ErrorPrefix + clip(busy.Reason), RetryAfterMs: max(busy.After.Milliseconds(), 0)}, true, true
 	case errors.As(err, &safe):

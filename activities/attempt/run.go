@@ -18,7 +18,7 @@ import (
 
 // attempt runs hooks and tool within the budget. A tool that does not stop in time is left
 // behind, and its late answer is discarded.
-func (a *Attempts) attempt(ctx context.Context, in contract.ExecuteIn, claimID string, bound *catalog.Bound, caps toolspec.Capabilities) contract.ExecuteOut {
+func (a *Attempts) attempt(ctx context.Context, in contract.ExecuteIn, claimID string, bound *catalog.Bound, caps toolspec.Capabilities, previewed *toolspec.Preview) contract.ExecuteOut {
 	ctx, latest, reported := heartbeat.Reporting(ctx, a.Secrets)
 	ended := make(chan struct{})
 	defer close(ended)
@@ -31,7 +31,7 @@ func (a *Attempts) attempt(ctx context.Context, in contract.ExecuteIn, claimID s
 	output := a.newStream(in, claimID, bound)
 	done := make(chan hook.AttemptVerdict, 1)
 	go func() {
-		done <- a.Hooks.Attempt(budget, attemptInput(in), a.runner(in, bound, caps, output))
+		done <- a.Hooks.Attempt(budget, attemptInput(in), a.runner(in, bound, caps, previewed, output))
 	}()
 	select {
 	case v := <-done:
@@ -53,8 +53,8 @@ func (a *Attempts) attempt(ctx context.Context, in contract.ExecuteIn, claimID s
 
 // runner returns the function that runs the tool itself. The tool does not start after the
 // attempt has ended.
-func (a *Attempts) runner(in contract.ExecuteIn, bound *catalog.Bound, caps toolspec.Capabilities, output *stream) func(context.Context) (json.RawMessage, error) {
-	call := a.callOf(in.Facts, in.Epoch, caps)
+func (a *Attempts) runner(in contract.ExecuteIn, bound *catalog.Bound, caps toolspec.Capabilities, previewed *toolspec.Preview, output *stream) func(context.Context) (json.RawMessage, error) {
+	call := a.callOf(in.Facts, in.Epoch, caps).WithPreviewed(previewed)
 	return func(ctx context.Context) (out json.RawMessage, err error) {
 		defer func() {
 			if recovered := recover(); recovered != nil {

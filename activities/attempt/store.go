@@ -73,10 +73,11 @@ type ClaimRow struct {
 	// Runtime is how long the attempt may take. The claim extends the slots of the call by this
 	// time. If the call has lost a slot, the answer is Unleased.
 	Runtime time.Duration
-	// ApprovalID, if any, must be approved for the call with ApprovalDigest; the same
+	// ApprovalID, if any, must be approved for the call with ApprovalDigest and PreviewDigest; the same
 	// statement consumes it. If it is not approved, the answer is Refused.
 	ApprovalID     string
 	ApprovalDigest string
+	PreviewDigest  string
 }
 
 // BeginRow begins a call in the local lane.

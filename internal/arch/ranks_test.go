@@ -33,7 +33,7 @@ var ranks = [][]string{
 	{"workflows/contract"},
 	{"workflows/steps", "activities/heartbeat", "activities/judge"},
 	{"activities/answer", "activities/providers", "activities/output"},
-	{"activities/stage"},
+	{"activities/stage", "activities/preview"},
 	{"workflows/envelope"},
 	// The parts of a call know none of each other.
 	{

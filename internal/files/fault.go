@@ -28,6 +28,8 @@ func (w *Workspace) fault(err error) error {
 		return capability.ErrNotExist
 	case errors.Is(cause, fs.ErrPermission), errors.Is(cause, syscall.EROFS):
 		return capability.ErrPermission
+	case errors.Is(cause, syscall.ENOTEMPTY):
+		return capability.ErrNotEmpty
 	case errors.Is(cause, syscall.ENOTDIR):
 		return capability.ErrNotDir
 	case errors.Is(cause, syscall.EISDIR):

@@ -1,8 +1,10 @@
 package files
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -18,6 +20,11 @@ const maxLinks = 8
 
 // Replace implements capability.Files.
 func (w *Workspace) Replace(ctx context.Context, name string, content []byte, opts capability.ReplaceOptions) error {
+	return w.ReplaceFrom(ctx, name, bytes.NewReader(content), opts)
+}
+
+// ReplaceFrom implements capability.Files.
+func (w *Workspace) ReplaceFrom(ctx context.Context, name string, content io.Reader, opts capability.ReplaceOptions) error {
 	p, err := cleanFile(name)
 	if err != nil {
 		return err
@@ -40,7 +47,7 @@ func (w *Workspace) Replace(ctx context.Context, name string, content []byte, op
 		return w.fault(err)
 	}
 	defer func() { _ = parent.Close() }()
-	return w.fault(replace(ctx, parent, base, content))
+	return w.fault(replace(ctx, parent, base, content, opts.If))
 }
 
 // target follows the symbolic links in the last part of p and returns where the
@@ -80,8 +87,9 @@ func (w *Workspace) target(p string) (dir, base string, err error) {
 	return "", "", capability.ErrBadPath
 }
 
-// replace swaps the content of base in the directory parent.
-func replace(ctx context.Context, parent *os.Root, base string, content []byte) error {
+// replace swaps the content of base in the directory parent, if base has the content that expected
+// says.
+func replace(ctx context.Context, parent *os.Root, base string, content io.Reader, expected string) error {
 	old, err := replaceable(parent, base)
 	if err != nil {
 		return err
@@ -98,6 +106,10 @@ func replace(ctx context.Context, parent *os.Root, base string, content []byte) 
 	}
 	defer temp.discard()
 	if err := temp.fill(ctx, content, old); err != nil {
+		return err
+	}
+	// Last of all, so that little time is left for others.
+	if err := hasContent(ctx, parent, base, expected); err != nil {
 		return err
 	}
 	if err := temp.publish(base); err != nil {

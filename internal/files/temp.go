@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"strconv"
@@ -104,16 +105,18 @@ func stillNamed(dir *os.Root, name string, f *os.File) bool {
 
 // fill writes the content durably and copies the permissions of old, which is
 // nil for a new file.
-func (t *temp) fill(ctx context.Context, content []byte, old fs.FileInfo) error {
-	for len(content) > 0 {
+func (t *temp) fill(ctx context.Context, content io.Reader, old fs.FileInfo) error {
+	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n, err := t.file.Write(content[:min(chunk, len(content))])
+		_, err := io.CopyN(t.file, content, chunk)
+		if err == io.EOF {
+			break
+		}
 		if err != nil {
 			return err
 		}
-		content = content[n:]
 	}
 	if old != nil {
 		keepOwner(t.file, old)

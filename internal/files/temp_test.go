@@ -54,7 +54,7 @@ func TestAbandonedTempIsRemoved(t *testing.T) {
 	if err := os.Symlink("target", filepath.Join(dir, ours[3])); err != nil {
 		t.Fatal(err)
 	}
-	if err := replace(t.Context(), root, "file", []byte("whole")); err != nil {
+	if err := replace(t.Context(), root, "file", strings.NewReader("whole"), ""); err != nil {
 		t.Fatal(err)
 	}
 	want := strings.Join([]string{ours[2], ours[3], others[0], "file"}, " ")
@@ -81,14 +81,14 @@ func TestLivingTempIsKept(t *testing.T) {
 		}
 		temps = append(temps, made)
 	}
-	if err := replace(t.Context(), root, "file", []byte("late")); !errors.Is(err, capability.ErrBusy) {
+	if err := replace(t.Context(), root, "file", strings.NewReader("late"), ""); !errors.Is(err, capability.ErrBusy) {
 		t.Errorf("one more: %v, want ErrBusy", err)
 	}
-	if err := replace(t.Context(), root, "other", []byte("x")); err != nil {
+	if err := replace(t.Context(), root, "other", strings.NewReader("x"), ""); err != nil {
 		t.Errorf("another file: %v", err)
 	}
 	for i, made := range temps {
-		if err := made.fill(t.Context(), []byte{byte('a' + i)}, nil); err != nil {
+		if err := made.fill(t.Context(), strings.NewReader(string(rune('a'+i))), nil); err != nil {
 			t.Error(err)
 		}
 		if err := made.publish("file"); err != nil {
@@ -107,15 +107,15 @@ func TestLivingTempIsKept(t *testing.T) {
 // A failed replacement leaves the old content and no litter.
 func TestFailedReplaceLeavesNothing(t *testing.T) {
 	root, dir := openRoot(t)
-	if err := replace(t.Context(), root, "file", []byte("old")); err != nil {
+	if err := replace(t.Context(), root, "file", strings.NewReader("old"), ""); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := replace(ctx, root, "file", []byte("new")); !errors.Is(err, context.Canceled) {
+	if err := replace(ctx, root, "file", strings.NewReader("new"), ""); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	if err := replace(ctx, root, "file", nil); !errors.Is(err, context.Canceled) {
+	if err := replace(ctx, root, "file", strings.NewReader(""), ""); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled, no content: %v", err)
 	}
 	made, err := newTemp(root, "dir", 0o600)
@@ -162,7 +162,7 @@ func TestTempIsPrivate(t *testing.T) {
 			t.Errorf("the temporary file is %v, %v", info, err)
 		}
 	}}
-	if err := replace(ctx, root, "file", []byte("secret")); err != nil || looked < 2 {
+	if err := replace(ctx, root, "file", strings.NewReader("secret"), ""); err != nil || looked < 2 {
 		t.Errorf("looked %d times, %v", looked, err)
 	}
 }
@@ -183,7 +183,7 @@ func TestKilledWriter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := made.fill(t.Context(), []byte("new"), nil); err != nil {
+	if err := made.fill(t.Context(), strings.NewReader("new"), nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stdout.WriteString("ready\n"); err != nil {
@@ -196,7 +196,7 @@ func TestKilledWriter(t *testing.T) {
 // while it lives, others leave its file alone.
 func TestKill(t *testing.T) {
 	root, dir := openRoot(t)
-	if err := replace(t.Context(), root, "file", []byte("old")); err != nil {
+	if err := replace(t.Context(), root, "file", strings.NewReader("old"), ""); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledWriter$")
@@ -212,7 +212,7 @@ func TestKill(t *testing.T) {
 		t.Fatalf("the writer says %q, %v", line, err)
 	}
 	left := tempNames("file")[0]
-	if err := replace(t.Context(), root, "file", []byte("meanwhile")); err != nil {
+	if err := replace(t.Context(), root, "file", strings.NewReader("meanwhile"), ""); err != nil {
 		t.Fatal(err)
 	}
 	if got := listDir(t, dir); got != left+" file" {
@@ -225,7 +225,7 @@ func TestKill(t *testing.T) {
 	if got, err := os.ReadFile(filepath.Join(dir, "file")); err != nil || string(got) != "meanwhile" {
 		t.Errorf("after the kill the file holds %q, %v", got, err)
 	}
-	if err := replace(t.Context(), root, "file", []byte("next")); err != nil {
+	if err := replace(t.Context(), root, "file", strings.NewReader("next"), ""); err != nil {
 		t.Fatal(err)
 	}
 	if got := listDir(t, dir); got != "file" {

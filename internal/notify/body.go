@@ -3,6 +3,7 @@ package notify
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
@@ -11,8 +12,9 @@ import (
 // Bounds of a body. Receivers want to show a request, not to store it; a receiver that needs more
 // reads the call.
 const (
-	// maxArgs is in bytes.
-	maxArgs = 16 << 10
+	// maxArgs and maxPreview are in bytes.
+	maxArgs    = 16 << 10
+	maxPreview = 16 << 10
 	// maxApprovers is of a text, in characters.
 	maxApprovers = 2000
 )
@@ -46,6 +48,11 @@ func encode(n toolspec.Notice) ([]byte, error) {
 	}
 	if len(n.Approval.Args) > maxArgs {
 		d.Approval.Args, d.ArgsOmitted = nil, true
+	}
+	if p := n.Approval.Preview; p != nil && len(p.Text) > maxPreview {
+		short := *p
+		short.Text, short.Truncated = strings.ToValidUTF8(p.Text[:maxPreview], ""), true
+		d.Approval.Preview = &short
 	}
 	d.Approval.Approvers = cut(n.Approval.Approvers)
 	d.Approval.Escalations = slices.Clone(n.Approval.Escalations)

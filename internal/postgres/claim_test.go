@@ -178,13 +178,21 @@ func TestOneOfManyClaims(t *testing.T) {
 
 func TestClaimConsumesTheApproval(t *testing.T) {
 	b := open(t)
-	for _, call := range []string{"call_1", "call_2"} {
-		b.admit(call)
-		b.request(requestRow(call, 1))
+	b.admit("call_2")
+	b.request(requestRow("call_2", 1))
+	b.admit("call_1")
+	request := requestRow("call_1", 1)
+	request.View.Preview, request.Granted.PreviewDigest = &toolspec.PreviewView{Text: "+a\n", Bytes: 3}, "preview-digest"
+	b.request(request)
+	// Found again, the request has the preview that people have seen.
+	request.View.Preview, request.Granted.PreviewDigest = &toolspec.PreviewView{Text: "+b\n"}, "another"
+	if r := b.request(request); r.Preview == nil || *r.Preview != (toolspec.PreviewView{Text: "+a\n", Bytes: 3}) || r.Granted.PreviewDigest != "preview-digest" {
+		t.Errorf("%+v, %+v", r.Preview, r.Granted)
 	}
 	approved := func(call string, epoch, dispatch int) attempt.ClaimRow {
 		row := claimRow(call, epoch, dispatch)
 		row.ApprovalID, row.ApprovalDigest, row.Repeatable = toolspec.ApprovalID(id("call_1"), 1), "approval-digest", true
+		row.PreviewDigest = "preview-digest"
 		return row
 	}
 	if got := b.claim(approved("call_1", 1, 1)); got != contract.Refused {
@@ -200,6 +208,13 @@ func TestClaimConsumesTheApproval(t *testing.T) {
 	others.ApprovalDigest = "of other arguments"
 	if got := b.claim(others); got != contract.Refused {
 		t.Errorf("an approval of something else: %s", got)
+	}
+	for _, digest := range []string{"", "another"} {
+		others = approved("call_1", 1, 1)
+		others.PreviewDigest = digest
+		if got := b.claim(others); got != contract.Refused {
+			t.Errorf("an approval of another preview: %s", got)
+		}
 	}
 	if n := value[int](b, `SELECT count(*) FROM claims`); n != 0 {
 		t.Errorf("%d claims", n)

@@ -47,6 +47,7 @@ TABLE approvals
     votes integer NOT NULL DEFAULT 0
     on_behalf_of text NOT NULL DEFAULT ''::text
     remembered uuid
+    preview json
     CONSTRAINT approvals_consumed_was_approved CHECK (consumed_dispatch IS NULL OR state = 'approved'::text)
     CONSTRAINT approvals_decided_has_approver CHECK ((state = ANY (ARRAY['approved'::text, 'denied'::text, 'edited'::text, 'withdrawn'::text, 'retried'::text, 'settled_ok'::text, 'settled_failed'::text])) = (approver IS NOT NULL) AND (approver IS NULL) = (decided_at IS NULL))
     CONSTRAINT approvals_id_is_derived CHECK (approval_id = ((invocation_id::text || '.'::text) || number::text))

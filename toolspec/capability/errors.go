@@ -24,6 +24,10 @@ var (
 	ErrNoSpace = errors.New("no space is left")
 	// ErrBusy: other writers are replacing the same file; nothing has changed.
 	ErrBusy = errors.New("the file is being written by others")
+	// ErrNotEmpty: the directory has entries, so it is not removed.
+	ErrNotEmpty = errors.New("the directory is not empty")
+	// ErrChanged: the file does not have the content that the caller expects; nothing has changed.
+	ErrChanged = errors.New("the file has been changed by others")
 	// ErrBadPattern: the glob is malformed or too complex.
 	ErrBadPattern = errors.New("the glob pattern is not valid")
 )

@@ -53,6 +53,19 @@ type Files interface {
 	// ErrNotExist. It is safe to repeat with the same content. After an error the file has the old
 	// or the new content.
 	Replace(ctx context.Context, path string, content []byte, opts ReplaceOptions) error
+
+	// ReplaceFrom is Replace with the content from a reader, of which it holds a part in memory. An
+	// error of the reader is returned wrapped, and the file is unchanged.
+	ReplaceFrom(ctx context.Context, path string, content io.Reader, opts ReplaceOptions) error
+
+	// Stat returns the entry of a path. It does not follow a symbolic link in the last part of the
+	// path.
+	Stat(ctx context.Context, path string) (Entry, error)
+
+	// Remove removes one regular file, symbolic link or empty directory; of a link it removes the
+	// link and not its target. It refuses a read-only file, a pipe and a device. A path with nothing
+	// there fails with ErrNotExist, a directory with entries with ErrNotEmpty.
+	Remove(ctx context.Context, path string, opts RemoveOptions) error
 }
 
 // EntryType is the type of an entry.
@@ -121,4 +134,18 @@ type WalkOptions struct {
 type ReplaceOptions struct {
 	// CreateDirs creates missing parent directories. They stay if Replace fails.
 	CreateDirs bool
+	// If is the content that the file must have: its SHA-256 in hexadecimal, or Absent for no file. Any
+	// other content fails with ErrChanged, and the file is unchanged. It is compared right before the
+	// file is replaced; what another process writes between the two is lost. "" compares nothing.
+	If string
+}
+
+// Absent stands for no file in ReplaceOptions.If.
+const Absent = "absent"
+
+// RemoveOptions are the options of Remove.
+type RemoveOptions struct {
+	// If is what must be there: the SHA-256 of a regular file, or TypeDir or TypeSymlink. Anything else
+	// fails with ErrChanged. "" compares nothing.
+	If string
 }

@@ -55,6 +55,9 @@ func (b *Bound) bind(provided toolspec.Capabilities) error {
 	if b.def.Fences && !b.tool.HasProbe() {
 		return errors.New("fences needs a probe: define the tool with DefineWithProbe, or leave fences out")
 	}
+	if err := b.tool.CheckPreview(); err != nil {
+		return err
+	}
 	inDoc, outDoc, err := b.documents()
 	if err != nil {
 		return err
@@ -213,6 +216,17 @@ func (b *Bound) WithMasks(masks toolspec.Masks) *Bound {
 	masked := *b
 	masked.masks = masks
 	return &masked
+}
+
+// RedactText returns a text that is no output, such as a preview, with all masks of the tool and of
+// policy, wherever they mask an output.
+func (b *Bound) RedactText(text string) (string, error) {
+	text = b.redactor.RedactText(text, b.masks)
+	if b.streams == nil {
+		return text, nil
+	}
+	masked, _, err := b.streams.Mask([]byte(text), true)
+	return masked, err
 }
 
 // CheckMask reports why the texts at a path of the output cannot be masked. If the tool has no such

@@ -161,6 +161,8 @@ type GrantedApproval struct {
 	// empty and 0 without one.
 	ConnectionID string `json:"connectionId,omitempty"`
 	Generation   int    `json:"generation,omitempty"`
+	// PreviewDigest is the previewDigest of the request; empty if the approval covers the arguments alone.
+	PreviewDigest string `json:"previewDigest,omitempty"`
 	// Asked is the digest of the policy rules that asked. It is set in the record of a request
 	// only, for remembered approvals.
 	Asked string `json:"asked,omitempty"`

@@ -165,7 +165,7 @@ func (a *Approvals) request(ctx workflow.Context, in contract.RequestIn) (contra
 			// The lost attempt may have used up the deadline. The call still asks.
 			deadline = max(deadline, leastTime)
 		}
-		out, err := steps.Local(ctx, contract.Request, in, steps.Options("open the approval request", deadline))
+		out, err := steps.Local(ctx, contract.Request, in, steps.PreviewOptions("open the approval request", deadline))
 		if err != nil {
 			out.Failure = c.Classify(ctx, err)
 		}

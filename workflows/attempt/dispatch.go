@@ -52,7 +52,7 @@ func (a *Attempts) dispatch(ctx workflow.Context) outcome {
 		d := dispatched{lane: hook.RegularLane, at: workflow.Now(ctx), number: c.NextDispatch()}
 		in := a.executeIn(ctx, d.number)
 		in.Answered = a.claims.repeatable()
-		out, err := a.executeWatched(ctx, in, steps.ExecuteOptions(c.Admitted().ToolID, c.Runtime(), c.Remaining(ctx)))
+		out, err := a.executeWatched(ctx, in, steps.ExecuteOptions(c.Admitted().ToolID, a.budget(), c.Remaining(ctx)))
 		// There is no answer. The worker may be lost, or the task may never have started.
 		if err != nil {
 			return a.handleLost(ctx, c.Classify(ctx, err), d)
@@ -61,6 +61,15 @@ func (a *Attempts) dispatch(ctx workflow.Context) outcome {
 			return o
 		}
 	}
+}
+
+// budget returns the time of an attempt that is a regular activity: that of the tool, and that of its
+// preview if people have approved one.
+func (a *Attempts) budget() time.Duration {
+	if approval := a.call.Approval(); approval != nil && approval.PreviewDigest != "" {
+		return a.call.Runtime() + toolspec.PreviewTimeout
+	}
+	return a.call.Runtime()
 }
 
 // executeIn returns the input of one dispatch, and sets the stage of the call. dispatch

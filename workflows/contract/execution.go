@@ -5,10 +5,15 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
+
+	"github.com/pawl-run/pawl/toolspec"
 )
 
 // StepTimeout bounds one run of a step, which is one SQL statement or a few hooks.
 const StepTimeout = 2 * time.Second
+
+// RequestTimeout bounds one run of Request, which may make the preview of a tool first.
+const RequestTimeout = StepTimeout + toolspec.PreviewTimeout
 
 // Execution identifies the workflow run that an activity belongs to, as the Temporal
 // server reports it. No field comes from the input of the activity.

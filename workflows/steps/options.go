@@ -47,6 +47,13 @@ func Options(summary string, deadline time.Duration) workflow.LocalActivityOptio
 	}
 }
 
+// PreviewOptions is Options for a step that may make the preview of a tool.
+func PreviewOptions(summary string, deadline time.Duration) workflow.LocalActivityOptions {
+	options := Options(summary, deadline)
+	options.StartToCloseTimeout = min(contract.RequestTimeout, deadline)
+	return options
+}
+
 // DurableOptions returns the options of a stage with durable hooks, which is a regular
 // activity. The server retries it with the same delays as a step, also after the loss of
 // its worker.

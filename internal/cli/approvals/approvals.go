@@ -10,6 +10,9 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/reads"
 )
 
+// previewLines bounds how much of each preview the list shows, in lines.
+const previewLines = 20
+
 func newApprovals(a *app.App) *cobra.Command {
 	var f client.ApprovalFilter
 	var after string
@@ -36,6 +39,7 @@ func newApprovals(a *app.App) *cobra.Command {
 						fmt.Fprintf(a.Out, "%s  %s\n  tool     %s (%s, %s risk), asked for by %s\n  args     %s\n  digest   %s\n  who      %s\n  expires  %s\n",
 							r.ApprovalID, r.State, r.ToolID, r.Effect, r.Risk, app.QuoteName(r.RequestedBy), app.OneLine(string(r.Args), 400),
 							r.Digest, app.OneLine(r.Approvers, 200), app.FormatTime(r.ExpiresAt))
+						a.PrintPreview(r, 7, previewLines)
 						a.PrintEscalations(r, 7)
 						a.PrintMissing(r, 7)
 						if r.Parked != "" {

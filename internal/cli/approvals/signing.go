@@ -44,6 +44,7 @@ func addressDecision(ctx context.Context, s *app.Session, tenantID, seen string,
 	if d.Digest = record.Digest; seen != "" && seen != d.Digest {
 		return "", d, fmt.Errorf("the digest of the request is %s, not the digest of --digest: check the request with `pawl show %s`", d.Digest, d.ApprovalID)
 	}
+	d.PreviewDigest = record.PreviewDigest
 	return record.WorkflowID, d, nil
 }
 

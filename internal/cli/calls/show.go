@@ -209,6 +209,7 @@ func showApprovals(a *app.App, d reads.Detail) {
 		}
 		fmt.Fprintf(a.Out, "\n%s %s: %s\n  digest      %s\n  who         %s\n  expires     %s\n",
 			kind, r.ApprovalID, r.State, r.Digest, app.OneLine(r.Approvers, 200), app.FormatTime(r.ExpiresAt))
+		a.PrintPreview(r, 10, 0)
 		a.PrintEscalations(r, 10)
 		a.PrintMissing(r, 10)
 		for _, dec := range r.Decisions {

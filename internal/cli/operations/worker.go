@@ -33,6 +33,6 @@ func newWorker(a *app.App) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&policyFile, "policy", "", "policy file, applied if no policy is active (PAWL_POLICY)")
 	cmd.Flags().BoolVar(&apply, "apply-policy", false, "make the policy file the active policy")
-	cmd.Flags().StringVar(&workspace, "workspace", "", "directory that file tools see (PAWL_WORKSPACE); default the working directory")
+	cmd.Flags().StringVar(&workspace, "workspace", "", "directory that file tools see, also with {tenant} and {run} in it (PAWL_WORKSPACE); default the working directory")
 	return cmd
 }

@@ -38,6 +38,14 @@ func Decoded[T any](raw json.RawMessage) (T, error) {
 	return v, err
 }
 
+// Optional reads a document that Encoded wrote, or nil where there is none.
+func Optional[T any](raw json.RawMessage) (*T, error) {
+	if raw == nil {
+		return nil, nil
+	}
+	return Decoded[*T](raw)
+}
+
 // Column returns one field of many rows, for unnest.
 func Column[R, V any](rows []R, field func(R) V) []V {
 	values := make([]V, len(rows))

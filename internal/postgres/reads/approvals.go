@@ -42,7 +42,7 @@ type decisionRow struct {
 
 // approvalRow is a row of the statements ShowApprovals and ListApprovals.
 type approvalRow struct {
-	ApprovalID, InvocationID, WorkflowID, Digest, ToolID, Message, RequestedBy, EditedBy, ApproversText, PolicyRule, PolicyDigest, Parked, Approver string
+	ApprovalID, InvocationID, WorkflowID, Digest, ToolID, Message, RequestedBy, EditedBy, ApproversText, PolicyRule, PolicyDigest, PreviewDigest, Parked, Approver string
 
 	Number           int
 	Effect           toolspec.Effect
@@ -54,6 +54,7 @@ type approvalRow struct {
 	ExpiresAt        time.Time
 	CreatedAt        time.Time
 	Rule             json.RawMessage
+	Preview          json.RawMessage
 	Now              time.Time
 }
 
@@ -127,10 +128,15 @@ func (r approvalRow) approval() (Approval, error) {
 	if err != nil {
 		return Approval{}, err
 	}
+	preview, err := db.Optional[toolspec.PreviewView](r.Preview)
+	if err != nil {
+		return Approval{}, err
+	}
 	a := Approval{
 		ApprovalView: toolspec.ApprovalView{
 			ApprovalID: r.ApprovalID, ToolID: r.ToolID, Effect: r.Effect, Risk: r.Risk, Args: r.SafeArgs, Digest: r.Digest,
 			Message: r.Message, RequestedBy: r.RequestedBy, Approvers: r.ApproversText, ExpiresAtMs: r.ExpiresAt.UnixMilli(), Parked: r.Parked,
+			Preview: preview, PreviewDigest: r.PreviewDigest,
 		},
 		InvocationID: r.InvocationID, WorkflowID: r.WorkflowID, Number: r.Number, EditedBy: r.EditedBy, PolicyRule: r.PolicyRule,
 		PolicyDigest: r.PolicyDigest, State: r.State, Approver: r.Approver, DecidedAt: r.DecidedAt, ConsumedDispatch: r.ConsumedDispatch,

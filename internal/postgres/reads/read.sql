@@ -81,7 +81,7 @@ WHERE invocation_id = @invocation_id::uuid ORDER BY e.at, e.seq;
 -- name: ShowApprovals
 SELECT approval_id, invocation_id::text, workflow_id, number, digest, a.tool_id, effect, risk, a.safe_args, message, requested_by, edited_by,
     approvers_text, policy_rule, a.policy_digest, parked, a.state, coalesce(approver, '') AS approver, decided_at, consumed_dispatch, expires_at,
-    a.created_at, rule, now() AS now
+    a.created_at, rule, a.preview, coalesce(a.granted ->> 'previewDigest', '') AS preview_digest, now() AS now
 FROM approvals a JOIN invocations i USING (invocation_id)
 WHERE invocation_id = @invocation_id::uuid
 ORDER BY number;
@@ -93,7 +93,7 @@ FROM decisions WHERE approval_id = ANY (@approval_ids::text[]) ORDER BY at, deci
 -- name: ListApprovals
 SELECT approval_id, invocation_id::text, workflow_id, number, digest, a.tool_id, effect, risk, a.safe_args, message, requested_by, edited_by,
     approvers_text, policy_rule, a.policy_digest, parked, a.state, coalesce(approver, '') AS approver, decided_at, consumed_dispatch, expires_at,
-    a.created_at, rule, now() AS now
+    a.created_at, rule, a.preview, coalesce(a.granted ->> 'previewDigest', '') AS preview_digest, now() AS now
 FROM approvals a JOIN invocations i USING (invocation_id)
 WHERE a.tenant_id = @tenant_id AND (NOT @only_open::boolean OR a.state = 'open' AND a.expires_at > now())
     AND (@before::timestamptz IS NULL OR (a.created_at, approval_id) < (@before::timestamptz, @before_id::text))

@@ -30,7 +30,7 @@ WITH active AS MATERIALIZED (
     SELECT request_round, month, workflow_id FROM invocations
     WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id
 ), standing AS (
-    SELECT approval_id, number, state, approver, granted, rule, expires_at, created_at
+    SELECT approval_id, number, state, approver, granted, rule, expires_at, created_at, preview
     FROM approvals
     -- A request for edited arguments is a separate request, also if the arguments are equal: the
     -- editor may not approve it.
@@ -48,16 +48,16 @@ WITH active AS MATERIALIZED (
     INSERT INTO approvals (
         approval_id, invocation_id, number, tenant_id, digest, tool_id, effect, risk, safe_args, message, requested_by, edited_by,
         approvers_text, rule, granted, policy_rule, policy_digest, parked, on_behalf_of, expires_at,
-        state, approver, decided_at, remembered
+        state, approver, decided_at, remembered, preview
     )
     SELECT
         @invocation_id || '.' || n.number, @invocation_id::uuid, n.number, @tenant_id, @digest, @tool_id, @effect, @risk, @safe_args::json,
         @message, @requested_by, @edited_by, @approvers_text, @rule::json, @granted::json, @policy_rule, @policy_digest, @parked, @on_behalf_of,
         now() + @expire_after::interval,
-        CASE WHEN r.grant_id IS NULL THEN 'open' ELSE 'approved' END, r.approver, CASE WHEN r.grant_id IS NOT NULL THEN now() END, r.grant_id
+        CASE WHEN r.grant_id IS NULL THEN 'open' ELSE 'approved' END, r.approver, CASE WHEN r.grant_id IS NOT NULL THEN now() END, r.grant_id, @preview::json
     FROM (SELECT greatest(request_round, @last::integer) + 1 AS number FROM current) n LEFT JOIN remembered r ON true
     WHERE NOT EXISTS (SELECT FROM standing)
-    RETURNING approval_id, number, state, approver, granted, rule, expires_at, created_at, remembered
+    RETURNING approval_id, number, state, approver, granted, rule, expires_at, created_at, preview, remembered
 ), new_notices AS (
     -- A request that a grant approves needs no notices. Reminders and escalations are stored
     -- now, with the time at which they are due.
@@ -91,14 +91,14 @@ WITH active AS MATERIALIZED (
     UPDATE invocations SET request_round = greatest(request_round, (SELECT number FROM opened))
     WHERE invocation_id = @invocation_id::uuid AND EXISTS (SELECT FROM opened)
 ), found AS (
-    SELECT * FROM standing UNION ALL SELECT approval_id, number, state, approver, granted, rule, expires_at, created_at FROM opened
+    SELECT * FROM standing UNION ALL SELECT approval_id, number, state, approver, granted, rule, expires_at, created_at, preview FROM opened
 ), rechecked AS (
     INSERT INTO outbox (kind, workflow_id, signal)
     SELECT 'signal', workflow_id, 'recheck' FROM active, current
     WHERE digest <> @policy_digest AND EXISTS (SELECT FROM found WHERE state = 'open')
     RETURNING id
 )
-SELECT number, state, coalesce(approver, '') AS approver, granted, rule, expires_at, created_at,
+SELECT number, state, coalesce(approver, '') AS approver, granted, rule, expires_at, created_at, preview,
     (
         -- One more than the limit, to detect that there are more.
         SELECT json_agg(json_build_object('public', encode(public_key, 'base64'), 'identity', identity))

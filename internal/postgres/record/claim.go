@@ -25,7 +25,8 @@ func (s *Store) Claim(ctx context.Context, in attempt.ClaimRow) (contract.Outcom
 	values := db.Values{
 		"invocation_id": in.InvocationID, "tenant_id": db.Text(in.TenantID), "tool_id": db.Text(in.ToolID), "epoch": in.Epoch,
 		"temporal_run_id": executing(ctx), "dispatch": in.Dispatch, "claim_id": in.ClaimID, "repeatable": in.Repeatable,
-		"approval_id": db.Text(in.ApprovalID), "approval_digest": db.Text(in.ApprovalDigest), "effect": string(in.Effect), "safe_args": db.Document(in.SafeArgs), "runs": in.Runtime + overMargin,
+		"approval_id": db.Text(in.ApprovalID), "approval_digest": db.Text(in.ApprovalDigest), "preview_digest": db.Text(in.PreviewDigest),
+		"effect": string(in.Effect), "safe_args": db.Document(in.SafeArgs), "runs": in.Runtime + overMargin,
 	}
 	addClaims(values, "answered", "answered_ids", in.Answered)
 	row, _, err := locked[outcomeRow](ctx, s, "claim", in.InvocationID, db.Query("RenewLeases", db.Values{

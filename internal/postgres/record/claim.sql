@@ -30,10 +30,11 @@ WITH verdict AS (
         WHEN EXISTS (
             SELECT FROM claims WHERE invocation_id = @invocation_id::uuid AND dispatch = @dispatch
         ) THEN 'redelivered'
-        -- The approval must cover exactly this digest.
+        -- The approval must cover exactly these digests.
         WHEN @approval_id <> '' AND NOT EXISTS (
             SELECT FROM approvals
             WHERE approval_id = @approval_id AND invocation_id = @invocation_id::uuid AND state = 'approved' AND digest = @approval_digest
+                AND coalesce(granted ->> 'previewDigest', '') = @preview_digest
         ) THEN 'refused'
         -- A kill switch promises that no dispatch begins after it is on.
         WHEN EXISTS (

@@ -21,6 +21,7 @@ type requestRow struct {
 	Approver    string
 	Granted     json.RawMessage
 	Rule        json.RawMessage
+	Preview     json.RawMessage
 	Keys        json.RawMessage
 	ExpiresAt   time.Time
 	CreatedAt   time.Time
@@ -39,6 +40,12 @@ func (s *Store) Request(ctx context.Context, in approval.RequestRow) (approval.R
 	granted, err := db.Encoded(in.Granted)
 	if err != nil {
 		return approval.RequestRecord{}, db.Failure(op, err)
+	}
+	var preview *string
+	if in.View.Preview != nil {
+		if preview, err = db.Encoded(in.View.Preview); err != nil {
+			return approval.RequestRecord{}, db.Failure(op, err)
+		}
 	}
 	v, edits := in.View, in.Edits
 	hydrations := db.Values{}
@@ -62,7 +69,7 @@ func (s *Store) Request(ctx context.Context, in approval.RequestRow) (approval.R
 			"digest": v.Digest, "tool_id": v.ToolID, "effect": string(v.Effect), "risk": string(v.Risk), "safe_args": db.Document(v.Args),
 			"message": db.Text(v.Message), "requested_by": db.Text(v.RequestedBy), "edited_by": db.Text(in.EditedBy), "approvers_text": db.Text(v.Approvers),
 			"rule": rule, "granted": granted, "policy_rule": db.Text(in.PolicyRule), "policy_digest": db.Text(in.PolicyID),
-			"parked": db.Text(v.Parked), "on_behalf_of": db.Text(in.OnBehalfOf), "remembered": in.Remembered, "expire_after": in.ExpireAfter, "edits": edits,
+			"parked": db.Text(v.Parked), "on_behalf_of": db.Text(in.OnBehalfOf), "remembered": in.Remembered, "preview": preview, "expire_after": in.ExpireAfter, "edits": edits,
 			"remind_after":      in.Rule.RemindAfter(),
 			"max_keys":          approval.MaxKeys,
 			"escalate_after_ms": db.Column(in.Rule.Escalate, func(e policy.Escalation) int64 { return e.AfterMs }),
@@ -85,6 +92,10 @@ func (r requestRow) record(op, invocationID string) (approval.RequestRecord, err
 	if err != nil {
 		return approval.RequestRecord{}, db.Failure(op, err)
 	}
+	preview, err := db.Optional[toolspec.PreviewView](r.Preview)
+	if err != nil {
+		return approval.RequestRecord{}, db.Failure(op, err)
+	}
 	keys, err := requestKeys(r.Keys)
 	if err != nil {
 		return approval.RequestRecord{}, db.Failure(op, err)
@@ -92,7 +103,7 @@ func (r requestRow) record(op, invocationID string) (approval.RequestRecord, err
 	granted.ApprovalID, granted.Approver = toolspec.ApprovalID(invocationID, r.Number), r.Approver
 	return approval.RequestRecord{
 		Number: r.Number, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, Remaining: remaining(r.RemainingMs),
-		State: r.State, Approver: r.Approver, Granted: granted, Rule: rule, Keys: keys,
+		State: r.State, Approver: r.Approver, Granted: granted, Preview: preview, Rule: rule, Keys: keys,
 	}, nil
 }
 

@@ -1,0 +1,209 @@
+package preview
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"strings"
+
+	"github.com/pawl-run/pawl/activities/judge"
+	"github.com/pawl-run/pawl/activities/providers"
+	"github.com/pawl-run/pawl/broker/fingerprint"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/errs"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
+)
+
+// Why approvers see no preview. The texts are safe to show.
+const (
+	notHere    = "the worker that asked does not have the tool"
+	notMade    = "the preview failed; the worker log has the cause"
+	unmasked   = "arguments of the call are masked, and the preview could show them"
+	credential = "the preview has something of the shape of a credential"
+)
+
+var errTimeout = fmt.Errorf("the preview took longer than %s", toolspec.PreviewTimeout)
+
+// Previews makes the previews of calls. All fields except Secrets are required.
+type Previews struct {
+	Tools     judge.Source
+	Policies  judge.Policies
+	Providers providers.Providers
+	// Secrets are the live secrets, which no preview may show; nil if there are none.
+	Secrets *fingerprint.Set
+	Log     *slog.Logger
+}
+
+// Show returns what approvers see of a call, and the digest of the preview. Both are empty if the tool
+// has no preview. The digest is empty if there is no preview to compare with before the call runs.
+func (p *Previews) Show(ctx context.Context, f hook.Facts) (view *toolspec.PreviewView, digest string) {
+	bound, ok := p.Tools.Get(f.ToolID)
+	switch {
+	case !ok || bound.Digest() != f.ToolDigest:
+		return &toolspec.PreviewView{Missing: notHere}, ""
+	case !bound.Tool().HasPreview():
+		return nil, ""
+	}
+	ctx, lacks := p.Providers.Provide(ctx, f)
+	if lacks != "" {
+		return &toolspec.PreviewView{Missing: notHere}, ""
+	}
+	masked, failure, err := judge.Masked(ctx, p.Policies, f.PolicyDigest, f.Context.TenantID, bound)
+	if err != nil || failure != nil { // without its masks no text may leave
+		return &toolspec.PreviewView{Missing: notMade}, ""
+	}
+	caps, err := providers.Capabilities(ctx, bound)
+	if err != nil {
+		p.Log.WarnContext(ctx, "a preview is not provided with what it needs", "toolId", f.ToolID, "invocationId", f.InvocationID, "reason", errs.Reason(err))
+		return &toolspec.PreviewView{Missing: notMade}, ""
+	}
+	made, err := p.make(ctx, f, bound, caps, f.Epoch)
+	if err != nil {
+		return p.shown(masked, f, toolspec.PreviewView{Missing: reason(err)}, ""), ""
+	}
+	return p.shown(masked, f, toolspec.PreviewView{Bytes: int64(len(made.Text))}, made.Text), Digest(made)
+}
+
+// Digest returns the previewDigest.
+func Digest(p toolspec.Preview) string {
+	sum := sha256.Sum256([]byte(p.Text))
+	return hex.EncodeToString(sum[:])
+}
+
+// Again makes the preview of an attempt. It returns the preview for the tool, or an error that wraps
+// toolspec.ErrStale if it is not the preview that was approved. caps are the capabilities of the
+// attempt, without a connection.
+func (p *Previews) Again(ctx context.Context, f hook.Facts, bound *catalog.Bound, caps toolspec.Capabilities, epoch int) (*toolspec.Preview, error) {
+	if !bound.Tool().HasPreview() {
+		return nil, fmt.Errorf("%w: the tool has no preview any more", toolspec.ErrStale)
+	}
+	made, err := p.make(ctx, f, bound, caps, epoch)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: the preview cannot be made again", toolspec.ErrStale)
+	case !made.Done && Digest(made) != f.Approval.PreviewDigest:
+		return nil, fmt.Errorf("%w: the call would do something else than the preview showed", toolspec.ErrStale)
+	}
+	return &made, nil
+}
+
+// make runs the preview of a tool. A preview that does not stop in time is left behind: it changes
+// nothing.
+func (p *Previews) make(ctx context.Context, f hook.Facts, bound *catalog.Bound, caps toolspec.Capabilities, epoch int) (toolspec.Preview, error) {
+	call := toolspec.Call{
+		ToolID: f.ToolID, ToolCallID: f.ToolCallID, InvocationID: f.InvocationID, IdempotencyKey: f.InvocationID,
+		Attempt: max(f.Attempt, 1), Epoch: epoch, Context: f.Context,
+		Logger: p.Log.With("toolId", f.ToolID, "toolCallId", f.ToolCallID, "invocationId", f.InvocationID, "runId", f.Context.RunID),
+	}.WithCapabilities(caps)
+	ctx, cancel := context.WithTimeout(ctx, toolspec.PreviewTimeout)
+	defer cancel()
+	type outcome struct {
+		made toolspec.Preview
+		err  error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		var o outcome
+		defer func() {
+			if recovered := recover(); recovered != nil { // its value may be a secret
+				call.Logger.ErrorContext(ctx, "a preview panicked", "panicType", fmt.Sprintf("%T", recovered), "at", errs.Frames(debug.Stack()))
+				o.err = errors.New("the preview panicked")
+			}
+			done <- o
+		}()
+		o.made, o.err = bound.Tool().Preview(ctx, f.Args, call)
+	}()
+	select {
+	case o := <-done:
+		if o.err != nil && ctx.Err() == nil {
+			call.Logger.WarnContext(ctx, "a preview failed", "errorType", fmt.Sprintf("%T", o.err))
+		}
+		if o.err != nil && errors.Is(o.err, context.DeadlineExceeded) {
+			o.err = errTimeout
+		}
+		return o.made, o.err
+	case <-ctx.Done():
+		call.Logger.WarnContext(ctx, "a preview did not answer in time")
+		return toolspec.Preview{}, errTimeout
+	}
+}
+
+// reason returns why there is no preview, for approvers.
+func reason(err error) string {
+	var safe *toolspec.SafeError
+	switch {
+	case errors.As(err, &safe):
+		return safe.Error()
+	case errors.Is(err, errTimeout):
+		return errTimeout.Error()
+	}
+	return notMade
+}
+
+// margin is how much more of a text is searched than is shown, so that a credential or a text to mask
+// is found that ends behind what is shown.
+const margin = 16 << 10
+
+// shown completes the view with what approvers may see of the text, and of the reason.
+func (p *Previews) shown(masked *catalog.Bound, f hook.Facts, view toolspec.PreviewView, text string) *toolspec.PreviewView {
+	if !sameJSON(f.Args, f.SafeArgs) {
+		return &toolspec.PreviewView{Missing: unmasked}
+	}
+	text, view.Truncated = text[:min(len(text), toolspec.MaxPreview+margin)], len(text) > toolspec.MaxPreview
+	for _, part := range []*string{&text, &view.Missing} {
+		clean, err := p.clean(masked, *part)
+		switch {
+		case err != nil:
+			return &toolspec.PreviewView{Missing: notMade}
+		case toolspec.SecretValue(clean):
+			return &toolspec.PreviewView{Missing: credential}
+		}
+		*part = clean
+	}
+	// A secret of several lines has the marks of a diff in it.
+	if len(p.Secrets.Find([]byte(unmarked(text)))) > 0 {
+		return &toolspec.PreviewView{Missing: credential}
+	}
+	if len(text) > toolspec.MaxPreview {
+		text, view.Truncated = text[:toolspec.MaxPreview], true
+		if line := strings.LastIndexByte(text, '\n'); line > 0 {
+			text = text[:line+1]
+		}
+		text = strings.ToValidUTF8(text, "")
+	}
+	view.Text = text
+	return &view
+}
+
+// unmarked returns the lines of a unified diff without their first character.
+func unmarked(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(line[1:])
+	}
+	return b.String()
+}
+
+// clean takes live secrets and what is masked out of a text. A mask may take a part of a secret, so
+// that no search finds the rest: secrets go first, and are searched once more.
+func (p *Previews) clean(masked *catalog.Bound, text string) (string, error) {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+	text, err := masked.RedactText(p.Secrets.Redact(text))
+	return p.Secrets.Redact(text), err
+}
+
+// sameJSON reports whether no argument is masked.
+func sameJSON(args, safe []byte) bool {
+	a, err := strictjson.Digest(args)
+	if err != nil {
+		return false
+	}
+	b, err := strictjson.Digest(safe)
+	return err == nil && a == b
+}

@@ -1,0 +1,39 @@
+package pawltest
+
+import (
+	"testing"
+
+	"github.com/pawl-run/pawl/activities/preview"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// Previewed is the preview of a call.
+type Previewed struct {
+	// View is what approvers see.
+	toolspec.PreviewView
+	// Digest is the previewDigest. A Call with it as PreviewDigest is the approved call. It is empty if
+	// the preview could not be made.
+	Digest string
+	// Log is the log of the worker. It includes the log of the tool.
+	Log string
+}
+
+// Preview makes the preview of the call as a worker does when the call begins to wait for an approval:
+// see toolspec.WithPreview. A tool without a preview, and arguments that the tool refuses, end the test.
+func (c Call) Preview(t testing.TB) Previewed {
+	t.Helper()
+	b := newCallWorker(t, c, nil)
+	if !b.bound.Tool().HasPreview() {
+		t.Fatalf("pawltest: %s has no preview: add it with toolspec.WithPreview", b.inv.ToolID)
+	}
+	facts, refused := b.attemptFacts()
+	if refused != nil {
+		t.Fatalf("pawltest: nobody is asked about a call of %s with these arguments: %s: %s", b.inv.ToolID, refused.Code, refused.SafeMessage)
+	}
+	view, digest := b.previews().Show(b.context(), facts)
+	return Previewed{PreviewView: *view, Digest: digest, Log: b.book.String()}
+}
+
+func (b *callWorker) previews() *preview.Previews {
+	return &preview.Previews{Tools: b.tools, Policies: noPolicy{}, Providers: b.providers, Secrets: b.live, Log: b.log}
+}

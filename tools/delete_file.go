@@ -1,0 +1,83 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/capability"
+)
+
+type deleteFileIn struct {
+	Path string `json:"path" jsonschema:"minLength=1,maxLength=4096" jsonschema_description:"File, symbolic link or empty directory to delete, relative to the workspace, with slashes."`
+}
+
+// deleteFileOut says nothing about what was there before: see writeFileOut.
+type deleteFileOut struct {
+	Deleted bool `json:"deleted" jsonschema_description:"True: there is nothing at the path any more."`
+}
+
+// DeleteFile is core__delete_file: one file, symbolic link or empty directory. It needs
+// capability.Files.
+func DeleteFile() toolspec.Tool {
+	return toolspec.WithPreview(toolspec.Define(toolspec.Definition{
+		ID:    "core__delete_file",
+		Title: "Delete file",
+		Description: "Deletes one file, symbolic link or empty directory of the workspace. There is no undo. " +
+			"Use it only for what the user wants to be gone. Of a link it deletes the link and not what it points to. " +
+			"It does not delete a directory with entries: delete these first. A read-only file stays.",
+		Version:      "1",
+		Effect:       toolspec.StateChange,
+		Risk:         toolspec.HighRisk,
+		Idempotent:   true,
+		Redaction:    toolspec.Redaction{Allow: []string{"/deleted"}},
+		Capabilities: []toolspec.CapabilityName{capability.FilesKey.Name()},
+		Tags:         []string{"files"},
+		Examples:     []toolspec.Example{{Title: "delete a generated file", Args: `{"path":"build/report.tmp"}`}},
+	}, deleteFile), previewDelete)
+}
+
+func deleteFile(ctx context.Context, in deleteFileIn, call toolspec.Call) (deleteFileOut, error) {
+	previewed, seen := call.Previewed()
+	opts := capability.RemoveOptions{}
+	if seen && !previewed.Done {
+		opts.If = previewed.State
+	}
+	err := capability.FilesKey.From(call).Remove(ctx, in.Path, opts)
+	switch {
+	case errors.Is(err, capability.ErrNotExist) && isRepeated(call): // an earlier attempt has deleted it
+	case errors.Is(err, capability.ErrNotExist):
+		return deleteFileOut{}, toolspec.Safef("there is nothing at the path")
+	case err != nil:
+		return deleteFileOut{}, explainWrite(err, seen)
+	}
+	return deleteFileOut{Deleted: true}, nil
+}
+
+func previewDelete(ctx context.Context, in deleteFileIn, call toolspec.Call) (toolspec.Preview, error) {
+	files := capability.FilesKey.From(call)
+	entry, err := files.Stat(ctx, in.Path)
+	switch {
+	case errors.Is(err, capability.ErrNotExist) && isRepeated(call):
+		return toolspec.Preview{Text: "there is nothing at the path any more\n", Done: true}, nil
+	case errors.Is(err, capability.ErrNotExist):
+		return toolspec.Preview{}, toolspec.Safef("there is nothing at the path")
+	case err != nil:
+		return toolspec.Preview{}, explain(err)
+	}
+	switch entry.Type {
+	case capability.TypeDir:
+		return toolspec.Preview{Text: fmt.Sprintf("deletes the directory %q, which must be empty\n", in.Path), State: string(entry.Type)}, nil
+	case capability.TypeSymlink:
+		return toolspec.Preview{Text: fmt.Sprintf("deletes the symbolic link %q, and not what it points to\n", in.Path), State: string(entry.Type)}, nil
+	}
+	old, err := readOld(ctx, files, in.Path)
+	if err != nil {
+		return toolspec.Preview{}, err
+	}
+	if old == nil {
+		return toolspec.Preview{}, toolspec.Safef("there is nothing at the path")
+	}
+	return toolspec.Preview{Text: difference(in.Path, old, nil), State: old.state()}, nil
+}

@@ -1,0 +1,134 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/capability"
+)
+
+// Bounds of previews, in bytes. Of a larger or binary content people see the size and the digest.
+const (
+	maxCompared = 1 << 20
+	maxDigested = 256 << 20
+)
+
+// unified returns the unified diff of two texts, "" for none.
+func unified(oldName, newName, oldText, newText string) string {
+	diff, err := udiff.ToUnified(oldName, newName, oldText, udiff.Lines(oldText, newText), udiff.DefaultContextLines)
+	if err != nil { // the library has found edits that do not fit the text
+		return fmt.Sprintf("replaces the whole of %s\n", oldName)
+	}
+	return diff
+}
+
+// nothing is the name of a missing file in a diff.
+const nothing = "/dev/null"
+
+// content is what a file has, or will have.
+type content struct {
+	// text is there up to maxCompared bytes. isText says that it is a text.
+	text   string
+	isText bool
+	size   int64
+	digest string
+}
+
+// whole says in words what a content is that no diff shows.
+func (c content) whole() string { return fmt.Sprintf("%d bytes, SHA-256 %s", c.size, c.digest) }
+
+// readContent reads all of a content, of which it keeps what a diff can show.
+func readContent(r io.Reader) (content, error) {
+	hash := sha256.New()
+	var head bytes.Buffer
+	size, err := io.Copy(io.MultiWriter(hash, &headWriter{&head}), r)
+	if err != nil {
+		return content{}, err
+	}
+	c := content{size: size, digest: hex.EncodeToString(hash.Sum(nil))}
+	if size <= maxCompared && isText(head.Bytes()) {
+		c.text, c.isText = head.String(), true
+	}
+	return c, nil
+}
+
+// headWriter keeps the first maxCompared bytes.
+type headWriter struct{ head *bytes.Buffer }
+
+// Write implements io.Writer.
+func (w *headWriter) Write(p []byte) (int, error) {
+	w.head.Write(p[:min(len(p), maxCompared-w.head.Len())])
+	return len(p), nil
+}
+
+// readOld returns the content of a file, or nil if there is none.
+func readOld(ctx context.Context, files capability.Files, path string) (*content, error) {
+	file, _, err := files.Open(ctx, path, maxDigested)
+	if errors.Is(err, capability.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, explain(err)
+	}
+	defer func() { _ = file.Close() }() // nothing was written
+	c, err := readContent(file)
+	if errors.Is(err, capability.ErrTooLarge) {
+		return nil, toolspec.Safef("the file has more than %d MB", maxDigested>>20)
+	}
+	if err != nil {
+		return nil, explain(err)
+	}
+	return &c, nil
+}
+
+// state is the State of a preview of a file.
+func (c *content) state() string {
+	if c == nil {
+		return capability.Absent
+	}
+	return c.digest
+}
+
+// difference says what a write does to a file. old is nil for a new file, new for one that is deleted.
+func difference(path string, before, after *content) string {
+	var b strings.Builder
+	switch {
+	case before == nil:
+		fmt.Fprintf(&b, "creates %q\n", path)
+	case after == nil:
+		fmt.Fprintf(&b, "deletes %q\n", path)
+	case before.digest == after.digest:
+		fmt.Fprintf(&b, "leaves %q as it is\n", path)
+		return b.String()
+	}
+	if (before == nil || before.isText) && (after == nil || after.isText) {
+		oldName, newName, oldText, newText := path, path, "", ""
+		if before == nil {
+			oldName = nothing
+		} else {
+			oldText = before.text
+		}
+		if after == nil {
+			newName = nothing
+		} else {
+			newText = after.text
+		}
+		return b.String() + unified(oldName, newName, oldText, newText)
+	}
+	if before != nil {
+		fmt.Fprintf(&b, "old content of %q: %s\n", path, before.whole())
+	}
+	if after != nil {
+		fmt.Fprintf(&b, "new content of %q: %s\n", path, after.whole())
+	}
+	return b.String()
+}
