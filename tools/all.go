@@ -11,6 +11,7 @@ func All() []toolspec.Tool {
 		OutputCache(),
 		OutputCacheGrep(),
 		ReadFile(),
+		Shell(),
 		WriteFile(),
 	}
 }
