@@ -13,6 +13,8 @@ import (
 type toolSwitch struct {
 	patterns []string
 	off      []string
+	// notOn are tools that are off until the configuration turns them on.
+	notOn []string
 	used     map[string]bool
 }
 
@@ -29,17 +31,20 @@ func (s *toolSwitch) enabled(all []toolspec.Tool) (on []toolspec.Tool) {
 				off, s.used[p] = true, true
 			}
 		}
-		if off {
+		switch {
+		case off:
 			s.off = append(s.off, id)
-		} else {
+		case !slices.Contains(s.notOn, id):
 			on = append(on, tool)
 		}
 	}
 	return on
 }
 
-// isOff reports whether a pattern has turned off this tool of the worker.
-func (s *toolSwitch) isOff(toolID string) bool { return slices.Contains(s.off, toolID) }
+// isOff reports whether this tool of the worker is turned off by a pattern, or not turned on.
+func (s *toolSwitch) isOff(toolID string) bool {
+	return slices.Contains(s.off, toolID) || slices.Contains(s.notOn, toolID)
+}
 
 // report logs the tools that are off, and the patterns that match no tool.
 func (s *toolSwitch) report(log *slog.Logger) {

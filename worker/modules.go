@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"go.temporal.io/sdk/client"
@@ -106,7 +107,7 @@ func namespaceOf(c Config) string {
 
 // source binds the built-in tools and the tools of the user to the capabilities. It leaves out the
 // tools that are turned off.
-func source(o *opened, c Config, a additions, n connections, stored *storedOutputs) (*catalog.Registry, *toolSwitch, error) {
+func source(ctx context.Context, o *opened, c Config, a additions, n connections, stored *storedOutputs) (*catalog.Registry, *toolSwitch, error) {
 	workspace, err := files.Open(c.Workspace)
 	if err != nil {
 		return nil, nil, fmt.Errorf("workspace %s: %w", c.Workspace, err)
@@ -116,12 +117,19 @@ func source(o *opened, c Config, a additions, n connections, stored *storedOutpu
 		capability.ClockKey.Provide(clock.System{}), capability.FilesKey.Provide(workspace), capability.ProgressKey.Provide(heartbeat.Progress{}),
 		capability.OutputsKey.Provide(stored),
 	}, n.provided()...)
-	provided, err := toolspec.NewCapabilities(append(own, a.capabilities...)...)
+	commands, err := c.Shell.provided(ctx, c.Workspace)
+	if err != nil {
+		return nil, nil, err
+	}
+	provided, err := toolspec.NewCapabilities(slices.Concat(own, commands, a.capabilities)...)
 	if err != nil {
 		return nil, nil, err
 	}
 	registry := catalog.NewRegistry(provided)
 	on := newSwitch(c.DisabledTools)
+	if shell := tools.Shell().Definition(); !slices.ContainsFunc(slices.Concat(commands, a.capabilities), func(p toolspec.Provided) bool { return p.Name() == capability.CommandsKey.Name() }) {
+		on.notOn = []string{shell.ID}
+	}
 	if err := registry.Add("builtin", on.enabled(tools.All())...); err != nil {
 		return nil, nil, err
 	}
