@@ -123,7 +123,7 @@ func specsOf(t testing.TB, own []toolspec.Tool) []toolspec.Spec {
 			provided = append(provided, toolspec.NewCapability[any](name).Provide(nil))
 		}
 	}
-	for _, name := range []toolspec.CapabilityName{capability.ClockKey.Name(), capability.FilesKey.Name(), capability.OutputsKey.Name()} {
+	for _, name := range []toolspec.CapabilityName{capability.ClockKey.Name(), capability.FilesKey.Name(), capability.OutputsKey.Name(), capability.CommandsKey.Name(), capability.ProgressKey.Name()} {
 		provided = append(provided, toolspec.NewCapability[any](name).Provide(nil))
 	}
 	none, err := toolspec.NewCapabilities()

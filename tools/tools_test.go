@@ -95,6 +95,7 @@ func TestDefinitions(t *testing.T) {
 		"core__tool_output_cache read_only low [outputs]",
 		"core__tool_output_cache_grep read_only low heavy [outputs]",
 		"core__read_file read_only low fast [files]",
+		"core__shell external_side_effect high [commands progress]",
 		"core__write_file state_change medium idempotent [files]",
 	}
 	var got []string

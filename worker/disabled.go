@@ -15,7 +15,7 @@ type toolSwitch struct {
 	off      []string
 	// notOn are tools that are off until the configuration turns them on.
 	notOn []string
-	used     map[string]bool
+	used  map[string]bool
 }
 
 func newSwitch(patterns []string) *toolSwitch {

@@ -24,7 +24,8 @@ func TestBuiltinTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = workspace.Close() })
-	provided, err := toolspec.NewCapabilities(capability.ClockKey.Provide(clock.System{}), capability.FilesKey.Provide(workspace), capability.OutputsKey.Provide(nil))
+	provided, err := toolspec.NewCapabilities(capability.ClockKey.Provide(clock.System{}), capability.FilesKey.Provide(workspace), capability.OutputsKey.Provide(nil),
+		capability.CommandsKey.Provide(nil), capability.ProgressKey.Provide(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
