@@ -19,7 +19,7 @@ tenants:
       - {tool: core__shell, when: 'true', decision: allow}
       - {tool: core__*, commands: [git status, go test *], decision: allow}
       - {tool: core__*, commands: [make], when: 'args.cwd == "sub"', decision: allow}
-      - {tool: core__shell, when: 'args.command.contains("secret")', decision: deny}
+      - {tool: core__shell, when: 'args.?command.orValue("") == "go test secret"', decision: deny}
   ask: {allowedTools: [core__*]}
   yolo: {allowedTools: [core__*], mode: yolo}
 `
