@@ -142,6 +142,9 @@ func everyCaseOf(r, other *policy.Rule) bool {
 	if len(r.Roles) > 0 && (len(other.Roles) == 0 || !subset(other.Roles, r.Roles)) {
 		return false
 	}
+	if r.Class == policy.Allowing && len(r.Commands) == 0 && len(other.Commands) > 0 {
+		return false // other is for scripts
+	}
 	if r.Unconditional() {
 		return true
 	}
