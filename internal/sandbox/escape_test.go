@@ -45,7 +45,7 @@ func TestEscapes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer l.Close()
+		t.Cleanup(func() { _ = l.Close() })
 		addresses[name] = l.Addr().String()
 		go func() {
 			if _, err := l.Accept(); err == nil {

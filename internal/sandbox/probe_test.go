@@ -20,7 +20,7 @@ import (
 func probe(args []string) {
 	switch args[0] {
 	case "uid":
-		fmt.Println(os.Geteuid())
+		fmt.Fprintln(os.Stdout, os.Geteuid())
 	case "forks":
 		started := 0
 		for range 2 * MaxProcesses {
@@ -29,7 +29,7 @@ func probe(args []string) {
 			}
 			started++
 		}
-		fmt.Println("started", started)
+		fmt.Fprintln(os.Stdout, "started", started)
 	case "escape":
 		escape(args[1], args[2], args[3], args[4], args[5], args[6])
 	}
@@ -39,7 +39,7 @@ func probe(args []string) {
 func escape(pid, tcp, udp, abstract, socket, file string) {
 	say := func(name string, err error) {
 		if err == nil {
-			fmt.Println(name + ": DONE")
+			fmt.Fprintln(os.Stdout, name+": DONE")
 			return
 		}
 		errno := err
@@ -48,7 +48,7 @@ func escape(pid, tcp, udp, abstract, socket, file string) {
 				errno = fmt.Errorf("%s", errno.Error()[i+2:])
 			}
 		}
-		fmt.Printf("%s: %v\n", name, errno)
+		fmt.Fprintf(os.Stdout, "%s: %v\n", name, errno)
 	}
 	call := func(name string, number uintptr, args ...uintptr) {
 		var a [6]uintptr
@@ -125,5 +125,5 @@ func escape(pid, tcp, udp, abstract, socket, file string) {
 	for _, name := range []string{"/usr/x", "/etc/x", "/x", "/dev/x", "/proc/x", "/bin/sh", "/etc/passwd"} {
 		say("write "+name, os.WriteFile(name, []byte("x"), 0o666))
 	}
-	fmt.Println("end")
+	fmt.Fprintln(os.Stdout, "end")
 }

@@ -115,7 +115,8 @@ func (s *Sandbox) Run(ctx context.Context, c capability.Command, out io.Writer) 
 	began := time.Now()
 	timer := time.AfterFunc(c.Timeout, func() { p.stop(capability.LimitTime) })
 	defer timer.Stop()
-	defer context.AfterFunc(ctx, func() { p.stop("") })()
+	unwatch := context.AfterFunc(ctx, func() { p.stop("") })
+	defer unwatch()
 	written := p.copy(out, c.MaxOutput)
 	st, err := p.wait()
 	end = capability.CommandEnd{ExitCode: st.Exit, Duration: time.Since(began), Protections: s.Protections()}
@@ -211,7 +212,7 @@ func (s *Sandbox) start(c config) (_ *process, err error) {
 	}
 	if err != nil {
 		p.stop("")
-		<-p.ended
+		_ = <-p.ended // killed
 		return nil, err
 	}
 	return p, nil

@@ -70,14 +70,14 @@ func runFirst() int {
 		// The worker writes nothing more. The pipe ends when the worker has died.
 		go func() {
 			_, _ = io.Copy(io.Discard, control)
-			os.Exit(1)
+			os.Exit(1) //nolint:revive // this is the main function of the first process
 		}()
 		s, err = runShell(c)
 	}
 	if err != nil {
 		s.Fault = err.Error()
 	}
-	if json.NewEncoder(report).Encode(s) != nil {
+	if err := json.NewEncoder(report).Encode(s); err != nil {
 		return 1
 	}
 	return 0
