@@ -11,6 +11,7 @@ import (
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/policy/condition"
 	"github.com/pawl-run/pawl/policy/document"
+	"github.com/pawl-run/pawl/policy/script"
 	"github.com/pawl-run/pawl/policy/strictyaml"
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -91,6 +92,10 @@ func (c *compiler) rules(doc document.Rule, source string) []Rule {
 	base.text = string(document.Canonical(doc))
 	if doc.When != "" {
 		base.cond = c.condition(doc, source)
+	}
+	for _, text := range doc.Commands {
+		p, _ := script.ParsePattern(string(text)) // a faulty pattern is a fault of the document, and matches nothing
+		base.Commands = append(base.Commands, p)
 	}
 	var lines []Rule
 	if doc.Risk != "" {

@@ -38,6 +38,10 @@ func (p *Policy) Decide(f Facts) Decision {
 	d, changes := t.decide(e)
 	d.Budgets = t.budgetsOf(f.ToolID)
 	d.Approval = t.approvalOf(f.ToolID, changes...)
+	if f.ScriptArg != "" {
+		// An approval of one script must not cover another.
+		d.Approval.RememberAnyArgs = false
+	}
 	if d.Verb == Allow {
 		d.Message = ""
 	}

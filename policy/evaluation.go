@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/pawl-run/pawl/policy/condition"
@@ -30,6 +31,16 @@ func (e *evaluation) variables() *condition.Variables {
 		}
 	}
 	return e.vars
+}
+
+// script returns the script of the call. It is empty, and so covered by no pattern, if the argument is no text.
+func (e *evaluation) script() string {
+	var args map[string]json.RawMessage
+	var text string
+	if json.Unmarshal(e.facts.Args, &args) != nil || json.Unmarshal(args[e.facts.ScriptArg], &text) != nil {
+		return ""
+	}
+	return text
 }
 
 // rolesOf returns the roles of the actor, sorted.

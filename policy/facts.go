@@ -36,11 +36,14 @@ type Facts struct {
 	Repaired bool
 	// NoSchema says that there was no schema to check the arguments against.
 	NoSchema bool
+	// ScriptArg names the argument that has a script of a shell. It is empty if the tool has none.
+	ScriptArg string
 }
 
 // Of returns f with the declarations of a published tool.
 func (f Facts) Of(tool toolspec.Spec) Facts {
 	f.ToolID, f.Effect, f.Risk, f.Tags = tool.Name, tool.Effect, tool.Risk, tool.Tags
+	f.ScriptArg = tool.ScriptArg
 	f.NoSchema = f.NoSchema || tool.NoSchema
 	return f
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/pawl-run/pawl/policy/condition"
 	"github.com/pawl-run/pawl/policy/document"
+	"github.com/pawl-run/pawl/policy/script"
 	"github.com/pawl-run/pawl/policy/strictyaml"
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -48,6 +49,9 @@ type Rule struct {
 	// At is the position of the rule in the file. It is zero for a rule that Pawl adds.
 	At strictyaml.Position
 
+	// Commands cover the commands of the scripts that an allowing rule is for. It is empty if the rule names none.
+	Commands []script.Pattern
+
 	cond predicate // nil is always true
 	// text is the rule in the document, as JSON. It is empty for a rule that Pawl adds.
 	text string
@@ -67,7 +71,7 @@ func (r *Rule) Condition() (*condition.Condition, strictyaml.Position) {
 
 // Unconditional reports whether the rule applies to every call that its tool, effects, risks and
 // roles match.
-func (r *Rule) Unconditional() bool { return r.cond == nil }
+func (r *Rule) Unconditional() bool { return r.cond == nil && len(r.Commands) == 0 }
 
 // NamesPeople reports whether the rule names who approves, or asks for more people than the tenant.
 func (r *Rule) NamesPeople() bool { return r.approvers.namesPeople() }
@@ -76,12 +80,28 @@ func (r *Rule) NamesPeople() bool { return r.approvers.namesPeople() }
 func (r *Rule) Matching(specs []toolspec.Spec) []toolspec.Spec {
 	var matching []toolspec.Spec
 	for _, s := range specs {
-		if r.Tool.Matches(s.Name) && (len(r.Effects) == 0 || slices.Contains(r.Effects, s.Effect)) &&
+		if r.Tool.Matches(s.Name) && (r.Class != Allowing || (s.ScriptArg == "") == (len(r.Commands) == 0)) && (len(r.Effects) == 0 || slices.Contains(r.Effects, s.Effect)) &&
 			(len(r.Risks) == 0 || slices.Contains(r.Risks, s.Risk)) {
 			matching = append(matching, s)
 		}
 	}
 	return matching
+}
+
+// coversScript reports whether an allowing rule is for the script of the call. A rule that names commands is for scripts only, and a rule
+// that names none is for tools that run no scripts.
+func (r *Rule) coversScript(e *evaluation) condition.Truth {
+	switch f := &e.facts; {
+	case r.Class != Allowing, f.ScriptArg == "" && len(r.Commands) == 0:
+		return condition.Yes
+	case f.ScriptArg == "" || len(r.Commands) == 0:
+		return condition.No
+	case !f.HasArgs:
+		return condition.Undetermined
+	case script.Covers(r.Commands, e.script()):
+		return condition.Yes
+	}
+	return condition.No
 }
 
 // applies reports whether the rule applies to the call.
@@ -92,10 +112,15 @@ func (r *Rule) applies(e *evaluation) condition.Truth {
 		len(r.Risks) > 0 && !slices.Contains(r.Risks, f.Risk),
 		len(r.Roles) > 0 && !e.hasOne(r.Roles):
 		return condition.No
-	case r.cond == nil:
-		return condition.Yes
+	}
+	covers := r.coversScript(e)
+	if covers == condition.No || r.cond == nil {
+		return covers
 	}
 	answer := r.cond.eval(e)
+	if answer == condition.Yes {
+		answer = covers
+	}
 	if answer == condition.Undetermined && e.facts.HasArgs {
 		// No more facts of the call will be known later. If the rule stayed undetermined, the
 		// call could be allowed.

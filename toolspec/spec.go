@@ -27,6 +27,8 @@ type Spec struct {
 	// Scopes are what it needs of the connection.
 	Scopes []string `json:"scopes,omitempty"`
 	Tags   []string `json:"tags,omitempty"`
+	// ScriptArg names the argument that has a script of a shell.
+	ScriptArg string `json:"scriptArg,omitempty"`
 	// HarmlessNames are names of arguments that look like credentials and carry none, as
 	// the author declares.
 	HarmlessNames []string `json:"harmlessNames,omitempty"`

@@ -106,6 +106,10 @@ type Definition struct {
 	// Stream declares that the tool writes to Call.Output, and what. The result of such a tool has the
 	// reference of the stream beside its value, which is at most MaxInline bytes and is not cached.
 	Stream Stream
+	// ScriptArg names the argument that has a script of a shell, whatever it runs. Such a tool has the risk high.
+	// An allow rule of policy lifts the question about a call only if it names every command of the
+	// script (`commands`).
+	ScriptArg string
 	// Tags help people and models to find the tool.
 	Tags []string
 	// Examples are for people who read about the tool; they are not published. A test of the tool
@@ -297,6 +301,8 @@ func (d Definition) Check() error {
 		return fmt.Errorf("timeout must be between 0 and %s", MaxTimeout)
 	case d.MaxAttempts < 1 || d.MaxAttempts > MaxAttempts:
 		return fmt.Errorf("maxAttempts must be between 1 and %d", MaxAttempts)
+	case d.ScriptArg != "" && d.Risk != HighRisk:
+		return fmt.Errorf("scriptArg needs the risk high: a script can do anything")
 	case d.MaxArgsBytes < 1 || d.MaxArgsBytes > MaxInline:
 		return fmt.Errorf("maxArgsBytes must be between 1 and %d", MaxInline)
 	case d.MaxResultBytes < 1 || d.MaxResultBytes > MaxResult:

@@ -80,6 +80,8 @@ type Config struct {
 	// OIDC has the issuers whose ID tokens prove the identity of approvers. PAWL_OIDC_FILE names a
 	// file of issuers; PAWL_OIDC_ISSUER configures one issuer.
 	OIDC []OIDCIssuer
+	// Shell says how core__shell runs scripts. The zero value turns the tool off.
+	Shell Shell
 	// Log is the log of the worker. nil means text on standard error. LoadConfig sets a log with
 	// the level PAWL_LOG_LEVEL.
 	Log *slog.Logger
@@ -159,6 +161,9 @@ func LoadConfig() (Config, error) {
 		}
 	}
 	c.DisabledTools = words(os.Getenv("PAWL_DISABLED_TOOLS"))
+	if c.Shell, err = loadShell(); err != nil {
+		return Config{}, err
+	}
 	if c.OIDC, err = loadOIDC(); err != nil {
 		return Config{}, err
 	}

@@ -16,6 +16,8 @@ type toolSwitch struct {
 	patterns []string
 	off      []string
 	used     map[string]bool
+	// unconfigured are built-in tools whose capabilities are not configured.
+	unconfigured []string
 }
 
 func newSwitch(patterns []string) *toolSwitch {
@@ -40,10 +42,10 @@ func (s *toolSwitch) enabled(all []toolspec.Tool) (on []toolspec.Tool) {
 	return on
 }
 
-// runnable returns the built-in tools whose capabilities this worker provides. It logs the others, which the
-// worker leaves out: their capabilities are not configured. A tool of the user whose capability is missing is
+// runnable returns the built-in tools whose capabilities this worker provides. It logs the others, which are
+// turned off: their capabilities are not configured. A tool of the user whose capability is missing is
 // an error instead, because the user added the tool.
-func runnable(builtin []toolspec.Tool, provided toolspec.Capabilities, log *slog.Logger) (on []toolspec.Tool) {
+func (s *toolSwitch) runnable(builtin []toolspec.Tool, provided toolspec.Capabilities, log *slog.Logger) (on []toolspec.Tool) {
 	var without []string
 	for _, tool := range builtin {
 		def := tool.Definition()
@@ -52,6 +54,7 @@ func runnable(builtin []toolspec.Tool, provided toolspec.Capabilities, log *slog
 			on = append(on, tool)
 			continue
 		}
+		s.unconfigured = append(s.unconfigured, def.ID)
 		without = append(without, fmt.Sprintf("%s (%s)", def.ID, joined(missing)))
 	}
 	if len(without) > 0 {
@@ -69,8 +72,10 @@ func joined(names []toolspec.CapabilityName) string {
 	return strings.Join(texts, ", ")
 }
 
-// isOff reports whether a pattern has turned off this tool of the worker.
-func (s *toolSwitch) isOff(toolID string) bool { return slices.Contains(s.off, toolID) }
+// isOff reports whether this tool of the worker is turned off by a pattern, or is not configured.
+func (s *toolSwitch) isOff(toolID string) bool {
+	return slices.Contains(s.off, toolID) || slices.Contains(s.unconfigured, toolID)
+}
 
 // report logs the tools that are off, and the patterns that match no tool.
 func (s *toolSwitch) report(log *slog.Logger) {

@@ -106,7 +106,7 @@ func namespaceOf(c Config) string {
 
 // source binds the built-in tools and the tools of the user to the capabilities. It leaves out the
 // tools that are turned off, and built-in tools whose capabilities are not configured.
-func source(o *opened, c Config, a additions, n connections, late *stored) (*catalog.Registry, *toolSwitch, error) {
+func source(ctx context.Context, o *opened, c Config, a additions, n connections, late *stored) (*catalog.Registry, *toolSwitch, error) {
 	workspaces, err := files.OpenAll(c.Workspace)
 	if err != nil {
 		return nil, nil, fmt.Errorf("workspace %s: %w", c.Workspace, err)
@@ -119,7 +119,11 @@ func source(o *opened, c Config, a additions, n connections, late *stored) (*cat
 	if err != nil {
 		return nil, nil, err
 	}
-	provided, err := toolspec.NewCapabilities(slices.Concat(own, web, late.provided(), a.capabilities)...)
+	commands, err := c.Shell.provided(ctx, c.Workspace)
+	if err != nil {
+		return nil, nil, err
+	}
+	provided, err := toolspec.NewCapabilities(slices.Concat(own, web, commands, late.provided(), a.capabilities)...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -129,7 +133,7 @@ func source(o *opened, c Config, a additions, n connections, late *stored) (*cat
 	if err := needKeyRing(slices.Concat(builtin, enabled), provided); err != nil {
 		return nil, nil, err
 	}
-	if err := registry.Add("builtin", runnable(builtin, provided, c.Log)...); err != nil {
+	if err := registry.Add("builtin", on.runnable(builtin, provided, c.Log)...); err != nil {
 		return nil, nil, err
 	}
 	if err := registry.Add("worker", enabled...); err != nil {

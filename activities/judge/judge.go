@@ -53,7 +53,7 @@ func PolicyFacts(f hook.Facts, withArgs bool) policy.Facts {
 		facts.SubjectID = f.Context.SubjectID
 	}
 	facts.TagsUnknown = true
-	facts.Repaired, facts.NoSchema = f.Repaired, f.NoSchema
+	facts.Repaired, facts.NoSchema, facts.ScriptArg = f.Repaired, f.NoSchema, f.ScriptArg
 	if withArgs {
 		facts.Args, facts.HasArgs = f.Args, true
 	}

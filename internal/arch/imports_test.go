@@ -137,6 +137,7 @@ var owners = []struct {
 	{"github.com/kljensen/snowball", []string{"toolspec/catalog"}},
 	{"cel.dev/", []string{"policy/condition"}},
 	{"github.com/google/cel-go", []string{"policy/condition"}},
+	{"mvdan.cc/sh", []string{"policy/script"}},
 	{"go.yaml.in/yaml", []string{"policy/strictyaml", "policy/document", "policy/review", "broker"}},
 	{"gopkg.in/yaml.v2", []string{"policy/strictyaml"}},
 	{"gopkg.in/yaml.v3", []string{"policy/strictyaml"}},

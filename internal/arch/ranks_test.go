@@ -24,7 +24,7 @@ var ranks = [][]string{
 	{"toolspec/catalog", "toolspec/legacy", "toolspec/conversation"},
 	{"proof", "tools/...", "migrations/...", "policy/authz/...", "policy/suggest"},
 	// A policy is written, its conditions are compiled, it decides, and people review it.
-	{"policy/strictyaml"},
+	{"policy/strictyaml", "policy/script"},
 	{"policy/document"},
 	{"policy/condition"},
 	{"policy"},
@@ -56,7 +56,7 @@ var ranks = [][]string{
 	},
 	// Adapters, each the one owner of its dependency.
 	{
-		"internal/postgres", "internal/clock/...", "internal/files/...",
+		"internal/postgres", "internal/clock/...", "internal/files/...", "internal/sandbox",
 		"internal/codec/...", "internal/notify/...", "internal/openfga/...", "internal/submitter/...", "internal/seal/...",
 		"internal/verify/...", "internal/oidc/...", "internal/web",
 	},

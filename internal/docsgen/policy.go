@@ -58,7 +58,7 @@ func policySchema() (string, error) {
 var policyObjects = map[string]string{
 	"Document": "What the tenants of Pawl allow. Everything is denied that it does not allow. " +
 		"`pawl policy check` says more than a schema can: it checks patterns, conditions and references too.",
-	"Rule":    "All matchers (tool, roles, effects, risks, when) must match. A deny wins over require_approval, that over allow, and that over the mode.",
+	"Rule":    "All matchers (tool, roles, effects, risks, commands, when) must match. A deny wins over require_approval, that over allow, and that over the mode.",
 	"Budgets": "Bounds that narrow what a tool declares and never widen it.",
 	"RuleApprovals": "What is different from the approvals of the tenant. If it has approvers or a chain, nothing stays of the tenant's escalations " +
 		"and remembered approvals.",
@@ -83,6 +83,10 @@ func policyTerms() map[string]*invopop.Schema {
 			Type: "string", Pattern: `^[^*]*\*?$`, MinLength: count(1), MaxLength: count(policydoc.MaxIdentity + 1),
 			Description: "An identity, or a prefix of identities and one * at the end.",
 		},
+		"command": {
+			Type: "string", Pattern: `^[A-Za-z0-9_./:@%+,-][A-Za-z0-9_./:=@%+,-]*( [A-Za-z0-9_./:=@%+,-]+)*( \*)?$`, MinLength: count(1), MaxLength: count(policydoc.MaxCommand),
+			Description: "The words of a command with one space between them: git status. A last word * is for any further words, also none: go test *.",
+		},
 		"message": {Type: "string", MinLength: count(1), MaxLength: count(policydoc.MaxMessage), Description: "For callers and approvers: one line."},
 		"duration": {
 			Type: "string", Pattern: `^([0-9]+d|([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+)$`,
@@ -96,6 +100,8 @@ func policyType(t reflect.Type) *invopop.Schema {
 	switch t {
 	case reflect.TypeFor[policydoc.Pattern]():
 		return reference("toolPattern")
+	case reflect.TypeFor[policydoc.Command]():
+		return reference("command")
 	case reflect.TypeFor[policydoc.Members]():
 		return &invopop.Schema{Type: "array", MaxItems: count(policydoc.MaxApprovers), Items: reference("identityPattern")}
 	case reflect.TypeFor[policydoc.Approvers]():

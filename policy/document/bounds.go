@@ -37,6 +37,10 @@ const (
 	MaxIdentity = 200
 	// MaxCondition bounds a condition, in characters.
 	MaxCondition = 4096
+	// MaxCommands bounds the commands of a rule, in entries.
+	MaxCommands = 256
+	// MaxCommand bounds a pattern of commands, in characters.
+	MaxCommand = 200
 	// MaxName bounds the name of a role or of a feature, in characters.
 	MaxName = 64
 	// MaxToolPattern bounds a pattern of tools: an id of a tool and the *.

@@ -1,18 +1,19 @@
 package document
 
 import (
+	"github.com/pawl-run/pawl/policy/script"
 	"github.com/pawl-run/pawl/policy/strictyaml"
 	"github.com/pawl-run/pawl/toolspec"
 	"go.yaml.in/yaml/v4"
 )
 
-// rule reads one rule. The rule has matchers (tool, effects, risks, roles, when) and results
+// rule reads one rule. The rule has matchers (tool, effects, risks, roles, commands, when) and results
 // (decision, risk, message, approvals). All matchers must match. tool is required; each other
 // matcher matches everything by default.
 func (r *reader) rule(n *yaml.Node, path string) Rule {
 	var rule Rule
 	before := len(r.Faults())
-	var riskAt, approvalsAt *yaml.Node
+	var riskAt, approvalsAt, commandsAt *yaml.Node
 	r.Mapping(n, path,
 		field{Name: "tool", Required: `is missing; write "*" for every tool`, Read: func(n *yaml.Node, path string) {
 			rule.Tool = r.toolPattern(n, path)
@@ -37,6 +38,11 @@ func (r *reader) rule(n *yaml.Node, path string) Rule {
 			approvalsAt = n
 			rule.Approvals = r.approversOf(n, path)
 		}},
+		field{Name: "commands", Read: func(n *yaml.Node, path string) {
+			commandsAt = n
+			r.List(n, path, MaxCommands, func(n *yaml.Node, path string) { rule.Commands = append(rule.Commands, r.command(n, path)) })
+			r.NotEmpty(n, path, "leave it out for rules of tools that run no scripts")
+		}},
 		field{Name: "when", Read: func(n *yaml.Node, path string) { rule.When, rule.WhenAt = r.condition(n, path) }},
 		field{Name: "roles", Read: func(n *yaml.Node, path string) { rule.Roles = r.roleNames(n, path) }},
 	)
@@ -49,6 +55,8 @@ func (r *reader) rule(n *yaml.Node, path string) Rule {
 		r.Fail(riskAt, path+".risk", "raises the risk and goes with require_approval or alone; to match the declared risk, write risks: [%s]", rule.Risk)
 	case approvalsAt != nil && rule.Decision != RequireApproval:
 		r.Fail(approvalsAt, path+".approvals", "goes with the decision require_approval")
+	case commandsAt != nil && rule.Decision != Allow:
+		r.Fail(commandsAt, path+".commands", "goes with the decision allow")
 	case rule.Decision == "" && rule.Message != "":
 		r.Fail(n, path+".message", "goes with a decision")
 	}
@@ -57,6 +65,18 @@ func (r *reader) rule(n *yaml.Node, path string) Rule {
 
 func (r *reader) risk(n *yaml.Node, path string) toolspec.Risk {
 	return strictyaml.OneOf(r.Reader, n, path, toolspec.LowRisk, toolspec.MediumRisk, toolspec.HighRisk)
+}
+
+// command reads a pattern of commands.
+func (r *reader) command(n *yaml.Node, path string) Command {
+	v, ok := r.Text(n, path, MaxCommand)
+	if !ok {
+		return ""
+	}
+	if _, err := script.ParsePattern(v); err != nil {
+		r.Fail(n, path, "%s", err.Error())
+	}
+	return Command(v)
 }
 
 // message reads a text for callers and approvers.

@@ -15,12 +15,17 @@ const (
 	RequireApproval Verb = "require_approval"
 )
 
+// Command is a pattern of commands of a shell: their words, or the first of their words and *.
+type Command string
+
 // Rule decides the calls of some tools, or raises their risk.
 type Rule struct {
 	Tool    Pattern         `json:"tool" jsonschema:"required"`
 	Roles   RoleNames       `json:"roles,omitempty" jsonschema_description:"Narrows the rule to actors who have one of these roles."`
 	Effects Effects         `json:"effects,omitempty" jsonschema:"minItems=1" jsonschema_description:"Narrows the rule to tools that declare one of these."`
 	Risks   []toolspec.Risk `json:"risks,omitempty" jsonschema:"minItems=1,maxItems=3" jsonschema_description:"Narrows the rule to tools that declare one of these."`
+	// Commands are patterns of commands, for a rule with allow.
+	Commands []Command `json:"commands,omitempty" jsonschema:"minItems=1,maxItems=256" jsonschema_description:"Narrows a rule with allow to scripts of a shell in which one of these covers each command. Without it, no allow rule applies to a tool that runs scripts."`
 	// When is the text of a condition. Decode does not compile it.
 	When     string        `json:"when,omitempty" jsonschema:"minLength=1,maxLength=4096" jsonschema_description:"A condition in CEL over args, tool.id, tool.effect, tool.risk, tool.tags, actor, subject, tenant, run, connection and roles."`
 	Decision Verb          `json:"decision,omitempty" jsonschema:"anyof_required=decision,enum=deny,enum=require_approval,enum=allow"`

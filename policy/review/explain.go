@@ -98,7 +98,18 @@ func reason(r *policy.Result, f policy.Facts, roles []string) string {
 		return "it is for the roles " + listed(r.Roles)
 	}
 	written, _ := r.Condition()
+	scripts := len(r.Commands) > 0
 	switch {
+	case r.Class == policy.Allowing && f.ScriptArg != "" && !scripts:
+		return "the tool runs scripts, and the rule names no commands"
+	case scripts && f.ScriptArg == "":
+		return "it is for scripts, and the tool runs none"
+	case scripts && r.Applies == condition.Yes:
+		return "its commands cover the script"
+	case scripts && r.Applies == condition.No:
+		return "its commands do not cover the script, or its condition does not hold"
+	case scripts && written == nil:
+		return "its commands need the arguments"
 	case written != nil:
 	case r.Applies == condition.No:
 		return r.Otherwise

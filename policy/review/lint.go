@@ -73,6 +73,9 @@ func (t *tenant) lint(specs []toolspec.Spec) (found strictyaml.Errors) {
 // pointless returns the reason why a rule never applies or never decides, or "".
 func (t *tenant) pointless(r *policy.Rule, before []policy.Rule, specs []toolspec.Spec) string {
 	matching := r.Matching(specs)
+	if reason := t.scripts(r, matching, specs); reason != "" {
+		return reason
+	}
 	switch {
 	case !slices.ContainsFunc(t.entry.AllowedTools, r.Tool.Overlaps):
 		return "never decides: allowedTools has no tool that it matches"
@@ -112,14 +115,41 @@ func (t *tenant) pointless(r *policy.Rule, before []policy.Rule, specs []toolspe
 	return ""
 }
 
+// scripts returns why an allow rule does not apply to scripts, or to anything else than scripts, or "".
+func (t *tenant) scripts(r *policy.Rule, matching, specs []toolspec.Spec) string {
+	if r.Class != policy.Allowing {
+		return ""
+	}
+	named := 0
+	for _, s := range specs {
+		if !r.Tool.Matches(s.Name) || !document.MatchesAny(t.entry.AllowedTools, s.Name) {
+			continue
+		}
+		named++
+		if len(r.Commands) == 0 && s.ScriptArg != "" {
+			return fmt.Sprintf("does not allow %s, which runs scripts: write commands to allow some of these", s.Name)
+		}
+	}
+	if len(r.Commands) > 0 && len(matching) == 0 && named > 0 {
+		return "never decides: it names commands, and no tool that it matches runs scripts"
+	}
+	return ""
+}
+
 // everyCaseOf reports whether r applies to every call that other applies to, as far as roles and
 // conditions go. covers compares the tools.
 func everyCaseOf(r, other *policy.Rule) bool {
 	if len(r.Roles) > 0 && (len(other.Roles) == 0 || !subset(other.Roles, r.Roles)) {
 		return false
 	}
+	if r.Class == policy.Allowing && len(r.Commands) == 0 && len(other.Commands) > 0 {
+		return false // other is for scripts
+	}
 	if r.Unconditional() {
 		return true
+	}
+	if len(r.Commands) > 0 {
+		return false // nothing compares patterns of commands
 	}
 	own, _ := r.Condition()
 	theirs, _ := other.Condition()

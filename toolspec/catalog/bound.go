@@ -119,7 +119,7 @@ func (b *Bound) publish(inDoc, outDoc json.RawMessage) error {
 		Effect: b.def.Effect, Risk: b.def.Risk, Idempotent: b.def.Idempotent,
 		Redaction:    toolspec.RedactionSpec(b.def.Redaction),
 		Capabilities: names, RequiresConnection: b.def.RequiresConnection, Scopes: b.def.Scopes, Tags: b.def.Tags,
-		HarmlessNames: b.def.HarmlessNames, Stream: b.def.Stream, Strict: b.def.Strict, Digest: digest, NoSchema: !b.HasSchema(), NoSchemaMode: b.noSchemaMode(),
+		ScriptArg: b.def.ScriptArg, HarmlessNames: b.def.HarmlessNames, Stream: b.def.Stream, Strict: b.def.Strict, Digest: digest, NoSchema: !b.HasSchema(), NoSchemaMode: b.noSchemaMode(),
 	}
 	if b.HasSchema() {
 		b.spec.SchemaHash = b.in.Digest()

@@ -59,6 +59,9 @@ func (b *Bound) bindInput(doc json.RawMessage) (_ json.RawMessage, err error) {
 	if len(doc) == 0 && len(b.def.HarmlessNames) > 0 {
 		return nil, errors.New("harmlessNames needs an input schema: without one, no argument has a name")
 	}
+	if len(doc) == 0 && b.def.ScriptArg != "" {
+		return nil, errors.New("scriptArg needs an input schema: without one, no argument has a name")
+	}
 	if len(doc) == 0 { // of an open object any path may be masked
 		return json.RawMessage(anyObject), nil
 	}
@@ -74,6 +77,11 @@ func (b *Bound) bindInput(doc json.RawMessage) (_ json.RawMessage, err error) {
 	if len(b.def.Redaction.MaskInput) > 0 {
 		if _, err := schema.Project(doc, b.def.Redaction.MaskInput); err != nil {
 			return nil, fmt.Errorf("redaction.maskInput: %w", err)
+		}
+	}
+	if b.def.ScriptArg != "" {
+		if _, err := schema.Project(doc, []string{"/" + b.def.ScriptArg}); err != nil {
+			return nil, fmt.Errorf("scriptArg: %w", err)
 		}
 	}
 	return doc, nil
@@ -109,10 +117,11 @@ func (b *Bound) digest(inDoc, outDoc json.RawMessage) (string, error) {
 		Harmless     []string              `json:"harmlessNames,omitempty"`
 		Fences       bool                  `json:"fences,omitempty"`
 		Stream       toolspec.Stream       `json:"stream,omitempty"`
+		ScriptArg    string                `json:"scriptArg,omitempty"`
 	}{
 		def.ID, def.Version, def.Effect, def.Risk, def.Idempotent,
 		toolspec.RedactionSpec(def.Redaction), inDoc, outDoc,
-		def.RequiresConnection, def.Scopes, !b.HasSchema(), b.noSchemaMode(), def.HarmlessNames, def.Fences, def.Stream,
+		def.RequiresConnection, def.Scopes, !b.HasSchema(), b.noSchemaMode(), def.HarmlessNames, def.Fences, def.Stream, def.ScriptArg,
 	})
 	if err != nil {
 		return "", fmt.Errorf("tool digest: %w", err)

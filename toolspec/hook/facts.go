@@ -66,6 +66,8 @@ type Facts struct {
 	// has checked them.
 	Repaired bool `json:"repaired,omitempty"`
 	NoSchema bool `json:"noSchema,omitempty"`
+	// ScriptArg names the argument that has a script of a shell; empty if the tool has none.
+	ScriptArg string `json:"scriptArg,omitempty"`
 	// Connection is the state of the call's connection. It is nil if the call names no
 	// connection, or if no connection has that name.
 	Connection *Connection `json:"connection,omitempty"`

@@ -31,7 +31,9 @@ type Plan struct {
 	ToolDigest string          `json:"toolDigest,omitempty"`
 	Effect     toolspec.Effect `json:"effect,omitempty"`
 	Risk       toolspec.Risk   `json:"risk,omitempty"`
-	Lane       Lane            `json:"lane"`
+	// ScriptArg names the argument that has a script of a shell; empty if the tool has none.
+	ScriptArg string `json:"scriptArg,omitempty"`
+	Lane      Lane   `json:"lane"`
 	// Repeatable reports that a lost attempt may be repeated.
 	Repeatable bool `json:"repeatable,omitempty"`
 	// Probe reports that the tool has a probe, which can report whether a lost attempt took effect.

@@ -45,6 +45,8 @@ type HydrateOut struct {
 	// before the tool runs.
 	Repaired bool `json:"repaired,omitempty"`
 	NoSchema bool `json:"noSchema,omitempty"`
+	// ScriptArg names the argument that has a script of a shell; empty if the tool has none.
+	ScriptArg string `json:"scriptArg,omitempty"`
 	// Provenance is written to the record, also if Outcome is Refused.
 	Provenance *toolspec.Provenance `json:"provenance,omitempty"`
 	// SafeHistory replaces the SafeHistory of the input; nil if it did not change.

@@ -20,6 +20,7 @@ type gateState struct {
 	toolDigest string
 	effect     toolspec.Effect
 	risk       toolspec.Risk
+	scriptArg  string
 }
 
 // PolicyDigest returns the digest of the policy that was active at the last read.
@@ -37,8 +38,8 @@ func (c *Call) ToolDigest() string { return c.toolDigest }
 func (c *Call) Effect() toolspec.Effect { return c.effect }
 
 // SetTool records the definition of the tool that a worker has.
-func (c *Call) SetTool(digest string, effect toolspec.Effect, risk toolspec.Risk) {
-	c.toolDigest, c.effect, c.risk = digest, effect, risk
+func (c *Call) SetTool(digest string, effect toolspec.Effect, risk toolspec.Risk, scriptArg string) {
+	c.toolDigest, c.effect, c.risk, c.scriptArg = digest, effect, risk, scriptArg
 }
 
 // SetGateState records the active policy, the kill switches and the connection that one
@@ -107,7 +108,7 @@ func (c *Call) Adopt(out contract.AdmitOut) {
 			c.budgets = hook.Budgets{}
 		}
 		c.plan = *out.Plan
-		c.SetTool(out.Plan.ToolDigest, out.Plan.Effect, out.Plan.Risk)
+		c.SetTool(out.Plan.ToolDigest, out.Plan.Effect, out.Plan.Risk, out.Plan.ScriptArg)
 		c.budgets = out.Plan.Budgets.Tighten(c.budgets)
 	}
 }

@@ -95,6 +95,7 @@ func diagnose(ctx context.Context) (*diagnosis, error) {
 	d.Database.URL = app.WithoutPassword(c.DatabaseURL)
 	d.database(ctx, c)
 	d.server(ctx, c)
+	d.shell(ctx, c)
 	return d, nil
 }
 

@@ -1,0 +1,62 @@
+package script
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// rest is the last word of a pattern for any further words.
+const rest = "*"
+
+// indirect are commands that run their words, or change what later words mean: a pattern for them would say nothing about what runs.
+var indirect = []string{".", "alias", "builtin", "command", "eval", "exec", "source", "trap"}
+
+// Pattern matches commands by their words: all of them, or with a last word * the first of them.
+type Pattern struct {
+	words  []string
+	prefix bool
+}
+
+// ParsePattern reads a pattern: words with one space between them. Each word has letters, digits and the characters _-./:=@%+, and the
+// last may be * for any number of words, also none. An error says what is wrong.
+func ParsePattern(text string) (Pattern, error) {
+	words := strings.Split(text, " ")
+	p := Pattern{words: words}
+	if last := len(words) - 1; words[last] == rest {
+		p.words, p.prefix = words[:last], true
+	}
+	switch {
+	case text == "":
+		return Pattern{}, errors.New("is empty")
+	case len(p.words) == 0:
+		return Pattern{}, errors.New("names no command; a rule for every script needs none of this, but an approval")
+	case strings.ContainsAny(p.words[0], "=*"):
+		return Pattern{}, errors.New("must begin with the name of a command")
+	case slices.Contains(indirect, p.words[0]):
+		return Pattern{}, fmt.Errorf("names %s, which can run any command", p.words[0])
+	}
+	for _, w := range p.words {
+		if w == "" || strings.ContainsFunc(w, isSpecial) {
+			return Pattern{}, errors.New("must be words of letters, digits and _-./:=@%+, with one space between them, and * only as the last word")
+		}
+	}
+	return p, nil
+}
+
+// Matches reports whether the pattern matches the words of a command.
+func (p Pattern) Matches(words []string) bool {
+	if len(words) < len(p.words) || !p.prefix && len(words) > len(p.words) {
+		return false
+	}
+	return slices.Equal(words[:len(p.words)], p.words)
+}
+
+// Covers reports whether a script is plain and some pattern matches each of its commands.
+func Covers(patterns []Pattern, script string) bool {
+	commands, ok := Plain(script)
+	return ok && !slices.ContainsFunc(commands, func(words []string) bool {
+		return !slices.ContainsFunc(patterns, func(p Pattern) bool { return p.Matches(words) })
+	})
+}

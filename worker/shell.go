@@ -1,0 +1,69 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/pawl-run/pawl/internal/sandbox"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/capability"
+)
+
+// minShellMemory is the least memory in which a shell starts, in bytes.
+const minShellMemory = 64 << 20
+
+// Shell configures the sandbox of core__shell.
+type Shell struct {
+	// On turns the tool on: PAWL_SHELL=on.
+	On bool
+	// Without has the protections that the sandbox does without, some of cgroup, network and user: PAWL_SHELL_WITHOUT, with commas between
+	// them. If the machine cannot give scripts another protection, the worker does not start.
+	Without []string
+	// Memory is how much memory a script and its files in /tmp may use, in bytes: PAWL_SHELL_MEMORY, at least 64 MiB; 0 means 2 GiB.
+	Memory int64
+}
+
+func loadShell() (s Shell, err error) {
+	switch text := os.Getenv("PAWL_SHELL"); text {
+	case "", "off":
+	case "on":
+		s.On = true
+	default:
+		return s, errors.New("config: PAWL_SHELL must be on or off")
+	}
+	s.Without = words(os.Getenv("PAWL_SHELL_WITHOUT"))
+	if text := os.Getenv("PAWL_SHELL_MEMORY"); text != "" {
+		if s.Memory, err = strconv.ParseInt(text, 10, 64); err != nil || s.Memory < minShellMemory {
+			return s, fmt.Errorf("config: PAWL_SHELL_MEMORY must be a number of bytes, at least %d", minShellMemory)
+		}
+	}
+	return s, nil
+}
+
+// open returns the sandbox of scripts in a workspace.
+func (s Shell) open(ctx context.Context, workspace string) (*sandbox.Sandbox, error) {
+	if strings.Contains(workspace, "{") {
+		return nil, errors.New("config: PAWL_SHELL is on, and PAWL_WORKSPACE gives each tenant its own workspace: scripts need one workspace for all calls of the worker; turn the shell off, or run a worker with one workspace for it")
+	}
+	box, err := sandbox.Open(ctx, sandbox.Options{Workspace: workspace, Without: s.Without, Memory: s.Memory})
+	if err != nil {
+		return nil, fmt.Errorf("config: PAWL_SHELL is on, and this machine cannot run scripts safely: %w", err)
+	}
+	return box, nil
+}
+
+// provided returns the capability of core__shell, or none if the tool is off.
+func (s Shell) provided(ctx context.Context, workspace string) ([]toolspec.Provided, error) {
+	if !s.On {
+		return nil, nil
+	}
+	box, err := s.open(ctx, workspace)
+	if err != nil {
+		return nil, err
+	}
+	return []toolspec.Provided{capability.CommandsKey.Provide(box)}, nil
+}
