@@ -99,7 +99,7 @@ func TestDevelopmentComments(t *testing.T) {
 	f := call()
 	f.Args = []byte(`{"path":"/x"}`)
 	d := p.Decide(f)
-	wantVerb(t, d, Allow, "tenants.acme.rules[1]")
+	wantVerb(t, d, Allow, "tenants.acme.rules[2]")
 	if d.Budgets.MaxRuntimeMs == 0 || len(d.Approval.Approvers) != 1 || len(p.Limits(Facts{TenantID: "acme", ToolID: "core__grep"})) != 3 ||
 		len(p.Roles("acme", "user:ann")) != 1 || len(p.Features(call())) != 1 || len(p.tenants["acme"].overrides) != 1 {
 		t.Errorf("not everything was uncommented: %+v", d)

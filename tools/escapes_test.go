@@ -192,6 +192,13 @@ func TestEscapes(t *testing.T) {
 			before := p.digest(t)
 			attempt(t, tool, p.dir, "in/file")
 			for path, mustRefuse := range p.attempts() {
+				if tool.Definition().ID == "core__delete_file" {
+					// It deletes a link, and not where the link leads.
+					p = newPrison(t)
+					before = p.digest(t)
+					info, err := os.Lstat(filepath.Join(p.dir, path))
+					mustRefuse = mustRefuse && (err != nil || info.Mode()&fs.ModeSymlink == 0)
+				}
 				refused, answer := attempt(t, tool, p.dir, path)
 				if mustRefuse && !refused {
 					t.Errorf("%.40q is taken: %.200s", path, answer)

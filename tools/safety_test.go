@@ -92,6 +92,7 @@ func TestSafety(t *testing.T) {
 			}
 			decision := p.Decide(policy.Facts{
 				TenantID: "acme", ActorID: "agent:a", RunID: "run", ToolID: d.ID, Effect: d.Effect, Risk: d.Risk, Tags: d.Tags,
+				Args: []byte(d.Examples[0].Args), HasArgs: true,
 			})
 			if decision.Verb != verb {
 				t.Errorf("%s in the mode %s: %s by %s, want %s", d.ID, mode, decision.Verb, decision.Rule, verb)

@@ -21,7 +21,7 @@ func TestUnconfiguredTools(t *testing.T) {
 	var log strings.Builder
 	on := newSwitch([]string{"test__off"})
 	var ids []string
-	for _, tool := range runnable(on.enabled([]toolspec.Tool{
+	for _, tool := range on.runnable(on.enabled([]toolspec.Tool{
 		tool("test__pure"), tool("test__time", "clock"), tool("test__search", "clock", "search", "clients"), tool("test__shell", "shell"), tool("test__off", "nothing"),
 	}), provided, slog.New(slog.NewTextHandler(&log, nil))) {
 		ids = append(ids, tool.Definition().ID)
@@ -31,6 +31,9 @@ func TestUnconfiguredTools(t *testing.T) {
 	}
 	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, `tools="[test__search (search, clients) test__shell (shell)]"`) {
 		t.Errorf("the log says %s", text)
+	}
+	if !on.isOff("test__shell") || !on.isOff("test__off") || on.isOff("test__pure") || on.isOff("test__unknown") {
+		t.Error("a tool that is not configured is not turned off")
 	}
 }
 

@@ -69,7 +69,7 @@ func TestExamples(t *testing.T) {
 				if formatted, err := format.Source(text); err != nil || string(formatted) != block.Text {
 					t.Errorf("%s: not formatted Go (%v):\n%s", block, err, text)
 				}
-			case "sh", "text", "python", "ts":
+			case "sh", "text", "python", "ts", "ini":
 			default:
 				t.Errorf("%s: a block of %q: name its language", block, block.Language)
 			}
