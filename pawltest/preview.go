@@ -30,7 +30,10 @@ func (c Call) Preview(t testing.TB) Previewed {
 	if refused != nil {
 		t.Fatalf("pawltest: nobody is asked about a call of %s with these arguments: %s: %s", b.inv.ToolID, refused.Code, refused.SafeMessage)
 	}
-	view, digest := b.previews().Show(b.context(), facts)
+	view, digest, err := b.previews().Show(b.context(), facts)
+	if err != nil {
+		t.Fatalf("pawltest: %v", err)
+	}
 	return Previewed{PreviewView: *view, Digest: digest, Log: b.book.String()}
 }
 

@@ -38,17 +38,22 @@ func DeleteFile() toolspec.Tool {
 	}, deleteFile), previewDelete)
 }
 
+var errNothingThere = toolspec.Safef("there is nothing at the path")
+
 func deleteFile(ctx context.Context, in deleteFileIn, call toolspec.Call) (deleteFileOut, error) {
 	previewed, seen := call.Previewed()
-	opts := capability.RemoveOptions{}
-	if seen && !previewed.Done {
-		opts.If = previewed.State
+	switch {
+	case seen && previewed.Done: // an earlier attempt has deleted it; what is there now, nobody has approved
+		return deleteFileOut{Deleted: true}, nil
+	case seen && previewed.State == capability.Absent:
+		return deleteFileOut{}, errNothingThere
 	}
+	opts := capability.RemoveOptions{If: previewed.State}
 	err := capability.FilesKey.From(call).Remove(ctx, in.Path, opts)
 	switch {
 	case errors.Is(err, capability.ErrNotExist) && isRepeated(call): // an earlier attempt has deleted it
 	case errors.Is(err, capability.ErrNotExist):
-		return deleteFileOut{}, toolspec.Safef("there is nothing at the path")
+		return deleteFileOut{}, errNothingThere
 	case err != nil:
 		return deleteFileOut{}, explainWrite(err, seen)
 	}
@@ -62,7 +67,7 @@ func previewDelete(ctx context.Context, in deleteFileIn, call toolspec.Call) (to
 	case errors.Is(err, capability.ErrNotExist) && isRepeated(call):
 		return toolspec.Preview{Text: "there is nothing at the path any more\n", Done: true}, nil
 	case errors.Is(err, capability.ErrNotExist):
-		return toolspec.Preview{}, toolspec.Safef("there is nothing at the path")
+		return toolspec.Preview{Text: errNothingThere.Error() + "\n", State: capability.Absent}, nil
 	case err != nil:
 		return toolspec.Preview{}, explain(err)
 	}
@@ -77,7 +82,7 @@ func previewDelete(ctx context.Context, in deleteFileIn, call toolspec.Call) (to
 		return toolspec.Preview{}, err
 	}
 	if old == nil {
-		return toolspec.Preview{}, toolspec.Safef("there is nothing at the path")
+		return toolspec.Preview{Text: errNothingThere.Error() + "\n", State: capability.Absent}, nil
 	}
 	return toolspec.Preview{Text: difference(in.Path, old, nil), State: old.state()}, nil
 }

@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/aymanbagabas/go-udiff"
 
@@ -24,11 +26,20 @@ const (
 
 // unified returns the unified diff of two texts, "" for none.
 func unified(oldName, newName, oldText, newText string) string {
+	oldName, newName = label(oldName), label(newName)
 	diff, err := udiff.ToUnified(oldName, newName, oldText, udiff.Lines(oldText, newText), udiff.DefaultContextLines)
 	if err != nil { // the library has found edits that do not fit the text
 		return fmt.Sprintf("replaces the whole of %s\n", oldName)
 	}
 	return diff
+}
+
+// label returns a name as a diff shows it: quoted, as git does, if it could pose as a line of the diff.
+func label(name string) string {
+	if strings.ContainsFunc(name, unicode.IsControl) {
+		return strconv.Quote(name)
+	}
+	return name
 }
 
 // nothing is the name of a missing file in a diff.

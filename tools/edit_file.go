@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/pawl-run/pawl/toolspec"
@@ -96,16 +97,17 @@ func previewEdit(ctx context.Context, in editFileIn, call toolspec.Call) (toolsp
 	p := toolspec.Preview{State: digestOf(old)}
 	if isRepeated(call) {
 		// What is not clear is settled by the comparison with the preview that was approved.
-		if done, err := isEdited(old, in.Edits); err == nil && done {
-			p.Text, p.Done = "the file has these edits already\n", true
-			return p, nil
-		}
+		done, err := isEdited(old, in.Edits)
+		p.Done = err == nil && done
 	}
-	text, err := applyEdits(old, in.Edits)
-	if err != nil {
-		return toolspec.Preview{}, err
+	switch text, err := applyEdits(old, in.Edits); {
+	case err != nil: // the call would fail with it
+		p.Text = err.Error() + "\n"
+	case max(len(old), len(text)) > maxCompared:
+		p.Text = fmt.Sprintf("edits %q, which is too large for a diff\nSHA-256 before: %s\nSHA-256 after:  %s\n", in.Path, p.State, digestOf(text))
+	default:
+		p.Text = unified(in.Path, in.Path, old, text)
 	}
-	p.Text = unified(in.Path, in.Path, old, text)
 	return p, nil
 }
 

@@ -20,7 +20,7 @@ func explain(err error) error {
 	for _, known := range []error{
 		capability.ErrOutside, capability.ErrBadPath, capability.ErrNotExist, capability.ErrIsDir,
 		capability.ErrNotDir, capability.ErrNotRegular, capability.ErrPermission, capability.ErrTooLarge,
-		capability.ErrNoSpace, capability.ErrNotEmpty, capability.ErrBadPattern, capability.ErrNoZone,
+		capability.ErrNoSpace, capability.ErrNotEmpty, capability.ErrBadPattern, capability.ErrIgnoreRules, capability.ErrNoZone,
 	} {
 		if errors.Is(err, known) {
 			return toolspec.Safef("%w", known)

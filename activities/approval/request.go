@@ -113,17 +113,19 @@ func (a *Approvals) open(
 			remembered = g.ID
 		}
 	}
-	grant := granted(f, decision, view.Digest)
-	if in.Parked == "" && remembered == "" { // nobody sees the preview of a call that a remembered approval covers
-		view.Preview, grant.PreviewDigest = a.parts.Previews.Show(ctx, f)
-	}
-	record, err := a.parts.Requests.Request(ctx, RequestRow{
+	row := RequestRow{
 		InvocationID: f.InvocationID, TenantID: f.Context.TenantID, Epoch: in.Epoch, Last: in.Last, Edits: in.Edits, View: view,
-		Granted: grant, Remembered: remembered,
+		Granted: granted(f, decision, view.Digest), Remembered: remembered,
 		Hydrations: in.Hydrations,
 		Rule:       rule, EditedBy: in.EditedBy, OnBehalfOf: f.Context.SubjectID, PolicyRule: by, PolicyID: f.PolicyDigest,
 		ExpireAfter: expireAfter,
-	})
+	}
+	record, err := a.request(ctx, f, in.Parked == "", row)
+	if err == nil && record.Superseded && remembered != "" {
+		// The remembered approval may have ended since it was read.
+		row.Remembered = ""
+		record, err = a.request(ctx, f, in.Parked == "", row)
+	}
 	if err != nil {
 		return contract.RequestOut{}, err
 	}
@@ -157,4 +159,14 @@ func granted(f hook.Facts, decision policy.Decision, digest string) hook.Granted
 		g.Generation = f.Connection.Generation
 	}
 	return g
+}
+
+// request makes the preview that people see, unless a remembered approval covers the call, and records the request.
+func (a *Approvals) request(ctx context.Context, f hook.Facts, previewed bool, row RequestRow) (record RequestRecord, err error) {
+	if previewed && row.Remembered == "" {
+		if row.View.Preview, row.Granted.PreviewDigest, err = a.parts.Previews.Show(ctx, f); err != nil {
+			return RequestRecord{}, err
+		}
+	}
+	return a.parts.Requests.Request(ctx, row)
 }

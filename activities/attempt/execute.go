@@ -173,14 +173,18 @@ func (a *Attempts) masked(ctx context.Context, in contract.ExecuteIn, policyDige
 }
 
 // previewed makes the preview of the attempt once more, if people have approved a preview. If it is
-// not that preview, stale is how the attempt ends. The tool has not started, and there is no claim.
-func (a *Attempts) previewed(ctx context.Context, in contract.ExecuteIn, bound *catalog.Bound, caps toolspec.Capabilities) (_ *toolspec.Preview, stale *contract.ExecuteOut) {
+// not that preview, or cannot be made, ended is how the attempt ends. The tool has not started, and there is no claim.
+func (a *Attempts) previewed(ctx context.Context, in contract.ExecuteIn, bound *catalog.Bound, caps toolspec.Capabilities) (_ *toolspec.Preview, ended *contract.ExecuteOut) {
 	approval := in.Facts.Approval
 	if approval == nil || approval.PreviewDigest == "" {
 		return nil, nil
 	}
 	defer heartbeat.Send[struct{}](ctx, nil)()
 	previewed, err := a.Previews.Again(ctx, in.Facts, bound, caps, in.Epoch)
+	if err != nil && !errors.Is(err, toolspec.ErrStale) {
+		unprovided := a.unprovided(ctx, in, err)
+		return nil, &unprovided
+	}
 	if err != nil {
 		return nil, &contract.ExecuteOut{Outcome: contract.Refused, Failure: &hook.Failure{
 			Code: toolspec.CodeApprovalStale, SafeMessage: staleMessage, Details: &toolspec.Details{ApprovalID: approval.ApprovalID},

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"strings"
+	"sync"
 
 	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/activities/providers"
@@ -28,7 +29,14 @@ const (
 	credential = "the preview has something of the shape of a credential"
 )
 
-var errTimeout = fmt.Errorf("the preview took longer than %s", toolspec.PreviewTimeout)
+var (
+	errTimeout = errs.Transient(fmt.Errorf("the preview took longer than %s", toolspec.PreviewTimeout))
+	errBusy    = errs.Transient(errors.New("the worker makes other previews"))
+)
+
+// atOnce bounds the previews that a worker makes at the same time. One that does not stop in time counts
+// until it stops.
+const atOnce = 4
 
 // Previews makes the previews of calls. All fields except Secrets are required.
 type Previews struct {
@@ -38,36 +46,54 @@ type Previews struct {
 	// Secrets are the live secrets, which no preview may show; nil if there are none.
 	Secrets *fingerprint.Set
 	Log     *slog.Logger
+
+	once   sync.Once
+	places chan struct{}
+}
+
+// place waits for a place to make a preview in, as long as ctx lasts.
+func (p *Previews) place(ctx context.Context) (leave func(), err error) {
+	p.once.Do(func() { p.places = make(chan struct{}, atOnce) })
+	select {
+	case p.places <- struct{}{}:
+		return func() { <-p.places }, nil
+	case <-ctx.Done():
+		return nil, errBusy
+	}
 }
 
 // Show returns what approvers see of a call, and the digest of the preview. Both are empty if the tool
-// has no preview. The digest is empty if there is no preview to compare with before the call runs.
-func (p *Previews) Show(ctx context.Context, f hook.Facts) (view *toolspec.PreviewView, digest string) {
+// has no preview. The digest is empty if there is no preview to compare with before the call runs. An
+// error is transient: the worker makes as many previews as it may at a time.
+func (p *Previews) Show(ctx context.Context, f hook.Facts) (view *toolspec.PreviewView, digest string, err error) {
 	bound, ok := p.Tools.Get(f.ToolID)
 	switch {
 	case !ok || bound.Digest() != f.ToolDigest:
-		return &toolspec.PreviewView{Missing: notHere}, ""
+		return &toolspec.PreviewView{Missing: notHere}, "", nil
 	case !bound.Tool().HasPreview():
-		return nil, ""
+		return nil, "", nil
 	}
 	ctx, lacks := p.Providers.Provide(ctx, f)
 	if lacks != "" {
-		return &toolspec.PreviewView{Missing: notHere}, ""
+		return &toolspec.PreviewView{Missing: notHere}, "", nil
 	}
 	masked, failure, err := judge.Masked(ctx, p.Policies, f.PolicyDigest, f.Context.TenantID, bound)
 	if err != nil || failure != nil { // without its masks no text may leave
-		return &toolspec.PreviewView{Missing: notMade}, ""
+		return &toolspec.PreviewView{Missing: notMade}, "", nil
 	}
 	caps, err := providers.Capabilities(ctx, bound)
 	if err != nil {
 		p.Log.WarnContext(ctx, "a preview is not provided with what it needs", "toolId", f.ToolID, "invocationId", f.InvocationID, "reason", errs.Reason(err))
-		return &toolspec.PreviewView{Missing: notMade}, ""
+		return &toolspec.PreviewView{Missing: notMade}, "", nil
 	}
 	made, err := p.make(ctx, f, bound, caps, f.Epoch)
-	if err != nil {
-		return p.shown(masked, f, toolspec.PreviewView{Missing: reason(err)}, ""), ""
+	switch {
+	case errors.Is(err, errBusy):
+		return nil, "", err
+	case err != nil:
+		return p.shown(masked, f, toolspec.PreviewView{Missing: reason(err)}, ""), digestOfError(err), nil
 	}
-	return p.shown(masked, f, toolspec.PreviewView{Bytes: int64(len(made.Text))}, made.Text), Digest(made)
+	return p.shown(masked, f, toolspec.PreviewView{Bytes: int64(len(made.Text))}, made.Text), Digest(made), nil
 }
 
 // Digest returns the previewDigest.
@@ -76,18 +102,38 @@ func Digest(p toolspec.Preview) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Again makes the preview of an attempt. It returns the preview for the tool, or an error that wraps
-// toolspec.ErrStale if it is not the preview that was approved. caps are the capabilities of the
-// attempt, without a connection.
+// digestOfError returns the previewDigest of a call whose preview answered with an error of its own:
+// people have approved the call in this state. It is empty for all other errors.
+func digestOfError(err error) string {
+	var safe *toolspec.SafeError
+	if !errors.As(err, &safe) {
+		return ""
+	}
+	sum := sha256.Sum256([]byte("error: " + safe.Error()))
+	return hex.EncodeToString(sum[:])
+}
+
+// Again makes the preview of an attempt. It returns the preview for the tool, without a State if people
+// approved an error of the preview. The error wraps toolspec.ErrStale if this is not the preview that
+// was approved; other errors say nothing about that. caps are the capabilities of the attempt, without
+// a connection.
 func (p *Previews) Again(ctx context.Context, f hook.Facts, bound *catalog.Bound, caps toolspec.Capabilities, epoch int) (*toolspec.Preview, error) {
 	if !bound.Tool().HasPreview() {
 		return nil, fmt.Errorf("%w: the tool has no preview any more", toolspec.ErrStale)
 	}
 	made, err := p.make(ctx, f, bound, caps, epoch)
+	digest := Digest(made)
+	if err != nil {
+		if digest = digestOfError(err); digest == "" {
+			return nil, err
+		}
+		made = toolspec.Preview{}
+	}
 	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%w: the preview cannot be made again", toolspec.ErrStale)
-	case !made.Done && Digest(made) != f.Approval.PreviewDigest:
+	case digest == f.Approval.PreviewDigest:
+		// What people saw is still to be done, whatever an earlier attempt did.
+		made.Done = false
+	case !made.Done:
 		return nil, fmt.Errorf("%w: the call would do something else than the preview showed", toolspec.ErrStale)
 	}
 	return &made, nil
@@ -103,12 +149,17 @@ func (p *Previews) make(ctx context.Context, f hook.Facts, bound *catalog.Bound,
 	}.WithCapabilities(caps)
 	ctx, cancel := context.WithTimeout(ctx, toolspec.PreviewTimeout)
 	defer cancel()
+	leave, err := p.place(ctx)
+	if err != nil {
+		return toolspec.Preview{}, err
+	}
 	type outcome struct {
 		made toolspec.Preview
 		err  error
 	}
 	done := make(chan outcome, 1)
 	go func() {
+		defer leave()
 		var o outcome
 		defer func() {
 			if recovered := recover(); recovered != nil { // its value may be a secret
@@ -141,7 +192,7 @@ func reason(err error) string {
 	case errors.As(err, &safe):
 		return safe.Error()
 	case errors.Is(err, errTimeout):
-		return errTimeout.Error()
+		return fmt.Sprintf("the preview took longer than %s", toolspec.PreviewTimeout)
 	}
 	return notMade
 }
@@ -155,6 +206,7 @@ func (p *Previews) shown(masked *catalog.Bound, f hook.Facts, view toolspec.Prev
 	if !sameJSON(f.Args, f.SafeArgs) {
 		return &toolspec.PreviewView{Missing: unmasked}
 	}
+	whole := len(text) <= toolspec.MaxPreview+margin
 	text, view.Truncated = text[:min(len(text), toolspec.MaxPreview+margin)], len(text) > toolspec.MaxPreview
 	for _, part := range []*string{&text, &view.Missing} {
 		clean, err := p.clean(masked, *part)
@@ -166,9 +218,14 @@ func (p *Previews) shown(masked *catalog.Bound, f hook.Facts, view toolspec.Prev
 		}
 		*part = clean
 	}
-	// A secret of several lines has the marks of a diff in it.
-	if len(p.Secrets.Find([]byte(unmarked(text)))) > 0 {
-		return &toolspec.PreviewView{Missing: credential}
+	// A secret of several lines has the marks of a diff in it, and the lines of the other text between its own.
+	for _, other := range []string{"", "+", "-"} {
+		if len(p.Secrets.Find([]byte(unmarked(text, other)))) > 0 {
+			return &toolspec.PreviewView{Missing: credential}
+		}
+	}
+	if !whole { // a secret may be cut at the end, where no search finds it
+		text = text[:max(0, len(text)-p.Secrets.Reach())]
 	}
 	if len(text) > toolspec.MaxPreview {
 		text, view.Truncated = text[:toolspec.MaxPreview], true
@@ -181,11 +238,14 @@ func (p *Previews) shown(masked *catalog.Bound, f hook.Facts, view toolspec.Prev
 	return &view
 }
 
-// unmarked returns the lines of a unified diff without their first character.
-func unmarked(text string) string {
+// unmarked returns the lines of a unified diff without their first character. It leaves out the lines
+// that begin with without, unless that is empty.
+func unmarked(text, without string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
-		b.WriteString(line[1:])
+		if without == "" || !strings.HasPrefix(line, without) {
+			b.WriteString(line[1:])
+		}
 	}
 	return b.String()
 }

@@ -99,9 +99,9 @@ func (k *walk) rulesOf(h handle, path string, above *ignoreRules, entries []dire
 	for _, e := range entries {
 		switch {
 		case e.name == ".ignore" && e.typ == capability.TypeFile:
-			own.files[ignoreFile] = readRules(h.openFile(k.ctx, e.name, k.fault))
+			own.files[ignoreFile] = k.readRules(h.openFile(k.ctx, e.name, k.fault))
 		case e.name == ".gitignore" && e.typ == capability.TypeFile:
-			own.files[gitignoreFile] = readRules(h.openFile(k.ctx, e.name, k.fault))
+			own.files[gitignoreFile] = k.readRules(h.openFile(k.ctx, e.name, k.fault))
 		case e.name == ".git":
 			own.repository = true
 			if e.typ == capability.TypeDir {
@@ -117,10 +117,10 @@ func (k *walk) rulesOf(h handle, path string, above *ignoreRules, entries []dire
 
 func (k *walk) excludeRules(path string) []ignoreRule {
 	f, e, err := k.Open(k.ctx, path, math.MaxInt64)
-	return readRules(f, e.Size, err)
+	return k.readRules(f, e.Size, err)
 }
 
-func readRules(f io.ReadCloser, _ int64, err error) (rules []ignoreRule) {
+func (k *walk) readRules(f io.ReadCloser, _ int64, err error) (rules []ignoreRule) {
 	if err != nil {
 		return nil
 	}
@@ -135,6 +135,7 @@ func readRules(f io.ReadCloser, _ int64, err error) (rules []ignoreRule) {
 			rules = append(rules, rule)
 		}
 	}
+	k.rules.Add(int64(len(rules)))
 	return rules
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path"
 	"slices"
+	"sync/atomic"
 
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
@@ -18,7 +19,7 @@ func (w *Workspace) Walk(ctx context.Context, dir string, opts capability.WalkOp
 	if err != nil {
 		return err
 	}
-	k := walk{Workspace: w, ctx: ctx, opts: opts, visit: visit}
+	k := &walk{Workspace: w, ctx: ctx, opts: opts, visit: visit}
 	if k.include, err = newGlob(opts.Include); err != nil {
 		return err
 	}
@@ -51,6 +52,8 @@ type walk struct {
 	include, exclude glob
 	base             string
 	visit            func(capability.Found) error
+	// rules counts the rules of the ignore files that were read: they are in memory.
+	rules atomic.Int64
 }
 
 // one visits the file p.
@@ -75,6 +78,9 @@ func (k *walk) tree(p string) error {
 
 // run does one task. An error of a directory is reported to the visitor, but for the first.
 func (k *walk) run(t task) error {
+	if k.rules.Load() > capability.MaxIgnoreRules {
+		return capability.ErrIgnoreRules
+	}
 	if t.files != nil {
 		return k.visitFiles(t.dir, t.files)
 	}

@@ -30,6 +30,8 @@ var (
 	ErrChanged = errors.New("the file has been changed by others")
 	// ErrBadPattern: the glob is malformed or too complex.
 	ErrBadPattern = errors.New("the glob pattern is not valid")
+	// ErrIgnoreRules: the ignore files of a walk have more rules than MaxIgnoreRules.
+	ErrIgnoreRules = errors.New("the ignore files have too many rules: search a smaller directory, or without ignore files")
 )
 
 // ErrNoZone says that Clock knows no time zone with the name.

@@ -19,6 +19,8 @@ const (
 	MaxDirEntries = 100_000
 	// MaxIgnoreFile bounds what Walk reads of an ignore file, in bytes.
 	MaxIgnoreFile = 256 << 10
+	// MaxIgnoreRules bounds the rules of all ignore files of one walk.
+	MaxIgnoreRules = 100_000
 )
 
 // Files is the file system of one workspace.
@@ -126,7 +128,8 @@ type WalkOptions struct {
 	SkipDirs []string
 	// Ignore leaves out the files and directories that ignore files name: .ignore and .gitignore of
 	// each directory from the root of the workspace down, and .git/info/exclude. They do not apply to
-	// dir itself. Of an ignore file, the first MaxIgnoreFile bytes count.
+	// dir itself. Of an ignore file, the first MaxIgnoreFile bytes count. A walk that reads more than
+	// MaxIgnoreRules rules ends with ErrIgnoreRules.
 	Ignore bool
 }
 

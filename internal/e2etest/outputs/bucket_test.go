@@ -29,7 +29,7 @@ func objects(w *e2etest.World, server *buckettest.Server) int {
 // and a client read the output of the next worker.
 func TestWorkerKilledInAStreamToABucket(t *testing.T) {
 	t.Parallel()
-	w, server := e2etest.NewWorld(t, e2etest.PlainPolicy), buckettest.New(t)
+	server, w := buckettest.New(t), e2etest.NewWorld(t, e2etest.PlainPolicy)
 	w.Store.UseBucket(server.Open(t))
 	first := w.ServeInChildWith("PAWL_OUTPUT_BUCKET=" + server.Address())
 	file := filepath.Join(t.TempDir(), "effects")
@@ -65,7 +65,7 @@ func TestWorkerKilledInAStreamToABucket(t *testing.T) {
 // TestBucketFailsInAStream: the attempt ends in a bounded time and keeps nothing. The next one goes on when the bucket does.
 func TestBucketFailsInAStream(t *testing.T) {
 	t.Parallel()
-	w, server := e2etest.NewWorld(t, e2etest.PlainPolicy), buckettest.New(t)
+	server, w := buckettest.New(t), e2etest.NewWorld(t, e2etest.PlainPolicy)
 	w.Store.UseBucket(server.Open(t))
 	config := w.Config()
 	config.OutputBucket = server.Address()
