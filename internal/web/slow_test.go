@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -124,5 +126,37 @@ func TestCancel(t *testing.T) {
 	}
 	if _, err := f.Fetch(ctx, capability.WebRequest{URL: "http://public.test/"}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+// TestConnectTime: net/http dials with a context that does not end with the fetch, so the guard ends lookups and dials itself. It dials few addresses.
+func TestConnectTime(t *testing.T) {
+	h := newHostile(t, nil)
+	g := h.fetcher().guard
+	g.connectTime = short
+	wait := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	g.lookup = func(ctx context.Context, _ string) ([]netip.Addr, error) { return nil, wait(ctx) }
+	if _, err := g.DialContext(t.Context(), "tcp", "public.test:80"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a lookup that hangs: %v", err)
+	}
+	g.lookup = func(context.Context, string) ([]netip.Addr, error) {
+		return []netip.Addr{netip.MustParseAddr(public)}, nil
+	}
+	g.dial = func(ctx context.Context, _, _ string) (net.Conn, error) { return nil, wait(ctx) }
+	if _, err := g.DialContext(t.Context(), "tcp", "public.test:80"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a dial that hangs: %v", err)
+	}
+	dials, last := 0, public
+	g.connectTime = connectTime
+	g.lookup = func(context.Context, string) ([]netip.Addr, error) {
+		return append(slices.Repeat([]netip.Addr{netip.MustParseAddr(public)}, 1000), netip.MustParseAddr(last)), nil
+	}
+	g.dial = func(context.Context, string, string) (net.Conn, error) { dials++; return nil, io.EOF }
+	if _, err := g.DialContext(t.Context(), "tcp", "public.test:80"); !errors.Is(err, io.EOF) || dials != maxDials {
+		t.Errorf("%d dials, %v", dials, err)
+	}
+	last = "10.0.0.1"
+	if _, err := g.DialContext(t.Context(), "tcp", "public.test:80"); faultOf(err) != capability.WebAddress || dials != maxDials {
+		t.Errorf("a private address at the end: %d dials, %v", dials, err)
 	}
 }
