@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
@@ -110,6 +111,32 @@ func TestRawServers(t *testing.T) {
 				t.Errorf("the error repeats the server: %v", err)
 			}
 		})
+	}
+}
+
+// TestPlaces: few pages are fetched at the same time, and each gives its place back.
+func TestPlaces(t *testing.T) {
+	var f *Fetcher
+	during := 0
+	h := newHostile(t, func(w http.ResponseWriter, r *http.Request) {
+		if during = len(f.places); r.URL.Path == "/missing" {
+			http.NotFound(w, r)
+		}
+	})
+	h.name("public.test", public)
+	f = h.fetcher()
+	for _, path := range []string{"/", "/missing"} {
+		if _, _ = fetch(t, f, "http://public.test"+path); during != 1 || len(f.places) != 0 {
+			t.Errorf("%s: %d places during the fetch, %d after it", path, during, len(f.places))
+		}
+	}
+	h.requests()
+	for range maxFetches {
+		f.places <- struct{}{}
+	}
+	f.fetchTime = short
+	if _, err := fetch(t, f, "http://public.test/"); faultOf(err) != capability.WebTime || len(h.requests()) > 0 {
+		t.Errorf("a fetch without a place: %v", err)
 	}
 }
 
