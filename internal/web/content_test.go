@@ -176,7 +176,7 @@ func TestConverter(t *testing.T) {
 		text    string
 		most    int
 	}{
-		"a wide row":    {"<table><tr>" + strings.Repeat("<td>x", 10_000) + strings.Repeat("<tr><td>x", 10_000) + "</table>", false, "x", 200_000},
+		"a wide row":    {"<table><tr>" + strings.Repeat("<td>x", 1000) + strings.Repeat("<tr><td>x", 1000) + "</table>", false, "x", 200_000},
 		"a long cell":   {"<table><tr><td>" + strings.Repeat("x", 10_000) + strings.Repeat("<tr><td>x", 1000) + "</table>", false, "| x |", 50_000},
 		"wide tables":   {strings.Repeat("<table><tr>"+strings.Repeat("<td>x", 200)+strings.Repeat("<tr><td>x", 100)+"</table>", 10), false, "x", 100_000},
 		"a large table": {"<table>" + strings.Repeat("<tr><td>x<td>y", 2000) + "</table>", false, "| x | y |", 50_000},

@@ -124,7 +124,7 @@ func indent(n *html.Node, depth int) (size int) {
 	for child := n.FirstChild; child != nil; child = child.NextSibling {
 		below := depth
 		switch child.DataAtom {
-		case atom.Blockquote, atom.Ul, atom.Ol, atom.Li, atom.Dl, atom.Dd:
+		case atom.Blockquote, atom.Ul, atom.Ol, atom.Li:
 			if below++; below > maxNested {
 				return maxIndented + 1
 			}
