@@ -130,14 +130,14 @@ func TestTags(t *testing.T) {
 		"formats":            formatBomb(),
 		"other end tags":     "<p>" + many("<b a=N></i>", 400) + many("<p>x", 1000),
 		"ends in blocks":     "<p>" + many("<b a=N><div></b></div>", 200) + many("<p>x", 1000),
-		"style in svg":       "<svg><style>" + many("<b a=N>", 400) + many("<p>x", 1000),
-		"style in math":      "<math><style>" + many("<b a=N>", 400) + many("<p>x", 1000),
-		"closed svg":         "<svg><style/></svg>" + many("<b a=N>", 400) + many("<p>x", 1000),
-		"textarea in select": "<select><textarea>" + many("<b a=N>", 400) + many("<p>x", 1000),
-		"joined texts":       many("<<!---->b a=N>", 400) + many("<p>x", 1000),
-		"joined in svg":      many("<<svg></svg>b a=N>", 400) + many("<p>x", 1000),
+		"style in svg":       "<p><svg><style>" + many("<b a=N>", 400) + many("<p>x", 1000),
+		"style in math":      "<p><math><style>" + many("<b a=N>", 400) + many("<p>x", 1000),
+		"closed svg":         "<p><svg><style/></svg>" + many("<b a=N>", 400) + many("<p>x", 1000),
+		"textarea in select": "<p><select><textarea>" + many("<b a=N>", 400) + many("<p>x", 1000),
+		"joined texts":       "<p>" + many("<<!---->b a=N>", 400) + many("<p>x", 1000),
+		"joined in svg":      "<p>" + many("<<svg></svg>b a=N>", 400) + many("<p>x", 1000),
 		"attributes":         "<a " + many("aN ", 1000) + ">" + many("<p>x", 1000),
-		"title":              "<select><title>" + many("<b a=N>", 400) + "</title>" + many("<p>x", 1000),
+		"title":              "<p><select><title>" + many("<b a=N>", 400) + "</title>" + many("<p>x", 1000),
 	} {
 		doc, err := html.Parse(bytes.NewReader(plainTags([]byte(source))))
 		nodes := 0
@@ -145,6 +145,9 @@ func TestTags(t *testing.T) {
 			for n := range doc.Descendants() {
 				nodes += 1 + len(n.Attr)
 			}
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 		if limit := 3*strings.Count(source, "<") + 2000; nodes > limit {
 			t.Errorf("%s: %d nodes and attributes, more than %d", name, nodes, limit)

@@ -127,7 +127,7 @@ func TestPlaces(t *testing.T) {
 	f = h.fetcher()
 	for _, path := range []string{"/", "/missing"} {
 		if _, _ = fetch(t, f, "http://public.test"+path); during != 1 || len(f.places) != 0 {
-			t.Errorf("%s: %d places during the fetch, %d after it", path, during, len(f.places))
+			t.Fatalf("%s: %d places during the fetch, %d after it", path, during, len(f.places))
 		}
 	}
 	h.requests()
