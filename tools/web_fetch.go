@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/capability"
@@ -63,15 +64,16 @@ func webFetch(ctx context.Context, in webFetchIn, call toolspec.Call) (toolspec.
 	if page.MovedTo != "" {
 		return moved(page), nil
 	}
-	head := "Address: " + page.URL
+	head := untrusted + "\nAddress: " + visible(page.URL)
 	if page.Title != "" {
 		head += "\nTitle: " + page.Title
 	}
-	head += "\nType: " + page.MediaType
+	head += "\nType: " + typeName(page.MediaType)
+	page.Text = visible(page.Text)
 	switch {
 	case len(page.Image) > 0:
 		return toolspec.Parts{
-			{Type: toolspec.PartText, Text: head + "\n" + untrusted},
+			{Type: toolspec.PartText, Text: head},
 			{Type: toolspec.PartImage, MediaType: page.MediaType, Data: page.Image},
 		}, nil
 	case strings.TrimSpace(page.Text) == "":
@@ -79,7 +81,7 @@ func webFetch(ctx context.Context, in webFetchIn, call toolspec.Call) (toolspec.
 	case page.Truncated:
 		head += "\nThe page is longer: its end is left out."
 	}
-	return toolspec.Parts{{Type: toolspec.PartText, Text: head + "\n" + untrusted}, {Type: toolspec.PartText, Text: page.Text}}, nil
+	return toolspec.Parts{{Type: toolspec.PartText, Text: head}, {Type: toolspec.PartText, Text: page.Text}}, nil
 }
 
 // moved is the result for a page at another host. Policy judges a call by the host of its URL, so the other
@@ -90,9 +92,39 @@ func moved(page capability.WebPage) toolspec.Parts {
 		host = u.Host
 	}
 	return toolspec.Parts{
-		{Type: toolspec.PartText, Text: "Address: " + page.URL + "\nNot fetched: the page has moved to another host, " + host + ". To read it, call core__web_fetch with the url below."},
+		{Type: toolspec.PartText, Text: untrusted + "\nAddress: " + visible(page.URL) + "\nNot fetched: the page has moved to another host, " + host + ". To read it, call core__web_fetch with the url below."},
 		{Type: toolspec.PartResourceLink, URI: page.MovedTo},
 	}
+}
+
+// typeName returns a word for a media type, which is text of the server.
+func typeName(mediaType string) string {
+	switch mediaType {
+	case "text/html", "application/xhtml+xml":
+		return "HTML"
+	case "application/pdf":
+		return "PDF"
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
+		return mediaType
+	}
+	switch {
+	case strings.HasSuffix(mediaType, "json"):
+		return "JSON"
+	case strings.HasSuffix(mediaType, "xml"):
+		return "XML"
+	}
+	return "text"
+}
+
+// visible returns a text without characters that a person does not see and a model reads. The joiners stay:
+// emoji and several scripts need them.
+func visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r > unicode.MaxASCII && unicode.Is(unicode.Cf, r) && r != '\u200c' && r != '\u200d' && !unicode.Is(unicode.Prepended_Concatenation_Mark, r) {
+			return -1
+		}
+		return r
+	}, text)
 }
 
 // explainWeb turns an error of the web into a message for the caller. Errors of the context pass.

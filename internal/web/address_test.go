@@ -37,7 +37,7 @@ func TestAddresses(t *testing.T) {
 		"https://example.com/x?y=z":              {seen: "example.com/x?y=z"},
 		"http://mapped.test/":                    {seen: "mapped.test/"},
 		"http://ｐｕｂｌｉｃ．test/":                    {seen: "public.test/"},
-		"http://[::ffff:" + public + "]/":        {seen: "[::ffff:" + public + "]/"},
+		"http://[::ffff:" + public + "]/":        {fault: capability.WebBadURL},
 		"http://mixed.test/":                     {fault: capability.WebAddress},
 		"http://mixed6.test/":                    {fault: capability.WebAddress},
 		"http://none.test/":                      {fault: capability.WebUnreachable},
@@ -73,7 +73,11 @@ func TestAddresses(t *testing.T) {
 			literal = "[" + private + "]"
 		}
 		for _, url := range []string{fmt.Sprintf("http://private%d.test/", i), fmt.Sprintf("https://private%d.test/", i), "http://" + literal + "/latest/meta-data/"} {
-			if _, err := fetch(t, f, url); faultOf(err) != capability.WebAddress {
+			want := capability.WebAddress
+			if strings.Contains(url, "[::ffff:") {
+				want = capability.WebBadURL
+			}
+			if _, err := fetch(t, f, url); faultOf(err) != want {
 				t.Errorf("%s, which is %s: %v", url, private, err)
 			}
 		}
@@ -153,7 +157,7 @@ func TestRedirects(t *testing.T) {
 		{from: "http://public.test/", to: "http://127.0.0.2/", fault: capability.WebAddress, seen: 1},
 		{from: "http://public.test/", to: "http://169.254.169.254/latest/meta-data/", fault: capability.WebAddress, seen: 1},
 		{from: "http://public.test/", to: "http://[::1]/", fault: capability.WebAddress, seen: 1},
-		{from: "http://public.test/", to: "http://[::ffff:169.254.169.254]/", fault: capability.WebAddress, seen: 1},
+		{from: "http://public.test/", to: "http://[::ffff:169.254.169.254]/", fault: capability.WebBadURL, seen: 1},
 		{from: "http://public.test/", to: "http://[64:ff9b::a9fe:a9fe]/", fault: capability.WebAddress, seen: 1},
 		{from: "http://public.test/", to: "http://2852039166/", fault: capability.WebBadURL, seen: 1},
 		{from: "http://public.test/", to: "http://0xa9fea9fe/", fault: capability.WebBadURL, seen: 1},
@@ -214,7 +218,7 @@ func TestShippedFetcher(t *testing.T) {
 	if f.transport.(*http.Transport).Proxy != nil { //nolint:errcheck,forcetypeassert // newFetcher makes it
 		t.Error("the fetcher asks a proxy")
 	}
-	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]"} {
+	for _, host := range []string{"127.0.0.1", "localhost", "[::1]"} {
 		if _, err := fetch(t, f, fmt.Sprintf("http://%s:%d/", host, port)); faultOf(err) != capability.WebAddress && (host != "localhost" || faultOf(err) != capability.WebUnreachable) {
 			t.Errorf("%s: %v", host, err)
 		}

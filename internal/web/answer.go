@@ -23,13 +23,14 @@ type answer struct {
 	status   int
 	// location is the address of a redirect.
 	location string
-	// body is decompressed, at most maxBody. cut says that there was more.
+	// body is decompressed. cut says that there was more.
 	body []byte
 	cut  bool
 }
 
-// get asks for a URL. With a page that was kept, the answer may be that it has not changed.
-func (f *Fetcher) get(ctx context.Context, u *url.URL, old *kept) (*answer, error) {
+// get asks for a URL and reads at most most bytes of the body. With a page that was kept, the answer may be
+// that it has not changed.
+func (f *Fetcher) get(ctx context.Context, u *url.URL, old *kept, most int) (*answer, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
 	if err != nil {
 		return nil, fault(capability.WebBadURL, "the URL is malformed")
@@ -57,11 +58,11 @@ func (f *Fetcher) get(ctx context.Context, u *url.URL, old *kept) (*answer, erro
 	if coding := resp.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return nil, fault(capability.WebContent, "the server answered in a compression that was not asked for")
 	}
-	if a.body, err = io.ReadAll(io.LimitReader(resp.Body, maxBody+1)); err != nil {
+	if a.body, err = io.ReadAll(io.LimitReader(resp.Body, int64(most)+1)); err != nil {
 		return nil, explain(err)
 	}
-	if len(a.body) > maxBody {
-		a.body, a.cut = a.body[:maxBody], true
+	if len(a.body) > most {
+		a.body, a.cut = a.body[:most], true
 	}
 	return a, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -115,22 +116,83 @@ func formatBomb() string {
 	return b.String()
 }
 
-// TestFormats: what a parser repeats in each paragraph is bounded, and ordinary formatting is kept.
-func TestFormats(t *testing.T) {
-	doc, err := html.Parse(bytes.NewReader(withoutFormats([]byte(formatBomb()))))
-	if err != nil {
-		t.Fatal(err)
+// TestTags: a parser makes at most one element of a tag, whatever a page does with end tags and with elements whose content the tokenizer of the
+// filter reads in another way. Formatting is kept.
+func TestTags(t *testing.T) {
+	many := func(text string, n int) string {
+		var b strings.Builder
+		for i := range n {
+			b.WriteString(strings.ReplaceAll(text, "N", strconv.Itoa(i)))
+		}
+		return b.String()
 	}
-	nodes := 0
-	for range doc.Descendants() {
-		nodes++
+	for name, source := range map[string]string{
+		"formats":            formatBomb(),
+		"other end tags":     "<p>" + many("<b a=N></i>", 400) + many("<p>x", 1000),
+		"ends in blocks":     "<p>" + many("<b a=N><div></b></div>", 200) + many("<p>x", 1000),
+		"style in svg":       "<p><svg><style>" + many("<b a=N>", 400) + many("<p>x", 1000),
+		"style in math":      "<p><math><style>" + many("<b a=N>", 400) + many("<p>x", 1000),
+		"closed svg":         "<p><svg><style/></svg>" + many("<b a=N>", 400) + many("<p>x", 1000),
+		"textarea in select": "<p><select><textarea>" + many("<b a=N>", 400) + many("<p>x", 1000),
+		"joined texts":       "<p>" + many("<<!---->b a=N>", 400) + many("<p>x", 1000),
+		"joined in svg":      "<p>" + many("<<svg></svg>b a=N>", 400) + many("<p>x", 1000),
+		"attributes":         "<a " + many("aN ", 1000) + ">" + many("<p>x", 1000),
+		"title":              "<p><select><title>" + many("<b a=N>", 400) + "</title>" + many("<p>x", 1000),
+	} {
+		doc, err := html.Parse(bytes.NewReader(plainTags([]byte(source))))
+		nodes := 0
+		if err == nil {
+			for n := range doc.Descendants() {
+				nodes += 1 + len(n.Attr)
+			}
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if limit := 3*strings.Count(source, "<") + 2000; nodes > limit {
+			t.Errorf("%s: %d nodes and attributes, more than %d", name, nodes, limit)
+		}
 	}
-	if nodes > 20_000*(maxFormats+3) {
-		t.Errorf("the tree has %d nodes", nodes)
+	here, _ := url.Parse("http://a.test/")
+	for source, want := range map[string]string{
+		"<p><b>a</b> <I>b</I> <code>c</code> <strong><b>d</b></strong> <a href=x>e</a>": "**a** *b* `c` **d** [e](http://a.test/x)",
+		"<p><a href=x>a <a href=y>b":               "[a](http://a.test/x) [b](http://a.test/y)",
+		"<p><a name=x>a<div><a href=y>b</a></div>": "a\n\n[b](http://a.test/y)",
+		"<p><b>a<p>b": "**a**\n\nb",
+		"<p>a <svg><title>no</title><style/><p>no</svg> <math><mi>x</mi></math> 1 &lt;b&gt;": "a x 1 &lt;b&gt;",
+		"<p>a<script>'</p>'</script><textarea>b</textarea><xmp><b></xmp>":                    "a&lt;b&gt;",
+		"<p>a<b style='display:none'>no</b><noscript>no</noscript>":                          "a",
+	} {
+		page, err := markdown(capability.WebPage{Text: source}, here, capability.WebWholePage)
+		if err != nil || page.Text != want {
+			t.Errorf("%s: %q, %v, want %q", source, page.Text, err, want)
+		}
 	}
-	ordinary := strings.Repeat("<p><b>a</b> <i><a href=x>b</a></i></p>", 100)
-	if got := string(withoutFormats([]byte(ordinary))); got != ordinary {
-		t.Errorf("changed: %.200s", got)
+}
+
+// TestConverter: what a converter repeats for each row, or for each level of quotes and lists, is bounded.
+func TestConverter(t *testing.T) {
+	here, _ := url.Parse("http://a.test/")
+	for name, c := range map[string]struct {
+		source  string
+		complex bool
+		text    string
+		most    int
+	}{
+		"a wide row":    {"<table><tr>" + strings.Repeat("<td>x", 1000) + strings.Repeat("<tr><td>x", 1000) + "</table>", false, "x", 200_000},
+		"a long cell":   {"<table><tr><td>" + strings.Repeat("x", 10_000) + strings.Repeat("<tr><td>x", 1000) + "</table>", false, "| x |", 50_000},
+		"wide tables":   {strings.Repeat("<table><tr>"+strings.Repeat("<td>x", 200)+strings.Repeat("<tr><td>x", 100)+"</table>", 10), false, "x", 100_000},
+		"a large table": {"<table>" + strings.Repeat("<tr><td>x<td>y", 2000) + "</table>", false, "| x | y |", 50_000},
+		"quotes":        {strings.Repeat("<blockquote>", maxNested+1) + "x", true, "", 0},
+		"lists":         {strings.Repeat("<ul><li>", maxNested/2+1) + "x", true, "", 0},
+		"long quotes":   {strings.Repeat("<blockquote>", maxNested) + strings.Repeat("x<br>", 200_000), true, "", 0},
+		"some quotes":   {strings.Repeat("<blockquote>", maxNested) + "x", false, "> > x", 1000},
+		"bold":          {strings.Repeat("<b>", 400) + "x", false, "**x**", 10},
+	} {
+		page, err := markdown(capability.WebPage{Text: c.source}, here, capability.WebWholePage)
+		if c.complex != (err != nil) || err == nil && (!strings.Contains(page.Text, c.text) || len(page.Text) > c.most) {
+			t.Errorf("%s: %v, %d bytes: %.100q", name, err, len(page.Text), page.Text)
+		}
 	}
 }
 

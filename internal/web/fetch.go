@@ -27,6 +27,8 @@ const (
 	maxHeaders = 64 << 10
 	// maxBody bounds what is read of an answer, in bytes after decompression.
 	maxBody = 5 << 20
+	// maxFetches bounds the pages that are fetched and read at the same time, and so the memory of their bodies.
+	maxFetches = 8
 )
 
 // Fetcher implements capability.Web.
@@ -37,6 +39,8 @@ type Fetcher struct {
 	pages     *lru.Cache[string, *kept]
 	robots    *lru.Cache[string, *rules]
 	reader    *reader
+	// places are taken from the request for a page until it is read.
+	places chan struct{}
 	// fetchTime is the constant; tests shorten it.
 	fetchTime time.Duration
 }
@@ -63,7 +67,7 @@ func newFetcher(g *guard, version string, trust *tls.Config) *Fetcher {
 		trust = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	return &Fetcher{
-		guard: g, agent: agentOf(version), fetchTime: fetchTime, reader: newReader(),
+		guard: g, agent: agentOf(version), fetchTime: fetchTime, reader: newReader(), places: make(chan struct{}, maxFetches),
 		pages: lru.New[string, *kept](maxKept, nil), robots: lru.New[string, *rules](maxRules, nil),
 		// Without Proxy, the variables of the environment count for nothing.
 		transport: &http.Transport{
@@ -134,7 +138,13 @@ func (f *Fetcher) hop(ctx, within context.Context, u *url.URL, r capability.WebR
 	if old.fresh() {
 		return old.page, nil, nil
 	}
-	a, err := f.get(within, u, old)
+	select {
+	case f.places <- struct{}{}:
+		defer func() { <-f.places }()
+	case <-within.Done():
+		return page, nil, cause(ctx, fault(capability.WebTime, "too many other pages are being fetched: try again later"))
+	}
+	a, err := f.get(within, u, old, maxBody)
 	if err != nil {
 		return page, nil, cause(ctx, err)
 	}

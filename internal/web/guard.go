@@ -18,6 +18,14 @@ import (
 // wireServer is the metadata service of Azure. It has a public address, other than those of other clouds.
 var wireServer = netip.MustParsePrefix("168.63.129.16/32")
 
+const (
+	// connectTime bounds the lookup of a host and all attempts to connect to it. net/http dials with a
+	// context that does not end with the fetch.
+	connectTime = 15 * time.Second
+	// maxDials bounds the addresses of a host that are dialed.
+	maxDials = 8
+)
+
 // guard connects to public addresses only.
 type guard struct {
 	ports []uint16
@@ -26,12 +34,14 @@ type guard struct {
 	lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 	// dial connects to an address that the guard has checked.
 	dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// connectTime is the constant; tests shorten it.
+	connectTime time.Duration
 }
 
 // newGuard returns a guard for the public web. Options besides are for tests.
 func newGuard(ports []uint16, besides ...ssrf.Option) *guard {
 	options := append([]ssrf.Option{ssrf.WithPorts(ports...), ssrf.WithDeniedV4Prefixes(wireServer)}, besides...)
-	g := &guard{ports: ports, safe: ssrf.New(options...)}
+	g := &guard{ports: ports, safe: ssrf.New(options...), connectTime: connectTime}
 	g.lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
 		// With the dot at its end the name is absolute: no search domain of the worker is tried.
 		return net.DefaultResolver.LookupNetIP(ctx, "ip", host+".")
@@ -52,7 +62,8 @@ var (
 	errNoHost  = &capability.WebError{Fault: capability.WebUnreachable, Text: "the host does not exist"}
 )
 
-// DialContext connects to a host. If one address of the host is not public, it connects to none.
+// DialContext connects to a host. If one address of the host is not public, it connects to none. It
+// checks all of them and tries the first maxDials.
 func (g *guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -62,12 +73,14 @@ func (g *guard) DialContext(ctx context.Context, network, address string) (net.C
 	if err != nil || !slices.Contains(g.ports, uint16(number)) {
 		return nil, errPort
 	}
+	ctx, cancel := context.WithTimeout(ctx, g.connectTime)
+	defer cancel()
 	addrs, err := g.addresses(ctx, host)
 	if err != nil {
 		return nil, err
 	}
 	var failed error
-	for _, addr := range addrs {
+	for _, addr := range addrs[:min(len(addrs), maxDials)] {
 		conn, err := g.dial(ctx, network, netip.AddrPortFrom(addr, uint16(number)).String())
 		if err == nil {
 			return conn, nil

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/pawl-run/pawl/toolspec/capability"
+	"github.com/pawl-run/pawl/toolspec/weburl"
 )
 
 // TestRequest: a request says that it is Pawl's, and nothing else of anybody: no cookie, credential or Referer, also after a redirect.
@@ -92,6 +94,47 @@ func TestRobots(t *testing.T) {
 	}
 	if _, err := f.Fetch(t.Context(), capability.WebRequest{URL: "http://robots-large.test/", TenantID: "other"}); err != nil || asked["robots-large.test"] != 2 {
 		t.Errorf("another tenant: %v, asked %v", err, asked)
+	}
+}
+
+// TestRules: one line that is not understood does not switch off the others, and no form of a path goes around a rule.
+func TestRules(t *testing.T) {
+	const all = "User-agent: *\nDisallow: /\n"
+	for name, c := range map[string]struct {
+		text    string
+		yes, no string // paths, with spaces between
+	}{
+		"crawl-delay":      {"User-agent: *\nCrawl-delay: x\nDisallow: /\n", "", "/ /a"},
+		"before agents":    {"Disallow: /x\nSitemap: y\nAllow: /\n" + all, "", "/ /a"},
+		"no value":         {"User-agent\nUser-agent: *\nfoo\n:\nDisallow\nDisallow: /a", "/", "/a"},
+		"bad text":         {"User-agent: *\nDisallow: /\xff\xfe(\\[\nDisallow: /a", "/", "/a"},
+		"unknown lines":    {"User-agent: *\nHost: x\n\nDisallow: /a", "/", "/a"},
+		"several agents":   {"User-agent: b\nUser-agent: pawl/2.0 \nCrawl-delay: 3\nDisallow: /a # all\nUser-agent: *\nDisallow: /b", "/b", "/a"},
+		"two groups":       {"User-agent: PAWL\nDisallow: /a\nUser-agent: c\nDisallow: /c\nUser-agent: Pawl\nDisallow: /b", "/ /c", "/a /b"},
+		"own without rule": {all + "User-agent: Pawl\nDisallow:\n", "/ /a", ""},
+		"other agent":      {"User-agent: P\nDisallow: /\nUser-agent: pawlish\nDisallow: /", "/", ""},
+		"no agent":         {"Disallow: /", "/", ""},
+		"star":             {"User-agent: *\nDisallow: *", "", "/ /a"},
+		"many stars":       {"User-agent: *\nDisallow: /" + strings.Repeat("*", 1000) + "a\nDisallow: /" + strings.Repeat("*b", 17), "/ /" + strings.Repeat("b", 17), "/a /xa"},
+		"wildcards":        {"User-agent: *\nDisallow: /*a*c$\nDisallow: /x$\nDisallow: /*?s=", "/ac/ /xx /ca /x/ /y?t=", "/ac /abcc /zac /x /y?s=1 /?s="},
+		"longest":          {all + "Allow: /a\nDisallow: /a/b\nAllow: /a/b", "/a /a/b /ab", "/ /b"},
+		"a long line":      {"User-agent: *\nDisallow: /" + strings.Repeat("a", maxRule) + "\nDisallow: /b", "/" + strings.Repeat("a", maxRule+1), "/b"},
+		"forms of a path":  {"User-agent: *\nDisallow: /private\nDisallow: /~joe\nDisallow: /f%c3%bc\nDisallow: /*?print=", "/ /privat", "/private/x /%70rivate //private /a/../private /a/%2e%2e/private/ /./private /%7Ejoe /%7ejoe /f%C3%BC /f%c3%bc /x?%70rint=1 /x%0A?%70rint=1"},
+		"allowed forms":    {all + "Allow: /%7Ejoe\nAllow: /f\u00fc", "/~joe /%7Ejoe /f%C3%BC /f%c3%bc", "/ /%2e/%7ejo"},
+		"a way out":        {all + "Allow: /open/", "/open/a", "/open/../a /open/%2e%2e/a"},
+	} {
+		r := &rules{list: parseRobots([]byte(c.text))}
+		for paths, want := range map[string]bool{c.yes: true, c.no: false} {
+			for path := range strings.FieldsSeq(paths) {
+				u, err := weburl.Parse("http://a.test" + path)
+				if len(path) > maxRule {
+					u, err = &url.URL{Path: path}, nil
+				}
+				if err != nil || r.allow(u) != want {
+					t.Errorf("%s: %.50s: %v, want %v", name, path, err, want)
+				}
+			}
+		}
 	}
 }
 

@@ -23,9 +23,12 @@ const (
 	maxHTML = 3 << 20
 	// maxTags bounds the elements.
 	maxTags = 100_000
-	// maxFormats bounds the formatting elements that are open at the same time. A parser repeats the open
-	// formatting elements in each paragraph, so that a small page could become very large.
-	maxFormats = 8
+	// maxCells bounds the cells of the tables of a page. The converter fills each row up to the widest.
+	maxCells = 20_000
+	// maxNested bounds quotes and lists within each other, counted in elements: a list has two. maxIndented
+	// bounds the sum of what each of them adds to the texts within it, in bytes.
+	maxNested   = 24
+	maxIndented = 16 << 20
 	// minMain is the least share of the text of a page, as one in so many, that counts as its main content.
 	minMain = 10
 )
@@ -41,12 +44,16 @@ func markdown(page capability.WebPage, address *url.URL, form capability.WebForm
 	if strings.Count(source, "<") > maxTags {
 		return page, errComplex
 	}
-	doc, err := html.Parse(bytes.NewReader(withoutFormats([]byte(source))))
+	doc, err := html.Parse(bytes.NewReader(plainTags([]byte(source))))
 	if err != nil {
 		return page, errComplex
 	}
+	renameFormats(doc, nil)
 	page.Title = oneLine(titleOf(doc), 300)
 	clean(doc)
+	if indent(doc, 0) > maxIndented {
+		return page, errComplex
+	}
 	whole := length(doc)
 	content := doc
 	if form != capability.WebWholePage {
@@ -60,7 +67,12 @@ func markdown(page capability.WebPage, address *url.URL, form capability.WebForm
 			}
 		}
 	}
-	conv := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()))
+	plugins := []converter.Plugin{base.NewBasePlugin(), commonmark.NewCommonmarkPlugin()}
+	if cells(content) <= maxCells {
+		// Without minimal padding each cell would get the width of the widest.
+		plugins = append(plugins, table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal)))
+	}
+	conv := converter.NewConverter(converter.WithPlugins(plugins...))
 	text, err := conv.ConvertNode(content, converter.WithDomain(address.Scheme+"://"+address.Host))
 	if err != nil {
 		return page, errComplex
@@ -68,38 +80,6 @@ func markdown(page capability.WebPage, address *url.URL, form capability.WebForm
 	page.Text = strings.TrimSpace(strings.ToValidUTF8(string(text), "\ufffd"))
 	cutText(&page)
 	return page, nil
-}
-
-// formats are the formatting elements of the HTML standard.
-var formats = []atom.Atom{
-	atom.A, atom.B, atom.Big, atom.Code, atom.Em, atom.Font, atom.I, atom.Nobr, atom.S, atom.Small, atom.Strike, atom.Strong, atom.Tt, atom.U,
-}
-
-// withoutFormats leaves out the start tags of formatting elements while maxFormats of them are open.
-func withoutFormats(source []byte) []byte {
-	var out bytes.Buffer
-	open := 0
-	for tokens := html.NewTokenizer(bytes.NewReader(source)); ; {
-		switch kind := tokens.Next(); kind {
-		case html.ErrorToken:
-			return out.Bytes()
-		case html.StartTagToken, html.SelfClosingTagToken, html.EndTagToken:
-			raw := slices.Clone(tokens.Raw()) // TagName changes it
-			name, _ := tokens.TagName()
-			if !slices.Contains(formats, atom.Lookup(name)) {
-				out.Write(raw)
-				continue
-			}
-			if kind == html.EndTagToken {
-				open = max(0, open-1)
-			} else if open++; open > maxFormats {
-				continue
-			}
-			out.Write(raw)
-		default:
-			out.Write(tokens.Raw())
-		}
-	}
 }
 
 // unread are the elements that no reader of the page sees.
@@ -136,6 +116,52 @@ func hidden(n *html.Node) bool {
 func dataURL(address string) bool {
 	scheme, _, found := strings.Cut(strings.ToLower(strings.TrimSpace(address)), ":")
 	return found && (scheme == "data" || scheme == "javascript" || scheme == "blob")
+}
+
+// indent returns the size of the texts below a node, each as often as quotes and lists are around it. It is
+// more than maxIndented if more than maxNested of them are within each other.
+func indent(n *html.Node, depth int) (size int) {
+	for child := n.FirstChild; child != nil; child = child.NextSibling {
+		below := depth
+		switch child.DataAtom {
+		case atom.Blockquote, atom.Ul, atom.Ol, atom.Li:
+			if below++; below > maxNested {
+				return maxIndented + 1
+			}
+		}
+		size += depth * (len(child.Data) + 2)
+		if size += indent(child, below); size > maxIndented {
+			return size
+		}
+	}
+	return size
+}
+
+// cells returns the number of cells of the tables below a node, after all rows of a table are as long as its
+// longest.
+func cells(n *html.Node) (sum int) {
+	for t := range n.Descendants() {
+		if t.DataAtom != atom.Table {
+			continue
+		}
+		rows, widest := 0, 0
+		for row := range t.Descendants() {
+			if row.DataAtom != atom.Tr {
+				continue
+			}
+			width := 0
+			for cell := range row.ChildNodes() {
+				if cell.Type == html.ElementNode {
+					width++
+				}
+			}
+			rows, widest = rows+1, max(widest, width)
+		}
+		if sum += rows * widest; sum > maxCells {
+			return sum
+		}
+	}
+	return sum
 }
 
 // titleOf returns the text of the element title.

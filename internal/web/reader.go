@@ -15,8 +15,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
-// reader makes pages of answers. Its places bound the memory of content that is being read, also of content
-// for which nobody waits any more.
+// reader makes pages of answers. Its places bound the HTML and the PDFs that are converted at the same time.
+// A conversion keeps its place until it ends, also if nobody waits for it any more.
 type reader struct {
 	html, pdf chan struct{}
 	readTime  time.Duration

@@ -1,13 +1,10 @@
 package web
 
 import (
-	"bytes"
 	"context"
 	"net/http"
 	"net/url"
 	"time"
-
-	"github.com/temoto/robotstxt"
 
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
@@ -15,8 +12,7 @@ import (
 // Bounds of robots.txt (RFC 9309).
 const (
 	maxRules = 128
-	// maxRobots and maxRobotLines bound what is read of a robots.txt, in bytes and in lines. The library
-	// keeps each rule once for each program that it names.
+	// maxRobots and maxRobotLines bound what is read of a robots.txt, in bytes and in lines.
 	maxRobots     = 128 << 10
 	maxRobotLines = 2000
 	rulesFor      = time.Hour
@@ -27,7 +23,7 @@ const (
 
 // rules is the robots.txt of a host.
 type rules struct {
-	text []byte
+	list []rule
 	// broken says that the server could not answer, which counts as a refusal.
 	broken bool
 	until  time.Time
@@ -51,7 +47,7 @@ func (f *Fetcher) askRobots(ctx context.Context, u *url.URL, tenantID string) er
 	switch {
 	case r.broken:
 		return fault(capability.WebRobots, "robots.txt of the host cannot be read now, so no page of it is fetched")
-	case !r.allow(u.RequestURI()):
+	case !r.allow(u):
 		return fault(capability.WebRobots, robotsRefusal)
 	}
 	return nil
@@ -62,7 +58,7 @@ func (f *Fetcher) askRobots(ctx context.Context, u *url.URL, tenantID string) er
 func (f *Fetcher) readRobots(ctx context.Context, u *url.URL) (*rules, error) {
 	at := &url.URL{Scheme: u.Scheme, Host: u.Host, Path: robotsPath}
 	for range maxRedirects + 1 {
-		a, err := f.get(ctx, at, nil)
+		a, err := f.get(ctx, at, nil, maxRobots)
 		if err != nil {
 			return nil, err
 		}
@@ -80,27 +76,7 @@ func (f *Fetcher) readRobots(ctx context.Context, u *url.URL) (*rules, error) {
 		if a.status < 200 || a.status > 299 {
 			break
 		}
-		return &rules{text: beginning(a.body), until: time.Now().Add(rulesFor)}, nil
+		return &rules{list: parseRobots(a.body), until: time.Now().Add(rulesFor)}, nil
 	}
 	return &rules{until: time.Now().Add(rulesFor)}, nil
-}
-
-// allow reports whether the rules allow a path. A text that is no robots.txt has no rules.
-func (r *rules) allow(path string) bool {
-	data, err := robotstxt.FromBytes(r.text)
-	return err != nil || data.TestAgent(path, agentName)
-}
-
-// beginning returns the lines of a robots.txt that are read.
-func beginning(text []byte) []byte {
-	text = bytes.TrimPrefix(text[:min(len(text), maxRobots)], []byte("\xef\xbb\xbf"))
-	end := 0
-	for range maxRobotLines {
-		i := bytes.IndexAny(text[end:], "\r\n")
-		if i < 0 {
-			return bytes.Clone(text)
-		}
-		end += i + 1
-	}
-	return bytes.Clone(text[:end])
 }

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
+	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -111,6 +114,32 @@ func TestRawServers(t *testing.T) {
 	}
 }
 
+// TestPlaces: few pages are fetched at the same time, and each gives its place back.
+func TestPlaces(t *testing.T) {
+	var f *Fetcher
+	during := 0
+	h := newHostile(t, func(w http.ResponseWriter, r *http.Request) {
+		if during = len(f.places); r.URL.Path == "/missing" {
+			http.NotFound(w, r)
+		}
+	})
+	h.name("public.test", public)
+	f = h.fetcher()
+	for _, path := range []string{"/", "/missing"} {
+		if _, _ = fetch(t, f, "http://public.test"+path); during != 1 || len(f.places) != 0 {
+			t.Fatalf("%s: %d places during the fetch, %d after it", path, during, len(f.places))
+		}
+	}
+	h.requests()
+	for range maxFetches {
+		f.places <- struct{}{}
+	}
+	f.fetchTime = short
+	if _, err := fetch(t, f, "http://public.test/"); faultOf(err) != capability.WebTime || len(h.requests()) > 0 {
+		t.Errorf("a fetch without a place: %v", err)
+	}
+}
+
 // TestCancel: a fetch ends with the error of its context.
 func TestCancel(t *testing.T) {
 	h := newHostile(t, nil)
@@ -124,5 +153,37 @@ func TestCancel(t *testing.T) {
 	}
 	if _, err := f.Fetch(ctx, capability.WebRequest{URL: "http://public.test/"}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+// TestConnectTime: net/http dials with a context that does not end with the fetch, so the guard ends lookups and dials itself. It dials few addresses.
+func TestConnectTime(t *testing.T) {
+	h := newHostile(t, nil)
+	g := h.fetcher().guard
+	g.connectTime = short
+	wait := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	g.lookup = func(ctx context.Context, _ string) ([]netip.Addr, error) { return nil, wait(ctx) }
+	if _, err := g.DialContext(t.Context(), "tcp", "public.test:80"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a lookup that hangs: %v", err)
+	}
+	g.lookup = func(context.Context, string) ([]netip.Addr, error) {
+		return []netip.Addr{netip.MustParseAddr(public)}, nil
+	}
+	g.dial = func(ctx context.Context, _, _ string) (net.Conn, error) { return nil, wait(ctx) }
+	if _, err := g.DialContext(t.Context(), "tcp", "public.test:80"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a dial that hangs: %v", err)
+	}
+	dials, last := 0, public
+	g.connectTime = connectTime
+	g.lookup = func(context.Context, string) ([]netip.Addr, error) {
+		return append(slices.Repeat([]netip.Addr{netip.MustParseAddr(public)}, 1000), netip.MustParseAddr(last)), nil
+	}
+	g.dial = func(context.Context, string, string) (net.Conn, error) { dials++; return nil, io.EOF }
+	if _, err := g.DialContext(t.Context(), "tcp", "public.test:80"); !errors.Is(err, io.EOF) || dials != maxDials {
+		t.Errorf("%d dials, %v", dials, err)
+	}
+	last = "10.0.0.1"
+	if _, err := g.DialContext(t.Context(), "tcp", "public.test:80"); faultOf(err) != capability.WebAddress || dials != maxDials {
+		t.Errorf("a private address at the end: %d dials, %v", dials, err)
 	}
 }

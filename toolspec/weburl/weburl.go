@@ -34,8 +34,8 @@ var (
 // a path, no fragment.
 //
 // Parse refuses what programs read in different ways: a user name or password, backslashes, spaces, percent
-// signs in the host, and IP addresses in decimal, octal, hexadecimal or short form, or with a zone. It does
-// not say whether an address may be connected to.
+// signs in the host, and IP addresses in decimal, octal, hexadecimal or short form, mapped to IPv6, or with
+// a zone. It does not say whether an address may be connected to.
 func Parse(text string) (*url.URL, error) {
 	switch {
 	case text == "" || len(text) > MaxLength || !utf8.ValidString(text):
@@ -88,7 +88,7 @@ func Host(text string) (string, error) {
 func readHost(u *url.URL) (host string, isIPv6 bool, err error) {
 	if strings.HasPrefix(u.Host, "[") {
 		addr, err := netip.ParseAddr(u.Hostname())
-		if err != nil || !addr.Is6() || addr.Zone() != "" {
+		if err != nil || !addr.Is6() || addr.Is4In6() || addr.Zone() != "" { // an IPv4 address has one form
 			return "", false, errNumber
 		}
 		return addr.String(), true, nil
