@@ -12,6 +12,9 @@ CREATE TABLE memory_usage (
     bytes      bigint      NOT NULL DEFAULT 0,
     -- The number of the entry that was created last.
     numbered   bigint      NOT NULL DEFAULT 0,
+    -- The version of the last write. In the row of the tenant, the highest one of the sessions that upkeep has forgotten, so that a version
+    -- never comes back in a session.
+    version    bigint      NOT NULL DEFAULT 0,
     touched_at timestamptz NOT NULL DEFAULT now(),
     CONSTRAINT memory_usage_pkey PRIMARY KEY (tenant_id, session)
 );
@@ -34,7 +37,7 @@ CREATE TABLE memories (
     -- Of goals.
     status       text        NOT NULL DEFAULT '',
     active       boolean     NOT NULL DEFAULT false,
-    version      bigint      NOT NULL DEFAULT 1,
+    version      bigint      NOT NULL,
     -- person: a person has written the whole of it. model: a tool call has written or changed it.
     trust        text        NOT NULL,
     actor_id     text        NOT NULL,

@@ -17,7 +17,7 @@ type memoryIn struct {
 	Content    string `json:"content,omitempty" jsonschema:"maxLength=32768" jsonschema_description:"For create, replace and append: the text, at most 32768 bytes in an entry. No passwords or keys."`
 	OldText    string `json:"oldText,omitempty" jsonschema:"maxLength=32768" jsonschema_description:"For replace: the text to replace, which the entry must have exactly once. Default: the whole content."`
 	IfVersion  int64  `json:"ifVersion,omitempty" jsonschema:"minimum=1" jsonschema_description:"For replace, append and delete: change the entry only if it still has this version. Use it when you replace what you viewed."`
-	TTLSeconds int64  `json:"ttlSeconds,omitempty" jsonschema:"minimum=60,maximum=31536000" jsonschema_description:"For create, replace and append: delete the entry this many seconds after this write. Default: 31536000, a year."`
+	TTLSeconds int64  `json:"ttlSeconds,omitempty" jsonschema:"minimum=60,maximum=31536000" jsonschema_description:"For create, replace and append: delete the entry this many seconds after this write. Default: a year, or 30 days for calls without a session, which is also their most."`
 	After      string `json:"after,omitempty" jsonschema:"maxLength=256" jsonschema_description:"For view of a directory: list the entries behind this path, which is next of the list before."`
 }
 

@@ -343,7 +343,7 @@ TABLE memories
     content text NOT NULL
     status text NOT NULL DEFAULT ''::text
     active boolean NOT NULL DEFAULT false
-    version bigint NOT NULL DEFAULT 1
+    version bigint NOT NULL
     trust text NOT NULL
     actor_id text NOT NULL
     run_id text NOT NULL DEFAULT ''::text
@@ -365,6 +365,7 @@ TABLE memory_usage
     entries bigint NOT NULL DEFAULT 0
     bytes bigint NOT NULL DEFAULT 0
     numbered bigint NOT NULL DEFAULT 0
+    version bigint NOT NULL DEFAULT 0
     touched_at timestamp with time zone NOT NULL DEFAULT now()
     CONSTRAINT memory_usage_pkey PRIMARY KEY (tenant_id, session)
     CREATE INDEX memory_usage_idle ON public.memory_usage USING btree (touched_at) WHERE ((entries = 0) AND (session <> ''::text))

@@ -21,8 +21,12 @@ const (
 	MaxMemoryList = 100
 	// MaxMemoryHits bounds the entries that one search finds.
 	MaxMemoryHits = 20
-	// MaxMemoryKeep is the longest time that an entry is kept after its last write, and the default.
+	// MaxMemoryKeep is the longest time that an entry of a session is kept after its last write, and the
+	// default.
 	MaxMemoryKeep = 365 * 24 * time.Hour
+	// MaxRunMemoryKeep is the same for an entry of a run without a session, which no call reads after
+	// the end of the run.
+	MaxRunMemoryKeep = 30 * 24 * time.Hour
 )
 
 // Memory keeps entries for the calls of one session. Each method takes the caller, and reads and
@@ -82,8 +86,20 @@ func MemoryCallerOf(call toolspec.Call) MemoryCaller {
 // SessionName returns the Session of the calls with this sessionId. No run has the same.
 func SessionName(sessionID string) string { return "session:" + sessionID }
 
+// runPrefix begins the Session of the calls of a run.
+const runPrefix = "run:"
+
 // RunName returns the Session of the calls of a run that have no sessionId.
-func RunName(runID string) string { return "run:" + runID }
+func RunName(runID string) string { return runPrefix + runID }
+
+// LongestMemoryKeep returns how long an entry of a Session is kept after its last write, at most and by
+// default: MaxRunMemoryKeep for the Session of a run, MaxMemoryKeep for others.
+func LongestMemoryKeep(session string) time.Duration {
+	if strings.HasPrefix(session, runPrefix) {
+		return MaxRunMemoryKeep
+	}
+	return MaxMemoryKeep
+}
 
 // MemoryTrust says who wrote a content, and so how far it can be trusted.
 type MemoryTrust string
@@ -127,7 +143,8 @@ type MemoryEntry struct {
 	Active bool   `json:"active,omitempty"`
 	// Bytes is the length of the content.
 	Bytes int `json:"bytes"`
-	// Version is 1 for a new entry, and grows with each write.
+	// Version grows with each write. No two writes of a session give the same Version, also if an entry
+	// is deleted and created again.
 	Version int64       `json:"version"`
 	Trust   MemoryTrust `json:"trust"`
 	// ActorID, RunID and ToolCallID are those of the last write.
@@ -188,6 +205,7 @@ type MemoryWrite struct {
 	// IfVersion, if not 0, is the Version that the entry must have. Otherwise the write fails with
 	// ErrMemoryChanged.
 	IfVersion int64
-	// Keep is how long the entry is kept after this write, at most MaxMemoryKeep, which is the default.
+	// Keep is how long the entry is kept after this write. LongestMemoryKeep of the session is the most
+	// and the default.
 	Keep time.Duration
 }

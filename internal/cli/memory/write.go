@@ -31,14 +31,15 @@ func newPut(a *app.App) *cobra.Command {
 			if by == "" {
 				return app.Usage(errNoIdentity)
 			}
-			kept := capability.MaxMemoryKeep
+			longest := capability.LongestMemoryKeep(session)
+			kept := longest
 			if keep != "" {
 				if kept, err = app.ParseTimespan("--for", keep); err != nil {
 					return err
 				}
 			}
-			if kept > capability.MaxMemoryKeep {
-				return app.Usage(fmt.Errorf("--for is at most %dd", capability.MaxMemoryKeep/(24*time.Hour)))
+			if kept > longest {
+				return app.Usage(fmt.Errorf("--for is at most %dd", longest/(24*time.Hour)))
 			}
 			text, err := io.ReadAll(io.LimitReader(a.In, capability.MaxMemoryEntry+1))
 			if err != nil {
@@ -59,39 +60,7 @@ func newPut(a *app.App) *cobra.Command {
 		},
 	}
 	of.register(cmd)
-	cmd.Flags().StringVar(&keep, "for", "", "how long to keep it, such as 8h or 30d (default 365d)")
+	cmd.Flags().StringVar(&keep, "for", "", "how long to keep it, such as 8h or 30d (default 365d, with --run 30d)")
 	app.IdentityVar(cmd.Flags(), &by, "as", app.DefaultApprover(), "your identity, which is kept with the entry (PAWL_APPROVER)")
-	return cmd
-}
-
-func newDelete(a *app.App) *cobra.Command {
-	var of sessionFlags
-	var by string
-	cmd := &cobra.Command{
-		Use: "delete PATH", Short: "Delete an entry of a session, of whatever kind",
-		Args: app.ExactArgs(1, "PATH"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			session, err := of.one()
-			if err != nil {
-				return err
-			}
-			if by == "" {
-				return app.Usage(errNoIdentity)
-			}
-			return app.WithStore(cmd.Context(), func(s *app.Session) error {
-				e, err := s.Store.DeleteMemory(cmd.Context(), a.Tenant, session, args[0], by)
-				if err != nil {
-					return explain(a, session, args[0], err)
-				}
-				if a.JSON {
-					return app.PrintJSON(a.Out, map[string]any{"tenant": a.Tenant, "session": session, "path": e.Path, "deleted": true})
-				}
-				fmt.Fprintf(a.Out, "%s: deleted\n", app.OneLine(e.Path, 300))
-				return nil
-			})
-		},
-	}
-	of.register(cmd)
-	app.IdentityVar(cmd.Flags(), &by, "as", app.DefaultApprover(), "your identity, for the audit trail (PAWL_APPROVER)")
 	return cmd
 }

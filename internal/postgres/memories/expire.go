@@ -18,6 +18,6 @@ func (s *Store) DeleteExpiredMemory(ctx context.Context, most int) (int, error) 
 	if err != nil {
 		return int(deleted.Entries), err
 	}
-	sessions, err := s.db.Exec(ctx, "forget memory sessions", db.Query("ForgetSessions", db.Values{"batch": most}))
-	return int(deleted.Entries + writes + sessions), err
+	sessions, _, err := db.First[countRow](ctx, s.db, "forget memory sessions", db.Query("ForgetSessions", db.Values{"batch": most}))
+	return int(deleted.Entries + writes + sessions.Entries), err
 }

@@ -28,8 +28,16 @@ DELETE FROM memory_writes WHERE ctid = ANY (ARRAY (
 ));
 
 -- name: ForgetSessions
--- A session without entries that was not written for a while. Its next write makes the row again.
-DELETE FROM memory_usage WHERE ctid = ANY (ARRAY (
-    SELECT ctid FROM memory_usage WHERE entries = 0 AND session <> '' AND touched_at < now() - interval '30 days'
-    ORDER BY touched_at LIMIT @batch FOR UPDATE SKIP LOCKED
-));
+-- A session without entries that was not written for a while. Its next write makes the row again, with versions above all that the row of
+-- the tenant has kept, so that no version comes back.
+WITH forgotten AS (
+    DELETE FROM memory_usage WHERE ctid = ANY (ARRAY (
+        SELECT ctid FROM memory_usage WHERE entries = 0 AND session <> '' AND touched_at < now() - interval '30 days'
+        ORDER BY touched_at LIMIT @batch FOR UPDATE SKIP LOCKED
+    ))
+    RETURNING tenant_id, version
+), kept AS (
+    UPDATE memory_usage u SET version = greatest(u.version, f.version)
+    FROM (SELECT tenant_id, max(version) AS version FROM forgotten GROUP BY tenant_id) f WHERE u.tenant_id = f.tenant_id AND u.session = ''
+)
+SELECT count(*) AS entries FROM forgotten;

@@ -70,3 +70,28 @@ func (s *Store) DeleteMemory(ctx context.Context, tenantID, session, path, by st
 		return e, err
 	})
 }
+
+// DeleteSessionMemory deletes all entries of a session for a person, of every kind, and returns their
+// number. It counts expired entries that upkeep has not deleted. It fails with ErrNoMemory if there is
+// no entry. The audit trail records by and the number, once.
+func (s *Store) DeleteSessionMemory(ctx context.Context, tenantID, session, by string) (entries int64, err error) {
+	caller := capability.MemoryCaller{TenantID: tenantID, Session: session, ActorID: by}
+	_, err = s.write(ctx, "delete session memory", caller, func(w *write) (e capability.MemoryEntry, err error) {
+		deleted, _, err := db.Sent[usageRow](ctx, s.db, w.tx, db.Query("DeleteSession", w.of))
+		if err != nil {
+			return e, err
+		}
+		if entries = deleted.Entries; entries == 0 {
+			return e, capability.ErrNoMemory
+		}
+		if err := w.count(ctx, -entries, -deleted.Bytes, e); err != nil {
+			return e, err
+		}
+		_, _, err = db.Sent[struct{}](ctx, s.db, w.tx, db.Query("RecordSessionDeletion", w.of.With(db.Values{"entries": entries, "by": db.Text(by)})))
+		return e, err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return entries, nil
+}

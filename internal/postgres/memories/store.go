@@ -72,15 +72,18 @@ type hitRow struct {
 
 // lockedRow is a row of the statement Locked.
 type lockedRow struct {
-	Entries, Bytes, Numbered int64
-	Answer                   json.RawMessage
+	Entries, Bytes, Numbered, Version int64
+	Answer                            json.RawMessage
 }
 
 // timesRow is a row of the statement Put.
 type timesRow struct{ CreatedAt, UpdatedAt, ExpiresAt time.Time }
 
-// countRow is a row of the statements CountTenant and DeleteExpired.
+// countRow is a row of the statements CountTenant, DeleteExpired and ForgetSessions.
 type countRow struct{ Entries int64 }
+
+// usageRow is a row of the statement DeleteSession.
+type usageRow struct{ Entries, Bytes int64 }
 
 // pathRow is a row of the statement ActiveGoal.
 type pathRow struct{ Path string }

@@ -139,7 +139,7 @@ func TestWrites(t *testing.T) {
 	dump := b.do(ann, capability.MemoryWrite{Action: add, Path: "/dumps", Kind: capability.MemoryDump, Content: "x"}, nil)
 	b.do(ann, capability.MemoryWrite{Action: grow, Path: dump.Path, Content: "y"}, capability.ErrMemoryReserved)
 	b.do(ann, capability.MemoryWrite{Action: remove, Path: dump.Path}, nil)
-	b.do(ann, capability.MemoryWrite{Action: remove, Path: "/notes/a", IfVersion: 2}, capability.ErrMemoryChanged)
+	b.do(ann, capability.MemoryWrite{Action: remove, Path: "/notes/a", IfVersion: 2}, capability.ErrMemoryChanged) // it is 3
 	b.do(ann, capability.MemoryWrite{Action: remove, Path: "/notes/a"}, nil)
 	if entries, bytes := b.usage(); entries != 1 || bytes != int64(len("/remembered/2"+"xy")) {
 		t.Errorf("the usage is %d entries, %d bytes", entries, bytes)
@@ -360,7 +360,7 @@ func TestRepeatedWrites(t *testing.T) {
 	for _, e := range list {
 		paths = append(paths, fmt.Sprintf("%s v%d", e.Path, e.Version))
 	}
-	if want := "[/goals/goal-3 v3 /goals/goal-3/checkpoints/4 v1 /remembered/2 v1 /todos v1]"; err != nil || fmt.Sprint(paths) != want {
+	if want := "[/goals/goal-3 v8 /goals/goal-3/checkpoints/4 v6 /remembered/2 v4 /todos v9]"; err != nil || fmt.Sprint(paths) != want {
 		t.Errorf("there is %v, %v, want %s", paths, err, want)
 	}
 	b.exec(`UPDATE memory_writes SET created_at = now() - interval '31 days'`)
@@ -422,7 +422,7 @@ func TestExpiry(t *testing.T) {
 	if _, err := b.SwitchGoal(ctx, ann, goal.GoalID()); !errors.Is(err, capability.ErrNoGoal) {
 		t.Errorf("switch: %v", err)
 	}
-	if e := b.do(ann, capability.MemoryWrite{Action: create, Path: "/old/0", Content: "new"}, nil); e.Version != 1 || !e.CreatedAt.Equal(e.UpdatedAt) {
+	if e := b.do(ann, capability.MemoryWrite{Action: create, Path: "/old/0", Content: "new"}, nil); e.Version != 8 || !e.CreatedAt.Equal(e.UpdatedAt) {
 		t.Errorf("in the place of an expired entry: %+v", e)
 	}
 	if _, err := b.CreateGoal(ctx, ann, "the next", ""); err != nil {
@@ -603,7 +603,7 @@ func TestPlans(t *testing.T) {
 			t.Errorf("switch to %q: %v", id, err)
 		}
 	}
-	if e, err := b.SwitchGoal(ctx, ann, "goal-1"); err != nil || e.Version != 2 || active() != one.Path {
+	if e, err := b.SwitchGoal(ctx, ann, "goal-1"); err != nil || e.Version != 3 || active() != one.Path {
 		t.Errorf("switched to %+v, %v; active is %s", e, err, active())
 	}
 	checkpoint, err := b.AddToGoal(ctx, ann, capability.MemoryCheckpoint, "half", "")
@@ -615,7 +615,7 @@ func TestPlans(t *testing.T) {
 		t.Errorf("%+v, %v", decision, err)
 	}
 	for range 2 { // without a key: by its state alone
-		if e, err := b.CompleteGoal(ctx, ann, "goal-1"); err != nil || e.Status != "completed" || e.Active || e.Version != 3 {
+		if e, err := b.CompleteGoal(ctx, ann, "goal-1"); err != nil || e.Status != "completed" || e.Active || e.Version != 6 {
 			t.Errorf("completed %+v, %v", e, err)
 		}
 	}
@@ -626,7 +626,7 @@ func TestPlans(t *testing.T) {
 		t.Errorf("switch to a completed goal: %v", err)
 	}
 	for i, list := range []string{`["a"]`, `["b"]`} {
-		if e, err := b.WriteTodos(ctx, ann, list); err != nil || e.Version != int64(i+1) || b.content(ann, "/todos") != list {
+		if e, err := b.WriteTodos(ctx, ann, list); err != nil || e.Version != int64(i+7) || b.content(ann, "/todos") != list {
 			t.Errorf("%+v, %v", e, err)
 		}
 	}
@@ -663,6 +663,94 @@ func TestPeople(t *testing.T) {
 		t.Errorf("the audit trail has %s, %v", events, err)
 	}
 	b.usage()
+}
+
+// TestDeleteSession: a person deletes all entries of one session, which is in the audit trail once, and
+// gets their space back.
+func TestDeleteSession(t *testing.T) {
+	b := newBench(t)
+	ctx := t.Context()
+	for _, by := range append(others, ann) {
+		b.do(by, capability.MemoryWrite{Action: create, Path: "/a", Content: "x"}, nil)
+	}
+	b.do(ann, capability.MemoryWrite{Action: create, Path: "/expired", Content: "x"}, nil)
+	if _, err := b.CreateGoal(ctx, ann, "g", ""); err != nil {
+		t.Fatal(err)
+	}
+	b.exec(`UPDATE memories SET expires_at = now() - interval '1 second' WHERE path = '/expired'`)
+	if n, err := b.DeleteSessionMemory(ctx, ann.TenantID, ann.Session, "user:pat"); n != 3 || err != nil {
+		t.Errorf("%d entries were deleted, %v", n, err)
+	}
+	if n, err := b.DeleteSessionMemory(ctx, ann.TenantID, ann.Session, "user:pat"); n != 0 || !errors.Is(err, capability.ErrNoMemory) {
+		t.Errorf("a second time, %d entries were deleted, %v", n, err)
+	}
+	if entries, _ := b.usage(); entries != 3 {
+		t.Errorf("%d entries count", entries)
+	}
+	for _, by := range others {
+		b.content(by, "/a")
+	}
+	var events string
+	if err := b.pool.QueryRow(ctx, `SELECT string_agg(tenant_id || ' ' || detail::text, ',') FROM events WHERE kind = 'memory_deleted'`).Scan(&events); err != nil ||
+		events != `acme {"session" : "session:s", "entries" : 3, "by" : "user:pat"}` {
+		t.Errorf("the audit trail has %s, %v", events, err)
+	}
+}
+
+// TestRunsAreKeptShorter: no call reads the entries of a run that has ended, so they do not fill the quota
+// of the tenant for a year.
+func TestRunsAreKeptShorter(t *testing.T) {
+	b := newBench(t)
+	run := others[1]
+	kept := func(by capability.MemoryCaller, path string, keep, want time.Duration) {
+		t.Helper()
+		e := b.do(by, capability.MemoryWrite{Action: create, Path: path, Content: "x", Keep: keep}, nil)
+		if got := e.ExpiresAt.Sub(e.UpdatedAt); got != want {
+			t.Errorf("%s %s is kept for %s, want %s", by.Session, path, got, want)
+		}
+	}
+	const day = 24 * time.Hour
+	kept(run, "/default", 0, 30*day)
+	kept(run, "/long", 31*day, 30*day)
+	kept(run, "/short", day, day)
+	named := ann
+	named.Session = capability.SessionName("run:s")
+	kept(named, "/default", 0, 365*day)
+	kept(named, "/long", 31*day, 31*day)
+	if e, err := b.WriteTodos(t.Context(), run, "[]"); err != nil || e.ExpiresAt.Sub(e.UpdatedAt) != 30*day {
+		t.Errorf("todos: %+v, %v", e, err)
+	}
+}
+
+// TestVersionsNeverComeBack: a version that a call has viewed is no version of what is created later at the
+// same path, whether the entry was deleted, has expired, or upkeep has forgotten the session.
+func TestVersionsNeverComeBack(t *testing.T) {
+	b := newBench(t)
+	write := capability.MemoryWrite{Action: create, Path: "/a", Content: "x"}
+	viewed := b.do(ann, write, nil)
+	again := func(how string) {
+		t.Helper()
+		next := b.do(ann, write, nil)
+		if next.Version <= viewed.Version {
+			t.Errorf("%s: version %d follows %d", how, next.Version, viewed.Version)
+		}
+		b.do(ann, capability.MemoryWrite{Action: replace, Path: "/a", Content: "stale", IfVersion: viewed.Version}, capability.ErrMemoryChanged)
+		viewed = next
+	}
+	b.do(ann, capability.MemoryWrite{Action: remove, Path: "/a"}, nil)
+	again("deleted")
+	b.exec(`UPDATE memories SET expires_at = now() - interval '1 second'`)
+	again("expired")
+	if _, err := b.DeleteSessionMemory(t.Context(), ann.TenantID, ann.Session, "user:pat"); err != nil {
+		t.Fatal(err)
+	}
+	again("deleted with its session")
+	b.do(ann, capability.MemoryWrite{Action: remove, Path: "/a"}, nil)
+	b.exec(`UPDATE memory_usage SET touched_at = now() - interval '31 days'`)
+	if n := b.reclaim(); n != 1 {
+		t.Fatalf("%d rows were forgotten", n)
+	}
+	again("forgotten")
 }
 
 func sorted(paths []string) string {

@@ -97,8 +97,8 @@ func (e stored) exists() bool { return e.found && !e.expired }
 
 // put stores next at the place of before, in the name of the caller.
 func (w *write) put(ctx context.Context, before stored, next capability.MemoryEntry, keep time.Duration) (capability.MemoryEntry, error) {
-	if keep <= 0 || keep > capability.MaxMemoryKeep {
-		keep = capability.MaxMemoryKeep
+	if longest := capability.LongestMemoryKeep(w.by.Session); keep <= 0 || keep > longest {
+		keep = longest
 	}
 	if len(next.Content) > capability.MaxMemoryEntry {
 		return next, capability.ErrMemoryTooLarge
@@ -108,10 +108,10 @@ func (w *write) put(ctx context.Context, before stored, next capability.MemoryEn
 		return next, capability.ErrMemorySecret
 	}
 	next.Session, next.ActorID, next.RunID, next.ToolCallID = w.by.Session, w.by.ActorID, w.by.RunID, w.by.ToolCallID
-	next.Bytes, next.Version = len(next.Content), 1
+	next.Bytes, next.Version = len(next.Content), w.locked.Version+1
 	var createdAt *time.Time
 	if before.exists() {
-		next.Number, next.Version, createdAt = before.Number, before.Version+1, &before.CreatedAt
+		next.Number, createdAt = before.Number, &before.CreatedAt
 	} else if next.Number == 0 {
 		next.Number = w.locked.Numbered + 1
 	}
@@ -157,7 +157,7 @@ func (w *write) count(ctx context.Context, entries, bytes int64, answer capabili
 	}
 	_, counted, err := db.Sent[countRow](ctx, w.store.db, w.tx,
 		db.Query("SaveAnswer", w.of.With(db.Values{"key": db.Text(w.by.Key), "answer": encoded})),
-		db.Query("CountSession", w.of.With(db.Values{"entries": entries, "bytes": bytes, "number": answer.Number})),
+		db.Query("CountSession", w.of.With(db.Values{"entries": entries, "bytes": bytes, "number": answer.Number, "version": answer.Version})),
 		db.Query("CountTenant", db.Values{
 			"tenant_id": db.Text(w.by.TenantID), "entries": entries, "bytes": bytes, "most_entries": most.TenantEntries, "most_bytes": most.TenantBytes,
 		}))

@@ -8,8 +8,10 @@ INSERT INTO memory_usage (tenant_id, session) VALUES (@tenant_id, @session)
 ON CONFLICT (tenant_id, session) DO UPDATE SET touched_at = now();
 
 -- name: Locked
--- What the writer finds after it has the lock: the usage, and what an earlier attempt of the same call has done.
+-- What the writer finds after it has the lock: the usage, and what an earlier attempt of the same call has done. The version is above those
+-- of a forgotten session of the same name, which the row of the tenant keeps.
 SELECT entries, bytes, numbered,
+    greatest(version, (SELECT version FROM memory_usage t WHERE t.tenant_id = @tenant_id AND t.session = '')) AS version,
     (SELECT answer FROM memory_writes w WHERE w.tenant_id = @tenant_id AND w.session = @session AND w.key = @key AND @key <> '') AS answer
 FROM memory_usage u WHERE u.tenant_id = @tenant_id AND u.session = @session;
 
@@ -30,11 +32,20 @@ RETURNING created_at, updated_at, expires_at;
 -- name: Delete
 DELETE FROM memories WHERE tenant_id = @tenant_id AND session = @session AND path = @path;
 
+-- name: DeleteSession
+-- All entries of a session, also expired ones, which count until upkeep deletes them.
+WITH deleted AS (
+    DELETE FROM memories WHERE tenant_id = @tenant_id AND session = @session
+    RETURNING octet_length(path) + octet_length(title) + octet_length(content) AS bytes
+)
+SELECT count(*) AS entries, coalesce(sum(bytes), 0)::bigint AS bytes FROM deleted;
+
 -- name: SaveAnswer
 INSERT INTO memory_writes (tenant_id, session, key, answer) SELECT @tenant_id, @session, @key, @answer::json WHERE @key <> '';
 
 -- name: CountSession
-UPDATE memory_usage SET entries = entries + @entries, bytes = bytes + @bytes, numbered = greatest(numbered, @number)
+UPDATE memory_usage SET entries = entries + @entries, bytes = bytes + @bytes, numbered = greatest(numbered, @number),
+    version = greatest(version, @version)
 WHERE tenant_id = @tenant_id AND session = @session;
 
 -- name: CountTenant
@@ -48,3 +59,8 @@ RETURNING entries;
 -- A person has deleted an entry.
 INSERT INTO events (kind, tenant_id, detail)
 VALUES ('memory_deleted', @tenant_id, json_build_object('session', @session::text, 'kind', @kind::text, 'path', @path::text, 'by', @by::text));
+
+-- name: RecordSessionDeletion
+-- A person has deleted all entries of a session.
+INSERT INTO events (kind, tenant_id, detail)
+VALUES ('memory_deleted', @tenant_id, json_build_object('session', @session::text, 'entries', @entries::bigint, 'by', @by::text));
