@@ -60,7 +60,7 @@ func TestPreview(t *testing.T) {
 		"masked in": {show: text("+pin 1234\n"), args: `{"text":"x","pin":"1234"}`, missing: "arguments of the call are masked, and the preview could show them", digest: true},
 		"answer": {show: func(context.Context, shownIn, toolspec.Call) (toolspec.Preview, error) {
 			return toolspec.Preview{}, toolspec.Safef("no such thing of ann@example.com")
-		}, missing: "no such thing of ***"},
+		}, missing: "no such thing of ***", digest: true},
 		"error": {show: func(context.Context, shownIn, toolspec.Call) (toolspec.Preview, error) {
 			return toolspec.Preview{Text: "half"}, errors.New("canary")
 		}, missing: "the preview failed; the worker log has the cause"},
@@ -92,8 +92,11 @@ func TestApprovedPreview(t *testing.T) {
 	t.Parallel()
 	now := toolspec.Preview{Text: "a", State: "1"}
 	call := pawltest.Call{Args: `{"text":"x"}`, Tool: showing(func(context.Context, shownIn, toolspec.Call) (toolspec.Preview, error) {
-		if now.State == "broken" {
+		switch now.State {
+		case "broken":
 			return now, errors.New("broken")
+		case "refuses":
+			return now, toolspec.Safef("there is nothing to do")
 		}
 		return now, nil
 	})}
@@ -114,6 +117,13 @@ func TestApprovedPreview(t *testing.T) {
 	now.Done = true
 	want("3")
 	now = toolspec.Preview{Text: "a", State: "broken"}
+	if got := call.Run(t); got.Result.ErrorCode != toolspec.CodeInternal {
+		t.Errorf("a preview that fails: %+v", got.Result)
+	}
+	now = toolspec.Preview{State: "refuses"}
+	call.PreviewDigest = call.Preview(t).Digest
+	want("none") // people have approved the call as it is: the preview refuses it
+	now = toolspec.Preview{Text: "a", State: "1"}
 	want("")
 	call.Tool = toolspec.Define(call.Tool.Definition(), func(context.Context, shownIn, toolspec.Call) (out struct {
 		State string `json:"state"`

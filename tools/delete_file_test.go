@@ -90,6 +90,26 @@ func TestDeleteFileIsStale(t *testing.T) {
 }
 
 // Of a large or binary file approvers see the digest, and the approval is bound to it.
+// TestDeleteFileOfNothing: people who approve a deletion where nothing is approve no other one.
+func TestDeleteFileOfNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	call := pawltest.Call{Tool: tools.DeleteFile(), Args: map[string]any{"path": "f"}, Workspace: dir}
+	shown := call.Preview(t)
+	if shown.Text != "there is nothing at the path\n" || shown.Digest == "" {
+		t.Errorf("%+v", shown)
+	}
+	call.PreviewDigest = shown.Digest
+	if got := call.Run(t); got.Result.ErrorCode != toolspec.CodeExecution || !strings.Contains(got.Result.SafeMessage, "there is nothing at the path") {
+		t.Errorf("nothing: %+v", got.Result)
+	}
+	write(t, filepath.Join(dir, "f"), "precious\n")
+	if got := call.Run(t); got.Result.ErrorCode != toolspec.CodeApprovalStale {
+		t.Errorf("a file by now: %+v", got.Result)
+	}
+	holds(t, "a file by now", filepath.Join(dir, "f"), "precious\n")
+}
+
 func TestDeleteFilePreviewOfBinary(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

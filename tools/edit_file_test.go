@@ -192,7 +192,15 @@ func TestEditFilePreview(t *testing.T) {
 	holds(t, "approved", path, "a\nB\nc\n")
 	// The approver learns why the call will fail.
 	call.Args = map[string]any{"path": "f", "edits": edits{change("nowhere", "B")}}
-	if shown := call.Preview(t); shown.Digest != "" || !strings.HasPrefix(shown.Missing, "edit 1: oldText was not found") {
+	shown = call.Preview(t)
+	if shown.Digest == "" || !strings.HasPrefix(shown.Text, "edit 1: oldText was not found") {
 		t.Errorf("%+v", shown)
 	}
+	// The approval is of this failure, and not of an edit that works by now.
+	call.PreviewDigest = shown.Digest
+	write(t, path, "nowhere\n")
+	if got := call.Run(t); got.Result.ErrorCode != toolspec.CodeApprovalStale {
+		t.Errorf("an edit that failed when people approved it: %+v", got.Result)
+	}
+	holds(t, "failed", path, "nowhere\n")
 }

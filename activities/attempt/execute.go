@@ -181,16 +181,21 @@ func (a *Attempts) previewed(ctx context.Context, in contract.ExecuteIn, bound *
 	}
 	defer heartbeat.Send[struct{}](ctx, nil)()
 	previewed, err := a.Previews.Again(ctx, in.Facts, bound, caps, in.Epoch)
-	if err != nil && !errors.Is(err, toolspec.ErrStale) {
+	switch {
+	case err == nil:
+		return previewed, nil
+	case errs.IsTransient(err):
 		unprovided := a.unprovided(ctx, in, err)
 		return nil, &unprovided
-	}
-	if err != nil {
+	case !errors.Is(err, toolspec.ErrStale):
+		return nil, &contract.ExecuteOut{Outcome: contract.Refused, Failure: &hook.Failure{
+			Code: toolspec.CodeInternal, SafeMessage: "the preview of the tool failed; the worker log has the cause",
+		}}
+	default:
 		return nil, &contract.ExecuteOut{Outcome: contract.Refused, Failure: &hook.Failure{
 			Code: toolspec.CodeApprovalStale, SafeMessage: staleMessage, Details: &toolspec.Details{ApprovalID: approval.ApprovalID},
 		}}
 	}
-	return previewed, nil
 }
 
 // lease leases the call's connection for one attempt. Without a lease, out is how the attempt

@@ -212,7 +212,7 @@ func (s *Sandbox) start(c config) (_ *process, err error) {
 	}
 	if err != nil {
 		p.stop("")
-		_ = <-p.ended // killed
+		<-p.ended // killed
 		return nil, err
 	}
 	return p, nil
