@@ -26,7 +26,8 @@ type Config struct {
 	// dev is the directory of the `pawl dev` that runs these servers, or empty.
 	dev string
 	// Workspace is the directory that file tools can access: PAWL_WORKSPACE. {tenant} and {run} in it
-	// give each tenant, or each run, a directory of its own. The default is the working directory.
+	// give each tenant, or each run, a directory of its own. The default is the working directory; with
+	// Shell there is no default.
 	Workspace string
 	// PolicyFile is the name of a policy file: PAWL_POLICY. At the start, the worker makes this
 	// policy active if no policy is active or if ApplyPolicy is set.

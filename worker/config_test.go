@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/client"
+
+	"github.com/pawl-run/pawl/internal/sandbox"
 )
 
 // environment is empty but for what a test sets.
@@ -139,6 +142,23 @@ func TestLocalSlots(t *testing.T) {
 		c := Config{Connections: connections}
 		if got := [2]int{c.localActivities(), c.localTools()}; got != want {
 			t.Errorf("%d connections: %d local activities, %d tools of a tenant; want %v", connections, got[0], got[1], want)
+		}
+	}
+}
+
+// TestShellWorkspace: scripts may change all of the workspace, so that a worker that runs scripts has no default for it.
+func TestShellWorkspace(t *testing.T) {
+	t.Parallel()
+	c := Config{DatabaseURL: "postgres://pawl", Shell: Shell{On: true}}
+	for workspace, want := range map[string]string{"": "PAWL_WORKSPACE is not set", "/srv/{tenant}": "its own workspace", "/": "/ contains"} {
+		c.Workspace = workspace
+		if workspace != "/" { // the sandbox judges that one, after the servers have answered
+			if err := Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("a worker with the workspace %q: %v", workspace, err)
+			}
+		}
+		if _, err := c.Shell.Protections(t.Context(), workspace); err == nil || !strings.Contains(err.Error(), want) && !errors.Is(err, sandbox.ErrUnsupported) {
+			t.Errorf("the workspace %q: %v", workspace, err)
 		}
 	}
 }

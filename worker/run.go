@@ -23,6 +23,9 @@ var errFatal = errors.New("the Temporal worker stopped with an error that does n
 // Temporal server that does not answer yet. It returns an error if the worker cannot continue, for
 // example because its namespace was deleted.
 func Run(ctx context.Context, c Config, options ...Option) error {
+	if err := c.Shell.check(c.Workspace); err != nil {
+		return err
+	}
 	c, err := c.complete()
 	if err != nil {
 		return err

@@ -44,11 +44,35 @@ func loadShell() (s Shell, err error) {
 	return s, nil
 }
 
+// check judges a workspace as it is configured, before a default replaces an empty one: scripts may change all of it, and the working directory
+// of a service can be /.
+func (s Shell) check(workspace string) error {
+	switch {
+	case !s.On:
+		return nil
+	case workspace == "":
+		return errors.New("config: PAWL_SHELL is on, and PAWL_WORKSPACE is not set: name the directory that scripts may read and change")
+	case strings.Contains(workspace, "{"):
+		return errors.New("config: PAWL_SHELL is on, and PAWL_WORKSPACE gives each tenant its own workspace: scripts need one workspace for all calls of the worker; turn the shell off, or run a worker with one workspace for it")
+	}
+	return nil
+}
+
+// Protections runs a script in a workspace, as a worker does at its start, and returns the protections of scripts, sorted. It returns an error
+// if a worker with this configuration would not start.
+func (s Shell) Protections(ctx context.Context, workspace string) ([]string, error) {
+	if err := s.check(workspace); err != nil {
+		return nil, err
+	}
+	box, err := s.open(ctx, workspace)
+	if err != nil {
+		return nil, err
+	}
+	return box.Protections(), nil
+}
+
 // open returns the sandbox of scripts in a workspace.
 func (s Shell) open(ctx context.Context, workspace string) (*sandbox.Sandbox, error) {
-	if strings.Contains(workspace, "{") {
-		return nil, errors.New("config: PAWL_SHELL is on, and PAWL_WORKSPACE gives each tenant its own workspace: scripts need one workspace for all calls of the worker; turn the shell off, or run a worker with one workspace for it")
-	}
 	box, err := sandbox.Open(ctx, sandbox.Options{Workspace: workspace, Without: s.Without, Memory: s.Memory})
 	if err != nil {
 		return nil, fmt.Errorf("config: PAWL_SHELL is on, and this machine cannot run scripts safely: %w", err)

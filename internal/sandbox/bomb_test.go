@@ -190,11 +190,34 @@ func TestOpenRefuses(t *testing.T) {
 	if _, err := Open(t.Context(), Options{Workspace: filepath.Join(dir, "none"), Without: without()}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("without a workspace: %v", err)
 	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink("/", link); err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"": "no workspace is named", "/": "and / contains", link: "and / contains", "/proc": "contains /proc", "/etc": "contains /etc", "/usr/": "contains /usr", "/home": "contains /home", "/root": "contains /root",
+		filepath.Dir(program): "the program of the worker",
+	} {
+		if _, err := Open(t.Context(), Options{Workspace: name, Without: append(without(), User)}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the workspace %q: %v, want %q", name, err, want)
+		}
+	}
 	if os.Geteuid() != 0 {
 		return
 	}
 	if _, err := Open(t.Context(), Options{Workspace: dir, Without: without()}); err == nil || !strings.Contains(err.Error(), "scripts would be root") {
 		t.Errorf("for a workspace of root: %v", err)
+	}
+	other := t.TempDir()
+	if err := os.Chown(other, 12345, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), Options{Workspace: other, Without: without()}); err == nil || !strings.Contains(err.Error(), "another user and group") {
+		t.Errorf("for a workspace of the group of root: %v", err)
 	}
 	s, err := Open(t.Context(), Options{Workspace: dir, Without: append(without(), User, Network)})
 	if err != nil {
@@ -203,5 +226,22 @@ func TestOpenRefuses(t *testing.T) {
 	end, out := run(t, s, capability.Command{Script: "grep Cap /proc/self/status; ls /proc/sys; touch x; ls /sys/class/net /proc/net 2>&1 | head -3"})
 	if strings.Count(out, "0000000000000000") != 5 || !strings.Contains(out, "cannot access '/proc/sys'") || slices.Contains(end.Protections, User) || slices.Contains(end.Protections, Network) {
 		t.Errorf("as root: %+v\n%s", end, out)
+	}
+}
+
+// TestOOMScore: a worker with a score that root has set as the minimum can run scripts, and the first process keeps that score.
+func TestOOMScore(t *testing.T) {
+	const own = "/proc/self/oom_score_adj"
+	before, err := os.ReadFile(own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := box(t, workspace(t))
+	if err := os.WriteFile(own, []byte("300"), 0); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = os.WriteFile(own, before, 0) }()
+	if _, out := run(t, s, capability.Command{Script: "cat /proc/self/oom_score_adj; until grep -v 1000 /proc/1/oom_score_adj; do :; done"}); out != "1000\n300\n" {
+		t.Errorf("the scores of the script and of the first process: %q", out)
 	}
 }

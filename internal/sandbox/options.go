@@ -42,7 +42,8 @@ const (
 
 // Options configure a Sandbox.
 type Options struct {
-	// Workspace is the directory that scripts may change.
+	// Workspace is the directory that scripts may change. It must not contain directories of the machine, such as /etc, or the program of
+	// the worker.
 	Workspace string
 	// Without has the protections that the sandbox does without.
 	Without []string

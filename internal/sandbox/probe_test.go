@@ -77,6 +77,8 @@ func escape(pid, tcp, udp, abstract, socket, file string) {
 	for name, family := range map[string]int{"vsock": unix.AF_VSOCK, "packet socket": unix.AF_PACKET, "alg socket": unix.AF_ALG, "bluetooth": unix.AF_BLUETOOTH} {
 		_, err := unix.Socket(family, unix.SOCK_DGRAM, 0)
 		say(name, err)
+		_, err = unix.Socketpair(family, unix.SOCK_DGRAM, 0)
+		say(name+" pair", err)
 	}
 	_, err = unix.Socket(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP)
 	say("raw socket", err)
@@ -90,6 +92,19 @@ func escape(pid, tcp, udp, abstract, socket, file string) {
 		say(strings.ReplaceAll(strings.ReplaceAll(name, pid, "WORKER"), file, "FILE"), err)
 	}
 	text := func(s string) uintptr { p, _ := unix.BytePtrFromString(s); return uintptr(unsafe.Pointer(p)) }
+	_, err = unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
+	say("unix pair", err)
+	_, err = unix.Open("/tmp/setid", unix.O_CREAT|unix.O_WRONLY, unix.S_ISUID|0o755)
+	say("open with setuid", err)
+	_, err = unix.Open("/tmp", unix.O_TMPFILE|unix.O_WRONLY, unix.S_ISUID|0o755)
+	say("open without a name with setuid", err)
+	say("open", os.WriteFile("/tmp/plain", nil, 0o755))
+	say("chmod setuid", unix.Chmod("/tmp/plain", unix.S_ISUID|0o755))
+	say("chmod setgid", unix.Fchmodat(unix.AT_FDCWD, "/tmp/plain", unix.S_ISGID|0o755, 0))
+	call("fchmodat2 setuid", unix.SYS_FCHMODAT2, ^uintptr(99), text("/tmp/plain"), unix.S_ISUID|0o755, 0)
+	say("mknod setuid", unix.Mknod("/tmp/node", unix.S_IFREG|unix.S_ISUID|0o755, 0))
+	say("chmod", unix.Chmod("/tmp/plain", 0o1700))
+	call("openat2", unix.SYS_OPENAT2)
 	call("ptrace", unix.SYS_PTRACE, unix.PTRACE_ATTACH, 1)
 	call("process_vm_readv", unix.SYS_PROCESS_VM_READV, 1)
 	call("unshare user", unix.SYS_UNSHARE, unix.CLONE_NEWUSER)

@@ -45,12 +45,9 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	workspace, err := filepath.Abs(o.Workspace)
-	if err == nil {
-		workspace, err = filepath.EvalSymlinks(workspace)
-	}
+	workspace, err := findWorkspace(o.Workspace)
 	if err != nil {
-		return nil, fmt.Errorf("the workspace: %w", err)
+		return nil, err
 	}
 	o.Workspace = workspace
 	s := &Sandbox{options: o}
@@ -85,6 +82,9 @@ func (s *Sandbox) chooseUser() error {
 	owner, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || owner.Uid == 0 {
 		return errors.New("the worker is root, and root owns the workspace, so that scripts would be root: run the worker as another user, or give the workspace to another user")
+	}
+	if owner.Gid == 0 {
+		return errors.New("the worker is root, and the group of the workspace is that of root, so that scripts would have it: give the workspace to another user and group")
 	}
 	s.uid, s.gid = int(owner.Uid), int(owner.Gid)
 	return nil

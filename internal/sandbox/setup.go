@@ -91,11 +91,17 @@ func runShell(c config) (s status, err error) {
 	// A process in the sandbox may have the same user, so every signal but SIGKILL, which the kernel ignores, needs a handler.
 	signal.Notify(make(chan os.Signal, 1))
 	unix.Umask(0o022)
-	score, err := os.OpenFile("/proc/self/oom_score_adj", os.O_WRONLY, 0)
+	score, err := os.OpenFile("/proc/self/oom_score_adj", os.O_RDWR, 0)
 	if err != nil {
 		return s, err
 	}
 	defer score.Close()
+	// Root may have set a minimum, such as a service manager that makes services end before others: no lower value can be written.
+	ownScore := make([]byte, 16)
+	n, err := score.Read(ownScore)
+	if err != nil {
+		return s, err
+	}
 	if err := enterRoot(c); err != nil {
 		return s, err
 	}
@@ -116,7 +122,7 @@ func runShell(c config) (s status, err error) {
 		s.NoDir = errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.EACCES)
 		return s, fmt.Errorf("start /bin/sh: %w", err)
 	}
-	if _, err := score.WriteString("0"); err != nil {
+	if _, err := score.Write(ownScore[:n]); err != nil {
 		return s, err
 	}
 	return wait(pid)
@@ -154,7 +160,8 @@ func startLoopback() error {
 // dropRights takes away what the script must not have, from this process or from the thread that starts the shell.
 func dropRights() error {
 	for resource, most := range map[int]uint64{
-		unix.RLIMIT_CORE: 0, unix.RLIMIT_NOFILE: MaxOpenFiles, unix.RLIMIT_FSIZE: MaxFile, unix.RLIMIT_MEMLOCK: 64 << 10, unix.RLIMIT_MSGQUEUE: 0,
+		// With 0, a program of the machine that core_pattern names would still get the memory of a process that crashes. 1 means none.
+		unix.RLIMIT_CORE: 1, unix.RLIMIT_NOFILE: MaxOpenFiles, unix.RLIMIT_FSIZE: MaxFile, unix.RLIMIT_MEMLOCK: 64 << 10, unix.RLIMIT_MSGQUEUE: 0,
 		unix.RLIMIT_NICE: 0, unix.RLIMIT_RTPRIO: 0,
 	} {
 		if err := syscall.Setrlimit(resource, &syscall.Rlimit{Cur: most, Max: most}); err != nil {

@@ -31,6 +31,23 @@ var refused = []uint32{
 	unix.SYS_ADJTIMEX, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_VHANGUP, unix.SYS_LOOKUP_DCOOKIE,
 }
 
+// createFlags are the flags with which the calls that open files use their mode.
+const createFlags = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
+
+// setID are the bits of a mode that make a program run as the owner or the group of its file. Without the filter a script could leave a
+// program in the workspace that gives every user of the machine the rights of the script's user, outside of the sandbox.
+const setID = unix.S_ISUID | unix.S_ISGID
+
+// modal are the calls that give a file a mode. flags is the number of the argument that has flags, or -1.
+var modal = append(modalOfMachine, []modalCall{
+	{unix.SYS_FCHMOD, -1, 1}, {unix.SYS_FCHMODAT, -1, 2}, {unix.SYS_FCHMODAT2, -1, 2}, {unix.SYS_MKNODAT, -1, 2}, {unix.SYS_OPENAT, 2, 3},
+}...)
+
+type modalCall struct {
+	number      uint32
+	flags, mode int
+}
+
 // families are the families of sockets that a script may have. Others, such as AF_VSOCK, are not in the namespace of the network.
 var families = []uint32{unix.AF_UNSPEC, unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
 
@@ -48,6 +65,9 @@ const (
 	notThere     = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
 	notSupported = unix.SECCOMP_RET_ERRNO | uint32(unix.EAFNOSUPPORT)
 )
+
+// arg returns the offset of an argument. No call of the filter has a larger value than 32 bits there.
+func arg(n int) uint32 { return firstArg + 8*uint32(n) }
 
 // filter returns the filter of system calls. Calls of another architecture, such as those of 32-bit programs, end the process, because
 // their numbers mean other calls.
@@ -68,16 +88,28 @@ func filter() []bpf.Instruction {
 	for _, number := range refused {
 		program = append(program, bpf.JumpIf{Cond: bpf.JumpEqual, Val: number, SkipFalse: 1}, bpf.RetConstant{Val: refuse})
 	}
-	// The arguments of clone3 are in memory, which a filter cannot read: programs use clone if it is missing.
+	for _, c := range modal {
+		var judge []bpf.Instruction
+		if c.flags >= 0 {
+			judge = append(judge, bpf.LoadAbsolute{Off: arg(c.flags), Size: 4}, bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: createFlags, SkipTrue: 1},
+				bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
+		}
+		judge = append(judge, bpf.LoadAbsolute{Off: arg(c.mode), Size: 4}, bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: setID, SkipFalse: 1},
+			bpf.RetConstant{Val: refuse}, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
+		program = append(append(program, bpf.JumpIf{Cond: bpf.JumpEqual, Val: c.number, SkipFalse: uint8(len(judge))}), judge...)
+	}
+	// The arguments of clone3 and openat2 are in memory, which a filter cannot read: programs use clone and openat if they are missing.
 	program = append(program, bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SYS_CLONE3, SkipFalse: 1}, bpf.RetConstant{Val: notThere},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SYS_OPENAT2, SkipFalse: 1}, bpf.RetConstant{Val: notThere},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SYS_CLONE, SkipFalse: 4},
-		bpf.LoadAbsolute{Off: firstArg, Size: 4},
+		bpf.LoadAbsolute{Off: arg(0), Size: 4},
 		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: newNamespaces, SkipFalse: 1},
 		bpf.RetConstant{Val: refuse},
 		bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW},
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SYS_SOCKET, SkipTrue: 1},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SYS_SOCKET, SkipTrue: 2},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SYS_SOCKETPAIR, SkipTrue: 1},
 		bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW},
-		bpf.LoadAbsolute{Off: firstArg, Size: 4})
+		bpf.LoadAbsolute{Off: arg(0), Size: 4})
 	for _, family := range families {
 		program = append(program, bpf.JumpIf{Cond: bpf.JumpEqual, Val: family, SkipFalse: 1}, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
 	}

@@ -10,8 +10,15 @@ import (
 // rest is the last word of a pattern for any further words.
 const rest = "*"
 
-// indirect are commands that run their words, or change what later words mean: a pattern for them would say nothing about what runs.
-var indirect = []string{".", "alias", "builtin", "command", "eval", "exec", "source", "trap"}
+// builtin are the commands that bash or POSIX build into the shell, without cd, echo, false, pwd, true and :, which do nothing with their words
+// but what they say. Others run their words, change what later words mean, or evaluate words that are plain to a reader: in bash,
+// test -v 'a[$(x)]' and printf -v 'a[$(x)]' y run x. A pattern for them would say nothing about what runs.
+var builtin = []string{
+	".", "[", "alias", "bg", "bind", "break", "builtin", "caller", "command", "compgen", "complete", "compopt", "continue", "declare", "dirs",
+	"disown", "enable", "eval", "exec", "exit", "export", "fc", "fg", "getopts", "hash", "help", "history", "jobs", "kill", "let", "local", "logout",
+	"mapfile", "popd", "printf", "pushd", "read", "readarray", "readonly", "return", "set", "shift", "shopt", "source", "suspend", "test",
+	"times", "trap", "type", "typeset", "ulimit", "umask", "unalias", "unset", "wait",
+}
 
 // Pattern matches commands by their words: all of them, or with a last word * the first of them.
 type Pattern struct {
@@ -34,8 +41,8 @@ func ParsePattern(text string) (Pattern, error) {
 		return Pattern{}, errors.New("names no command; a rule for every script needs none of this, but an approval")
 	case strings.ContainsAny(p.words[0], "=*"):
 		return Pattern{}, errors.New("must begin with the name of a command")
-	case slices.Contains(indirect, p.words[0]):
-		return Pattern{}, fmt.Errorf("names %s, which can run any command", p.words[0])
+	case slices.Contains(builtin, p.words[0]):
+		return Pattern{}, fmt.Errorf("names %s of the shell, which can run any command; only cd, echo, false, pwd, true and : of the shell can be named", p.words[0])
 	}
 	for _, w := range p.words {
 		if w == "" || strings.ContainsFunc(w, isSpecial) {

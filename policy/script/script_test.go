@@ -1,6 +1,7 @@
 package script_test
 
 import (
+	"errors"
 	"os/exec"
 	"reflect"
 	"slices"
@@ -58,6 +59,8 @@ func TestNotCovered(t *testing.T) {
 		"{ git status; }", "(git status)", "! git status", "time git status", "if git status; then git log; fi", "while git status; do git log; done",
 		"for x in a; do git status; done", "case a in a) git status;; esac", "f() { git status; }", "f() { rm x; }; git status", "git() { rm x; }; git status", "function git { rm x; }\ngit status",
 		"coproc git status", "[[ a ]]", "((1))", "let a=1", "declare x", "export A=b", "A=b git status", "A=b", "A+=b git status", "PATH=. git status", "A[0]=b git status",
+		// Words that bash evaluates.
+		"printf -v 'a[$(rm -rf x)]' y", "test -v 'a[$(x)]'", "git status && test -v 'a[$(x)]'", "read 'a[$(x)]'", "unset 'a[$(x)]'", "'declare' 'a[$(x)]=1'",
 		"git status # x", "# x", "git status ;; git log", "alias git=rm; git status", "eval git status", "exec git status", "command git status", ". ./x", "source x", "trap 'rm x' EXIT; git status",
 		// Characters that shells, terminals and readers take for others.
 		"git\\ status", "git stat\\us", "git sta\\\ntus", "git status\\", "git log \\$x", "git log \"\\$x\"", "git status\r", "git\u00a0status", "git status\u2028rm x", "git log \u202e", "git log\x00x",
@@ -74,11 +77,34 @@ func TestParsePattern(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"", " ", "*", "* x", "git  status", " git", "git ", "git st*", "git * x", "git *x", "git 'status'", "git $x", "git;ls", "A=b git", "eval *", "eval", ". x", "exec *", "command *", "source x", "trap *", "alias *", "builtin *",
-		"git|x", "git\nstatus", "git\tstatus", "ä *",
+		"git|x", "git\nstatus", "git\tstatus", "ä *", "printf *", "printf -v", "test *", "[ *", "read *", "unset *", "declare *", "typeset *", "let *", "export *", "set *", "wait *", "mapfile *", "kill *", "test",
 	} {
 		if p, err := script.ParsePattern(text); err == nil {
 			t.Errorf("%q is a pattern: %v", text, p)
 		}
+	}
+	patterns(t, "cd *", "echo *", "false", "pwd", "true", ": *", "/usr/bin/printf *", "ls *")
+}
+
+// TestBuiltins: no pattern names a command that bash has built in, but for those that evaluate none of their words.
+func TestBuiltins(t *testing.T) {
+	t.Parallel()
+	list, err := exec.Command("bash", "-c", "compgen -b").Output()
+	if errors.Is(err, exec.ErrNotFound) {
+		t.Skip("no bash")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var allowed []string
+	for name := range strings.FieldsSeq(string(list)) {
+		if _, err := script.ParsePattern(name + " *"); err == nil {
+			allowed = append(allowed, name)
+		}
+	}
+	slices.Sort(allowed)
+	if want := []string{":", "cd", "echo", "false", "pwd", "true"}; !slices.Equal(allowed, want) {
+		t.Errorf("patterns may name %q of bash, want %q", allowed, want)
 	}
 }
 

@@ -1,11 +1,9 @@
 package operations
 
 import (
-	"cmp"
 	"context"
 	"strings"
 
-	"github.com/pawl-run/pawl/internal/sandbox"
 	"github.com/pawl-run/pawl/worker"
 )
 
@@ -17,12 +15,12 @@ func (d *diagnosis) shell(ctx context.Context, c worker.Config) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	box, err := sandbox.Open(ctx, sandbox.Options{Workspace: cmp.Or(c.Workspace, "."), Without: c.Shell.Without, Memory: c.Shell.Memory})
+	protections, err := c.Shell.Protections(ctx, c.Workspace)
 	if err != nil {
 		d.add("shell", err, "")
 		return
 	}
-	fine := "scripts run with the protections " + strings.Join(box.Protections(), ", ")
+	fine := "scripts run with the protections " + strings.Join(protections, ", ")
 	if len(c.Shell.Without) > 0 {
 		fine += "; PAWL_SHELL_WITHOUT takes away " + strings.Join(c.Shell.Without, ", ")
 	}
