@@ -76,6 +76,7 @@ func previewDelete(ctx context.Context, in deleteFileIn, call toolspec.Call) (to
 		return toolspec.Preview{Text: fmt.Sprintf("deletes the directory %q, which must be empty\n", in.Path), State: string(entry.Type)}, nil
 	case capability.TypeSymlink:
 		return toolspec.Preview{Text: fmt.Sprintf("deletes the symbolic link %q, and not what it points to\n", in.Path), State: string(entry.Type)}, nil
+	default:
 	}
 	old, err := readOld(ctx, files, in.Path)
 	if err != nil {

@@ -55,7 +55,7 @@ type content struct {
 }
 
 // whole says in words what a content is that no diff shows.
-func (c content) whole() string { return fmt.Sprintf("%d bytes, SHA-256 %s", c.size, c.digest) }
+func (c *content) whole() string { return fmt.Sprintf("%d bytes, SHA-256 %s", c.size, c.digest) }
 
 // readContent reads all of a content, of which it keeps what a diff can show.
 func readContent(r io.Reader) (content, error) {

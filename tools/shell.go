@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"bytes"
 	"context"
 	"regexp"
 	"strings"
@@ -127,7 +128,7 @@ func (w *shellWriter) tail() (text string, truncated bool) {
 		for len(last) > 0 && !utf8.RuneStart(last[0]) {
 			last = last[1:]
 		}
-		if end := strings.IndexByte(string(last[:len(last)/2]), '\n'); end >= 0 {
+		if end := bytes.IndexByte(last[:len(last)/2], '\n'); end >= 0 {
 			last = last[end+1:]
 		}
 	}
@@ -135,7 +136,7 @@ func (w *shellWriter) tail() (text string, truncated bool) {
 }
 
 // terminalControl matches sequences that control a terminal.
-var terminalControl = regexp.MustCompile(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[P^_X][^\x1b]*(\x1b\\)?|[ -/]*[0-~])`)
+var terminalControl = regexp.MustCompile(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[P^_X][^\x1b]*(\x1b\\)?|[ -/]*[0-~])`) //nolint:gocritic // the ranges are those of ECMA-48
 
 // lastLine returns the last line of a text that has something to show, for people: without characters that control a terminal.
 func lastLine(text string) string {

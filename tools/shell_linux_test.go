@@ -76,7 +76,7 @@ func TestShell(t *testing.T) {
 		t.Errorf("a model reads %s", content[max(0, len(content)-300):])
 	}
 
-	got, v = run(map[string]any{"command": "echo begun; sleep 100", "timeoutMs": 700})
+	_, v = run(map[string]any{"command": "echo begun; sleep 100", "timeoutMs": 700})
 	if v["stoppedBy"] != "time" || v["exitCode"] != -1.0 || v["signal"] != "SIGKILL" || v["tail"] != "begun\n" {
 		t.Errorf("of a script that takes too long: %v", v)
 	}

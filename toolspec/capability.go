@@ -31,7 +31,7 @@ func (c Capability[T]) From(call Call) T {
 	switch v := call.capabilities.values[c.name].(type) {
 	case T:
 		return v
-	case func(Context) T:
+	case func(Context) T: //nolint:gocritic // T is an interface of methods, which no function is
 		return v(call.Context)
 	}
 	panic(fmt.Sprintf("capability %q was not declared by tool %q", c.name, call.ToolID))

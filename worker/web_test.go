@@ -41,10 +41,11 @@ func TestProvideWeb(t *testing.T) {
 			return func(tool toolspec.Tool) bool { return tool.Definition().ID == id }
 		}
 		at := slices.IndexFunc(builtin, id("core__web_search"))
-		if at >= 0 != c.has || !slices.ContainsFunc(builtin, id("core__web_fetch")) {
-			t.Errorf("%+v: core__web_search is %v", c.web, at)
+		has := slices.ContainsFunc(provided, func(p toolspec.Provided) bool { return p.Name() == capability.SearchKey.Name() })
+		if at < 0 || has != c.has || !slices.ContainsFunc(builtin, id("core__web_fetch")) {
+			t.Errorf("%+v: core__web_search is %v, with its capability %v", c.web, at, has)
 		}
-		if at >= 0 && builtin[at].Definition().RequiresConnection != c.connection {
+		if has && builtin[at].Definition().RequiresConnection != c.connection {
 			t.Errorf("%+v: %+v", c.web, builtin[at].Definition())
 		}
 		capabilities, err := toolspec.NewCapabilities(append(provided, capability.ClockKey.Provide(nil))...)

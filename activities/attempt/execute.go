@@ -179,7 +179,8 @@ func (a *Attempts) previewed(ctx context.Context, in contract.ExecuteIn, bound *
 	if approval == nil || approval.PreviewDigest == "" {
 		return nil, nil
 	}
-	defer heartbeat.Send[struct{}](ctx, nil)()
+	stop := heartbeat.Send[struct{}](ctx, nil)
+	defer stop()
 	previewed, err := a.Previews.Again(ctx, in.Facts, bound, caps, in.Epoch)
 	switch {
 	case err == nil:

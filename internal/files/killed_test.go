@@ -55,7 +55,7 @@ type stops struct {
 
 func (s stops) Err() error {
 	if *s.left--; *s.left == 0 {
-		fmt.Println("stopped")
+		fmt.Println("stopped") //nolint:forbidigo // the parent waits for it
 		select {} // killed here
 	}
 	return s.Context.Err()
@@ -100,7 +100,7 @@ func TestRunKilledTool(t *testing.T) {
 	if _, err := killed[n].tool.Run(stops{t.Context(), &point}, args, toolspec.Call{}.WithCapabilities(caps)); err != nil {
 		t.Fatal(err)
 	}
-	fmt.Println("done")
+	fmt.Println("done") //nolint:forbidigo // the parent waits for it
 	select {} // killed here
 }
 

@@ -111,7 +111,7 @@ func (t *temp) fill(ctx context.Context, content io.Reader, old fs.FileInfo) err
 			return err
 		}
 		_, err := io.CopyN(t.file, content, chunk)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

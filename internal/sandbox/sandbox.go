@@ -212,7 +212,7 @@ func (s *Sandbox) start(c config) (_ *process, err error) {
 	}
 	if err != nil {
 		p.stop("")
-		<-p.ended // killed
+		_ = <-p.ended //nolint:staticcheck,gosimple // killed; what it says is not needed
 		return nil, err
 	}
 	return p, nil

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -83,7 +84,7 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 	// The robots.txt gets the first answer. Its connection must not be used for the page: the answer of it says so.
-	f.transport.(*http.Transport).DisableKeepAlives = true //nolint:errcheck,forcetypeassert // newFetcher makes it
+	f.transport.(*http.Transport).DisableKeepAlives = true //nolint:forcetypeassert // newFetcher makes it
 	if _, err := fetch(t, f, "http://rebind.test/"); faultOf(err) != capability.WebAddress {
 		t.Errorf("rebinding: %v", err)
 	}
@@ -211,15 +212,15 @@ func escape(text string) string {
 // TestShippedFetcher: the fetcher of a worker reaches no server on its machine, by any name, and asks no proxy.
 func TestShippedFetcher(t *testing.T) {
 	h := newHostile(t, func(http.ResponseWriter, *http.Request) {})
-	port := uint16(h.http.Listener.Addr().(*net.TCPAddr).Port) //nolint:errcheck,forcetypeassert,gosec // a TCP listener
+	port := uint16(h.http.Listener.Addr().(*net.TCPAddr).Port) //nolint:forcetypeassert,gosec // a TCP listener
 	f := NewFetcher(Options{Ports: []uint16{80, port}})
 	defer f.Close()
 	// net/http reads the variables of a proxy once in a process, so a test cannot set them.
-	if f.transport.(*http.Transport).Proxy != nil { //nolint:errcheck,forcetypeassert // newFetcher makes it
+	if f.transport.(*http.Transport).Proxy != nil { //nolint:forcetypeassert // newFetcher makes it
 		t.Error("the fetcher asks a proxy")
 	}
 	for _, host := range []string{"127.0.0.1", "localhost", "[::1]"} {
-		if _, err := fetch(t, f, fmt.Sprintf("http://%s:%d/", host, port)); faultOf(err) != capability.WebAddress && (host != "localhost" || faultOf(err) != capability.WebUnreachable) {
+		if _, err := fetch(t, f, "http://"+host+":"+strconv.Itoa(int(port))+"/"); faultOf(err) != capability.WebAddress && (host != "localhost" || faultOf(err) != capability.WebUnreachable) {
 			t.Errorf("%s: %v", host, err)
 		}
 	}

@@ -128,6 +128,7 @@ func indent(n *html.Node, depth int) (size int) {
 			if below++; below > maxNested {
 				return maxIndented + 1
 			}
+		default:
 		}
 		size += depth * (len(child.Data) + 2)
 		if size += indent(child, below); size > maxIndented {

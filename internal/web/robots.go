@@ -78,5 +78,5 @@ func (f *Fetcher) readRobots(ctx context.Context, u *url.URL) (*rules, error) {
 		}
 		return &rules{list: parseRobots(a.body), until: time.Now().Add(rulesFor)}, nil
 	}
-	return &rules{until: time.Now().Add(rulesFor)}, nil
+	return &rules{until: time.Now().Add(rulesFor)}, nil //nolint:nilerr // a redirect that leads elsewhere: the host has no rules
 }

@@ -31,7 +31,7 @@ func TestRawServers(t *testing.T) {
 			if _, err := io.WriteString(w, text); err != nil {
 				return
 			}
-			time.Sleep(10 * time.Millisecond) // this is what the server of the test is for
+			time.Sleep(10 * time.Millisecond) //nolint:forbidigo // this is what the server of the test is for
 		}
 	}
 	for name, c := range map[string]struct {

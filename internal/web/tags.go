@@ -50,6 +50,7 @@ func plainTags(source []byte) []byte {
 				out.Write(tokens.Raw())
 			}
 			continue
+		default:
 		}
 		tag := slices.Clone(tokens.Raw()) // TagName changes it
 		text, _ := tokens.TagName()

@@ -40,7 +40,7 @@ func TestPersist(t *testing.T) {
 				}
 				tries, began := 0, time.Now()
 				err := errs.Persist(ctx, func() error {
-					time.Sleep(tc.takes)
+					time.Sleep(tc.takes) //nolint:forbidigo // in synctest
 					tries++
 					return tc.answers[min(tries, len(tc.answers))-1]
 				})
@@ -60,7 +60,7 @@ func TestPersistNested(t *testing.T) {
 		began := time.Now()
 		_ = errs.Persist(t.Context(), func() error {
 			return errs.Persist(t.Context(), func() error {
-				time.Sleep(10 * time.Second)
+				time.Sleep(10 * time.Second) //nolint:forbidigo // in synctest
 				return away
 			})
 		})

@@ -209,6 +209,7 @@ func (s *Store) WriteMemory(ctx context.Context, by capability.MemoryCaller, in 
 			if next.Content, err = replaced(before.Content, in.Old, in.Content); err != nil {
 				return next, err
 			}
+		default:
 		}
 		// What a person wrote and a model changed is not a person's any more, and the other way round.
 		if in.Action == capability.MemoryAppend || in.Old != "" {
