@@ -56,7 +56,7 @@ type stops struct {
 func (s stops) Err() error {
 	if *s.left--; *s.left == 0 {
 		fmt.Println("stopped") //nolint:forbidigo // the parent waits for it
-		select {} // killed here
+		select {}              // killed here
 	}
 	return s.Context.Err()
 }
@@ -101,7 +101,7 @@ func TestRunKilledTool(t *testing.T) {
 		t.Fatal(err)
 	}
 	fmt.Println("done") //nolint:forbidigo // the parent waits for it
-	select {} // killed here
+	select {}           // killed here
 }
 
 // A process that is killed at any point of a write, an edit or a deletion leaves the old or the new
