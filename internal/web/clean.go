@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/pawl-run/pawl/toolspec/output/read"
 )
 
 // oneLine returns a text as one line of at most most bytes, without control characters and characters that
@@ -20,7 +22,7 @@ func oneLine(text string, most int) string {
 	}, strings.ToValidUTF8(text, ""))
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) > most {
-		text = string(whole([]byte(text[:most-len("…")]))) + "…"
+		text = text[:read.RuneStart(text, most-len("…"))] + "…"
 	}
 	return text
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/html/charset"
 
 	"github.com/pawl-run/pawl/toolspec/capability"
+	"github.com/pawl-run/pawl/toolspec/output/read"
 )
 
 // reader makes pages of answers. Its places bound the HTML and the PDFs that are converted at the same time.
@@ -135,7 +136,7 @@ func readText(a *answer, declared string, page capability.WebPage) (capability.W
 			return page, fault(capability.WebContent, "the server names a character encoding that does not exist")
 		}
 	}
-	if !certain && utf8.Valid(whole(body)) {
+	if !certain && utf8.Valid(body[:read.WholeRunes(body)]) {
 		name = "utf-8" // without a declaration the library looks at the first 1024 bytes only
 	}
 	if name != "utf-8" {
@@ -150,7 +151,7 @@ func readText(a *answer, declared string, page capability.WebPage) (capability.W
 		return page, errBinary
 	}
 	if a.cut {
-		body = whole(body)
+		body = body[:read.WholeRunes(body)]
 	}
 	bad := 0
 	for rest := body; len(rest) > 0; {
@@ -170,22 +171,9 @@ func readText(a *answer, declared string, page capability.WebPage) (capability.W
 	return page, nil
 }
 
-// whole returns a text without a character at its end of which only a part is there.
-func whole(text []byte) []byte {
-	for i := 1; i < utf8.UTFMax && i <= len(text); i++ {
-		if last := text[len(text)-i:]; utf8.RuneStart(last[0]) {
-			if !utf8.FullRune(last) {
-				return text[:len(text)-i]
-			}
-			break
-		}
-	}
-	return text
-}
-
 // cutText cuts the text of a page at its bound.
 func cutText(page *capability.WebPage) {
 	if len(page.Text) > capability.MaxWebText {
-		page.Text, page.Truncated = string(whole([]byte(page.Text[:capability.MaxWebText]))), true
+		page.Text, page.Truncated = page.Text[:read.RuneStart(page.Text, capability.MaxWebText)], true
 	}
 }
