@@ -11,14 +11,9 @@ import (
 // explainMemory turns an error of Memory or Plans into a message for the caller, where it is the
 // answer to what the caller asked. Other errors, of the database or of the context, pass.
 func explainMemory(err error) error {
-	for _, known := range []error{
-		capability.ErrNoMemory, capability.ErrMemoryExists, capability.ErrMemoryChanged, capability.ErrMemoryPath, capability.ErrMemoryReserved,
-		capability.ErrMemoryTooLarge, capability.ErrMemorySecret, capability.ErrMemoryFull, capability.ErrMemoryTenantFull, capability.ErrNoMatch, capability.ErrManyMatches,
-		capability.ErrNoGoal, capability.ErrNoActiveGoal, capability.ErrGoalCompleted,
-	} {
-		if errors.Is(err, known) {
-			return toolspec.Safef("%w", known)
-		}
+	var known *capability.MemoryError
+	if errors.As(err, &known) {
+		return toolspec.Safef("%w", known)
 	}
 	return err
 }

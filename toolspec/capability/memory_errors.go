@@ -1,35 +1,41 @@
 package capability
 
-import "errors"
+// MemoryError is an answer of Memory or Plans to what the caller asked. Its text is safe to show to anyone.
+type MemoryError struct{ text string }
 
-// Errors of Memory and Plans. Their texts are safe to show to anyone.
+// Error returns the text.
+func (e *MemoryError) Error() string { return e.text }
+
+func memoryError(text string) error { return &MemoryError{text} }
+
+// Errors of Memory and Plans, each a MemoryError.
 var (
 	// ErrNoMemory: there is no entry at the path, or it belongs to another tenant or session.
-	ErrNoMemory = errors.New("there is no entry at this path")
+	ErrNoMemory = memoryError("there is no entry at this path")
 	// ErrMemoryExists: the path has an entry.
-	ErrMemoryExists = errors.New("there is an entry at this path already: use replace or append")
+	ErrMemoryExists = memoryError("there is an entry at this path already: use replace or append")
 	// ErrMemoryChanged: the entry has another version than the caller expects.
-	ErrMemoryChanged = errors.New("the entry has another version: view it again")
+	ErrMemoryChanged = memoryError("the entry has another version: view it again")
 	// ErrMemoryPath: the path is malformed or too long.
-	ErrMemoryPath = errors.New("the path is not valid: write it as /notes/name, with at most 256 bytes and no . or .. in it")
+	ErrMemoryPath = memoryError("the path is not valid: write it as /notes/name, with at most 256 bytes and no . or .. in it")
 	// ErrMemoryReserved: the path is in a directory that other tools write.
-	ErrMemoryReserved = errors.New("the path is reserved: other tools write the entries below /goals, /todos, /reasoning, /dumps and /remembered")
+	ErrMemoryReserved = memoryError("the path is reserved: other tools write the entries below /goals, /todos, /reasoning, /dumps and /remembered")
 	// ErrMemoryTooLarge: the entry would be too large.
-	ErrMemoryTooLarge = errors.New("the entry would be larger than 32768 bytes")
+	ErrMemoryTooLarge = memoryError("the entry would be larger than 32768 bytes")
 	// ErrMemorySecret: the entry would hold a text with the shape of a credential.
-	ErrMemorySecret = errors.New("the entry would hold a text with the shape of a credential: memory keeps no secrets")
+	ErrMemorySecret = memoryError("the entry would hold a text with the shape of a credential: memory keeps no secrets")
 	// ErrMemoryFull: the quota of the session is used up.
-	ErrMemoryFull = errors.New("the memory of this session is full: delete entries")
+	ErrMemoryFull = memoryError("the memory of this session is full: delete entries")
 	// ErrMemoryTenantFull: the quota of the tenant is used up.
-	ErrMemoryTenantFull = errors.New("the memory of this tenant is full: an operator can delete entries with pawl memory delete")
+	ErrMemoryTenantFull = memoryError("the memory of this tenant is full: an operator can delete entries with pawl memory delete")
 	// ErrNoMatch: the content does not have the text to replace.
-	ErrNoMatch = errors.New("the entry does not have the text to replace")
+	ErrNoMatch = memoryError("the entry does not have the text to replace")
 	// ErrManyMatches: the content has the text to replace more than once.
-	ErrManyMatches = errors.New("the entry has the text to replace more than once: give more of the text around it")
+	ErrManyMatches = memoryError("the entry has the text to replace more than once: give more of the text around it")
 	// ErrNoGoal: the session has no goal with the id.
-	ErrNoGoal = errors.New("there is no such goal")
+	ErrNoGoal = memoryError("there is no such goal")
 	// ErrNoActiveGoal: the session has no active goal.
-	ErrNoActiveGoal = errors.New("there is no active goal: create one or switch to one")
+	ErrNoActiveGoal = memoryError("there is no active goal: create one or switch to one")
 	// ErrGoalCompleted: the goal is completed.
-	ErrGoalCompleted = errors.New("the goal is completed")
+	ErrGoalCompleted = memoryError("the goal is completed")
 )

@@ -141,7 +141,7 @@ func TestRememberAndDump(t *testing.T) {
 	b.wants(b.call(tools.Memory(), `{"action":"view","path":"/remembered/1"}`), true, `"content":"the user likes tea"`)
 	b.wants(b.call(tools.WriteMemoryDump(), `{"title":"now","content":"all is well"}`), true, `"path":"/dumps/2"`, `"bytes":11`)
 	b.wants(b.call(tools.Memory(), `{"action":"view","path":"/dumps/2"}`), true, `"kind":"dump"`, `"title":"now"`, `"content":"all is well"`)
-	// What has no session is shared by the run.
+	// Calls without a session share the entries of their run.
 	plain := b.call(tools.Remember(), `{"text":"of the run"}`)
 	plain.Context = toolspec.Context{RunID: "s"}
 	b.wants(plain, true, `"path":"/remembered/1"`)

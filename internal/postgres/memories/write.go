@@ -58,7 +58,8 @@ func (s *Store) write(ctx context.Context, op string, by capability.MemoryCaller
 		e, refused = f(w)
 		return refused
 	})
-	if refused != nil && isAnswer(refused) {
+	var answer *capability.MemoryError
+	if errors.As(refused, &answer) {
 		return capability.MemoryEntry{}, refused
 	}
 	if err != nil {
@@ -70,20 +71,6 @@ func (s *Store) write(ctx context.Context, op string, by capability.MemoryCaller
 
 func scope(by capability.MemoryCaller) db.Values {
 	return db.Values{"tenant_id": db.Text(by.TenantID), "session": db.Text(by.Session)}
-}
-
-// isAnswer reports whether err is an answer to the caller, and not a failure of the database.
-func isAnswer(err error) bool {
-	for _, known := range []error{
-		capability.ErrNoMemory, capability.ErrMemoryExists, capability.ErrMemoryChanged, capability.ErrMemoryPath, capability.ErrMemoryReserved,
-		capability.ErrMemoryTooLarge, capability.ErrMemorySecret, capability.ErrMemoryFull, capability.ErrMemoryTenantFull, capability.ErrNoMatch, capability.ErrManyMatches,
-		capability.ErrNoGoal, capability.ErrNoActiveGoal, capability.ErrGoalCompleted,
-	} {
-		if errors.Is(err, known) {
-			return true
-		}
-	}
-	return false
 }
 
 // read returns the entry at a path.
@@ -211,7 +198,7 @@ func (s *Store) WriteMemory(ctx context.Context, by capability.MemoryCaller, in 
 			}
 		default:
 		}
-		// What a person wrote and a model changed is not a person's any more, and the other way round.
+		// An entry has the trust of a person only if people alone have written its parts.
 		if in.Action == capability.MemoryAppend || in.Old != "" {
 			next.Trust = least(before.Trust, next.Trust)
 		}
