@@ -120,11 +120,11 @@ func (a *Approvals) open(
 		Rule:       rule, EditedBy: in.EditedBy, OnBehalfOf: f.Context.SubjectID, PolicyRule: by, PolicyID: f.PolicyDigest,
 		ExpireAfter: expireAfter,
 	}
-	record, err := a.request(ctx, f, in.Parked == "", row)
+	record, err := a.request(ctx, f, row)
 	if err == nil && record.Superseded && remembered != "" {
 		// The remembered approval may have ended since it was read.
 		row.Remembered = ""
-		record, err = a.request(ctx, f, in.Parked == "", row)
+		record, err = a.request(ctx, f, row)
 	}
 	if err != nil {
 		return contract.RequestOut{}, err
@@ -161,9 +161,10 @@ func granted(f hook.Facts, decision policy.Decision, digest string) hook.Granted
 	return g
 }
 
-// request makes the preview that people see, unless a remembered approval covers the call, and records the request.
-func (a *Approvals) request(ctx context.Context, f hook.Facts, previewed bool, row RequestRow) (record RequestRecord, err error) {
-	if previewed && row.Remembered == "" {
+// request makes the preview that people see, unless the tool has run already or a remembered approval covers the call, and records the
+// request.
+func (a *Approvals) request(ctx context.Context, f hook.Facts, row RequestRow) (record RequestRecord, err error) {
+	if row.View.Parked == "" && row.Remembered == "" {
 		if row.View.Preview, row.Granted.PreviewDigest, err = a.parts.Previews.Show(ctx, f); err != nil {
 			return RequestRecord{}, err
 		}

@@ -98,7 +98,7 @@ func (a *Attempts) probe(ctx context.Context, in contract.ProbeIn, bound *catalo
 	go heartbeat.LeaveInTime(ctx, budget, cancel)
 	stopBeating := heartbeat.Send[struct{}](ctx, nil)
 	defer stopBeating()
-	call := a.callOf(in.Facts, in.Epoch, caps)
+	call := providers.CallOf(in.Facts, in.Epoch, caps, a.Log)
 	done := make(chan probed, 1)
 	go func() {
 		var p probed

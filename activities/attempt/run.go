@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities/heartbeat"
+	"github.com/pawl-run/pawl/activities/providers"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/errs"
@@ -54,7 +55,7 @@ func (a *Attempts) attempt(ctx context.Context, in contract.ExecuteIn, claimID s
 // runner returns the function that runs the tool itself. The tool does not start after the
 // attempt has ended.
 func (a *Attempts) runner(in contract.ExecuteIn, bound *catalog.Bound, caps toolspec.Capabilities, previewed *toolspec.Preview, output *stream) func(context.Context) (json.RawMessage, error) {
-	call := a.callOf(in.Facts, in.Epoch, caps).WithPreviewed(previewed)
+	call := providers.CallOf(in.Facts, in.Epoch, caps, a.Log).WithPreviewed(previewed)
 	return func(ctx context.Context) (out json.RawMessage, err error) {
 		defer func() {
 			if recovered := recover(); recovered != nil {
@@ -75,15 +76,6 @@ func (a *Attempts) runner(in contract.ExecuteIn, bound *catalog.Bound, caps tool
 		}
 		return bound.Tool().Run(ctx, in.Facts.Args, output.begin(ctx, call))
 	}
-}
-
-// callOf returns the toolspec.Call that a tool gets.
-func (a *Attempts) callOf(f hook.Facts, epoch int, caps toolspec.Capabilities) toolspec.Call {
-	return toolspec.Call{
-		ToolID: f.ToolID, ToolCallID: f.ToolCallID, InvocationID: f.InvocationID, IdempotencyKey: f.InvocationID,
-		Attempt: f.Attempt, Epoch: epoch, Context: f.Context,
-		Logger: a.Log.With("toolId", f.ToolID, "toolCallId", f.ToolCallID, "invocationId", f.InvocationID, "runId", f.Context.RunID),
-	}.WithCapabilities(caps)
 }
 
 // panicked logs the stack of a panic of a tool, and returns an error. The value of the panic is

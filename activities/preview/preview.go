@@ -34,8 +34,8 @@ var (
 	errBusy    = errs.Transient(errors.New("the worker makes other previews"))
 )
 
-// atOnce bounds the previews that a worker makes at the same time. One that does not stop in time counts
-// until it stops.
+// atOnce bounds the previews that a worker makes at the same time. A preview that does not stop in time
+// counts until it stops.
 const atOnce = 4
 
 // Previews makes the previews of calls. All fields except Secrets are required.
@@ -109,8 +109,7 @@ func digestOfError(err error) string {
 	if !errors.As(err, &safe) {
 		return ""
 	}
-	sum := sha256.Sum256([]byte("error: " + safe.Error()))
-	return hex.EncodeToString(sum[:])
+	return Digest(toolspec.Preview{Text: "error: " + safe.Error()})
 }
 
 // Again makes the preview of an attempt. It returns the preview for the tool, without a State if people
@@ -131,7 +130,7 @@ func (p *Previews) Again(ctx context.Context, f hook.Facts, bound *catalog.Bound
 	}
 	switch {
 	case digest == f.Approval.PreviewDigest:
-		// What people saw is still to be done, whatever an earlier attempt did.
+		// The call still has to do what people approved, whatever an earlier attempt did.
 		made.Done = false
 	case !made.Done:
 		return nil, fmt.Errorf("%w: the call would do something else than the preview showed", toolspec.ErrStale)
@@ -142,11 +141,8 @@ func (p *Previews) Again(ctx context.Context, f hook.Facts, bound *catalog.Bound
 // make runs the preview of a tool. A preview that does not stop in time is left behind: it changes
 // nothing.
 func (p *Previews) make(ctx context.Context, f hook.Facts, bound *catalog.Bound, caps toolspec.Capabilities, epoch int) (toolspec.Preview, error) {
-	call := toolspec.Call{
-		ToolID: f.ToolID, ToolCallID: f.ToolCallID, InvocationID: f.InvocationID, IdempotencyKey: f.InvocationID,
-		Attempt: max(f.Attempt, 1), Epoch: epoch, Context: f.Context,
-		Logger: p.Log.With("toolId", f.ToolID, "toolCallId", f.ToolCallID, "invocationId", f.InvocationID, "runId", f.Context.RunID),
-	}.WithCapabilities(caps)
+	f.Attempt = max(f.Attempt, 1) // people are asked before the first
+	call := providers.CallOf(f, epoch, caps, p.Log)
 	ctx, cancel := context.WithTimeout(ctx, toolspec.PreviewTimeout)
 	defer cancel()
 	leave, err := p.place(ctx)

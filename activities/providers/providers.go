@@ -2,6 +2,7 @@ package providers
 
 import (
 	"context"
+	"log/slog"
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
@@ -103,4 +104,13 @@ func (p Providers) Keep(ctx context.Context, in hook.StageInput, v *hook.Verdict
 func Capabilities(ctx context.Context, bound *catalog.Bound) (toolspec.Capabilities, error) {
 	given, err := provide.FromContext(ctx).Capabilities(ctx, bound.Definition().Capabilities)
 	return bound.Capabilities().With(given...), err
+}
+
+// CallOf returns the toolspec.Call that a tool gets.
+func CallOf(f hook.Facts, epoch int, caps toolspec.Capabilities, log *slog.Logger) toolspec.Call {
+	return toolspec.Call{
+		ToolID: f.ToolID, ToolCallID: f.ToolCallID, InvocationID: f.InvocationID, IdempotencyKey: f.InvocationID,
+		Attempt: f.Attempt, Epoch: epoch, Context: f.Context,
+		Logger: log.With("toolId", f.ToolID, "toolCallId", f.ToolCallID, "invocationId", f.InvocationID, "runId", f.Context.RunID),
+	}.WithCapabilities(caps)
 }
