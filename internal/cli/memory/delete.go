@@ -27,8 +27,8 @@ func newDelete(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if by == "" {
-				return app.Usage(errNoIdentity)
+			if err := app.RequireIdentity(by, "which is kept with the change"); err != nil {
+				return err
 			}
 			return app.WithStore(cmd.Context(), func(s *app.Session) error {
 				if all {

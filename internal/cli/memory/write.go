@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -11,9 +10,6 @@ import (
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
-
-// errNoIdentity is the error of a command that changes an entry without an identity.
-var errNoIdentity = errors.New("--as is missing: give your identity, which is kept with the change")
 
 func newPut(a *app.App) *cobra.Command {
 	var of sessionFlags
@@ -28,8 +24,8 @@ func newPut(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if by == "" {
-				return app.Usage(errNoIdentity)
+			if err := app.RequireIdentity(by, "which is kept with the change"); err != nil {
+				return err
 			}
 			longest := capability.LongestMemoryKeep(session)
 			kept := longest

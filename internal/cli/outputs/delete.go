@@ -1,7 +1,6 @@
 package outputs
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -15,8 +14,8 @@ func newDelete(a *app.App) *cobra.Command {
 		Use: "delete REF", Short: "Delete a stored output at once, before its time is over",
 		Args: app.ExactArgs(1, "REF"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if by == "" {
-				return app.Usage(errors.New("--as is missing: give your identity, for the audit trail"))
+			if err := app.RequireIdentity(by, app.ForAudit); err != nil {
+				return err
 			}
 			return app.WithStore(cmd.Context(), func(s *app.Session) error {
 				if err := s.Store.DeleteOutput(cmd.Context(), a.Tenant, args[0], by); err != nil {

@@ -48,7 +48,7 @@ func (f *killFlags) scope(tenant string) (policies.KillScope, error) {
 	err := toolspec.CheckToolID(f.tool)
 	switch {
 	case f.by == "":
-		return scope, app.Usage(errors.New("--as is missing: give your identity, for the audit trail"))
+		return scope, app.RequireIdentity(f.by, app.ForAudit)
 	case f.tool == "":
 		return scope, app.Usage(errors.New("--tool is missing; '*' is every tool"))
 	case strings.Contains(prefix, "*"):

@@ -88,8 +88,8 @@ func newPolicyRollback(a *app.App) *cobra.Command {
 }
 
 func activatePolicy(ctx context.Context, a *app.App, s *app.Session, act policies.Activation) error {
-	if act.By == "" {
-		return app.Usage(errors.New("--as is missing: give your identity, for the audit trail"))
+	if err := app.RequireIdentity(act.By, app.ForAudit); err != nil {
+		return err
 	}
 	changed, err := s.Store.Activate(ctx, act)
 	if err != nil {

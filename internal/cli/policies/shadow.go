@@ -46,8 +46,8 @@ func newShadowOff(a *app.App) *cobra.Command {
 }
 
 func setShadow(ctx context.Context, a *app.App, p *policy.Policy, by string) error {
-	if by == "" {
-		return app.Usage(errors.New("--as is missing: give your identity, for the audit trail"))
+	if err := app.RequireIdentity(by, app.ForAudit); err != nil {
+		return err
 	}
 	return app.WithStore(ctx, func(s *app.Session) error {
 		if p != nil {
