@@ -38,7 +38,10 @@ func DeleteFile() toolspec.Tool {
 	}, deleteFile), previewDelete)
 }
 
-var errNothingThere = toolspec.Safef("there is nothing at the path")
+var (
+	errNothingThere  = toolspec.Safef("there is nothing at the path")
+	previewOfNothing = toolspec.Preview{Text: errNothingThere.Error() + "\n", State: capability.Absent}
+)
 
 func deleteFile(ctx context.Context, in deleteFileIn, call toolspec.Call) (deleteFileOut, error) {
 	previewed, seen := call.Previewed()
@@ -67,7 +70,7 @@ func previewDelete(ctx context.Context, in deleteFileIn, call toolspec.Call) (to
 	case errors.Is(err, capability.ErrNotExist) && isRepeated(call):
 		return toolspec.Preview{Text: "there is nothing at the path any more\n", Done: true}, nil
 	case errors.Is(err, capability.ErrNotExist):
-		return toolspec.Preview{Text: errNothingThere.Error() + "\n", State: capability.Absent}, nil
+		return previewOfNothing, nil
 	case err != nil:
 		return toolspec.Preview{}, explain(err)
 	}
@@ -83,7 +86,7 @@ func previewDelete(ctx context.Context, in deleteFileIn, call toolspec.Call) (to
 		return toolspec.Preview{}, err
 	}
 	if old == nil {
-		return toolspec.Preview{Text: errNothingThere.Error() + "\n", State: capability.Absent}, nil
+		return previewOfNothing, nil
 	}
 	return toolspec.Preview{Text: difference(in.Path, old, nil), State: old.state()}, nil
 }

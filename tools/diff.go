@@ -72,6 +72,12 @@ func readContent(r io.Reader) (content, error) {
 	return c, nil
 }
 
+// contentOf is readContent for a text in memory.
+func contentOf(text string) *content {
+	c, _ := readContent(strings.NewReader(text)) // never fails
+	return &c
+}
+
 // headWriter keeps the first maxCompared bytes.
 type headWriter struct{ head *bytes.Buffer }
 

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/pawl-run/pawl/toolspec"
@@ -100,14 +99,12 @@ func previewEdit(ctx context.Context, in editFileIn, call toolspec.Call) (toolsp
 		done, err := isEdited(old, in.Edits)
 		p.Done = err == nil && done
 	}
-	switch text, err := applyEdits(old, in.Edits); {
-	case err != nil: // the call would fail with it
+	text, err := applyEdits(old, in.Edits)
+	if err != nil { // the call would fail with it
 		p.Text = err.Error() + "\n"
-	case max(len(old), len(text)) > maxCompared:
-		p.Text = fmt.Sprintf("edits %q, which is too large for a diff\nSHA-256 before: %s\nSHA-256 after:  %s\n", in.Path, p.State, digestOf(text))
-	default:
-		p.Text = unified(in.Path, in.Path, old, text)
+		return p, nil //nolint:nilerr // people see it
 	}
+	p.Text = difference(in.Path, contentOf(old), contentOf(text))
 	return p, nil
 }
 

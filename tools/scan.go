@@ -57,8 +57,8 @@ func (c *scan) run() error {
 func (c *scan) read(r io.Reader, buf []byte) error {
 	from, n, inLong := 0, 0, false
 	for {
-		got, err := fill(r, buf[n:])
-		last := errors.Is(err, io.EOF)
+		got, err := io.ReadFull(r, buf[n:])
+		last := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 		if err != nil && !last {
 			return err
 		}
@@ -219,16 +219,6 @@ func (c *scan) follow(m *grepMatch, after []byte) {
 		}
 		m.After, after = append(m.After, aroundText(line)), after[len(line):]
 	}
-}
-
-// fill reads until p is full or the file ends, with io.EOF.
-func fill(r io.Reader, p []byte) (n int, err error) {
-	for n < len(p) && err == nil {
-		var got int
-		got, err = r.Read(p[n:])
-		n += got
-	}
-	return n, err
 }
 
 // behind returns where the last lines of text begin, as many as there are and fit in scanBehind bytes.

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/pawl-run/pawl/toolspec"
@@ -57,7 +58,7 @@ func webSearchDefinition() toolspec.Definition {
 }
 
 func webSearch(ctx context.Context, in webSearchIn, call toolspec.Call) (webSearchOut, error) {
-	results, err := capability.SearchKey.From(call).Search(ctx, nil, in.Query, limitOf(in))
+	results, err := capability.SearchKey.From(call).Search(ctx, nil, in.Query, cmp.Or(in.Limit, defaultSearchResults))
 	return searchOut(results, err)
 }
 
@@ -66,15 +67,8 @@ func webSearchConnected(ctx context.Context, in webSearchIn, call toolspec.Call)
 	if err != nil {
 		return webSearchOut{}, toolspec.Safef("%w", err)
 	}
-	results, err := capability.SearchKey.From(call).Search(ctx, client, in.Query, limitOf(in))
+	results, err := capability.SearchKey.From(call).Search(ctx, client, in.Query, cmp.Or(in.Limit, defaultSearchResults))
 	return searchOut(results, err)
-}
-
-func limitOf(in webSearchIn) int {
-	if in.Limit == 0 {
-		return defaultSearchResults
-	}
-	return in.Limit
 }
 
 func searchOut(results []capability.SearchResult, err error) (webSearchOut, error) {

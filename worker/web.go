@@ -56,8 +56,9 @@ func provideWeb(o *opened, w Web) (provided []toolspec.Provided, builtin []tools
 	}
 	o.add(searcher.Close)
 	if searcher.NeedsConnection() {
-		at := slices.IndexFunc(builtin, func(t toolspec.Tool) bool { return t.Definition().ID == tools.WebSearchConnected().Definition().ID })
-		builtin[at] = tools.WebSearchConnected()
+		connected := tools.WebSearchConnected()
+		id := connected.Definition().ID
+		builtin[slices.IndexFunc(builtin, func(t toolspec.Tool) bool { return t.Definition().ID == id })] = connected
 	}
 	return append(provided, capability.SearchKey.Provide(searcher)), builtin, nil
 }

@@ -96,7 +96,7 @@ func TestIgnoreFiles(t *testing.T) {
 	if got, err := walk(t, w, "vendor", opts); err != nil || got != "vendor/y" {
 		t.Errorf("with a link to rules: %s, %v", got, err)
 	}
-	// What lies beyond the bound of an ignore file does not count.
+	// Rules beyond the bound of an ignore file do not count.
 	write(t, filepath.Join(dir, "vendor", ".gitignore"), "#"+strings.Repeat("x", capability.MaxIgnoreFile-1)+"\ny\n")
 	if got, err := walk(t, w, "vendor", opts); err != nil || got != "vendor/.gitignore vendor/y" {
 		t.Errorf("with a large ignore file: %s, %v", got, err)

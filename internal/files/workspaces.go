@@ -17,7 +17,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
-// maxOpen bounds the workspaces that are held open. One that is needed again is opened again.
+// maxOpen bounds the workspaces that are held open. A closed workspace is opened again for the next call that needs it.
 const maxOpen = 256
 
 // The parts of a path that stand for an id of the call.

@@ -15,7 +15,7 @@ import (
 )
 
 // TestVerifyOutputs: a search for secrets reads every stored output: complete or being written, of every tenant, across chunks, with one
-// finding for each output. What has expired is not read, and what cannot be read is reported.
+// finding for each output. An expired output is not read, and an output that cannot be read is reported.
 func TestVerifyOutputs(t *testing.T) {
 	t.Parallel()
 	b := open(t)
