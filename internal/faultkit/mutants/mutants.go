@@ -95,7 +95,7 @@ var mutants = []mutant{
 	},
 	{
 		guard: "execution: unheard attempts", file: "workflows/settle/settle.go",
-		edits: []edit{{"		if len(unaccounted) == 0 || err != nil {", "		if true {"}},
+		edits: []edit{{"		if len(lost) == 0 || err != nil {", "		if true {"}},
 		run:   "TestAttemptsOfAnotherRun", packages: onWorkflow,
 	},
 	{

@@ -19,7 +19,7 @@ var named = []mutant{
 	},
 	{
 		guard: "named: all hooks are heard", file: "toolspec/hook/run.go",
-		edits: []edit{{"in.Part == PartApprovers && keepAsk(end, &verdict)", "in.Part == PartApprovers && keepAsk(end, &verdict) && false"}},
+		edits: []edit{{"in.Part == PartApprovers && collectAsk(end, &verdict)", "in.Part == PartApprovers && collectAsk(end, &verdict) && false"}},
 		run:   "TestAskApproverHooks$", packages: []string{"./toolspec/hook"},
 	},
 	{
