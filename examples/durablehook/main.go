@@ -46,7 +46,7 @@ func notify(url string, client *http.Client) hook.Hook {
 		req.Header.Set("Idempotency-Key", v.IdempotencyKey())
 		resp, err := client.Do(req)
 		if err != nil {
-			return errs.Transient(err) // the service is away: try again
+			return errs.Transient(err) // the service does not answer: try again
 		}
 		defer resp.Body.Close()
 		switch {

@@ -66,8 +66,8 @@ func (a *Approvals) SetInvocation(invocationID string) { a.inbox.setInvocation(i
 func (a *Approvals) Close(reason string) { a.inbox.close(reason) }
 
 // Ask opens an approval request and waits for a person's decision. The call goes on if a
-// person approves it, or if policy no longer asks. The call holds no capacity during the
-// wait. The input stages have run before, so exactly the approved arguments run.
+// person approves it, or if policy no longer asks. The input stages have run before, so exactly
+// the approved arguments run. A call that asks because they changed keeps its slots.
 //
 // Ask asks the hooks that name approvers once for each request, not at a recheck: a service that a
 // hook needs must not hold or end the wait.
