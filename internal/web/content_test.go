@@ -101,16 +101,15 @@ func TestContent(t *testing.T) {
 
 // TestMemory (fault 58): of 256 MB that arrive as 256 kB, a fetch takes no more memory than its bounds need.
 func TestMemory(t *testing.T) {
-	var bomb bytes.Buffer
-	packed, block := gzip.NewWriter(&bomb), bytes.Repeat([]byte(" "), 1<<20)
-	for range 256 {
-		_, _ = packed.Write(block)
-	}
+	var megabyte bytes.Buffer
+	packed := gzip.NewWriter(&megabyte)
+	_, _ = packed.Write(bytes.Repeat([]byte(" "), 1<<20))
 	_ = packed.Close()
+	bomb := bytes.Repeat(megabyte.Bytes(), 256) // parts of one stream
 	h := newHostile(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
 		w.Header().Set("Content-Type", "text/plain")
-		_, _ = w.Write(bomb.Bytes())
+		_, _ = w.Write(bomb)
 	})
 	h.name("public.test", public)
 	f := h.fetcher()
