@@ -93,7 +93,7 @@ func (c Call) WithPreviewed(p *Preview) Call {
 // PreviewView is the preview of a call as approvers see it.
 type PreviewView struct {
 	// Text says what the call would do, such as a unified diff. Values that the tool or policy masks are
-	// ***, and live secrets are taken out. Sanitize it before you show it in a terminal or a page.
+	// ***, and secrets of connections are removed. Sanitize it before you show it in a terminal or a page.
 	Text string `json:"text,omitempty"`
 	// Truncated says that text is only the beginning.
 	Truncated bool `json:"truncated,omitempty"`

@@ -17,8 +17,8 @@ const (
 
 // State is the answer to the query `state`. It never holds raw arguments.
 type State struct {
-	// Status is how far the call is. parked_unknown means that the outcome of an attempt is unknown,
-	// and that the call waits for a person.
+	// Status says what the call does at this time. parked_unknown means that the outcome of an attempt is
+	// unknown, and that the call waits for a person.
 	Status Status `json:"status"`
 	// Stage is the stage or step that runs or ran last: one of the 32 stages, or a step such as
 	// admit, hydrate, requestApproval, execute, reconcile or settle.
@@ -82,7 +82,7 @@ type ApprovalView struct {
 	// the call is unknown.
 	Preview *PreviewView `json:"preview,omitempty"`
 	// PreviewDigest is the SHA-256 of the whole text of the preview, before it was masked and cut. If the
-	// text is another one when the approved call begins to run, the call ends with approval_stale. It is
+	// text differs when an attempt of the approved call begins, the call ends with approval_stale. It is
 	// absent if the preview could not be made. Then the approval covers the arguments alone.
 	PreviewDigest string `json:"previewDigest,omitempty"`
 	// Message is the reason that policy gives for the request.

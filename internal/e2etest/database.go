@@ -5,17 +5,13 @@ import (
 	"encoding/json"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // Query returns the rows of a statement as one type.
 func Query[T any](w *World, sql string, args ...any) []T {
 	w.T.Helper()
-	conn, err := pgx.Connect(w.T.Context(), w.Database)
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	defer conn.Close(w.T.Context())
-	rows, err := conn.Query(w.T.Context(), sql, args...)
+	rows, err := w.queries.Query(w.T.Context(), sql, args...)
 	if err != nil {
 		w.T.Fatal(err)
 	}
@@ -24,6 +20,24 @@ func Query[T any](w *World, sql string, args ...any) []T {
 		w.T.Fatal(err)
 	}
 	return found
+}
+
+// openQueries opens the connections of [Query]. A new one for each query would cost as much as many
+// calls, because it reads the catalog of all partitions anew.
+func (w *World) openQueries() {
+	w.T.Helper()
+	config, err := pgxpool.ParseConfig(w.Database)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	config.MaxConns = 4
+	// Some tests stop the server and start it again, and some change the schema.
+	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return true }
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeDescribeExec
+	if w.queries, err = pgxpool.NewWithConfig(context.WithoutCancel(w.T.Context()), config); err != nil {
+		w.T.Fatal(err)
+	}
+	w.T.Cleanup(w.queries.Close)
 }
 
 // Scalar returns the one value of a statement.

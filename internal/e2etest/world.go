@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	sdklog "go.temporal.io/sdk/log"
@@ -73,6 +74,8 @@ type World struct {
 	Sealed client.Client
 	// shared says that the servers outlive the test.
 	shared bool
+	// queries holds the connections of Query.
+	queries *pgxpool.Pool
 	// SweepEvery is the interval of the schedule of sweeps; 0 makes no schedule.
 	SweepEvery time.Duration
 }
@@ -104,6 +107,7 @@ func NewWorldOn(t *testing.T, address, database, rules string) *World {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.Store.Close)
+	w.openQueries()
 	if _, err := w.Store.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}

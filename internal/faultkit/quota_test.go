@@ -3,10 +3,7 @@
 package faultkit_test
 
 import (
-	"context"
 	"testing"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/pawl-run/pawl/internal/faultkit/failpoint"
 	"github.com/pawl-run/pawl/internal/faultkit/ledger"
@@ -29,12 +26,7 @@ tenants:
 // taken returns how many tokens the bucket lacks, and the number of leases and debits.
 func (w *world) taken() (tokens float64, left int) {
 	w.t.Helper()
-	conn, err := pgx.Connect(w.t.Context(), w.database)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer func() { _ = conn.Close(context.WithoutCancel(w.t.Context())) }()
-	if err := conn.QueryRow(w.t.Context(), `
+	if err := w.queries.QueryRow(w.t.Context(), `
 		SELECT coalesce((SELECT round(extract(epoch FROM full_at - now()) / (3 * 86400), 2) FROM quotas), 0)::float8,
 			(SELECT count(*) FROM leases) + (SELECT count(*) FROM debits)`).Scan(&tokens, &left); err != nil {
 		w.t.Fatal(err)

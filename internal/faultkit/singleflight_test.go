@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/faultkit/failpoint"
 	"github.com/pawl-run/pawl/internal/faultkit/ledger"
@@ -108,12 +106,7 @@ func oneRead(from map[toolspec.Source]int, calls int, began time.Time) bool {
 // leases returns the number of rows of leases: held and waiting.
 func (w *world) leases() (n int) {
 	w.t.Helper()
-	conn, err := pgx.Connect(w.t.Context(), w.database)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer func() { _ = conn.Close(w.t.Context()) }()
-	if err := conn.QueryRow(w.t.Context(), `SELECT count(*) FROM leases`).Scan(&n); err != nil {
+	if err := w.queries.QueryRow(w.t.Context(), `SELECT count(*) FROM leases`).Scan(&n); err != nil {
 		w.t.Fatal(err)
 	}
 	return n

@@ -187,14 +187,9 @@ func (w *world) serves(c *child) {
 // row returns all rows of a call with the transactions that wrote them, so a write of equal values changes it too.
 func (w *world) row(call *pawl.Call) string {
 	w.t.Helper()
-	conn, err := pgx.Connect(w.t.Context(), w.database)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer conn.Close(w.t.Context())
 	var lines []string
 	for _, table := range []string{"invocations", "stage_events", "hydrations", "attempts", "claims", "approvals", "events"} {
-		rows, err := conn.Query(w.t.Context(),
+		rows, err := w.queries.Query(w.t.Context(),
 			"SELECT '"+table+" ' || xmin::text || ' ' || to_jsonb(t)::text FROM "+table+" t WHERE invocation_id = $1 ORDER BY 1", call.InvocationID)
 		if err != nil {
 			w.t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/client"
@@ -53,6 +54,7 @@ type world struct {
 	temporal  client.Client
 	pawl      *pawl.Client
 	store     *postgres.Store
+	queries   *pgxpool.Pool
 }
 
 func newWorld(t *testing.T) *world {
@@ -70,6 +72,10 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.store.Close)
+	if w.queries, err = pgxpool.New(t.Context(), w.database+"&pool_max_conns=2"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.queries.Close)
 	p, err := policy.Parse("policy.yaml", []byte(rules))
 	if err != nil {
 		t.Fatal(err)

@@ -13,15 +13,20 @@ import (
 // MaxDurable bounds the longest run of a durable hook.
 const MaxDurable = 24 * time.Hour
 
-// Durable runs the stages of the hook as activities, for hooks that need more time. Without it a
-// stage has two seconds and runs inside the workflow task. longest bounds one run of the hook, up
-// to MaxDurable; a longer run fails with `timeout`. The deadline of the call is extended by
-// longest.
+// Durable runs each stage of the hook as an activity, for hooks that need more time. Without it a
+// stage has two seconds and runs inside the workflow task. longest bounds one run of the hook at one
+// stage: it is from one millisecond to MaxDurable. After a longer run, a Closed stage ends the call
+// with `timeout`, and at a Logged stage the record notes the failure.
 //
-// A stage that has started survives its worker: another worker that has the hook runs the whole
-// stage again with the same IdempotencyKey. Pawl sends the heartbeats. If the call is cancelled or
-// the worker stops, the context of the hook ends. If the hook returns a Transient error, the stage
-// runs again, with a backoff, until the deadline of the call. Other errors count as in any hook.
+// The deadline of the call is later by longest for each stage of the hook up to the output stages.
+// onRetry and onGiveUp add longest MaxAttempts-1 times, and at least once. A stage that runs again
+// adds nothing. The stages after that have one minute together, and longest for each stage of the
+// hook.
+//
+// If the worker dies during a stage, another worker that has the hook runs the whole stage again with
+// the same IdempotencyKey. Pawl sends the heartbeats. If the call is cancelled or the worker stops,
+// the context of the hook ends. If the hook returns a Transient error, the stage runs again, with a
+// backoff, until its deadline. Other errors count as in any hook.
 //
 // The stages inside execute (aroundExecute, willExecute, didExecute) already run in an activity, so
 // the registry refuses a durable hook at these stages. Each durable stage costs one activity per

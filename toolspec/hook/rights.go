@@ -178,7 +178,8 @@ func (r readsArgs) Repaired() bool { return r.c.facts.Repaired }
 // NoSchema reports that nothing has checked the arguments.
 func (r readsArgs) NoSchema() bool { return r.c.facts.NoSchema }
 
-// Approved reports whether a person approved this call in this round.
+// Approved reports whether the call has an approval: of a person, or a remembered one. It stays
+// true in all later rounds.
 func (r readsArgs) Approved() bool { return r.c.facts.Approval != nil }
 
 // setsArgs lets a hook change what the tool receives.
@@ -265,10 +266,10 @@ func (r responds) RespondChallenge(v any) error {
 // asks lets a hook demand a person's approval.
 type asks struct{ c *core }
 
-// RequireApproval waits for a decision before the call goes on. Ask Approved
-// first: the stage runs again after the approval. Return what it returns. Approvals
-// that Approvals.Check refuses, or of a hook without NamesApprovers, are an error of
-// the hook.
+// RequireApproval waits for a decision before the call goes on. Return what it returns. The
+// stage runs again after the approval, and Approved is then true. A hook that asks again for an
+// approved call ends the call with approval_stale. Approvals that Approvals.Check refuses, or of a
+// hook without NamesApprovers, are an error of the hook.
 func (a asks) RequireApproval(ask Ask) error {
 	ask.Message, ask.Hook, ask.Approvals = a.c.reason(ask.Message), a.c.hook, ask.Approvals.clone()
 	if err := ask.Approvals.Check(); err != nil {
