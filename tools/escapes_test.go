@@ -115,7 +115,7 @@ func (p prison) harmless() []string {
 		`..\secret`, `in\..\..\secret`, `C:\Windows\win.ini`, "C:/Windows/win.ini", "C:secret", `\\?\C:\secret`, `\\server\share\secret`, `\secret`,
 		"CON", "NUL", "aux.txt", "COM1", "LPT1.log", "in/CON", "secret::$DATA", "in/file:stream", "secret.", "secret ",
 		"SECRET", "In/File", "Workspace", "．．/secret", "..／secret", "..∕secret", "‥/secret", "%2e%2e/secret", "..%2fsecret", "..%c0%afsecret", "in/..\u200b/../../secret",
-		"sec\u0301ret", "\u202etxt.terces", "~/secret", "~root", "$HOME/secret", "${PWD}/../x", "file:///etc/passwd", "-rf", "--help", "in/*", "in/file\n", "hard", "sparse", "...", ".../secret", ". ./secret",
+		"sec\u0301ret", "\u202etxt.terces", "~/secret", "~root", "$HOME/secret", "${PWD}/../x", "file:///etc/passwd", "-rf", "--help", "-", "--output=made", "-o made", "$(touch ../made)", "`touch ../made`", "in/file; touch ../made", "in/file\ntouch ../made", "in/file\u00a0-rf\u2003..", "in/*", "in/file\n", "hard", "sparse", "...", ".../secret", ". ./secret",
 	}
 }
 

@@ -41,6 +41,10 @@ var callers = []struct {
 		symbol: module + "/workflows/gate.Denial", trees: []string{"workflows"}, once: true,
 		why: "the gate judges in its first pass, which is in the plan, and in regate",
 	},
+	{
+		symbol: module + "/internal/web.NewLocalFetcher",
+		why:    "only tests fetch pages from their own machine",
+	},
 }
 
 func toolsRunInOnePlace(t *tree) (found []violation) {

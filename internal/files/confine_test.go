@@ -3,6 +3,7 @@ package files_test
 import (
 	"context"
 	"errors"
+	"go/version"
 	"os"
 	"path/filepath"
 	"strings"
@@ -173,5 +174,18 @@ func TestContextEnds(t *testing.T) {
 	}
 	if got := names(t, dir) + mustRead(t, filepath.Join(dir, "file")); got != "filex" {
 		t.Errorf("the workspace holds %q", got)
+	}
+}
+
+// Before Go 1.26.5 a link with a slash after it led os.Root outside (CVE-2026-39822).
+func TestGoVersion(t *testing.T) {
+	mod, err := os.ReadFile("../../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(mod), "\ngo ")
+	least, _, _ := strings.Cut(rest, "\n")
+	if version.Compare("go"+least, "go1.26.5") < 0 {
+		t.Errorf("Go %s may build the module", least)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -122,5 +124,49 @@ func TestSwappedLinksStayInside(t *testing.T) {
 	}
 	if got := names(t, dir) + ", " + names(t, filepath.Join(dir, "inside")); got != "inside, file" {
 		t.Errorf("inside stand %s", got)
+	}
+}
+
+// A directory that gets another name during a write: the file is the old or the new one, and no file is
+// written elsewhere (fault 60).
+func TestRenamedDirectory(t *testing.T) {
+	w, dir := open(t)
+	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+	contents := []string{strings.Repeat("old\n", 1<<10), strings.Repeat("new\n", 1<<10)}
+	write(t, filepath.Join(a, "file"), contents[0])
+	end := make(chan struct{})
+	var group sync.WaitGroup
+	group.Go(func() {
+		for {
+			select {
+			case <-end:
+				return
+			default:
+			}
+			if err := errors.Join(os.Rename(a, b), os.Rename(b, a)); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	done, missed := 0, 0
+	for i := 0; (i < rounds(t)/10 || done < 20 || missed < 20) && !t.Failed() && t.Context().Err() == nil; i++ {
+		switch err := w.Replace(t.Context(), "a/file", []byte(contents[i%2]), capability.ReplaceOptions{}); {
+		case err == nil:
+			done++
+		case errors.Is(err, capability.ErrNotExist):
+			missed++
+		default:
+			t.Error(err)
+		}
+	}
+	close(end)
+	group.Wait()
+	t.Logf("%d done, %d missed", done, missed)
+	if got := mustRead(t, filepath.Join(a, "file")); !slices.Contains(contents, got) {
+		t.Errorf("the file holds %d bytes that begin %.20q", len(got), got)
+	}
+	if got := names(t, filepath.Dir(dir)) + ", " + names(t, dir) + ", " + names(t, a); got != "outside secret workspace, a, file" {
+		t.Errorf("outside, in the workspace and in the directory stand %s", got)
 	}
 }

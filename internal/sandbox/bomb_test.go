@@ -169,6 +169,18 @@ func TestDirectories(t *testing.T) {
 	if err := os.Symlink("/", filepath.Join(dir, "root")); err != nil {
 		t.Fatal(err)
 	}
+	// A name is data, whatever a shell or a program would make of it as a word (fault 62).
+	for _, odd := range []string{"-rf", "--output=made", "$(touch made)", "`touch made`", "a; touch made", "a\ntouch made", "a\u00a0-L\u2003b", "~", "*"} {
+		if err := os.Mkdir(filepath.Join(dir, odd), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if _, out := run(t, s, capability.Command{Script: "pwd -P", Dir: odd}); out != "/workspace/"+odd+"\n" {
+			t.Errorf("in %q: %q", odd, out)
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "made")); !os.IsNotExist(err) {
+		t.Errorf("a name was run: %v", err)
+	}
 	for in, want := range map[string]string{"": "/workspace\n", ".": "/workspace\n", "a/b": "/workspace/a/b\n", "a/../a": "/workspace/a\n", "root": "/\n"} { // root of the sandbox
 		if _, out := run(t, s, capability.Command{Script: "pwd -P", Dir: in}); out != want {
 			t.Errorf("in %q: %q", in, out)

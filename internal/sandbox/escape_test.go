@@ -23,6 +23,7 @@ import (
 func TestEscapes(t *testing.T) {
 	dir := workspace(t)
 	t.Setenv("PAWL_DATABASE_URL", "postgres://pawl:canary-7Qx@db/pawl")
+	t.Setenv("LD_PRELOAD", "")
 	outside := t.TempDir()
 	file := filepath.Join(outside, "keyring")
 	if err := os.WriteFile(file, []byte("canary-7Qx"), 0o644); err != nil {
@@ -122,7 +123,7 @@ echo "host: $(uname -n)"
 echo kept > file; ln -s /etc/passwd made
 env; cat /proc/*/environ 2>/dev/null; cat /proc/*/cmdline`})
 	for _, line := range []string{
-		"env: HOME LANG PATH PWD", "CapInh:\t0000000000000000", "CapPrm:\t0000000000000000", "CapEff:\t0000000000000000", "CapBnd:\t0000000000000000",
+		"env: HOME LANG PATH PWD \n", "CapInh:\t0000000000000000", "CapPrm:\t0000000000000000", "CapEff:\t0000000000000000", "CapBnd:\t0000000000000000",
 		"CapAmb:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2", "link: cat: link: No such file", "setuid: chmod: changing permissions of 'probe': Operation not permitted\n", "Max core file size 1 1 bytes", "stdin: 0\n", fmt.Sprintf("tmp: %d, files 0\n", MaxTmp>>10),
 		fmt.Sprintf("file: %d, core: 0, open: %d\n", MaxFile/512, MaxOpenFiles), "user: 1000:1000:1000\n", "host: sandbox\n", "fds: 0 1 2 3 \n",
 	} {

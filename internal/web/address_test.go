@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,6 +48,9 @@ func TestAddresses(t *testing.T) {
 		"http://0x7f000002/":                     {fault: capability.WebBadURL},
 		"http://0177.0.0.2/":                     {fault: capability.WebBadURL},
 		"http://127.2/":                          {fault: capability.WebBadURL},
+		"http://0x7f.2/":                         {fault: capability.WebBadURL},
+		"http://0/":                              {fault: capability.WebBadURL},
+		"http://①②⑦.⓪.⓪.②/":                      {fault: capability.WebAddress},
 		"http://１２７.0.0.2/":                      {fault: capability.WebAddress},
 		"http://127.0.0.2./":                     {fault: capability.WebAddress},
 		"http://user:pass@public.test/":          {fault: capability.WebBadURL},
@@ -60,6 +64,7 @@ func TestAddresses(t *testing.T) {
 		"https://public.test/":                   {fault: capability.WebTLS}, // the certificate has another name
 		"ftp://public.test/":                     {fault: capability.WebBadURL},
 		"file:///etc/passwd":                     {fault: capability.WebBadURL},
+		"gopher://public.test/":                  {fault: capability.WebBadURL},
 		"unix:///var/run/docker.sock":            {fault: capability.WebBadURL},
 		"public.test/":                           {fault: capability.WebBadURL},
 	} {
@@ -207,6 +212,37 @@ func escape(text string) string {
 		fmt.Fprintf(&b, "%%%02x", c)
 	}
 	return b.String()
+}
+
+// TestKeptConnections (fault 57): an open connection serves no other name, although its certificate has that name, and a server cannot send
+// later requests elsewhere.
+func TestKeptConnections(t *testing.T) {
+	h := newHostile(t, nil)
+	var seen []string
+	h.tls.Close()
+	h.tls = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Alt-Svc", `h2="other.example.com:443", h3=":443"`)
+		seen = append(seen, r.Proto+" "+r.Host+r.URL.Path)
+		if r.URL.Path == robotsPath {
+			http.NotFound(w, r)
+		}
+	}))
+	h.tls.EnableHTTP2 = true
+	h.tls.StartTLS()
+	h.name("example.com", public)
+	h.name("other.example.com", "10.0.0.1")
+	f := h.fetcher()
+	for _, c := range []struct {
+		url   string
+		fault capability.WebFault
+	}{{"https://example.com/a", ""}, {"https://other.example.com/", capability.WebAddress}, {"https://example.com/b", ""}} {
+		if _, err := fetch(t, f, c.url); faultOf(err) != c.fault || (err == nil) != (c.fault == "") {
+			t.Errorf("%s: %v", c.url, err)
+		}
+	}
+	if want := []string{"HTTP/2.0 example.com/robots.txt", "HTTP/2.0 example.com/a", "HTTP/2.0 example.com/b"}; !slices.Equal(seen, want) || len(h.arrived) > 0 {
+		t.Errorf("seen %q; arrived at the forbidden listener: %q", seen, h.arrived)
+	}
 }
 
 // TestShippedFetcher: the fetcher of a worker reaches no server on its machine, by any name, and asks no proxy.

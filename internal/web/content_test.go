@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -95,6 +96,29 @@ func TestContent(t *testing.T) {
 		if faultOf(err) != c.fault || (err == nil) != (c.fault == "") || !strings.Contains(page.Text, c.text) || page.Truncated != c.cut || len(page.Text) > capability.MaxWebText {
 			t.Errorf("%s: %v, truncated %v, %.200q", name, err, page.Truncated, page.Text)
 		}
+	}
+}
+
+// TestMemory (fault 58): of 256 MB that arrive as 256 kB, a fetch takes no more memory than its bounds need.
+func TestMemory(t *testing.T) {
+	var megabyte bytes.Buffer
+	packed := gzip.NewWriter(&megabyte)
+	_, _ = packed.Write(bytes.Repeat([]byte(" "), 1<<20))
+	_ = packed.Close()
+	bomb := bytes.Repeat(megabyte.Bytes(), 256) // parts of one stream
+	h := newHostile(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		w.Header().Set("Content-Type", "text/plain")
+		_, _ = w.Write(bomb)
+	})
+	h.name("public.test", public)
+	f := h.fetcher()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	page, err := fetch(t, f, "http://public.test/")
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; err != nil || !page.Truncated || took > 64<<20 {
+		t.Errorf("%d bytes of memory in all, %v, truncated %v", took, err, page.Truncated)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"time"
 
+	"code.dny.dev/ssrf"
+
 	"github.com/pawl-run/pawl/internal/lru"
 	"github.com/pawl-run/pawl/toolspec/capability"
 	"github.com/pawl-run/pawl/toolspec/weburl"
@@ -59,6 +61,12 @@ func NewFetcher(o Options) *Fetcher {
 		o.Ports = []uint16{80, 443}
 	}
 	return newFetcher(newGuard(o.Ports), o.Version, nil)
+}
+
+// NewLocalFetcher returns a Fetcher that connects to these ports, also of 127.0.0.0/8. It is for tests of tools
+// and workers, whose pages come from servers on their own machine; internal/arch keeps it out of programs.
+func NewLocalFetcher(ports ...uint16) *Fetcher {
+	return newFetcher(newGuard(ports, ssrf.WithAllowedV4Prefixes(netip.MustParsePrefix("127.0.0.0/8"))), "", nil)
 }
 
 // newFetcher returns a Fetcher that connects through a guard. trust has the certificates of tests.

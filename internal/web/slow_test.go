@@ -62,6 +62,10 @@ func TestRawServers(t *testing.T) {
 		"short gzip": {func(c net.Conn) {
 			_, _ = io.WriteString(c, head+"Content-Encoding: gzip\r\n\r\n\x1f\x8b\x08\x00\x00\x00\x00\x00")
 		}, capability.WebContent, false},
+		"reset": {func(c net.Conn) {
+			_, _ = io.WriteString(c, head+"Content-Length: 100\r\n\r\nshort")
+			_ = c.(*net.TCPConn).SetLinger(0) //nolint:forcetypeassert // a TCP listener
+		}, capability.WebUnreachable, false},
 		"brotli":           {func(c net.Conn) { _, _ = io.WriteString(c, head+"Content-Encoding: br\r\n\r\nxxxx") }, capability.WebContent, false},
 		"two compressions": {func(c net.Conn) { _, _ = io.WriteString(c, head+"Content-Encoding: gzip, gzip\r\n\r\nxxxx") }, capability.WebContent, false},
 		"an error":         {func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 503 secret words\r\n\r\nsecret body") }, capability.WebStatus, false},
