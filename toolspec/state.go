@@ -82,8 +82,9 @@ type ApprovalView struct {
 	// the call is unknown.
 	Preview *PreviewView `json:"preview,omitempty"`
 	// PreviewDigest is the SHA-256 of the whole text of the preview, before it was masked and cut. If the
-	// text differs when an attempt of the approved call begins, the call ends with approval_stale. It is
-	// absent if the preview could not be made. Then the approval covers the arguments alone.
+	// text differs when an attempt of the approved call begins, the call ends with approval_stale. If
+	// the preview returned a safe error, it stands for this error. It is absent if there is no preview for
+	// another reason. Then the approval covers the arguments alone.
 	PreviewDigest string `json:"previewDigest,omitempty"`
 	// Message is the reason that policy gives for the request.
 	Message string `json:"message,omitempty"`

@@ -113,7 +113,7 @@ func (c *nameCheck) checkName(name string, at strictjson.Path) error {
 	case slices.Contains(c.harmless, name):
 		c.met[name] = true
 	case toolspec.SecretName(name):
-		return jsonschema.Refuse(at, "a field for a secret: the broker resolves credentials, arguments never carry them")
+		return jsonschema.Refuse(at, "a field for a secret: arguments never carry credentials. Use a connection or, if the value is no credential, add the name to HarmlessNames of the definition")
 	}
 	return nil
 }

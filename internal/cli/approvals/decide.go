@@ -100,6 +100,9 @@ func newDecide(a *app.App, cmd *cobra.Command, say func(args []string, d *toolsp
 	return cmd
 }
 
+// unsigned is the reason why a decision without a proof does not count.
+const unsigned = "policy counts only signed decisions"
+
 func printAnswer(a *app.App, verb toolspec.Verb, answer toolspec.Answer) error {
 	if a.JSON {
 		if err := app.PrintJSON(a.Out, answer); err != nil {
@@ -108,6 +111,9 @@ func printAnswer(a *app.App, verb toolspec.Verb, answer toolspec.Answer) error {
 	}
 	if answer.Again {
 		return fmt.Errorf("not confirmed, and nothing is recorded: %s", answer.Reason)
+	}
+	if !answer.Counted && answer.Reason == unsigned {
+		return fmt.Errorf("the decision did not count: %s: sign it with --key FILE (create a key with `pawl keys new`), or prove it with --id-token FILE", answer.Reason)
 	}
 	if !answer.Counted {
 		return fmt.Errorf("the decision did not count: %s", answer.Reason)

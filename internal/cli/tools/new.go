@@ -58,6 +58,10 @@ func newToolsNew(a *app.App) *cobra.Command {
 			if !token.IsIdentifier(tool.Package) {
 				return app.Usage(fmt.Errorf("%q is not the name of a Go package: say with --package which one", tool.Package))
 			}
+			if tool.BuiltIn() && capability != "" {
+				return app.Usage(errors.New("--io is for your own tools: the capability of a built-in tool is an interface in toolspec/capability, and its adapter is a package in internal/. " +
+					"Leave out --io, and see docs/authoring.md"))
+			}
 			written, err := tool.write(".")
 			if err != nil {
 				return err
@@ -66,7 +70,11 @@ func newToolsNew(a *app.App) *cobra.Command {
 				for _, name := range names {
 					fmt.Fprintf(a.Out, "wrote %s\n", name)
 				}
-				fmt.Fprintf(a.Out, "next: go test . -run 'Test%s$', and docs/authoring.md\n", tool.Func)
+				if tool.BuiltIn() {
+					fmt.Fprintf(a.Out, "next: go test . -run 'Test%s$', then go generate . and, for docs/tools.md, go test ../internal/docsgen -update\n", tool.Func)
+					return
+				}
+				fmt.Fprintf(a.Out, "next: go mod tidy, then go test . -run 'Test%s$', and docs/authoring.md of Pawl\n", tool.Func)
 			})
 		},
 	}

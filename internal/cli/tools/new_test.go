@@ -1,10 +1,13 @@
 package tools
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/pawl-run/pawl/internal/cli/app"
 )
 
 // TestNewToolNames: the names in the files of a tool, and names that cannot be used. docs/authoring.md compiles and tests the files.
@@ -68,5 +71,20 @@ func TestPackageOf(t *testing.T) {
 		if got, err := packageOf(dir); err != nil || got != c.want {
 			t.Errorf("with %q the package is %s, %v", c.file, got, err)
 		}
+	}
+}
+
+// TestNewToolOfPawlWithIO: the parts of a built-in tool that does I/O are in other directories, so no file is written.
+func TestNewToolOfPawlWithIO(t *testing.T) {
+	t.Chdir(t.TempDir())
+	cmd := newToolsNew(&app.App{Streams: app.Streams{Out: io.Discard}})
+	cmd.SetArgs([]string{"core__find", "--io", "texts", "--package", "tools"})
+	cmd.SetOut(io.Discard)
+	cmd.SetErr(io.Discard)
+	if err := cmd.Execute(); err == nil || !strings.Contains(err.Error(), "toolspec/capability") {
+		t.Errorf("the command ends with %v", err)
+	}
+	if entries, err := os.ReadDir("."); err != nil || len(entries) != 0 {
+		t.Errorf("the command wrote %v, %v", entries, err)
 	}
 }
