@@ -52,17 +52,17 @@ type Result struct {
 	// a cache. responded: from a hook, or from a tool that called Respond.
 	Source Source `json:"source,omitempty"`
 	// Attempts is the number of attempts that ended. An attempt ends if the tool answers, if the
-	// attempt is lost, or if a worker refuses to start the tool. If Pawl scheduled an attempt twice,
-	// because no worker had begun it, the attempt counts once. If the sweeper ended the call, this is
-	// the number of claims in the record: see the glossary.
+	// attempt is lost, or if a worker refuses to start the tool. If no worker began an attempt
+	// and Pawl scheduled it again, the attempt counts once. If the sweeper ended the call, this is the
+	// number of claims in the record: see the glossary.
 	Attempts int `json:"attempts"`
 	// Truncated says that value is not the whole value: the whole has more than 65536 bytes, or a part
 	// of it is larger than the lower limit for the kind of content that the tool declares. outputRef
 	// names the whole.
 	Truncated bool `json:"truncated,omitempty"`
 	// OutputRef is the opaque name of what Pawl stores beside the result: the whole value if truncated
-	// is true, and otherwise the stream that the tool wrote. In a result of an older release it can
-	// name the whole value although value and truncated are both absent.
+	// is true, and otherwise the stream that the tool wrote. A result of an older release can have
+	// outputRef without value and truncated: outputRef then names the whole value.
 	OutputRef string `json:"outputRef,omitempty"`
 	// StartedAtMs is when the call started, in milliseconds since 1970-01-01 UTC, by the
 	// workflow's clock.
@@ -99,9 +99,10 @@ type Details struct {
 	Cause string `json:"cause,omitempty"`
 	// Rule is the policy rule that decided.
 	Rule string `json:"rule,omitempty"`
-	// ApprovalID is the id of an approval request. Either its decision ended the call (denied, withdrawn,
-	// settle_ok, settle_failed), or it was open when the call ended, or its approval did not count any
-	// more. It is absent if the call was approved and its tool ran.
+	// ApprovalID is the id of an approval request. There are three cases: (1) a decision on the request
+	// ended the call: deny, withdraw, settle_ok or settle_failed; (2) the request was open when the call
+	// ended; (3) the request was approved, but the approval did not count any more. It is absent if the
+	// call was approved and its tool ran.
 	ApprovalID string `json:"approvalId,omitempty"`
 	// Stage is the stage at which the call ended.
 	Stage string `json:"stage,omitempty"`
