@@ -24,8 +24,8 @@ type Preview struct {
 	// State names what the preview was made of, such as the digest of a file. Run gets it back, and can
 	// refuse with ErrStale to change anything else. People do not see it.
 	State string
-	// Done says that the effect of the call is there already, as after an attempt whose answer was
-	// lost: Run then changes nothing and answers as that attempt.
+	// Done says that the effect of the call is there already, or may be, as after an attempt whose answer
+	// was lost: Run then changes nothing. It answers as that attempt, or that it cannot tell.
 	Done bool
 }
 
