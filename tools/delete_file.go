@@ -83,11 +83,15 @@ func previewDelete(ctx context.Context, in deleteFileIn, call toolspec.Call) (to
 	case err != nil:
 		return toolspec.Preview{}, explain(err)
 	}
+	resolved, line, err := resolveParent(ctx, files, in.Path)
+	if err != nil {
+		return toolspec.Preview{}, err
+	}
 	switch entry.Type {
 	case capability.TypeDir:
-		return toolspec.Preview{Text: fmt.Sprintf("deletes the directory %q, which must be empty\n", in.Path), State: string(entry.Type)}, nil
+		return toolspec.Preview{Text: line + fmt.Sprintf("deletes the directory %q, which must be empty\n", resolved), State: string(entry.Type)}, nil
 	case capability.TypeSymlink:
-		return toolspec.Preview{Text: fmt.Sprintf("deletes the symbolic link %q, and not what it points to\n", in.Path), State: string(entry.Type)}, nil
+		return toolspec.Preview{Text: line + fmt.Sprintf("deletes the symbolic link %q, and not what it points to\n", resolved), State: string(entry.Type)}, nil
 	default:
 	}
 	old, err := readOld(ctx, files, in.Path)
@@ -97,5 +101,5 @@ func previewDelete(ctx context.Context, in deleteFileIn, call toolspec.Call) (to
 	if old == nil {
 		return previewOfNothing, nil
 	}
-	return toolspec.Preview{Text: difference(in.Path, old, nil), State: old.state()}, nil
+	return toolspec.Preview{Text: line + difference(resolved, old, nil), State: old.state()}, nil
 }

@@ -82,7 +82,12 @@ func editFile(ctx context.Context, in editFileIn, call toolspec.Call) (editFileO
 }
 
 func previewEdit(ctx context.Context, in editFileIn, call toolspec.Call) (toolspec.Preview, error) {
-	old, err := readText(ctx, capability.FilesKey.From(call), in.Path, maxEdited)
+	files := capability.FilesKey.From(call)
+	resolved, line, err := resolve(ctx, files, in.Path)
+	if err != nil {
+		return toolspec.Preview{}, err
+	}
+	old, err := readText(ctx, files, in.Path, maxEdited)
 	if err != nil {
 		return toolspec.Preview{}, err
 	}
@@ -90,10 +95,10 @@ func previewEdit(ctx context.Context, in editFileIn, call toolspec.Call) (toolsp
 	p := toolspec.Preview{State: digestOf(old), Done: isRepeated(call) && mayBeEdited(old, in.Edits)}
 	text, err := applyEdits(old, in.Edits)
 	if err != nil { // the call would fail with it
-		p.Text = err.Error() + "\n"
+		p.Text = line + err.Error() + "\n"
 		return p, nil //nolint:nilerr // people see it
 	}
-	p.Text = difference(in.Path, contentOf(old), contentOf(text))
+	p.Text = line + difference(resolved, contentOf(old), contentOf(text))
 	return p, nil
 }
 
