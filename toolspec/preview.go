@@ -12,13 +12,14 @@ import (
 const (
 	// PreviewTimeout bounds one run of a preview.
 	PreviewTimeout = 3 * time.Second
-	// MaxPreview bounds the text of a preview that people see, in bytes.
+	// MaxPreview bounds the text of a preview that people see, in bytes as JSON: the history of the call
+	// has it once for each request.
 	MaxPreview = 64 << 10
 )
 
 // Preview says what a call would do if it ran now.
 type Preview struct {
-	// Text is for the people who decide, such as a unified diff. They see its first MaxPreview bytes.
+	// Text is for the people who decide, such as a unified diff. They see its beginning, up to MaxPreview.
 	// The approval is bound to all of it.
 	Text string
 	// State names what the preview was made of, such as the digest of a file. Run gets it back, and can
