@@ -39,8 +39,9 @@ func DeleteFile() toolspec.Tool {
 }
 
 var (
-	errNothingThere  = toolspec.Safef("there is nothing at the path")
-	previewOfNothing = toolspec.Preview{Text: errNothingThere.Error() + "\n", State: capability.Absent}
+	errNothingThere   = toolspec.Safef("there is nothing at the path")
+	errPerhapsDeleted = toolspec.Safef("an earlier attempt of this call was interrupted, and what is at the path now may be newer: look at it, and delete it again if it is still to go")
+	previewOfNothing  = toolspec.Preview{Text: errNothingThere.Error() + "\n", State: capability.Absent}
 )
 
 func deleteFile(ctx context.Context, in deleteFileIn, call toolspec.Call) (deleteFileOut, error) {
@@ -51,8 +52,16 @@ func deleteFile(ctx context.Context, in deleteFileIn, call toolspec.Call) (delet
 	case seen && previewed.State == capability.Absent:
 		return deleteFileOut{}, errNothingThere
 	}
-	opts := capability.RemoveOptions{If: previewed.State}
-	err := capability.FilesKey.From(call).Remove(ctx, in.Path, opts)
+	files := capability.FilesKey.From(call)
+	var err error
+	if isRepeated(call) && previewed.State == "" {
+		// An earlier attempt may have deleted the file, and what is there now be another one.
+		if _, err = files.Stat(ctx, in.Path); err == nil {
+			return deleteFileOut{}, errPerhapsDeleted
+		}
+	} else {
+		err = files.Remove(ctx, in.Path, capability.RemoveOptions{If: previewed.State})
+	}
 	switch {
 	case errors.Is(err, capability.ErrNotExist) && isRepeated(call): // an earlier attempt has deleted it
 	case errors.Is(err, capability.ErrNotExist):
@@ -74,11 +83,15 @@ func previewDelete(ctx context.Context, in deleteFileIn, call toolspec.Call) (to
 	case err != nil:
 		return toolspec.Preview{}, explain(err)
 	}
+	resolved, line, err := resolveParent(ctx, files, in.Path)
+	if err != nil {
+		return toolspec.Preview{}, err
+	}
 	switch entry.Type {
 	case capability.TypeDir:
-		return toolspec.Preview{Text: fmt.Sprintf("deletes the directory %q, which must be empty\n", in.Path), State: string(entry.Type)}, nil
+		return toolspec.Preview{Text: line + fmt.Sprintf("deletes the directory %q, which must be empty\n", resolved), State: string(entry.Type)}, nil
 	case capability.TypeSymlink:
-		return toolspec.Preview{Text: fmt.Sprintf("deletes the symbolic link %q, and not what it points to\n", in.Path), State: string(entry.Type)}, nil
+		return toolspec.Preview{Text: line + fmt.Sprintf("deletes the symbolic link %q, and not what it points to\n", resolved), State: string(entry.Type)}, nil
 	default:
 	}
 	old, err := readOld(ctx, files, in.Path)
@@ -88,5 +101,5 @@ func previewDelete(ctx context.Context, in deleteFileIn, call toolspec.Call) (to
 	if old == nil {
 		return previewOfNothing, nil
 	}
-	return toolspec.Preview{Text: difference(in.Path, old, nil), State: old.state()}, nil
+	return toolspec.Preview{Text: line + difference(resolved, old, nil), State: old.state()}, nil
 }

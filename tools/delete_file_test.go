@@ -89,7 +89,30 @@ func TestDeleteFileIsStale(t *testing.T) {
 	}
 }
 
-// Of a large or binary file approvers see the digest, and the approval is bound to it.
+// Nobody has approved the deletion, so nothing says what the lost attempt has seen.
+func TestDeleteFileRepeated(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	call := pawltest.Call{Tool: tools.DeleteFile(), Args: map[string]any{"path": "f"}, Workspace: dir}
+	for name, again := range map[string]pawltest.Call{"attempt": {Attempt: 2}, "run": {Epoch: 2}} {
+		call.Attempt, call.Epoch = 0, 0
+		write(t, path, "text\n")
+		if got := call.Run(t); !got.Result.OK {
+			t.Fatal(got.Result)
+		}
+		call.Attempt, call.Epoch = again.Attempt, again.Epoch
+		if got := call.Run(t); !got.Result.OK || string(got.Value) != `{"deleted":true}` {
+			t.Errorf("another %s: %+v", name, got.Result)
+		}
+		write(t, path, "newer\n")
+		if got := call.Run(t); got.Result.OK || !strings.Contains(got.Result.SafeMessage, "what is at the path now may be newer") {
+			t.Errorf("another %s, of a newer file: %+v", name, got.Result)
+		}
+		holds(t, "newer", path, "newer\n")
+	}
+}
+
 // TestDeleteFileOfNothing: people who approve a deletion where nothing is approve no other one.
 func TestDeleteFileOfNothing(t *testing.T) {
 	t.Parallel()
@@ -110,6 +133,7 @@ func TestDeleteFileOfNothing(t *testing.T) {
 	holds(t, "a file by now", filepath.Join(dir, "f"), "precious\n")
 }
 
+// Of a large or binary file approvers see the digest, and the approval is bound to it.
 func TestDeleteFilePreviewOfBinary(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

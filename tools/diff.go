@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"strconv"
 	"strings"
 	"unicode"
@@ -115,20 +116,45 @@ func (c *content) state() string {
 	return c.digest
 }
 
+// resolve returns where a path leads, and a line about that for the people who decide if it is another path
+// than they see in the arguments.
+func resolve(ctx context.Context, files capability.Files, name string) (resolved, line string, err error) {
+	if resolved, err = files.Resolve(ctx, name); err != nil {
+		return "", "", explain(err)
+	}
+	return resolved, through(name, resolved), nil
+}
+
+// resolveParent is resolve for a path whose last part is not followed.
+func resolveParent(ctx context.Context, files capability.Files, name string) (resolved, line string, err error) {
+	if resolved, err = files.Resolve(ctx, path.Dir(path.Clean(name))); err != nil {
+		return "", "", explain(err)
+	}
+	resolved = path.Join(resolved, path.Base(path.Clean(name)))
+	return resolved, through(name, resolved), nil
+}
+
+func through(name, resolved string) string {
+	if path.Clean(name) == resolved {
+		return ""
+	}
+	return fmt.Sprintf("%q leads through a symbolic link to %q\n", name, resolved)
+}
+
 // difference says what a write does to a file. old is nil for a new file, new for one that is deleted.
-func difference(path string, before, after *content) string {
+func difference(name string, before, after *content) string {
 	var b strings.Builder
 	switch {
 	case before == nil:
-		fmt.Fprintf(&b, "creates %q\n", path)
+		fmt.Fprintf(&b, "creates %q\n", name)
 	case after == nil:
-		fmt.Fprintf(&b, "deletes %q\n", path)
+		fmt.Fprintf(&b, "deletes %q\n", name)
 	case before.digest == after.digest:
-		fmt.Fprintf(&b, "leaves %q as it is\n", path)
+		fmt.Fprintf(&b, "leaves %q as it is\n", name)
 		return b.String()
 	}
 	if (before == nil || before.isText) && (after == nil || after.isText) {
-		oldName, newName, oldText, newText := path, path, "", ""
+		oldName, newName, oldText, newText := name, name, "", ""
 		if before == nil {
 			oldName = nothing
 		} else {
@@ -142,10 +168,10 @@ func difference(path string, before, after *content) string {
 		return b.String() + unified(oldName, newName, oldText, newText)
 	}
 	if before != nil {
-		fmt.Fprintf(&b, "old content of %q: %s\n", path, before.whole())
+		fmt.Fprintf(&b, "old content of %q: %s\n", name, before.whole())
 	}
 	if after != nil {
-		fmt.Fprintf(&b, "new content of %q: %s\n", path, after.whole())
+		fmt.Fprintf(&b, "new content of %q: %s\n", name, after.whole())
 	}
 	return b.String()
 }

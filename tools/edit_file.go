@@ -64,47 +64,41 @@ func editFile(ctx context.Context, in editFileIn, call toolspec.Call) (editFileO
 	if err != nil {
 		return editFileOut{}, err
 	}
-	text, done := old, false
 	previewed, seen := call.Previewed()
 	switch {
 	case seen && previewed.State != digestOf(old):
 		return editFileOut{}, toolspec.ErrStale
-	case seen:
-		done = previewed.Done
-	case isRepeated(call):
-		if done, err = isEdited(old, in.Edits); err != nil {
-			return editFileOut{}, err
-		}
+	case seen && previewed.Done, !seen && isRepeated(call) && mayBeEdited(old, in.Edits):
+		return editFileOut{}, errPerhapsEdited
 	}
-	if !done {
-		if text, err = applyEdits(old, in.Edits); err != nil {
-			return editFileOut{}, err
-		}
-		err = files.Replace(ctx, in.Path, []byte(text), capability.ReplaceOptions{If: digestOf(old)})
-		if err != nil {
-			return editFileOut{}, explainWrite(err, seen)
-		}
+	text, err := applyEdits(old, in.Edits)
+	if err != nil {
+		return editFileOut{}, err
+	}
+	if err := files.Replace(ctx, in.Path, []byte(text), capability.ReplaceOptions{If: digestOf(old)}); err != nil {
+		return editFileOut{}, explainWrite(err, seen)
 	}
 	return editFileOut{BytesWritten: len(text), SHA256: digestOf(text)}, nil
 }
 
 func previewEdit(ctx context.Context, in editFileIn, call toolspec.Call) (toolspec.Preview, error) {
-	old, err := readText(ctx, capability.FilesKey.From(call), in.Path, maxEdited)
+	files := capability.FilesKey.From(call)
+	resolved, line, err := resolve(ctx, files, in.Path)
 	if err != nil {
 		return toolspec.Preview{}, err
 	}
-	p := toolspec.Preview{State: digestOf(old)}
-	if isRepeated(call) {
-		// What is not clear is settled by the comparison with the preview that was approved.
-		done, err := isEdited(old, in.Edits)
-		p.Done = err == nil && done
+	old, err := readText(ctx, files, in.Path, maxEdited)
+	if err != nil {
+		return toolspec.Preview{}, err
 	}
+	// If this is not what people approved, the call answers that it may have been done, instead of that nothing was.
+	p := toolspec.Preview{State: digestOf(old), Done: isRepeated(call) && mayBeEdited(old, in.Edits)}
 	text, err := applyEdits(old, in.Edits)
 	if err != nil { // the call would fail with it
-		p.Text = err.Error() + "\n"
+		p.Text = line + err.Error() + "\n"
 		return p, nil //nolint:nilerr // people see it
 	}
-	p.Text = difference(in.Path, contentOf(old), contentOf(text))
+	p.Text = line + difference(resolved, contentOf(old), contentOf(text))
 	return p, nil
 }
 

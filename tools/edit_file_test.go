@@ -104,28 +104,28 @@ func TestEditFileRefuses(t *testing.T) {
 	wantSafe(t, "no file", err, "the file does not exist")
 }
 
-// An attempt after a lost one, which may have edited the file, never edits it twice: it answers the
-// same, edits what is not edited, or says that it cannot tell.
+// An attempt after a lost one, which may have edited the file, never edits it twice, and never says that
+// it has edited what was there before: it edits what is certainly not edited, or says that it cannot tell.
 func TestEditFileRepeated(t *testing.T) {
 	t.Parallel()
 	const perhaps = "an earlier attempt of this call was interrupted, and the file may have the edits already: read it, and edit again what is missing"
 	for name, c := range map[string]struct {
 		old   string
 		edits edits
-		// lost is what the file has if the lost attempt did nothing and the next cannot tell.
+		// lost is what the next attempt says if the lost one did nothing; "" if it edits the file.
 		lost string
-		// applied says the same of a lost attempt that has edited the file.
-		applied string
 	}{
-		"replaced":          {"a b", edits{change("a", "x")}, "", ""},
-		"inserted":          {"import x\n", edits{change("import x\n", "import x\nimport y\n")}, "", ""},
-		"inserted in front": {"f()", edits{change("f()", "g(); f()")}, "", ""},
-		"two":               {"a b", edits{change("a", "aa"), change("b", "bb")}, "", ""},
-		"all":               {"a b a", edits{everywhere("a", "(a)")}, "", ""},
-		// The edited file has the old text again, outside of what is new.
-		"moved to the left": {"\t\t\tfoo", edits{change("\t\tfoo", "\tfoo")}, perhaps, perhaps},
-		"deleted":           {"ab", edits{change("b", "")}, perhaps, ""},
-		"deleted, joined":   {"aabb", edits{change("ab", "")}, perhaps, perhaps},
+		"replaced":          {"a b", edits{change("a", "x")}, ""},
+		"inserted":          {"import x\n", edits{change("import x\n", "import x\nimport y\n")}, ""},
+		"inserted in front": {"f()", edits{change("f()", "g(); f()")}, ""},
+		"two":               {"a b", edits{change("a", "aa"), change("b", "bb")}, ""},
+		"all":               {"a b a", edits{everywhere("a", "(a)")}, ""},
+		// The new text was in the file before.
+		"another line":      {"retries: 3\nagain:\nretries: 5\n", edits{change("retries: 3", "retries: 5")}, perhaps},
+		"once more":         {"total\n1\n", edits{change("total\n", "total\n1\n")}, perhaps},
+		"moved to the left": {"\t\t\tfoo", edits{change("\t\tfoo", "\tfoo")}, perhaps},
+		"deleted":           {"ab", edits{change("b", "")}, perhaps},
+		"deleted, joined":   {"aabb", edits{change("ab", "")}, perhaps},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -138,7 +138,6 @@ func TestEditFileRepeated(t *testing.T) {
 			if err != nil || !first.Result.OK {
 				t.Fatal(first.Result, err)
 			}
-			call.Attempt = 2
 			check := func(what, before, refused string) {
 				t.Helper()
 				write(t, path, before)
@@ -155,16 +154,37 @@ func TestEditFileRepeated(t *testing.T) {
 				}
 				holds(t, what, path, string(edited))
 			}
-			check("after an attempt that edited", string(edited), c.applied)
+			call.Attempt = 2
+			check("after an attempt that edited", string(edited), perhaps)
 			check("after an attempt that did nothing", c.old, c.lost)
+			call.Attempt, call.Epoch = 1, 2 // the run of the call was replaced
+			check("after an attempt of another run", c.old, c.lost)
 			// With an approved preview the state of the file is known.
-			call.Attempt = 1
+			call.Epoch = 1
 			write(t, path, c.old)
 			call.PreviewDigest = call.Preview(t).Digest
 			call.Attempt = 2
 			check("approved, after an attempt that did nothing", c.old, "")
+			check("approved, after an attempt that edited", string(edited), perhaps)
 		})
 	}
+}
+
+// An attempt that never began, and another person's change of the file: nobody has made the approved edit.
+func TestEditFileOfAnotherFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	call := pawltest.Call{Tool: tools.EditFile(), Args: map[string]any{"path": "f", "edits": edits{change("3", "5")}}, Workspace: dir}
+	write(t, path, "retries: 3\n")
+	call.PreviewDigest = call.Preview(t).Digest
+	const theirs = "retries: 4\nseconds: 5\n"
+	write(t, path, theirs)
+	call.Epoch = 2
+	if got := call.Run(t); got.Result.OK {
+		t.Errorf("an edit that nobody made: %s", got.Value)
+	}
+	holds(t, "theirs", path, theirs)
 }
 
 // What was shown is what is done, or nothing is.

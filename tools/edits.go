@@ -135,33 +135,13 @@ func lines(text string, places []int) string {
 // interrupted, has edited the file.
 var errPerhapsEdited = toolspec.Safef("an earlier attempt of this call was interrupted, and the file may have the edits already: read it, and edit again what is missing")
 
-// isEdited reports whether a text has the edits already. If an earlier attempt has made them, every
-// newText is in the text. Then the text does not need them if, besides, each oldText is there only as a
-// part of a newText; otherwise nobody can tell, and to edit again could do it twice.
-func isEdited(text string, edits []edit) (bool, error) {
-	var made [][2]int // where a newText is
-	for _, e := range edits {
+// mayBeEdited reports whether a text may have the edits already: every newText is in it. It may also have
+// had these texts before, so an attempt that follows a lost one can neither edit again nor say that it has edited.
+func mayBeEdited(text string, edits []edit) bool {
+	return !slices.ContainsFunc(edits, func(e edit) bool {
 		_, newText := e.in(text)
-		if newText == "" {
-			continue
-		}
-		found := findOverlapping(text, newText)
-		if len(found) == 0 {
-			return false, nil
-		}
-		for _, at := range found {
-			made = append(made, [2]int{at, at + len(newText)})
-		}
-	}
-	for _, e := range edits {
-		oldText, _ := e.in(text)
-		for _, at := range findOverlapping(text, oldText) {
-			if !slices.ContainsFunc(made, func(m [2]int) bool { return m[0] <= at && at+len(oldText) <= m[1] }) {
-				return false, errPerhapsEdited
-			}
-		}
-	}
-	return true, nil
+		return !strings.Contains(text, newText)
+	})
 }
 
 // isText reports whether content is UTF-8 without NUL.

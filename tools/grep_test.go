@@ -296,6 +296,8 @@ func (f brokenFiles) Stat(context.Context, string) (capability.Entry, error) {
 	return capability.Entry{}, f.err
 }
 
+func (f brokenFiles) Resolve(context.Context, string) (string, error) { return "", f.err }
+
 func (f brokenFiles) Remove(context.Context, string, capability.RemoveOptions) error { return f.err }
 
 // slowFiles take four seconds for each of endlessly many files.

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
@@ -39,7 +40,10 @@ func TriggerHotSwap() toolspec.Tool {
 
 func triggerHotSwap(ctx context.Context, in triggerHotSwapIn, call toolspec.Call) (triggerHotSwapOut, error) {
 	version, err := capability.HotSwapKey.From(call).ReloadPolicy(ctx)
-	if err != nil {
+	switch {
+	case errors.Is(err, capability.ErrNoPolicy):
+		return triggerHotSwapOut{}, toolspec.Safef("no policy is active, so every call is denied: an operator activates one with `pawl policy apply`")
+	case err != nil:
 		return triggerHotSwapOut{}, err
 	}
 	return triggerHotSwapOut{Source: in.Source, Digest: version.Digest, ActivatedAt: version.ActivatedAt.UTC().Format(time.RFC3339)}, nil

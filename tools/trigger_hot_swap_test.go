@@ -3,6 +3,7 @@ package tools_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -33,9 +34,13 @@ func TestTriggerHotSwap(t *testing.T) {
 	if got := call.Run(t); !got.Retryable || strings.Contains(string(got.ModelContent), "10.0.0.7") {
 		t.Errorf("without a database: %+v", got.Result)
 	}
+	swap.err = fmt.Errorf("database: %w", capability.ErrNoPolicy)
+	if got := call.Run(t); got.Retryable || !strings.Contains(got.Result.SafeMessage, "no policy is active, so every call is denied") {
+		t.Errorf("without a policy: %+v", got.Result)
+	}
 	for _, args := range []string{`{}`, `{"source":"tools"}`} {
 		call.Args = args
-		if got := call.Run(t).Result; got.ErrorCode != toolspec.CodeValidation || swap.times != 2 {
+		if got := call.Run(t).Result; got.ErrorCode != toolspec.CodeValidation || swap.times != 3 {
 			t.Errorf("%s: %+v", args, got)
 		}
 	}

@@ -81,12 +81,17 @@ func previewWrite(ctx context.Context, in writeFileIn, call toolspec.Call) (tool
 	if err != nil {
 		return toolspec.Preview{}, explainOutput(err)
 	}
-	before, err := readOld(ctx, capability.FilesKey.From(call), in.Path)
+	files := capability.FilesKey.From(call)
+	resolved, line, err := resolve(ctx, files, in.Path)
+	if err != nil {
+		return toolspec.Preview{}, err
+	}
+	before, err := readOld(ctx, files, in.Path)
 	if err != nil {
 		return toolspec.Preview{}, err
 	}
 	return toolspec.Preview{
-		Text: difference(in.Path, before, &after), State: before.state(), Done: before.state() == after.digest,
+		Text: line + difference(resolved, before, &after), State: before.state(), Done: before.state() == after.digest,
 	}, nil
 }
 

@@ -12,20 +12,21 @@ import (
 const (
 	// PreviewTimeout bounds one run of a preview.
 	PreviewTimeout = 3 * time.Second
-	// MaxPreview bounds the text of a preview that people see, in bytes.
+	// MaxPreview bounds the text of a preview that people see, in bytes as JSON: the history of the call
+	// has it once for each request.
 	MaxPreview = 64 << 10
 )
 
 // Preview says what a call would do if it ran now.
 type Preview struct {
-	// Text is for the people who decide, such as a unified diff. They see its first MaxPreview bytes.
+	// Text is for the people who decide, such as a unified diff. They see its beginning, up to MaxPreview.
 	// The approval is bound to all of it.
 	Text string
 	// State names what the preview was made of, such as the digest of a file. Run gets it back, and can
 	// refuse with ErrStale to change anything else. People do not see it.
 	State string
-	// Done says that the effect of the call is there already, as after an attempt whose answer was
-	// lost: Run then changes nothing and answers as that attempt.
+	// Done says that the effect of the call is there already, or may be, as after an attempt whose answer
+	// was lost: Run then changes nothing. It answers as that attempt, or that it cannot tell.
 	Done bool
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/policies"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/capability"
 	"github.com/pawl-run/pawl/toolspec/output"
@@ -33,13 +34,21 @@ func (s *stored) provided() []toolspec.Provided {
 }
 
 // hotSwap implements capability.HotSwap.
-type hotSwap struct{ store *postgres.Store }
+type hotSwap struct {
+	store interface {
+		AnnouncePolicy(ctx context.Context) error
+		ActivePolicy(ctx context.Context) (active policies.Active, ok bool, err error)
+	}
+}
 
 // ReloadPolicy implements capability.HotSwap. Each worker reads the policy in its policyWatch.
 func (h *hotSwap) ReloadPolicy(ctx context.Context) (capability.PolicyVersion, error) {
 	if err := h.store.AnnouncePolicy(ctx); err != nil {
 		return capability.PolicyVersion{}, err
 	}
-	active, _, err := h.store.ActivePolicy(ctx)
+	active, ok, err := h.store.ActivePolicy(ctx)
+	if err == nil && !ok {
+		return capability.PolicyVersion{}, capability.ErrNoPolicy
+	}
 	return capability.PolicyVersion{Digest: active.Digest, ActivatedAt: active.At}, err
 }

@@ -73,7 +73,7 @@ type Attempts struct {
 
 // New returns the Attempts of a worker.
 func New(p Parts) *Attempts {
-	return &Attempts{Parts: p, processors: newProcessors(), lane: newLane(p.LocalTools), outputs: &output.Deliverer{Store: p.Store, Secrets: p.Secrets}}
+	return &Attempts{Parts: p, processors: newProcessors(), lane: &lane{most: p.LocalTools}, outputs: &output.Deliverer{Store: p.Store, Secrets: p.Secrets}}
 }
 
 // Execute makes one attempt: it claims the dispatch, runs hooks and tool, checks the output

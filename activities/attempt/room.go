@@ -3,9 +3,9 @@ package attempt
 import (
 	"context"
 	"runtime"
-	"sync"
 	"time"
 
+	"github.com/pawl-run/pawl/internal/room"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -43,52 +43,14 @@ func (p processors) acquire(ctx context.Context, maxWait time.Duration) (release
 type lane struct {
 	// most is the bound; 0 sets none.
 	most int
-
-	mu      sync.Mutex
-	running map[string]int // by tenant
-	left    chan struct{}  // closed when a tool ends
-}
-
-func newLane(most int) *lane {
-	return &lane{most: most, running: make(map[string]int), left: make(chan struct{})}
+	room room.Room
 }
 
 // enter waits up to laneWait for room. ok is false if there is none; otherwise leave must be
 // called once.
 func (l *lane) enter(ctx context.Context, tenantID string) (leave func(), ok bool) {
-	timer := time.NewTimer(laneWait)
-	defer timer.Stop()
-	for {
-		left, entered := l.try(tenantID)
-		if entered {
-			return func() { l.leave(tenantID) }, true
-		}
-		select {
-		case <-left:
-		case <-timer.C:
-			return nil, false
-		case <-ctx.Done():
-			return nil, false
-		}
-	}
-}
-
-func (l *lane) try(tenantID string) (left <-chan struct{}, entered bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.most > 0 && l.running[tenantID] >= l.most {
-		return l.left, false
-	}
-	l.running[tenantID]++
-	return nil, true
-}
-
-func (l *lane) leave(tenantID string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.running[tenantID]--; l.running[tenantID] == 0 {
-		delete(l.running, tenantID)
-	}
-	close(l.left)
-	l.left = make(chan struct{})
+	ctx, cancel := context.WithTimeout(ctx, laneWait)
+	defer cancel()
+	leave, err := l.room.Enter(ctx, room.Bound{Key: tenantID, Most: l.most})
+	return leave, err == nil
 }

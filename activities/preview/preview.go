@@ -1,19 +1,21 @@
 package preview
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
 	"strings"
-	"sync"
 
 	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/activities/providers"
 	"github.com/pawl-run/pawl/broker/fingerprint"
+	"github.com/pawl-run/pawl/internal/room"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/errs"
@@ -34,9 +36,12 @@ var (
 	errBusy    = errs.Transient(errors.New("the worker makes other previews"))
 )
 
-// atOnce bounds the previews that a worker makes at the same time. A preview that does not stop in time
-// counts until it stops.
-const atOnce = 4
+// Bounds of the previews that a worker makes at the same time, in all and for one tenant. A preview that
+// does not stop in time counts until it stops.
+const (
+	atOnce    = 4
+	ofATenant = 2
+)
 
 // Previews makes the previews of calls. All fields except Secrets are required.
 type Previews struct {
@@ -47,19 +52,7 @@ type Previews struct {
 	Secrets *fingerprint.Set
 	Log     *slog.Logger
 
-	once   sync.Once
-	places chan struct{}
-}
-
-// place waits for a place to make a preview in, as long as ctx lasts.
-func (p *Previews) place(ctx context.Context) (leave func(), err error) {
-	p.once.Do(func() { p.places = make(chan struct{}, atOnce) })
-	select {
-	case p.places <- struct{}{}:
-		return func() { <-p.places }, nil
-	case <-ctx.Done():
-		return nil, errBusy
-	}
+	room room.Room
 }
 
 // Show returns what approvers see of a call, and the digest of the preview. Both are empty if the tool
@@ -145,9 +138,9 @@ func (p *Previews) make(ctx context.Context, f hook.Facts, bound *catalog.Bound,
 	call := providers.CallOf(f, epoch, caps, p.Log)
 	ctx, cancel := context.WithTimeout(ctx, toolspec.PreviewTimeout)
 	defer cancel()
-	leave, err := p.place(ctx)
+	leave, err := p.room.Enter(ctx, room.Bound{Most: atOnce}, room.Bound{Key: "tenant " + f.Context.TenantID, Most: ofATenant})
 	if err != nil {
-		return toolspec.Preview{}, err
+		return toolspec.Preview{}, errBusy
 	}
 	type outcome struct {
 		made toolspec.Preview
@@ -223,15 +216,35 @@ func (p *Previews) shown(masked *catalog.Bound, f hook.Facts, view toolspec.Prev
 	if !whole { // a secret may be cut at the end, where no search finds it
 		text = text[:max(0, len(text)-p.Secrets.Reach())]
 	}
-	if len(text) > toolspec.MaxPreview {
-		text, view.Truncated = text[:toolspec.MaxPreview], true
-		if line := strings.LastIndexByte(text, '\n'); line > 0 {
-			text = text[:line+1]
-		}
-		text = strings.ToValidUTF8(text, "")
+	if shown := fit(text); len(shown) < len(text) {
+		text, view.Truncated = shown, true
 	}
 	view.Text = text
 	return &view
+}
+
+// fit returns the beginning of a text that has at most toolspec.MaxPreview bytes in JSON: whole lines, if it
+// has more than a part of one. The history of the call has the text as JSON.
+func fit(text string) string {
+	left, line := toolspec.MaxPreview, 0
+	for at, r := range text {
+		if left -= jsonSize(r); left < 0 {
+			return text[:cmp.Or(line, at)]
+		}
+		if r == '\n' {
+			line = at + 1
+		}
+	}
+	return text
+}
+
+// jsonSize returns the length of a character in JSON.
+func jsonSize(r rune) int {
+	if ' ' <= r && r <= '~' && !strings.ContainsRune(`"\<>&`, r) {
+		return 1
+	}
+	encoded, _ := json.Marshal(string(r)) // never fails
+	return len(encoded) - len(`""`)
 }
 
 // unmarked returns the lines of a unified diff without their first character. It leaves out the lines

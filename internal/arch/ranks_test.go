@@ -14,7 +14,7 @@ import (
 // import each other.
 var ranks = [][]string{
 	{"."}, // documentation only
-	{"internal/lru"},
+	{"internal/lru", "internal/room"},
 	{"toolspec", "toolspec/strictjson"},
 	{"toolspec/jsonschema", "toolspec/errs", "toolspec/output", "toolspec/truncate", "toolspec/weburl"},
 	{"toolspec/schema", "toolspec/output/read"},

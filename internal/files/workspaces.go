@@ -46,8 +46,8 @@ type held struct {
 
 // OpenAll opens the workspaces of a path: a directory, or a directory with parts below it of which
 // {tenant} and {run} stand for the ids of the call, such as /srv/work/{tenant}/{run}. The directory in
-// front of the first such part must exist; the others are made for their owner alone when a call first
-// needs them. Close the workspaces when no call uses them any more.
+// front of the first such part must exist; the others are made for their owner alone when a call needs
+// them, also if they were deleted meanwhile. Close the workspaces when no call uses them any more.
 func OpenAll(path string) (*Workspaces, error) {
 	dir, parts, err := splitTemplate(path)
 	if err != nil {
@@ -140,8 +140,21 @@ func (w *Workspaces) acquire(names []string) (_ *Workspace, release func(), err 
 	key := strings.Join(names, "/")
 	w.mu.Lock()
 	h, ok := w.open.Get(key)
-	if !ok {
+	if ok {
+		h.uses++
+	}
+	w.mu.Unlock()
+	if ok && !w.isAt(h, names) {
+		w.mu.Lock()
+		if now, _ := w.open.Get(key); now == h {
+			w.open.Remove(key)
+			h.dropped = true
+		}
 		w.mu.Unlock()
+		w.release(h)
+		ok = false
+	}
+	if !ok {
 		made, err := w.make(names) // may take long on a file system in the network
 		if err != nil {
 			return nil, nil, w.base.fault(err)
@@ -150,16 +163,29 @@ func (w *Workspaces) acquire(names []string) (_ *Workspace, release func(), err 
 		if h = w.open.GetOrAdd(key, func() *held { return &held{Workspace: made} }); h.Workspace != made {
 			_ = made.Close()
 		}
+		h.uses++
+		w.mu.Unlock()
 	}
-	h.uses++
-	w.mu.Unlock()
-	return h.Workspace, func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if h.uses--; h.uses == 0 && h.dropped {
-			_ = h.Close()
-		}
-	}, nil
+	return h.Workspace, func() { w.release(h) }, nil
+}
+
+func (w *Workspaces) release(h *held) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if h.uses--; h.uses == 0 && h.dropped {
+		_ = h.Close()
+	}
+}
+
+// isAt reports whether an open workspace is still the directory at its path: an operator may have deleted it
+// since, or put another one there.
+func (w *Workspaces) isAt(h *held, names []string) bool {
+	named, err := w.base.root.Lstat(strings.Join(names, "/"))
+	if err != nil {
+		return false
+	}
+	opened, err := h.root.Stat(".")
+	return err == nil && os.SameFile(named, opened)
 }
 
 // make opens the directories one in another, and makes those that are missing. It follows no symbolic
@@ -255,6 +281,12 @@ func (f workspaceOf) ReplaceFrom(ctx context.Context, path string, content io.Re
 func (f workspaceOf) Stat(ctx context.Context, path string) (e capability.Entry, err error) {
 	err = f.with(func(w *Workspace) (err error) { e, err = w.Stat(ctx, path); return err })
 	return e, err
+}
+
+// Resolve implements capability.Files.
+func (f workspaceOf) Resolve(ctx context.Context, path string) (resolved string, err error) {
+	err = f.with(func(w *Workspace) (err error) { resolved, err = w.Resolve(ctx, path); return err })
+	return resolved, err
 }
 
 // Remove implements capability.Files.

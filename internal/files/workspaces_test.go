@@ -102,6 +102,44 @@ func TestWorkspacesConfine(t *testing.T) {
 	}
 }
 
+// A directory that an operator deletes, or replaces, is no longer the workspace, and is not held open.
+func TestWorkspacesAreDeleted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	all := openAll(t, dir+"/{tenant}/{run}")
+	workspace, path := all.For(of("acme", "r")), filepath.Join(dir, "acme", "r")
+	for what, lose := range map[string]func() error{
+		"deleted":             func() error { return os.RemoveAll(path) },
+		"deleted with tenant": func() error { return os.RemoveAll(filepath.Dir(path)) },
+		"replaced":            func() error { return errors.Join(os.RemoveAll(path), os.Mkdir(path, 0o700)) },
+		"moved":               func() error { return os.Rename(path, filepath.Join(dir, "old")) },
+	} {
+		if err := workspace.Replace(t.Context(), "old", []byte("x"), capability.ReplaceOptions{}); err != nil {
+			t.Fatal(what, err)
+		}
+		held, release, err := all.acquire([]string{"acme", "r"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := lose(); err != nil {
+			t.Fatal(err)
+		}
+		if err := workspace.Replace(t.Context(), "new", []byte("x"), capability.ReplaceOptions{}); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if found, err := os.ReadDir(path); err != nil || len(found) != 1 || found[0].Name() != "new" {
+			t.Errorf("%s: the workspace holds %v, %v", what, found, err)
+		}
+		if _, err := held.root.Stat("."); err != nil {
+			t.Errorf("%s: an operation loses its directory: %v", what, err)
+		}
+		release()
+		if _, err := held.root.Stat("."); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("%s: the old directory is held: %v", what, err)
+		}
+	}
+}
+
 // Only so many workspaces are open, also while many calls use them at once.
 func TestWorkspacesAreClosed(t *testing.T) {
 	t.Parallel()

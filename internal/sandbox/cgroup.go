@@ -153,30 +153,33 @@ func removeAbandoned(dir string) {
 type group struct {
 	c    *cgroups
 	name string
+	// limits are the optional protections that the group has, some of CPU and Swap.
+	limits []string
 }
 
 // makeGroup makes a group with the limits of a script.
-func (c *cgroups) makeGroup() (*group, error) {
-	g := &group{c, fmt.Sprintf("%s%d-%s", groupPrefix, os.Getpid(), rand.Text())}
+func (c *cgroups) makeGroup() (_ *group, err error) {
+	g := &group{c: c, name: fmt.Sprintf("%s%d-%s", groupPrefix, os.Getpid(), rand.Text()), limits: []string{CPU, Swap}}
 	memory := strconv.FormatInt(c.maxMemory, 10)
 	cpu := max(1, runtime.NumCPU()/2) * cpuPeriod
 	type setting struct {
 		dir, file, value string
-		optional         bool
+		// optional is the protection that is missing if the setting fails. Without a name the script does not run.
+		optional string
 	}
 	settings := []setting{
-		{c.memory, "memory.limit_in_bytes", memory, false},
-		{c.memory, "memory.memsw.limit_in_bytes", memory, true}, // missing where swap is not counted
-		{c.pids, "pids.max", strconv.Itoa(MaxProcesses), false},
-		{c.cpuV1, "cpu.cfs_period_us", strconv.Itoa(cpuPeriod), true},
-		{c.cpuV1, "cpu.cfs_quota_us", strconv.Itoa(cpu), true},
+		{c.memory, "memory.limit_in_bytes", memory, ""},
+		{c.memory, "memory.memsw.limit_in_bytes", memory, Swap},
+		{c.pids, "pids.max", strconv.Itoa(MaxProcesses), ""},
+		{c.cpuV1, "cpu.cfs_period_us", strconv.Itoa(cpuPeriod), CPU},
+		{c.cpuV1, "cpu.cfs_quota_us", strconv.Itoa(cpu), CPU},
 	}
 	if c.unified != "" {
 		settings = []setting{
-			{c.unified, "memory.max", memory, false},
-			{c.unified, "memory.swap.max", "0", true},
-			{c.unified, "pids.max", strconv.Itoa(MaxProcesses), false},
-			{c.unified, "cpu.max", fmt.Sprintf("%d %d", cpu, cpuPeriod), true},
+			{c.unified, "memory.max", memory, ""},
+			{c.unified, "memory.swap.max", "0", Swap},
+			{c.unified, "pids.max", strconv.Itoa(MaxProcesses), ""},
+			{c.unified, "cpu.max", fmt.Sprintf("%d %d", cpu, cpuPeriod), CPU},
 		}
 	}
 	for _, dir := range c.dirs() {
@@ -186,11 +189,16 @@ func (c *cgroups) makeGroup() (*group, error) {
 		}
 	}
 	for _, s := range settings {
-		if s.dir == "" {
-			continue
+		if s.dir != "" {
+			err = os.WriteFile(filepath.Join(s.dir, g.name, s.file), []byte(s.value), 0)
+		} else {
+			err = errNoCgroup
 		}
-		err := os.WriteFile(filepath.Join(s.dir, g.name, s.file), []byte(s.value), 0)
-		if err != nil && !s.optional {
+		switch {
+		case err == nil:
+		case s.optional != "":
+			g.limits = slices.DeleteFunc(g.limits, func(name string) bool { return name == s.optional })
+		default:
 			g.remove()
 			return nil, fmt.Errorf("limit a control group: %w", err)
 		}

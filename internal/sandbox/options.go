@@ -19,8 +19,12 @@ const (
 	Privileges = "privileges"
 	// Syscalls: a filter refuses system calls that a script does not need and that attacks use.
 	Syscalls = "syscalls"
-	// Cgroup: processes, memory and processor time of all processes together are limited.
+	// Cgroup: processes and memory of all processes together are limited.
 	Cgroup = "cgroup"
+	// CPU: with Cgroup, processor time is limited, too. It is missing where the worker has no controller for it.
+	CPU = "cpu"
+	// Swap: with Cgroup, scripts cannot use swap. It is missing where the kernel does not count swap.
+	Swap = "swap"
 )
 
 // CanLack has the protections that an operator may do without.
@@ -63,9 +67,10 @@ func (o Options) check() error {
 	return nil
 }
 
-// protections returns the names of the protections that are on, sorted.
-func (o Options) protections() []string {
-	on := []string{Files, Privileges, Syscalls}
+// protections returns the names of the protections that are on, sorted. limits are those that the control groups of
+// this machine add to Cgroup.
+func (o Options) protections(limits []string) []string {
+	on := append([]string{Files, Privileges, Syscalls}, limits...)
 	for _, name := range CanLack() {
 		if !slices.Contains(o.Without, name) {
 			on = append(on, name)

@@ -35,6 +35,8 @@ type Sandbox struct {
 	options Options
 	// cgroups is nil without the protection Cgroup.
 	cgroups *cgroups
+	// protections are those of the script that Open ran.
+	protections []string
 	// uid and gid are the user and the group of scripts, outside of their namespace.
 	uid, gid int
 }
@@ -66,6 +68,7 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no script can run in a sandbox: %w", err)
 	}
+	s.protections = ran.Protections
 	return s, nil
 }
 
@@ -94,7 +97,7 @@ func (s *Sandbox) chooseUser() error {
 func (s *Sandbox) changesUser() bool { return s.uid != os.Geteuid() }
 
 // Protections returns the names of the protections that are on, sorted.
-func (s *Sandbox) Protections() []string { return s.options.protections() }
+func (s *Sandbox) Protections() []string { return s.protections }
 
 // Run implements capability.Commands.
 func (s *Sandbox) Run(ctx context.Context, c capability.Command, out io.Writer) (end capability.CommandEnd, err error) {
@@ -119,7 +122,7 @@ func (s *Sandbox) Run(ctx context.Context, c capability.Command, out io.Writer) 
 	defer unwatch()
 	written := p.copy(out, c.MaxOutput)
 	st, err := p.wait()
-	end = capability.CommandEnd{ExitCode: st.Exit, Duration: time.Since(began), Protections: s.Protections()}
+	end = capability.CommandEnd{ExitCode: st.Exit, Duration: time.Since(began), Protections: s.options.protections(p.limits())}
 	if st.Signal != 0 {
 		end.Signal = unix.SignalName(syscall.Signal(st.Signal))
 	}
@@ -162,6 +165,14 @@ type process struct {
 	control, status, output *os.File
 	stopped                 atomic.Value
 	ended                   chan error
+}
+
+// limits returns the optional protections of the control group.
+func (p *process) limits() []string {
+	if p.group == nil {
+		return nil
+	}
+	return p.group.limits
 }
 
 // start starts the first process and sends it its configuration.

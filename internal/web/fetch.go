@@ -13,6 +13,7 @@ import (
 	"code.dny.dev/ssrf"
 
 	"github.com/pawl-run/pawl/internal/lru"
+	"github.com/pawl-run/pawl/internal/room"
 	"github.com/pawl-run/pawl/toolspec/capability"
 	"github.com/pawl-run/pawl/toolspec/weburl"
 )
@@ -30,7 +31,11 @@ const (
 	// maxBody bounds what is read of an answer, in bytes after decompression.
 	maxBody = 5 << 20
 	// maxFetches bounds the pages that are fetched and read at the same time, and so the memory of their bodies.
-	maxFetches = 8
+	// The other bounds leave room for other tenants and hosts: of one tenant, of one host, and of both.
+	maxFetches      = 8
+	maxOfTenant     = 4
+	maxOfHost       = 4
+	maxOfTenantHost = 2
 )
 
 // Fetcher implements capability.Web.
@@ -41,8 +46,8 @@ type Fetcher struct {
 	pages     *lru.Cache[string, *kept]
 	robots    *lru.Cache[string, *rules]
 	reader    *reader
-	// places are taken from the request for a page until it is read.
-	places chan struct{}
+	// room is taken from the request for a page until it is read.
+	room room.Room
 	// fetchTime is the constant; tests shorten it.
 	fetchTime time.Duration
 }
@@ -75,7 +80,7 @@ func newFetcher(g *guard, version string, trust *tls.Config) *Fetcher {
 		trust = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	return &Fetcher{
-		guard: g, agent: agentOf(version), fetchTime: fetchTime, reader: newReader(), places: make(chan struct{}, maxFetches),
+		guard: g, agent: agentOf(version), fetchTime: fetchTime, reader: newReader(),
 		pages: lru.New[string, *kept](maxKept, nil), robots: lru.New[string, *rules](maxRules, nil),
 		// Without Proxy, the variables of the environment count for nothing.
 		transport: &http.Transport{
@@ -146,12 +151,12 @@ func (f *Fetcher) hop(ctx, within context.Context, u *url.URL, r capability.WebR
 	if old.fresh() {
 		return old.page, nil, nil
 	}
-	select {
-	case f.places <- struct{}{}:
-		defer func() { <-f.places }()
-	case <-within.Done():
+	leave, err := f.room.Enter(within, room.Bound{Most: maxFetches}, room.Bound{Key: "tenant " + r.TenantID, Most: maxOfTenant},
+		room.Bound{Key: "host " + u.Hostname(), Most: maxOfHost}, room.Bound{Key: "tenant " + r.TenantID + " host " + u.Hostname(), Most: maxOfTenantHost})
+	if err != nil {
 		return page, nil, cause(ctx, fault(capability.WebTime, "too many other pages are being fetched: try again later"))
 	}
+	defer leave()
 	a, err := f.get(within, u, old, maxBody)
 	if err != nil {
 		return page, nil, cause(ctx, err)

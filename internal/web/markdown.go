@@ -51,6 +51,7 @@ func markdown(page capability.WebPage, address *url.URL, form capability.WebForm
 	renameFormats(doc, nil)
 	page.Title = oneLine(titleOf(doc), 300)
 	clean(doc)
+	joinTexts(doc)
 	if indent(doc, 0) > maxIndented {
 		return page, errComplex
 	}
@@ -67,6 +68,7 @@ func markdown(page capability.WebPage, address *url.URL, form capability.WebForm
 			}
 		}
 	}
+	joinTexts(content) // what was found has lost elements, too
 	plugins := []converter.Plugin{base.NewBasePlugin(), commonmark.NewCommonmarkPlugin()}
 	if cells(content) <= maxCells {
 		// Without minimal padding each cell would get the width of the widest.
@@ -102,6 +104,24 @@ func clean(n *html.Node) {
 			clean(child)
 		}
 		child = next
+	}
+}
+
+// joinTexts makes one text of the texts below a node that stand side by side, as they do where elements were
+// removed. The converter would join them one by one, and copy the first of them each time.
+func joinTexts(n *html.Node) {
+	for child := n.FirstChild; child != nil; child = child.NextSibling {
+		if child.Type != html.TextNode {
+			joinTexts(child)
+			continue
+		}
+		var text strings.Builder
+		text.WriteString(child.Data)
+		for next := child.NextSibling; next != nil && next.Type == html.TextNode; next = child.NextSibling {
+			text.WriteString(next.Data)
+			n.RemoveChild(next)
+		}
+		child.Data = text.String()
 	}
 }
 

@@ -3,6 +3,7 @@ package web
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
 	"errors"
 	"io"
 	"net"
@@ -10,6 +11,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -118,29 +120,58 @@ func TestRawServers(t *testing.T) {
 	}
 }
 
-// TestPlaces: few pages are fetched at the same time, and each gives its place back.
-func TestPlaces(t *testing.T) {
-	var f *Fetcher
-	during := 0
+// TestRoom: few pages are fetched at the same time, of a tenant and of a host fewer, and each gives its room back.
+func TestRoom(t *testing.T) {
+	began, release := make(chan struct{}), make(chan struct{})
 	h := newHostile(t, func(w http.ResponseWriter, r *http.Request) {
-		if during = len(f.places); r.URL.Path == "/missing" {
+		switch r.URL.Path {
+		case "/missing":
 			http.NotFound(w, r)
+		case "/slow":
+			began <- struct{}{}
+			<-release
 		}
 	})
-	h.name("public.test", public)
-	f = h.fetcher()
-	for _, path := range []string{"/", "/missing"} {
-		if _, _ = fetch(t, f, "http://public.test"+path); during != 1 || len(f.places) != 0 {
-			t.Fatalf("%s: %d places during the fetch, %d after it", path, during, len(f.places))
+	for _, host := range []string{"one.test", "two.test", "three.test"} {
+		h.name(host, public)
+	}
+	f := h.fetcher()
+	of := func(tenant, url string) capability.WebRequest {
+		return capability.WebRequest{URL: url, TenantID: tenant, Form: capability.WebSource}
+	}
+	for range maxFetches + 1 {
+		if _, err := f.Fetch(t.Context(), of("a", "http://one.test/missing")); faultOf(err) != capability.WebStatus {
+			t.Fatal(err)
 		}
 	}
-	h.requests()
-	for range maxFetches {
-		f.places <- struct{}{}
+	var held sync.WaitGroup
+	for _, c := range []struct{ tenant, slow, refused, fetched string }{
+		{"a", "one.test", "a one.test", "b one.test"},
+		{"a", "two.test", "a three.test", "b three.test"},
+		{"b", "one.test", "c one.test", "c three.test"},
+		{"b", "two.test", "c three.test", ""},
+	} {
+		f.fetchTime = time.Minute
+		for range 2 {
+			held.Go(func() { _, _ = f.Fetch(t.Context(), of(c.tenant, "http://"+c.slow+"/slow?"+rand.Text())) })
+			<-began
+		}
+		if tenant, host, ok := strings.Cut(c.fetched, " "); ok {
+			if _, err := f.Fetch(t.Context(), of(tenant, "http://"+host+"/?"+rand.Text())); err != nil {
+				t.Errorf("%s has no room beside %s for %s: %v", c.fetched, c.slow, c.tenant, err)
+			}
+		}
+		f.fetchTime = short
+		tenant, host, _ := strings.Cut(c.refused, " ")
+		if _, err := f.Fetch(t.Context(), of(tenant, "http://"+host+"/?"+rand.Text())); faultOf(err) != capability.WebTime {
+			t.Errorf("%s has room beside %s for %s: %v", c.refused, c.slow, c.tenant, err)
+		}
 	}
-	f.fetchTime = short
-	if _, err := fetch(t, f, "http://public.test/"); faultOf(err) != capability.WebTime || len(h.requests()) > 0 {
-		t.Errorf("a fetch without a place: %v", err)
+	close(release)
+	held.Wait()
+	f.fetchTime = time.Minute
+	if _, err := f.Fetch(t.Context(), of("a", "http://one.test/")); err != nil {
+		t.Errorf("after the slow fetches: %v", err)
 	}
 }
 

@@ -2,9 +2,12 @@ package review
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/policy/document"
+	"github.com/pawl-run/pawl/toolspec"
 )
 
 // Warnings returns the settings that make a tenant less safe than the defaults, as lines sorted
@@ -28,8 +31,26 @@ func Warnings(p *policy.Policy) []string {
 		for _, o := range t.Overrides {
 			warn(o.Mode == document.Yolo && t.Mode != document.Yolo, fmt.Sprintf("mode yolo for %s asks nobody, whatever the risk", o.Tool))
 		}
+		warn(fetchesAnyHost(t, p.Rules(id)), "core__web_fetch fetches pages of every host without an approval, and a URL can carry data out; write a rule with host(args.url)")
 		warn(id == document.EveryTenant, "it holds for every tenant that is not named")
 		warn(document.MatchesAny(t.AllowedTools, ""), "allowedTools holds *: tools that are added later are allowed too")
 	}
 	return lines
+}
+
+// webFetch is what policy knows of the tool that fetches pages of the web.
+var webFetch = []toolspec.Spec{{Name: "core__web_fetch", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk}}
+
+// fetchesAnyHost reports whether calls of core__web_fetch run without a rule that asks about hosts or denies them.
+func fetchesAnyHost(t document.Tenant, rules []policy.Rule) bool {
+	if t.Mode != document.Auto || !document.MatchesAny(t.AllowedTools, webFetch[0].Name) {
+		return false
+	}
+	return !slices.ContainsFunc(rules, func(r policy.Rule) bool {
+		if r.Class == policy.Allowing || len(r.Matching(webFetch)) == 0 {
+			return false
+		}
+		condition, _ := r.Condition() // nil also for a rule that Pawl adds
+		return r.Unconditional() || condition != nil && strings.Contains(condition.Text(), "host(")
+	})
 }

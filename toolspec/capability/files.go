@@ -64,6 +64,10 @@ type Files interface {
 	// path.
 	Stat(ctx context.Context, path string) (Entry, error)
 
+	// Resolve returns where a path leads: the path with every symbolic link in it followed. A part that does
+	// not exist stays as it is.
+	Resolve(ctx context.Context, path string) (string, error)
+
 	// Remove removes one regular file, symbolic link or empty directory; of a link it removes the
 	// link and not its target. It refuses a read-only file, a pipe and a device. A path with nothing
 	// there fails with ErrNotExist, a directory with entries with ErrNotEmpty.

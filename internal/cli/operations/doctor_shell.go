@@ -2,8 +2,10 @@ package operations
 
 import (
 	"context"
+	"slices"
 	"strings"
 
+	"github.com/pawl-run/pawl/internal/sandbox"
 	"github.com/pawl-run/pawl/worker"
 )
 
@@ -20,9 +22,23 @@ func (d *diagnosis) shell(ctx context.Context, c worker.Config) {
 		d.add("shell", err, "")
 		return
 	}
-	fine := "scripts run with the protections " + strings.Join(protections, ", ")
-	if len(c.Shell.Without) > 0 {
-		fine += "; PAWL_SHELL_WITHOUT takes away " + strings.Join(c.Shell.Without, ", ")
+	d.add("shell", nil, shellLine(protections, c.Shell.Without))
+}
+
+// shellLine says which protections scripts have, and which limits of scripts this machine lacks.
+func shellLine(on, without []string) string {
+	line := "scripts run with the protections " + strings.Join(on, ", ")
+	if len(without) > 0 {
+		line += "; PAWL_SHELL_WITHOUT takes away " + strings.Join(without, ", ")
 	}
-	d.add("shell", nil, fine)
+	if !slices.Contains(on, sandbox.Cgroup) {
+		return line
+	}
+	if !slices.Contains(on, sandbox.CPU) {
+		line += "; nothing limits their processor time: the control group of the worker lacks the controller cpu"
+	}
+	if !slices.Contains(on, sandbox.Swap) {
+		line += "; nothing limits their swap: the kernel does not count it, so turn swap off"
+	}
+	return line
 }
