@@ -243,7 +243,10 @@ func jsonSize(r rune) int {
 	if ' ' <= r && r <= '~' && !strings.ContainsRune(`"\<>&`, r) {
 		return 1
 	}
-	encoded, _ := json.Marshal(string(r)) // never fails
+	encoded, err := json.Marshal(string(r))
+	if err != nil { // never
+		return len(`\u0000`)
+	}
 	return len(encoded) - len(`""`)
 }
 
