@@ -160,20 +160,21 @@ func ownSteps(config Config, attempts *attempt.Attempts, provided providers.Prov
 }
 
 // Register binds the names of all activities, including all stages, because an open call may need
-// any of them.
+// any of them. Activities that run code of users are bound with bindSigned. Activities that may
+// answer that this worker lacks a part, such as the tool, are wrapped with leaveIfMissing.
 func (a *Activities) Register(r contract.Registry) {
-	contract.Bind(r, contract.Admit, a.log, leaving(a, a.Admit, func(out contract.AdmitOut) bool { return out.Outcome == contract.NotHere }))
-	contract.Bind(r, contract.Hydrate, a.log, leaving(a, a.Hydrate, func(out contract.HydrateOut) bool { return out.Outcome == contract.NotHere }))
+	contract.Bind(r, contract.Admit, a.log, leaveIfMissing(a, a.Admit, func(out contract.AdmitOut) bool { return out.Outcome == contract.NotHere }))
+	contract.Bind(r, contract.Hydrate, a.log, leaveIfMissing(a, a.Hydrate, func(out contract.HydrateOut) bool { return out.Outcome == contract.NotHere }))
 	a.Approvals.Register(r)
 	contract.Bind(r, contract.Accept, a.log, a.Accept)
-	execute := leaving(a, a.Execute, func(out contract.ExecuteOut) bool { return out.Outcome == contract.NotHere })
-	signed(a, r, contract.Execute, execute, answer.LostExecute)
+	execute := leaveIfMissing(a, a.Execute, func(out contract.ExecuteOut) bool { return out.Outcome == contract.NotHere })
+	bindSigned(a, r, contract.Execute, execute, answer.LostExecute)
 	contract.Bind(r, contract.Check, a.log, a.Check)
-	signed(a, r, contract.Probe, a.Probe, answer.LostProbe)
+	bindSigned(a, r, contract.Probe, a.Probe, answer.LostProbe)
 	contract.Bind(r, contract.Settle, a.log, a.Settle)
-	stage := leaving(a, a.Stage, func(v hook.Verdict) bool { return v.Outcome == hook.Missing })
+	stage := leaveIfMissing(a, a.Stage, func(v hook.Verdict) bool { return v.Outcome == hook.Missing })
 	for _, info := range hook.All() {
-		signed(a, r, contract.Stage(info.Stage), stage, answer.LostStage)
+		bindSigned(a, r, contract.Stage(info.Stage), stage, answer.LostStage)
 	}
 }
 
@@ -182,10 +183,11 @@ func (a *Activities) EndSwept(ctx context.Context, in hook.StageInput) (hook.Ver
 	return answer.Scrubbed(a.secrets, a.log, string(in.Stage), a.SweptStage, answer.LostStage)(ctx, in)
 }
 
-// leaving returns f with a call of Leave for each answer of a local activity that the worker lacks
-// a part. A workflow that stays with the worker would get the same answer until its deadline. A
-// regular activity may run on any worker.
-func leaving[In, Out any](a *Activities, f func(context.Context, In) (Out, error), lacks func(Out) bool) func(context.Context, In) (Out, error) {
+// leaveIfMissing returns f, followed by a call of Config.Leave if f ran as a local activity and its
+// answer says that the worker lacks a part. Without Leave, the workflow stays with this worker and
+// gets the same answer until its deadline. A regular activity needs no Leave, because it may run on
+// any worker.
+func leaveIfMissing[In, Out any](a *Activities, f func(context.Context, In) (Out, error), lacks func(Out) bool) func(context.Context, In) (Out, error) {
 	return func(ctx context.Context, in In) (Out, error) {
 		out, err := f(ctx, in)
 		if e := contract.Executing(ctx); err == nil && e.Local && a.leave != nil && lacks(out) {
@@ -195,8 +197,8 @@ func leaving[In, Out any](a *Activities, f func(context.Context, In) (Out, error
 	}
 }
 
-// signed binds an activity that runs code of users. It removes live secrets from the answers of
+// bindSigned binds an activity that runs code of users. It removes live secrets from the answers of
 // the activity, and signs them.
-func signed[In, Out any](a *Activities, r contract.Registry, activity contract.Activity[In, Out], f func(context.Context, In) (Out, error), lost func(Out) Out) {
+func bindSigned[In, Out any](a *Activities, r contract.Registry, activity contract.Activity[In, Out], f func(context.Context, In) (Out, error), lost func(Out) Out) {
 	contract.BindSigned(r, activity, a.keys, a.log, answer.Scrubbed(a.secrets, a.log, activity.Name(), f, lost))
 }

@@ -32,9 +32,10 @@ func (b Budgets) ResultBytes(declared int) int {
 	return narrow(declared, int(b.MaxResultBytes))
 }
 
-// Deadline returns the deadline of a call whose deadline without policy is otherwise.
-func (b Budgets) Deadline(otherwise time.Duration) time.Duration {
-	return narrow(otherwise, time.Duration(b.DeadlineMs)*time.Millisecond)
+// Deadline returns the maximum time of a call without its human waits. withoutPolicy is the maximum
+// time if policy sets no limit.
+func (b Budgets) Deadline(withoutPolicy time.Duration) time.Duration {
+	return narrow(withoutPolicy, time.Duration(b.DeadlineMs)*time.Millisecond)
 }
 
 // narrow returns the smaller of the two limits. A declared value of zero means "no limit", so

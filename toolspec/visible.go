@@ -10,8 +10,8 @@ import (
 // MaxIdentity bounds the name of an actor, a subject or an approver, in characters.
 const MaxIdentity = 200
 
-// CheckIdentity refuses what cannot name who acts or decides: see CheckVisible, with
-// MaxIdentity.
+// CheckIdentity returns an error if id cannot name an actor, a subject or an approver. The
+// rules are those of CheckVisible, with at most MaxIdentity characters.
 func CheckIdentity(id string) error { return checkIdentity("the identity", id) }
 
 func checkIdentity(field, id string) error { return CheckVisible(field, id, MaxIdentity) }
@@ -31,9 +31,10 @@ func checkActorID(field, id string) error {
 	return fmt.Errorf("%s must be user:NAME, agent:NAME or service:NAME", field)
 }
 
-// CheckVisible refuses a text that a reader could take for another one, or for more
-// than one: it must be 1 to maxLen characters of UTF-8, all of them visible, with
-// single ASCII spaces inside and none around. field says in the error what the text is.
+// CheckVisible returns an error for a text that a reader could confuse with another text, or
+// read as several texts. The text must have 1 to maxLen characters of valid UTF-8. All
+// characters must be visible, except for single ASCII spaces between them. field names the
+// text in the error.
 func CheckVisible(field, s string, maxLen int) error {
 	if err := checkPrintable(field, s, maxLen); err != nil {
 		return err
@@ -47,19 +48,19 @@ func CheckVisible(field, s string, maxLen int) error {
 	return nil
 }
 
-// Invisible reports whether a character shows as nothing, as a space other than the
-// ASCII one, or changes how its neighbours show: control and format characters, such as
-// those that turn the direction, and everything else that Unicode lets a display
-// ignore.
+// Invisible reports whether a character shows as nothing or as a space other than the ASCII
+// space, or changes how its neighbours show. Such characters are control and format
+// characters, for example those that change the direction of the text, and all other
+// characters that Unicode allows a display to ignore.
 func Invisible(r rune) bool {
 	const braillePatternBlank = '\u2800'
 	return !unicode.IsPrint(r) || r == braillePatternBlank ||
 		unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// Quoted is a name for output in which it stands beside other words: as it is where it
-// holds ASCII letters, digits and _ . : @ / - only, and else as a Go string literal in
-// double quotes, with all that is not visible escaped.
+// Quoted returns a name in a form that output can show between other words. A name of only
+// ASCII letters, digits and _ . : @ / - stays unchanged. Any other name becomes a Go string
+// literal in double quotes, with all invisible characters escaped. An empty name stays empty.
 func Quoted(name string) string {
 	if name == "" {
 		return ""

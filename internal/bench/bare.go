@@ -13,17 +13,18 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// bareQueue is the task queue of what is measured beside Pawl.
+// bareQueue is the task queue of the workflows that are measured for comparison with Pawl.
 const bareQueue = "bare"
 
-// bareType, bareSQLType and perStageType are workflows as one writes them by hand.
+// bareType, bareSQLType and perStageType are the types of the workflows that are written by hand, without
+// Pawl.
 const (
 	bareType     = "Bare"
 	bareSQLType  = "BareSQL"
 	perStageType = "StagePerActivity"
 )
 
-// stagesOfRead is how many steps and stages a read has: admit, willAuthorize, hydrate, willCheckConsent, execute, willAudit, settle.
+// stagesOfRead is the number of steps and stages of a read: admit, willAuthorize, hydrate, willCheckConsent, execute, willAudit, settle.
 const stagesOfRead = 7
 
 // handWritten are the bare workflows with their activities.
@@ -32,12 +33,13 @@ type handWritten struct {
 	trip func()
 }
 
-// echo is the activity of all of them: it decodes, looks and answers, as the tools of the other cases do.
+// echo is the activity of the bare workflows. It returns its text, as the tools of the other cases do.
 func (h *handWritten) echo(_ context.Context, in echoIn) (echoOut, error) {
 	return echoOut{Text: in.Text}, nil
 }
 
-// written is echo between the two statements that a careful author writes: that it runs, and what came of it.
+// written is echo between two statements that a careful author adds: the first one records that the call
+// runs, and the second one records its result.
 func (h *handWritten) written(ctx context.Context, in echoIn) (echoOut, error) {
 	id := activity.GetInfo(ctx).WorkflowExecution.ID
 	h.trip()

@@ -19,19 +19,20 @@ const bare = "bare"
 // kase is a way to run one call.
 type kase struct {
 	name string
-	// about says in a few words what it is.
+	// about describes the case in a few words.
 	about string
 	// run makes a call and checks how it ended.
 	run func(ctx context.Context, s *stand, id string) error
 	// workflowID names the workflow of a call.
 	workflowID func(id string) string
-	// share is the part of the calls that are made, in tenths; 0 is all of them.
+	// share is the part of the calls that the case makes, in tenths; 0 means all calls. A slow case
+	// makes fewer calls.
 	share int
-	// remote has the calls submitted by another process, by Submit.
+	// remote says that another process submits the calls, with Submit.
 	remote bool
 }
 
-// cases are all there are, in the order they are measured and shown.
+// cases returns all cases, in the order in which they are measured and shown.
 func cases() []kase {
 	return []kase{
 		{name: bare, about: "one activity, by hand", run: byHand(bareType, false)},
@@ -67,7 +68,8 @@ func (k kase) workflowOf(id string) string {
 	return id
 }
 
-// calls is how many of n this case makes.
+// calls returns the number of calls of this case in a run in which other cases make n calls. It is at
+// least 1.
 func (k kase) calls(n int) int {
 	if k.share == 0 {
 		return n
@@ -95,7 +97,8 @@ func byHand(workflowType string, eager bool) func(context.Context, *stand, strin
 	}
 }
 
-// byPawl invokes a tool; code is how the call must end, empty for a value.
+// byPawl returns a run function that invokes a tool. code is the error code with which the call must
+// end; it is empty for a call that must return a value.
 func byPawl(toolID string, code toolspec.Code) func(context.Context, *stand, string) error {
 	return func(ctx context.Context, s *stand, id string) error {
 		return invoke(ctx, s.pawl, toolID, id, "hello", code)
@@ -103,7 +106,7 @@ func byPawl(toolID string, code toolspec.Code) func(context.Context, *stand, str
 }
 
 func invoke(ctx context.Context, c *client.Client, toolID, id, text string, code toolspec.Code) error {
-	return made(ctx, c, invocation(toolID, id, text), text, code)
+	return invokeAndCheck(ctx, c, invocation(toolID, id, text), text, code)
 }
 
 func invocation(toolID, id, text string) toolspec.Invocation {
@@ -113,8 +116,9 @@ func invocation(toolID, id, text string) toolspec.Invocation {
 	}
 }
 
-// made makes a call and checks how it ended.
-func made(ctx context.Context, c *client.Client, inv toolspec.Invocation, text string, code toolspec.Code) error {
+// invokeAndCheck makes a call. It returns an error unless the call ended with code, and, for an empty
+// code, with text as its value.
+func invokeAndCheck(ctx context.Context, c *client.Client, inv toolspec.Invocation, text string, code toolspec.Code) error {
 	id := inv.ToolCallID
 	r, err := c.Invoke(ctx, inv)
 	var ended *client.CallError

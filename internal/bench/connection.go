@@ -59,5 +59,5 @@ func overConnection(ctx context.Context, in echoIn, call toolspec.Call) (echoOut
 func byConnection(ctx context.Context, s *stand, id string) error {
 	inv := invocation(connectedTool, id, "hello")
 	inv.Context.ConnectionID, inv.AllowedConnectionIDs = s.connectionID, []string{s.connectionID}
-	return made(ctx, s.pawl, inv, "hello", "")
+	return invokeAndCheck(ctx, s.pawl, inv, "hello", "")
 }

@@ -27,33 +27,36 @@ const (
 	DefaultRounds   = 3
 	DefaultCalls    = 60
 	DefaultParallel = 16
-	// loadFactor is how many more calls the throughput is measured with than the latency.
+	// loadFactor is the number of calls that measure the throughput for each call that measures the
+	// latency.
 	loadFactor = 5
 )
 
 // Options of a run.
 type Options struct {
-	// Rounds is how often every case is measured; in each round all of them are.
+	// Rounds is the number of rounds. Each round measures every case once.
 	Rounds int
-	// Calls is how many calls one after the other measure the latency, in a round; five times as many measure the throughput.
+	// Calls is the number of calls per round that measure the latency, one after the other. Five times
+	// as many calls measure the throughput.
 	Calls int
-	// Parallel is how many calls are on their way at once then.
+	// Parallel is the number of calls that run at the same time while the throughput is measured.
 	Parallel int
-	// Cases are the names to measure; nil is all of them. `bare` is always measured.
+	// Cases are the names of the cases to measure; nil means all cases. `bare` is always measured.
 	Cases []string
-	// Store is for a Temporal server that the run starts.
+	// Store is the store of the Temporal server, if the run starts a server.
 	Store Store
-	// TemporalAddress and DatabaseURL name servers that run; empty starts some.
+	// TemporalAddress and DatabaseURL name running servers. If one is empty, the run starts that server.
 	TemporalAddress, DatabaseURL string
-	// Submitter makes the process that submits calls from outside; it runs Submit.
+	// Submitter returns the command of a process that calls Submit, for the cases that submit calls from
+	// another process.
 	Submitter func() *exec.Cmd
-	// Worker makes the process that works in Park; it runs Work.
+	// Worker returns the command of the worker process of Park. The process calls Work.
 	Worker func() *exec.Cmd
 	// Progress gets one line at a time.
 	Progress func(string)
 }
 
-// Check says what is wrong with the options.
+// Check returns an error if an option is out of its bounds or unknown.
 func (o Options) Check() error {
 	switch {
 	case o.Rounds < MinRounds || o.Rounds > MaxRounds:

@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	// Encoding is what encrypted payloads say of themselves.
+	// Encoding is the encoding in the metadata of an encrypted payload.
 	Encoding = "binary/pawl-aes256gcm"
 	// metaKey and metaTenant are the metadata that is needed to open a payload.
 	metaKey    = "pawl-key"
 	metaTenant = "pawl-tenant"
-	// version is part of what is derived and authenticated.
+	// version is a part of the input of the key derivation and of the authenticated data.
 	version = "pawl payload v1"
 )
 
@@ -43,13 +43,13 @@ type Options struct {
 	RefusePlain bool
 }
 
-// Codec encrypts payloads with AES-256-GCM and opens them again. Within a call it
-// knows the tenant; without one, as behind a codec server, it opens the payloads
-// of all tenants and writes for none in particular.
+// Codec encrypts payloads with AES-256-GCM and decrypts them. In the workflow of a call, it knows the
+// tenant of the call. Elsewhere, as in a codec server, it decrypts the payloads of all tenants and
+// encrypts without a tenant.
 type Codec struct {
 	ring    *Ring
 	options Options
-	// call says that tenant is that of the call at hand.
+	// call says that the codec serves the workflow of a call; tenant is the tenant of that call.
 	call   bool
 	tenant string
 }
@@ -59,8 +59,8 @@ var (
 	_ converter.PayloadCodecWithSerializationContext = (*Codec)(nil)
 )
 
-// New makes a codec. An empty ring lets payloads pass as they are, and still
-// refuses to hand on what is encrypted.
+// New returns a codec. With an empty ring, the codec leaves plain payloads unchanged and fails to
+// decode an encrypted payload.
 func New(ring *Ring, o Options) *Codec { return &Codec{ring: ring, options: o} }
 
 // WithSerializationContext returns a codec for the payloads of one workflow.
@@ -105,8 +105,7 @@ func (c *Codec) Encode(payloads []*common.Payload) ([]*common.Payload, error) {
 	return sealed, nil
 }
 
-// Decode opens each payload. All fail where one does: nothing is handed on that
-// is not what it seems.
+// Decode decrypts each payload. If one payload fails, Decode returns no payload at all.
 func (c *Codec) Decode(payloads []*common.Payload) ([]*common.Payload, error) {
 	opened := make([]*common.Payload, len(payloads))
 	for i, p := range payloads {
@@ -177,14 +176,15 @@ func (c *Codec) open(p *common.Payload) (*common.Payload, error) {
 	return opened, nil
 }
 
-// bound is what a payload is tied to beside its key; a key id and a tenant have no
-// zero bytes.
+// bound returns the data that is authenticated with a payload, so that a payload with another key id
+// or tenant does not open. The parts are separated by zero bytes, which no key id and no tenant
+// contains.
 func bound(keyID, tenant string) []byte {
 	return []byte(strings.Join([]string{version, Encoding, keyID, tenant}, "\x00"))
 }
 
-// aead is the key of one tenant. Nonces are random, so a tenant should get a new
-// key before its 2³² payloads.
+// aead returns the cipher with the key of one tenant. Nonces are random, so a tenant needs a new key
+// before it has 2³² payloads.
 func (k *key) aead(tenant string) (cipher.AEAD, error) {
 	derived, err := hkdf.Key(sha256.New, k.secret, nil, version+"\x00"+tenant, keySize)
 	if err != nil {

@@ -139,7 +139,7 @@ func (s *tasks) push(todo []task) {
 	}
 }
 
-// hold makes a directory that is open until it is released as often as it is held.
+// hold returns an open directory with one hold. The directory closes when its last hold is released.
 func (s *tasks) hold(h handle, path string) *directory {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,6 +147,7 @@ func (s *tasks) hold(h handle, path string) *directory {
 	return &directory{handle: h, path: path, holds: 1}
 }
 
+// release ends one hold of d and closes d after the last hold. d may be nil.
 func (s *tasks) release(d *directory) {
 	if d == nil {
 		return

@@ -6,11 +6,11 @@ import (
 	"github.com/pawl-run/pawl/toolspec/jsonschema"
 )
 
-// Bounds of what is read of one input schema. A document of the largest size that
-// may be registered still gives these many.
+// Bounds of the part of one input schema that is read. Subschemas beyond a bound are ignored, so
+// that the words of one very large document do not fill the index.
 const (
-	maxSchemaNodes = 2_000
-	maxSchemaDepth = 32
+	maxSchemaNodes = 2_000 // schemas, with the root
+	maxSchemaDepth = 32    // levels below the root
 )
 
 // arguments collects the names, descriptions and enum values of the arguments in an input schema,

@@ -14,26 +14,30 @@ import (
 var formats = map[string]func(any) bool{
 	"date-time": jsonschema.IsDateTime, "date": jsonschema.IsDate, "time": jsonschema.IsTime, "duration": jsonschema.IsDuration,
 	"email": jsonschema.IsEmail, "hostname": jsonschema.IsHostname, "ipv4": jsonschema.IsIPV4, "ipv6": jsonschema.IsIPV6,
-	"uri": written(uriText, jsonschema.IsURI), "uri-reference": written(uriText, jsonschema.IsURIReference),
-	"iri": written(iriText, jsonschema.IsURI), "iri-reference": written(iriText, jsonschema.IsURIReference),
-	"uri-template": written(templateText, nil), "json-pointer": jsonschema.IsJSONPointer, "relative-json-pointer": jsonschema.IsRelativeJSONPointer,
+	"uri": newTextCheck(uriText, jsonschema.IsURI), "uri-reference": newTextCheck(uriText, jsonschema.IsURIReference),
+	"iri": newTextCheck(iriText, jsonschema.IsURI), "iri-reference": newTextCheck(iriText, jsonschema.IsURIReference),
+	"uri-template": newTextCheck(templateText, nil), "json-pointer": jsonschema.IsJSONPointer, "relative-json-pointer": jsonschema.IsRelativeJSONPointer,
 	"uuid": jsonschema.IsUUID, "regex": isRegex,
 }
 
-// The characters of RFC 3986, of RFC 3987, and the grammar of RFC 6570.
+// The characters of a URI (RFC 3986), the characters of an IRI (RFC 3987), and the grammar of a URI
+// template (RFC 6570).
 var (
 	uriText      = regexp.MustCompile(`^(?:[A-Za-z0-9._~:/?@!$&'()*+,;=\[\]#-]|%[0-9A-Fa-f]{2})*$`)
 	iriText      = regexp.MustCompile(`^(?:[A-Za-z0-9._~:/?@!$&'()*+,;=\[\]#\x{A0}-\x{10FFFD}-]|%[0-9A-Fa-f]{2})*$`)
 	templateText = regexp.MustCompile(`^(?:[^\x00-\x20"%<>\\^\x60{|}\x7F-\x9F]|%[0-9A-Fa-f]{2}|\{[+#./;?&=,!@|]?` + variable + `(?:,` + variable + `)*\})*$`)
 )
 
+// variable is the grammar of one variable of a URI template, with its modifier.
 const variable = `(?:\w|%[0-9A-Fa-f]{2})(?:\.?(?:\w|%[0-9A-Fa-f]{2}))*(?:\*|:[1-9][0-9]{0,3})?`
 
-// written returns a check for strings that match form and that also accepts.
-func written(form *regexp.Regexp, also func(any) bool) func(any) bool {
+// newTextCheck returns a check that accepts a string if the string matches form and further accepts
+// it too. A nil further accepts every string. The check accepts every value that is not a string,
+// because a format applies to strings only.
+func newTextCheck(form *regexp.Regexp, further func(any) bool) func(any) bool {
 	return func(v any) bool {
 		text, ok := v.(string)
-		return !ok || form.MatchString(text) && (also == nil || also(v))
+		return !ok || form.MatchString(text) && (further == nil || further(v))
 	}
 }
 

@@ -227,6 +227,9 @@ func (t *Tape) distinct(self int) bool {
 	return true
 }
 
+// distinctMany is distinct for an object with many members. It takes linear time, and memory for a map.
+// It does not reuse a map of more than 1024 names, because clear takes time in proportion to the size
+// that a map once had.
 func (t *Tape) distinctMany(self int) bool {
 	if t.names == nil || len(t.names) > 1024 {
 		t.names = map[string]struct{}{}

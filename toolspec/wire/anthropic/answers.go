@@ -8,10 +8,10 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
 )
 
-// Answers are the tool_result blocks of one single message of the user, for the
-// format wants all results of a turn together. Images and PDF documents become
-// blocks, texts too, and of other parts a text says what they were. A reference
-// to the stored value stands in the text, see [wire.Answer.Text].
+// Answers returns one message of the user with all tool_result blocks, because the format requires the
+// results of a turn in one message. Texts, images and PDF documents become blocks. A text describes
+// every other part. The text of an answer contains the reference to the stored value: see
+// [wire.Answer.Text].
 func (Codec) Answers(answers []wire.Answer) ([]json.RawMessage, error) {
 	if len(answers) == 0 {
 		return nil, nil
@@ -37,8 +37,8 @@ func (Codec) Answers(answers []wire.Answer) ([]json.RawMessage, error) {
 	return []json.RawMessage{append(m, `]}`...)}, nil
 }
 
-// appendBlocks appends what an answer says. The format refuses texts that are
-// empty.
+// appendBlocks appends the text and the parts of an answer as blocks. It omits empty texts, because the
+// format refuses them.
 func appendBlocks(dst []byte, text string, a wire.Answer) []byte {
 	start := len(dst)
 	dst = appendText(dst, text, start)
@@ -55,8 +55,8 @@ func appendBlocks(dst []byte, text string, a wire.Answer) []byte {
 	return dst
 }
 
-// appendText appends a text block to the list that begins at start, but nothing
-// for white space, which the format takes for empty.
+// appendText appends a text block to the list that begins at start. It appends nothing for a text of
+// only white space, because the format treats such a text as empty.
 func appendText(dst []byte, text string, start int) []byte {
 	if strings.TrimSpace(text) == "" {
 		return dst

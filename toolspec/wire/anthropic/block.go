@@ -8,21 +8,21 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
 )
 
-// block is one content block. What deltas add to it is kept with its escapes
-// until the end, see [frame.Value.Escaped].
+// block is one content block. The text that deltas add is kept with its escapes until the end: see
+// [frame.Value.Escaped].
 type block struct {
 	kind string
-	// start is the block as it began: the whole one where no delta came.
+	// start is the block as it began. Without deltas, it is the whole block.
 	start frame.Value
-	// body is what was added to text, thinking or input.
+	// body is the text that deltas added to the member text, thinking or input.
 	body      []byte
 	signature []byte
 	citations []byte // ,value,value
-	// content and encrypted are members that a delta gave anew.
+	// content and encrypted replace members of the block. They come from a compaction_delta.
 	content, encrypted frame.Value
 	touched            bool // a delta came
 	closed             bool // nothing more comes
-	broken             bool // a delta came that is not of the block's kind
+	broken             bool // a delta came that could not be read
 }
 
 var (
@@ -30,7 +30,7 @@ var (
 	errDelta   = errors.New("a delta without a block that takes it")
 )
 
-// begin takes a block as it stands; v must stay as it is.
+// begin returns a block that begins with v. The caller must not change v afterwards.
 func begin(v frame.Value) (*block, error) {
 	var got [1]frame.Value
 	if err := v.Pick(got[:], "type"); err != nil {
@@ -46,7 +46,8 @@ func begin(v frame.Value) (*block, error) {
 // isCall reports whether the block is a call that needs an answer.
 func (b *block) isCall() bool { return b.kind == "tool_use" }
 
-// text is the text with which a text block began, with its escapes; nil for any other block.
+// text returns the text with which a text block began, with its escapes. It returns nil for any other
+// block.
 func (b *block) text() []byte {
 	if b.kind != "text" {
 		return nil
@@ -61,8 +62,8 @@ func (b *block) isPassed() bool {
 		b.kind == "container_upload")
 }
 
-// add takes a delta. One of a kind that is not known yet is passed over, but for
-// a call, whose arguments it may have held.
+// add adds a delta to the block. It ignores a delta of an unknown kind. In a call, such a delta makes
+// the block broken, because it may have contained arguments.
 func (b *block) add(delta frame.Value) error {
 	var got [5]frame.Value
 	if err := delta.Pick(got[:], "type", "partial_json", "text", "thinking", "signature"); err != nil {
@@ -100,7 +101,9 @@ func (b *block) add(delta frame.Value) error {
 	}
 }
 
-// prolong appends a piece of text that must be of the block's kind.
+// prolong appends a piece of text. mine says that the delta is of a kind that the block takes; otherwise
+// prolong returns errDelta. A piece that is neither a string nor null
+// makes the block broken.
 func (b *block) prolong(to *[]byte, piece frame.Value, mine bool) error {
 	switch {
 	case !mine:
@@ -114,8 +117,8 @@ func (b *block) prolong(to *[]byte, piece frame.Value, mine bool) error {
 	return nil
 }
 
-// input is what stands for the arguments of a call, byte for byte. It is no text
-// (false) where the frame around it is broken.
+// input returns the arguments of a call, byte for byte. ok is false if the JSON around the arguments is
+// invalid, or if both the start of the block and its deltas have arguments.
 func (b *block) input() (args []byte, ok bool) {
 	var got [1]frame.Value
 	if err := b.start.Pick(got[:], "input"); err != nil {
@@ -124,8 +127,8 @@ func (b *block) input() (args []byte, ok bool) {
 	if len(b.body) == 0 {
 		return got[0], true
 	}
-	// The placeholder {} stands in the start of every streamed call. Arguments in
-	// both places would be two answers to one question.
+	// The start of a streamed call has the placeholder {} as its input. With other arguments there, it
+	// is not clear which arguments are meant.
 	if !got[0].Null() && !emptyObject(got[0]) {
 		return nil, false
 	}
@@ -133,7 +136,7 @@ func (b *block) input() (args []byte, ok bool) {
 	return args, err == nil
 }
 
-// whole is the block with what its deltas added, as the next request repeats it.
+// whole returns the block with the additions of its deltas, as the next request repeats it.
 func (b *block) whole() frame.Value {
 	if !b.touched {
 		return b.start
@@ -143,7 +146,7 @@ func (b *block) whole() frame.Value {
 	case b.kind == "text", b.kind == "thinking":
 		v = lengthen(v, b.kind, b.body)
 	case len(b.body) > 0:
-		// What is no object cannot be repeated: the format takes nothing else.
+		// A request can only repeat an input that is an object.
 		if args, ok := b.input(); ok {
 			if p, err := frame.Parse(args); err == nil && p.Kind() == '{' {
 				v = set(v, "input", p)
@@ -165,7 +168,7 @@ func (b *block) whole() frame.Value {
 	return v
 }
 
-// lengthen appends to the text of a member.
+// lengthen returns the object v with more text at the end of a string member.
 func lengthen(v frame.Value, name string, escaped []byte) frame.Value {
 	text := []byte{'"'}
 	var got [1]frame.Value
@@ -175,7 +178,7 @@ func lengthen(v frame.Value, name string, escaped []byte) frame.Value {
 	return set(v, name, append(append(text, escaped...), '"'))
 }
 
-// list is the member citations with more elements, each behind a comma.
+// list returns the array citations of v with further elements. Each element in more follows a comma.
 func list(v frame.Value, more []byte) []byte {
 	out := []byte{'['}
 	var got [1]frame.Value
@@ -187,8 +190,8 @@ func list(v frame.Value, more []byte) []byte {
 	return append(append(out, more[1:]...), ']')
 }
 
-// set is the object v with one member given anew, at its place or at the end.
-// Everything else stays byte for byte.
+// set returns the object v with a new value for one member. A member that v lacks is added at the end.
+// The values of the other members stay the same, byte for byte.
 func set(v frame.Value, name string, value []byte) frame.Value {
 	out := make([]byte, 0, len(v)+len(name)+len(value)+8)
 	out = append(out, '{')

@@ -15,11 +15,10 @@ type Codec struct{}
 
 var _ wire.Codec = Codec{}
 
-// Format is "anthropic".
+// Format returns "anthropic".
 func (Codec) Format() string { return Format }
 
-// Tools are {"name","description","input_schema"}, with "strict":true where it is
-// asked for.
+// Tools returns objects {"name","description","input_schema"}, with "strict":true for a strict tool.
 func (Codec) Tools(tools []wire.Tool) (json.RawMessage, error) {
 	return frame.Tools(tools, `{"name":`, "input_schema", func(t wire.Tool) string {
 		if t.Strict {
@@ -29,7 +28,7 @@ func (Codec) Tools(tools []wire.Tool) (json.RawMessage, error) {
 	})
 }
 
-// Choice is tool_choice; a serial one says disable_parallel_tool_use inside it.
+// Choice returns tool_choice. For a serial choice, it contains disable_parallel_tool_use.
 func (Codec) Choice(choice wire.Choice) ([]wire.Member, error) {
 	if err := choice.Check(); err != nil {
 		return nil, err

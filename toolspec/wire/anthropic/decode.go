@@ -52,7 +52,7 @@ func providerError(v frame.Value) *wire.ProviderError {
 	return e
 }
 
-// kind is the text of a type, most often in place.
+// kind returns the text of a type. It copies the text only if the text has an escape.
 func kind(v frame.Value) []byte {
 	if e := v.Escaped(); bytes.IndexByte(e, '\\') < 0 {
 		return e

@@ -10,14 +10,14 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
 )
 
-// draft is a message as far as it came.
+// draft is a message, with the blocks that have arrived.
 type draft struct {
 	blocks []*block
 	calls  int
 	reason string // stop_reason
 }
 
-// add takes the next block.
+// add appends the next block. It returns wire.ErrTooLarge if the message has too many calls.
 func (d *draft) add(b *block) error {
 	if b.isCall() {
 		if d.calls == wire.MaxCalls {
@@ -29,9 +29,9 @@ func (d *draft) add(b *block) error {
 	return nil
 }
 
-// response assembles. In a message that was cut no call counts as closed, and
-// none in one that a classifier withdrew; where the model was stopped by a limit
-// the block at the end may be cut, however whole it looks.
+// response returns the response with all blocks. All calls get the Fault incomplete if the message was
+// cut or if a classifier of the provider refused it. If a limit stopped the model, only a call in the
+// last block gets the Fault, because that block may be cut even if it looks complete.
 func (d *draft) response(cut bool) wire.Response {
 	r := wire.Response{Native: d.reason}
 	withdrawn := cut || d.reason == "refusal"
@@ -42,7 +42,8 @@ func (d *draft) response(cut bool) wire.Response {
 	for i, b := range d.blocks {
 		last := i == len(d.blocks)-1
 		v := b.whole()
-		// Half a thought, or half of what a server did, is refused in a request.
+		// The provider refuses a request with an incomplete block of thinking or of a tool that
+		// the provider ran.
 		repeated := b.closed || b.isCall() || b.kind == "text"
 		switch {
 		case b.isCall():
@@ -57,7 +58,7 @@ func (d *draft) response(cut bool) wire.Response {
 		case b.kind == "text":
 			words := said(v)
 			text = append(text, words...)
-			// Models say nothing now and then, and requests may not.
+			// Models sometimes send an empty text, and a request must not contain one.
 			repeated = strings.TrimSpace(frame.Loose(words)) != ""
 		}
 		if !repeated {
@@ -75,9 +76,9 @@ func (d *draft) response(cut bool) wire.Response {
 	return r
 }
 
-// call reads the block of a call, and gives it as the message repeats it: with an
-// id, for the format pairs results by it, with a name and an input that a request
-// may have, and otherwise as it came.
+// call returns the call of a block, and the block as the next request repeats it. The repeated block
+// has an id, because the format pairs results with calls by the id, and a name and an input that a
+// request may have. Everything else in it is unchanged.
 func (b *block) call(v frame.Value, index int) (wire.Call, frame.Value) {
 	var got [2]frame.Value
 	err := b.start.Pick(got[:], "id", "name")
@@ -87,7 +88,7 @@ func (b *block) call(v frame.Value, index int) (wire.Call, frame.Value) {
 		c.Fault = toolspec.CodeInvalidJSON
 	}
 	c.Raw = json.RawMessage(v)
-	if err != nil { // two ids or two names: one of each is left
+	if err != nil { // the block has two ids or two names: build it anew
 		v = frame.Value(`{"type":"tool_use"}`)
 		v = set(v, "id", frame.Quote(nil, frame.CallID(c.ID, index)))
 	} else if c.ID == "" {
@@ -102,8 +103,8 @@ func (b *block) call(v frame.Value, index int) (wire.Call, frame.Value) {
 	return c, v
 }
 
-// asInput is the block with an empty input where its own is no object, which a
-// request may not repeat; nil where it may.
+// asInput returns the block with an empty input if its input is not an object, because a request must
+// not repeat such an input. It returns nil if the block needs no change.
 func asInput(v frame.Value) frame.Value {
 	var got [1]frame.Value
 	if v.Pick(got[:], "input") == nil && got[0].Kind() == '{' {
@@ -112,6 +113,7 @@ func asInput(v frame.Value) frame.Value {
 	return set(v, "input", []byte("{}"))
 }
 
+// said returns the text of a text block, with its escapes.
 func said(v frame.Value) []byte {
 	var got [1]frame.Value
 	if v.Pick(got[:], "text") != nil {

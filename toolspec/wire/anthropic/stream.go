@@ -15,16 +15,16 @@ type stream struct {
 	draft  draft
 	// open are the blocks that have begun and not ended, by their index.
 	open map[int]*block
-	// last is the block that a delta was for, which the next one is mostly for too.
+	// last is the block of the last event. The next delta is usually for the same block.
 	last      *block
 	lastIndex int
 
 	unread frame.Unread // of the text blocks
 
 	ended bool                // message_stop came
-	over  bool                // it came, or an error in place of the rest: nothing more counts
-	sent  *wire.ProviderError // in place of the rest
-	err   error               // why Write goes on failing
+	over  bool                // message_stop or an error came; later events are ignored
+	sent  *wire.ProviderError // the error that the provider sent instead of the rest
+	err   error               // the error that every later Write returns
 }
 
 var (
@@ -32,7 +32,7 @@ var (
 	errIndex = errors.New("an event of a content block that has not begun")
 )
 
-// Stream begins a decoder of server-sent events.
+// Stream returns a decoder of server-sent events.
 func (Codec) Stream() wire.Stream { return &stream{open: map[int]*block{}} }
 
 // Write takes the next bytes of the stream.
@@ -50,7 +50,8 @@ func (s *stream) Write(p []byte) (int, error) {
 // Text returns the text that arrived since the last call.
 func (s *stream) Text() string { return s.unread.Take() }
 
-// End gives the message.
+// End returns the message. The message was cut if it has no message_stop or no stop_reason, if a block
+// did not end, or if Write failed.
 func (s *stream) End() (wire.Response, error) {
 	if _, data, ok := s.events.Rest(); ok && s.err == nil {
 		if err := s.event(nil, data); err != nil {
@@ -64,8 +65,7 @@ func (s *stream) End() (wire.Response, error) {
 	return s.draft.response(cut), nil
 }
 
-// event takes one event. Its data say themselves what they are; the name is
-// theirs once more.
+// event handles one event. It ignores the event's name, because the data repeat it as their type.
 func (s *stream) event(_, data []byte) error {
 	if s.over || len(bytes.TrimSpace(data)) == 0 {
 		return nil
@@ -102,13 +102,13 @@ func (s *stream) event(_, data []byte) error {
 		}
 		s.sent, s.over = providerError(e[0]), true
 	}
-	return nil // a ping, and kinds that are still to come
+	return nil // a ping, or an unknown event
 }
 
-// message takes message_start. A message_start that comes again before any block is a
-// repetition; later it would be another message. When a program of the provider called
-// the tools, message_start has all content and the stop_reason, and no message_delta
-// follows that has a reason.
+// message handles message_start. A second message_start before the first block is accepted as a
+// repetition; after a block it is an error, because it would begin another message. If a program of
+// the provider called the tools, message_start has all content and the stop_reason, and no
+// message_delta with a reason follows.
 func (s *stream) message(v frame.Value) error {
 	if len(s.draft.blocks) > 0 {
 		return errStart
@@ -136,9 +136,9 @@ func (s *stream) message(v frame.Value) error {
 	return nil
 }
 
-// start takes content_block_start. A block that begins again, with nothing said
-// in between, is a repetition. Another one under the index of one that has not
-// ended would leave open whose the deltas are.
+// start handles content_block_start. The same start again, before any delta, is accepted as a
+// repetition. Any other start with the index of an open block is an error, because it would not be
+// clear to which block the next deltas belong.
 func (s *stream) start(v, index frame.Value) error {
 	i, ok := index.Int()
 	if !ok {
@@ -166,7 +166,7 @@ func (s *stream) start(v, index frame.Value) error {
 	return nil
 }
 
-// delta takes a delta of a block.
+// delta adds a delta to a block.
 func (s *stream) delta(b *block, delta frame.Value) error {
 	before := len(b.body)
 	if err := b.add(delta); err != nil {
@@ -189,7 +189,7 @@ func (s *stream) stop(index frame.Value) error {
 	return nil
 }
 
-// block is the open block that an event is for.
+// block returns the open block with an index. It returns errIndex if there is none.
 func (s *stream) block(index frame.Value) (*block, error) {
 	i, ok := index.Int()
 	if !ok {
@@ -203,7 +203,7 @@ func (s *stream) block(index frame.Value) (*block, error) {
 	return s.last, nil
 }
 
-// reason takes message_delta.
+// reason handles message_delta.
 func (s *stream) reason(delta frame.Value) error {
 	var got [1]frame.Value
 	if err := delta.Pick(got[:], "stop_reason"); err != nil {

@@ -42,7 +42,8 @@ func (Codec) Answers(answers []wire.Answer) ([]json.RawMessage, error) {
 	return []json.RawMessage{append(m, `]}`...)}, nil
 }
 
-// appendValue appends the value of an answer, in a frame where more belongs to it.
+// appendValue appends the value of an answer. If the answer has more than a value, such as a reference,
+// appendValue writes an object with the value and the rest.
 func appendValue(dst []byte, a wire.Answer) ([]byte, error) {
 	content, err := a.Value()
 	if err != nil {
@@ -83,7 +84,7 @@ func appendTexts(dst []byte, name string, texts []string) []byte {
 	return append(dst, ']')
 }
 
-// appendMedia appends the member parts where there are any that it carries.
+// appendMedia appends the member parts with the images and PDF documents, if there are any.
 func appendMedia(dst []byte, parts []wire.Part) []byte {
 	begun := false
 	for _, p := range parts {

@@ -16,13 +16,12 @@ type Codec struct{}
 
 var _ wire.Codec = Codec{}
 
-// Format is "gemini".
+// Format returns "gemini".
 func (Codec) Format() string { return Format }
 
-// Tools is one tool with functionDeclarations, {"name","description",
-// "parametersJsonSchema"}: the other member for a schema, parameters, takes a
-// dialect of its own. The format knows no strict form. A name must begin with a
-// letter or an underscore.
+// Tools returns one tool with functionDeclarations: objects {"name","description",
+// "parametersJsonSchema"}. It does not use the member parameters, because its schemas have another
+// dialect. The format has no strict form. A name must begin with a letter or an underscore.
 func (Codec) Tools(tools []wire.Tool) (json.RawMessage, error) {
 	for _, t := range tools {
 		if c := t.Name[:min(1, len(t.Name))]; c == "-" || c >= "0" && c <= "9" {
@@ -36,8 +35,8 @@ func (Codec) Tools(tools []wire.Tool) (json.RawMessage, error) {
 	return append(append([]byte(`[{"functionDeclarations":`), list...), `}]`...), nil
 }
 
-// Choice is toolConfig. A named tool is the only one allowed in the mode ANY. The
-// format cannot ask for one call at the most.
+// Choice returns toolConfig. For a named tool, it has the mode ANY and allows only that tool. The format
+// cannot limit a response to one call.
 func (Codec) Choice(choice wire.Choice) ([]wire.Member, error) {
 	if err := choice.Check(); err != nil {
 		return nil, err

@@ -8,8 +8,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
 )
 
-// Decode reads a GenerateContentResponse. Its first candidate counts, the others
-// are counted in Response.Others.
+// Decode reads a GenerateContentResponse. It returns the first candidate. Response.Others is the number
+// of the other candidates.
 func (Codec) Decode(response []byte) (wire.Response, error) {
 	if len(response) > wire.MaxResponse {
 		return wire.Response{}, fmt.Errorf("gemini: %w", wire.ErrTooLarge)

@@ -11,22 +11,22 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
 )
 
-// draft is a response as far as it came.
+// draft is a response, with the parts that have arrived.
 type draft struct {
 	parts   []part
 	calls   int
-	begun   bool                // a candidate came, or why there is none
+	begun   bool                // a candidate came, or the reason why there is none
 	reason  string              // finishReason
 	blocked string              // promptFeedback.blockReason
 	others  int                 // the highest index of a candidate
 	unread  frame.Unread        // of the texts
-	sent    *wire.ProviderError // in place of the rest
+	sent    *wire.ProviderError // the error that the provider sent instead of the rest
 }
 
 var errNoCandidate = errors.New("gemini: the response has no candidate")
 
-// take reads a GenerateContentResponse: the only one, or the next of a stream. It
-// keeps nothing of data.
+// take adds a GenerateContentResponse: the whole response, or the next piece of a stream. It does not
+// keep data.
 func (d *draft) take(data []byte) error {
 	if d.sent != nil {
 		return nil
@@ -71,7 +71,7 @@ func (d *draft) take(data []byte) error {
 				return fmt.Errorf("content: %w", err)
 			}
 		}
-		// A call behind the end was not part of what ended.
+		// A call after the finishReason shows that the response had not ended.
 		if !c[2].Null() || d.calls != before {
 			d.reason = c[2].Loose()
 		}
@@ -79,7 +79,7 @@ func (d *draft) take(data []byte) error {
 	return nil
 }
 
-// content takes the parts of a content.
+// content adds the parts of a content.
 func (d *draft) content(v frame.Value) error {
 	var got [1]frame.Value
 	if err := v.Pick(got[:], "parts"); err != nil {
@@ -113,7 +113,7 @@ func (d *draft) part(v frame.Value) error {
 		last.text = append(last.text, p.text...)
 		return nil
 	case p.raw == nil && len(p.text) == 0:
-		return nil // says nothing, and a request may not repeat it
+		return nil // an empty text, which a request must not contain
 	case p.raw == nil:
 		p.text = bytes.Clone(p.text)
 	default:
@@ -133,9 +133,8 @@ func (d *draft) part(v frame.Value) error {
 	return nil
 }
 
-// response assembles. In a response that was cut no call counts, and none in one
-// that a filter stopped or whose calls the provider itself says are invalid; nor
-// does a call at the very end where the model ran into a limit.
+// response returns the response with all parts of the draft. A call that must not run because of the
+// way in which the response ended has a Fault: see fault.
 func (d *draft) response(cut bool) wire.Response {
 	r := wire.Response{Native: d.reason, Others: d.others}
 	if r.Native == "" {
@@ -170,7 +169,9 @@ func (d *draft) response(cut bool) wire.Response {
 	return r
 }
 
-// fault is what is wrong with a call because of how the response ended.
+// fault returns the Fault that a call has because of the way in which the response ended. All calls have
+// a Fault if the response was cut, if a filter stopped it, or if the provider says that its calls are
+// invalid. If a limit stopped the model, only a call in the last part (last) has a Fault.
 func (d *draft) fault(cut, last bool) toolspec.Code {
 	switch {
 	case cut || isFilter(d.reason) || d.blocked != "":
@@ -206,7 +207,7 @@ func finishOf(reason string, cut, calls, blocked bool) wire.Finish {
 		return wire.FinishLength
 	case isFilter(reason) || reason == "" && blocked:
 		return wire.FinishRefused
-	default: // among them MALFORMED_FUNCTION_CALL where the call was not even sent
+	default: // for example MALFORMED_FUNCTION_CALL, if the provider did not send the call
 		return wire.FinishOther
 	}
 }

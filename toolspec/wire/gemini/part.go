@@ -8,20 +8,19 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
 )
 
-// part is one part of a content. Plain texts that follow one another are one
-// part, whose text is kept with its escapes.
+// part is one part of a content. Plain texts that follow each other are joined to one part. Its text is
+// kept with its escapes.
 type part struct {
-	raw    frame.Value // as it came; nothing for a plain text
+	raw    frame.Value // the unchanged part; empty for a plain text
 	text   []byte
 	quiet  bool // a thought
 	call   bool
 	passed bool
-	// pieces says that the arguments of a call come in pieces, and open that
-	// another piece follows.
+	// pieces says that the arguments of a call come in pieces. open says that another piece follows.
 	pieces, open bool
 }
 
-// readPart reads a part, which must stay as it is where it is no plain text.
+// readPart reads a part. A part that is not a plain text has v as its raw, without a copy.
 func readPart(v frame.Value) (part, error) {
 	p := part{}
 	var got [3]frame.Value
@@ -56,14 +55,14 @@ func readPart(v frame.Value) (part, error) {
 	return p, nil
 }
 
-// isMore reports whether a part goes on with the call of the part before it.
+// isMore reports whether the part v continues the call of p, the part before it.
 func (p part) isMore(v frame.Value) bool {
 	var got, call [1]frame.Value
 	return p.open && v.Pick(got[:], "functionCall") == nil && got[0].Kind() == '{' &&
 		got[0].Pick(call[:], "name") == nil && call[0].Null()
 }
 
-// wire reads the call of a part.
+// wire returns the call of a part.
 func (p part) wire(index int) wire.Call {
 	c := wire.Call{Index: index, Raw: []byte(p.raw)}
 	var got [1]frame.Value
@@ -82,7 +81,7 @@ func (p part) wire(index int) wire.Call {
 	return c
 }
 
-// appendTo appends the part as the next request repeats it.
+// appendTo appends the part to dst, as the next request repeats it.
 func (p part) appendTo(dst []byte) []byte {
 	if p.raw != nil {
 		return append(dst, p.raw...)

@@ -9,21 +9,20 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
 )
 
-// stream assembles a response from its events, or from the elements of the array
-// that the interface sends without alt=sse. Which of them it is, the first byte
-// says.
+// stream assembles a response from its events, or from the elements of the array that the provider
+// sends without alt=sse. The first byte shows which of the two it is.
 type stream struct {
 	events frame.Events
 	array  array
 	kind   byte // [ or { for JSON, anything else for events, 0 before the first byte
 	taken  int
 	draft  draft
-	err    error // why Write goes on failing
+	err    error // the error that every later Write returns
 }
 
 var errArray = errors.New("not one array of responses")
 
-// Stream begins a decoder of a streamed response.
+// Stream returns a decoder of a streamed response.
 func (Codec) Stream() wire.Stream { return &stream{} }
 
 // Write takes the next bytes of the stream.
@@ -60,7 +59,7 @@ func (s *stream) write(p []byte) error {
 // Text returns the text that arrived since the last call.
 func (s *stream) Text() string { return s.draft.unread.Take() }
 
-// End gives the response.
+// End returns the response.
 func (s *stream) End() (wire.Response, error) {
 	if _, data, ok := s.events.Rest(); ok && s.err == nil {
 		if err := s.draft.take(data); err != nil {
@@ -81,9 +80,9 @@ func (s *stream) event(_, data []byte) error {
 	return s.draft.take(data)
 }
 
-// array splits a JSON array into its elements, without judging them: who takes
-// an element does. Outside of an array (bare) it takes objects one after another,
-// which is how the interface sends an error.
+// array splits a JSON array into its elements. It does not check that they are valid JSON; the function
+// that takes an element does. If bare is true, the input is not an array but objects one after another:
+// the provider sends an error in this form.
 type array struct {
 	bare, begun, ended bool
 	element            []byte

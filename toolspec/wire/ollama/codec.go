@@ -16,11 +16,11 @@ type Codec struct{}
 
 var _ wire.Codec = Codec{}
 
-// Format is "ollama".
+// Format returns "ollama".
 func (Codec) Format() string { return Format }
 
-// Tools are {"type":"function","function":{"name","description","parameters"}}.
-// The format knows no strict form.
+// Tools returns objects {"type":"function","function":{"name","description","parameters"}}. The format
+// has no strict form.
 func (Codec) Tools(tools []wire.Tool) (json.RawMessage, error) {
 	return frame.Tools(tools, `{"type":"function","function":{"name":`, "parameters", func(wire.Tool) string { return `}}` })
 }
@@ -30,8 +30,8 @@ var (
 	errForce = errors.New("ollama: the format cannot make a model call a tool: the choice can only be auto")
 )
 
-// Choice has no member in this format: a model decides itself. Every other mode
-// is an error.
+// Choice returns no members, because the model always decides itself in this format. It returns an error
+// for every other mode.
 func (Codec) Choice(choice wire.Choice) ([]wire.Member, error) {
 	if err := choice.Check(); err != nil {
 		return nil, err
@@ -46,10 +46,10 @@ func (Codec) Choice(choice wire.Choice) ([]wire.Member, error) {
 	}
 }
 
-// Answers are messages of the role tool with the tool's name, and the id of the
-// call where it had one. The format has no flag for an error and no place for a
-// reference: they stand in the text, see [wire.Answer.Text]. Images go beside the
-// text; of other parts a line of the text says what they were.
+// Answers returns messages of the role tool, with the tool's name and the id of the call if the call had
+// an id. The format has no member for an error or a reference, so the text contains them: see
+// [wire.Answer.Text]. Images are in a member beside the text. A line of the text describes every other
+// part.
 func (Codec) Answers(answers []wire.Answer) ([]json.RawMessage, error) {
 	messages := make([]json.RawMessage, 0, len(answers))
 	for _, a := range answers {

@@ -33,10 +33,10 @@ func (Codec) Decode(response []byte) (wire.Response, error) {
 type stream struct {
 	lines frame.Lines
 	draft draft
-	err   error // why Write goes on failing
+	err   error // the error that every later Write returns
 }
 
-// Stream begins a decoder of lines of JSON.
+// Stream returns a decoder of lines of JSON.
 func (Codec) Stream() wire.Stream { return &stream{} }
 
 // Write takes the next bytes of the stream.
@@ -55,7 +55,7 @@ func (s *stream) Write(p []byte) (int, error) {
 // Text returns the text that arrived since the last call.
 func (s *stream) Text() string { return s.draft.unread.Take() }
 
-// End gives the response.
+// End returns the response.
 func (s *stream) End() (wire.Response, error) {
 	if rest, ok := s.lines.Rest(); ok && s.err == nil {
 		if err := s.line(rest); err != nil {

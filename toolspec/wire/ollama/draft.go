@@ -11,8 +11,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
 )
 
-// draft is a response as far as it came. Texts are kept with their escapes until
-// the end, see [frame.Value.Escaped].
+// draft is a response, with the parts that have arrived. Texts are kept with their escapes until the
+// end: see [frame.Value.Escaped].
 type draft struct {
 	begun    bool        // a message came
 	ended    bool        // "done":true came
@@ -23,8 +23,8 @@ type draft struct {
 	images   []byte // ,value,value
 	calls    []wire.Call
 	reason   string              // done_reason
-	sent     *wire.ProviderError // in place of the rest
-	over     bool                // it came: nothing more counts
+	sent     *wire.ProviderError // the error that the provider sent instead of the rest
+	over     bool                // an error came; later lines are ignored
 }
 
 var (
@@ -32,8 +32,8 @@ var (
 	errRole  = errors.New("the role is another than assistant")
 )
 
-// take reads a response: the whole one, whose message is kept as it stands and
-// whose bytes must stay as they are, or a line of a stream.
+// take adds a whole response or a line of a stream. It keeps slices of a whole response, so the caller
+// must not change the bytes of such a response afterwards.
 func (d *draft) take(data []byte, whole bool) error {
 	if d.over {
 		return nil
@@ -64,13 +64,14 @@ func (d *draft) take(data []byte, whole bool) error {
 	return nil
 }
 
-// message takes a message, or the next piece of one.
+// message adds a message, or the next piece of a message.
 func (d *draft) message(v frame.Value, whole bool) error {
 	var got [5]frame.Value
 	if err := v.Pick(got[:], "content", "thinking", "images", "tool_calls", "role"); err != nil {
 		return err
 	}
-	// The message is repeated: one of another role would speak for the user, or for a tool.
+	// The next request repeats the message. With another role, it would be text of the user or of a
+	// tool.
 	if !got[4].Null() && string(got[4].Escaped()) != "assistant" {
 		return errRole
 	}
@@ -99,8 +100,8 @@ func (d *draft) message(v frame.Value, whole bool) error {
 	return nil
 }
 
-// read takes an element of tool_calls. Calls come whole. Their function.index is
-// not looked at: not every parser of the server counts it up.
+// read returns the call of an element of tool_calls. An element is always a whole call. read ignores its
+// function.index, because some parsers of the server do not count it.
 func read(v frame.Value, index int) wire.Call {
 	c := wire.Call{Index: index, Raw: json.RawMessage(v)}
 	var got, function [2]frame.Value
@@ -116,8 +117,8 @@ func read(v frame.Value, index int) wire.Call {
 	return c
 }
 
-// response assembles. In a response that was cut no call counts, nor does the
-// last one where the model ran into a limit.
+// response returns the response with all parts of the draft. All calls get the Fault incomplete if the
+// response was cut. If a limit stopped the model, only the last call gets it.
 func (d *draft) response() wire.Response {
 	r := wire.Response{Native: d.reason, Text: frame.Loose(d.content), Calls: d.calls}
 	cut := !d.ended || d.reason == ""
@@ -135,14 +136,14 @@ func (d *draft) response() wire.Response {
 		r.Finish = wire.FinishStop
 	case d.reason == "length":
 		r.Finish = wire.FinishLength
-	default: // load and unload, which answer a request without messages
+	default: // for example load and unload, the reasons after a request without messages
 		r.Finish = wire.FinishOther
 	}
 	r.Message = d.repeated()
 	return r
 }
 
-// repeated is the assistant's message as the next request has it.
+// repeated returns the assistant's message as the next request has it.
 func (d *draft) repeated() json.RawMessage {
 	if d.whole != nil {
 		return json.RawMessage(d.whole)
@@ -169,7 +170,7 @@ func (d *draft) repeated() json.RawMessage {
 	return append(m, '}')
 }
 
-// providerError reads error, which is a text.
+// providerError reads the member error, which is a text.
 func providerError(v frame.Value) *wire.ProviderError {
 	return &wire.ProviderError{Message: v.Loose(), Raw: bytes.Clone(v)}
 }

@@ -10,35 +10,35 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
 )
 
-// calls assembles tool_calls from their pieces. The format addresses a piece by
-// its index alone; what other servers make of that is sorted out in place.
+// calls assembles tool_calls from their pieces. In the format of OpenAI, the index of a piece names its
+// call. Other servers give no index, or one index to several calls: see find and begins.
 type calls struct {
 	all  []*call
 	last *call
-	// pieces counts what was taken.
+	// pieces counts the pieces that were added.
 	pieces int
-	// looked is how many bytes begins has looked at; see maxLooked.
+	// looked counts the bytes that begins has parsed; see maxLooked.
 	looked int
 }
 
-// maxLooked bounds what begins looks at in all, for it may look at the same
-// arguments with every piece. Behind it all pieces of an index are one call,
-// whose arguments then are not JSON if they were two.
+// maxLooked bounds the bytes that begins parses for one response, because begins may parse the same
+// arguments again for every piece. Beyond this bound, all pieces with one index and one name are one
+// call. If they were two calls, the arguments are not valid JSON.
 const maxLooked = 4 * wire.MaxResponse
 
 type call struct {
-	place  int // the index that pieces find it by
-	order  int // the index, or where there was none the number of calls before it
+	place  int // the index by which pieces find the call
+	order  int // the index, or, without an index, the number of earlier calls
 	id     []byte
 	name   []byte
-	args   []byte      // of strings, with their escapes
+	args   []byte      // arguments that came as strings, with their escapes
 	object frame.Value // arguments that are an object, as some servers send them
-	broken bool        // no function call, or nobody knows what belongs to it
-	closed bool        // found complete
-	custom frame.Value // a call of a custom tool, to be repeated as it is
-	extra  []byte      // further members, ,"name":value…, to be repeated
+	broken bool        // not a function call, or it is not clear which pieces belong to it
+	closed bool        // doubt found its arguments complete
+	custom frame.Value // a call of a custom tool, which the next request repeats unchanged
+	extra  []byte      // further members, ,"name":value…, which the next request repeats
 
-	repeated []byte // how the next request writes it
+	repeated []byte // the call as the next request has it
 }
 
 // piece is one element of tool_calls.
@@ -50,20 +50,20 @@ type piece struct {
 	extra          []byte
 }
 
-// readPiece reads an element of tool_calls, whole or a delta of one. An error
-// means that it is not of the format at all.
+// readPiece reads an element of tool_calls: a whole call, or a delta of a call. It returns an error if
+// the element does not have the format at all.
 func readPiece(v frame.Value) (piece, error) {
 	var p piece
 	var got [4]frame.Value
 	if err := v.Pick(got[:], "index", "id", "type", "function"); err != nil {
 		return p, err
 	}
-	// The client of OpenAI knows servers that send -1 for want of an index.
+	// Some servers send the index -1 if they have no index; the client of OpenAI handles this too.
 	p.index, p.indexed = got[0].Int()
 	p.indexed = p.indexed && p.index >= 0
 	p.id = got[1]
 	frameOf, argsOf := got[3], "arguments"
-	// Custom tools take free text and are never offered: one is no call to run.
+	// Custom tools take free text. Pawl never offers them, so such a call must not run.
 	if string(got[2].Escaped()) == "custom" {
 		var custom [1]frame.Value
 		if err := v.Pick(custom[:], "custom"); err != nil {
@@ -88,7 +88,8 @@ func readPiece(v frame.Value) (piece, error) {
 	return p, nil
 }
 
-// add takes one piece of several in the same delta, at position of them.
+// add adds a piece. of is the number of pieces in the same delta, and position the index of this piece
+// among them.
 func (cs *calls) add(p piece, position, of int) error {
 	own := p.indexed
 	if !own && of > 1 {
@@ -116,11 +117,13 @@ func (cs *calls) add(p piece, position, of int) error {
 	return nil
 }
 
-// find looks for the call that a piece belongs to; nil where there is none yet.
-// Without any address it is the last one, and lost.
+// find returns the call to which a piece belongs, or nil if the piece begins a call. It searches by the
+// index, or, without an index, by the id. A piece without an index whose id no call has begins a call if
+// it has a name too. Every other such piece goes to the last call; lost says that it has no name, so
+// that it may belong to another call.
 func (cs *calls) find(p piece) (c *call, lost bool) {
 	id, name := p.id.Escaped(), p.name.Escaped()
-	for _, c := range slices.Backward(cs.all) { // the youngest of an index that was used twice
+	for _, c := range slices.Backward(cs.all) { // if an index was used twice, the newer call
 		if p.indexed && c.place == p.index || !p.indexed && len(id) > 0 && bytes.Equal(c.id, id) {
 			return c, false
 		}
@@ -131,8 +134,8 @@ func (cs *calls) find(p piece) (c *call, lost bool) {
 	return cs.last, len(name) == 0
 }
 
-// doubt breaks the call that a lost piece went to, and those that it could have
-// been for: all that are not complete.
+// doubt handles a lost piece that goes to c. The piece may belong to any call that is not complete. If
+// there is another such call, doubt marks it and c as broken.
 func (cs *calls) doubt(c *call) {
 	for _, other := range cs.all {
 		if other == c || other.closed || other.broken {
@@ -144,23 +147,23 @@ func (cs *calls) doubt(c *call) {
 	}
 }
 
-// begins reports whether a piece that is addressed to c begins another call.
-// Some servers give all calls one index; others give one call a new id, and even
-// its name again, with every piece. It is another call where the name is another,
-// or where c is complete, and there is a new id or no address at all.
+// begins reports whether a piece that find assigned to c begins another call. Some servers use one index
+// for all calls. Other servers repeat the name of a call with every piece, with a new id each time. A
+// piece begins another call if it has a name, and either a new id or neither id nor index, and if its
+// name differs from the name of c or the arguments of c are complete.
 func (cs *calls) begins(c *call, p piece) bool {
 	id, name := p.id.Escaped(), p.name.Escaped()
 	renamed := len(id) > 0 && len(c.id) > 0 && !bytes.Equal(c.id, id)
 	if len(name) == 0 || !renamed && p.indexed {
 		return false
 	}
-	if !renamed && len(id) > 0 { // found by its id
+	if !renamed && len(id) > 0 { // find used the id
 		return false
 	}
 	if len(c.name) > 0 && !bytes.Equal(c.name, name) {
 		return true
 	}
-	// White space may follow the brace, as it is or as an escape.
+	// White space may follow the closing brace, as a space or as an escape such as \n.
 	if c.object == nil && !bytes.HasSuffix(bytes.TrimRight(c.args, ` \nrt`), []byte{'}'}) {
 		return false
 	}
@@ -175,7 +178,7 @@ func (c *call) take(p piece) {
 	if len(c.id) == 0 {
 		c.id = append(c.id, p.id.Escaped()...)
 	}
-	// A name that comes again as it was is a repeated start, not a second half.
+	// The same name again is a repeated start, not the second half of a name.
 	if name := p.name.Escaped(); !bytes.Equal(name, c.name) {
 		c.name = append(c.name, name...)
 	}
@@ -193,8 +196,8 @@ func (c *call) take(p piece) {
 	c.broken = c.broken || c.object != nil && len(c.args) > 0
 }
 
-// complete reports whether the arguments are an object from brace to brace. Their
-// end is where the model ended them, so nothing of them can be missing.
+// complete reports whether the arguments are one complete JSON object. Nothing of such arguments can be
+// missing.
 func (c *call) complete() bool {
 	text := []byte(c.object)
 	if c.object == nil {
@@ -207,10 +210,9 @@ func (c *call) complete() bool {
 	return err == nil && v.Kind() == '{'
 }
 
-// finish gives the calls in the order of their indexes. Where the response was
-// cut, or a filter took parts of it away, none counts as closed; where the model
-// was stopped for a reason that may strike inside a call, those that are complete
-// do.
+// finish returns the calls in the order of their indexes. If the response was cut, or if a filter
+// removed parts of it, every call gets the Fault incomplete. If the model was stopped for a reason that
+// may occur inside a call, such as a limit, only calls without complete arguments get this Fault.
 func (cs *calls) finish(cut bool, reason string) []wire.Call {
 	slices.SortStableFunc(cs.all, func(a, b *call) int { return a.order - b.order })
 	cut = cut || reason == "content_filter"
@@ -250,7 +252,7 @@ func (c *call) wire(i int) wire.Call {
 	return w
 }
 
-// element writes the call as one of tool_calls.
+// element returns the call as an element of tool_calls.
 func (c *call) element(id, name string, args []byte) []byte {
 	e := frame.Quote([]byte(`{"id":`), id)
 	e = frame.Quote(append(e, `,"type":"function","function":{"name":`...), name)

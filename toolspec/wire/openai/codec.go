@@ -15,11 +15,11 @@ type Codec struct{}
 
 var _ wire.Codec = Codec{}
 
-// Format is "openai".
+// Format returns "openai".
 func (Codec) Format() string { return Format }
 
-// Tools are {"type":"function","function":{"name","description","parameters"}},
-// with "strict":true where it is asked for.
+// Tools returns objects {"type":"function","function":{"name","description","parameters"}}, with
+// "strict":true for a strict tool.
 func (Codec) Tools(tools []wire.Tool) (json.RawMessage, error) {
 	return frame.Tools(tools, `{"type":"function","function":{"name":`, "parameters", func(t wire.Tool) string {
 		if t.Strict {
@@ -29,15 +29,14 @@ func (Codec) Tools(tools []wire.Tool) (json.RawMessage, error) {
 	})
 }
 
-// Choice is tool_choice, and parallel_tool_calls for a serial one.
+// Choice returns tool_choice, and parallel_tool_calls for a serial choice.
 func (Codec) Choice(choice wire.Choice) ([]wire.Member, error) {
 	return frame.Choice(choice, `{"type":"function","function":{"name":`, `}}`)
 }
 
-// Answers are messages of the role tool. The format has no flag for an error and
-// no place for a reference: they stand in the text, see [wire.Answer.Text]. With
-// parts the content is an array of texts; other parts than text cannot be
-// carried and are named in words.
+// Answers returns messages of the role tool. The format has no member for an error or a reference, so
+// the text contains them: see [wire.Answer.Text]. The content of an answer with parts is an array of
+// texts. A text describes every part that is not text.
 func (Codec) Answers(answers []wire.Answer) ([]json.RawMessage, error) {
 	messages := make([]json.RawMessage, 0, len(answers))
 	for _, a := range answers {

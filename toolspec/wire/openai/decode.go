@@ -11,8 +11,8 @@ import (
 
 var errFunctionCall = errors.New("function_call, which tool_calls replaced: offer the functions as tools")
 
-// Decode reads a chat.completion. The first choice counts, the others are counted
-// in Response.Others.
+// Decode reads a chat.completion. It returns the first choice. Response.Others is the number of the
+// other choices.
 func (Codec) Decode(response []byte) (wire.Response, error) {
 	r, err := decode(response)
 	var sent *wire.ProviderError
@@ -61,7 +61,7 @@ func decode(response []byte) (wire.Response, error) {
 	return d.response(cut), nil
 }
 
-// take takes a message, whole, or a delta of one.
+// take adds a message, or a delta of a message. whole says that it is a whole message.
 func (d *draft) take(message frame.Value, whole bool) error {
 	var got [6]frame.Value
 	if err := message.Pick(got[:], "content", "refusal", "tool_calls", "function_call", "audio", "reasoning_content"); err != nil {
@@ -78,7 +78,7 @@ func (d *draft) take(message frame.Value, whole bool) error {
 	}
 	d.reasoning = append(d.reasoning, got[5].Escaped()...)
 	if !got[3].Null() {
-		// Some servers always have the member, with nothing in it.
+		// Some servers always send an empty function_call.
 		var legacy [1]frame.Value
 		if err := got[3].Pick(legacy[:], "name"); err != nil || len(legacy[0].Escaped()) > 0 {
 			return errFunctionCall
@@ -111,7 +111,7 @@ func (d *draft) takeCalls(pieces frame.Value, whole bool) error {
 		if err != nil {
 			return fmt.Errorf("tool_calls: %w", err)
 		}
-		// A whole response has no index: the place is the index.
+		// The calls of a whole response have no index; the position takes its place.
 		if whole {
 			p.index, p.indexed = position, true
 		}
@@ -123,8 +123,7 @@ func (d *draft) takeCalls(pieces frame.Value, whole bool) error {
 	return nil
 }
 
-// providerError reads what OpenAI and others send as "error": an object, or a
-// text.
+// providerError reads the member "error" of OpenAI and other servers: an object, or a text.
 func providerError(v frame.Value) *wire.ProviderError {
 	e := &wire.ProviderError{Raw: bytes.Clone(v), Message: v.Loose()}
 	var got [3]frame.Value
@@ -132,7 +131,7 @@ func providerError(v frame.Value) *wire.ProviderError {
 		return e
 	}
 	e.Message = got[0].Loose()
-	// The code says more than the type, where there is one: some send a number.
+	// The code is more specific than the type. Some servers send a number as the code.
 	if e.Kind = got[2].Loose(); got[2].Kind() == '0' {
 		e.Kind = string(got[2])
 	}

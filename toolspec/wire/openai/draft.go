@@ -7,13 +7,13 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
 )
 
-// draft is an answer as far as it came. Texts are kept with their escapes until
-// the end, see [frame.Value.Escaped].
+// draft is a response, with the parts that have arrived. Texts are kept with their escapes until the
+// end: see [frame.Value.Escaped].
 type draft struct {
 	content   []byte
-	unread    frame.Unread // of content, or else of refusal
-	spoken    bool         // there was content, if an empty one
-	parts     frame.Value  // content that is an array, of a whole response: repeated as it is
+	unread    frame.Unread // of content, or of refusal if there is no content
+	spoken    bool         // there was a content, which may be empty
+	parts     frame.Value  // the content of a whole response if it is an array; repeated unchanged
 	refusal   []byte
 	reasoning []byte
 	audio     []byte // id
@@ -22,7 +22,8 @@ type draft struct {
 	others    int    // the highest index of a choice
 }
 
-// response assembles. A draft that was cut has no reason that counts.
+// response returns the response with all parts of the draft. If the draft was cut, Finish does not
+// depend on its reason.
 func (d *draft) response(cut bool) wire.Response {
 	r := wire.Response{Native: d.reason, Others: d.others, Text: frame.Loose(d.content)}
 	if r.Text == "" {
@@ -46,14 +47,13 @@ func finishOf(reason string, cut, calls, refused bool) wire.Finish {
 		return wire.FinishRefused
 	case reason == "stop":
 		return wire.FinishStop
-	default: // tool_calls without a call among them
+	default: // for example tool_calls without a call
 		return wire.FinishOther
 	}
 }
 
-// message is the assistant's message with the members that a request may have:
-// what a response has beside them (annotations, log probabilities) is refused in
-// one.
+// message returns the assistant's message with only the members that a request may have. The provider
+// refuses other members of a response, such as annotations and log probabilities, in a request.
 func (d *draft) message() json.RawMessage {
 	m := []byte(`{"role":"assistant","content":`)
 	switch {
@@ -70,8 +70,8 @@ func (d *draft) message() json.RawMessage {
 	if len(d.audio) > 0 {
 		m = append(frame.Quote(append(m, `,"audio":{"id":`...), frame.Loose(d.audio)), '}')
 	}
-	// Not of OpenAI: servers that show a model's reasoning so want it back ahead of
-	// the results of its calls, and nowhere else.
+	// OpenAI has no reasoning_content. Servers that send it require it back in a message with calls,
+	// and in no other message.
 	if len(d.reasoning) > 0 && len(d.calls.all) > 0 {
 		m = frame.Quote(append(m, `,"reasoning_content":`...), frame.Loose(d.reasoning))
 	}
@@ -89,7 +89,7 @@ func (d *draft) message() json.RawMessage {
 	return append(m, '}')
 }
 
-// say takes content: a text, or as some servers send it, parts that have one.
+// say adds a content: a text, or, from some servers, an array of parts with texts.
 func (d *draft) say(content frame.Value) {
 	d.spoken = d.spoken || !content.Null()
 	d.add(content.Escaped())

@@ -8,14 +8,14 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
 )
 
-// Stream begins a decoder for one stream of chat.completion.chunk events.
+// Stream returns a decoder for one stream of chat.completion.chunk events.
 func (Codec) Stream() wire.Stream { return new(stream) }
 
 type stream struct {
 	events frame.Events
 	draft  draft
-	done   bool  // [DONE] came: nothing behind it counts
-	failed error // what Write failed with
+	done   bool  // [DONE] came; later events are ignored
+	failed error // the error that every later Write returns
 	sent   *wire.ProviderError
 }
 
@@ -34,9 +34,8 @@ func (s *stream) Write(p []byte) (int, error) {
 // Text returns the text that arrived since the last call.
 func (s *stream) Text() string { return s.draft.unread.Take() }
 
-// End assembles. A stream is whole where its first choice has a finish_reason and
-// no error came; [DONE] alone says nothing, for proxies send it behind a failure
-// too.
+// End returns the response. A stream is complete if its first choice has a finish_reason and no error
+// came. [DONE] alone does not show this, because proxies send it after a failure too.
 func (s *stream) End() (wire.Response, error) {
 	if name, data, ok := s.events.Rest(); ok && s.failed == nil {
 		s.failed = s.event(name, data)
@@ -68,7 +67,7 @@ func (s *stream) event(name, data []byte) error {
 	case !top[1].Null():
 		s.sent = providerError(top[1])
 		return nil
-	case string(name) == "error": // Not of OpenAI: the event is the error.
+	case string(name) == "error": // Some other servers send the error as an event.
 		s.sent = providerError(v)
 		return nil
 	}
@@ -94,7 +93,7 @@ func (s *stream) choice(v frame.Value) error {
 		if err := s.draft.take(got[1], false); err != nil {
 			return fmt.Errorf("delta: %w", err)
 		}
-		// What comes behind the end was not part of what ended.
+		// A piece of a call after the finish_reason shows that the choice had not ended.
 		if s.draft.calls.pieces != before {
 			s.draft.reason = ""
 		}

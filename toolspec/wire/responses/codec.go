@@ -17,26 +17,25 @@ type Codec struct{}
 
 var _ wire.Codec = Codec{}
 
-// Format is "responses".
+// Format returns "responses".
 func (Codec) Format() string { return Format }
 
-// Tools are {"type":"function","name","description","parameters","strict"}. strict
-// is always there: without it the provider takes true.
+// Tools returns objects {"type":"function","name","description","parameters","strict"}. strict is
+// always written, because the provider assumes true without it.
 func (Codec) Tools(tools []wire.Tool) (json.RawMessage, error) {
 	return frame.Tools(tools, `{"type":"function","name":`, "parameters", func(t wire.Tool) string {
 		return `,"strict":` + strconv.FormatBool(t.Strict) + `}`
 	})
 }
 
-// Choice is tool_choice, and parallel_tool_calls for a serial one.
+// Choice returns tool_choice, and parallel_tool_calls for a serial choice.
 func (Codec) Choice(choice wire.Choice) ([]wire.Member, error) {
 	return frame.Choice(choice, `{"type":"function","name":`, `}`)
 }
 
-// Answers are items of the type function_call_output. The format has no flag for
-// an error and no place for a reference: they stand in the text, see
-// [wire.Answer.Text]. With parts the output is an array of texts, images and PDF files; other
-// parts are named in words.
+// Answers returns items of the type function_call_output. The format has no member for an error or a
+// reference, so the text contains them: see [wire.Answer.Text]. The output of an answer with parts is
+// an array of texts, images and PDF files. A text describes every other part.
 func (Codec) Answers(answers []wire.Answer) ([]json.RawMessage, error) {
 	items := make([]json.RawMessage, 0, len(answers))
 	for _, a := range answers {
@@ -70,7 +69,7 @@ func appendPart(dst []byte, p wire.Part) []byte {
 		dst = append(dst, `{"type":"input_image","image_url":`...)
 		return append(frame.Quote(dst, dataURL(p)), '}')
 	case "application/pdf":
-		// The format wants a name of each file.
+		// The format requires a name for each file.
 		dst = frame.Quote(append(dst, `{"type":"input_file","filename":`...), cmp.Or(p.Name, "document.pdf"))
 		return append(frame.Quote(append(dst, `,"file_data":`...), dataURL(p)), '}')
 	default:

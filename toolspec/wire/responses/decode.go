@@ -27,7 +27,7 @@ func decode(response []byte) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	h, err := readHead(v, "completed") // the status is optional: without one the object speaks for itself
+	h, err := readHead(v, "completed") // a response object without a status counts as completed
 	if err != nil {
 		return wire.Response{}, err
 	}
@@ -46,15 +46,15 @@ func decode(response []byte) (wire.Response, error) {
 	return d.finish(), nil
 }
 
-// head is what stands around the items.
+// head has the members of a response object that are needed. failure is its error.
 type head struct {
 	ending
 	output, failure frame.Value
 }
 
-// readHead reads a response object, whole or of the last event of a stream. One
-// that is still in progress, queued or cancelled was cut. Without a status it has
-// the one that is given.
+// readHead reads the response object of a whole response or of the last event of a stream. status is
+// the status of an object that has none. A response with a status other than completed and incomplete,
+// such as in_progress, queued or cancelled, was cut.
 func readHead(v frame.Value, status string) (h head, err error) {
 	var got, details [4]frame.Value
 	if err := v.Pick(got[:], "output", "error", "status", "incomplete_details"); err != nil {
@@ -74,8 +74,7 @@ func readHead(v frame.Value, status string) (h head, err error) {
 	return h, nil
 }
 
-// providerError reads an error object: of a response, of an error event, or of a
-// body that is nothing else.
+// providerError reads an error object. It is the error of a response, or an error event.
 func providerError(v frame.Value) *wire.ProviderError {
 	e := &wire.ProviderError{Raw: bytes.Clone(v), Message: v.Loose()}
 	var got [3]frame.Value

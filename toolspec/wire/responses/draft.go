@@ -18,16 +18,16 @@ type ending struct {
 	cut    bool
 }
 
-// draft gathers the items of a response in their order.
+// draft collects the items of a response in their order.
 type draft struct {
 	ending
 	response wire.Response
-	message  []byte // the items so far, without brackets
+	message  []byte // the items for the next request, without brackets
 	refusal  []byte
 	text     []byte
 }
 
-// finish closes the response over its items.
+// finish returns the response with all items of the draft.
 func (d *draft) finish() wire.Response {
 	r := d.response
 	r.Text = frame.Loose(d.text)
@@ -60,9 +60,9 @@ var (
 	errReference = errors.New("output: a reference to another item")
 )
 
-// take takes one item as the provider gave it. Whole says that the provider said
-// so, of the item or of the response.
-func (d *draft) take(item frame.Value, whole bool) error {
+// take adds one item of the response. completed says that the provider marked the response as
+// completed, and, for an item that was assembled from deltas, that all its arguments came.
+func (d *draft) take(item frame.Value, completed bool) error {
 	var got [2]frame.Value
 	if err := item.Pick(got[:], "type", "role"); err != nil {
 		return fmt.Errorf("output: %w", err)
@@ -71,33 +71,35 @@ func (d *draft) take(item frame.Value, whole bool) error {
 	case "item_reference":
 		return errReference
 	case "function_call":
-		return d.call(item, whole)
-	case "message", "": // of an item without a type, what can be read
-		// Items are repeated: a message of another role would speak for the user or the
-		// developer, and what has neither role nor type is read as a reference.
+		return d.addCall(item, completed)
+	case "message", "": // an item without a type may be a message
+		// The next request repeats the items. A message with another role would be text of the
+		// user or the developer, and the provider reads an item without role and type as a
+		// reference.
 		if role := string(got[1].Escaped()); role != "assistant" && (kind == "" || !got[1].Null()) {
 			return errRole
 		}
-		if err := d.say(item); err != nil {
+		if err := d.addText(item); err != nil {
 			return err
 		}
 	case "reasoning", "compaction":
 	default:
 		d.response.Passed = append(d.response.Passed, json.RawMessage(bytes.Clone(item)))
 	}
-	d.repeat(item)
+	d.appendItem(item)
 	return nil
 }
 
-// repeat keeps an item for the next request.
-func (d *draft) repeat(item []byte) {
+// appendItem adds an item to the message that the next request repeats.
+func (d *draft) appendItem(item []byte) {
 	if len(d.message) > 0 {
 		d.message = append(d.message, ',')
 	}
 	d.message = append(d.message, item...)
 }
 
-func (d *draft) say(item frame.Value) error {
+// addText adds the texts and the refusals of a message.
+func (d *draft) addText(item frame.Value) error {
 	var got [1]frame.Value
 	if err := item.Pick(got[:], "content"); err != nil {
 		return fmt.Errorf("message: %w", err)
@@ -113,9 +115,11 @@ func (d *draft) say(item frame.Value) error {
 	return nil
 }
 
-// call takes a function_call. It is repeated as it came where a provider takes it
-// so.
-func (d *draft) call(item frame.Value, whole bool) error {
+// addCall adds a function_call to the calls of the response and to the message of the next request.
+// A call that must not run gets a Fault. The message has the item unchanged, or a rebuilt call if the
+// provider would refuse the item in a request: without an id, with a name that cannot be offered, or
+// with arguments that are not a valid string. completed is the parameter of take.
+func (d *draft) addCall(item frame.Value, completed bool) error {
 	if len(d.response.Calls) == wire.MaxCalls {
 		return wire.ErrTooLarge
 	}
@@ -127,13 +131,13 @@ func (d *draft) call(item frame.Value, whole bool) error {
 	var named, identified bool
 	c.ID, identified = got[0].Text()
 	c.Name, named = got[1].Text()
-	args, textual := got[2].Text()
+	args, argsAreText := got[2].Text()
 	switch {
-	case textual:
+	case argsAreText:
 		c.Args = []byte(args)
-	case got[2].Kind() == '"':
+	case got[2].Kind() == '"': // invalid Unicode, see the Fault below
 		c.Args = []byte(got[2].Loose())
-	case !got[2].Null(): // an object, as other servers send it
+	case !got[2].Null(): // an object, as some other servers send it
 		c.Args = bytes.Clone(got[2])
 	}
 	if len(c.Args) == 0 {
@@ -142,31 +146,34 @@ func (d *draft) call(item frame.Value, whole bool) error {
 	namespace := got[4].Loose()
 	switch status := string(got[3].Escaped()); {
 	case d.cut || d.detail == "content_filter" || status == "incomplete":
+		// The response or the call is not complete.
 		c.Fault = toolspec.CodeIncomplete
-	case status == "in_progress" && !(whole && complete(c.Args)):
-		// Some servers leave the status of an item as it began in a completed response.
+	case status == "in_progress" && !(completed && isObject(c.Args)):
+		// In a completed response, some servers leave the status of an item at in_progress. There
+		// the call is complete if its arguments are an object.
 		c.Fault = toolspec.CodeIncomplete
-	case !whole && status != "completed" && !complete(c.Args):
+	case !completed && status != "completed" && !isObject(c.Args):
+		// Neither the provider nor the arguments show that the call is complete.
 		c.Fault = toolspec.CodeIncomplete
-	case !named || c.Name == "" || got[2].Kind() == '"' && !textual:
+	case !named || c.Name == "" || got[2].Kind() == '"' && !argsAreText:
 		c.Fault = toolspec.CodeInvalidJSON
 	case namespace != "" && namespace != c.Name:
-		// The provider gives a function that it loaded by tool search its own name as
-		// namespace. Another namespace has functions that were not offered.
+		// A function that the provider loaded by tool search has its own name as namespace. A
+		// function in another namespace was not offered.
 		c.Fault = toolspec.CodeInvalidJSON
 	}
-	if identified && c.ID != "" && wire.SafeName(c.Name) && textual {
-		d.repeat(item)
+	if identified && c.ID != "" && wire.SafeName(c.Name) && argsAreText {
+		d.appendItem(item)
 	} else {
-		d.repeat(rebuilt(c, namespace))
+		d.appendItem(rebuildCall(c, namespace))
 	}
 	d.response.Calls = append(d.response.Calls, c)
 	return nil
 }
 
-// rebuilt returns a call in the form that a request may have. The provider refuses a
-// request in which a call has lost its namespace.
-func rebuilt(c wire.Call, namespace string) []byte {
+// rebuildCall returns a call in a form that a request may have. It keeps the namespace, because the
+// provider refuses a request in which a call has lost its namespace.
+func rebuildCall(c wire.Call, namespace string) []byte {
 	m := frame.Quote([]byte(`{"type":"function_call","call_id":`), frame.CallID(c.ID, c.Index))
 	m = frame.Quote(append(m, `,"name":`...), wire.Repeatable(c.Name))
 	if namespace != "" {
@@ -175,8 +182,8 @@ func rebuilt(c wire.Call, namespace string) []byte {
 	return append(frame.Quote(append(m, `,"arguments":`...), c.Args), '}')
 }
 
-// complete reports whether arguments are an object from brace to brace.
-func complete(args []byte) bool {
+// isObject reports whether the arguments are one complete JSON object.
+func isObject(args []byte) bool {
 	v, err := frame.Parse(args)
 	return err == nil && v.Kind() == '{'
 }

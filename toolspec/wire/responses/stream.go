@@ -21,21 +21,21 @@ type stream struct {
 	last   *item
 	lastAt int
 	head   head // of the last event
-	ended  bool // nothing behind it counts
+	ended  bool // the last event came; later events are ignored
 	unread frame.Unread
 	failed error // what Write failed with
 	sent   *wire.ProviderError
 }
 
-// item is one item of output as far as it came.
+// item is one item of the output, with the parts that have arrived.
 type item struct {
-	raw  frame.Value // of output_item.added, then of output_item.done
+	raw  frame.Value // the item of output_item.added, and later that of output_item.done
 	done bool
-	call bool // a function_call, by what began it
+	call bool // the item is a function_call
 	args []byte
-	// closed says that function_call_arguments.done came: args is all of it.
+	// closed says that function_call_arguments.done came, so args is complete.
 	closed bool
-	text   []byte // output_text, for a message that is cut
+	text   []byte // output_text so far, for a message that is cut
 }
 
 func (s *stream) Write(p []byte) (int, error) {
@@ -53,8 +53,7 @@ func (s *stream) Write(p []byte) (int, error) {
 // Text returns the text that arrived since the last call.
 func (s *stream) Text() string { return s.unread.Take() }
 
-// event takes one event. Its data say themselves what they are; the name is theirs
-// once more.
+// event handles one event. It ignores the event's name, because the data repeat it as their type.
 func (s *stream) event(_, data []byte) error {
 	if s.ended || string(bytes.TrimSpace(data)) == "[DONE]" {
 		return nil
@@ -87,10 +86,10 @@ func (s *stream) event(_, data []byte) error {
 		}
 	case "response.completed", "response.incomplete", "response.failed":
 		return s.end(v, kind)
-	case "error", "": // without a type: not of the format, but an error it may be
+	case "error", "": // data without a type are not of the format, but may have an error
 		return s.error(v, kind)
 	}
-	return nil // progress, and kinds that are still to come
+	return nil // events about progress, and unknown events
 }
 
 func (s *stream) item(index frame.Value) (*item, error) {
@@ -107,7 +106,7 @@ func (s *stream) item(index frame.Value) (*item, error) {
 	return s.last, nil
 }
 
-// step takes an item at its beginning or end, or the whole of its arguments.
+// step handles an event that has a new item, a finished item, or all arguments of an item.
 func (s *stream) step(v frame.Value, kind string, index frame.Value) error {
 	it, err := s.item(index)
 	if err != nil {
@@ -124,7 +123,7 @@ func (s *stream) step(v frame.Value, kind string, index frame.Value) error {
 		it.args, it.call = append(it.args[:0], got[1].Escaped()...), true
 		return nil
 	}
-	if it.done { // said twice
+	if it.done { // a repeated event
 		return nil
 	}
 	var what [1]frame.Value
@@ -167,8 +166,8 @@ func (s *stream) error(v frame.Value, kind string) error {
 	return nil
 }
 
-// End assembles. The output of the last event counts; where it has none, the items
-// that were done do.
+// End returns the response. Its items are those of the last event's output. If that output is empty,
+// they are the items that the earlier events gave.
 func (s *stream) End() (wire.Response, error) {
 	if name, data, ok := s.events.Rest(); ok && s.failed == nil {
 		s.failed = s.event(name, data)
@@ -199,15 +198,15 @@ func (s *stream) refuse(err error) (wire.Response, error) {
 	return wire.Response{Finish: wire.FinishCut}, fmt.Errorf("not a stream of the Responses API: %w", err)
 }
 
-// into gives an item of the stream to a draft: as the provider closed it, or as
-// far as it came.
+// into adds an item of the stream to a draft: the finished item, or else a function_call or a message
+// that is built from the parts that have arrived.
 func (it *item) into(d *draft) error {
 	switch {
 	case it.done:
 		return d.take(it.raw, d.status == "completed")
 	case it.call:
 		var got [3]frame.Value
-		if len(it.raw) > 0 { // else it never began, and has no name
+		if len(it.raw) > 0 { // otherwise no output_item.added came, and the call has no name
 			if err := it.raw.Pick(got[:], "call_id", "name", "namespace"); err != nil {
 				return fmt.Errorf("function_call: %w", err)
 			}
@@ -226,7 +225,7 @@ func (it *item) into(d *draft) error {
 	case len(it.text) > 0:
 		made := []byte(`{"type":"message","role":"assistant","content":[{"type":"output_text","text":`)
 		return d.take(append(frame.Quote(made, frame.Loose(it.text)), `,"annotations":[]}]}`...), false)
-	default: // what is not whole cannot be repeated
+	default: // a request cannot repeat an item that is not complete
 		return nil
 	}
 }

@@ -16,8 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what fixtures want")
 
-// Fixture is an archive of testdata: a response of one format and what it must
-// come to.
+// Fixture is an archive of testdata: a response of one format, and the View that the codec must
+// make of it.
 type Fixture struct {
 	Name string
 	// Response or Stream is the input; the other one is nil.
@@ -63,8 +63,8 @@ func Fixtures(t testing.TB) []Fixture {
 	return all
 }
 
-// Golden decodes every fixture, streams also cut in two at each place and byte by
-// byte, and compares what comes out member for member.
+// Golden decodes every fixture and compares the View with the expected one, member by member. It
+// decodes a stream in one piece, in two pieces for each possible cut, and byte by byte.
 func Golden(t *testing.T, codec wire.Codec) {
 	t.Helper()
 	for _, f := range Fixtures(t) {
@@ -91,9 +91,9 @@ func Golden(t *testing.T, codec wire.Codec) {
 	}
 }
 
-// truncate ends the stream at each place: a call that may run then is one that
-// the whole stream has, at the same place and with the same arguments. (The whole
-// stream may know more: that an error came behind the end.)
+// truncate ends the stream after each byte. A call of the truncated stream that may run must be a
+// call of the whole stream, at the same place and with the same arguments. Only the Fault may
+// differ, because the rest of the stream may contain an error.
 func (f Fixture) truncate(t *testing.T, codec wire.Codec, whole View) {
 	t.Helper()
 	for cut := range len(f.Stream) {
@@ -160,8 +160,9 @@ func same(t *testing.T, how string, at int, got, want View) {
 	}
 }
 
-// Read streams the pieces, and goes on behind a refusal as a careless caller
-// would.
+// Read writes the pieces to a stream and returns the view of its response. It continues after an
+// error of Write, as a careless caller does. The test fails if a later Write then succeeds, because
+// the error of a stream is final.
 func Read(t testing.TB, codec wire.Codec, pieces ...[]byte) View {
 	t.Helper()
 	s := codec.Stream()
@@ -169,7 +170,7 @@ func Read(t testing.TB, codec wire.Codec, pieces ...[]byte) View {
 	for _, p := range pieces {
 		given := append([]byte(nil), p...)
 		n, err := s.Write(given)
-		clear(given) // nothing of it may be kept
+		clear(given) // the stream must not keep the slice
 		if err == nil && n != len(p) {
 			t.Errorf("took %d of %d bytes without an error", n, len(p))
 		}
@@ -186,8 +187,7 @@ func Read(t testing.TB, codec wire.Codec, pieces ...[]byte) View {
 	return v
 }
 
-// GoldenJSON compares JSON with a file member for member, or with -update writes
-// the file.
+// GoldenJSON compares JSON with a file, member by member. With -update, it writes the file first.
 func GoldenJSON(t *testing.T, path string, got []byte) {
 	t.Helper()
 	if *update {

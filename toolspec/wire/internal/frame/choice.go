@@ -6,8 +6,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
-// Choice is tool_choice as the formats of OpenAI have it, and parallel_tool_calls
-// for a serial one. They differ in what stands around the name of a tool.
+// Choice returns the members tool_choice and, for a serial choice, parallel_tool_calls, as the two
+// formats of OpenAI have them. The formats differ in the text around the name of a tool: open is the
+// text before the name, and end the text after it.
 func Choice(choice wire.Choice, open, end string) ([]wire.Member, error) {
 	if err := choice.Check(); err != nil {
 		return nil, err

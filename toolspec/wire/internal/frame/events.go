@@ -7,23 +7,23 @@ import (
 )
 
 // Events splits a server-sent stream into its events by the rules of WHATWG HTML
-// (section 9.2.6): lines end with LF, CRLF or CR, comments and unknown fields are
-// passed over, several data lines are joined by LF, an event without data is
-// none. Its zero value is a stream before its first byte.
+// (section 9.2.6): lines end with LF, CRLF or CR; comments and unknown fields are
+// ignored; several data lines of an event are joined by LF; an event without data is
+// ignored. The zero value is a stream before its first byte.
 type Events struct {
 	line    []byte // the start of a line that has not ended
 	name    []byte
 	data    []byte
-	held    bool // data has a line, if an empty one
-	begun   bool // the first line is behind
+	held    bool // the event has a data line, which may be empty
+	begun   bool // the first line was read
 	afterCR bool // a LF that comes next belongs to the CR before it
 	taken   int
 }
 
-// Write takes the next bytes and calls each for every event that ends in them,
-// with the event's name and data, which are good until it returns. It stops at
-// the first error of each, and with [wire.ErrTooLarge] where the stream exceeds
-// [wire.MaxResponse] bytes; after an error it must not be called again.
+// Write takes the next bytes and calls each for every event that ends in them, with
+// the event's name and data. each must not keep the two slices. Write returns the first
+// error of each, and [wire.ErrTooLarge] if the stream exceeds [wire.MaxResponse] bytes.
+// Do not call Write after an error.
 func (e *Events) Write(p []byte, each func(name, data []byte) error) error {
 	if e.taken += len(p); e.taken > wire.MaxResponse {
 		return wire.ErrTooLarge
@@ -55,9 +55,10 @@ func (e *Events) Write(p []byte, each func(name, data []byte) error) error {
 	return nil
 }
 
-// Rest is the event that the end of the stream left without its blank line, where
-// its data are a JSON value. The rules drop it, but JSON says itself where it ends:
-// such an event is whole. It is called once, behind the last Write.
+// Rest returns the last event of a stream that ended without the blank line after the
+// event. ok is false if its data are not one JSON value. The rules of WHATWG drop such an
+// event, but a complete JSON value shows that the event is complete. Call Rest once, after
+// the last Write.
 func (e *Events) Rest() (name, data []byte, ok bool) {
 	if len(e.line) > 0 {
 		e.field(e.line)
@@ -90,7 +91,7 @@ func (e *Events) take(line []byte, each func(name, data []byte) error) error {
 
 var byteOrderMark = []byte("\ufeff")
 
-// field takes a line: a name, a colon and one space that does not count, a value.
+// field reads a line: a name, a colon, an optional space, and a value.
 func (e *Events) field(line []byte) {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	if len(value) > 0 && value[0] == ' ' {
@@ -107,7 +108,7 @@ func (e *Events) field(line []byte) {
 	}
 }
 
-// lineEnd is where the first line of p ends, or -1.
+// lineEnd returns the index of the first CR or LF in p, or -1.
 func lineEnd(p []byte) int {
 	end := bytes.IndexByte(p, '\n')
 	line := p

@@ -7,17 +7,16 @@ import (
 )
 
 // Lines splits a stream of one JSON value per line (NDJSON). Lines end with LF or
-// CRLF; blank ones are passed over. Its zero value is a stream before its first
-// byte.
+// CRLF; blank lines are ignored. The zero value is a stream before its first byte.
 type Lines struct {
 	line  []byte // the start of a line that has not ended
 	taken int
 }
 
-// Write takes the next bytes and calls each for every line that ends in them,
-// without its white space; the line is good until each returns. It stops at the
-// first error of each, and with [wire.ErrTooLarge] where the stream exceeds
-// [wire.MaxResponse] bytes; after an error it must not be called again.
+// Write takes the next bytes and calls each for every line that ends in them, without
+// white space around the line. each must not keep the line. Write returns the first error
+// of each, and [wire.ErrTooLarge] if the stream exceeds [wire.MaxResponse] bytes. Do not
+// call Write after an error.
 func (l *Lines) Write(p []byte, each func(line []byte) error) error {
 	if l.taken += len(p); l.taken > wire.MaxResponse {
 		return wire.ErrTooLarge
@@ -41,6 +40,6 @@ func (l *Lines) Write(p []byte, each func(line []byte) error) error {
 	}
 }
 
-// Rest is the last line where the stream ended without a line end and the line is a
-// whole JSON value.
+// Rest returns the last line of a stream that ended without a line end. ok is false if the
+// line is not one JSON value.
 func (l *Lines) Rest() (line []byte, ok bool) { return bytes.TrimSpace(l.line), whole(l.line) }

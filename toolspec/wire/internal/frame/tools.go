@@ -6,9 +6,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
-// Tools writes the list of tools of a request, or nothing for none: before each
-// name stands open, behind it the description where there is one and the schema
-// as the member that schema names, and then what end answers.
+// Tools returns the list of tools of a request, or nil if there are no tools. Each tool is written as
+// open, the name, the description if there is one, the tool's schema in a member with the name schema,
+// and the text that end returns.
 func Tools(tools []wire.Tool, open, schema string, end func(wire.Tool) string) (json.RawMessage, error) {
 	if len(tools) == 0 {
 		return nil, nil

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Unread is the text of a stream that has arrived and that nobody has taken.
+// Unread is the text of a stream that has arrived since the last Take.
 type Unread struct{ escaped []byte }
 
-// Add appends what stood between the quotes of a JSON string.
+// Add appends the bytes between the quotes of a JSON string, with their escapes.
 func (u *Unread) Add(escaped []byte) { u.escaped = append(u.escaped, escaped...) }
 
 // Take returns the text that was added since the last Take. It keeps back the first half of an

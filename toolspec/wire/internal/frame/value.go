@@ -10,19 +10,19 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Value is one JSON value without white space around it, as it stood in the
-// response. Parse makes the first one, the others are parts of it. The empty
-// Value is an absent one: it has no kind, no members, no elements.
+// Value is one JSON value, byte for byte as the response has it, without white space around it.
+// Parse returns the value of a document; all other Values are parts of that value. An empty Value
+// means that a value is absent: it has no kind, no members and no elements.
 type Value []byte
 
 // ErrRepeated says that an object has a member twice, so that two readers could
 // see two different answers.
 var ErrRepeated = errors.New("a member of an object is there twice")
 
-// Parse checks that data is one JSON value. It allows what must not spoil a whole
-// response: repeated members, which Pick refuses where they are read, and strings
-// whose UTF-8 or UTF-16 is broken, which Text refuses; both are for hydration to
-// judge within arguments. Nothing is copied.
+// Parse checks that data is one JSON value and returns it without a copy. It accepts two faults that
+// need not make the whole response useless: a repeated member, for which Pick returns an error if
+// that member is read, and a string with invalid UTF-8 or UTF-16, which Text does not accept. If
+// such a fault is inside the arguments of a call, hydration decides about it.
 func Parse(data []byte) (Value, error) {
 	if !jsontext.Value(data).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
 		return nil, errors.New("not one JSON value")
@@ -30,8 +30,8 @@ func Parse(data []byte) (Value, error) {
 	return Value(trim(data)), nil
 }
 
-// Kind is the value's first byte: one of { [ " t f n 0 with 0 for every number,
-// or zero for an absent value.
+// Kind returns the first byte of the value: one of { [ " t f n, the digit '0' for every number, or
+// the byte 0 for an absent value.
 func (v Value) Kind() byte {
 	switch {
 	case len(v) == 0:
@@ -43,18 +43,18 @@ func (v Value) Kind() byte {
 	}
 }
 
-// Null reports whether there is nothing: no value, or null.
+// Null reports whether the value is absent or null.
 func (v Value) Null() bool { return len(v) == 0 || v[0] == 'n' }
 
-// Pick sets into[i] to the member names[i] of an object, and to nothing where it
-// has none. It fails where v is no object, and with [ErrRepeated] where one of
-// the members is there twice. Names are written without escapes.
+// Pick sets into[i] to the member names[i] of an object, or to an empty Value if the object has no
+// such member. It returns an error if v is not an object, and an error that wraps [ErrRepeated] if
+// the object has one of the members twice. names have no JSON escapes.
 func (v Value) Pick(into []Value, names ...string) error {
 	clear(into)
 	if v.Kind() != '{' {
 		return errors.New("no JSON object")
 	}
-	// The loop of Members in place: an iterator would cost its allocations here.
+	// This repeats the loop of Members, because an iterator would allocate memory.
 	for rest := trimLeft(v[1:]); rest[0] == '"'; {
 		var name, member []byte
 		name, member, rest = next(rest)
@@ -71,8 +71,8 @@ func (v Value) Pick(into []Value, names ...string) error {
 	return nil
 }
 
-// Members are the members of an object in their order, by their unquoted names;
-// none for any other value.
+// Members returns an iterator over the unquoted names and the values of an object's members, in
+// their order. A value that is not an object has no members.
 func (v Value) Members() iter.Seq2[[]byte, Value] {
 	return func(yield func([]byte, Value) bool) {
 		if v.Kind() != '{' {
@@ -87,7 +87,8 @@ func (v Value) Members() iter.Seq2[[]byte, Value] {
 	}
 }
 
-// Elements are the elements of an array; none for any other value.
+// Elements returns an iterator over the elements of an array. A value that is not an array has no
+// elements.
 func (v Value) Elements() iter.Seq[Value] {
 	return func(yield func(Value) bool) {
 		if v.Kind() != '[' {
@@ -105,8 +106,8 @@ func (v Value) Elements() iter.Seq[Value] {
 	}
 }
 
-// Text is a string without its quotes and escapes; false for any other value, and
-// for a string that is no text, such as one with half a surrogate pair.
+// Text returns a string without its quotes and escapes. It returns false for a value that is not a
+// string, and for a string that is not valid Unicode, such as a string with half a surrogate pair.
 func (v Value) Text() (string, bool) {
 	if v.Kind() != '"' {
 		return "", false
@@ -115,9 +116,9 @@ func (v Value) Text() (string, bool) {
 	return string(text), err == nil
 }
 
-// Escaped is what stands between the quotes of a string. Pieces of a text that
-// came in several strings may be joined so before [Unescape]: an escaped pair of
-// surrogates that was cut in two is whole again. Nothing for any other value.
+// Escaped returns the bytes between the quotes of a string, with their escapes. It returns nil for
+// any other value. If a text comes in several strings, join the escaped pieces before [Unescape], so
+// that a surrogate pair with one half in each string is complete.
 func (v Value) Escaped() []byte {
 	if v.Kind() != '"' {
 		return nil
@@ -125,32 +126,32 @@ func (v Value) Escaped() []byte {
 	return v[1 : len(v)-1]
 }
 
-// Unescape is the text of what stood between the quotes of a JSON string, in
-// memory of its own; an error where it is no valid Unicode.
+// Unescape decodes the bytes between the quotes of a JSON string into new memory. It returns an error
+// if the text is not valid Unicode.
 func Unescape(escaped []byte) ([]byte, error) {
 	quoted := make([]byte, 0, len(escaped)+2)
 	quoted = append(append(append(quoted, '"'), escaped...), '"')
 	return jsontext.AppendUnquote(make([]byte, 0, len(escaped)), quoted)
 }
 
-// Loose is Unescape for text that people read: what is no valid Unicode becomes
-// U+FFFD.
+// Loose is Unescape for text that people read. It replaces invalid Unicode by U+FFFD and returns no
+// error.
 func Loose(escaped []byte) string {
 	text, _ := Unescape(escaped)
 	return string(text)
 }
 
-// Loose is [Loose] of what stands between the quotes of a string; "" for any other
-// value.
+// Loose returns the text of a string, with the rule of the function [Loose]. It returns "" for any
+// other value.
 func (v Value) Loose() string { return Loose(v.Escaped()) }
 
-// Quote appends a text as a JSON string; what is no valid UTF-8 becomes U+FFFD.
+// Quote appends a text to dst as a JSON string. It replaces invalid UTF-8 by U+FFFD.
 func Quote[Text ~string | ~[]byte](dst []byte, text Text) []byte {
 	dst, _ = jsontext.AppendQuote(dst, text)
 	return dst
 }
 
-// Int is a whole number without fraction and exponent.
+// Int returns a number that has no fraction and no exponent. It returns false for any other value.
 func (v Value) Int() (int, bool) {
 	if v.Kind() != '0' {
 		return 0, false
@@ -168,17 +169,17 @@ func nameOf(quoted []byte) []byte {
 	return name
 }
 
-// next cuts a member and the comma behind it off from the rest of its object.
+// next splits the first member, and the comma after it, from the rest of an object.
 func next(p []byte) (name, member, rest []byte) {
 	quoted, after := split(p)
-	member, rest = split(trimLeft(trimLeft(after)[1:])) // behind the colon
+	member, rest = split(trimLeft(trimLeft(after)[1:])) // after the colon
 	if rest = trimLeft(rest); rest[0] == ',' {
 		rest = trimLeft(rest[1:])
 	}
 	return nameOf(quoted), member, rest
 }
 
-// split cuts the value at the start of valid JSON off from what follows it.
+// split returns the value at the start of p and the bytes after it. p must be valid JSON.
 func split(p []byte) (v Value, rest []byte) {
 	end := extent(p)
 	return Value(p[:end:end]), p[end:]
@@ -213,8 +214,8 @@ func extent(p []byte) int {
 	}
 }
 
-// stringEnd is where the string that begins at p[i] has ended. Most strings are
-// short, and to look for the quote at once would cost more than the way to it.
+// stringEnd returns the index after the string that begins at p[i]. It looks at one byte after the
+// other: most strings are short, and for them a call of bytes.IndexByte would cost more.
 func stringEnd(p []byte, i int) int {
 	for i++; p[i] != '"'; i++ {
 		if p[i] == '\\' {
