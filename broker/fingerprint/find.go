@@ -51,7 +51,7 @@ func joinValues(values [][]byte, size int) *layer {
 }
 
 func (s *Set) find(size int, tops func() []*layer) (found []Match) {
-	if size < MinLength || s.Len() == 0 {
+	if s == nil || size < MinLength || s.Len() == 0 {
 		return nil
 	}
 	known := map[string]bool{}
