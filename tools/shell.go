@@ -33,7 +33,7 @@ type shellOut struct {
 	Truncated   bool     `json:"truncated" jsonschema_description:"True if tail is not all of the output."`
 	OutputBytes int64    `json:"outputBytes" jsonschema_description:"Length of the whole output in bytes."`
 	DurationMs  int64    `json:"durationMs" jsonschema_description:"How long the command ran, in milliseconds."`
-	StoppedBy   string   `json:"stoppedBy,omitempty" jsonschema_description:"Limit for which the command was killed: time, output or memory."`
+	StoppedBy   string   `json:"stoppedBy,omitempty" jsonschema_description:"Limit for which the command was killed: time, output, memory or disk."`
 	Limits      []string `json:"limits,omitempty" jsonschema_description:"Limits that the command reached: time, output, memory or processes. With processes it could not start more processes."`
 	Protections []string `json:"protections" jsonschema_description:"Protections of the sandbox that were on."`
 }

@@ -37,6 +37,8 @@ type Sandbox struct {
 	cgroups *cgroups
 	// protections are those of the script that Open ran.
 	protections []string
+	// lacksRoom is the function; tests change it.
+	lacksRoom func(*unix.Statfs_t) bool
 	// uid and gid are the user and the group of scripts, outside of their namespace.
 	uid, gid int
 }
@@ -52,7 +54,7 @@ func Open(ctx context.Context, o Options) (*Sandbox, error) {
 		return nil, err
 	}
 	o.Workspace = workspace
-	s := &Sandbox{options: o}
+	s := &Sandbox{options: o, lacksRoom: lacksRoom}
 	if err := s.chooseUser(); err != nil {
 		return nil, err
 	}
@@ -120,6 +122,9 @@ func (s *Sandbox) Run(ctx context.Context, c capability.Command, out io.Writer) 
 	defer timer.Stop()
 	unwatch := context.AfterFunc(ctx, func() { p.stop("") })
 	defer unwatch()
+	done := make(chan struct{})
+	defer close(done)
+	go s.watchRoom(done, func() { p.stop(capability.LimitDisk) })
 	written := p.copy(out, c.MaxOutput)
 	st, err := p.wait()
 	end = capability.CommandEnd{ExitCode: st.Exit, Duration: time.Since(began), Protections: s.options.protections(p.limits())}

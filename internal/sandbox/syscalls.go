@@ -64,6 +64,7 @@ const (
 	refuse       = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
 	notThere     = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
 	notSupported = unix.SECCOMP_RET_ERRNO | uint32(unix.EAFNOSUPPORT)
+	notForFiles  = unix.SECCOMP_RET_ERRNO | uint32(unix.EOPNOTSUPP)
 )
 
 // arg returns the offset of an argument. No call of the filter has a larger value than 32 bits there.
@@ -101,6 +102,8 @@ func filter() []bpf.Instruction {
 	// The arguments of clone3 and openat2 are in memory, which a filter cannot read: programs use clone and openat if they are missing.
 	program = append(program, bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SYS_CLONE3, SkipFalse: 1}, bpf.RetConstant{Val: notThere},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SYS_OPENAT2, SkipFalse: 1}, bpf.RetConstant{Val: notThere},
+		// A file system would be full before watchRoom looks again. Programs write zeros instead.
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SYS_FALLOCATE, SkipFalse: 1}, bpf.RetConstant{Val: notForFiles},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SYS_CLONE, SkipFalse: 4},
 		bpf.LoadAbsolute{Off: arg(0), Size: 4},
 		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: newNamespaces, SkipFalse: 1},

@@ -40,7 +40,8 @@ type CommandEnd struct {
 	ExitCode int
 	// Signal is the name of the signal that ended the script, such as SIGKILL, or "".
 	Signal string
-	// StoppedBy is the limit for which the script was killed: LimitTime, LimitOutput or LimitMemory; or "".
+	// StoppedBy is the limit for which the script was killed: LimitDisk, LimitMemory, LimitOutput or LimitTime; or
+	// "".
 	StoppedBy Limit
 	// Reached are the limits that the script reached, sorted. LimitProcesses stops no script: it cannot start
 	// more processes.
@@ -55,6 +56,8 @@ type Limit string
 
 // The limits.
 const (
+	// LimitDisk is the room that the file system of the workspace keeps free.
+	LimitDisk      Limit = "disk"
 	LimitMemory    Limit = "memory"
 	LimitOutput    Limit = "output"
 	LimitProcesses Limit = "processes"

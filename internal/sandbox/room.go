@@ -1,0 +1,43 @@
+//go:build linux && (amd64 || arm64)
+
+package sandbox
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// keptFree is the room in bytes that a script leaves in the file system of the workspace, but at most a tenth of it:
+	// the room is for the worker and for others. A script that takes more is killed.
+	keptFree = 1 << 30
+	// roomTime is the time between two looks at the room. A script cannot write keptFree in it, for the filter of system
+	// calls refuses fallocate.
+	roomTime = 100 * time.Millisecond
+)
+
+// watchRoom calls full when the file system of the workspace has less free room than it keeps, until done is closed.
+func (s *Sandbox) watchRoom(done <-chan struct{}, full func()) {
+	tick := time.NewTicker(roomTime)
+	defer tick.Stop()
+	for {
+		var fs unix.Statfs_t
+		if unix.Statfs(s.options.Workspace, &fs) == nil && s.lacksRoom(&fs) {
+			full()
+			return
+		}
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// lacksRoom reports whether users other than root have fewer free bytes than are kept, or fewer free files than a twentieth.
+// Some file systems count no files.
+func lacksRoom(fs *unix.Statfs_t) bool {
+	block := uint64(fs.Bsize)
+	return fs.Bavail*block < min(keptFree, fs.Blocks*block/10) || fs.Ffree < fs.Files/20
+}
