@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,27 +41,28 @@ func DeleteFile() toolspec.Tool {
 
 var (
 	errNothingThere   = toolspec.Safef("there is nothing at the path")
-	errPerhapsDeleted = toolspec.Safef("an earlier attempt of this call was interrupted, and what is at the path now may be newer: look at it, and delete it again if it is still to go")
-	previewOfNothing  = toolspec.Preview{Text: errNothingThere.Error() + "\n", State: capability.Absent}
+	errPerhapsDeleted = toolspec.Safef("an earlier attempt of this call may have begun, and what is at the path now may be newer: look at it, and delete it again if it is still to go")
+	previewOfNothing  = toolspec.Preview{Text: errNothingThere.Error() + "\n", State: stateOf("", capability.Absent)}
 )
 
 func deleteFile(ctx context.Context, in deleteFileIn, call toolspec.Call) (deleteFileOut, error) {
 	previewed, seen := call.Previewed()
+	at, found := seenState(previewed.State)
 	switch {
 	case seen && previewed.Done: // an earlier attempt has deleted it; what is there now, nobody has approved
 		return deleteFileOut{Deleted: true}, nil
-	case seen && previewed.State == capability.Absent:
+	case seen && found == capability.Absent:
 		return deleteFileOut{}, errNothingThere
 	}
 	files := capability.FilesKey.From(call)
 	var err error
-	if isRepeated(call) && previewed.State == "" {
+	if isRepeated(call) && found == "" {
 		// An earlier attempt may have deleted the file, and what is there now be another one.
 		if _, err = files.Stat(ctx, in.Path); err == nil {
 			return deleteFileOut{}, errPerhapsDeleted
 		}
 	} else {
-		err = files.Remove(ctx, in.Path, capability.RemoveOptions{If: previewed.State})
+		err = files.Remove(ctx, cmp.Or(at, in.Path), capability.RemoveOptions{If: found, NoLinks: at != ""})
 	}
 	switch {
 	case errors.Is(err, capability.ErrNotExist) && isRepeated(call): // an earlier attempt has deleted it
@@ -89,9 +91,9 @@ func previewDelete(ctx context.Context, in deleteFileIn, call toolspec.Call) (to
 	}
 	switch entry.Type {
 	case capability.TypeDir:
-		return toolspec.Preview{Text: line + fmt.Sprintf("deletes the directory %q, which must be empty\n", resolved), State: string(entry.Type)}, nil
+		return toolspec.Preview{Text: line + fmt.Sprintf("deletes the directory %q, which must be empty\n", resolved), State: stateOf(resolved, string(entry.Type))}, nil
 	case capability.TypeSymlink:
-		return toolspec.Preview{Text: line + fmt.Sprintf("deletes the symbolic link %q, and not what it points to\n", resolved), State: string(entry.Type)}, nil
+		return toolspec.Preview{Text: line + fmt.Sprintf("deletes the symbolic link %q, and not what it points to\n", resolved), State: stateOf(resolved, string(entry.Type))}, nil
 	default:
 	}
 	old, err := readOld(ctx, files, in.Path)
@@ -101,5 +103,5 @@ func previewDelete(ctx context.Context, in deleteFileIn, call toolspec.Call) (to
 	if old == nil {
 		return previewOfNothing, nil
 	}
-	return toolspec.Preview{Text: line + difference(resolved, old, nil), State: old.state()}, nil
+	return toolspec.Preview{Text: line + difference(resolved, old, nil), State: stateOf(resolved, old.state())}, nil
 }

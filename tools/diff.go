@@ -116,6 +116,16 @@ func (c *content) state() string {
 	return c.digest
 }
 
+// stateOf is the State of a preview: where the path leads, and what is there. A tool that gets it back changes
+// nothing else.
+func stateOf(resolved, found string) string { return resolved + "\x00" + found }
+
+// seenState returns what stateOf joined. Of a preview that approvers did not see, both are empty.
+func seenState(state string) (resolved, found string) {
+	resolved, found, _ = strings.Cut(state, "\x00")
+	return resolved, found
+}
+
 // resolve returns where a path leads, and a line about that for the people who decide if it is another path
 // than they see in the arguments.
 func resolve(ctx context.Context, files capability.Files, name string) (resolved, line string, err error) {

@@ -1,5 +1,5 @@
-// Package tools holds Pawl's built-in tools, one file each: the contract and a
-// function over capabilities.
+// Package tools holds Pawl's built-in tools, one file for each or for a few that share their data: the
+// contract and a function over capabilities.
 //
 // A tool of this package is not runnable by itself: it takes its abilities from
 // the call, and a worker that does not provide them cannot run it. It must never

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -58,15 +59,33 @@ func EditFile() toolspec.Tool {
 	}, editFile), previewEdit)
 }
 
-func editFile(ctx context.Context, in editFileIn, call toolspec.Call) (editFileOut, error) {
+// maxTries bounds how often an edit that nobody has seen begins anew, because the file has changed meanwhile. The
+// next attempt of the call could not tell its edit from that of this one.
+const maxTries = 3
+
+func editFile(ctx context.Context, in editFileIn, call toolspec.Call) (out editFileOut, err error) {
+	_, seen := call.Previewed()
+	for range maxTries {
+		if out, err = editOnce(ctx, in, call); seen || !errors.Is(err, capability.ErrChanged) {
+			break
+		}
+	}
+	if err != nil {
+		return editFileOut{}, explainWrite(err, seen)
+	}
+	return out, nil
+}
+
+func editOnce(ctx context.Context, in editFileIn, call toolspec.Call) (editFileOut, error) {
 	files := capability.FilesKey.From(call)
-	old, err := readText(ctx, files, in.Path, maxEdited)
+	previewed, seen := call.Previewed()
+	at, found := seenState(previewed.State)
+	old, err := readText(ctx, files, cmp.Or(at, in.Path), maxEdited)
 	if err != nil {
 		return editFileOut{}, err
 	}
-	previewed, seen := call.Previewed()
 	switch {
-	case seen && previewed.State != digestOf(old):
+	case seen && found != digestOf(old):
 		return editFileOut{}, toolspec.ErrStale
 	case seen && previewed.Done, !seen && isRepeated(call) && mayBeEdited(old, in.Edits):
 		return editFileOut{}, errPerhapsEdited
@@ -75,8 +94,9 @@ func editFile(ctx context.Context, in editFileIn, call toolspec.Call) (editFileO
 	if err != nil {
 		return editFileOut{}, err
 	}
-	if err := files.Replace(ctx, in.Path, []byte(text), capability.ReplaceOptions{If: digestOf(old)}); err != nil {
-		return editFileOut{}, explainWrite(err, seen)
+	opts := capability.ReplaceOptions{If: digestOf(old), NoLinks: at != ""}
+	if err := files.Replace(ctx, cmp.Or(at, in.Path), []byte(text), opts); err != nil {
+		return editFileOut{}, err
 	}
 	return editFileOut{BytesWritten: len(text), SHA256: digestOf(text)}, nil
 }
@@ -92,7 +112,7 @@ func previewEdit(ctx context.Context, in editFileIn, call toolspec.Call) (toolsp
 		return toolspec.Preview{}, err
 	}
 	// If this is not what people approved, the call answers that it may have been done, instead of that nothing was.
-	p := toolspec.Preview{State: digestOf(old), Done: isRepeated(call) && mayBeEdited(old, in.Edits)}
+	p := toolspec.Preview{State: stateOf(resolved, digestOf(old)), Done: isRepeated(call) && mayBeEdited(old, in.Edits)}
 	text, err := applyEdits(old, in.Edits)
 	if err != nil { // the call would fail with it
 		p.Text = line + err.Error() + "\n"

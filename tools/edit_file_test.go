@@ -108,7 +108,7 @@ func TestEditFileRefuses(t *testing.T) {
 // it has edited what was there before: it edits what is certainly not edited, or says that it cannot tell.
 func TestEditFileRepeated(t *testing.T) {
 	t.Parallel()
-	const perhaps = "an earlier attempt of this call was interrupted, and the file may have the edits already: read it, and edit again what is missing"
+	const perhaps = "an earlier attempt of this call may have begun, and the file may have the edits already: read it, and edit again what is missing"
 	for name, c := range map[string]struct {
 		old   string
 		edits edits

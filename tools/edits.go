@@ -133,7 +133,7 @@ func lines(text string, places []int) string {
 
 // errPerhapsEdited is the answer of an attempt that cannot tell whether an earlier attempt, which was
 // interrupted, has edited the file.
-var errPerhapsEdited = toolspec.Safef("an earlier attempt of this call was interrupted, and the file may have the edits already: read it, and edit again what is missing")
+var errPerhapsEdited = toolspec.Safef("an earlier attempt of this call may have begun, and the file may have the edits already: read it, and edit again what is missing")
 
 // mayBeEdited reports whether a text may have the edits already: every newText is in it. It may also have
 // had these texts before, so an attempt that follows a lost one can neither edit again nor say that it has edited.

@@ -1,6 +1,7 @@
 package tools_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"github.com/pawl-run/pawl/pawltest"
 	"github.com/pawl-run/pawl/tools"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
 // Approvers see where a path leads, and an approval is of the file that they have seen.
@@ -65,4 +67,39 @@ func TestPreviewsFollowLinks(t *testing.T) {
 		swap("real")
 	}
 	holds(t, "other", filepath.Join(dir, "other", "f"), "a\n")
+}
+
+// An attempt changes the file that people have seen, also if the link is swapped between its preview and the tool.
+func TestApprovedFileIsChanged(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		tool toolspec.Tool
+		args map[string]any
+		want string
+	}{
+		"write":  {tools.WriteFile(), map[string]any{"path": "notes/f", "content": "b\n"}, "b\n"},
+		"edit":   {tools.EditFile(), map[string]any{"path": "notes/f", "edits": edits{change("a", "b")}}, "b\n"},
+		"delete": {tools.DeleteFile(), map[string]any{"path": "notes/f"}, ""},
+	} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "real", "f"), "a\n")
+		write(t, filepath.Join(dir, "other", "f"), "a\n")
+		notes := filepath.Join(dir, "notes")
+		if err := os.Symlink("real", notes); err != nil {
+			t.Fatal(err)
+		}
+		call := pawltest.Call{Tool: c.tool, Args: c.args, Workspace: dir}
+		call.PreviewDigest = call.Preview(t).Digest
+		call.Hooks = []hook.Hook{hook.New("swap", hook.WillExecute.Do(func(context.Context, *hook.Attempt) error {
+			return errors.Join(os.Remove(notes), os.Symlink("other", notes))
+		}))}
+		if got := call.Run(t); !got.Result.OK {
+			t.Errorf("%s: %+v", name, got.Result)
+		}
+		got, err := os.ReadFile(filepath.Join(dir, "real", "f"))
+		if string(got) != c.want || (c.want == "") != os.IsNotExist(err) {
+			t.Errorf("%s: the approved file holds %q, %v", name, got, err)
+		}
+		holds(t, name, filepath.Join(dir, "other", "f"), "a\n")
+	}
 }

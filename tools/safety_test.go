@@ -70,7 +70,7 @@ func TestSafety(t *testing.T) {
 	if strings.Count(shipped, "\n    mode: auto\n") != 1 {
 		t.Fatal("the shipped policy has another mode")
 	}
-	for _, tool := range tools.All() {
+	for _, tool := range append(tools.All(), tools.WriteMemoryDump(), tools.WebSearchConnected()) {
 		d := tool.Definition()
 		want, ok := specified[d.ID]
 		if !ok {

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -59,9 +60,14 @@ func writeFile(ctx context.Context, in writeFileIn, call toolspec.Call) (writeFi
 	}
 	defer closeSource()
 	previewed, seen := call.Previewed()
-	opts := capability.ReplaceOptions{CreateDirs: in.CreateDirs, If: previewed.State}
+	at, found := seenState(previewed.State)
 	written := counter{Hash: sha256.New()}
-	err = capability.FilesKey.From(call).ReplaceFrom(ctx, in.Path, io.TeeReader(source, &written), opts)
+	if seen && previewed.Done {
+		_, err = io.Copy(&written, source)
+	} else {
+		opts := capability.ReplaceOptions{CreateDirs: in.CreateDirs, If: found, NoLinks: at != ""}
+		err = capability.FilesKey.From(call).ReplaceFrom(ctx, cmp.Or(at, in.Path), io.TeeReader(source, &written), opts)
+	}
 	if errors.Is(err, capability.ErrNotExist) {
 		return writeFileOut{}, toolspec.Safef("the parent directory does not exist: create it with createDirs")
 	}
@@ -91,7 +97,7 @@ func previewWrite(ctx context.Context, in writeFileIn, call toolspec.Call) (tool
 		return toolspec.Preview{}, err
 	}
 	return toolspec.Preview{
-		Text: line + difference(resolved, before, &after), State: before.state(), Done: before.state() == after.digest,
+		Text: line + difference(resolved, before, &after), State: stateOf(resolved, before.state()), Done: isRepeated(call) && before.state() == after.digest,
 	}, nil
 }
 

@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/policy/document"
+	"github.com/pawl-run/pawl/tools"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
 // toolSwitch removes the tools that are turned off, before the worker binds tools to capabilities.
@@ -22,6 +24,24 @@ type toolSwitch struct {
 
 func newSwitch(patterns []string) *toolSwitch {
 	return &toolSwitch{patterns: patterns, used: map[string]bool{}}
+}
+
+// withoutUnused returns the configuration without the shell and without the search service if only tools that are
+// turned off use them. Otherwise their faults would stop the start. added are the tools of the user.
+func (c Config) withoutUnused(added []toolspec.Tool) Config {
+	used := map[toolspec.CapabilityName]bool{}
+	for _, tool := range newSwitch(c.DisabledTools).enabled(slices.Concat(tools.All(), added)) {
+		for _, name := range tool.Definition().Capabilities {
+			used[name] = true
+		}
+	}
+	if !used[capability.CommandsKey.Name()] {
+		c.Shell = Shell{}
+	}
+	if !used[capability.SearchKey.Name()] {
+		c.Web.Search, c.Web.SearchURL = "", ""
+	}
+	return c
 }
 
 // enabled returns the tools that no pattern turns off.

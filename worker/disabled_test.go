@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/capability"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
@@ -34,6 +35,28 @@ func TestUnconfiguredTools(t *testing.T) {
 	}
 	if !on.isOff("test__shell") || !on.isOff("test__off") || on.isOff("test__pure") || on.isOff("test__unknown") {
 		t.Error("a tool that is not configured is not turned off")
+	}
+}
+
+// TestUnusedConfiguration (RG-21): the configuration of what only disabled tools use cannot stop the start.
+func TestUnusedConfiguration(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		disabled      []string
+		added         []toolspec.Tool
+		shell, search bool
+	}{
+		{nil, nil, true, true},
+		{[]string{"core__shell"}, nil, false, true},
+		{[]string{"core__web_*"}, nil, true, false},
+		{[]string{"core__*"}, nil, false, false},
+		{[]string{"core__*"}, []toolspec.Tool{tool("test__runs", capability.CommandsKey.Name())}, true, false},
+		{[]string{"core__*", "test__*"}, []toolspec.Tool{tool("test__runs", capability.CommandsKey.Name())}, false, false},
+	} {
+		config := Config{DisabledTools: c.disabled, Shell: Shell{On: true}, Web: Web{Search: "searxng"}}.withoutUnused(c.added)
+		if config.Shell.On != c.shell || (config.Web.Search != "") != c.search {
+			t.Errorf("without %v, the worker has %+v, %+v", c.disabled, config.Shell, config.Web)
+		}
 	}
 }
 

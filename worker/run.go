@@ -23,6 +23,8 @@ var errFatal = errors.New("the Temporal worker stopped with an error that does n
 // Temporal server that does not answer yet. It returns an error if the worker cannot continue, for
 // example because its namespace was deleted.
 func Run(ctx context.Context, c Config, options ...Option) error {
+	a := added(options)
+	c = c.withoutUnused(a.tools)
 	if err := c.Shell.check(c.Workspace); err != nil {
 		return err
 	}
@@ -30,7 +32,6 @@ func Run(ctx context.Context, c Config, options ...Option) error {
 	if err != nil {
 		return err
 	}
-	a := added(options)
 	live, err := secrets(c, a)
 	if err != nil {
 		return err

@@ -36,11 +36,13 @@ var (
 	errBusy    = errs.Transient(errors.New("the worker makes other previews"))
 )
 
-// Bounds of the previews that a worker makes at the same time, in all and for one tenant. A preview that
-// does not stop in time counts until it stops.
 const (
+	// Bounds of the previews that a worker makes at the same time, in all and for one tenant. A preview that
+	// does not stop in time counts until it stops.
 	atOnce    = 4
 	ofATenant = 2
+	// maxWait bounds the wait for room. It does not count for the preview, which would be missing then.
+	maxWait = toolspec.PreviewTimeout / 3
 )
 
 // Previews makes the previews of calls. All fields except Secrets are required.
@@ -136,12 +138,14 @@ func (p *Previews) Again(ctx context.Context, f hook.Facts, bound *catalog.Bound
 func (p *Previews) make(ctx context.Context, f hook.Facts, bound *catalog.Bound, caps toolspec.Capabilities, epoch int) (toolspec.Preview, error) {
 	f.Attempt = max(f.Attempt, 1) // people are asked before the first
 	call := providers.CallOf(f, epoch, caps, p.Log)
-	ctx, cancel := context.WithTimeout(ctx, toolspec.PreviewTimeout)
-	defer cancel()
-	leave, err := p.room.Enter(ctx, room.Bound{Most: atOnce}, room.Bound{Key: "tenant " + f.Context.TenantID, Most: ofATenant})
+	wait, stop := context.WithTimeout(ctx, maxWait)
+	leave, err := p.room.Enter(wait, room.Bound{Most: atOnce}, room.Bound{Key: "tenant " + f.Context.TenantID, Most: ofATenant})
+	stop()
 	if err != nil {
 		return toolspec.Preview{}, errBusy
 	}
+	ctx, cancel := context.WithTimeout(ctx, toolspec.PreviewTimeout)
+	defer cancel()
 	type outcome struct {
 		made toolspec.Preview
 		err  error

@@ -38,7 +38,7 @@ func (w *Workspace) Remove(ctx context.Context, name string, opts capability.Rem
 		return err
 	}
 	// One handle for all steps: the directory may be renamed between them.
-	parent, err := w.root.OpenRoot(inside(path.Dir(p)))
+	parent, err := w.openParent(path.Dir(p), opts.NoLinks)
 	if err != nil {
 		return w.fault(err)
 	}

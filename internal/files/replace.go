@@ -32,9 +32,11 @@ func (w *Workspace) ReplaceFrom(ctx context.Context, name string, content io.Rea
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	dir, base, err := w.target(p)
-	if err != nil {
-		return err
+	dir, base := path.Dir(p), path.Base(p)
+	if !opts.NoLinks {
+		if dir, base, err = w.target(p); err != nil {
+			return err
+		}
 	}
 	if opts.CreateDirs {
 		if err := w.makeDirs(dir); err != nil {
@@ -42,12 +44,40 @@ func (w *Workspace) ReplaceFrom(ctx context.Context, name string, content io.Rea
 		}
 	}
 	// One handle for all steps: the directory may be renamed between them.
-	parent, err := w.root.OpenRoot(inside(dir))
+	parent, err := w.openParent(dir, opts.NoLinks)
 	if err != nil {
 		return w.fault(err)
 	}
 	defer func() { _ = parent.Close() }()
+	if opts.NoLinks {
+		if info, err := parent.Lstat(base); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return capability.ErrChanged
+		}
+	}
 	return w.fault(replace(ctx, parent, base, content, opts.If))
+}
+
+// openParent opens a directory. Without links, it opens one directory in another, so that none of them can be
+// swapped for a symbolic link meanwhile.
+func (w *Workspace) openParent(dir string, noLinks bool) (*os.Root, error) {
+	if !noLinks || dir == "." {
+		return w.root.OpenRoot(inside(dir))
+	}
+	at := w.root
+	for part := range strings.SplitSeq(dir, "/") {
+		next, err := openPlain(at, part)
+		if at != w.root {
+			_ = at.Close()
+		}
+		if errors.Is(err, capability.ErrNotDir) {
+			err = capability.ErrChanged
+		}
+		if err != nil {
+			return nil, err
+		}
+		at = next
+	}
+	return at, nil
 }
 
 // target follows the symbolic links in the last part of p and returns where the

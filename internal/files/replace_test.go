@@ -161,3 +161,40 @@ func TestReplaceIsAtomic(t *testing.T) {
 		t.Errorf("the directory holds %s", got)
 	}
 }
+
+// TestNoLinks: without links, a file is where its path says, or the operation changes nothing.
+func TestNoLinks(t *testing.T) {
+	t.Parallel()
+	w, dir := open(t)
+	write(t, filepath.Join(dir, "real", "sub", "file"), "old")
+	write(t, filepath.Join(dir, "real", "gone"), "old")
+	link(t, "real", filepath.Join(dir, "dirlink"))
+	link(t, "../real/sub", filepath.Join(dir, "real", "sublink"))
+	link(t, "sub/file", filepath.Join(dir, "real", "filelink"))
+	for name, want := range map[string]error{
+		"real/sub/file": nil, "real/new/file": nil, "file": nil,
+		"dirlink/sub/file": capability.ErrChanged, "real/sublink/file": capability.ErrChanged, "real/filelink": capability.ErrChanged,
+		"dirlink/new/file": capability.ErrChanged,
+	} {
+		err := w.Replace(t.Context(), name, []byte("new"), capability.ReplaceOptions{CreateDirs: true, NoLinks: true})
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", name, err, want)
+		}
+		if want == nil {
+			if got := mustRead(t, filepath.Join(dir, name)); got != "new" {
+				t.Errorf("%s holds %q", name, got)
+			}
+		}
+	}
+	if err := w.Remove(t.Context(), "dirlink/gone", capability.RemoveOptions{NoLinks: true}); !errors.Is(err, capability.ErrChanged) {
+		t.Errorf("a removal through a link: %v", err)
+	}
+	for _, name := range []string{"real/gone", "real/filelink", "dirlink"} { // the last part is what is removed
+		if err := w.Remove(t.Context(), name, capability.RemoveOptions{NoLinks: true}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if got := mustRead(t, filepath.Join(dir, "real", "sub", "file")); got != "new" {
+		t.Errorf("the file that links led to holds %q", got)
+	}
+}

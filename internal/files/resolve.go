@@ -35,7 +35,7 @@ func (w *Workspace) Resolve(ctx context.Context, name string) (string, error) {
 		case part == "..":
 			resolved = resolved[:len(resolved)-1]
 			continue
-		case reserved(part):
+		case len(rest) == 0 && reserved(part):
 			return "", capability.ErrBadPath
 		}
 		at := path.Join(append(resolved, part)...)

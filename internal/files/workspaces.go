@@ -214,6 +214,11 @@ func step(root *os.Root, name string) (*os.Root, error) {
 	if err := root.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
+	return openPlain(root, name)
+}
+
+// openPlain opens a directory that is not a symbolic link.
+func openPlain(root *os.Root, name string) (*os.Root, error) {
 	named, err := root.Lstat(name)
 	if err != nil {
 		return nil, err

@@ -58,3 +58,45 @@ func TestRoom(t *testing.T) {
 		}
 	})
 }
+
+// TestOrder: of the work that has room, the one that has waited longest enters first. Work that gave up enters no more.
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var r Room
+		bounds := func(tenant string) []Bound { return []Bound{{"", 2}, {tenant, 1}} }
+		leaveA, _ := r.Enter(t.Context(), bounds("a")...)
+		leaveB, _ := r.Enter(t.Context(), bounds("b")...)
+		entered := make(chan string, 5)
+		given, giveUp := context.WithCancel(t.Context())
+		for _, w := range []struct {
+			ctx          context.Context
+			name, tenant string
+		}{{given, "gone", "c"}, {t.Context(), "a 1", "a"}, {t.Context(), "c", "c"}, {t.Context(), "a 2", "a"}} {
+			go func() {
+				if leave, err := r.Enter(w.ctx, bounds(w.tenant)...); err == nil {
+					entered <- w.name
+					leave()
+				}
+			}()
+			synctest.Wait()
+		}
+		giveUp()
+		synctest.Wait()
+		leaveB() // a is full
+		if got := <-entered; got != "c" {
+			t.Errorf("%s enters first", got)
+		}
+		synctest.Wait()
+		leaveA()
+		for _, want := range []string{"a 1", "a 2"} {
+			if got := <-entered; got != want {
+				t.Errorf("%s enters, want %s", got, want)
+			}
+		}
+		synctest.Wait()
+		if len(r.running) != 0 || len(r.waiting) != 0 {
+			t.Errorf("left: %v, %v", r.running, r.waiting)
+		}
+	})
+}

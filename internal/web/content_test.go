@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/pawl-run/pawl/internal/room"
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
@@ -285,9 +287,10 @@ func TestPDF(t *testing.T) {
 	if _, err := fetch(t, f, "http://public.test/slow.pdf"); faultOf(err) != capability.WebTime {
 		t.Errorf("a slow PDF: %v", err)
 	}
-	select { // its place is free again, since the sandbox was closed
-	case f.reader.pdf <- struct{}{}:
-	case <-time.After(time.Minute):
+	// Its room is free again, since the sandbox was closed.
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := f.reader.room.Enter(ctx, room.Bound{Key: "pdf", Most: pdfAtOnce}); err != nil {
 		t.Error("the slow PDF is read on")
 	}
 }

@@ -80,7 +80,7 @@ func newFetcher(g *guard, version string, trust *tls.Config) *Fetcher {
 		trust = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	return &Fetcher{
-		guard: g, agent: agentOf(version), fetchTime: fetchTime, reader: newReader(),
+		guard: g, agent: agentOf(version), fetchTime: fetchTime, reader: &reader{readTime: readTime},
 		pages: lru.New[string, *kept](maxKept, nil), robots: lru.New[string, *rules](maxRules, nil),
 		// Without Proxy, the variables of the environment count for nothing.
 		transport: &http.Transport{
@@ -171,7 +171,7 @@ func (f *Fetcher) hop(ctx, within context.Context, u *url.URL, r capability.WebR
 	case a.status < 200 || a.status > 299:
 		return page, nil, fault(capability.WebStatus, "the server answered "+strconv.Itoa(a.status)+" "+http.StatusText(a.status))
 	}
-	if page, err = f.reader.read(ctx, a, r.Form); err != nil {
+	if page, err = f.reader.read(ctx, a, r.TenantID, r.Form); err != nil {
 		return page, nil, cause(ctx, err)
 	}
 	page.URL = u.String()

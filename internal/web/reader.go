@@ -12,19 +12,23 @@ import (
 
 	"golang.org/x/net/html/charset"
 
+	"github.com/pawl-run/pawl/internal/room"
 	"github.com/pawl-run/pawl/toolspec/capability"
 	"github.com/pawl-run/pawl/toolspec/output/read"
 )
 
-// reader makes pages of answers. Its places bound the HTML and the PDFs that are converted at the same time.
-// A conversion keeps its place until it ends, also if nobody waits for it any more.
-type reader struct {
-	html, pdf chan struct{}
-	readTime  time.Duration
-}
+// Bounds of the HTML and the PDFs that are converted at the same time, in all and of one tenant.
+const (
+	htmlAtOnce   = 2
+	htmlOfTenant = 1
+	pdfAtOnce    = 1
+)
 
-func newReader() *reader {
-	return &reader{html: make(chan struct{}, 2), pdf: make(chan struct{}, 1), readTime: readTime}
+// reader makes pages of answers.
+type reader struct {
+	// room is taken by a conversion until it ends, also if nobody waits for it any more.
+	room     room.Room
+	readTime time.Duration
 }
 
 // imageTypes are the images that models read.
@@ -37,7 +41,7 @@ var (
 )
 
 // read makes a page of an answer. It sets all but URL.
-func (r *reader) read(ctx context.Context, a *answer, form capability.WebForm) (page capability.WebPage, err error) {
+func (r *reader) read(ctx context.Context, a *answer, tenantID string, form capability.WebForm) (page capability.WebPage, err error) {
 	ctx, cancel := context.WithTimeout(ctx, r.readTime)
 	defer cancel()
 	declared := a.response.Header.Get("Content-Type")
@@ -69,26 +73,24 @@ func (r *reader) read(ctx context.Context, a *answer, form capability.WebForm) (
 		if a.cut {
 			return page, fault(capability.WebTooLarge, "the PDF has more than 5 MB")
 		}
-		return inPlace(ctx, r.pdf, func() (capability.WebPage, error) { return pdfPage(ctx, page, a.body) })
+		return r.convert(ctx, []room.Bound{{Key: "pdf", Most: pdfAtOnce}}, func() (capability.WebPage, error) { return pdfPage(ctx, page, a.body) })
 	case page.MediaType == "text/html" || page.MediaType == "application/xhtml+xml":
 		if page, err = readText(a, declared, page); err != nil || form == capability.WebSource {
 			cutText(&page)
 			return page, err
 		}
-		return inPlace(ctx, r.html, func() (capability.WebPage, error) { return markdown(page, a.request.URL, form) })
+		return r.convert(ctx, []room.Bound{{Key: "html", Most: htmlAtOnce}, {Key: "html of " + tenantID, Most: htmlOfTenant}}, func() (capability.WebPage, error) { return markdown(page, a.request.URL, form) })
 	case isText(page.MediaType):
 		return readText(a, declared, page)
 	}
 	return page, errType
 }
 
-// inPlace runs f when a place is free. If ctx ends first, it returns, and f keeps the place until it ends.
-func inPlace(ctx context.Context, places chan struct{}, f func() (capability.WebPage, error)) (capability.WebPage, error) {
-	slow := fault(capability.WebTime, "the content takes too long to read")
-	select {
-	case places <- struct{}{}:
-	case <-ctx.Done():
-		return capability.WebPage{}, slow
+// convert runs f when there is room. If ctx ends first, it returns, and f keeps the room until it ends.
+func (r *reader) convert(ctx context.Context, bounds []room.Bound, f func() (capability.WebPage, error)) (capability.WebPage, error) {
+	leave, err := r.room.Enter(ctx, bounds...)
+	if err != nil {
+		return capability.WebPage{}, fault(capability.WebTime, "too many other pages are being read: try again later")
 	}
 	type outcome struct {
 		page capability.WebPage
@@ -100,7 +102,7 @@ func inPlace(ctx context.Context, places chan struct{}, f func() (capability.Web
 			if recover() != nil { // of a library, by content that it does not expect
 				done <- outcome{err: errContent}
 			}
-			<-places
+			leave()
 		}()
 		page, err := f()
 		done <- outcome{page, err}
@@ -109,7 +111,7 @@ func inPlace(ctx context.Context, places chan struct{}, f func() (capability.Web
 	case o := <-done:
 		return o.page, o.err
 	case <-ctx.Done():
-		return capability.WebPage{}, slow
+		return capability.WebPage{}, fault(capability.WebTime, "the content takes too long to read")
 	}
 }
 

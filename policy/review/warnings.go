@@ -41,13 +41,18 @@ func Warnings(p *policy.Policy) []string {
 // webFetch is what policy knows of the tool that fetches pages of the web.
 var webFetch = []toolspec.Spec{{Name: "core__web_fetch", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk}}
 
-// fetchesAnyHost reports whether calls of core__web_fetch run without a rule that asks about hosts or denies them.
+// fetchesAnyHost reports whether calls of core__web_fetch run without a rule that asks every actor about hosts or
+// denies them. It does not read the hosts: a rule that denies only some counts too.
 func fetchesAnyHost(t document.Tenant, rules []policy.Rule) bool {
-	if t.Mode != document.Auto || !document.MatchesAny(t.AllowedTools, webFetch[0].Name) {
+	mode := t.Mode
+	if at := slices.IndexFunc(t.Overrides, func(o document.Override) bool { return o.Mode != "" && o.Tool.Matches(webFetch[0].Name) }); at >= 0 {
+		mode = t.Overrides[at].Mode
+	}
+	if mode != document.Auto || !document.MatchesAny(t.AllowedTools, webFetch[0].Name) {
 		return false
 	}
 	return !slices.ContainsFunc(rules, func(r policy.Rule) bool {
-		if r.Class == policy.Allowing || len(r.Matching(webFetch)) == 0 {
+		if r.Class == policy.Allowing || len(r.Roles) > 0 || len(r.Matching(webFetch)) == 0 {
 			return false
 		}
 		condition, _ := r.Condition() // nil also for a rule that Pawl adds

@@ -49,6 +49,9 @@ func TestWarningsOfAnyHost(t *testing.T) {
 		rule("require_approval", listed):  false,
 		rule("allow", listed):             true,
 		rule("require_approval", another): true,
+		`{allowedTools: [core__*], mode: auto, roles: {intern: ["agent:*"]}, rules: [{tool: core__web_fetch, decision: deny, roles: [intern]}]}`: true,
+		`{allowedTools: [core__*], mode: ask, overrides: [{tool: core__web_fetch, mode: auto}]}`:                                                 true,
+		`{allowedTools: [core__*], mode: auto, overrides: [{tool: core__web_fetch, mode: ask}]}`:                                                 false,
 	} {
 		found := slices.ContainsFunc(Warnings(mustParse(t, "version: 1\ntenants:\n  acme: "+tenant+"\n")), func(line string) bool {
 			return strings.HasPrefix(line, "tenant acme: core__web_fetch fetches pages of every host")

@@ -145,6 +145,8 @@ type ReplaceOptions struct {
 	// other content fails with ErrChanged, and the file is unchanged. It is compared right before the
 	// file is replaced; what another process writes between the two is lost. "" compares nothing.
 	If string
+	// NoLinks fails with ErrChanged if a part of the path is a symbolic link.
+	NoLinks bool
 }
 
 // Absent stands for no file in ReplaceOptions.If.
@@ -155,4 +157,6 @@ type RemoveOptions struct {
 	// If is what must be there: the SHA-256 of a regular file, or TypeDir or TypeSymlink. Anything else
 	// fails with ErrChanged. "" compares nothing.
 	If string
+	// NoLinks fails with ErrChanged if a directory of the path is a symbolic link.
+	NoLinks bool
 }

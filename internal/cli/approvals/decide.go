@@ -113,7 +113,7 @@ func printAnswer(a *app.App, verb toolspec.Verb, answer toolspec.Answer) error {
 		return fmt.Errorf("not confirmed, and nothing is recorded: %s", answer.Reason)
 	}
 	if !answer.Counted && answer.Reason == unsigned {
-		return fmt.Errorf("the decision did not count: %s: sign it with --key FILE (create a key with `pawl keys new`), or prove it with --id-token FILE", answer.Reason)
+		return fmt.Errorf("the decision did not count: %s: sign it with --key FILE (create a key with `pawl keys new`, and let an operator register it with `pawl keys register`), or prove it with --id-token FILE", answer.Reason)
 	}
 	if !answer.Counted {
 		return fmt.Errorf("the decision did not count: %s", answer.Reason)

@@ -35,10 +35,10 @@ func shellLine(on, without []string) string {
 		return line
 	}
 	if !slices.Contains(on, sandbox.CPU) {
-		line += "; nothing limits their processor time: the control group of the worker lacks the controller cpu"
+		line += "; their processor time cannot be limited here: see that the control group of the worker has the controller cpu, and a quota above half of the processors or none"
 	}
 	if !slices.Contains(on, sandbox.Swap) {
-		line += "; nothing limits their swap: the kernel does not count it, so turn swap off"
+		line += "; their swap cannot be limited here: if the machine has swap, turn it off"
 	}
 	return line
 }
