@@ -54,7 +54,7 @@ func TestPreview(t *testing.T) {
 	}{
 		"plain":     {show: text("+a\n"), text: "+a\n", digest: true},
 		"masked":    {show: text("+to ann@example.com\n"), text: "+to ***\n", digest: true},
-		"cut":       {show: text(long), text: long[:65500], digest: true},
+		"cut":       {show: text(long), text: long[:64800], digest: true}, // a newline has two bytes as JSON
 		"NUL":       {show: text("a\x00b\xff"), text: "a\uFFFDb\uFFFD", digest: true},
 		"shape":     {show: text("-key = AKIAABCDEFGHIJKLMNOP\n"), missing: "the preview has something of the shape of a credential", digest: true},
 		"masked in": {show: text("+pin 1234\n"), args: `{"text":"x","pin":"1234"}`, missing: "arguments of the call are masked, and the preview could show them", digest: true},
