@@ -2,7 +2,8 @@
 //
 // A [Call] runs in memory, in milliseconds, through the code that a worker runs: [Call.Run]
 // makes one attempt of a tool, [Call.Probe] asks its probe, [Call.At] runs a hook at its stage,
-// and [Call.Decide] asks a policy. [Cases] runs a file of policy cases.
+// and [Call.Decide] asks a policy. [Cases] runs a file of policy cases. [Conforms] checks the
+// contracts of tools.
 //
 //	got := pawltest.Call{Tool: orderStatus(shop), Args: `{"orderId":"A-1001"}`}.Run(t)
 //

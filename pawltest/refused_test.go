@@ -14,7 +14,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// ended is a test that keeps why it was ended.
+// ended is a test that keeps why it was ended, or failed.
 type ended struct {
 	testing.TB
 	why string
@@ -27,7 +27,9 @@ func (e *ended) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// why runs f and returns why it ended its test; "" if it did not.
+func (e *ended) Errorf(format string, args ...any) { e.why += fmt.Sprintf(format, args...) }
+
+// why runs f and returns why it ended or failed its test; "" if it did neither.
 func why(t *testing.T, f func(t testing.TB)) string {
 	t.Helper()
 	e, done := &ended{TB: t}, make(chan struct{})

@@ -25,13 +25,15 @@ type goalOut struct {
 	Title  string `json:"title" jsonschema_description:"The goal in one sentence."`
 	Status string `json:"status" jsonschema_description:"The status of the goal: open or completed."`
 	Active bool   `json:"active" jsonschema_description:"True if it is the active goal."`
+	Trust  string `json:"trust" jsonschema_description:"Who wrote the title: model or person, as of an entry of core__memory."`
+	Author string `json:"author" jsonschema_description:"Actor who wrote it last."`
 }
 
 // goalTool returns the definition that the tools of goals share.
 func goalTool(id, title, description string, example toolspec.Example) toolspec.Definition {
 	return toolspec.Definition{
 		ID: id, Title: title, Description: description, Version: "1", Effect: toolspec.StateChange, Risk: toolspec.LowRisk, Idempotent: true,
-		Redaction:    toolspec.Redaction{Allow: []string{"/goalId", "/title", "/status", "/active"}},
+		Redaction:    toolspec.Redaction{Allow: []string{"/goalId", "/title", "/status", "/active", "/trust", "/author"}},
 		Capabilities: []toolspec.CapabilityName{capability.PlansKey.Name()},
 		Tags:         []string{"goals"},
 		Examples:     []toolspec.Example{example},
@@ -72,5 +74,5 @@ func CompleteGoal() toolspec.Tool {
 }
 
 func goalOf(e capability.MemoryEntry, err error) (goalOut, error) {
-	return goalOut{GoalID: e.GoalID(), Title: e.Title, Status: e.Status, Active: e.Active}, explainMemory(err)
+	return goalOut{GoalID: e.GoalID(), Title: e.Title, Status: e.Status, Active: e.Active, Trust: string(e.Trust), Author: e.ActorID}, explainMemory(err)
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/pawl-run/pawl/tools"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/capability"
-	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
 func write(t *testing.T, path, content string) {
@@ -89,33 +88,11 @@ func wantSafe(t *testing.T, what string, err error, text string) {
 }
 
 func TestDefinitions(t *testing.T) {
-	for _, tool := range tools.All() {
-		d := tool.Definition()
-		if err := d.Check(); err != nil {
-			t.Errorf("%s: %v", d.ID, err)
-		}
-		if d.Version == "" || d.Title == d.ID || len(d.Description) < 80 || !strings.HasSuffix(d.Description, ".") || !strings.HasPrefix(d.ID, "core__") {
-			t.Errorf("%s: version %q, title %q, description %q", d.ID, d.Version, d.Title, d.Description)
-		}
-	}
-}
-
-// TestExamples: every tool has an example, and the schema of the tool accepts its arguments.
-func TestExamples(t *testing.T) {
-	registry, err := catalog.Describe("builtin", tools.All()...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, tool := range tools.All() {
-		d := tool.Definition()
-		if len(d.Examples) == 0 {
-			t.Errorf("%s has no example", d.ID)
-		}
-		bound, _ := registry.Get(d.ID)
-		for _, e := range d.Examples {
-			if problems := bound.ValidateInput(json.RawMessage(e.Args)); e.Title == "" || problems != nil {
-				t.Errorf("%s: example %q: %v", d.ID, e.Title, problems)
-			}
+	all := append(tools.All(), tools.WriteMemoryDump())
+	pawltest.Conforms(t, all...)
+	for _, tool := range all {
+		if d := tool.Definition(); len(d.Description) < 80 || !strings.HasSuffix(d.Description, ".") || !strings.HasPrefix(d.ID, "core__") {
+			t.Errorf("%s: description %q", d.ID, d.Description)
 		}
 	}
 }

@@ -19,7 +19,7 @@ type Runner func(tool toolspec.Tool, args string) json.RawMessage
 
 // toolPages describes the built-in tools by their contracts. run makes the example calls of tools without capabilities.
 func toolPages(run Runner) (map[string]string, error) {
-	registry, err := catalog.Describe("builtin", tools.All()...)
+	registry, err := catalog.Describe("builtin", append(tools.All(), tools.WriteMemoryDump())...)
 	if err != nil {
 		return nil, err
 	}
