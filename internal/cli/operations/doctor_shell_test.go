@@ -9,7 +9,7 @@ import (
 
 func TestShellLine(t *testing.T) {
 	t.Parallel()
-	const cpu, swap = "nothing limits their processor time", "nothing limits their swap"
+	const cpu, swap = "their processor time cannot be limited here", "their swap cannot be limited here"
 	for _, c := range []struct {
 		on, without []string
 		says        []string
