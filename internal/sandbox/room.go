@@ -17,13 +17,13 @@ const (
 	roomTime = 100 * time.Millisecond
 )
 
-// watchRoom calls full when the file system of the workspace has less free room than it keeps, until done is closed.
-func (s *Sandbox) watchRoom(done <-chan struct{}, full func()) {
+// watchRoom calls full when lacks says that the file system of a directory lacks room, until done is closed.
+func watchRoom(dir string, lacks func(*unix.Statfs_t) bool, done <-chan struct{}, full func()) {
 	tick := time.NewTicker(roomTime)
 	defer tick.Stop()
 	for {
 		var fs unix.Statfs_t
-		if unix.Statfs(s.options.Workspace, &fs) == nil && s.lacksRoom(&fs) {
+		if unix.Statfs(dir, &fs) == nil && lacks(&fs) {
 			full()
 			return
 		}

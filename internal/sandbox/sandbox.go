@@ -124,7 +124,7 @@ func (s *Sandbox) Run(ctx context.Context, c capability.Command, out io.Writer) 
 	defer unwatch()
 	done := make(chan struct{})
 	defer close(done)
-	go s.watchRoom(done, func() { p.stop(capability.LimitDisk) })
+	go watchRoom(s.options.Workspace, s.lacksRoom, done, func() { p.stop(capability.LimitDisk) })
 	written := p.copy(out, c.MaxOutput)
 	st, err := p.wait()
 	end = capability.CommandEnd{ExitCode: st.Exit, Duration: time.Since(began), Protections: s.options.protections(p.limits())}
