@@ -133,7 +133,7 @@ func (a ApprovalRule) MayDecide(v Voter, requesters ...string) (ok bool, reason 
 	case v.Identity == "":
 		return false, "the decision names no approver"
 	case !v.Signed && !a.AllowUnsigned:
-		return false, "policy counts only signed decisions"
+		return false, toolspec.ReasonUnsigned
 	// An unknown requester may be the same person as the approver.
 	case !a.AllowSelfApproval && (len(requesters) == 0 || requesters[0] == "" || slices.Contains(requesters, v.Identity)):
 		return false, "policy does not let the requester decide on the own call"

@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,7 +46,7 @@ var (
 
 func deleteFile(ctx context.Context, in deleteFileIn, call toolspec.Call) (deleteFileOut, error) {
 	previewed, seen := call.Previewed()
-	at, found := seenState(previewed.State)
+	at, found, noLinks := approved(previewed.State, in.Path)
 	switch {
 	case seen && previewed.Done: // an earlier attempt has deleted it; what is there now, nobody has approved
 		return deleteFileOut{Deleted: true}, nil
@@ -62,7 +61,7 @@ func deleteFile(ctx context.Context, in deleteFileIn, call toolspec.Call) (delet
 			return deleteFileOut{}, errPerhapsDeleted
 		}
 	} else {
-		err = files.Remove(ctx, cmp.Or(at, in.Path), capability.RemoveOptions{If: found, NoLinks: at != ""})
+		err = files.Remove(ctx, at, capability.RemoveOptions{If: found, NoLinks: noLinks})
 	}
 	switch {
 	case errors.Is(err, capability.ErrNotExist) && isRepeated(call): // an earlier attempt has deleted it

@@ -89,7 +89,7 @@ func TestDeleteFileIsStale(t *testing.T) {
 	}
 }
 
-// Nobody has approved the deletion, so nothing says what the lost attempt has seen.
+// A deletion without an approval has no preview. So the next attempt cannot know which file the lost attempt found.
 func TestDeleteFileRepeated(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -120,10 +121,11 @@ func (c *content) state() string {
 // nothing else.
 func stateOf(resolved, found string) string { return resolved + "\x00" + found }
 
-// seenState returns what stateOf joined. Of a preview that approvers did not see, both are empty.
-func seenState(state string) (resolved, found string) {
-	resolved, found, _ = strings.Cut(state, "\x00")
-	return resolved, found
+// approved returns the path at which an attempt acts, and what must be there, from the State of its preview. noLinks
+// says that the path is the one that approvers saw. Without such a preview, the path is that of the arguments.
+func approved(state, name string) (at, found string, noLinks bool) {
+	resolved, found, _ := strings.Cut(state, "\x00")
+	return cmp.Or(resolved, name), found, resolved != ""
 }
 
 // resolve returns where a path leads, and a line about that for the people who decide if it is another path

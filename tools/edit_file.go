@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -79,8 +78,8 @@ func editFile(ctx context.Context, in editFileIn, call toolspec.Call) (out editF
 func editOnce(ctx context.Context, in editFileIn, call toolspec.Call) (editFileOut, error) {
 	files := capability.FilesKey.From(call)
 	previewed, seen := call.Previewed()
-	at, found := seenState(previewed.State)
-	old, err := readText(ctx, files, cmp.Or(at, in.Path), maxEdited)
+	at, found, noLinks := approved(previewed.State, in.Path)
+	old, err := readText(ctx, files, at, maxEdited)
 	if err != nil {
 		return editFileOut{}, err
 	}
@@ -94,8 +93,8 @@ func editOnce(ctx context.Context, in editFileIn, call toolspec.Call) (editFileO
 	if err != nil {
 		return editFileOut{}, err
 	}
-	opts := capability.ReplaceOptions{If: digestOf(old), NoLinks: at != ""}
-	if err := files.Replace(ctx, cmp.Or(at, in.Path), []byte(text), opts); err != nil {
+	opts := capability.ReplaceOptions{If: digestOf(old), NoLinks: noLinks}
+	if err := files.Replace(ctx, at, []byte(text), opts); err != nil {
 		return editFileOut{}, err
 	}
 	return editFileOut{BytesWritten: len(text), SHA256: digestOf(text)}, nil

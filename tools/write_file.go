@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -60,13 +59,13 @@ func writeFile(ctx context.Context, in writeFileIn, call toolspec.Call) (writeFi
 	}
 	defer closeSource()
 	previewed, seen := call.Previewed()
-	at, found := seenState(previewed.State)
+	at, found, noLinks := approved(previewed.State, in.Path)
 	written := counter{Hash: sha256.New()}
 	if seen && previewed.Done {
 		_, err = io.Copy(&written, source)
 	} else {
-		opts := capability.ReplaceOptions{CreateDirs: in.CreateDirs, If: found, NoLinks: at != ""}
-		err = capability.FilesKey.From(call).ReplaceFrom(ctx, cmp.Or(at, in.Path), io.TeeReader(source, &written), opts)
+		opts := capability.ReplaceOptions{CreateDirs: in.CreateDirs, If: found, NoLinks: noLinks}
+		err = capability.FilesKey.From(call).ReplaceFrom(ctx, at, io.TeeReader(source, &written), opts)
 	}
 	if errors.Is(err, capability.ErrNotExist) {
 		return writeFileOut{}, toolspec.Safef("the parent directory does not exist: create it with createDirs")

@@ -160,6 +160,9 @@ func isDigest(s string) bool {
 	return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == ""
 }
 
+// ReasonUnsigned is the Reason of an Answer to a decision without a proof, if policy requires one.
+const ReasonUnsigned = "policy counts only signed decisions"
+
 // Answer is what the sender of a decision learns.
 type Answer struct {
 	// Counted says whether the decision changed anything.

@@ -41,14 +41,11 @@ func (w *Workspace) Resolve(ctx context.Context, name string) (string, error) {
 		at := path.Join(append(resolved, part)...)
 		info, err := w.root.Lstat(at)
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, fs.ErrNotExist), err == nil && info.Mode()&fs.ModeSymlink == 0:
 			resolved = append(resolved, part)
 			continue
 		case err != nil:
 			return "", w.fault(err)
-		case info.Mode()&fs.ModeSymlink == 0:
-			resolved = append(resolved, part)
-			continue
 		}
 		if links++; links > maxResolved {
 			return "", capability.ErrBadPath

@@ -34,7 +34,7 @@ const (
 func weigh(a *contract.Accepts, d toolspec.Decision) (kind evidence, token *decisionToken, refusal string) {
 	if d.Proof == "" {
 		if !a.Unsigned {
-			return unverified, nil, "policy counts only signed decisions"
+			return unverified, nil, toolspec.ReasonUnsigned
 		}
 		return unverified, nil, ""
 	}

@@ -100,9 +100,6 @@ func newDecide(a *app.App, cmd *cobra.Command, say func(args []string, d *toolsp
 	return cmd
 }
 
-// unsigned is the reason why a decision without a proof does not count.
-const unsigned = "policy counts only signed decisions"
-
 func printAnswer(a *app.App, verb toolspec.Verb, answer toolspec.Answer) error {
 	if a.JSON {
 		if err := app.PrintJSON(a.Out, answer); err != nil {
@@ -112,11 +109,12 @@ func printAnswer(a *app.App, verb toolspec.Verb, answer toolspec.Answer) error {
 	if answer.Again {
 		return fmt.Errorf("not confirmed, and nothing is recorded: %s", answer.Reason)
 	}
-	if !answer.Counted && answer.Reason == unsigned {
-		return fmt.Errorf("the decision did not count: %s: sign it with --key FILE (create a key with `pawl keys new`, and let an operator register it with `pawl keys register`), or prove it with --id-token FILE", answer.Reason)
-	}
 	if !answer.Counted {
-		return fmt.Errorf("the decision did not count: %s", answer.Reason)
+		hint := ""
+		if answer.Reason == toolspec.ReasonUnsigned {
+			hint = ": sign it with --key FILE (create a key with `pawl keys new`, and let an operator register it with `pawl keys register`), or prove it with --id-token FILE"
+		}
+		return fmt.Errorf("the decision did not count: %s%s", answer.Reason, hint)
 	}
 	if !a.JSON {
 		fmt.Fprintf(a.Out, "%s counted %s\n", verb, app.OneLine(answer.Reason, 200))

@@ -219,7 +219,7 @@ func TestBuiltins(t *testing.T) {
 	t.Cleanup(fetcher.Close)
 	w.WorkWith(config, worker.Tools(tools.WriteMemoryDump()), worker.Providers(provide.Singleton[capability.Web](token, fetcher), provide.Backs(token, capability.WebKey)))
 
-	// The calls of a round run at the same time. Those of the second one read a result of the first one.
+	// The calls of a round run at the same time. The calls of the second round read a result of the first round.
 	for _, second := range []bool{false, true} {
 		var started []func()
 		for i, b := range rows {

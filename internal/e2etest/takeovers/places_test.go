@@ -172,8 +172,8 @@ func TestCancelledAtEveryPlace(t *testing.T) {
 	}
 }
 
-// forgot reports whether the server gave up a workflow task of a call in the local lane. What ran in that task is in no
-// history: the next task begins anew, and may hear of the cancel first.
+// forgot reports whether a workflow task of a call in the local lane timed out. The history has nothing of such a task. So
+// the next task starts the stages again, and the cancel can arrive before it runs the tool.
 func (p *places) forgot(s stop) bool {
 	return s.tool == "test__read" &&
 		e2etest.CountEvents(p.w.History(s.invocation().Identity().WorkflowID(), ""), enumspb.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT) > 0

@@ -153,7 +153,7 @@ func (d *draft) addCall(item frame.Value, completed bool) error {
 		// the call is complete if its arguments are an object.
 		c.Fault = toolspec.CodeIncomplete
 	case !completed && status != "completed" && !isObject(c.Args):
-		// Neither the provider nor the arguments show that the call is complete.
+		// The provider does not say that the call is complete, and the arguments are no object.
 		c.Fault = toolspec.CodeIncomplete
 	case !named || c.Name == "" || got[2].Kind() == '"' && !argsAreText:
 		c.Fault = toolspec.CodeInvalidJSON
