@@ -50,6 +50,10 @@ type Spec struct {
 	Validator *ValidatorInfo `json:"validator,omitempty"`
 	// Origin says which source the tool comes from: builtin, worker …
 	Origin string `json:"source,omitempty"`
+	// ProvidedBy names the server or the document of that source.
+	ProvidedBy string `json:"providedBy,omitempty"`
+	// Discovered is set if calls need a review of the tool in policy.
+	Discovered *Discovered `json:"discovered,omitempty"`
 }
 
 // RedactionSpec is Redaction as it is published.

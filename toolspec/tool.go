@@ -128,6 +128,22 @@ type Definition struct {
 	CacheScope CacheScope
 	// CacheTags name what the values were made of, for invalidation.
 	CacheTags []string
+	// ProvidedBy names the server or the document that the tool comes from, such as the id of an MCP
+	// server (MC-12). It is published.
+	ProvidedBy string
+	// Discovered is set if the definition comes from a server that nobody trusts, and not from a person.
+	Discovered *Discovered
+}
+
+// Discovered ties a tool that a server offers to the review of a person (MCP_UNTRUSTED_BY_DEFAULT).
+// Policy denies the calls of such a tool unless it has a review with both digests.
+type Discovered struct {
+	// Digest is the hexadecimal SHA-256 of the definition as the server gave it: name, title,
+	// description, schemas and annotations.
+	Digest string `json:"digest"`
+	// Review is the digest of the review in policy from which this definition has its effect, risk and
+	// redaction. It is empty if there is no review.
+	Review string `json:"review,omitempty"`
 }
 
 // Repeatable reports whether an attempt that was lost may be made again.
@@ -226,6 +242,10 @@ func (d Definition) clone() Definition {
 	d.Redaction.MaskStream = slices.Clone(d.Redaction.MaskStream)
 	d.Tags, d.CacheTags, d.HarmlessNames = slices.Clone(d.Tags), slices.Clone(d.CacheTags), slices.Clone(d.HarmlessNames)
 	d.Examples = slices.Clone(d.Examples)
+	if d.Discovered != nil {
+		discovered := *d.Discovered
+		d.Discovered = &discovered
+	}
 	return d
 }
 

@@ -3,8 +3,10 @@ package toolspec
 import (
 	"crypto/sha256"
 	"encoding/base32"
+	"encoding/hex"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // CheckToolID reports whether id is a namespaced tool id of at most 64
@@ -13,13 +15,11 @@ func CheckToolID(id string) error {
 	if id == "" {
 		return fmt.Errorf("is missing")
 	}
-	if len(id) > 64 {
+	if len(id) > maxToolID {
 		return fmt.Errorf("is longer than 64 characters")
 	}
-	for _, c := range []byte(id) {
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' {
-			return fmt.Errorf("may hold only letters, digits, '_' and '-'")
-		}
+	if !isID(id) {
+		return fmt.Errorf("may hold only letters, digits, '_' and '-'")
 	}
 	namespace, name, found := strings.Cut(id, "__")
 	if !found || namespace == "" || name == "" {
@@ -39,6 +39,57 @@ func BareName(id string) string {
 		}
 	}
 	return name
+}
+
+// maxToolID bounds a tool id, in characters: providers of models accept no more.
+const maxToolID = 64
+
+// MCPToolID returns the id of a tool of an MCP server: mcp__<server>__<tool> (MC-01, C-08). The id ends
+// with a part of the SHA-256 of the tool's name if the name has characters that an id cannot have, or
+// if the id would be longer than 64 characters. server must hold only letters, digits, '-' and single
+// '_', and at most 32 of them; it is the caller's to check, with CheckServerID.
+func MCPToolID(server, tool string) string {
+	prefix := "mcp__" + server + "__"
+	name := strings.Map(func(r rune) rune {
+		if r < utf8.RuneSelf && isIDByte(byte(r)) {
+			return r
+		}
+		return '_'
+	}, tool)
+	if name == tool && name != "" && len(prefix)+len(name) <= maxToolID {
+		return prefix + name
+	}
+	sum := sha256.Sum256([]byte(tool))
+	suffix := "_" + hex.EncodeToString(sum[:4])
+	return prefix + name[:min(len(name), maxToolID-len(prefix)-len(suffix))] + suffix
+}
+
+// CheckServerID reports whether id can name an MCP server in tool ids.
+func CheckServerID(id string) error {
+	switch {
+	case id == "":
+		return fmt.Errorf("is missing")
+	case len(id) > 32:
+		return fmt.Errorf("is longer than 32 characters")
+	case strings.Contains(id, "__") || strings.HasPrefix(id, "_") || strings.HasSuffix(id, "_"):
+		return fmt.Errorf("may not hold '__', or '_' at an end, which separate the parts of tool ids")
+	case !isID(id):
+		return fmt.Errorf("may hold only letters, digits, '_' and '-'")
+	}
+	return nil
+}
+
+func isID(s string) bool {
+	for _, c := range []byte(s) {
+		if !isIDByte(c) {
+			return false
+		}
+	}
+	return true
+}
+
+func isIDByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }
 
 // UnknownNamespace is that of no tool.

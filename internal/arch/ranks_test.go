@@ -21,6 +21,7 @@ var ranks = [][]string{
 	{"toolspec/capability"},
 	{"toolspec/provide"},
 	{"toolspec/hook", "toolspec/hydrate", "toolspec/wire/..."},
+	{"toolspec/source"},
 	{"toolspec/catalog", "toolspec/legacy", "toolspec/conversation"},
 	{"proof", "tools/...", "migrations/...", "policy/authz/...", "policy/suggest"},
 	// A policy is written, its conditions are compiled, it decides, and people review it.

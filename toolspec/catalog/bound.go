@@ -120,6 +120,7 @@ func (b *Bound) publish(inDoc, outDoc json.RawMessage) error {
 		Redaction:    toolspec.RedactionSpec(b.def.Redaction),
 		Capabilities: names, RequiresConnection: b.def.RequiresConnection, Scopes: b.def.Scopes, Tags: b.def.Tags,
 		ScriptArg: b.def.ScriptArg, HarmlessNames: b.def.HarmlessNames, Stream: b.def.Stream, Strict: b.def.Strict, Digest: digest, NoSchema: !b.HasSchema(), NoSchemaMode: b.noSchemaMode(),
+		ProvidedBy: b.def.ProvidedBy, Discovered: b.def.Discovered,
 	}
 	if b.HasSchema() {
 		b.spec.SchemaHash = b.in.Digest()
@@ -150,6 +151,10 @@ func (b *Bound) Spec() toolspec.Spec {
 	s.HarmlessNames, s.Truncate = slices.Clone(s.HarmlessNames), slices.Clone(s.Truncate)
 	s.Redaction.Allow, s.Redaction.MaskInput = slices.Clone(s.Redaction.Allow), slices.Clone(s.Redaction.MaskInput)
 	s.Redaction.MaskOutput, s.Redaction.MaskStream = slices.Clone(s.Redaction.MaskOutput), slices.Clone(s.Redaction.MaskStream)
+	if s.Discovered != nil {
+		discovered := *s.Discovered
+		s.Discovered = &discovered
+	}
 	return s
 }
 
