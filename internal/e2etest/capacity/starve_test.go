@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/e2etest"
@@ -16,9 +15,8 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestSearchesLeaveRoom: sixty costly searches of one tenant at once, which no policy limits, do not hold up the calls of another tenant.
-//
-// It does not run in parallel with other tests, because it measures how long calls take.
+// TestSearchesLeaveRoom: sixty costly searches of one tenant at once, which no policy limits, do not hold up the calls of another tenant: these
+// end before the searches.
 func TestSearchesLeaveRoom(t *testing.T) {
 	const (
 		searches = 60
@@ -39,23 +37,6 @@ func TestSearchesLeaveRoom(t *testing.T) {
 				}
 			}
 			w.Work()
-			calls := 0
-			// slowest makes calls of another tenant, one after the other, at least some of them and until it is enough.
-			slowest := func(enough func() bool) (longest time.Duration) {
-				for i := 0; i < others || !enough(); i++ {
-					calls++
-					inv := e2etest.Invocation(fmt.Sprint("other-", calls), "core__get_current_time", `{}`)
-					inv.Context.TenantID = "globex"
-					began := time.Now()
-					if r := w.Invoke(inv); !r.OK {
-						t.Errorf("%s: %+v", inv.ToolCallID, r)
-					}
-					longest = max(longest, time.Since(began))
-				}
-				return longest
-			}
-			alone := slowest(func() bool { return true })
-
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan toolspec.Result, searches)
 			for i := range searches {
@@ -74,15 +55,16 @@ func TestSearchesLeaveRoom(t *testing.T) {
 						e2etest.Invocation(fmt.Sprint("search-", i), "", "").Identity().WorkflowID(), "", "the test is over")
 				}
 			})
-			beside := slowest(func() bool { return len(ended) > 0 })
-			left := searches - len(ended)
-			t.Logf("the slowest call took %s alone, and %s beside %d searches, of which %d were left at the end", alone, beside, searches, left)
-			// Without room for other calls one took 5 s to 12 s, and most searches had ended before it, however fast the machine is.
-			if most := 3*time.Second + 5*alone; beside > most {
-				t.Errorf("a call took %s beside the searches, want at most %s", beside, most)
+			for i := 0; i < others || len(ended) == 0; i++ {
+				inv := e2etest.Invocation(fmt.Sprint("other-", i), "core__get_current_time", `{}`)
+				inv.Context.TenantID = "globex"
+				if r := w.Invoke(inv); !r.OK {
+					t.Errorf("%s: %+v", inv.ToolCallID, r)
+				}
 			}
-			if left < searches/2 {
-				t.Errorf("only %d searches were left: the calls waited for them", left)
+			// Without room for other calls most searches end before them, however fast the machine is.
+			if left := searches - len(ended); left < searches*3/4 {
+				t.Errorf("only %d of %d searches were left after the calls of the other tenant: the calls waited for them", left, searches)
 			}
 			if first := e2etest.Receive(t, ended); !strings.Contains(string(first.Value), `"remark":"The search stopped`) {
 				t.Errorf("a search answered %+v", first)
