@@ -165,6 +165,34 @@ func TestCapacityRoundsGoOn(t *testing.T) {
 	}
 }
 
+// TestSlotsAreGivenBackToAsk: a call of which policy asks only because a hook changed its arguments holds slots at that time. It gives them back
+// while it waits for a person, and acquires them again before the tool runs.
+func TestSlotsAreGivenBackToAsk(t *testing.T) {
+	for _, tc := range []struct {
+		name, rule string
+		givesBack  bool
+		rounds     []int
+	}{
+		{"a changed argument asks", "args.text == \"changed\"", true, []int{1, 2}},
+		{"the tool asks in any case", "true", false, []int{1}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := &turnstile{open: true}
+			changes := hook.New("changes", hook.WillNormalizeInput.Do(func(_ context.Context, v *hook.Input) error {
+				v.SetArgs(echoIn{Text: "changed"})
+				return nil
+			}))
+			asks := strings.Replace(limitedPolicy, "decision: allow", "decision: require_approval, when: '"+tc.rule+"'", 1)
+			r := newRig(t, rigOptions{policy: asks, own: s.step(), places: &s.places, hooks: []hook.Hook{changes}})
+			r.decideAfter(10*time.Minute, 1, toolspec.Approve, "user:bob")
+			result := r.run(call("core__read", args))
+			if !result.OK || r.ran() != 1 || !slices.Equal(s.rounds, tc.rounds) || len(r.records.requests) != 1 || r.records.requests[0].row.GivesBack != tc.givesBack {
+				t.Errorf("got %+v after %d runs in rounds %v, and %d requests", result, r.ran(), s.rounds, len(r.records.requests))
+			}
+		})
+	}
+}
+
 // TestStagesOnDemand: the stage of an on-demand step runs if the gate demands it, and always if a hook stands there.
 func TestStagesOnDemand(t *testing.T) {
 	for _, tc := range []struct {

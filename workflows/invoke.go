@@ -306,7 +306,7 @@ func (i *invocation) rehydrate(ctx workflow.Context) envelope.Next {
 
 // askForApproval asks a person for an approval. The plan has the input stages after the
 // gate, but askForApproval runs them first, so that the tool runs with exactly the
-// approved arguments.
+// approved arguments. A call that holds slots gives them back while it waits.
 func (i *invocation) askForApproval(ctx workflow.Context, question hook.Ask) envelope.Next {
 	if !i.inputDone {
 		for _, step := range i.Plan().Pre {
@@ -324,7 +324,11 @@ func (i *invocation) askForApproval(ctx workflow.Context, question hook.Ask) env
 			}
 		}
 	}
-	return i.approvals.Ask(ctx, question)
+	givesBack := i.capacity.GivesBack(ctx)
+	if next := i.approvals.Ask(ctx, question, givesBack); next.IsEnd() || !givesBack {
+		return next
+	}
+	return i.capacity.Acquire(ctx)
 }
 
 // askForResolution asks a person about the unknown outcome of the call.

@@ -90,6 +90,9 @@ type RequestRow struct {
 	// Remembered is the ID of the grant that answers the request, if the grant is still
 	// valid at the time of the write. Empty means no grant.
 	Remembered string
+	// GivesBack gives the capacity of the call back in the same transaction. A request of a parked
+	// call does so in any case.
+	GivesBack bool
 }
 
 // GrantQuery selects the remembered approvals of a tool that apply to an actor in a

@@ -48,6 +48,39 @@ func (b bench) wantRechecks(calls ...string) {
 	}
 }
 
+// TestRequestGivesBack: a request that gives capacity back does so in its transaction. The call that waited gets the slot, and the token returns.
+func TestRequestGivesBack(t *testing.T) {
+	for _, gives := range []bool{false, true} {
+		b := open(t)
+		s := slot("s", 1)
+		b.admit("1")
+		b.admit("2")
+		b.tokens("1", 1, bucket("q", 1, time.Hour, 0))
+		b.wantSlot("1", 1, capacity.Taken, 0, s)
+		b.wantSlot("2", 1, capacity.Waiting, 0, s)
+		row := requestRow("1", 1)
+		row.GivesBack = gives
+		b.trips.Store(0)
+		b.request(row)
+		b.request(row) // as a retry of the activity does
+		if trips := b.trips.Load(); trips != 2 {
+			t.Errorf("%d round trips", trips)
+		}
+		free := capacity.Refused
+		if gives {
+			b.wantRechecks("2")
+			b.wantSlot("2", 1, capacity.Taken, 0, s)
+			free = capacity.Taken
+		} else {
+			b.wantRechecks()
+			b.wantSlot("2", 1, capacity.Waiting, 0, s)
+		}
+		if got := b.tokens("2", 1, bucket("q", 1, time.Hour, 0)); got.State != free {
+			t.Errorf("gives back %t: the token of the call is %s to another call", gives, got.State)
+		}
+	}
+}
+
 // TestSlotsAreHandedOver: what is given back is the next one's in the same statement, and nobody's else.
 func TestSlotsAreHandedOver(t *testing.T) {
 	b := open(t)

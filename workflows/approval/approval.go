@@ -67,11 +67,11 @@ func (a *Approvals) Close(reason string) { a.inbox.close(reason) }
 
 // Ask opens an approval request and waits for a person's decision. The call goes on if a
 // person approves it, or if policy no longer asks. The input stages have run before, so exactly
-// the approved arguments run. A call that asks because they changed keeps its slots.
+// the approved arguments run. givesBack says that the call gives back the capacity that it holds.
 //
 // Ask asks the hooks that name approvers once for each request, not at a recheck: a service that a
 // hook needs must not hold or end the wait.
-func (a *Approvals) Ask(ctx workflow.Context, ask hook.Ask) envelope.Next {
+func (a *Approvals) Ask(ctx workflow.Context, ask hook.Ask, givesBack bool) envelope.Next {
 	c := a.call
 	for {
 		asks, next := a.askHooks(ctx, ask)
@@ -81,7 +81,7 @@ func (a *Approvals) Ask(ctx workflow.Context, ask hook.Ask) envelope.Next {
 		if ask.Hook != "" && len(asks) > 0 {
 			ask = asks[0] // the hooks have seen these arguments, and perhaps not those of ask
 		}
-		request, next := a.request(ctx, contract.RequestIn{Ask: ask, Asks: asks, Edits: a.inbox.edits(), EditedBy: a.editedBy})
+		request, next := a.request(ctx, contract.RequestIn{Ask: ask, Asks: asks, Edits: a.inbox.edits(), EditedBy: a.editedBy, GivesBack: givesBack})
 		if next.IsEnd() {
 			return next
 		}

@@ -81,9 +81,19 @@ func (k *Capacity) Run(ctx workflow.Context, step hook.Step) (hook.Verdict, enve
 	}
 }
 
-// Acquire acquires capacity for another attempt of a parked call. The call released its
-// capacity when it asked a person about its unknown outcome.
+// changeGivesBack is the id for workflow.GetVersion of this change: a call that asks a person
+// after it has acquired slots gives its capacity back for the time of the wait.
+const changeGivesBack = "give-back-while-asking"
+
+// GivesBack reports whether the call gives its capacity back while it waits for a person. After the
+// wait such a call needs Acquire.
+func (k *Capacity) GivesBack(ctx workflow.Context) bool {
+	return !k.leasedAt.IsZero() && workflow.GetVersion(ctx, changeGivesBack, workflow.DefaultVersion, 1) != workflow.DefaultVersion
+}
+
+// Acquire acquires capacity again after a wait for a person, during which the call held none.
 func (k *Capacity) Acquire(ctx workflow.Context) envelope.Next {
+	k.leasedAt = time.Time{}
 	// Effects are stored by round. Without a new round, the stages would pass for retries
 	// of their earlier runs, whose capacity is released.
 	k.call.NextCapacity()

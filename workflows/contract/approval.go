@@ -30,6 +30,9 @@ type RequestIn struct {
 	// approval. If it is set, the request asks a person whether the call took effect. If policy
 	// does not allow that question, the answer is Refused without a Failure.
 	Parked string `json:"parked,omitempty"`
+	// GivesBack says that the call gives its capacity back, and acquires it again after the
+	// decision. A parked call always gives it back.
+	GivesBack bool `json:"givesBack,omitempty"`
 }
 
 // RequestOut is the answer of Request. Outcome is Done, Refused or Superseded; the

@@ -68,6 +68,8 @@ func Cases() []Case {
 		ended("capacity_given", "local willAcquireQuota", "local willAcquireSemaphore", "timer", "signal recheck", "local reviewDecision", "local willAuthorize",
 			"local willCheckConsent", "local willAcquireSemaphore", "activity execute", "ended ok"),
 		ended("capacity_over", "local willAcquireSemaphore", "timer", "timer fired", "local willAcquireSemaphore", "ended capacity"),
+		ended("capacity_given_back", "local willAcquireSemaphore", "local willNormalizeInput", "local willCheckConsent", "local requestApproval", "timer", "update decide",
+			"local reviewDecision", "local willAuthorize", "local willCheckConsent", "local willAcquireSemaphore", "activity execute", "ended ok"),
 		ended("quota_used_up", "local willAcquireQuota", "ended rate_limited"),
 		ended("probed_effect", "activity execute", "local checkAttempt", "activity reconcile", "ended ok"),
 		ended("probed_again", "activity execute", "local checkAttempt", "activity reconcile", "timer", "activity execute", "ended ok"),

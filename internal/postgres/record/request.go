@@ -55,9 +55,13 @@ func (s *Store) Request(ctx context.Context, in approval.RequestRow) (approval.R
 	if edits == nil {
 		edits = []int{}
 	}
+	// A call that waits for a person holds no capacity.
 	var steps []db.Step
-	if v.Parked != "" { // A call that waits for an approver holds no slots; its token is spent.
+	switch {
+	case v.Parked != "": // the attempt has spent its token
 		steps = release(in.InvocationID, in.Epoch, executing(ctx), 1, 0)
+	case in.GivesBack:
+		steps = release(in.InvocationID, in.Epoch, executing(ctx), 0, 0)
 	}
 	row, found, err := locked[requestRow](ctx, s, op, in.InvocationID, append(steps,
 		db.Query("CloseOtherRequests", db.Values{
