@@ -188,6 +188,7 @@ func TestDigest(t *testing.T) {
 		{"a probe", withProbe(func(d *toolspec.Definition) { d.MaxAttempts = 1 }), false, false},
 		{"a fence", withProbe(func(d *toolspec.Definition) { d.Fences = true }), true, false},
 		{"a stream", with(func(d *toolspec.Definition) { d.Stream, d.Fast = toolspec.TextStream, false }), true, false},
+		{"what a server gave", with(func(d *toolspec.Definition) { d.Discovered = &toolspec.Discovered{Digest: "d1"} }), true, false},
 		{"masks", with(func(d *toolspec.Definition) { d.Redaction.MaskInput = nil }), true, false},
 		{"description of a field", tool[otherDescription, out](definition()), true, true},
 		{"type of a field", tool[otherType, out](definition()), true, true},
