@@ -20,8 +20,10 @@ import (
 type Option func(*additions)
 
 type additions struct {
-	tools         []toolspec.Tool
-	sources       []source.Source
+	tools   []toolspec.Tool
+	sources []source.Source
+	// configured are the sources that the configuration names.
+	configured    []source.Source
 	hooks         []hook.Hook
 	toolHooks     map[string][]hook.Hook
 	capabilities  []toolspec.Provided

@@ -39,6 +39,10 @@ func Run(ctx context.Context, c Config, options ...Option) error {
 		return err
 	}
 	c.Log = slog.New(redact.Handler(c.Log.Handler(), live))
+	reviews := newMCPReviews()
+	if a.configured, err = mcpSources(c, reviews); err != nil {
+		return err
+	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	o := &opened{}
@@ -46,7 +50,7 @@ func Run(ctx context.Context, c Config, options ...Option) error {
 	app := fx.New(
 		fx.NopLogger,
 		fx.StartTimeout(time.Minute), fx.StopTimeout(shutdownTimeout),
-		fx.Supply(c, a, o, live),
+		fx.Supply(c, a, o, live, reviews),
 		fx.Provide(
 			func() context.Context { return ctx },
 			func() context.CancelCauseFunc { return fail },

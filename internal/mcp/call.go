@@ -78,6 +78,8 @@ func (se *session) call(ctx context.Context, name string, args json.RawMessage, 
 			go se.ping()
 		}
 		return nil, ctx.Err()
+	case <-se.in.broken:
+		return nil, errLost
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/capability"
 	"github.com/pawl-run/pawl/toolspec/catalog"
@@ -138,14 +139,14 @@ func (d definition) base(s Server, digest string) toolspec.Definition {
 }
 
 // reviewed adds a review. The annotations of the server can only raise the risk.
-func (d definition) reviewed(def toolspec.Definition, r Review) toolspec.Definition {
+func (d definition) reviewed(def toolspec.Definition, r policy.MCPReview) toolspec.Definition {
 	def.Effect, def.Risk, def.Idempotent, def.HarmlessNames = r.Effect, r.Risk, r.Idempotent, r.HarmlessNames
 	def.Redaction = toolspec.Redaction{Allow: r.Allow}
 	if a := d.Annotations; a != nil && a.DestructiveHint != nil && *a.DestructiveHint && !a.ReadOnlyHint {
 		def.Risk = toolspec.HighRisk
 	}
 	discovered := *def.Discovered
-	discovered.Review = r.ReviewDigest
+	discovered.Review = r.ReviewDigest()
 	def.Discovered = &discovered
 	return def
 }

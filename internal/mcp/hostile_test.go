@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/source"
 )
@@ -21,6 +22,8 @@ type hostile struct {
 	act  behaviour
 	// begin and end run before the first message and after the last, over stdio only.
 	begin, end func()
+	// inTurn has the server read the next message after it has handled the last, over stdio only.
+	inTurn bool
 	// only restricts the case to a transport.
 	only Transport
 	// start bounds the start of a session; 0 means 5 seconds.
@@ -235,12 +238,12 @@ func lists() []hostile {
 		{name: "takes a credential", act: withTools(schemaTool("login", `{"type":"object","properties":{"token":{"type":"string"}}}`)), check: func(t *testing.T, r *running) {
 			o := r.until("the tool", func(o source.Offer) bool { return len(o.Tools) == 1 })
 			digest := o.Tools[0].Definition().Discovered.Digest
-			r.reviews.set("srv", "login", Review{Digest: digest, Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, Allow: []string{""}, ReviewDigest: "1"})
+			r.reviews.set("srv", "login", policy.MCPReview{Digest: digest, Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, Allow: []string{""}})
 			r.until("a log of the review", func(o source.Offer) bool {
 				return strings.Contains(r.log.String(), "review does not fit") && o.Tools[0].Definition().Discovered.Review == ""
 			})
-			r.reviews.set("srv", "login", Review{Digest: digest, Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, Allow: []string{""}, HarmlessNames: []string{"token"}, ReviewDigest: "2"})
-			r.until("the review", func(o source.Offer) bool { return o.Tools[0].Definition().Discovered.Review == "2" })
+			r.reviews.set("srv", "login", policy.MCPReview{Digest: digest, Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, Allow: []string{""}, HarmlessNames: []string{"token"}})
+			r.until("the review", func(o source.Offer) bool { return o.Tools[0].Definition().Discovered.Review != "" })
 		}},
 	}
 }

@@ -26,22 +26,24 @@ const (
 
 var (
 	errTooLarge = errors.New("the server sent a message that is too large")
+	errUnread   = errors.New("the server does not read what is sent to it")
 	errNoise    = errors.New("the server writes text that is no message to its standard output")
 )
 
-// intake bounds what is read from one server. All readers of a session share it.
+// intake bounds what is read from one server. All that reads and writes in a session shares it.
 type intake struct {
 	// session ends with the session.
 	session context.Context
 	rate    *rate.Limiter
 	// calls counts the calls that run.
 	calls atomic.Int64
-	// failed is the reason for which a reader refused to read on.
+	// failed is why the session cannot go on, and broken is closed when there is such a reason.
 	failed atomic.Pointer[error]
+	broken chan struct{}
 }
 
 func newIntake(session context.Context) *intake {
-	return &intake{session: session, rate: rate.NewLimiter(maxRate, maxBurst)}
+	return &intake{session: session, rate: rate.NewLimiter(maxRate, maxBurst), broken: make(chan struct{})}
 }
 
 // most returns how large a message may be now.
@@ -52,8 +54,11 @@ func (in *intake) most() int {
 	return maxIdleMessage
 }
 
+// fail ends the session for the reason err, and returns err.
 func (in *intake) fail(err error) error {
-	in.failed.CompareAndSwap(nil, &err)
+	if in.failed.CompareAndSwap(nil, &err) {
+		close(in.broken)
+	}
 	return err
 }
 

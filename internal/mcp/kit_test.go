@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/capability"
 	"github.com/pawl-run/pawl/toolspec/source"
@@ -20,15 +21,15 @@ import (
 // reviewed is a person who has reviewed whatever `trust` accepts.
 type reviewed struct {
 	mu      sync.Mutex
-	reviews map[string]Review
+	reviews map[string]policy.MCPReview
 	changed chan struct{}
 }
 
 func newReviews() *reviewed {
-	return &reviewed{reviews: map[string]Review{}, changed: make(chan struct{})}
+	return &reviewed{reviews: map[string]policy.MCPReview{}, changed: make(chan struct{})}
 }
 
-func (r *reviewed) Review(server, tool string) (Review, bool) {
+func (r *reviewed) Review(server, tool string) (policy.MCPReview, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	review, ok := r.reviews[server+"/"+tool]
@@ -41,12 +42,9 @@ func (r *reviewed) Changed() <-chan struct{} {
 	return r.changed
 }
 
-func (r *reviewed) set(server, tool string, review Review) {
+func (r *reviewed) set(server, tool string, review policy.MCPReview) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if review.ReviewDigest == "" {
-		review.ReviewDigest = "review of " + review.Digest
-	}
 	r.reviews[server+"/"+tool] = review
 	close(r.changed)
 	r.changed = make(chan struct{})
@@ -164,12 +162,12 @@ func find(o source.Offer, id string) (toolspec.Tool, bool) {
 }
 
 // trusted waits for a tool, reviews it, and returns it as the review has it.
-func (r *running) trusted(name string, change ...func(*Review)) toolspec.Tool {
+func (r *running) trusted(name string, change ...func(*policy.MCPReview)) toolspec.Tool {
 	r.t.Helper()
 	id := toolspec.MCPToolID(r.source.server.ID, name)
 	o := r.until("the tool "+id, func(o source.Offer) bool { _, ok := find(o, id); return ok && o.Fault == "" })
 	tool, _ := find(o, id)
-	review := Review{Digest: tool.Definition().Discovered.Digest, Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, Allow: []string{""}}
+	review := policy.MCPReview{Digest: tool.Definition().Discovered.Digest, Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, Allow: []string{""}}
 	for _, c := range change {
 		c(&review)
 	}
@@ -242,3 +240,5 @@ func stdio(t testing.TB, name string) Server {
 }
 
 var _ io.Writer = (*logged)(nil)
+
+func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -78,5 +78,7 @@ func (se *session) page(ctx context.Context, params *sdk.ListToolsParams) (*sdk.
 		return a.page, a.err
 	case <-ctx.Done():
 		return nil, ctx.Err()
+	case <-se.in.broken:
+		return nil, errLost
 	}
 }

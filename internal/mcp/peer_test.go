@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"sync/atomic"
 )
 
 // message is a message that a scripted server got.
@@ -41,13 +40,9 @@ type peer struct {
 }
 
 type state struct {
-	mu       sync.Mutex
-	lists    int
-	calls    int
-	initials int
-	got      []string
-	// wanted has the methods that a test waits for, with a channel for each.
-	events atomic.Int64
+	mu    sync.Mutex
+	lists int
+	got   []string
 }
 
 func (p *peer) reply(id json.RawMessage, result string) {
@@ -125,7 +120,11 @@ func serveStdio(name string) {
 			break
 		}
 		var m message
-		if json.Unmarshal(line, &m) == nil {
+		switch err := json.Unmarshal(line, &m); {
+		case err != nil:
+		case c.inTurn:
+			handle(p, c.act, m)
+		default:
 			running.Go(func() { handle(p, c.act, m) })
 		}
 	}

@@ -20,7 +20,7 @@ const (
 	writeTime = 10 * time.Second
 	// stopTime bounds how long a server may take to end after its standard input is closed, and again after
 	// SIGTERM.
-	stopTime = 2 * time.Second
+	stopTime = time.Second
 )
 
 // errStart says that the program of a server did not start.
@@ -91,7 +91,7 @@ func environment(s Server, lookup func(string) (string, bool)) []string {
 func (p *process) transport(in *intake) sdk.Transport {
 	return &sdk.IOTransport{
 		Reader:        processOutput{in.reader(p.out, true), p},
-		Writer:        processInput{p},
+		Writer:        processInput{p, in},
 		MaxLineLength: maxMessage,
 	}
 }
@@ -107,13 +107,20 @@ func (o processOutput) Close() error {
 	return nil
 }
 
-type processInput struct{ p *process }
+type processInput struct {
+	p  *process
+	in *intake
+}
 
 func (i processInput) Write(data []byte) (int, error) {
 	if err := i.p.in.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
 		return 0, err
 	}
-	return i.p.in.Write(data)
+	n, err := i.p.in.Write(data)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = i.in.fail(errUnread) // the SDK would read on
+	}
+	return n, err
 }
 
 func (i processInput) Close() error {

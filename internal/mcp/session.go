@@ -18,8 +18,9 @@ import (
 )
 
 const (
-	// closeTime bounds the orderly end of a session.
-	closeTime = 5 * time.Second
+	// closeTime bounds the orderly end of a session. With the steps by which a process is stopped, it is below the
+	// time that a worker gives a source to stop.
+	closeTime = 2 * time.Second
 	// pingTime bounds the answer to the ping after a call without an answer.
 	pingTime = 5 * time.Second
 )
@@ -193,7 +194,5 @@ func (se *session) ping() {
 	defer cancel()
 	if err := se.client.Ping(ctx, nil); errors.Is(err, context.DeadlineExceeded) {
 		_ = se.in.fail(errLate)
-		se.kill()
-		_ = se.client.Close() // over HTTP, only this ends the session
 	}
 }

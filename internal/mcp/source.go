@@ -147,6 +147,8 @@ func (s *Source) serve(ctx context.Context, se *session, known *[]definition, of
 			return ctx.Err()
 		case <-se.ended:
 			return se.cause(errLost)
+		case <-se.in.broken:
+			return se.cause(errLost)
 		case <-reviews:
 			if refresh != nil {
 				offer(s.tools.offer(ctx, *known, ""))
@@ -184,7 +186,7 @@ func (t timing) pause(failures int) time.Duration {
 // describe returns why there is no session, without text of the server.
 func describe(err error) string {
 	for _, known := range []error{
-		errStart, errNoise, errTooLarge, errOrigin, errRedirect, errLate, errTooManyTools, errTooManyPages, errListTooLarge, errNoTools, errLost,
+		errStart, errNoise, errUnread, errTooLarge, errOrigin, errRedirect, errLate, errTooManyTools, errTooManyPages, errListTooLarge, errNoTools, errLost,
 	} {
 		if errors.Is(err, known) {
 			return known.Error()

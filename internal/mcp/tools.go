@@ -88,7 +88,7 @@ func (t *tools) make(d definition, twice, sameID bool) offered {
 	}
 	made := offered{digest: digest}
 	if review, ok := t.reviews.Review(t.server.ID, d.Name); ok {
-		made.review = review.ReviewDigest
+		made.review = review.ReviewDigest()
 	}
 	switch {
 	case twice:

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -15,7 +14,8 @@ import (
 )
 
 const (
-	// answerTime bounds how long a server may take to begin an answer, except for the answer of a call.
+	// answerTime bounds how long a server may take to begin an answer, except for the answer to a request of
+	// the protocol.
 	answerTime = 10 * time.Second
 	// maxAnswer bounds the answer to one request, with all its notifications, in bytes.
 	maxAnswer = 4 * maxMessage
@@ -40,7 +40,7 @@ func webTransport(s Server, in *intake) (_ sdk.Transport, close func(), err erro
 		ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute,
 	}
 	client := &http.Client{
-		Transport:     &guarded{base: base, origin: address, in: in, transport: s.Transport},
+		Transport:     &guarded{base: base, origin: address, in: in, server: s},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return errRedirect },
 	}
 	if s.Transport == SSE {
@@ -51,10 +51,10 @@ func webTransport(s Server, in *intake) (_ sdk.Transport, close func(), err erro
 
 // guarded sends requests to the origin of a server only, and bounds the answers.
 type guarded struct {
-	base      http.RoundTripper
-	origin    *url.URL
-	in        *intake
-	transport Transport
+	base   http.RoundTripper
+	origin *url.URL
+	in     *intake
+	server Server
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -69,8 +69,8 @@ func (g *guarded) RoundTrip(req *http.Request) (*http.Response, error) {
 		cancel(context.Canceled)
 	}
 	var timer *time.Timer
-	if !isCall(req) {
-		timer = time.AfterFunc(answerTime, func() { cancel(errLate) })
+	if most := g.answerTime(req); most > 0 {
+		timer = time.AfterFunc(most, func() { cancel(errLate) })
 	}
 	resp, err := g.base.RoundTrip(req.WithContext(ctx))
 	if timer != nil && !timer.Stop() && err == nil {
@@ -80,12 +80,12 @@ func (g *guarded) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		late := errors.Is(context.Cause(ctx), errLate)
 		end()
-		if late && req.Method == http.MethodGet && g.transport == Streamable {
+		if late && req.Method == http.MethodGet && g.server.Transport == Streamable {
 			// The stream of notifications is optional. Without an answer, the session goes on without it.
 			return &http.Response{Status: "405 Method Not Allowed", StatusCode: http.StatusMethodNotAllowed, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Body: http.NoBody, Request: req}, nil
 		}
 		if late {
-			err = errLate
+			err = g.in.fail(errLate) // the SDK would read on
 		}
 		return nil, err
 	}
@@ -97,23 +97,30 @@ func (g *guarded) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// isCall reports whether a request calls a tool, whose answer takes as long as the tool.
-func isCall(req *http.Request) bool {
-	if req.Method != http.MethodPost || req.GetBody == nil {
-		return false
+// answerTime returns how long the answer to a request may take to begin; 0 sets no bound. The answer to a
+// call of a tool takes as long as the tool, and that to another request of the protocol as long as a start.
+func (g *guarded) answerTime(req *http.Request) time.Duration {
+	if req.Method != http.MethodPost || req.GetBody == nil || g.server.Transport == SSE {
+		return answerTime
 	}
 	body, err := req.GetBody()
 	if err != nil {
-		return false
+		return answerTime
 	}
 	defer body.Close()
 	data, err := io.ReadAll(body)
-	if err != nil || !bytes.Contains(data, []byte("tools/call")) {
-		return false
+	if err != nil {
+		return answerTime
 	}
 	message, err := jsonrpc.DecodeMessage(data)
 	request, ok := message.(*jsonrpc.Request)
-	return err == nil && ok && request.Method == "tools/call"
+	switch {
+	case err != nil || !ok || !request.IsCall():
+		return answerTime
+	case request.Method == "tools/call":
+		return 0
+	}
+	return g.server.StartTimeout
 }
 
 // answer is the body of an answer within its bounds.
