@@ -61,6 +61,10 @@ func TestToolsComeAndGo(t *testing.T) {
 
 	s.put(e2etest.Tool("late__word", e2etest.Echo))
 	listed(w, "late__word extension words, test__own worker")
+	list := w.Command("tools", "list", "--all")
+	if list.Wait(); !strings.Contains(strings.Join(strings.Fields(list.Out.String()), " "), "late__word denied read_only low extension words") {
+		t.Errorf("pawl tools list prints\n%s%s", list.Out, list.Err)
+	}
 	e2etest.WantCode(t, w.Invoke(e2etest.Invocation("denied", "late__word", `{"text":"a"}`)), toolspec.CodePolicyDenied)
 	if sees(w, "late__word") {
 		t.Error("a tool that policy does not allow is offered")
