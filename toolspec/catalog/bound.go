@@ -213,6 +213,15 @@ func (b *Bound) IsMasked() bool { return len(b.masks) > 0 || len(b.def.Redaction
 // StreamMasker returns the masker of the tool's streams, or nil if it masks nothing.
 func (b *Bound) StreamMasker() *toolspec.StreamMasker { return b.streams }
 
+// Discovered returns what ties the tool to a review in policy; nil if no server gave its definition.
+func (b *Bound) Discovered() *toolspec.Discovered {
+	if b.def.Discovered == nil {
+		return nil
+	}
+	discovered := *b.def.Discovered
+	return &discovered
+}
+
 // WithMasks returns the tool with masks of policy, beside its own.
 func (b *Bound) WithMasks(masks toolspec.Masks) *Bound {
 	if len(masks) == 0 {
