@@ -21,7 +21,7 @@ type evaluation struct {
 }
 
 func (p *Policy) evaluation(t *tenant, f Facts) *evaluation {
-	e := &evaluation{facts: p.underReview(f), tenant: t}
+	e := &evaluation{facts: p.UnderReview(f), tenant: t}
 	if d, ok := p.DenyUnreviewed(f); ok {
 		e.unreviewed = &d
 	}

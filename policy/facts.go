@@ -45,7 +45,7 @@ type Facts struct {
 // Of returns f with the declarations of a published tool.
 func (f Facts) Of(tool toolspec.Spec) Facts {
 	f.ToolID, f.Effect, f.Risk, f.Tags = tool.Name, tool.Effect, tool.Risk, tool.Tags
-	f.ScriptArg, f.Discovered = tool.ScriptArg, tool.Discovered
+	f.ScriptArg, f.Discovered = tool.ScriptArg, tool.Discovered.Digests()
 	f.NoSchema = f.NoSchema || tool.NoSchema
 	return f
 }

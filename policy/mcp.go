@@ -95,9 +95,9 @@ func (p *Policy) DenyUnreviewed(f Facts) (d Decision, ok bool) {
 	return Decision{}, false
 }
 
-// underReview returns the facts of a discovered tool with the effect and the risk of its review, if its
+// UnderReview returns the facts of a discovered tool with the effect and the risk of its review, if its
 // definition follows the review or is about to follow it.
-func (p *Policy) underReview(f Facts) Facts {
+func (p *Policy) UnderReview(f Facts) Facts {
 	switch p.ReviewOf(f.ToolID, f.Discovered) {
 	case Pending, Reviewed:
 		review, _ := p.reviewOf(f.ToolID)

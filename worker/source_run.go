@@ -28,13 +28,15 @@ type hosted struct {
 	source source.Source
 	info   source.Info
 	cancel context.CancelFunc
+	// wake has a value if there may be something to put into the registry.
+	wake chan struct{}
 	// done is closed when no goroutine of the worker runs the source any more.
 	done chan struct{}
 	// settled is closed when the first offer is in the registry, or when the first run has failed.
 	settled chan struct{}
 	settle  func()
 
-	// offer has the tools of the last offer that was taken. Only the goroutine of sources.apply uses it.
+	// offer has the tools of the last offer that was taken. Only the goroutine of apply uses it.
 	offer []toolspec.Tool
 	// waiting is the newest offer that was not taken yet.
 	waiting *offered
@@ -58,7 +60,7 @@ type offered struct {
 }
 
 func newHosted(from source.Source, info source.Info) *hosted {
-	h := &hosted{source: from, info: info, cancel: func() {}, done: make(chan struct{}), settled: make(chan struct{})}
+	h := &hosted{source: from, info: info, cancel: func() {}, wake: make(chan struct{}, 1), done: make(chan struct{}), settled: make(chan struct{})}
 	h.settle = sync.OnceFunc(func() { close(h.settled) })
 	return h
 }
@@ -130,8 +132,5 @@ func (s *sources) offer(h *hosted, run int, o source.Offer) {
 		h.waiting = &offered{run: run, tools: slices.Clone(o.Tools), fault: o.Fault}
 	}
 	s.mu.Unlock()
-	select {
-	case s.offered <- struct{}{}:
-	default:
-	}
+	wake(h.wake)
 }

@@ -43,7 +43,7 @@ func (s *sources) update(h *hosted, change func()) {
 	} else {
 		log.Warn("a source of tools has a fault, so the worker is degraded; the other tools are not affected", "fault", after)
 	}
-	s.notify()
+	wake(s.changed)
 }
 
 // states returns what the row of the worker says about its sources.

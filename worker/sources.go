@@ -42,13 +42,12 @@ type sources struct {
 	restartAfter time.Duration
 	// hosted are in the order in which they start.
 	hosted []*hosted
-	// offered has a value if a source has made an offer that is not in the registry yet.
-	offered chan struct{}
 	// changed has a value if the tools or the faults of sources have changed.
 	changed chan struct{}
 	// mu guards the state of all hosted.
 	mu sync.Mutex
-	// applied ends when the goroutine that takes offers has ended.
+	// applied are the goroutines that take offers, one for each source: a source whose tools take long to
+	// bind does not delay the others.
 	applied sync.WaitGroup
 }
 
@@ -56,7 +55,7 @@ type sources struct {
 // closed. By then the Temporal worker has stopped, and the store is still open.
 func newSources(ctx context.Context, o *opened, c Config, a additions, registry *catalog.Registry, on *toolSwitch, _ *postgres.Store) (*sources, error) {
 	s := &sources{
-		registry: registry, on: on, log: c.Log, restartAfter: time.Second, offered: make(chan struct{}, 1), changed: make(chan struct{}, 1),
+		registry: registry, on: on, log: c.Log, restartAfter: time.Second, changed: make(chan struct{}, 1),
 	}
 	for i, from := range a.sources {
 		if from == nil || from.Info().Kind != source.Extension {
@@ -94,12 +93,12 @@ func (s *sources) host(all []source.Source) error {
 // order.
 func (s *sources) start(ctx context.Context) (stop func()) {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	s.applied.Go(func() { s.apply(running) })
 	phases := slices.Collect(s.phases())
 	deadline := time.Now().Add(firstOffers)
 	for i, phase := range phases {
 		began := time.Now()
 		for _, h := range phase {
+			s.applied.Go(func() { s.apply(running, h) })
 			h.run(running, s)
 		}
 		s.await(ctx, phase, deadline.Add(-laterKind*time.Duration(len(phases)-1-i)))
@@ -185,26 +184,23 @@ func (s *sources) stopPhase(phase []*hosted) {
 	}
 }
 
-// apply puts offers into the registry until ctx ends.
-func (s *sources) apply(ctx context.Context) {
+// apply puts the offers of a source into the registry until ctx ends.
+func (s *sources) apply(ctx context.Context, h *hosted) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.offered:
+		case <-h.wake:
 		}
-		for _, h := range s.hosted {
-			s.take(ctx, h)
-		}
-		// A tool was left out because another source had its id. The other source may have dropped it.
-		for _, h := range s.hosted {
-			if s.canRetry(h) {
-				s.replace(ctx, h)
-			}
+		s.take(ctx, h)
+		if s.canRetry(h) {
+			s.replace(ctx, h)
 		}
 	}
 }
 
+// canRetry reports whether a tool was left out because another source had its id, and that source has
+// dropped it.
 func (s *sources) canRetry(h *hosted) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,6 +208,23 @@ func (s *sources) canRetry(h *hosted) bool {
 		_, has := s.registry.Get(l.ToolID)
 		return l.Reason == catalog.Taken && !has
 	})
+}
+
+// wakeOthers lets the other sources see whether an id that they want is free.
+func (s *sources) wakeOthers(than *hosted) {
+	for _, h := range s.hosted {
+		if h != than {
+			wake(h.wake)
+		}
+	}
+}
+
+// wake puts a value into a channel of capacity 1, unless it has one.
+func wake(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }
 
 // take puts the newest offer of a source into the registry, if there is one that is not there.
@@ -249,8 +262,11 @@ func (s *sources) replace(ctx context.Context, h *hosted) {
 	if news {
 		logLeftOut(ctx, s.log, h.info, left)
 	}
+	if changed {
+		s.wakeOthers(h)
+	}
 	if changed || news {
-		s.notify()
+		wake(s.changed)
 	}
 }
 
@@ -264,14 +280,6 @@ func replaced(r *catalog.Registry, from source.Info, tools []toolspec.Tool) (cha
 	}()
 	changed, left = r.Replace(from, tools)
 	return changed, left, nil
-}
-
-// notify says that there is something to publish.
-func (s *sources) notify() {
-	select {
-	case s.changed <- struct{}{}:
-	default:
-	}
 }
 
 // any reports whether the worker has sources, so that its tools may change.

@@ -156,9 +156,9 @@ func TestDeadSources(t *testing.T) {
 func TestPhases(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var order []string
+		order := make(chan string, 2)
 		note := func(d *directed, what string) {
-			d.does <- func(func(source.Offer)) (bool, error) { order = append(order, what); return false, nil }
+			d.does <- func(func(source.Offer)) (bool, error) { order <- what; return false, nil }
 		}
 		dead, late := server{newDirected("dead")}, newDirected("late")
 		note(dead.directed, "mcp")
@@ -166,7 +166,7 @@ func TestPhases(t *testing.T) {
 		log := &devstacktest.Log{}
 		s := &sources{
 			registry: catalog.NewRegistry(toolspec.Capabilities{}), on: newSwitch(nil), log: slog.New(slog.NewTextHandler(log, nil)),
-			restartAfter: time.Second, offered: make(chan struct{}, 1), changed: make(chan struct{}, 1),
+			restartAfter: time.Second, changed: make(chan struct{}, 1),
 		}
 		if err := s.host([]source.Source{late, dead}); err != nil {
 			t.Fatal(err)
@@ -177,8 +177,8 @@ func TestPhases(t *testing.T) {
 		if took := time.Since(began); took != firstOffers-laterKind+time.Millisecond {
 			t.Errorf("the start took %s", took)
 		}
-		if got := strings.Join(order, " "); got != "mcp extension" {
-			t.Errorf("the order is %s", got)
+		if first, second := <-order, <-order; first != "mcp" || second != "extension" {
+			t.Errorf("the order is %s, %s", first, second)
 		}
 		has(t, s, "mcp dead 0 \"it has offered no tools yet\"\nextension late 1 \"\"")
 		stop()

@@ -158,7 +158,7 @@ func restrict(root *invopop.Schema) error {
 	if reviews == nil {
 		return fmt.Errorf("the servers of mcp have no reviews")
 	}
-	reviews.MaxProperties, reviews.PropertyNames = count(policydoc.MaxMCPTools), &invopop.Schema{MinLength: count(1), MaxLength: count(policydoc.MaxMCPToolName)}
+	reviews.MaxProperties, reviews.PropertyNames = count(policydoc.MaxMCPTools), &invopop.Schema{MinLength: count(1), MaxLength: count(toolspec.MaxOwnName)}
 	servers.MaxProperties, servers.PropertyNames = count(policydoc.MaxMCPServers), &invopop.Schema{Pattern: "^[A-Za-z0-9_-]{1,32}$"}
 	changes.MinProperties = count(1)
 	approvers, ok := approvals.Properties.Get("approvers")

@@ -50,8 +50,6 @@ const (
 	MaxMCPServers = 256
 	// MaxMCPTools bounds the reviewed tools of an MCP server, in entries.
 	MaxMCPTools = 1024
-	// MaxMCPToolName bounds a tool's own name at an MCP server, in characters.
-	MaxMCPToolName = 128
 	// maxMCPPaths bounds what a review allows of the output, in entries.
 	maxMCPPaths = 256
 	// maxMCPHarmless bounds the harmless names of a review, in entries.

@@ -57,7 +57,7 @@ func (r *reader) mcpServer(id string, n *yaml.Node, path string) MCPServer {
 	r.Entries(n, path, MaxMCPTools, func(name string, at, value *yaml.Node) {
 		here := strictyaml.Join(path, name)
 		toolID := toolspec.MCPToolID(id, name)
-		switch err := toolspec.CheckVisible("the name of a tool", name, MaxMCPToolName); {
+		switch err := toolspec.CheckVisible("the name of a tool", name, toolspec.MaxOwnName); {
 		case err != nil:
 			r.Fail(at, here, "%s", err)
 		case known[toolID] != "":
@@ -94,7 +94,7 @@ func (r *reader) mcpReview(n *yaml.Node, path string) MCPReview {
 		}},
 		field{Name: "harmlessNames", Read: func(n *yaml.Node, path string) {
 			r.List(n, path, maxMCPHarmless, func(n *yaml.Node, path string) {
-				name, ok := r.Text(n, path, MaxMCPToolName)
+				name, ok := r.Text(n, path, toolspec.MaxOwnName)
 				if ok && !toolspec.SecretName(name) {
 					r.Fail(n, path, "does not look like the name of a credential; leave it out")
 				}

@@ -204,6 +204,12 @@ func TestDigest(t *testing.T) {
 			}
 		})
 	}
+	reviewed := func(review string) toolspec.Tool {
+		return with(func(d *toolspec.Definition) { d.Discovered = &toolspec.Discovered{Digest: "d1", Review: review} })
+	}
+	if bind(t, reviewed("")).Digest() == bind(t, reviewed("r1")).Digest() {
+		t.Error("the review does not change the digest")
+	}
 	if got := bind(t, tool[otherOrder, out](definition())).Spec(); got.SchemaHash != whole.Spec().SchemaHash || got.Digest != whole.Digest() {
 		t.Error("the order of fields in the code changes digests")
 	}

@@ -160,10 +160,7 @@ func (b *Bound) Spec() toolspec.Spec {
 	s.HarmlessNames, s.Truncate = slices.Clone(s.HarmlessNames), slices.Clone(s.Truncate)
 	s.Redaction.Allow, s.Redaction.MaskInput = slices.Clone(s.Redaction.Allow), slices.Clone(s.Redaction.MaskInput)
 	s.Redaction.MaskOutput, s.Redaction.MaskStream = slices.Clone(s.Redaction.MaskOutput), slices.Clone(s.Redaction.MaskStream)
-	if s.Discovered != nil {
-		discovered := *s.Discovered
-		s.Discovered = &discovered
-	}
+	s.Discovered = s.Discovered.Clone()
 	return s
 }
 
@@ -221,6 +218,9 @@ func (b *Bound) IsMasked() bool { return len(b.masks) > 0 || len(b.def.Redaction
 
 // StreamMasker returns the masker of the tool's streams, or nil if it masks nothing.
 func (b *Bound) StreamMasker() *toolspec.StreamMasker { return b.streams }
+
+// Discovered returns the digests that tie the tool to a review in policy; nil if no server gave its definition.
+func (b *Bound) Discovered() *toolspec.Discovered { return b.def.Discovered.Digests() }
 
 // WithMasks returns the tool with masks of policy, beside its own.
 func (b *Bound) WithMasks(masks toolspec.Masks) *Bound {

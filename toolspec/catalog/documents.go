@@ -123,7 +123,7 @@ func (b *Bound) digest(inDoc, outDoc json.RawMessage) (string, error) {
 	}{
 		def.ID, def.Version, def.Effect, def.Risk, def.Idempotent,
 		toolspec.RedactionSpec(def.Redaction), inDoc, outDoc,
-		def.RequiresConnection, def.Scopes, !b.HasSchema(), b.noSchemaMode(), def.HarmlessNames, def.Fences, def.Stream, def.ScriptArg, def.Discovered,
+		def.RequiresConnection, def.Scopes, !b.HasSchema(), b.noSchemaMode(), def.HarmlessNames, def.Fences, def.Stream, def.ScriptArg, def.Discovered.Digests(),
 	})
 	if err != nil {
 		return "", fmt.Errorf("tool digest: %w", err)
