@@ -17,8 +17,6 @@ import (
 
 // Bounds of a definition.
 const (
-	// maxName bounds the name of a tool, in bytes. MCP recommends at most 128.
-	maxName = 256
 	// maxTitle bounds a title, in characters. A longer title is dropped.
 	maxTitle = 200
 	// maxDescription bounds the description of a tool, in bytes.
@@ -52,6 +50,18 @@ func (d definition) digest() (string, error) {
 		return "", err
 	}
 	return strictjson.Digest(doc)
+}
+
+// annotations returns the hints of the server, or nil.
+func (d definition) annotations() json.RawMessage {
+	if d.Annotations == nil {
+		return nil
+	}
+	hints, err := json.Marshal(d.Annotations)
+	if err != nil {
+		return nil
+	}
+	return hints
 }
 
 // runner calls a tool of a server.
@@ -108,9 +118,9 @@ func (d definition) check() (digest string, f *fault) {
 	switch {
 	case d.Name == "":
 		return "", newFault(reasonName, nil)
-	case len(d.Name) > maxName:
-		return "", newFault(reasonLongName, nil)
-	case len(d.Description) > maxDescription || len(d.Title) > maxDescription:
+	case toolspec.CheckVisible("the name", d.Name, toolspec.MaxOwnName) != nil:
+		return "", newFault(reasonHiddenName, nil)
+	case len(d.Description) > maxDescription || len(d.Title) > maxDescription || len(d.annotations()) > toolspec.MaxAnnotations:
 		return "", newFault(reasonDescription, nil)
 	}
 	digest, err := d.digest()
@@ -134,7 +144,7 @@ func (d definition) base(s Server, digest string) toolspec.Definition {
 		ID: toolspec.MCPToolID(s.ID, d.Name), Title: title, Description: description, Version: digest[:16],
 		Capabilities: []toolspec.CapabilityName{capability.ProgressKey.Name()},
 		Timeout:      s.CallTimeout, MaxArgsBytes: toolspec.MaxInline, MaxResultBytes: maxResult,
-		ProvidedBy: s.ID, Discovered: &toolspec.Discovered{Digest: digest},
+		ProvidedBy: s.ID, Discovered: &toolspec.Discovered{Digest: digest, Name: d.Name, Annotations: d.annotations()},
 	}
 }
 
@@ -145,9 +155,8 @@ func (d definition) reviewed(def toolspec.Definition, r policy.MCPReview) toolsp
 	if a := d.Annotations; a != nil && a.DestructiveHint != nil && *a.DestructiveHint && !a.ReadOnlyHint {
 		def.Risk = toolspec.HighRisk
 	}
-	discovered := *def.Discovered
-	discovered.Review = r.ReviewDigest()
-	def.Discovered = &discovered
+	def.Discovered = def.Discovered.Clone()
+	def.Discovered.Review = r.ReviewDigest()
 	return def
 }
 

@@ -13,10 +13,10 @@ type reason string
 
 const (
 	reasonName        reason = "it has no name"
-	reasonLongName    reason = "its name is too long"
+	reasonHiddenName  reason = "its name is too long or has characters that are not visible"
 	reasonTwice       reason = "its name is there twice"
 	reasonSameID      reason = "its id is that of another tool"
-	reasonDescription reason = "its description or title is too long"
+	reasonDescription reason = "its description, title or annotations are too long"
 	reasonSchema      reason = "its schema is refused"
 	reasonHidden      reason = "its schema has hidden characters or markers of chat formats"
 	reasonReview      reason = "its review does not fit its schema"

@@ -193,9 +193,11 @@ func lists() []hostile {
 		{name: "lists an object", act: on("tools/list", `{"tools":{"a":1}}`), fault: "broke the protocol"},
 		{name: "lists null", act: withTools("null", echoTool), check: works},
 		{name: "lists a tool without a name", act: withTools(`{"inputSchema":{"type":"object"}}`, echoTool), check: leavesOut("no name")},
-		{name: "lists a name of 1 KB", act: withTools(schemaTool(long[:1024], `{"type":"object"}`), echoTool), check: leavesOut("name is too long")},
+		{name: "lists a name of 1 KB", act: withTools(schemaTool(long[:1024], `{"type":"object"}`), echoTool), check: leavesOut("its name is too long")},
+		{name: "lists a name with a line break", act: withTools(schemaTool("bad\n", `{"type":"object"}`), echoTool), check: leavesOut("not visible")},
+		{name: "annotates a tool with 5 KB", act: withTools(`{"name":"bad","annotations":{"title":"`+long[:5000]+`"},"inputSchema":{"type":"object"}}`, echoTool), check: leavesOut("annotations are too long")},
 		{name: "lists a name twice", act: withTools(schemaTool("bad", `{"type":"object"}`), schemaTool("bad", `{"type":"object","properties":{"a":{}}}`), echoTool), check: leavesOut("there twice")},
-		{name: "describes a tool with 20 KB", act: withTools(`{"name":"bad","description":"`+long[:20<<10]+`","inputSchema":{"type":"object"}}`, echoTool), check: leavesOut("too long")},
+		{name: "describes a tool with 20 KB", act: withTools(`{"name":"bad","description":"`+long[:20<<10]+`","inputSchema":{"type":"object"}}`, echoTool), check: leavesOut("annotations are too long")},
 		{name: "has no schema", act: withTools(`{"name":"bad"}`, echoTool), check: leavesOut("schema is refused")},
 		{name: "has a misspelled type", act: withTools(schemaTool("bad", `{"type":"object","properties":{"a":{"type":"strng"}}}`), echoTool), check: leavesOut("schema is refused")},
 		{name: "has an unknown keyword", act: withTools(schemaTool("bad", `{"type":"object","properties":{"a":{"type":"string","max_length":3}}}`), echoTool), check: leavesOut("schema is refused")},
@@ -227,7 +229,7 @@ func lists() []hostile {
 				}
 			}
 		}},
-		{name: "has a name of another alphabet", act: withTools(schemaTool("имя/../x y\n", `{"type":"object"}`), echoTool), check: func(t *testing.T, r *running) {
+		{name: "has a name of another alphabet", act: withTools(schemaTool("имя/../x y", `{"type":"object"}`), echoTool), check: func(t *testing.T, r *running) {
 			o := r.until("two tools", func(o source.Offer) bool { return len(o.Tools) == 2 })
 			for _, tool := range o.Tools {
 				if err := toolspec.CheckToolID(tool.Definition().ID); err != nil {
