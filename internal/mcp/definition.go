@@ -160,12 +160,6 @@ func (d definition) reviewed(def toolspec.Definition, r policy.MCPReview) toolsp
 	return def
 }
 
-// hidden is a path of an output that no value has.
-const hidden = "/pawl-not-reviewed"
-
-// hiddenOutput is the output schema of a tool without a review if nothing can be hidden of its own schema.
-const hiddenOutput = `{"type":"object","properties":{"pawl-not-reviewed":{"type":"null"}},"additionalProperties":false}`
-
 // unreviewed returns a tool that lists can show and that does nothing.
 func (d definition) unreviewed(def toolspec.Definition, in, out json.RawMessage, calls runner) (toolspec.Tool, error) {
 	def.Effect, def.Risk = toolspec.ExternalSideEffect, toolspec.HighRisk
@@ -176,22 +170,27 @@ func (d definition) unreviewed(def toolspec.Definition, in, out json.RawMessage,
 	if _, err := bind(def, in, out, run); err != nil {
 		return toolspec.Tool{}, err // also with a review, the schema would be refused
 	}
-	def.Redaction.Allow = []string{hidden}
-	if tool, err := bind(def, in, out, run); err == nil {
-		return tool, nil
-	}
-	return bind(def, in, json.RawMessage(hiddenOutput), run)
+	shown, allow := hideAll(out)
+	def.Redaction.Allow = []string{allow}
+	return bind(def, in, shown, run)
 }
 
 // bind returns a tool that the worker will accept.
 func bind(def toolspec.Definition, in, out json.RawMessage, run toolFunc) (toolspec.Tool, error) {
 	tool := toolspec.DefineSchema(def, in, out, run)
+	_, err := bound(tool)
+	return tool, err
+}
+
+// bound returns the tool as a worker has it, except for its capabilities.
+func bound(tool toolspec.Tool) (*catalog.Bound, error) {
 	provided, err := toolspec.NewCapabilities(capability.ProgressKey.Provide(nil))
 	if err != nil {
-		return tool, err
+		return nil, err
 	}
-	if _, err := catalog.Bind(tool, provided); err != nil {
-		return tool, fmt.Errorf("bind: %w", err)
+	b, err := catalog.Bind(tool, provided)
+	if err != nil {
+		return nil, fmt.Errorf("bind: %w", err)
 	}
-	return tool, nil
+	return b, nil
 }

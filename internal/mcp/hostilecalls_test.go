@@ -51,7 +51,7 @@ func quarantined(t *testing.T, r *running) {
 		return ok && tool.Definition().Discovered.Review == ""
 	})
 	changed, _ := find(o, "mcp__srv__echo")
-	if d := changed.Definition(); d.Effect != toolspec.ExternalSideEffect || d.Risk != toolspec.HighRisk || len(d.Redaction.Allow) != 1 || d.Redaction.Allow[0] != hidden {
+	if d := changed.Definition(); d.Effect != toolspec.ExternalSideEffect || d.Risk != toolspec.HighRisk || len(d.Redaction.Allow) != 1 || d.Redaction.Allow[0] != "/*/"+hidden {
 		t.Errorf("without a review, the tool has %s, %s and %q", d.Effect, d.Risk, d.Redaction.Allow)
 	}
 	if _, _, err := call(t, changed, `{}`, 5*time.Second); !errors.Is(err, errNotReviewed) {

@@ -8,6 +8,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/jsonschema"
 	"github.com/pawl-run/pawl/toolspec/sanitize"
+	"github.com/pawl-run/pawl/toolspec/schema"
 )
 
 // schemas returns the schemas of a definition as a model may read them. A tool without an output schema
@@ -26,8 +27,8 @@ func (d definition) schemas() (in, out json.RawMessage, f *fault) {
 // schemaOf returns a schema without hidden text. Descriptions and titles are changed as far as it takes. In
 // any other place, such as the name of a field, a change would change what the schema accepts, so the schema
 // is refused.
-func schemaOf(schema any) (json.RawMessage, *fault) {
-	doc, err := json.Marshal(clean(schema))
+func schemaOf(given any) (json.RawMessage, *fault) {
+	doc, err := json.Marshal(clean(given))
 	if err != nil {
 		return nil, newFault(reasonSchema, err)
 	}
@@ -61,7 +62,7 @@ func clean(v any) any {
 }
 
 // secretNames returns the names of fields in a schema that look like credentials, sorted.
-func secretNames(schema any) []string {
+func secretNames(given any) []string {
 	found := map[string]bool{}
 	var walk func(v any)
 	walk = func(v any) {
@@ -82,6 +83,34 @@ func secretNames(schema any) []string {
 			}
 		}
 	}
-	walk(schema)
+	walk(given)
 	return slices.Sorted(maps.Keys(found))
+}
+
+// hidden is a field that no value has. A tool without a review may show only this.
+const hidden = "pawl-not-reviewed"
+
+// hideAll returns an output schema with the field hidden, at the root or in each element, so that a reviewer
+// sees the schema, and a path to that field. A schema of another form becomes one with that field alone.
+func hideAll(out json.RawMessage) (json.RawMessage, string) {
+	var root map[string]any
+	if json.Unmarshal(out, &root) == nil {
+		fields, path := root["properties"], "/"+hidden
+		if items, ok := root["items"].(map[string]any); ok {
+			fields, path = items["properties"], "/*/"+hidden
+		}
+		if fields, ok := fields.(map[string]any); ok {
+			fields[hidden] = map[string]any{"type": "null"}
+			if doc, err := json.Marshal(root); err == nil && shows(doc, path) {
+				return doc, path
+			}
+		}
+	}
+	return json.RawMessage(`{"type":"object","properties":{"` + hidden + `":{"type":"null"}},"additionalProperties":false}`), "/" + hidden
+}
+
+// shows reports whether a path can be allowed of an output schema.
+func shows(doc json.RawMessage, path string) bool {
+	_, err := schema.Project(doc, []string{path})
+	return err == nil
 }

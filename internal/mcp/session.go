@@ -32,6 +32,8 @@ var errLost = errors.New("the session with the server ended")
 type session struct {
 	client *sdk.ClientSession
 	in     *intake
+	// process is the process of a stdio server, or nil.
+	process *process
 	// kill ends everything that the session has opened, at once.
 	kill func()
 	// ended is closed when the session has ended.
@@ -100,6 +102,7 @@ func (se *session) transport(s Server, env []string, cancel func()) (sdk.Transpo
 		if err != nil {
 			return nil, err
 		}
+		se.process = p
 		se.kill = func() {
 			cancel()
 			p.close()
