@@ -26,7 +26,7 @@ type hostile struct {
 	inTurn bool
 	// only restricts the case to a transport.
 	only Transport
-	// start bounds the start of a session; 0 means 5 seconds.
+	// start bounds the start of a session; 0 means a minute.
 	start time.Duration
 	// fault is in the fault of an offer.
 	fault string
@@ -298,7 +298,7 @@ func TestHostileServers(t *testing.T) {
 			}
 		}
 	})
-	if out, _, err := call(t, goodTool, `{"text":"still here"}`, 5*time.Second); err != nil || !strings.Contains(out, "still here") {
+	if out, _, err := call(t, goodTool, `{"text":"still here"}`, time.Minute); err != nil || !strings.Contains(out, "still here") {
 		t.Errorf("the good server returns %s, %v", out, err)
 	}
 	good.stop()

@@ -111,7 +111,7 @@ func (r *running) stop() {
 	r.cancel()
 	select {
 	case <-r.done:
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		r.t.Error("the source does not stop")
 	}
 }
@@ -138,7 +138,7 @@ func (r *running) last() (source.Offer, int) {
 // until waits for an offer that ok accepts.
 func (r *running) until(what string, ok func(source.Offer) bool) source.Offer {
 	r.t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	for {
 		if o, n := r.last(); n > 0 && ok(o) {
 			return o
@@ -218,9 +218,9 @@ func call(t testing.TB, tool toolspec.Tool, args string, timeout time.Duration) 
 // eventually calls a tool until it answers, or fails otherwise than for the lack of a session.
 func eventually(t testing.TB, tool toolspec.Tool, args string) (string, error) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for {
-		out, _, err := call(t, tool, args, 10*time.Second)
+		out, _, err := call(t, tool, args, time.Minute)
 		var busy *toolspec.BusyError
 		if !errors.As(err, &busy) || time.Now().After(deadline) {
 			return out, err
@@ -236,7 +236,7 @@ func stdio(t testing.TB, name string) Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Server{ID: "srv", Transport: Stdio, Command: self, Env: map[string]string{serverVariable: name}, StartTimeout: 5 * time.Second}
+	return Server{ID: "srv", Transport: Stdio, Command: self, Env: map[string]string{serverVariable: name}, StartTimeout: time.Minute}
 }
 
 var _ io.Writer = (*logged)(nil)

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"flag"
 	"os"
 	"testing"
 
@@ -14,6 +15,10 @@ func TestMain(m *testing.M) {
 	if name := os.Getenv(serverVariable); name != "" {
 		serveStdio(name)
 		os.Exit(0)
+	}
+	// The servers wait more than they work. The command line may say otherwise.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -64,7 +64,7 @@ func TestServersOfTheSDK(t *testing.T) {
 				s.ProtocolVersion = version
 				r := start(t, s)
 				tool := r.trusted("length")
-				out, _, err := call(t, tool, `{"text":"four"}`, 5*time.Second)
+				out, _, err := call(t, tool, `{"text":"four"}`, time.Minute)
 				if err != nil || out != `{"length":4}` {
 					t.Errorf("%s, %v", out, err)
 				}
@@ -209,17 +209,17 @@ func TestLostSession(t *testing.T) {
 	works(t, r)
 	tool := r.trusted("echo")
 	forgets.Store(true)
-	if _, _, err := call(t, tool, `{}`, 5*time.Second); err == nil || unanswered(err) != "" {
+	if _, _, err := call(t, tool, `{}`, time.Minute); err == nil || unanswered(err) != "" {
 		t.Errorf("a call in a session that the server has forgotten returns %v", err)
 	}
 	works(t, r)
 	away.Store(true)
-	if _, _, err := call(t, tool, `{}`, 5*time.Second); err == nil {
+	if _, _, err := call(t, tool, `{}`, time.Minute); err == nil {
 		t.Error("a call of a server that is away succeeds")
 	}
 	forgets.Store(true)
 	away.Store(false)
-	_, _, _ = call(t, tool, `{}`, 5*time.Second)
+	_, _, _ = call(t, tool, `{}`, time.Minute)
 	works(t, r)
 }
 
@@ -230,7 +230,7 @@ func TestNoSession(t *testing.T) {
 	tool := r.trusted("echo")
 	r.stop()
 	var busy *toolspec.BusyError
-	if _, _, err := call(t, tool, `{}`, 5*time.Second); !errors.As(err, &busy) {
+	if _, _, err := call(t, tool, `{}`, time.Minute); !errors.As(err, &busy) {
 		t.Errorf("a call without a session returns %v", err)
 	}
 }
