@@ -58,6 +58,13 @@ func on(method, result string) behaviour {
 	}
 }
 
+// write writes to the standard output of a server.
+func write(text string) {
+	if _, err := os.Stdout.WriteString(text); err != nil {
+		exit(3)
+	}
+}
+
 // never does not answer the methods.
 func never(methods ...string) behaviour {
 	return func(p *peer, m message) bool {
@@ -109,17 +116,17 @@ func starts() []hostile {
 	return []hostile{
 		{name: "ignores server/discover", act: never("server/discover"), start: time.Second, check: works},
 		{name: "ignores initialize", act: never("server/discover", "initialize"), start: time.Second, fault: "did not answer in time"},
-		{name: "exits at once", begin: func() { os.Exit(0) }, only: Stdio, fault: "closed the connection or broke the protocol"},
-		{name: "writes a banner", begin: func() { fmt.Print("Welcome!\n\n  \n[not a message]\n") }, only: Stdio, check: works},
+		{name: "exits at once", begin: func() { exit(0) }, only: Stdio, fault: "closed the connection or broke the protocol"},
+		{name: "writes a banner", begin: func() { write("Welcome!\n\n  \n[not a message]\n") }, only: Stdio, check: works},
 		{name: "writes noise for ever", begin: func() {
 			for {
-				fmt.Println("debug: still here")
+				write("debug: still here\n")
 			}
 		}, only: Stdio, fault: "writes text that is no message"},
 		{name: "writes a line without an end", begin: func() {
 			line := strings.Repeat("x", 1<<20)
 			for {
-				fmt.Print(line)
+				write(line)
 			}
 		}, only: Stdio, fault: "too large"},
 		{name: "writes broken JSON", act: func(p *peer, m message) bool { p.send(`{"jsonrpc":"2.0","id":`); return true }, start: time.Second, fault: "broke the protocol|in time"},

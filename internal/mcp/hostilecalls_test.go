@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -251,8 +250,7 @@ func answers(want string) func(*testing.T, *running) {
 // calls are servers that misbehave in calls.
 func calls() []hostile {
 	progress := func(token, text string, done float64) string {
-		message, _ := json.Marshal(text)
-		return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%q,"progress":%g,"total":10,"message":%s}}`, token, done, message)
+		return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%q,"progress":%g,"total":10,"message":%s}}`, token, done, quoted(text))
 	}
 	return []hostile{
 		{name: "does not answer a call", act: never("tools/call"), check: again(endsIn(2*time.Second, timedOut))},
@@ -261,7 +259,7 @@ func calls() []hostile {
 			r.until("the fault of a dead session", func(o source.Offer) bool { return strings.Contains(o.Fault, "in time") })
 			r.until("a new session", func(o source.Offer) bool { return o.Fault == "" })
 		}},
-		{name: "exits in a call", act: onCall(func(*peer, message) { os.Exit(1) }), only: Stdio, check: again(ends(unanswered))},
+		{name: "exits in a call", act: onCall(func(*peer, message) { exit(1) }), only: Stdio, check: again(ends(unanswered))},
 		{name: "answers a call with another id", act: onCall(func(p *peer, m message) { p.reply([]byte("77"), `{"content":[]}`); p.hang() }), check: again(endsIn(2*time.Second, timedOut))},
 		{name: "answers a call twice", act: onCall(func(p *peer, m message) {
 			p.reply(m.ID, `{"content":[{"type":"text","text":"first"}]}`)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/capability"
@@ -95,7 +96,7 @@ func start(t testing.TB, s Server) *running {
 	}
 	src.timing = timing{first: 20 * time.Millisecond, most: 100 * time.Millisecond, steady: time.Hour, refresh: 50 * time.Millisecond}
 	r.source = src
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	r.cancel = cancel
 	go func() {
 		defer close(r.done)
@@ -202,7 +203,7 @@ func (r *reports) Report(_ context.Context, p toolspec.Progress) {
 // call calls a tool as an attempt does.
 func call(t testing.TB, tool toolspec.Tool, args string, timeout time.Duration) (string, []toolspec.Progress, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), timeout)
 	defer cancel()
 	progress := &reports{some: make(chan struct{}, 1)}
 	caps, err := toolspec.NewCapabilities(capability.ProgressKey.Provide(progress))
@@ -218,15 +219,14 @@ func call(t testing.TB, tool toolspec.Tool, args string, timeout time.Duration) 
 // eventually calls a tool until it answers, or fails otherwise than for the lack of a session.
 func eventually(t testing.TB, tool toolspec.Tool, args string) (string, error) {
 	t.Helper()
-	deadline := time.Now().Add(2 * time.Minute)
-	for {
-		out, _, err := call(t, tool, args, time.Minute)
+	var out string
+	var err error
+	devstacktest.Eventually(t.Context(), 2*time.Minute, func() bool {
+		out, _, err = call(t, tool, args, time.Minute)
 		var busy *toolspec.BusyError
-		if !errors.As(err, &busy) || time.Now().After(deadline) {
-			return out, err
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		return !errors.As(err, &busy)
+	})
+	return out, err
 }
 
 // stdio is the configuration of a scripted server over stdio.

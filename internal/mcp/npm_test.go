@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/source"
 )
@@ -146,9 +147,7 @@ func TestServerFromNPMDies(t *testing.T) {
 		ended <- err
 	}()
 	se := r.source.current.Load()
-	for se.in.calls.Load() == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	devstacktest.Eventually(t.Context(), time.Minute, func() bool { return se.in.calls.Load() > 0 })
 	pid := se.process.cmd.Process.Pid
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)

@@ -50,9 +50,20 @@ func (p *peer) reply(id json.RawMessage, result string) {
 }
 
 func (p *peer) fail(id json.RawMessage, code int, text string) {
-	quoted, _ := json.Marshal(text)
-	p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`, id, code, quoted))
+	p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`, id, code, quoted(text)))
 }
+
+// quoted returns a text as JSON.
+func quoted(text string) string {
+	out, err := json.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	return string(out)
+}
+
+// exit ends the process of a server.
+func exit(code int) { os.Exit(code) } //nolint:revive // it is the end of a main function: see TestMain
 
 func (p *peer) hang() { <-p.done }
 
@@ -78,8 +89,7 @@ func answerWell(p *peer, m message) {
 			Text string `json:"text"`
 		}
 		_ = json.Unmarshal(m.Params.Arguments, &args)
-		text, _ := json.Marshal(args.Text)
-		p.reply(m.ID, `{"content":[{"type":"text","text":`+string(text)+`}]}`)
+		p.reply(m.ID, `{"content":[{"type":"text","text":`+quoted(args.Text)+`}]}`)
 	default:
 		if m.ID != nil && m.Method != "" {
 			p.fail(m.ID, -32601, "method not found")
@@ -98,7 +108,7 @@ func serveStdio(name string) {
 	c, ok := findCase(name)
 	if !ok {
 		fmt.Fprintln(os.Stderr, "no such behaviour")
-		os.Exit(2)
+		exit(2)
 	}
 	if c.begin != nil {
 		c.begin()
@@ -109,7 +119,7 @@ func serveStdio(name string) {
 		mu.Lock()
 		defer mu.Unlock()
 		if _, err := io.WriteString(os.Stdout, text+"\n"); err != nil {
-			os.Exit(3)
+			exit(3)
 		}
 	}}
 	in := bufio.NewReader(os.Stdin)

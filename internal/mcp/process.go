@@ -46,7 +46,7 @@ func startProcess(s Server, env []string) (*process, error) {
 	if err != nil {
 		return nil, errors.Join(errStart, err, inRead.Close(), inWrite.Close())
 	}
-	cmd := exec.Command(s.Command, s.Args...) //nolint:noctx // close ends it, in steps
+	cmd := exec.Command(s.Command, s.Args...) // close ends it, in steps
 	cmd.Dir, cmd.Env = s.Dir, env
 	cmd.Stdin, cmd.Stdout = inRead, outWrite
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

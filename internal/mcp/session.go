@@ -163,8 +163,9 @@ func (se *session) report(p *sdk.ProgressNotificationParams) {
 		return
 	}
 	token, _ := p.ProgressToken.(string)
-	if report, ok := se.progress.Load(token); ok {
-		report.(func(toolspec.Progress))(progressOf(p)) //nolint:forcetypeassert // watch stores no other type
+	stored, _ := se.progress.Load(token)
+	if report, ok := stored.(func(toolspec.Progress)); ok {
+		report(progressOf(p))
 	}
 }
 
