@@ -14,7 +14,7 @@ type evaluation struct {
 	tenant *tenant
 	// unreviewed is the decision on a discovered tool without a valid review; nil for every other call.
 	unreviewed *Decision
-	roles  []string
+	roles      []string
 	// cast says that roles has been computed.
 	cast bool
 	vars *condition.Variables

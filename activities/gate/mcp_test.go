@@ -93,6 +93,7 @@ func TestDiscoveredToolsAtTheGate(t *testing.T) {
 						if !v.Unread || v.By != "the reviewed definition of "+createIssue || v.Delta.Rule != "" {
 							t.Errorf("%+v", v)
 						}
+					default:
 					}
 				})
 			}

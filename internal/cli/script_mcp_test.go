@@ -28,7 +28,9 @@ func mcpTools() []toolspec.Tool {
 			ID: toolspec.MCPToolID("github", name), Description: description, Effect: review.Effect, Risk: review.Risk, Redaction: toolspec.Redaction{Allow: review.Allow},
 			ProvidedBy: "github", Discovered: &toolspec.Discovered{Digest: mcpDigest, Review: review.ReviewDigest(), Name: name, Annotations: json.RawMessage(`{"readOnlyHint":true}`)},
 		}, json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`), json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`),
-			func(_ context.Context, args json.RawMessage, _ toolspec.Call) (json.RawMessage, error) { return args, nil })
+			func(_ context.Context, args json.RawMessage, _ toolspec.Call) (json.RawMessage, error) {
+				return args, nil
+			})
 	}
 	review := policy.MCPReview{Digest: mcpDigest, Effect: toolspec.ExternalSideEffect, Risk: toolspec.LowRisk, Allow: []string{"/text"}}
 	return []toolspec.Tool{

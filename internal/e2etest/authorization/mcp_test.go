@@ -104,7 +104,9 @@ func TestDiscoveredToolNeedsItsReview(t *testing.T) {
 			t.Errorf("%+v, %v", offered, err)
 		}
 		call := w.Start(e2etest.Invocation("early", discoveredTool, `{"text":"hello"}`))
-		w.Until(func() bool { return e2etest.CountEvents(w.History(call.WorkflowID, ""), enumspb.EVENT_TYPE_TIMER_STARTED) > 0 }, "the call waits for the definition")
+		w.Until(func() bool {
+			return e2etest.CountEvents(w.History(call.WorkflowID, ""), enumspb.EVENT_TYPE_TIMER_STARTED) > 0
+		}, "the call waits for the definition")
 		w.Apply(mcpPolicy(discoveredTool, mcpReview(digest, "low")))
 		e2etest.WantText(t, w.Result(call), "hello")
 		w.Replay(call.WorkflowID)
