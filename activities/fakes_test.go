@@ -282,7 +282,7 @@ func newWorld(t *testing.T, s setup) *world {
 	if err := source.Add("test", tool); err != nil {
 		t.Fatal(err)
 	}
-	w.bound, _ = source.Get("core__tool")
+	w.bound, _ = source.Get(def.ID)
 	if s.policy == "" {
 		s.policy = openPolicy
 	}
@@ -311,7 +311,7 @@ func newWorld(t *testing.T, s setup) *world {
 
 func (w *world) facts() hook.Facts {
 	return hook.Facts{
-		InvocationID: "inv", ToolID: "core__tool", ToolCallID: "call-1", Attempt: 1, ToolDigest: w.bound.Digest(), PolicyDigest: w.policy.Digest(),
+		InvocationID: "inv", ToolID: w.bound.ID(), ToolCallID: "call-1", Attempt: 1, ToolDigest: w.bound.Digest(), PolicyDigest: w.policy.Digest(),
 		Context: toolspec.Context{TenantID: "acme", RunID: "run-1", ActorID: "user:ann"}, Effect: toolspec.StateChange, Risk: toolspec.MediumRisk,
 		Args: json.RawMessage(`{"text":"hello"}`), SafeArgs: json.RawMessage(`{"text":"hello"}`),
 	}

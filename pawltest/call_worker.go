@@ -167,7 +167,7 @@ func (b *callWorker) facts() hook.Facts {
 	def := b.bound.Definition()
 	f := hook.Facts{
 		InvocationID: b.inv.Identity().InvocationID(), ToolID: b.inv.ToolID, ToolCallID: b.inv.ToolCallID, Context: b.call.Context,
-		Effect: def.Effect, Risk: def.Risk, ScriptArg: def.ScriptArg, ToolDigest: b.bound.Digest(), Epoch: b.call.Epoch, Round: 1,
+		Effect: def.Effect, Risk: def.Risk, ScriptArg: def.ScriptArg, Discovered: b.bound.Discovered(), ToolDigest: b.bound.Digest(), Epoch: b.call.Epoch, Round: 1,
 		Attempt: b.call.Attempt, Attempts: b.call.Attempt,
 		StartedAtMs: at.UnixMilli(), NowMs: at.UnixMilli(), RemainingMs: deadline.Milliseconds(),
 	}

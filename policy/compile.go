@@ -22,7 +22,7 @@ type compiler struct{ faults strictyaml.Errors }
 // compile makes the policy of a document. If the document has faults, compile finds further faults,
 // and its policy must not be used.
 func (c *compiler) compile(d document.Document) *Policy {
-	p := &Policy{tenants: make(map[string]*tenant, len(d.Tenants)), source: document.Canonical(d), doc: d}
+	p := &Policy{tenants: make(map[string]*tenant, len(d.Tenants)), reviews: compileReviews(d.MCP), source: document.Canonical(d), doc: d}
 	for id, doc := range d.Tenants {
 		p.tenants[id] = c.tenant(id, doc)
 	}

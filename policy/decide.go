@@ -15,8 +15,9 @@ import (
 // only on a deny. At the consent gate it is called with arguments.
 //
 // A call is denied if no policy is active, if the tenant has no policy, if the tool is not in
-// allowedTools, or if the run narrows its tools and the tool is not among them. Otherwise the
-// first of these that applies decides:
+// allowedTools, if the run narrows its tools and the tool is not among them, or if a server gave the
+// definition of the tool and nobody has reviewed this definition. A reviewed tool has the effect and the
+// risk of its review. Otherwise the first of these that applies decides:
 //
 //  1. a deny rule, or noSchemaMode deny for a call without a schema;
 //  2. a require_approval rule, requireApprovalForEffects, a repaired call, or a call without a
@@ -34,7 +35,7 @@ func (p *Policy) Decide(f Facts) Decision {
 	if t == nil {
 		return Decision{Verb: Deny, Rule: "tenants", Message: "the tenant has no policy"}
 	}
-	e := t.evaluation(f)
+	e := p.evaluation(t, f)
 	d, changes := t.decide(e)
 	d.Budgets = t.budgetsOf(f.ToolID)
 	d.Approval = t.approvalOf(f.ToolID, changes...)
@@ -82,6 +83,8 @@ func (t *tenant) precondition(e *evaluation) *Decision {
 		return &Decision{Verb: Deny, Risk: f.Risk, Rule: "allowedTools", Message: "the tool is not allowed for this tenant"}
 	case len(f.ToolIDs) > 0 && !slices.Contains(f.ToolIDs, f.ToolID):
 		return &Decision{Verb: Deny, Risk: f.Risk, Rule: "toolIds", Message: "the tool is not among the tools of this run"}
+	case e.unreviewed != nil:
+		return e.unreviewed
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ type Decision struct {
 	// Message is safe to show. It is empty if the verdict is allow.
 	Message string `json:"message,omitempty"`
 	// Rule names the part of the policy that decides: `tenants.acme.rules[2]`, `allowedTools`,
-	// `toolIds`, `requireApprovalForEffects`, `repaired call`, `call without schema`,
+	// `toolIds`, `mcp`, `requireApprovalForEffects`, `repaired call`, `call without schema`,
 	// `noSchemaMode`, `mode auto, risk medium` …
 	Rule string `json:"rule,omitempty"`
 	// Asked is the digest of the texts of all rules that ask for an approval of the call, or of the

@@ -52,6 +52,7 @@ func TestDigestIgnoresForm(t *testing.T) {
 		"comments":       "# why\n" + plainDoc + "# end\n",
 		"escapes":        `{"version":1,"tenants":{"acme":{"allowedTools":["core__\u002a"],"mode":"auto","rules":[{"tool":"core__write_file","decision":"deny","message":"\u003cno> & \"\u00e9\""}]}}}`,
 		"stored":         plainSource,
+		"no reviews":     plainDoc + "\nmcp: {}\n",
 		"defaults": plainDoc + `
     requireApprovalForEffects: []
     budgets: {}
@@ -93,6 +94,9 @@ func TestDigestSeesMeaning(t *testing.T) {
 		"feature 2": acme("    allowedTools: [core__*]\n    features: {a: {tools: [core__x], enabled: false}}\n"),
 		"override":  acme("    allowedTools: [core__*]\n    overrides: [{tool: core__x, mode: auto}]\n"),
 		"every":     "version: 1\ntenants: {\"*\": {allowedTools: [core__*], mode: ask}}\n",
+		"server":    acme("    allowedTools: [core__*]\n") + "mcp: {github: {}}\n",
+		"review":    acme("    allowedTools: [core__*]\n") + review(digestA, "low"),
+		"review 2":  acme("    allowedTools: [core__*]\n") + review(digestB, "low"),
 		"risks":     acme("    allowedTools: [core__*]\n    rules: [{tool: core__x, decision: deny, risks: [low]}]\n"),
 	} {
 		digest := mustParse(t, doc).Digest()

@@ -12,13 +12,21 @@ import (
 type evaluation struct {
 	facts  Facts
 	tenant *tenant
-	roles  []string
+	// unreviewed is the decision on a discovered tool without a valid review; nil for every other call.
+	unreviewed *Decision
+	roles      []string
 	// cast says that roles has been computed.
 	cast bool
 	vars *condition.Variables
 }
 
-func (t *tenant) evaluation(f Facts) *evaluation { return &evaluation{facts: f, tenant: t} }
+func (p *Policy) evaluation(t *tenant, f Facts) *evaluation {
+	e := &evaluation{facts: p.UnderReview(f), tenant: t}
+	if d, ok := p.DenyUnreviewed(f); ok {
+		e.unreviewed = &d
+	}
+	return e
+}
 
 // variables returns what conditions see of the call.
 func (e *evaluation) variables() *condition.Variables {

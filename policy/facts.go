@@ -38,12 +38,14 @@ type Facts struct {
 	NoSchema bool
 	// ScriptArg names the argument that has a script of a shell. It is empty if the tool has none.
 	ScriptArg string
+	// Discovered is that of the definition of the tool; nil if no server has given it.
+	Discovered *toolspec.Discovered
 }
 
 // Of returns f with the declarations of a published tool.
 func (f Facts) Of(tool toolspec.Spec) Facts {
 	f.ToolID, f.Effect, f.Risk, f.Tags = tool.Name, tool.Effect, tool.Risk, tool.Tags
-	f.ScriptArg = tool.ScriptArg
+	f.ScriptArg, f.Discovered = tool.ScriptArg, tool.Discovered.Digests()
 	f.NoSchema = f.NoSchema || tool.NoSchema
 	return f
 }

@@ -42,7 +42,7 @@ func (p *Policy) Features(f Facts) []Feature {
 		return nil
 	}
 	var features []Feature
-	e := t.evaluation(f)
+	e := p.evaluation(t, f)
 	for _, x := range t.features {
 		if document.MatchesAny(x.tools, f.ToolID) {
 			one := x.base

@@ -205,6 +205,14 @@ func peopleOf(a ApprovalRule) string {
 // left it tries each of them both ways; open says that the verdict differs.
 func naive(d document.Document, f Facts) (v naiveVerdict, open bool) {
 	t := d.Tenants["acme"]
+	unreviewed := false
+	if f.Discovered != nil {
+		server, tool, _ := strings.Cut(strings.TrimPrefix(f.ToolID, "mcp__"), "__")
+		review, ok := d.MCP[server][tool]
+		if unreviewed = !ok || review.Digest != f.Discovered.Digest || !strings.HasPrefix(f.ToolID, "mcp__"); !unreviewed {
+			f.Effect, f.Risk = review.Effect, review.Risk
+		}
+	}
 	guesses := make([]guess, len(t.Rules))
 	var unknown []int
 	for i, r := range t.Rules {
@@ -218,7 +226,7 @@ func naive(d document.Document, f Facts) (v naiveVerdict, open bool) {
 		for j, i := range unknown {
 			tried[i] = is(bits>>j&1 == 1)
 		}
-		one := naiveDecide(t, f, tried)
+		one := naiveDecide(t, f, tried, unreviewed)
 		if bits == 0 {
 			v = one
 		}
@@ -241,7 +249,7 @@ func naiveScope(t document.Tenant, r document.Rule, f Facts) bool {
 		(len(r.Risks) == 0 || slices.Contains(r.Risks, f.Risk))
 }
 
-func naiveDecide(t document.Tenant, f Facts, guesses []guess) naiveVerdict {
+func naiveDecide(t document.Tenant, f Facts, guesses []guess, unreviewed bool) naiveVerdict {
 	allowed := false
 	for _, p := range t.AllowedTools {
 		allowed = allowed || naiveMatch(p, f.ToolID)
@@ -251,6 +259,8 @@ func naiveDecide(t document.Tenant, f Facts, guesses []guess) naiveVerdict {
 		return naiveVerdict{verb: Deny, rule: "allowedTools", risk: f.Risk}
 	case len(f.ToolIDs) > 0 && !slices.Contains(f.ToolIDs, f.ToolID):
 		return naiveVerdict{verb: Deny, rule: "toolIds", risk: f.Risk}
+	case unreviewed:
+		return naiveVerdict{verb: Deny, rule: "mcp", risk: f.Risk}
 	}
 	rank := map[toolspec.Risk]int{toolspec.LowRisk: 0, toolspec.MediumRisk: 1, toolspec.HighRisk: 2}
 	risk := f.Risk

@@ -35,8 +35,8 @@ func TestParseErrorsOfBytes(t *testing.T) {
 		"turned text":  {"version: 1\n# \u202e\n", "policy.yaml:2:3: holds the character U+202E, which a policy may not"},
 		"tab":          {"version: 1\ntenants:\n\tacme: {}\n", "policy.yaml:3:1: a tab cannot indent YAML; use spaces"},
 		"too large":    {"#" + strings.Repeat("x", document.MaxDocument), "policy.yaml:1:1: the document is larger than 1048576 bytes"},
-		"long key":     {strings.Repeat("k", 100) + ": 1\nversion: 1\ntenants: {a: {allowedTools: []}}\n", "policy.yaml:1:1: " + strings.Repeat("k", 64) + "…: is not known here; known are version, tenants"},
-		"odd key":      {"\"a\\nb\": 1\nversion: 1\ntenants: {a: {allowedTools: []}}\n", `policy.yaml:1:1: "a\nb": is not known here; known are version, tenants`},
+		"long key":     {strings.Repeat("k", 100) + ": 1\nversion: 1\ntenants: {a: {allowedTools: []}}\n", "policy.yaml:1:1: " + strings.Repeat("k", 64) + "…: is not known here; known are version, tenants, mcp"},
+		"odd key":      {"\"a\\nb\": 1\nversion: 1\ntenants: {a: {allowedTools: []}}\n", `policy.yaml:1:1: "a\nb": is not known here; known are version, tenants, mcp`},
 		"many entries": {"version: 1\ntenants: {a: {allowedTools: [" + strings.Repeat("a__b,", toolIDs+1) + "]}}\n", "policy.yaml:2:29: tenants.a.allowedTools: has more than 1024 entries"},
 	} {
 		t.Run(name, func(t *testing.T) {

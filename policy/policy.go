@@ -13,6 +13,8 @@ import (
 // use it. A nil or zero Policy denies every call.
 type Policy struct {
 	tenants map[string]*tenant
+	// reviews are those of discovered tools, by the ids of the tools.
+	reviews map[string]MCPReview
 	source  []byte
 	digest  string
 	doc     document.Document

@@ -46,7 +46,7 @@ func (p *Policy) Trace(f Facts) Trace {
 	if t == nil {
 		return trace
 	}
-	e := t.evaluation(f)
+	e := p.evaluation(t, f)
 	trace.Roles = slices.Clone(e.rolesOf())
 	if t.precondition(e) != nil {
 		return trace

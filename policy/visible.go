@@ -7,9 +7,12 @@ import (
 
 // Visible returns what a caller may see of a tool before there is a call. It is the verdict of
 // the consent gate on a call whose arguments are not known yet. A tool is hidden if its calls
-// would be denied for all arguments.
+// would be denied for all arguments, and while its definition does not follow its review yet.
 func (p *Policy) Visible(by catalog.Viewer, tool toolspec.Spec) catalog.Visibility {
 	if tool.NoSchema && tool.NoSchemaMode == toolspec.NoSchemaDeny {
+		return catalog.Hidden
+	}
+	if p.ReviewOf(tool.Name, tool.Discovered) == Pending {
 		return catalog.Hidden
 	}
 	d := p.Decide(Facts{TenantID: by.TenantID, ActorID: by.ActorID, ToolIDs: by.ToolIDs}.Of(tool))

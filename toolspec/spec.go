@@ -41,7 +41,7 @@ type Spec struct {
 	// SchemaHash is the digest of the input schema, hexadecimal SHA-256.
 	SchemaHash string `json:"schemaHash"`
 	// Digest is the tool digest: schemas, effect, risk, redaction and author's
-	// version; not the description. Approvals are bound to it.
+	// version, and Discovered; not the description. Approvals are bound to it.
 	Digest string `json:"digest"`
 	// MaxArgsBytes bounds the arguments where it is not DefaultMaxArgs.
 	MaxArgsBytes int `json:"maxArgsBytes,omitempty"`

@@ -135,17 +135,6 @@ type Definition struct {
 	Discovered *Discovered
 }
 
-// Discovered ties a tool that a server offers to the review of a person (MCP_UNTRUSTED_BY_DEFAULT).
-// Policy denies the calls of such a tool unless it has a review with both digests.
-type Discovered struct {
-	// Digest is the hexadecimal SHA-256 of the definition as the server gave it: name, title,
-	// description, schemas and annotations.
-	Digest string `json:"digest"`
-	// Review is the digest of the review in policy from which this definition has its effect, risk and
-	// redaction. It is empty if there is no review.
-	Review string `json:"review,omitempty"`
-}
-
 // Repeatable reports whether an attempt that was lost may be made again.
 func (d Definition) Repeatable() bool { return d.Effect == ReadOnly || d.Idempotent }
 
@@ -242,10 +231,7 @@ func (d Definition) clone() Definition {
 	d.Redaction.MaskStream = slices.Clone(d.Redaction.MaskStream)
 	d.Tags, d.CacheTags, d.HarmlessNames = slices.Clone(d.Tags), slices.Clone(d.CacheTags), slices.Clone(d.HarmlessNames)
 	d.Examples = slices.Clone(d.Examples)
-	if d.Discovered != nil {
-		discovered := *d.Discovered
-		d.Discovered = &discovered
-	}
+	d.Discovered = d.Discovered.Clone()
 	return d
 }
 
@@ -346,6 +332,9 @@ func (d Definition) Check() error {
 		return err
 	}
 	if err := d.checkTruncate(); err != nil {
+		return err
+	}
+	if err := d.Discovered.check(); err != nil {
 		return err
 	}
 	return d.Redaction.Check()

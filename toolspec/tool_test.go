@@ -230,3 +230,20 @@ func TestFailures(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestDiscoveredIsBounded: what a server gave of a tool is bounded, and its name can be shown.
+func TestDiscoveredIsBounded(t *testing.T) {
+	for want, d := range map[string]*toolspec.Discovered{
+		"discovered.digest is missing":              {Name: "x"},
+		"discovered.name may hold only printable":   {Digest: "d", Name: "a\u202eb"},
+		"discovered.annotations is no JSON":         {Digest: "d", Annotations: json.RawMessage("{")},
+		"discovered.annotations has more than 4096": {Digest: "d", Annotations: json.RawMessage(`"` + strings.Repeat("x", 4096) + `"`)},
+		"": {Digest: "d", Name: "größe/1", Annotations: json.RawMessage(`{"readOnlyHint":true}`)},
+	} {
+		def := toolspec.Definition{
+			ID: "mcp__x__y", Description: "x", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, Timeout: 1, MaxAttempts: 1, MaxArgsBytes: 1, MaxResultBytes: 1,
+			Redaction: toolspec.Redaction{Allow: []string{"/text"}}, Discovered: d,
+		}
+		sameError(t, def.Check(), want)
+	}
+}

@@ -78,6 +78,8 @@ type Config struct {
 	// and *. PAWL_DISABLED_TOOLS has the same list, separated by commas. The worker does not need
 	// the capabilities of these tools.
 	DisabledTools []string
+	// MCPServersFile is the name of a file of MCP servers whose tools the worker offers: PAWL_MCP_SERVERS.
+	MCPServersFile string
 	// OIDC has the issuers whose ID tokens prove the identity of approvers. PAWL_OIDC_FILE names a
 	// file of issuers; PAWL_OIDC_ISSUER configures one issuer.
 	OIDC []OIDCIssuer
@@ -124,6 +126,7 @@ func LoadConfig() (Config, error) {
 		DatabaseURL:      cmp.Or(os.Getenv("PAWL_DATABASE_URL"), os.Getenv("DATABASE_URL")),
 		Workspace:        os.Getenv("PAWL_WORKSPACE"),
 		PolicyFile:       os.Getenv("PAWL_POLICY"),
+		MCPServersFile:   os.Getenv("PAWL_MCP_SERVERS"),
 		SearchAttributes: os.Getenv("PAWL_SEARCH_ATTRIBUTES") != "off",
 		ConnectionKey:    []byte(os.Getenv("PAWL_CONNECTION_KEY")),
 		Connections:      defaultConnections,

@@ -24,7 +24,9 @@ var errFatal = errors.New("the Temporal worker stopped with an error that does n
 // example because its namespace was deleted.
 func Run(ctx context.Context, c Config, options ...Option) error {
 	a := added(options)
-	c = c.withoutUnused(a.tools)
+	if len(a.sources) == 0 { // a source may bring a tool that needs any capability
+		c = c.withoutUnused(a.tools)
+	}
 	if err := c.Shell.check(c.Workspace); err != nil {
 		return err
 	}
@@ -37,6 +39,10 @@ func Run(ctx context.Context, c Config, options ...Option) error {
 		return err
 	}
 	c.Log = slog.New(redact.Handler(c.Log.Handler(), live))
+	reviews := newMCPReviews()
+	if a.configured, err = mcpSources(c, reviews); err != nil {
+		return err
+	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	o := &opened{}
@@ -44,12 +50,12 @@ func Run(ctx context.Context, c Config, options ...Option) error {
 	app := fx.New(
 		fx.NopLogger,
 		fx.StartTimeout(time.Minute), fx.StopTimeout(shutdownTimeout),
-		fx.Supply(c, a, o, live),
+		fx.Supply(c, a, o, live, reviews),
 		fx.Provide(
 			func() context.Context { return ctx },
 			func() context.CancelCauseFunc { return fail },
 			func() *slog.Logger { return c.Log },
-			newStored, readPolicy, newConnections, prepareStore, newPolicyWatch, newPublished, newPresence, newLeaver, providers, connectTemporal, source, authorizer, policyEngines, idTokens, notifiers, hooksOf, steps, sweeper, verifier, resealer, newMaker,
+			newStored, readPolicy, newConnections, prepareStore, newPolicyWatch, newSources, newPublished, newPresence, newLeaver, providers, connectTemporal, boundTools, authorizer, policyEngines, idTokens, notifiers, hooksOf, steps, sweeper, verifier, resealer, newMaker,
 		),
 		fx.Invoke(publish, needSchedules, serve),
 	)

@@ -28,7 +28,7 @@ func (a *Admitter) plan(toolID string) hook.Plan {
 		return p
 	}
 	def := bound.Definition()
-	p.ToolDigest, p.Effect, p.Risk, p.ScriptArg = bound.Digest(), def.Effect, def.Risk, def.ScriptArg
+	p.ToolDigest, p.Effect, p.Risk, p.ScriptArg, p.Discovered = bound.Digest(), def.Effect, def.Risk, def.ScriptArg, bound.Discovered()
 	p.Lane, p.Repeatable, p.MaxAttempts = laneOf(def), def.Repeatable(), def.MaxAttempts
 	p.Probe = bound.Tool().HasProbe() && !def.Repeatable()
 	p.Budgets.MaxRuntimeMs = def.Timeout.Milliseconds()

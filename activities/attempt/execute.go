@@ -156,8 +156,8 @@ func (a *Attempts) Execute(ctx context.Context, in contract.ExecuteIn) (contract
 	return *out, nil
 }
 
-// masked returns the tool with the masks of the policy version by which the gate decided. If it cannot,
-// failed is how the attempt ends.
+// masked returns the tool with the masks of the policy version by which the gate decided, if that version
+// lets this definition of the tool run. If it cannot, failed is how the attempt ends.
 func (a *Attempts) masked(ctx context.Context, in contract.ExecuteIn, policyDigest string, bound *catalog.Bound) (_ *catalog.Bound, failed *contract.ExecuteOut) {
 	masked, failure, err := judge.Masked(ctx, a.Policies, policyDigest, in.Facts.Context.TenantID, bound)
 	switch {
@@ -167,6 +167,19 @@ func (a *Attempts) masked(ctx context.Context, in contract.ExecuteIn, policyDige
 		unprovided := a.unprovided(ctx, in, err)
 		return nil, &unprovided
 	case failure != nil:
+		return nil, &contract.ExecuteOut{Outcome: contract.Refused, Failure: failure}
+	}
+	// The gate may have judged the definition of another worker.
+	failure, err = judge.CheckReview(ctx, a.Policies, policyDigest, in.Facts, bound)
+	switch {
+	case errors.Is(err, judge.ErrReviewPending):
+		return nil, &contract.ExecuteOut{Outcome: contract.NotHere, By: judge.PendingReview(bound.ID())}
+	case err != nil:
+		unprovided := a.unprovided(ctx, in, err)
+		return nil, &unprovided
+	case failure != nil:
+		a.Log.WarnContext(ctx, "an attempt of a tool whose definition nobody has reviewed was refused",
+			"invocationId", in.Facts.InvocationID, "toolId", in.Facts.ToolID, "tenantId", in.Facts.Context.TenantID)
 		return nil, &contract.ExecuteOut{Outcome: contract.Refused, Failure: failure}
 	}
 	return masked, nil

@@ -95,6 +95,11 @@ func (g *gate) judge(
 		return v, err
 	}
 	decision, failure, err := g.decide(ctx, p, f, &v)
+	if facts := g.facts(f); err == nil && failure == nil && p.ReviewOf(facts.ToolID, facts.Discovered) == policy.Pending {
+		// The source of the tool is about to read this policy, or has read a newer one. By the next
+		// try both have.
+		return hook.Verdict{Outcome: hook.Missing, By: judge.PendingReview(f.ToolID), Unread: true}, nil
+	}
 	if err == nil && failure == nil {
 		failure, err = more(p, decision, &v)
 	}
@@ -135,7 +140,7 @@ func (g *gate) decide(ctx context.Context, p *policy.Policy, f hook.Facts, v *ho
 
 // facts returns the facts of a call for policy.
 func (g *gate) facts(f hook.Facts) policy.Facts {
-	return judge.WithTags(judge.PolicyFacts(f, f.Args != nil), g.Tools)
+	return judge.AtWorker(judge.PolicyFacts(f, f.Args != nil), g.Tools)
 }
 
 // ids returns the attributes of a log line about a call.

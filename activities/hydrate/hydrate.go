@@ -175,7 +175,7 @@ func (a *Hydrator) hydrated(bound *catalog.Bound, in contract.HydrateIn, result 
 	provenance.ToolID = ""
 	return contract.HydrateOut{
 		Outcome: contract.Done, Args: args, SafeArgs: safe, SafeHistory: history,
-		ToolDigest: bound.Digest(), Effect: def.Effect, Risk: def.Risk, ScriptArg: def.ScriptArg, Repeatable: &repeatable,
+		ToolDigest: bound.Digest(), Effect: def.Effect, Risk: def.Risk, ScriptArg: def.ScriptArg, Discovered: bound.Discovered(), Repeatable: &repeatable,
 		Repaired: provenance.Repaired, NoSchema: !bound.HasSchema(), Provenance: provenance,
 	}
 }

@@ -9,16 +9,20 @@ import (
 
 // Decide returns the decision of the engine of a version, or the decision of the version itself if
 // engines is nil. It denies the call if there is no version, if there is no engine for the version,
-// or if the engine returns none of the three verdicts. The error is transient: the engine failed.
+// or if the engine returns none of the three verdicts. No engine decides on a discovered tool that the
+// version denies because nobody has reviewed its definition. The error is transient: the engine failed.
 func Decide(ctx context.Context, engines policy.Engines, version *policy.Policy, f policy.Facts) (policy.Decision, error) {
 	if engines == nil || version == nil {
 		return version.Decide(f), nil
+	}
+	if d, unreviewed := version.DenyUnreviewed(f); unreviewed {
+		return d, nil
 	}
 	engine := engines(version)
 	if engine == nil {
 		return policy.Decision{Verb: policy.Deny, Rule: "policy engine", Message: "there is no policy engine for this version of the policy"}, nil
 	}
-	d, err := engine.Decide(ctx, f)
+	d, err := engine.Decide(ctx, version.UnderReview(f))
 	if err != nil {
 		return policy.Decision{}, errs.Transient(&undecided{err})
 	}

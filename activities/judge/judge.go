@@ -42,7 +42,7 @@ func KillFailure(reason string) *hook.Failure {
 
 // PolicyFacts returns the facts of a call that policy may use. It leaves out a subject
 // that no submitter has proved, and leaves out the arguments unless withArgs is set. The
-// tags of the tool stay unknown, because they are not in the facts: see WithTags.
+// tags of the tool stay unknown, because they are not in the facts: see AtWorker.
 func PolicyFacts(f hook.Facts, withArgs bool) policy.Facts {
 	facts := policy.Facts{
 		TenantID: f.Context.TenantID, ActorID: f.Context.ActorID, RunID: f.Context.RunID, ConnectionID: f.Context.ConnectionID,
@@ -53,17 +53,19 @@ func PolicyFacts(f hook.Facts, withArgs bool) policy.Facts {
 		facts.SubjectID = f.Context.SubjectID
 	}
 	facts.TagsUnknown = true
-	facts.Repaired, facts.NoSchema, facts.ScriptArg = f.Repaired, f.NoSchema, f.ScriptArg
+	facts.Repaired, facts.NoSchema, facts.ScriptArg, facts.Discovered = f.Repaired, f.NoSchema, f.ScriptArg, f.Discovered
 	if withArgs {
 		facts.Args, facts.HasArgs = f.Args, true
 	}
 	return facts
 }
 
-// WithTags adds the tags that the tool has in this worker, if the worker has the tool.
-func WithTags(facts policy.Facts, tools Source) policy.Facts {
+// AtWorker adds what the tool is in this worker, if the worker has the tool: its tags, and what a server
+// gave. A definition that has changed since the facts were recorded is thus judged as it is now.
+func AtWorker(facts policy.Facts, tools Source) policy.Facts {
 	if bound, here := tools.Get(facts.ToolID); here {
 		facts.Tags, facts.TagsUnknown = bound.Tags(), false
+		facts.Discovered = bound.Discovered()
 	}
 	return facts
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/conversation"
 	"github.com/pawl-run/pawl/toolspec/output"
+	"github.com/pawl-run/pawl/toolspec/sanitize"
 	"github.com/pawl-run/pawl/toolspec/truncate"
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
@@ -113,7 +114,7 @@ func Content(r toolspec.Result, value json.RawMessage) (json.RawMessage, error) 
 	return content, err
 }
 
-// render returns the content of an answer, what sanitize changed in a value, and whether the
+// render returns the content of an answer, what sanitize.Value changed in a value, and whether the
 // content is a short form. The content of a failure says itself what was changed.
 func render(r toolspec.Result, value json.RawMessage) (content json.RawMessage, sanitized []string, cut bool, err error) {
 	if !r.OK {
@@ -124,7 +125,7 @@ func render(r toolspec.Result, value json.RawMessage) (content json.RawMessage, 
 		value = r.Value // the short form, which says where the whole is
 	}
 	value = bytes.TrimSpace(value)
-	clean, sanitized := sanitize(value)
+	clean, sanitized := sanitize.Value(value)
 	if len(clean) <= MaxAnswer && (len(clean) > 0 || r.OutputRef == "") {
 		if len(clean) == 0 {
 			clean = json.RawMessage(`null`)
@@ -194,13 +195,13 @@ func encodeFailure(r toolspec.Result) (json.RawMessage, error) {
 // encode returns the JSON of a failure with sanitized texts.
 func (f failure) encode() (json.RawMessage, error) {
 	text, err := encode(f)
-	clean, changed := sanitize(text)
+	clean, changed := sanitize.Value(text)
 	if err != nil || changed == nil {
 		return clean, err
 	}
 	f.Sanitized = changed
 	text, err = encode(f)
-	clean, _ = sanitize(text)
+	clean, _ = sanitize.Value(text)
 	return clean, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/sanitize"
 	"github.com/pawl-run/pawl/toolspec/truncate"
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
@@ -22,7 +23,7 @@ const MaxMedia = 4 << 20
 // false for a value that is none, such as the value of a hook: the model reads that as JSON. ref names
 // the whole value. cut says that the answer has less than the value.
 func answerParts(a *wire.Answer, value json.RawMessage, ref string) (cut, ok bool) {
-	clean, sanitized := sanitize(value)
+	clean, sanitized := sanitize.Value(value)
 	var parts toolspec.Parts
 	if json.Unmarshal(clean, &parts) != nil || len(parts) == 0 || len(parts) > toolspec.MaxParts+1 { // truncate adds a part
 		return false, false
@@ -77,8 +78,8 @@ func (r *partsAnswer) add(i int, p toolspec.Part) bool {
 		r.cut = true
 		r.addText(fmt.Sprintf("[%s, %d bytes, is not shown]", label(p), p.Bytes))
 	case strings.HasPrefix(mediaType, "text/") && utf8.Valid(p.Data):
-		text, changed := sanitizeText(string(p.Data))
-		r.sanitized = mergeKinds(r.sanitized, changed)
+		text, changed := sanitize.Text(string(p.Data))
+		r.sanitized = sanitize.MergeKinds(r.sanitized, changed)
 		r.addText(fmt.Sprintf("[%s]\n%s", label(p), text))
 	case size > r.media:
 		r.cut = true

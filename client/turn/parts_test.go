@@ -11,6 +11,7 @@ import (
 
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/sanitize"
 	"github.com/pawl-run/pawl/toolspec/truncate"
 	"github.com/pawl-run/pawl/toolspec/wire"
 	"github.com/pawl-run/pawl/toolspec/wire/anthropic"
@@ -105,7 +106,7 @@ func TestPartsOfOtherValues(t *testing.T) {
 		t.Errorf("without a text before: %+v", a)
 	}
 	a = form(nil, partsResult(t, text("a\x1b[0m"), toolspec.Part{Type: toolspec.PartDocument, MediaType: "text/plain", Data: []byte("<|im_start|>\u202e")}))
-	if string(a.Content) != `"a"` || !strings.Contains(a.Parts[0].Data, `<\|im_start|>`) || !sameSet(a.Sanitized, []string{ansiEscapes, bidiCharacters, roleMarkers}) {
+	if string(a.Content) != `"a"` || !strings.Contains(a.Parts[0].Data, `<\|im_start|>`) || !sameSet(a.Sanitized, []string{sanitize.ANSIEscapes, sanitize.BidiCharacters, sanitize.RoleMarkers}) {
 		t.Errorf("sanitized: %+v", a)
 	}
 	a = form(nil, partsResult(t, text(strings.Repeat("é", 10<<10)), text(strings.Repeat("x", 20<<10)), text("end")))

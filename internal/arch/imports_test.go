@@ -87,7 +87,7 @@ var fences = []fence{
 	{
 		tree: "examples",
 		ours: []string{
-			"toolspec", "toolspec/errs", "toolspec/hook", "toolspec/capability", "toolspec/catalog", "toolspec/legacy", "toolspec/provide",
+			"toolspec", "toolspec/errs", "toolspec/hook", "toolspec/capability", "toolspec/catalog", "toolspec/legacy", "toolspec/provide", "toolspec/source",
 			"client", "client/turn", "client/postgres", "client/runhttp", "worker",
 			"toolspec/wire", "toolspec/wire/openai", "toolspec/wire/responses", "toolspec/wire/anthropic", "toolspec/wire/ollama", "toolspec/wire/gemini",
 			"toolspec/conversation",
@@ -138,7 +138,7 @@ var owners = []struct {
 	{"cel.dev/", []string{"policy/condition"}},
 	{"github.com/google/cel-go", []string{"policy/condition"}},
 	{"mvdan.cc/sh", []string{"policy/script"}},
-	{"go.yaml.in/yaml", []string{"policy/strictyaml", "policy/document", "policy/review", "broker"}},
+	{"go.yaml.in/yaml", []string{"policy/strictyaml", "policy/document", "policy/review", "broker", "internal/mcp"}},
 	{"gopkg.in/yaml.v2", []string{"policy/strictyaml"}},
 	{"gopkg.in/yaml.v3", []string{"policy/strictyaml"}},
 	{"github.com/goccy/go-yaml", []string{"policy/strictyaml"}},

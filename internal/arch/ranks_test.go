@@ -16,7 +16,7 @@ var ranks = [][]string{
 	{"."}, // documentation only
 	{"internal/lru", "internal/room"},
 	{"toolspec", "toolspec/strictjson"},
-	{"toolspec/jsonschema", "toolspec/errs", "toolspec/output", "toolspec/truncate", "toolspec/weburl"},
+	{"toolspec/jsonschema", "toolspec/errs", "toolspec/output", "toolspec/truncate", "toolspec/weburl", "toolspec/sanitize"},
 	{"toolspec/schema", "toolspec/output/read"},
 	{"toolspec/capability"},
 	{"toolspec/provide"},
@@ -59,7 +59,7 @@ var ranks = [][]string{
 	{
 		"internal/postgres", "internal/clock/...", "internal/files/...", "internal/sandbox",
 		"internal/codec/...", "internal/notify/...", "internal/openfga/...", "internal/submitter/...", "internal/seal/...",
-		"internal/verify/...", "internal/oidc/...", "internal/web",
+		"internal/verify/...", "internal/oidc/...", "internal/web", "internal/mcp",
 	},
 	{"internal/devstate"},
 	{"client/postgres"}, // for programs that may read the database; package client links no driver
@@ -68,7 +68,7 @@ var ranks = [][]string{
 	// Commands of one subject know none of another.
 	{
 		"internal/cli/calls", "internal/cli/approvals", "internal/cli/policies", "internal/cli/connections", "internal/cli/keys",
-		"internal/cli/tools", "internal/cli/operations", "internal/cli/outputs", "internal/cli/memory",
+		"internal/cli/tools", "internal/cli/operations", "internal/cli/outputs", "internal/cli/memory", "internal/cli/mcp",
 	},
 	{"internal/cli"},
 	// For development only: no program for production links them.

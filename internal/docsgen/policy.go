@@ -22,6 +22,9 @@ func policySchema() (string, error) {
 	reflector := invopop.Reflector{
 		Anonymous: true, ExpandedStruct: true, RequiredFromJSONSchemaTags: true,
 		Namer: func(t reflect.Type) string {
+			if rest, ok := strings.CutPrefix(t.Name(), "MCP"); ok {
+				return "mcp" + rest
+			}
 			name := []rune(t.Name())
 			if len(name) > 0 {
 				name[0] = unicode.ToLower(name[0])
@@ -115,6 +118,8 @@ func policyType(t reflect.Type) *invopop.Schema {
 		return reference("roleNames")
 	case reflect.TypeFor[policydoc.Mode]():
 		return reference("mode")
+	case reflect.TypeFor[toolspec.Effect]():
+		return &invopop.Schema{Enum: []any{toolspec.ReadOnly, toolspec.StateChange, toolspec.ExternalSideEffect}}
 	case reflect.TypeFor[toolspec.Risk]():
 		return reference("risk")
 	case reflect.TypeFor[policydoc.Message]():
@@ -145,6 +150,16 @@ func restrict(root *invopop.Schema) error {
 		}
 		names.MaxProperties, names.PropertyNames = count(most), reference("name")
 	}
+	servers, ok := root.Properties.Get("mcp")
+	if !ok {
+		return fmt.Errorf("the document of a policy has no mcp")
+	}
+	reviews := root.Definitions["mcpServer"]
+	if reviews == nil {
+		return fmt.Errorf("the servers of mcp have no reviews")
+	}
+	reviews.MaxProperties, reviews.PropertyNames = count(policydoc.MaxMCPTools), &invopop.Schema{MinLength: count(1), MaxLength: count(toolspec.MaxOwnName)}
+	servers.MaxProperties, servers.PropertyNames = count(policydoc.MaxMCPServers), &invopop.Schema{Pattern: "^[A-Za-z0-9_-]{1,32}$"}
 	changes.MinProperties = count(1)
 	approvers, ok := approvals.Properties.Get("approvers")
 	if !ok {

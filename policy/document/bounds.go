@@ -46,6 +46,14 @@ const (
 	// MaxToolPattern bounds a pattern of tools: an id of a tool and the *.
 	MaxToolPattern = 64 + 1
 	maxEntryName   = 100
+	// MaxMCPServers bounds the MCP servers of a document, in entries.
+	MaxMCPServers = 256
+	// MaxMCPTools bounds the reviewed tools of an MCP server, in entries.
+	MaxMCPTools = 1024
+	// maxMCPPaths bounds what a review allows of the output, in entries.
+	maxMCPPaths = 256
+	// maxMCPHarmless bounds the harmless names of a review, in entries.
+	maxMCPHarmless = 64
 	// maxPointer bounds a JSON pointer, in characters.
 	maxPointer = 512
 )

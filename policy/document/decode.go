@@ -67,6 +67,7 @@ func (r *reader) document(root *yaml.Node) Document {
 				r.Fail(n, path, "names no tenant")
 			}
 		}},
+		field{Name: "mcp", Read: func(n *yaml.Node, path string) { d.MCP = r.mcp(n, path) }},
 	)
 	return d
 }

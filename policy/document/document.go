@@ -17,6 +17,9 @@ type Document struct {
 	Version int `json:"version" jsonschema:"required"`
 	// Tenants maps the id of a tenant, or EveryTenant, to its entry.
 	Tenants map[string]Tenant `json:"tenants" jsonschema:"required" jsonschema_description:"The tenants by their ids. * is for all that are not named, each by itself."`
+	// MCP maps the ids of MCP servers to the reviews of their tools. It is empty if no tool is reviewed,
+	// so that documents from before this key keep their digest.
+	MCP map[string]MCPServer `json:"mcp,omitempty" jsonschema_description:"The MCP servers by their ids, and for each of them the tools that a person has reviewed, by their own names at the server. A tool that is not here is denied for every tenant."`
 	// Mentions are the patterns of tools, in the order of the file.
 	Mentions []Mention `json:"-"`
 }

@@ -3,6 +3,7 @@ package policytest
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/policy/document"
@@ -22,11 +23,11 @@ func Risks() *rapid.Generator[toolspec.Risk] {
 
 // Tools draws ids of tools. They are few, so that rules meet.
 func Tools() *rapid.Generator[string] {
-	return rapid.SampledFrom([]string{"core__a", "core__ab", "core__b", "web__a", "web__b"})
+	return rapid.SampledFrom([]string{"core__a", "core__ab", "core__b", "web__a", "web__b", "mcp__web__a"})
 }
 
 func genPattern() *rapid.Generator[document.Pattern] {
-	return rapid.SampledFrom([]document.Pattern{"core__a", "core__a*", "core__*", "web__*", "web__b", "*", "c*", "none__x"})
+	return rapid.SampledFrom([]document.Pattern{"core__a", "core__a*", "core__*", "web__*", "web__b", "mcp__*", "*", "c*", "none__x"})
 }
 
 // Rules draws rules.
@@ -77,7 +78,7 @@ func Args() *rapid.Generator[string] {
 func Documents() *rapid.Generator[document.Document] {
 	return rapid.Custom(func(t *rapid.T) document.Document {
 		approvers := rapid.SliceOfN(rapid.SampledFrom([]document.Pattern{"user:*", "group:ops", "*"}), 0, 2).Draw(t, "approvers")
-		return document.Document{Version: 1, Tenants: map[string]document.Tenant{"acme": {
+		return document.Document{Version: 1, MCP: genMCP().Draw(t, "mcp"), Tenants: map[string]document.Tenant{"acme": {
 			AllowedTools: append([]document.Pattern{}, rapid.SliceOfN(genPattern(), 0, 3).Draw(t, "allowed")...),
 			Mode:         rapid.SampledFrom([]document.Mode{document.Yolo, document.Auto, document.Ask}).Draw(t, "mode"),
 			AskFor:       rapid.SliceOfN(Effects(), 0, 2).Draw(t, "ask for"),
@@ -96,6 +97,27 @@ func Documents() *rapid.Generator[document.Document] {
 				Enabled:       rapid.Bool().Draw(t, "enabled"), AllowSelfApproval: rapid.Bool().Draw(t, "self"), AllowUnsigned: rapid.Bool().Draw(t, "unsigned"),
 			}, rapid.IntRange(0, 3).Draw(t, "waiting")),
 		}}}
+	})
+}
+
+// Digests draws digests of definitions. They are few, so that some match.
+func Digests() *rapid.Generator[string] {
+	return rapid.SampledFrom([]string{strings.Repeat("a", 64), strings.Repeat("b", 64)})
+}
+
+// genMCP draws reviews of the tools a and b of the server web, of which Tools draws only a.
+func genMCP() *rapid.Generator[map[string]document.MCPServer] {
+	return rapid.Custom(func(t *rapid.T) map[string]document.MCPServer {
+		tools := rapid.MapOfN(rapid.SampledFrom([]string{"a", "b"}), rapid.Custom(func(t *rapid.T) document.MCPReview {
+			return document.MCPReview{
+				Digest: Digests().Draw(t, "reviewed"), Effect: Effects().Draw(t, "reviewed effect"), Risk: Risks().Draw(t, "reviewed risk"),
+				Idempotent: rapid.Bool().Draw(t, "idempotent"), Allow: []string{"/text"},
+			}
+		}), 0, 2).Draw(t, "reviews")
+		if len(tools) == 0 {
+			return nil
+		}
+		return map[string]document.MCPServer{"web": tools}
 	})
 }
 
@@ -150,7 +172,7 @@ func genLimit() *rapid.Generator[document.Limit] {
 func WithRule(d document.Document, at int, r document.Rule) document.Document {
 	t := d.Tenants["acme"]
 	t.Rules = slices.Insert(slices.Clone(t.Rules), min(at, len(t.Rules)), r)
-	return document.Document{Version: 1, Tenants: map[string]document.Tenant{"acme": t}}
+	return document.Document{Version: 1, MCP: d.MCP, Tenants: map[string]document.Tenant{"acme": t}}
 }
 
 // waiting adds a reminder and escalations, unless the request expires after one second or has no

@@ -51,6 +51,29 @@ cases:
 	}
 }
 
+// TestCaseOfADiscoveredTool: a case says which definition of a server it is about, so that it fails once the review is of another.
+func TestCaseOfADiscoveredTool(t *testing.T) {
+	c, err := ParseCases("cases.yaml", []byte("tools:\n  mcp__github__a: {effect: read_only, risk: low, digest: "+anyDigest+"}\ncases:\n  - {tool: mcp__github__a, tenant: acme, verdict: deny, rule: mcp}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, _ := c.Spec("mcp__github__a", nil)
+	if spec.Discovered == nil || spec.Discovered.Digest != anyDigest {
+		t.Fatalf("%+v", spec)
+	}
+	p := mustParse(t, acme("    allowedTools: ['*']\n    mode: yolo\n"))
+	if d := c.List[0].Compare(p.Decide(c.List[0].Facts.Of(spec))); d != nil {
+		t.Errorf("%+v", d)
+	}
+	with, err := p.WithReview("github", "a", policy.MCPReview{Digest: anyDigest, Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, Allow: []string{"/text"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := with.Decide(c.List[0].Facts.Of(spec)); d.Verb != policy.Allow {
+		t.Errorf("%+v", d)
+	}
+}
+
 func TestCompare(t *testing.T) {
 	c := Case{Facts: policy.Facts{TenantID: "acme"}, Verdict: "deny", Rule: "rules[0]", Risk: toolspec.LowRisk}
 	for _, tc := range []struct {

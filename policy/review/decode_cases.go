@@ -96,6 +96,11 @@ func (r *caseReader) toolFacts(id string, at, n *yaml.Node, path string) toolspe
 				}
 			})
 		}},
+		field{Name: "digest", Read: func(n *yaml.Node, path string) {
+			if digest, ok := r.Text(n, path, document.MaxName); ok {
+				s.Discovered = &toolspec.Discovered{Digest: digest}
+			}
+		}},
 		field{Name: "inputSchema", Read: func(n *yaml.Node, path string) { s.InputSchema = r.json(n, path) }},
 	)
 	return s

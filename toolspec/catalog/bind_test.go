@@ -188,6 +188,7 @@ func TestDigest(t *testing.T) {
 		{"a probe", withProbe(func(d *toolspec.Definition) { d.MaxAttempts = 1 }), false, false},
 		{"a fence", withProbe(func(d *toolspec.Definition) { d.Fences = true }), true, false},
 		{"a stream", with(func(d *toolspec.Definition) { d.Stream, d.Fast = toolspec.TextStream, false }), true, false},
+		{"what a server gave", with(func(d *toolspec.Definition) { d.Discovered = &toolspec.Discovered{Digest: "d1"} }), true, false},
 		{"masks", with(func(d *toolspec.Definition) { d.Redaction.MaskInput = nil }), true, false},
 		{"description of a field", tool[otherDescription, out](definition()), true, true},
 		{"type of a field", tool[otherType, out](definition()), true, true},
@@ -202,6 +203,12 @@ func TestDigest(t *testing.T) {
 				t.Errorf("the schema hash changed: %v", !tc.schemaHash)
 			}
 		})
+	}
+	reviewed := func(review string) toolspec.Tool {
+		return with(func(d *toolspec.Definition) { d.Discovered = &toolspec.Discovered{Digest: "d1", Review: review} })
+	}
+	if bind(t, reviewed("")).Digest() == bind(t, reviewed("r1")).Digest() {
+		t.Error("the review does not change the digest")
 	}
 	if got := bind(t, tool[otherOrder, out](definition())).Spec(); got.SchemaHash != whole.Spec().SchemaHash || got.Digest != whole.Digest() {
 		t.Error("the order of fields in the code changes digests")

@@ -10,6 +10,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 	"github.com/pawl-run/pawl/toolspec/jsonschema"
 	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/source"
 )
 
 // Bound is a tool that passed every rule, with its compiled schemas and its
@@ -131,6 +132,14 @@ func (b *Bound) publish(inDoc, outDoc json.RawMessage) error {
 	return nil
 }
 
+// comesFrom writes the source into the spec. It must run before other goroutines have the tool.
+func (b *Bound) comesFrom(s source.Info) {
+	b.spec.Origin = string(s.Kind)
+	if b.spec.ProvidedBy == "" {
+		b.spec.ProvidedBy = s.Name
+	}
+}
+
 // ID returns the tool's id.
 func (b *Bound) ID() string { return b.def.ID }
 
@@ -151,10 +160,7 @@ func (b *Bound) Spec() toolspec.Spec {
 	s.HarmlessNames, s.Truncate = slices.Clone(s.HarmlessNames), slices.Clone(s.Truncate)
 	s.Redaction.Allow, s.Redaction.MaskInput = slices.Clone(s.Redaction.Allow), slices.Clone(s.Redaction.MaskInput)
 	s.Redaction.MaskOutput, s.Redaction.MaskStream = slices.Clone(s.Redaction.MaskOutput), slices.Clone(s.Redaction.MaskStream)
-	if s.Discovered != nil {
-		discovered := *s.Discovered
-		s.Discovered = &discovered
-	}
+	s.Discovered = s.Discovered.Clone()
 	return s
 }
 
@@ -212,6 +218,9 @@ func (b *Bound) IsMasked() bool { return len(b.masks) > 0 || len(b.def.Redaction
 
 // StreamMasker returns the masker of the tool's streams, or nil if it masks nothing.
 func (b *Bound) StreamMasker() *toolspec.StreamMasker { return b.streams }
+
+// Discovered returns the digests that tie the tool to a review in policy; nil if no server gave its definition.
+func (b *Bound) Discovered() *toolspec.Discovered { return b.def.Discovered.Digests() }
 
 // WithMasks returns the tool with masks of policy, beside its own.
 func (b *Bound) WithMasks(masks toolspec.Masks) *Bound {

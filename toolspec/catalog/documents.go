@@ -97,7 +97,8 @@ func (b *Bound) noSchemaMode() toolspec.NoSchemaMode {
 
 // digest is the tool digest: the hexadecimal SHA-256 of the RFC 8785 JSON of
 // schemas, effect, risk, redaction, the use of a connection, the harmless names and
-// the author's version. The description is not part of it.
+// the author's version. The description is a part of it only by Discovered: a call whose
+// gate saw another definition of a server, or another review of it, does not run.
 func (b *Bound) digest(inDoc, outDoc json.RawMessage) (string, error) {
 	def := b.def
 	doc, err := json.Marshal(struct {
@@ -118,10 +119,11 @@ func (b *Bound) digest(inDoc, outDoc json.RawMessage) (string, error) {
 		Fences       bool                  `json:"fences,omitempty"`
 		Stream       toolspec.Stream       `json:"stream,omitempty"`
 		ScriptArg    string                `json:"scriptArg,omitempty"`
+		Discovered   *toolspec.Discovered  `json:"discovered,omitempty"`
 	}{
 		def.ID, def.Version, def.Effect, def.Risk, def.Idempotent,
 		toolspec.RedactionSpec(def.Redaction), inDoc, outDoc,
-		def.RequiresConnection, def.Scopes, !b.HasSchema(), b.noSchemaMode(), def.HarmlessNames, def.Fences, def.Stream, def.ScriptArg,
+		def.RequiresConnection, def.Scopes, !b.HasSchema(), b.noSchemaMode(), def.HarmlessNames, def.Fences, def.Stream, def.ScriptArg, def.Discovered.Digests(),
 	})
 	if err != nil {
 		return "", fmt.Errorf("tool digest: %w", err)

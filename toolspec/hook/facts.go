@@ -68,6 +68,8 @@ type Facts struct {
 	NoSchema bool `json:"noSchema,omitempty"`
 	// ScriptArg names the argument that has a script of a shell; empty if the tool has none.
 	ScriptArg string `json:"scriptArg,omitempty"`
+	// Discovered is that of the definition of the tool; nil if no server has given it.
+	Discovered *toolspec.Discovered `json:"discovered,omitempty"`
 	// Connection is the state of the call's connection. It is nil if the call names no
 	// connection, or if no connection has that name.
 	Connection *Connection `json:"connection,omitempty"`

@@ -33,7 +33,9 @@ type Plan struct {
 	Risk       toolspec.Risk   `json:"risk,omitempty"`
 	// ScriptArg names the argument that has a script of a shell; empty if the tool has none.
 	ScriptArg string `json:"scriptArg,omitempty"`
-	Lane      Lane   `json:"lane"`
+	// Discovered is that of the definition of the tool; nil if no server has given it.
+	Discovered *toolspec.Discovered `json:"discovered,omitempty"`
+	Lane       Lane                 `json:"lane"`
 	// Repeatable reports that a lost attempt may be repeated.
 	Repeatable bool `json:"repeatable,omitempty"`
 	// Probe reports that the tool has a probe, which can report whether a lost attempt took effect.

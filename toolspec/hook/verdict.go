@@ -45,8 +45,8 @@ type Verdict struct {
 	Asks []Ask `json:"asks,omitempty"`
 	// By names the hook or the step of Pawl's own that decided, or what is missing.
 	By string `json:"by,omitempty"`
-	// Unread says that what is missing is a reader of the policy version: by the
-	// next try another one may be active.
+	// Unread says that what is missing is a reader of the policy version, or a definition that follows
+	// it: by the next try another version may be active.
 	Unread bool  `json:"unread,omitempty"`
 	Delta  Delta `json:"delta,omitzero"`
 	// Permit lets the attempts of the call run; only the last stage of the gate gives

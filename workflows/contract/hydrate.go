@@ -47,6 +47,8 @@ type HydrateOut struct {
 	NoSchema bool `json:"noSchema,omitempty"`
 	// ScriptArg names the argument that has a script of a shell; empty if the tool has none.
 	ScriptArg string `json:"scriptArg,omitempty"`
+	// Discovered is that of the definition of the tool; nil if no server has given it.
+	Discovered *toolspec.Discovered `json:"discovered,omitempty"`
 	// Provenance is written to the record, also if Outcome is Refused.
 	Provenance *toolspec.Provenance `json:"provenance,omitempty"`
 	// SafeHistory replaces the SafeHistory of the input; nil if it did not change.

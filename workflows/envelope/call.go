@@ -203,7 +203,7 @@ func (c *Call) Facts(ctx workflow.Context, round int) hook.Facts {
 	}
 	return hook.Facts{
 		InvocationID: c.admitted.InvocationID, ToolID: c.admitted.ToolID, ToolCallID: c.admitted.ToolCallID,
-		Context: c.admitted.Context, Submitter: c.admitted.Submitter, Effect: c.effect, Risk: c.risk, ScriptArg: c.scriptArg, ToolDigest: c.toolDigest,
+		Context: c.admitted.Context, Submitter: c.admitted.Submitter, Effect: c.effect, Risk: c.risk, ScriptArg: c.scriptArg, Discovered: c.discovered, ToolDigest: c.toolDigest,
 		PolicyDigest: c.policyDigest, InputDigest: c.admitted.InputDigest,
 		Epoch: c.epoch, Round: round, Attempt: c.attempt,
 		Args: c.args, SafeArgs: c.safeArgs, ArgsHistory: c.argsHistory,

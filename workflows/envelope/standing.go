@@ -21,6 +21,7 @@ type gateState struct {
 	effect     toolspec.Effect
 	risk       toolspec.Risk
 	scriptArg  string
+	discovered *toolspec.Discovered
 }
 
 // PolicyDigest returns the digest of the policy that was active at the last read.
@@ -38,8 +39,8 @@ func (c *Call) ToolDigest() string { return c.toolDigest }
 func (c *Call) Effect() toolspec.Effect { return c.effect }
 
 // SetTool records the definition of the tool that a worker has.
-func (c *Call) SetTool(digest string, effect toolspec.Effect, risk toolspec.Risk, scriptArg string) {
-	c.toolDigest, c.effect, c.risk, c.scriptArg = digest, effect, risk, scriptArg
+func (c *Call) SetTool(digest string, effect toolspec.Effect, risk toolspec.Risk, scriptArg string, discovered *toolspec.Discovered) {
+	c.toolDigest, c.effect, c.risk, c.scriptArg, c.discovered = digest, effect, risk, scriptArg, discovered
 }
 
 // SetGateState records the active policy, the kill switches and the connection that one
@@ -108,7 +109,7 @@ func (c *Call) Adopt(out contract.AdmitOut) {
 			c.budgets = hook.Budgets{}
 		}
 		c.plan = *out.Plan
-		c.SetTool(out.Plan.ToolDigest, out.Plan.Effect, out.Plan.Risk, out.Plan.ScriptArg)
+		c.SetTool(out.Plan.ToolDigest, out.Plan.Effect, out.Plan.Risk, out.Plan.ScriptArg, out.Plan.Discovered)
 		c.budgets = out.Plan.Budgets.Tighten(c.budgets)
 	}
 }

@@ -60,7 +60,7 @@ func run(ctx workflow.Context, c *envelope.Call, ask func(*contract.HydrateIn), 
 		c.RecordStep(name, "ok", at, out.DurationUs)
 		accept(out)
 		c.SetValidatedArgs(out.Args, out.SafeArgs, out.SafeHistory, out.Repaired, out.NoSchema)
-		c.SetTool(out.ToolDigest, out.Effect, out.Risk, out.ScriptArg)
+		c.SetTool(out.ToolDigest, out.Effect, out.Risk, out.ScriptArg, out.Discovered)
 		if becameWorse(c.Plan(), out) {
 			c.RestrictPlan()
 		}

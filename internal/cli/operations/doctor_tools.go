@@ -2,14 +2,18 @@ package operations
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
-// tools names the built-in tools that no live worker offers. Such a tool may be meant to be missing, so the check does not fail. It adds
-// no line without a live worker, which the check of the workers reports.
+// tools names the built-in tools that no live worker offers, and the tools of MCP servers with a name that imitates another. A tool may be
+// meant to be missing, and a name may be innocent, so the check does not fail. It adds no line without a live worker, which the check of the
+// workers reports.
 func (d *diagnosis) tools(live []toolspec.Spec, err error) {
 	if err == nil && len(live) == 0 {
 		return
@@ -17,6 +21,10 @@ func (d *diagnosis) tools(live []toolspec.Spec, err error) {
 	fine := fmt.Sprintf("workers offer %d", len(live))
 	if unoffered := app.UnofferedTools(live); len(unoffered) > 0 {
 		fine += "; no worker offers " + strings.Join(unoffered, ", ") + ": the log of a worker says why when it starts"
+	}
+	alike := catalog.Lookalikes(live)
+	for _, id := range slices.Sorted(maps.Keys(alike)) {
+		fine += fmt.Sprintf("; %s of an MCP server has a name like %s: read `pawl mcp review %s` with care", id, strings.Join(alike[id], " and "), id)
 	}
 	d.add("tools", err, fine)
 }

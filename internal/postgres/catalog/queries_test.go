@@ -12,6 +12,9 @@ func TestQueries(t *testing.T) {
 		"PermittedTools": reflect.TypeFor[toolsRow](),
 		"Specs":          reflect.TypeFor[specRow](),
 		"LiveSpecs":      reflect.TypeFor[specRow](),
+		"DiscoveredSpec": reflect.TypeFor[specRow](),
 		"IsLive":         reflect.TypeFor[liveRow](),
-	}, "PublishSpecs", "AddWorker", "SetWorkerTools", "RenewWorker", "DeleteOldWorkers")
+		"WorkerSources":  reflect.TypeFor[sourcesRow](),
+		"ToolConflicts":  reflect.TypeFor[conflictRow](),
+	}, "PublishSpecs", "AddWorker", "DropWorkerTools", "SetWorkerTools", "RenewWorker", "DeleteOldWorkers")
 }

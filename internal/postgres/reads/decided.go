@@ -25,6 +25,8 @@ type DecidedCall struct {
 	ConnectionID string
 	Effect       toolspec.Effect
 	Risk         toolspec.Risk
+	// Discovered is the digest of what a server gave of the tool. It is empty if no server did.
+	Discovered string
 	// Repaired says that the arguments were repaired. NoSchema says that the arguments were not
 	// validated.
 	Repaired, NoSchema bool
@@ -37,10 +39,14 @@ type DecidedCall struct {
 
 // Facts returns the facts of the call for policy. The record does not have the tags of the tool.
 func (c DecidedCall) Facts() policy.Facts {
-	return policy.Facts{
+	f := policy.Facts{
 		TenantID: c.TenantID, ActorID: c.ActorID, RunID: c.RunID, ConnectionID: c.ConnectionID, ToolID: c.ToolID, Effect: c.Effect, Risk: c.Risk,
 		Args: c.SafeArgs, HasArgs: c.SafeArgs != nil, Repaired: c.Repaired, NoSchema: c.NoSchema, TagsUnknown: true,
 	}
+	if c.Discovered != "" {
+		f.Discovered = &toolspec.Discovered{Digest: c.Discovered}
+	}
+	return f
 }
 
 // EachDecided calls f with the settled calls of a tenant that began at since or later, newest

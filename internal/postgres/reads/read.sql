@@ -125,7 +125,8 @@ LIMIT @max;
 
 -- name: DecidedCalls
 SELECT invocation_id::text, tenant_id, tool_id, actor_id, run_id, coalesce(connection_id, '') AS connection_id,
-    coalesce(plan ->> 'effect', '') AS effect, coalesce(plan ->> 'risk', '') AS risk, safe_args, policy_digest, created_at,
+    coalesce(plan ->> 'effect', '') AS effect, coalesce(plan ->> 'risk', '') AS risk,
+    coalesce(plan -> 'discovered' ->> 'digest', '') AS discovered, safe_args, policy_digest, created_at,
     EXISTS (SELECT FROM hydrations h WHERE h.invocation_id = i.invocation_id AND h.month = i.month AND h.repaired) AS repaired,
     EXISTS (
         SELECT FROM hydrations h

@@ -1,4 +1,4 @@
-package turn
+package sanitize
 
 import (
 	"bytes"
@@ -11,20 +11,20 @@ import (
 	"unicode/utf16"
 )
 
-// These names say in wire.Answer.Sanitized what sanitize changed in a value.
+// These names say what was changed in a value or a text; wire.Answer.Sanitized has them.
 const (
-	ansiEscapes         = "ansi_escapes"         // removed
-	controlCharacters   = "control_characters"   // written as \uXXXX
-	bidiCharacters      = "bidi_characters"      // written as \uXXXX
-	invisibleCharacters = "invisible_characters" // removed
-	roleMarkers         = "role_markers"         // broken by a backslash
+	ANSIEscapes         = "ansi_escapes"         // removed
+	ControlCharacters   = "control_characters"   // written as \uXXXX
+	BidiCharacters      = "bidi_characters"      // written as \uXXXX
+	InvisibleCharacters = "invisible_characters" // removed
+	RoleMarkers         = "role_markers"         // broken by a backslash
 )
 
-// sanitize returns a JSON value in which no text can pose as something else to a model: its
+// Value returns a JSON value in which no text can pose as something else to a model: its
 // texts and names have no terminal escapes, control, bidirectional or invisible characters, and
 // no known markers of chat formats. It also returns what it changed, sorted.
 // A value without such text is returned as it is, and a second pass changes nothing (RD-07).
-func sanitize(value json.RawMessage) (json.RawMessage, []string) {
+func Value(value json.RawMessage) (json.RawMessage, []string) {
 	var (
 		out     []byte
 		changed []string
@@ -37,7 +37,7 @@ func sanitize(value json.RawMessage) (json.RawMessage, []string) {
 		end := stringEnd(value, at)
 		var text string
 		if json.Unmarshal(value[at:end], &text) == nil {
-			if clean, kinds := sanitizeText(text); len(kinds) > 0 {
+			if clean, kinds := Text(text); len(kinds) > 0 {
 				quoted, err := encode(clean)
 				if err != nil {
 					return json.RawMessage(`null`), kinds // no text fails to encode
@@ -51,11 +51,11 @@ func sanitize(value json.RawMessage) (json.RawMessage, []string) {
 	if changed == nil {
 		return value, nil
 	}
-	return append(out, value[copied:]...), mergeKinds(changed, nil)
+	return append(out, value[copied:]...), MergeKinds(changed, nil)
 }
 
-// mergeKinds returns the names of both lists, sorted, each once.
-func mergeKinds(a, b []string) []string {
+// MergeKinds returns the names of both lists, sorted, each once.
+func MergeKinds(a, b []string) []string {
 	all := slices.Concat(a, b)
 	slices.Sort(all)
 	return slices.Compact(all)
@@ -89,18 +89,18 @@ var markers = regexp.MustCompile(`(<)(?:[|｜][^\s|｜<>]{1,40}[|｜]?>|｜[^\s|
 	`(\])~!?b[\[\]]|` + // MiniMax
 	`(?:\r?\n){2}(Human|Assistant):`) // Claude
 
-// sanitizeText returns a text without what sanitize takes out, and what it changed.
-func sanitizeText(text string) (clean string, changed []string) {
+// Text returns a text without what Value takes out, and what it changed.
+func Text(text string) (clean string, changed []string) {
 	if isPlain(text) {
 		return text, nil
 	}
 	if without := ansi.ReplaceAllString(text, ""); len(without) < len(text) {
-		text, changed = without, append(changed, ansiEscapes)
+		text, changed = without, append(changed, ANSIEscapes)
 	}
 	text, kinds := escapeCharacters(text)
 	changed = append(changed, kinds...)
 	if broken := breakMarkers(text); len(broken) > len(text) {
-		text, changed = broken, append(changed, roleMarkers)
+		text, changed = broken, append(changed, RoleMarkers)
 	}
 	return text, changed
 }
@@ -151,7 +151,7 @@ func escapeCharacters(text string) (clean string, changed []string) {
 		}
 		b.WriteRune(r)
 	}
-	for i, kind := range []string{controlCharacters, bidiCharacters, invisibleCharacters} {
+	for i, kind := range []string{ControlCharacters, BidiCharacters, InvisibleCharacters} {
 		if found[i] {
 			changed = append(changed, kind)
 		}
@@ -212,4 +212,15 @@ func breakMarkers(text string) string {
 	}
 	b.WriteString(text[copied:])
 	return b.String()
+}
+
+// encode returns the JSON of v. It does not escape <, > and &, because models read it.
+func encode(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

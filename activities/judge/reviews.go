@@ -1,0 +1,40 @@
+package judge
+
+import (
+	"context"
+	"errors"
+
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// ErrReviewPending says that the definition of a discovered tool in this worker does not follow its
+// review in policy yet. Another worker may have one that does.
+var ErrReviewPending = errors.New("the definition of the tool does not follow its review yet")
+
+// PendingReview names what a call lacks that waits for a definition which follows its review.
+func PendingReview(toolID string) string { return "the reviewed definition of " + toolID }
+
+// CheckReview returns the failure of a call of a discovered tool whose definition in this worker nobody
+// has reviewed. The error is ErrReviewPending, or that of Policies.
+func CheckReview(ctx context.Context, policies Policies, digest string, f hook.Facts, bound *catalog.Bound) (*hook.Failure, error) {
+	discovered := bound.Discovered()
+	if discovered == nil {
+		return nil, nil
+	}
+	p, err := policies.Policy(ctx, digest)
+	if err != nil {
+		return nil, err
+	}
+	facts := PolicyFacts(f, false)
+	facts.Discovered = discovered
+	if d, unreviewed := p.DenyUnreviewed(facts); unreviewed {
+		return &hook.Failure{Code: toolspec.CodePolicyDenied, SafeMessage: d.Message, Details: &toolspec.Details{Rule: d.Rule}}, nil
+	}
+	if p.ReviewOf(facts.ToolID, discovered) == policy.Pending {
+		return nil, ErrReviewPending
+	}
+	return nil, nil
+}

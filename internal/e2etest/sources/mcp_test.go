@@ -1,0 +1,139 @@
+package sources
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// mcpPolicy allows acme every tool of the server srv, with reviews of some.
+func mcpPolicy(reviews ...string) string {
+	return fmt.Sprintf(`version: 1
+tenants:
+  acme:
+    allowedTools: ["mcp__srv__*"]
+    mode: auto
+    approvals: {enabled: true, expiresAfter: 1h, allowUnsigned: true}
+mcp: {srv: {%s}}
+`, strings.Join(reviews, ", "))
+}
+
+func mcpReview(spec toolspec.Spec, effect, risk string) string {
+	return fmt.Sprintf("%s: {digest: %s, effect: %s, risk: %s, allow: [/*/type, /*/text]}", spec.Discovered.Name, spec.Discovered.Digest, effect, risk)
+}
+
+// TestMCPServer: the tools of a server go through the whole path of a call. Nothing of the server is enabled
+// before a person has reviewed it, and nothing stays enabled that has changed (MC-01…MC-05, MC-07, MC-10, MC-12).
+func TestMCPServer(t *testing.T) {
+	t.Parallel()
+	var echoes, deletes atomic.Int64
+	server := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	type in struct {
+		Text string `json:"text"`
+	}
+	echo := func(_ context.Context, _ *mcp.CallToolRequest, in in) (*mcp.CallToolResult, any, error) {
+		echoes.Add(1)
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: in.Text}}, IsError: in.Text == "fail"}, nil, nil
+	}
+	mcp.AddTool(server, &mcp.Tool{Name: "echo", Description: "Returns its text."}, echo)
+	mcp.AddTool(server, &mcp.Tool{Name: "delete", Description: "Deletes."}, func(context.Context, *mcp.CallToolRequest, in) (*mcp.CallToolResult, any, error) {
+		deletes.Add(1)
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "deleted"}}}, nil, nil
+	})
+	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
+	t.Cleanup(func() {
+		web.CloseClientConnections()
+		web.Close()
+	})
+	w := e2etest.NewWorld(t, mcpPolicy())
+	c := w.Config()
+	c.MCPServersFile = filepath.Join(t.TempDir(), "servers.yaml")
+	servers := fmt.Sprintf("mcpServers:\n  srv: {url: %q}\n  dead: {url: \"http://127.0.0.1:1/mcp\"}\n  missing: {command: /no/such/program}\n", web.URL)
+	if err := os.WriteFile(c.MCPServersFile, []byte(servers), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.WorkWith(c)
+	calls := 0
+	invoke := func(tool, text string) toolspec.Result {
+		calls++
+		return w.Invoke(e2etest.Invocation(fmt.Sprint("call-", calls), tool, fmt.Sprintf(`{"text":%q}`, text)))
+	}
+	spec := func(tool string, ok func(toolspec.Spec) bool) (found toolspec.Spec) {
+		t.Helper()
+		w.Until(func() bool {
+			specs, err := w.Store.LiveSpecs(t.Context())
+			if err != nil {
+				return false
+			}
+			for _, s := range specs {
+				if s.Name == tool && ok(s) {
+					found = s
+					return true
+				}
+			}
+			return false
+		}, "the tool "+tool+" is published")
+		return found
+	}
+	discovered := func(s toolspec.Spec) bool { return s.Discovered != nil && s.ProvidedBy == "srv" }
+	echoed, deleted := spec("mcp__srv__echo", discovered), spec("mcp__srv__delete", discovered)
+
+	// A discovered tool is not enabled, although the tenant allows its id.
+	e2etest.WantCode(t, invoke("mcp__srv__echo", "a"), toolspec.CodePolicyDenied)
+	w.Apply(mcpPolicy(mcpReview(echoed, "read_only", "low"), mcpReview(deleted, "external_side_effect", "high")))
+	reviewed := func(s toolspec.Spec) bool { return discovered(s) && s.Discovered.Review != "" }
+	spec("mcp__srv__echo", reviewed)
+	r := invoke("mcp__srv__echo", "a")
+	if want := `[{"text":"a","type":"text"}]`; !r.OK || string(r.Value) != want || r.Kind != toolspec.KindParts {
+		t.Errorf("the call returns %+v, want %s", r, want)
+	}
+	r = invoke("mcp__srv__echo", "fail")
+	e2etest.WantCode(t, r, toolspec.CodeExecution)
+	if !strings.Contains(r.SafeMessage, "failed: fail") {
+		t.Errorf("the failure says %q", r.SafeMessage)
+	}
+
+	// The review says that this tool is dangerous: a person is asked.
+	calls++
+	call := w.Start(e2etest.Invocation(fmt.Sprint("call-", calls), "mcp__srv__delete", `{"text":"x"}`))
+	w.Approve(call.WorkflowID)
+	if r := w.Result(call); !r.OK || deletes.Load() != 1 {
+		t.Errorf("the approved call returns %+v after %d effects", r, deletes.Load())
+	}
+
+	// A change of the definition ends its review, a new tool has none, and a removed tool is away.
+	mcp.AddTool(server, &mcp.Tool{Name: "echo", Description: "Returns its text, and more."}, echo)
+	mcp.AddTool(server, &mcp.Tool{Name: "new"}, echo)
+	server.RemoveTools("delete")
+	changed := func(s toolspec.Spec) bool { return discovered(s) && s.Discovered.Digest != echoed.Discovered.Digest }
+	echoed = spec("mcp__srv__echo", changed)
+	before := echoes.Load()
+	e2etest.WantCode(t, invoke("mcp__srv__echo", "a"), toolspec.CodePolicyDenied)
+	e2etest.WantCode(t, invoke("mcp__srv__new", "a"), toolspec.CodePolicyDenied)
+	if got := echoes.Load(); got != before {
+		t.Errorf("the server got %d denied calls", got-before)
+	}
+	w.Apply(mcpPolicy(mcpReview(echoed, "read_only", "low")))
+	spec("mcp__srv__echo", func(s toolspec.Spec) bool {
+		return reviewed(s) && s.Discovered.Digest == echoed.Discovered.Digest
+	})
+	if r := invoke("mcp__srv__echo", "b"); !r.OK {
+		t.Errorf("after the new review the call returns %+v", r)
+	}
+	for _, want := range []string{"mcpServer=dead", "mcpServer=missing", "cannot be reached", "cannot be started"} {
+		if !strings.Contains(w.Log.String(), want) {
+			t.Errorf("the log does not say %q", want)
+		}
+	}
+}

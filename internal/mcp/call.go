@@ -1,0 +1,110 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/capability"
+)
+
+// toolFunc is the function of a tool.
+type toolFunc = func(ctx context.Context, args json.RawMessage, call toolspec.Call) (json.RawMessage, error)
+
+// retryTime is when a call may try again that found no session.
+const retryTime = 2 * time.Second
+
+// errNotReviewed is what a tool without a review answers. Policy denies its calls before that.
+var errNotReviewed = toolspec.Safef("the tool has no review in the policy")
+
+// errUnanswered says that nobody knows whether a call had its effect.
+var errUnanswered = errors.New("the server did not answer the call")
+
+// codeURLElicitation is the code by which a server asks for a visit of a web page.
+const codeURLElicitation = -32042
+
+// run returns the function of a tool.
+func (s *Source) run(t target) toolFunc {
+	return func(ctx context.Context, args json.RawMessage, call toolspec.Call) (json.RawMessage, error) {
+		if !t.reviewed {
+			return nil, errNotReviewed
+		}
+		se := s.current.Load()
+		if se == nil {
+			return nil, toolspec.RetryAfter(retryTime, "the MCP server is not connected")
+		}
+		progress := capability.ProgressKey.From(call)
+		result, err := se.call(ctx, t.name, args, func(p toolspec.Progress) { progress.Report(ctx, p) })
+		if err != nil {
+			return nil, callError(ctx, t, err)
+		}
+		return t.value(result)
+	}
+}
+
+// call calls a tool of the server.
+func (se *session) call(ctx context.Context, name string, args json.RawMessage, report func(toolspec.Progress)) (*sdk.CallToolResult, error) {
+	se.in.calls.Add(1)
+	defer se.in.calls.Add(-1)
+	token, stop := se.watch(report)
+	defer stop()
+	params := &sdk.CallToolParams{Name: name, Arguments: args}
+	params.SetProgressToken(token)
+	type answer struct {
+		result *sdk.CallToolResult
+		err    error
+	}
+	done := make(chan answer, 1)
+	calling, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		result, err := se.client.CallTool(calling, params)
+		done <- answer{result, err}
+	}()
+	select {
+	case a := <-done:
+		if errors.Is(a.err, context.DeadlineExceeded) {
+			go se.ping()
+		}
+		return a.result, a.err
+	case <-ctx.Done():
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			go se.ping()
+		}
+		return nil, ctx.Err()
+	case <-se.in.broken:
+		return nil, errLost
+	}
+}
+
+// callError returns what the error of a call means for the call.
+func callError(ctx context.Context, t target, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if errors.Is(err, sdk.ErrConnectionClosed) {
+		// The SDK says this before it sends anything.
+		return toolspec.RetryAfter(retryTime, "the session with the MCP server has ended; a new session is being started")
+	}
+	var refused *jsonrpc.Error
+	if !errors.As(err, &refused) {
+		return fmt.Errorf("%w: %w", errUnanswered, err)
+	}
+	switch refused.Code {
+	case jsonrpc.CodeParseError, jsonrpc.CodeInvalidRequest, jsonrpc.CodeMethodNotFound, jsonrpc.CodeInvalidParams:
+		// The server has not run the tool.
+		return t.failure("the MCP server refuses the call", refused.Message)
+	case codeURLElicitation:
+		return errAsksPerson
+	}
+	return fmt.Errorf("%w: %w", errUnanswered, err)
+}
+
+// errAsksPerson is the answer to a server that wants input of a person.
+var errAsksPerson = toolspec.Safef("the MCP server asks for input of a person, which Pawl does not pass on")

@@ -1,0 +1,70 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
+)
+
+// reason is why a tool is left out, or why its review does not count. The set is closed.
+type reason string
+
+const (
+	reasonName        reason = "it has no name"
+	reasonHiddenName  reason = "its name is too long or has characters that are not visible"
+	reasonTwice       reason = "its name is there twice"
+	reasonSameID      reason = "its id is that of another tool"
+	reasonDescription reason = "its description, title or annotations are too long"
+	reasonSchema      reason = "its schema is refused"
+	reasonHidden      reason = "its schema has hidden characters or markers of chat formats"
+	reasonReview      reason = "its review does not fit its schema"
+	reasonChanged     reason = "its definition is not the one that was reviewed"
+)
+
+// fault says why a tool is left out, or why its review does not count.
+type fault struct {
+	reason reason
+	// detail is safe to log.
+	detail string
+}
+
+// leavesOut reports whether the fault leaves the tool out. Otherwise it is offered without its review.
+func (f *fault) leavesOut() bool {
+	return f != nil && f.reason != reasonReview && f.reason != reasonChanged
+}
+
+// maxDetail bounds the detail of a fault, in bytes.
+const maxDetail = 300
+
+// newFault returns a fault. Of err it keeps printable ASCII: an error about a schema quotes the schema.
+func newFault(why reason, err error) *fault {
+	f := &fault{reason: why}
+	if err == nil {
+		return f
+	}
+	text := err.Error()
+	if refusal := (*jsonschema.Refusal)(nil); errors.As(err, &refusal) {
+		text = refusal.Error()
+	}
+	f.detail = printable(text, maxDetail)
+	return f
+}
+
+func (f *fault) String() string {
+	if f.detail == "" {
+		return string(f.reason)
+	}
+	return fmt.Sprintf("%s: %s", f.reason, f.detail)
+}
+
+// printable returns the first limit bytes of a text, with '?' for everything but printable ASCII.
+func printable(text string, limit int) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, text[:min(len(text), limit)])
+}

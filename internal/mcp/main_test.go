@@ -1,0 +1,24 @@
+package mcp
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// serverVariable makes the test binary a stdio server with the behaviour that it names.
+const serverVariable = "PAWL_MCP_TEST_SERVER"
+
+func TestMain(m *testing.M) {
+	if name := os.Getenv(serverVariable); name != "" {
+		serveStdio(name)
+		os.Exit(0)
+	}
+	// The servers wait more than they work. The command line may say otherwise.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}

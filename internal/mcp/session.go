@@ -1,0 +1,202 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/sanitize"
+)
+
+const (
+	// closeTime bounds the orderly end of a session. With the steps by which a process is stopped, it is below the
+	// time that a worker gives a source to stop.
+	closeTime = 2 * time.Second
+	// pingTime bounds the answer to the ping after a call without an answer.
+	pingTime = 5 * time.Second
+)
+
+// errLost says that a session ended. Its cause is safe to log.
+var errLost = errors.New("the session with the server ended")
+
+// session is a session with a server. All calls of the worker share it.
+type session struct {
+	client *sdk.ClientSession
+	in     *intake
+	// process is the process of a stdio server, or nil.
+	process *process
+	// kill ends everything that the session has opened, at once.
+	kill func()
+	// ended is closed when the session has ended.
+	ended chan struct{}
+	// changed has a value after the server said that its tools changed.
+	changed chan struct{}
+	// progress has the functions that take the progress of calls, by token.
+	progress sync.Map
+	tokens   atomic.Int64
+	pinging  atomic.Bool
+}
+
+// openSession starts a session. ctx bounds the start only. version is the revision of the protocol to start
+// with; empty means the newest.
+func openSession(ctx context.Context, s Server, env []string, version string) (*session, error) {
+	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	se := &session{in: newIntake(lasting), ended: make(chan struct{}), changed: make(chan struct{}, 1)}
+	transport, err := se.transport(s, env, cancel)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	client := sdk.NewClient(&sdk.Implementation{Name: "pawl", Version: "1"}, &sdk.ClientOptions{
+		// No roots, no sampling, no elicitation: the SDK refuses what is not set here.
+		Capabilities:                &sdk.ClientCapabilities{},
+		MultiRoundTrip:              &sdk.MultiRoundTripOptions{Disabled: true},
+		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { se.noteChange() },
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { se.report(r.Params) },
+	})
+	type connected struct {
+		session *sdk.ClientSession
+		err     error
+	}
+	done := make(chan connected, 1)
+	go func() {
+		c, err := client.Connect(lasting, transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
+		done <- connected{c, err}
+	}()
+	select {
+	case c := <-done:
+		if c.err != nil {
+			se.kill()
+			return nil, se.cause(c.err)
+		}
+		se.client = c.session
+	case <-ctx.Done():
+		se.kill()
+		go func() { // Connect returns soon: all that it waits for is closed.
+			if c := <-done; c.err == nil {
+				_ = c.session.Close()
+			}
+		}()
+		return nil, ctx.Err()
+	}
+	go func() {
+		_ = se.client.Wait()
+		close(se.ended)
+	}()
+	return se, nil
+}
+
+// transport returns the transport to a server, and sets kill.
+func (se *session) transport(s Server, env []string, cancel func()) (sdk.Transport, error) {
+	if s.Transport == Stdio {
+		p, err := startProcess(s, env)
+		if err != nil {
+			return nil, err
+		}
+		se.process = p
+		se.kill = func() {
+			cancel()
+			p.close()
+		}
+		return p.transport(se.in), nil
+	}
+	transport, closeIdle, err := webTransport(s, se.in)
+	se.kill = func() {
+		cancel()
+		closeIdle()
+	}
+	return transport, err
+}
+
+// cause returns err with the reason for which the session reads no more, if there is one.
+func (se *session) cause(err error) error {
+	if failed := se.in.failed.Load(); failed != nil {
+		return fmt.Errorf("%w: %w", *failed, err)
+	}
+	return err
+}
+
+// close ends the session: in order if the server takes part in that, and otherwise by force. Calls that run
+// lose it.
+func (se *session) close() {
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		_ = se.client.Close()
+	}()
+	timer := time.NewTimer(closeTime)
+	defer timer.Stop()
+	select {
+	case <-closed:
+	case <-timer.C:
+	}
+	se.kill()
+	<-closed
+}
+
+func (se *session) noteChange() {
+	select {
+	case se.changed <- struct{}{}:
+	default:
+	}
+}
+
+// watch has the progress of one call reported, until stop is called. It returns the token of the call.
+func (se *session) watch(report func(toolspec.Progress)) (token string, stop func()) {
+	token = "call-" + strconv.FormatInt(se.tokens.Add(1), 10)
+	se.progress.Store(token, report)
+	return token, func() { se.progress.Delete(token) }
+}
+
+// report passes on the progress of a call that runs.
+func (se *session) report(p *sdk.ProgressNotificationParams) {
+	if p == nil {
+		return
+	}
+	token, _ := p.ProgressToken.(string)
+	stored, _ := se.progress.Load(token)
+	if report, ok := stored.(func(toolspec.Progress)); ok {
+		report(progressOf(p))
+	}
+}
+
+func progressOf(p *sdk.ProgressNotificationParams) toolspec.Progress {
+	text, _ := sanitize.Text(p.Message[:min(len(p.Message), 4*toolspec.MaxProgressText)])
+	if len(text) > toolspec.MaxProgressText {
+		text = text[:toolspec.MaxProgressText]
+	}
+	return toolspec.Progress{Done: whole(p.Progress), Total: whole(p.Total), Text: strings.ToValidUTF8(text, "")}
+}
+
+// whole returns a number of the protocol as a whole number that is not negative.
+func whole(f float64) int64 {
+	switch {
+	case !(f > 0):
+		return 0
+	case f >= math.MaxInt64:
+		return math.MaxInt64
+	}
+	return int64(f)
+}
+
+// ping ends the session if the server does not answer a ping. It is for a call that got no answer.
+func (se *session) ping() {
+	if !se.pinging.CompareAndSwap(false, true) {
+		return
+	}
+	defer se.pinging.Store(false)
+	ctx, cancel := context.WithTimeout(se.in.session, pingTime)
+	defer cancel()
+	if err := se.client.Ping(ctx, nil); errors.Is(err, context.DeadlineExceeded) {
+		_ = se.in.fail(errLate)
+	}
+}

@@ -1,0 +1,78 @@
+package worker
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/pawl-run/pawl/internal/mcp"
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/policy/strictyaml"
+	"github.com/pawl-run/pawl/toolspec/source"
+)
+
+// mcpSources returns a source for each MCP server of the configuration.
+func mcpSources(c Config, reviews *mcpReviews) (all []source.Source, err error) {
+	servers, err := readMCPServers(c.MCPServersFile)
+	if err != nil {
+		return nil, fmt.Errorf("config: PAWL_MCP_SERVERS: %w", err)
+	}
+	for _, server := range servers {
+		from, err := mcp.NewSource(server, mcp.Options{Reviews: reviews, Log: c.Log, Lookup: os.LookupEnv})
+		if err != nil {
+			return nil, fmt.Errorf("config: PAWL_MCP_SERVERS: the server %s: %w", server.ID, err)
+		}
+		all = append(all, from)
+	}
+	return all, nil
+}
+
+// readMCPServers reads the file of MCP servers. Without a file there are none.
+func readMCPServers(file string) ([]mcp.Server, error) {
+	if file == "" {
+		return nil, nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	doc, err := io.ReadAll(io.LimitReader(f, strictyaml.MaxDocument+1))
+	if err != nil {
+		return nil, err
+	}
+	return mcp.ReadServers(file, doc)
+}
+
+// mcpReviews are the reviews of MCP tools in the active policy. The policy watch keeps them current.
+type mcpReviews struct {
+	mu      sync.Mutex
+	active  *policy.Policy
+	changed chan struct{}
+}
+
+func newMCPReviews() *mcpReviews { return &mcpReviews{changed: make(chan struct{})} }
+
+// Review returns the review of a tool by its name at its server.
+func (r *mcpReviews) Review(server, tool string) (policy.MCPReview, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.active.Review(server, tool)
+}
+
+// Changed returns a channel that is closed when another policy becomes active.
+func (r *mcpReviews) Changed() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.changed
+}
+
+// set makes p the active policy.
+func (r *mcpReviews) set(p *policy.Policy) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.active = p
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
