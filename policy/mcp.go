@@ -1,10 +1,12 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 
 	"github.com/pawl-run/pawl/policy/document"
+	"github.com/pawl-run/pawl/policy/strictyaml"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -31,6 +33,26 @@ func (p *Policy) Reviews(server string) document.MCPServer {
 		return nil
 	}
 	return maps.Clone(p.doc.MCP[server])
+}
+
+// WithReview returns a version of the policy with a review of a tool of an MCP server, in the place of the
+// review that it may have. The error says what of the review is wrong, and where.
+func (p *Policy) WithReview(server, tool string, r MCPReview) (*Policy, error) {
+	doc := p.Document()
+	if doc.MCP = maps.Clone(doc.MCP); doc.MCP == nil {
+		doc.MCP = map[string]document.MCPServer{}
+	}
+	tools := maps.Clone(doc.MCP[server])
+	if tools == nil {
+		tools = document.MCPServer{}
+	}
+	tools[tool], doc.MCP[server] = r, tools
+	with, err := ParseRecorded("policy", document.Canonical(doc))
+	var faults strictyaml.Errors
+	if errors.As(err, &faults) { // the document is nobody's file, so the position says nothing
+		return nil, fmt.Errorf("%s: %s", faults[0].Path, faults[0].Reason)
+	}
+	return with, err
 }
 
 // ReviewState says what a policy says of a tool.

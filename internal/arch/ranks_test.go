@@ -68,7 +68,7 @@ var ranks = [][]string{
 	// Commands of one subject know none of another.
 	{
 		"internal/cli/calls", "internal/cli/approvals", "internal/cli/policies", "internal/cli/connections", "internal/cli/keys",
-		"internal/cli/tools", "internal/cli/operations", "internal/cli/outputs", "internal/cli/memory",
+		"internal/cli/tools", "internal/cli/operations", "internal/cli/outputs", "internal/cli/memory", "internal/cli/mcp",
 	},
 	{"internal/cli"},
 	// For development only: no program for production links them.

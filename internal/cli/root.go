@@ -15,6 +15,7 @@ import (
 	"github.com/pawl-run/pawl/internal/cli/calls"
 	"github.com/pawl-run/pawl/internal/cli/connections"
 	"github.com/pawl-run/pawl/internal/cli/keys"
+	"github.com/pawl-run/pawl/internal/cli/mcp"
 	"github.com/pawl-run/pawl/internal/cli/memory"
 	"github.com/pawl-run/pawl/internal/cli/operations"
 	"github.com/pawl-run/pawl/internal/cli/outputs"
@@ -72,7 +73,7 @@ func Main(ctx context.Context, args []string, s app.Streams, with ...Option) int
 
 // subjects make the commands for production, one function for each subject.
 var subjects = []func(*app.App) []*cobra.Command{
-	calls.Commands, approvals.Commands, policies.Commands, connections.Commands, keys.Commands, tools.Commands, outputs.Commands, memory.Commands, operations.Commands,
+	calls.Commands, approvals.Commands, policies.Commands, connections.Commands, keys.Commands, tools.Commands, mcp.Commands, outputs.Commands, memory.Commands, operations.Commands,
 }
 
 func newRoot(a *app.App, more []func(*app.App) []*cobra.Command) *cobra.Command {

@@ -84,7 +84,11 @@ func newRig(t *testing.T, scripts string) *rig {
 		case "t-remember":
 			approvals = "{expiresAfter: 1h, allowUnsigned: true, remember: {for: 7d, anyArgs: true}}"
 		}
-		rules += fmt.Sprintf("  %s:\n    allowedTools: [core__*, test__*]\n    mode: auto\n    approvals: %s\n", tenantOf(f), approvals)
+		allowed := "core__*, test__*"
+		if tenantOf(f) == "t-mcp" {
+			allowed += ", mcp__github__create_issue, mcp__github__close_issue"
+		}
+		rules += fmt.Sprintf("  %s:\n    allowedTools: [%s]\n    mode: auto\n    approvals: %s\n", tenantOf(f), allowed, approvals)
 		if tenantOf(f) == "t-relations" {
 			rules += "    permissions: relations\n"
 		}
@@ -93,13 +97,14 @@ func newRig(t *testing.T, scripts string) *rig {
 				"      - {tool: core__read_file, quota: {tokens: 1, every: 1h}}\n"
 		}
 	}
-	p, err := policy.Parse("policy.yaml", []byte(rules))
+	p, err := policy.Parse("policy.yaml", []byte(rules+mcpRules))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.store.ApplyPolicy(t.Context(), p, "test"); err != nil {
 		t.Fatal(err)
 	}
+	r.publishReviewed()
 	r.work()
 	return r
 }
@@ -121,7 +126,7 @@ func (r *rig) work() {
 			Temporal: temporal.Options{HostPort: r.address}, DatabaseURL: r.url, Workspace: workspace, SearchAttributes: true,
 			OIDC:       []worker.OIDCIssuer{{Name: "corp", URL: r.corp.URL(), ClientIDs: []string{oidctest.ClientID}, Tenants: []string{"*"}}},
 			SweepEvery: time.Hour, Log: slog.New(slog.DiscardHandler),
-		}, worker.Tools(scriptTools()...))
+		}, worker.Tools(append(scriptTools(), mcpTools()...)...))
 	}()
 	r.t.Cleanup(func() {
 		cancel()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/internal/docsgen/pagetest"
+	"github.com/pawl-run/pawl/internal/mcp"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hydrate"
@@ -37,6 +38,12 @@ func TestExamples(t *testing.T) {
 			case "yaml":
 				if kind == "providers" {
 					if _, err := broker.ReadProviders(text); err != nil {
+						t.Errorf("%s: %v in\n%s", block, err, text)
+					}
+					continue
+				}
+				if kind == "mcp-servers" {
+					if _, err := mcp.ReadServers(block.String(), text); err != nil {
 						t.Errorf("%s: %v in\n%s", block, err, text)
 					}
 					continue

@@ -221,14 +221,6 @@ func lists() []hostile {
 				t.Errorf("the schema is %s", in)
 			}
 		}},
-		{name: "imitates other tools", act: withTools(schemaTool("core__shell", `{"type":"object"}`), schemaTool("re\u0430d", `{"type":"object"}`), schemaTool("list_files", `{"type":"object"}`), schemaTool("1ist-files", `{"type":"object"}`), echoTool), check: func(t *testing.T, r *running) {
-			works(t, r)
-			for _, want := range []string{"begins like the id", "not ASCII", "looks like the name"} {
-				if !strings.Contains(r.log.String(), want) {
-					t.Errorf("the log does not say %q:\n%s", want, r.log)
-				}
-			}
-		}},
 		{name: "has a name of another alphabet", act: withTools(schemaTool("имя/../x y", `{"type":"object"}`), echoTool), check: func(t *testing.T, r *running) {
 			o := r.until("two tools", func(o source.Offer) bool { return len(o.Tools) == 2 })
 			for _, tool := range o.Tools {

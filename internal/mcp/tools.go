@@ -31,7 +31,7 @@ type offered struct {
 
 // offer returns the tools of definitions. why says why there is no session; it is empty if there is one.
 func (t *tools) offer(ctx context.Context, definitions []definition, why string) source.Offer {
-	names, ids, looks := map[string]int{}, map[string]int{}, skeletons(definitions)
+	names, ids := map[string]int{}, map[string]int{}
 	for _, d := range definitions {
 		names[d.Name]++
 		ids[toolspec.MCPToolID(t.server.ID, d.Name)]++
@@ -49,8 +49,9 @@ func (t *tools) offer(ctx context.Context, definitions []definition, why string)
 		} else {
 			o.Tools = append(o.Tools, one.tool)
 		}
-		if isNew && reports < maxReports {
-			reports += t.report(ctx, id, d, one, looks)
+		if isNew && one.fault != nil && reports < maxReports {
+			t.report(ctx, id, one.fault)
+			reports++
 		}
 	}
 	t.made = made
@@ -63,21 +64,13 @@ func (t *tools) offer(ctx context.Context, definitions []definition, why string)
 	return o
 }
 
-// report logs what an operator should know about a new tool, and returns the number of lines.
-func (t *tools) report(ctx context.Context, id string, d definition, one offered, looks map[string]int) (lines int) {
-	if one.fault != nil {
-		message := "a tool of an MCP server is left out"
-		if !one.fault.leavesOut() {
-			message = "the review of a tool of an MCP server does not count"
-		}
-		t.log.WarnContext(ctx, message, "toolId", id, "reason", one.fault.String())
-		lines++
+// report logs why a tool is left out, or why its review does not count.
+func (t *tools) report(ctx context.Context, id string, f *fault) {
+	message := "the review of a tool of an MCP server does not count"
+	if f.leavesOut() {
+		message = "a tool of an MCP server is left out"
 	}
-	if why := imitates(d.Name, looks); why != "" {
-		t.log.WarnContext(ctx, "the name of a tool of an MCP server can be taken for another", "toolId", id, "reason", why)
-		lines++
-	}
-	return lines
+	t.log.WarnContext(ctx, message, "toolId", id, "reason", f.String()) //nolint:sloglint // one of two constants
 }
 
 // make returns the tool of a definition. It reuses the tool of the last offer if nothing has changed.

@@ -100,6 +100,26 @@ func TestSpecs(t *testing.T) {
 	}
 }
 
+// TestDiscoveredSpec: a definition of a server is found by its digest, whatever became of its worker.
+func TestDiscoveredSpec(t *testing.T) {
+	b := open(t)
+	for i, digest := range []string{"x", "y"} {
+		spec := published("mcp__a__b", digest+"-tool", digest)
+		spec.Discovered = &toolspec.Discovered{Digest: digest, Name: "b"}
+		other := published("mcp__a__c", digest+"-tool", "other")
+		other.Discovered = spec.Discovered
+		if err := b.PublishSpecs(t.Context(), catalog.Worker{ID: "w", Namespace: "ns"}, []toolspec.Spec{spec, other, published("core__a", string(rune('0'+i)), "plain")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for digest, want := range map[string]string{"x": "mcp__a__b x-tool x", "y": "mcp__a__b y-tool y", "z": ""} {
+		spec, found, err := b.DiscoveredSpec(t.Context(), "mcp__a__b", digest)
+		if err != nil || found != (want != "") || found && described([]toolspec.Spec{spec}) != want {
+			t.Errorf("%s: %+v, %v, %v", digest, spec, found, err)
+		}
+	}
+}
+
 // TestLiveSpecs follows two workers that stop renewing, one after the other, and one that comes back.
 func TestLiveSpecs(t *testing.T) {
 	b := open(t)

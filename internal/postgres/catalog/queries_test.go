@@ -12,6 +12,7 @@ func TestQueries(t *testing.T) {
 		"PermittedTools": reflect.TypeFor[toolsRow](),
 		"Specs":          reflect.TypeFor[specRow](),
 		"LiveSpecs":      reflect.TypeFor[specRow](),
+		"DiscoveredSpec": reflect.TypeFor[specRow](),
 		"IsLive":         reflect.TypeFor[liveRow](),
 		"WorkerSources":  reflect.TypeFor[sourcesRow](),
 		"ToolConflicts":  reflect.TypeFor[conflictRow](),

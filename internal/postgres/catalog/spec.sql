@@ -53,6 +53,12 @@ WHERE w.seen_at > now() - @running::interval AND (@namespace = '' OR w.namespace
 GROUP BY t.tool_id HAVING count(DISTINCT t.digest) > 1
 ORDER BY t.tool_id;
 
+-- name: DiscoveredSpec
+-- Returns what a worker published of a definition that a server gave, also if no worker has it any more.
+SELECT spec FROM tool_specs
+WHERE tool_id = @tool_id AND spec -> 'discovered' ->> 'digest' = @digest::text
+ORDER BY seen_at DESC, published_at DESC LIMIT 1;
+
 -- name: IsLive
 SELECT EXISTS (
     SELECT FROM worker_tools t JOIN workers w USING (worker_id)

@@ -74,6 +74,16 @@ func (s *Store) LiveSpecs(ctx context.Context) ([]toolspec.Spec, error) {
 	return s.specs(ctx, "live specs", db.Query("LiveSpecs", db.Values{"live": liveFor, "namespace": db.Text(s.namespace)}))
 }
 
+// DiscoveredSpec returns the spec of a tool with this toolspec.Discovered.Digest, as a worker published it
+// last. found is false if no worker ever has.
+func (s *Store) DiscoveredSpec(ctx context.Context, toolID, digest string) (spec toolspec.Spec, found bool, err error) {
+	specs, err := s.specs(ctx, "discovered spec", db.Query("DiscoveredSpec", db.Values{"tool_id": db.Text(toolID), "digest": db.Text(digest)}))
+	if err != nil || len(specs) == 0 {
+		return toolspec.Spec{}, false, err
+	}
+	return specs[0], true, nil
+}
+
 func (s *Store) specs(ctx context.Context, op string, query db.Step) ([]toolspec.Spec, error) {
 	rows, err := db.All[specRow](ctx, s.db, op, query)
 	if err != nil {
