@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/pawl-run/pawl/policy/document"
 	"github.com/pawl-run/pawl/tools"
@@ -16,6 +17,7 @@ import (
 // Therefore the worker can lack the capabilities of these tools.
 type toolSwitch struct {
 	patterns []string
+	mu       sync.RWMutex // guards off and used
 	off      []string
 	used     map[string]bool
 	// unconfigured are built-in tools whose capabilities are not configured.
@@ -46,6 +48,8 @@ func (c Config) withoutUnused(added []toolspec.Tool) Config {
 
 // enabled returns the tools that no pattern turns off.
 func (s *toolSwitch) enabled(all []toolspec.Tool) (on []toolspec.Tool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, tool := range all {
 		id, off := tool.Definition().ID, false
 		for _, p := range s.patterns {
@@ -53,10 +57,11 @@ func (s *toolSwitch) enabled(all []toolspec.Tool) (on []toolspec.Tool) {
 				off, s.used[p] = true, true
 			}
 		}
-		if off {
-			s.off = append(s.off, id)
-		} else {
+		switch {
+		case !off:
 			on = append(on, tool)
+		case !slices.Contains(s.off, id): // a source offers its tools again and again
+			s.off = append(s.off, id)
 		}
 	}
 	return on
@@ -94,16 +99,21 @@ func joined(names []toolspec.CapabilityName) string {
 
 // isOff reports whether this tool of the worker is turned off by a pattern, or is not configured.
 func (s *toolSwitch) isOff(toolID string) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
 	return slices.Contains(s.off, toolID) || slices.Contains(s.unconfigured, toolID)
 }
 
-// report logs the tools that are off, and the patterns that match no tool.
-func (s *toolSwitch) report(log *slog.Logger) {
+// report logs the tools that are off, and the patterns that match no tool. more says that sources may
+// bring tools that a pattern matches.
+func (s *toolSwitch) report(log *slog.Logger, more bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
 	if len(s.off) > 0 {
 		log.Info("tools are turned off by PAWL_DISABLED_TOOLS", "toolIds", s.off)
 	}
 	for _, p := range s.patterns {
-		if !s.used[p] {
+		if !more && !s.used[p] {
 			log.Warn("PAWL_DISABLED_TOOLS names a tool that this worker was not given", "pattern", p)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
@@ -38,6 +39,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/toolspec/provide"
+	"github.com/pawl-run/pawl/toolspec/source"
 )
 
 // These types implement the interfaces that the activities need.
@@ -104,9 +106,9 @@ func namespaceOf(c Config) string {
 	return c.Temporal.Namespace
 }
 
-// source binds the built-in tools and the tools of the user to the capabilities. It leaves out the
+// boundTools binds the built-in tools and the tools of the user to the capabilities. It leaves out the
 // tools that are turned off, and built-in tools whose capabilities are not configured.
-func source(ctx context.Context, o *opened, c Config, a additions, n connections, late *stored) (*catalog.Registry, *toolSwitch, error) {
+func boundTools(ctx context.Context, o *opened, c Config, a additions, n connections, late *stored) (*catalog.Registry, *toolSwitch, error) {
 	workspaces, err := files.OpenAll(c.Workspace)
 	if err != nil {
 		return nil, nil, fmt.Errorf("workspace %s: %w", c.Workspace, err)
@@ -128,18 +130,24 @@ func source(ctx context.Context, o *opened, c Config, a additions, n connections
 		return nil, nil, err
 	}
 	registry := catalog.NewRegistry(provided)
-	on := newSwitch(c.DisabledTools)
+	on, began := newSwitch(c.DisabledTools), time.Now()
 	builtin, enabled := on.enabled(builtin), on.enabled(a.tools)
 	if err := needKeyRing(slices.Concat(builtin, enabled), provided); err != nil {
 		return nil, nil, err
 	}
-	if err := registry.Add("builtin", on.runnable(builtin, provided, c.Log)...); err != nil {
+	runnable := on.runnable(builtin, provided, c.Log)
+	if err := registry.Add(string(source.Builtin), runnable...); err != nil {
 		return nil, nil, err
 	}
-	if err := registry.Add("worker", enabled...); err != nil {
+	logKind(c.Log, source.Builtin, len(runnable), time.Since(began))
+	began = time.Now()
+	if err := registry.Add(string(source.Worker), enabled...); err != nil {
 		return nil, nil, err
 	}
-	on.report(c.Log)
+	if len(enabled) > 0 {
+		logKind(c.Log, source.Worker, len(enabled), time.Since(began))
+	}
+	on.report(c.Log, len(a.sources) > 0)
 	return registry, on, nil
 }
 
@@ -154,9 +162,14 @@ func providers(o *opened, a additions) (*provide.Registry, error) {
 }
 
 // hooksOf registers the hooks of the user.
-func hooksOf(source *catalog.Registry, a additions, log *slog.Logger) (*hook.Registry, error) {
+func hooksOf(tools *catalog.Registry, from *sources, a additions, log *slog.Logger) (*hook.Registry, error) {
 	for toolID := range a.toolHooks {
-		if _, ok := source.Get(toolID); !ok {
+		if _, ok := tools.Get(toolID); ok {
+			continue
+		}
+		if from.any() {
+			log.Info("hooks stand on a tool that this worker does not have yet; they run if a source offers it", "toolId", toolID)
+		} else {
 			log.Warn("hooks stand on a tool that this worker does not have", "toolId", toolID)
 		}
 	}

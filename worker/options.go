@@ -12,14 +12,16 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 	"github.com/pawl-run/pawl/toolspec/provide"
+	"github.com/pawl-run/pawl/toolspec/source"
 )
 
-// Option configures a worker: Tools, Hooks, ToolHooks, Capabilities, Providers, Authorizer,
+// Option configures a worker: Tools, Sources, Hooks, ToolHooks, Capabilities, Providers, Authorizer,
 // PolicyEngine, Notifier, Signers, KeyWrapper, Started, RoundTrips, Secret, Repairer, Validators.
 type Option func(*additions)
 
 type additions struct {
 	tools         []toolspec.Tool
+	sources       []source.Source
 	hooks         []hook.Hook
 	toolHooks     map[string][]hook.Hook
 	capabilities  []toolspec.Provided
@@ -48,7 +50,8 @@ func Hooks(hooks ...hook.Hook) Option {
 }
 
 // ToolHooks adds hooks that run for one tool. If the worker does not have the tool, the worker logs
-// a warning, because the hooks never run.
+// a warning, because the hooks never run. With [Sources] the log says it without a warning, because the
+// tool may come later.
 func ToolHooks(toolID string, hooks ...hook.Hook) Option {
 	return func(a *additions) {
 		if a.toolHooks == nil {

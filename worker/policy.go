@@ -16,7 +16,6 @@ import (
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/policy/review"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
@@ -92,8 +91,9 @@ func known(ctx context.Context, store *postgres.Store, own []toolspec.Spec) ([]t
 // decides nothing: every call reads the active version itself.
 type policyWatch struct {
 	store *postgres.Store
-	own   []toolspec.Spec
-	log   *slog.Logger
+	// own returns the tools that this worker has now.
+	own func() []toolspec.Spec
+	log *slog.Logger
 	// reported is the digest of the active policy that was logged last.
 	reported string
 	// shadow is the shadow policy. It has no effect on calls, so only the memory of this worker
@@ -103,8 +103,8 @@ type policyWatch struct {
 
 // newPolicyWatch returns a watch, and logs the active policy. It returns an error, and the worker
 // does not start, if this worker cannot read the active policy: then it could not judge any call.
-func newPolicyWatch(ctx context.Context, c Config, store *postgres.Store, source *catalog.Registry) (*policyWatch, error) {
-	w := &policyWatch{store: store, own: source.Specs(), log: c.Log}
+func newPolicyWatch(ctx context.Context, c Config, store *postgres.Store, from *sources) (*policyWatch, error) {
+	w := &policyWatch{store: store, own: from.registry.Specs, log: c.Log}
 	return w, withDatabase(ctx, c, func(ctx context.Context) error {
 		if err := w.loadShadow(ctx); err != nil {
 			return err
@@ -177,7 +177,7 @@ func (w *policyWatch) report(ctx context.Context, what string, active policies.A
 	for _, warning := range review.Warnings(p) {
 		w.log.WarnContext(ctx, "policy is lax", "warning", warning)
 	}
-	specs, err := known(ctx, w.store, w.own)
+	specs, err := known(ctx, w.store, w.own())
 	if err != nil {
 		return err
 	}

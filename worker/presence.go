@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,6 +18,9 @@ const (
 	renewTime = 10 * time.Second
 	// retryRenewal is the pause after a renewal that failed.
 	retryRenewal = 2 * time.Second
+	// publishPause is the least time between two publications, so that a source whose tools change all
+	// the time does not write all the time.
+	publishPause = 500 * time.Millisecond
 )
 
 // presence publishes the tools of this worker and renews its row in the database. Other programs
@@ -24,19 +28,55 @@ const (
 type presence struct {
 	worker postgrescatalog.Worker
 	store  *postgres.Store
-	specs  published
+	tools  *published
+	from   *sources
 	log    *slog.Logger
+	// stale reports that the sources have changed since the last publication.
+	stale bool
+	// tried is when the last publication began.
+	tried time.Time
+	// conflicts are the tools of which workers had different definitions after the last publication.
+	conflicts []string
 }
 
-func newPresence(c Config, store *postgres.Store, specs published, log *slog.Logger) *presence {
-	return &presence{worker: postgrescatalog.Worker{ID: uuid.NewString(), Namespace: namespaceOf(c)}, store: store, specs: specs, log: log}
+func newPresence(c Config, store *postgres.Store, tools *published, from *sources, log *slog.Logger) *presence {
+	return &presence{worker: postgrescatalog.Worker{ID: uuid.NewString(), Namespace: namespaceOf(c)}, store: store, tools: tools, from: from, log: log}
 }
 
 func (p *presence) publish(ctx context.Context) error {
-	return p.store.PublishSpecs(ctx, p.worker, p.specs)
+	select {
+	case <-p.from.changed: // what changed until now is part of this publication
+	default:
+	}
+	p.tried, p.stale = time.Now(), true
+	p.worker.Sources = p.from.states()
+	if err := p.store.PublishSpecs(ctx, p.worker, p.tools.specs(ctx)); err != nil {
+		return err
+	}
+	p.stale = false
+	p.logConflicts(ctx)
+	return nil
 }
 
-// run renews the row until ctx ends. After a failed renewal it tries again after retryRenewal.
+// logConflicts logs new tools of which this worker and another worker have different definitions.
+func (p *presence) logConflicts(ctx context.Context) {
+	found, err := p.store.ToolConflicts(ctx, p.worker.Namespace)
+	if err != nil {
+		return // `pawl doctor` shows them too
+	}
+	found = slices.DeleteFunc(found, func(id string) bool {
+		_, has := p.tools.tools.Get(id)
+		return !has
+	})
+	news := slices.DeleteFunc(slices.Clone(found), func(id string) bool { return slices.Contains(p.conflicts, id) })
+	if p.conflicts = found; len(news) > 0 {
+		p.log.WarnContext(ctx, "running workers have different definitions of tools, as during a deployment; lists show those of the worker that started last",
+			"count", len(news), "toolIds", news[:min(len(news), maxLogged)])
+	}
+}
+
+// run renews the row until ctx ends, and publishes the tools again when they change. After a failure it
+// tries again after retryRenewal.
 func (p *presence) run(ctx context.Context) {
 	away := false
 	for {
@@ -57,13 +97,34 @@ func (p *presence) run(ctx context.Context) {
 			timer.Stop()
 			return
 		case <-timer.C:
+		case <-p.from.changed:
+			timer.Stop()
+			p.stale = true
+			if !sleep(ctx, publishPause-time.Since(p.tried)) {
+				return
+			}
 		}
+	}
+}
+
+// sleep waits, and reports whether ctx is still live.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
 	}
 }
 
 func (p *presence) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, renewTime)
 	defer cancel()
+	if p.stale {
+		return p.publish(ctx)
+	}
 	found, err := p.store.RenewWorker(ctx, p.worker.ID)
 	if err == nil && !found {
 		err = p.publish(ctx)

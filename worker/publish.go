@@ -13,23 +13,40 @@ import (
 // maxLogged bounds the findings of one tool in the log.
 const maxLogged = 8
 
-// published are the tools that a worker publishes, each with its validator.
-type published []toolspec.Spec
+// published knows the tools that a worker publishes, each with its validator. It is not safe for
+// concurrent use.
+type published struct {
+	tools   *catalog.Registry
+	compile func(toolspec.Spec) (hydrate.Validator, error)
+	log     *slog.Logger
+	// validators are those of the tools that were published last, by tool and schema.
+	validators map[string]*toolspec.ValidatorInfo
+}
 
-func newPublished(source *catalog.Registry, a additions) published {
-	specs := source.Specs()
-	for i := range specs {
-		specs[i].Validator = validatorOf(specs[i], a.validators)
+func newPublished(tools *catalog.Registry, a additions, log *slog.Logger) *published {
+	return &published{tools: tools, compile: a.validators, log: log}
+}
+
+// specs returns the tools that the worker has now. It logs the findings of schema.Lint in new schemas
+// for the authors of the tools.
+func (p *published) specs(ctx context.Context) []toolspec.Spec {
+	specs := p.tools.Specs()
+	validators := make(map[string]*toolspec.ValidatorInfo, len(specs))
+	for i, s := range specs {
+		key := s.Name + " " + s.SchemaHash
+		validator, known := p.validators[key]
+		if !known {
+			logFindings(ctx, p.log, s)
+			validator = validatorOf(s, p.compile)
+		}
+		validators[key], specs[i].Validator = validator, validator
 	}
+	p.validators = validators
 	return specs
 }
 
-// publish publishes the tools of this worker before the worker polls for tasks. It logs the
-// findings of schema.Lint for the authors of the tools.
-func publish(ctx context.Context, c Config, p *presence, specs published, log *slog.Logger) error {
-	for _, s := range specs {
-		logFindings(ctx, log, s)
-	}
+// publish publishes the tools of this worker before the worker polls for tasks.
+func publish(ctx context.Context, c Config, p *presence) error {
 	return withDatabase(ctx, c, p.publish)
 }
 
@@ -68,7 +85,7 @@ func logFindings(ctx context.Context, log *slog.Logger, s toolspec.Spec) {
 	}
 	lines := make([]string, 0, maxLogged)
 	for _, f := range findings[:min(len(findings), maxLogged)] {
-		lines = append(lines, f.Pointer+": "+f.Text)
+		lines = append(lines, printable(f.Pointer, maxReason)+": "+f.Text)
 	}
 	log.InfoContext(ctx, "the input schema of a tool has keywords that some providers do not take, or that have no effect; `pawl tools lint` lists them",
 		"toolId", s.Name, "count", len(findings), "findings", lines)

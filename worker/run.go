@@ -24,7 +24,9 @@ var errFatal = errors.New("the Temporal worker stopped with an error that does n
 // example because its namespace was deleted.
 func Run(ctx context.Context, c Config, options ...Option) error {
 	a := added(options)
-	c = c.withoutUnused(a.tools)
+	if len(a.sources) == 0 { // a source may bring a tool that needs any capability
+		c = c.withoutUnused(a.tools)
+	}
 	if err := c.Shell.check(c.Workspace); err != nil {
 		return err
 	}
@@ -49,7 +51,7 @@ func Run(ctx context.Context, c Config, options ...Option) error {
 			func() context.Context { return ctx },
 			func() context.CancelCauseFunc { return fail },
 			func() *slog.Logger { return c.Log },
-			newStored, readPolicy, newConnections, prepareStore, newPolicyWatch, newPublished, newPresence, newLeaver, providers, connectTemporal, source, authorizer, policyEngines, idTokens, notifiers, hooksOf, steps, sweeper, verifier, resealer, newMaker,
+			newStored, readPolicy, newConnections, prepareStore, newPolicyWatch, newSources, newPublished, newPresence, newLeaver, providers, connectTemporal, boundTools, authorizer, policyEngines, idTokens, notifiers, hooksOf, steps, sweeper, verifier, resealer, newMaker,
 		),
 		fx.Invoke(publish, needSchedules, serve),
 	)

@@ -725,6 +725,7 @@ TABLE workers
     namespace text NOT NULL
     started_at timestamp with time zone NOT NULL DEFAULT now()
     seen_at timestamp with time zone NOT NULL DEFAULT now()
+    sources json
     CONSTRAINT workers_pkey PRIMARY KEY (worker_id)
 
 CREATE OR REPLACE FUNCTION public.append_run_event(of_month date, tenant text, run text, event_kind text, invocation uuid, call_id text, tool text, owner text, content json)

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -20,6 +21,52 @@ func described(specs []toolspec.Spec) string {
 		all = append(all, strings.Join([]string{s.Name, s.Digest, s.Description}, " "))
 	}
 	return strings.Join(all, ", ")
+}
+
+// TestPublishAgain (RG-04): what a worker no longer has leaves its lists in the same step.
+func TestPublishAgain(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	publish := func(worker string, state catalog.SourceState, specs ...toolspec.Spec) {
+		t.Helper()
+		if err := b.PublishSpecs(t.Context(), catalog.Worker{ID: worker, Namespace: "ns", Sources: []catalog.SourceState{state}}, specs); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(specs, conflicts string) {
+		t.Helper()
+		if got, err := b.LiveSpecs(t.Context()); err != nil || described(got) != specs {
+			t.Errorf("live are %q, %v, want %q", described(got), err, specs)
+		}
+		if got, err := b.ToolConflicts(t.Context(), "ns"); err != nil || strings.Join(got, " ") != conflicts {
+			t.Errorf("conflicts are %q, %v, want %q", got, err, conflicts)
+		}
+	}
+	words := catalog.SourceState{Kind: "extension", Name: "words", Tools: 2}
+	publish("w1", words, published("w__a", "1", ""), published("w__b", "1", ""))
+	publish("w2", words, published("w__b", "1", ""))
+	want("w__a 1 , w__b 1 ", "")
+	publish("w1", words, published("w__b", "2", ""))
+	want("w__b 1 ", "w__b")
+	publish("w2", words)
+	want("w__b 2 ", "")
+	faulty := catalog.SourceState{
+		Kind: "mcp", Name: "git", Fault: "it is away", Since: "2026-01-02T03:04:05Z", LeftOut: []catalog.LeftOut{{ToolID: "g__a", Why: "taken"}}, LeftOutCount: 1,
+	}
+	publish("w1", faulty, published("w__b", "3", ""))
+	want("w__b 3 ", "")
+	b.sql(`INSERT INTO workers (worker_id, namespace) VALUES ('older', 'ns')`)
+	b.UseNamespace("ns")
+	states, err := b.WorkerSources(t.Context())
+	if err != nil || len(states) != 2 || !reflect.DeepEqual(states[0], catalog.WorkerSources{WorkerID: "w1", Sources: []catalog.SourceState{faulty}}) {
+		t.Errorf("the sources are %+v, %v", states, err)
+	}
+	b.sql(`UPDATE workers SET seen_at = now() - interval '46 seconds' WHERE worker_id = 'w1'`)
+	publish("w2", words, published("w__b", "4", ""))
+	want("w__b 4 ", "")
+	if states, err := b.WorkerSources(t.Context()); err != nil || len(states) != 1 || states[0].WorkerID != "w2" {
+		t.Errorf("the sources are %+v, %v", states, err)
+	}
 }
 
 func TestSpecs(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 	"github.com/pawl-run/pawl/toolspec/jsonschema"
 	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/source"
 )
 
 // Bound is a tool that passed every rule, with its compiled schemas and its
@@ -129,6 +130,14 @@ func (b *Bound) publish(inDoc, outDoc json.RawMessage) error {
 		b.spec.MaxArgsBytes = b.def.MaxArgsBytes
 	}
 	return nil
+}
+
+// comesFrom writes the source into the spec. It must run before other goroutines have the tool.
+func (b *Bound) comesFrom(s source.Info) {
+	b.spec.Origin = string(s.Kind)
+	if b.spec.ProvidedBy == "" {
+		b.spec.ProvidedBy = s.Name
+	}
 }
 
 // ID returns the tool's id.

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/source"
 )
 
 // Source finds bound tools (TOOL_SOURCE_RETURNS_BOUND_TOOL).
@@ -23,12 +24,12 @@ type Registry struct {
 	provided toolspec.Capabilities
 	mu       sync.RWMutex
 	byID     map[string]*Bound
-	origins  map[string]string
+	origins  map[string]source.Info
 }
 
 // NewRegistry returns an empty registry. Tools are bound to the capabilities in provided.
 func NewRegistry(provided toolspec.Capabilities) *Registry {
-	return &Registry{provided: provided, byID: make(map[string]*Bound), origins: make(map[string]string)}
+	return &Registry{provided: provided, byID: make(map[string]*Bound), origins: make(map[string]source.Info)}
 }
 
 // Describe returns a registry of tools for their specs and schemas. It provides no capability, so these
@@ -55,25 +56,26 @@ func (r *Registry) Add(origin string, tools ...toolspec.Tool) error {
 		if err != nil {
 			return err
 		}
-		bound.spec.Origin = origin
-		if err := r.keep(origin, bound); err != nil {
+		from := source.Info{Kind: source.Kind(origin)}
+		bound.comesFrom(from)
+		if err := r.keep(from, bound); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *Registry) keep(origin string, b *Bound) error {
+func (r *Registry) keep(from source.Info, b *Bound) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	other, taken := r.origins[b.ID()]
-	if taken && other == origin {
-		return fmt.Errorf("tool %s: two tools of the same source (%s) have this id; give each tool an id of its own", b.ID(), origin)
+	if taken && other == from {
+		return fmt.Errorf("tool %s: two tools of the same source (%s) have this id; give each tool an id of its own", b.ID(), from)
 	}
 	if taken {
-		return fmt.Errorf("tool %s: the id is taken: it comes from %s and from %s", b.ID(), other, origin)
+		return fmt.Errorf("tool %s: the id is taken: it comes from %s and from %s", b.ID(), other, from)
 	}
-	r.byID[b.ID()], r.origins[b.ID()] = b, origin
+	r.byID[b.ID()], r.origins[b.ID()] = b, from
 	return nil
 }
 

@@ -13,9 +13,10 @@ type Source interface {
 	Info() Info
 	// Run calls offer as soon as the source knows its tools, and again when the tools or the health of
 	// the source change. It returns when ctx ends, and has closed everything that it opened. If it
-	// returns earlier, with or without an error, its last offer stays in force.
+	// returns earlier, its last offer stays in force and the worker is degraded. After an error or a
+	// panic, the worker calls Run again, with growing pauses. Two runs never overlap.
 	//
-	// offer is safe for concurrent use and does not block. Run must not offer after it returned.
+	// offer is safe for concurrent use and does not block. An offer after Run returned has no effect.
 	Run(ctx context.Context, offer func(Offer)) error
 }
 

@@ -131,6 +131,9 @@ func (d *diagnosis) database(ctx context.Context, c worker.Config) {
 	namespace := cmp.Or(c.Temporal.Namespace, temporal.DefaultNamespace)
 	store.UseNamespace(namespace)
 	d.tools(store.LiveSpecs(ctx))
+	workers, err := store.WorkerSources(ctx)
+	conflicts, why := store.ToolConflicts(ctx, namespace)
+	d.sources(workers, conflicts, errors.Join(err, why))
 	if err := store.OpenBucket(ctx, c.OutputBucket); err != nil {
 		d.add("bucket", err, "")
 	} else {

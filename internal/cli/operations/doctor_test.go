@@ -4,11 +4,13 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/pawl-run/pawl/internal/cli/app"
+	pgcatalog "github.com/pawl-run/pawl/internal/postgres/catalog"
 	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/tools"
 	"github.com/pawl-run/pawl/toolspec"
@@ -60,6 +62,47 @@ func TestEndings(t *testing.T) {
 	d := &diagnosis{}
 	if d.endings(reads.EndingBacklog{}, nil); len(d.Checks) != 0 {
 		t.Errorf("of nothing it says %+v", d.Checks)
+	}
+}
+
+// TestSources (RF-14): degraded workers and conflicts fail the check; tools that are left out are named.
+func TestSources(t *testing.T) {
+	t.Parallel()
+	own := pgcatalog.SourceState{Kind: "builtin", Tools: 30}
+	works := pgcatalog.SourceState{Kind: "extension", Name: "words", Tools: 3}
+	lacks := pgcatalog.SourceState{Kind: "mcp", Name: "git", Tools: 3, LeftOutCount: 2, LeftOut: []pgcatalog.LeftOut{{ToolID: "g__a", Why: "tool g__a: bad"}}}
+	faulty := pgcatalog.SourceState{Kind: "mcp", Name: "mail", Fault: "it is away", Since: "2026-01-02T03:04:05Z"}
+	of := func(all ...[]pgcatalog.SourceState) (workers []pgcatalog.WorkerSources) {
+		for i, sources := range all {
+			workers = append(workers, pgcatalog.WorkerSources{WorkerID: strconv.Itoa(i), Sources: sources})
+		}
+		return workers
+	}
+	for name, c := range map[string]struct {
+		workers   []pgcatalog.WorkerSources
+		conflicts []string
+		err       error
+		ok        bool
+		says      string // "" is no line
+	}{
+		"no sources":   {of([]pgcatalog.SourceState{own}), nil, nil, true, ""},
+		"two":          {of([]pgcatalog.SourceState{own, works}, []pgcatalog.SourceState{works}), nil, nil, true, "2 work"},
+		"left out":     {of([]pgcatalog.SourceState{works, lacks}), nil, nil, true, "2 work; workers have left out 2 tools of mcp git (tool g__a: bad)"},
+		"degraded":     {of([]pgcatalog.SourceState{works, faulty}, []pgcatalog.SourceState{faulty}, nil), nil, nil, false, "2 of 3 workers are degraded: mcp mail since 2026-01-02T03:04:05Z: it is away"},
+		"a conflict":   {of([]pgcatalog.SourceState{own}), []string{"w__a"}, nil, false, "running workers have different definitions of w__a: "},
+		"not readable": {nil, nil, errors.New("the database is away"), false, "the database is away"},
+	} {
+		d := &diagnosis{}
+		d.sources(c.workers, c.conflicts, c.err)
+		if c.says == "" {
+			if len(d.Checks) > 0 {
+				t.Errorf("%s: %+v", name, d.Checks)
+			}
+			continue
+		}
+		if len(d.Checks) != 1 || d.Checks[0].OK != c.ok || !strings.HasPrefix(d.Checks[0].Message, c.says) {
+			t.Errorf("%s: %+v", name, d.Checks)
+		}
 	}
 }
 

@@ -85,7 +85,7 @@ func (t shownTool) print(w io.Writer) {
 		}
 	}
 	line("digest", t.Digest)
-	line("source", t.Origin)
+	line("source", strings.TrimSpace(t.Origin+" "+t.ProvidedBy))
 	if t.Idempotent || t.Effect == toolspec.ReadOnly {
 		line("runs", "again where an attempt was lost, with the same idempotency key")
 	} else {

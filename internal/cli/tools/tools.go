@@ -60,7 +60,7 @@ func listTools(ctx context.Context, a *app.App, by catalog.Viewer, tags []string
 				continue
 			}
 			first, _, _ := strings.Cut(s.Description, ".")
-			rows = append(rows, []string{s.Name, access(e, seen), string(s.Effect), string(s.Risk), s.Origin, first})
+			rows = append(rows, []string{s.Name, access(e, seen), string(s.Effect), string(s.Risk), strings.TrimSpace(s.Origin + " " + s.ProvidedBy), first})
 		}
 		if len(rows) == 0 {
 			what := "tools"

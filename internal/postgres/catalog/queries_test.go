@@ -13,5 +13,7 @@ func TestQueries(t *testing.T) {
 		"Specs":          reflect.TypeFor[specRow](),
 		"LiveSpecs":      reflect.TypeFor[specRow](),
 		"IsLive":         reflect.TypeFor[liveRow](),
-	}, "PublishSpecs", "AddWorker", "SetWorkerTools", "RenewWorker", "DeleteOldWorkers")
+		"WorkerSources":  reflect.TypeFor[sourcesRow](),
+		"ToolConflicts":  reflect.TypeFor[conflictRow](),
+	}, "PublishSpecs", "AddWorker", "DropWorkerTools", "SetWorkerTools", "RenewWorker", "DeleteOldWorkers")
 }

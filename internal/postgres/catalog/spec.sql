@@ -7,7 +7,12 @@ ORDER BY s.tool_id, s.digest
 ON CONFLICT (tool_id, digest) DO UPDATE SET spec = excluded.spec, seen_at = now();
 
 -- name: AddWorker
-INSERT INTO workers (worker_id, namespace) VALUES (@worker_id, @namespace) ON CONFLICT (worker_id) DO UPDATE SET seen_at = now();
+INSERT INTO workers (worker_id, namespace, sources) VALUES (@worker_id, @namespace, @sources::json)
+ON CONFLICT (worker_id) DO UPDATE SET seen_at = now(), sources = excluded.sources;
+
+-- name: DropWorkerTools
+-- Deletes the tools that a worker no longer has.
+DELETE FROM worker_tools WHERE worker_id = @worker_id AND tool_id <> ALL (@tool_ids::text[]);
 
 -- name: SetWorkerTools
 INSERT INTO worker_tools (worker_id, tool_id, digest)
@@ -35,6 +40,18 @@ FROM (
     ORDER BY t.tool_id, w.started_at DESC, w.worker_id
 ) newest JOIN tool_specs s USING (tool_id, digest)
 ORDER BY s.tool_id;
+
+-- name: WorkerSources
+SELECT worker_id, sources FROM workers
+WHERE seen_at > now() - @running::interval AND (@namespace = '' OR namespace = @namespace) AND sources IS NOT NULL
+ORDER BY worker_id;
+
+-- name: ToolConflicts
+SELECT t.tool_id
+FROM workers w JOIN worker_tools t USING (worker_id)
+WHERE w.seen_at > now() - @running::interval AND (@namespace = '' OR w.namespace = @namespace)
+GROUP BY t.tool_id HAVING count(DISTINCT t.digest) > 1
+ORDER BY t.tool_id;
 
 -- name: IsLive
 SELECT EXISTS (

@@ -20,10 +20,14 @@ const (
 )
 
 // Worker is a process that runs calls of a namespace.
-type Worker struct{ ID, Namespace string }
+type Worker struct {
+	ID, Namespace string
+	// Sources say where its tools come from.
+	Sources []SourceState
+}
 
-// PublishSpecs stores the tools of a worker by tool and digest, for other programs. The worker is
-// live from now on, if RenewWorker renews it at least every RenewEvery.
+// PublishSpecs stores the tools and the sources of a worker for other programs, in the place of those
+// of before. The worker is live from now on, if RenewWorker renews it at least every RenewEvery.
 func (s *Store) PublishSpecs(ctx context.Context, worker Worker, specs []toolspec.Spec) error {
 	const op = "publish specs"
 	ids, digests, documents := make([]string, len(specs)), make([]string, len(specs)), make([]*string, len(specs))
@@ -34,9 +38,14 @@ func (s *Store) PublishSpecs(ctx context.Context, worker Worker, specs []toolspe
 		}
 		ids[i], digests[i] = spec.Name, spec.Digest
 	}
+	sources, err := db.Encoded(worker.Sources)
+	if err != nil {
+		return db.Failure(op, err)
+	}
 	return s.db.ExecAll(ctx, op,
 		db.Query("PublishSpecs", db.Values{"tool_ids": ids, "digests": digests, "specs": documents}),
-		db.Query("AddWorker", db.Values{"worker_id": worker.ID, "namespace": worker.Namespace}),
+		db.Query("AddWorker", db.Values{"worker_id": worker.ID, "namespace": worker.Namespace, "sources": sources}),
+		db.Query("DropWorkerTools", db.Values{"worker_id": worker.ID, "tool_ids": ids}),
 		db.Query("SetWorkerTools", db.Values{"worker_id": worker.ID, "tool_ids": ids, "digests": digests}),
 		db.Query("DeleteOldWorkers", db.Values{"keep": keepWorkers}),
 	)

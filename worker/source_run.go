@@ -1,0 +1,136 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/errs"
+	"github.com/pawl-run/pawl/toolspec/source"
+)
+
+// Bounds of restarts of a source.
+const (
+	// maxRestartAfter bounds the pause before a restart.
+	maxRestartAfter = time.Minute
+	// steadyRun is how long a source must run until its next restart has the shortest pause again.
+	steadyRun = time.Minute
+)
+
+// hosted is a source with what the worker knows of it. Fields below settled are guarded by sources.mu,
+// except offer.
+type hosted struct {
+	source source.Source
+	info   source.Info
+	cancel context.CancelFunc
+	// wake has a value if there may be something to put into the registry.
+	wake chan struct{}
+	// done is closed when no goroutine of the worker runs the source any more.
+	done chan struct{}
+	// settled is closed when the first offer is in the registry, or when the first run has failed.
+	settled chan struct{}
+	settle  func()
+
+	// offer has the tools of the last offer that was taken. Only the goroutine of apply uses it.
+	offer []toolspec.Tool
+	// waiting is the newest offer that was not taken yet.
+	waiting *offered
+	// runs is odd while the source runs, and another number in each run.
+	runs int
+	// took reports whether an offer was taken.
+	took bool
+	// offerFault is the fault of the last offer, runFault that of the run.
+	offerFault, runFault string
+	// since is when the fault began; zero if there is none.
+	since time.Time
+	tools int
+	left  []catalog.LeftOut
+}
+
+// offered is an offer with the number of its run.
+type offered struct {
+	run   int
+	tools []toolspec.Tool
+	fault string
+}
+
+func newHosted(from source.Source, info source.Info) *hosted {
+	h := &hosted{source: from, info: info, cancel: func() {}, wake: make(chan struct{}, 1), done: make(chan struct{}), settled: make(chan struct{})}
+	h.settle = sync.OnceFunc(func() { close(h.settled) })
+	return h
+}
+
+func (h *hosted) currentFault() string {
+	if h.runFault != "" {
+		return h.runFault
+	}
+	return h.offerFault
+}
+
+// run runs the source until h.cancel is called. It restarts a source that fails, with growing pauses.
+func (h *hosted) run(ctx context.Context, s *sources) {
+	ctx, h.cancel = context.WithCancel(ctx)
+	go func() {
+		defer close(h.done)
+		wait := s.restartAfter
+		for {
+			began := time.Now()
+			fault, again := h.once(ctx, s)
+			if ctx.Err() != nil {
+				return
+			}
+			s.setFault(h, fault)
+			h.settle()
+			if !again {
+				return
+			}
+			if time.Since(began) >= steadyRun {
+				wait = s.restartAfter
+			}
+			if !sleep(ctx, wait) {
+				return
+			}
+			wait = min(2*wait, maxRestartAfter)
+		}
+	}()
+}
+
+// once runs the source once. fault says how it ended. again reports that it failed, so that another run
+// may help.
+func (h *hosted) once(ctx context.Context, s *sources) (fault string, again bool) {
+	s.mu.Lock()
+	h.runs++
+	run := h.runs
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		h.runs++
+		s.mu.Unlock()
+		if p := recover(); p != nil { // its value may be a secret
+			s.log.ErrorContext(ctx, "a source of tools panicked", "kind", h.info.Kind, "name", h.info.Name,
+				"type", fmt.Sprintf("%T", p), "at", errs.Frames(debug.Stack()))
+			fault, again = "it panicked; the worker starts it again", true
+		}
+	}()
+	err := h.source.Run(ctx, func(o source.Offer) { s.offer(h, run, o) })
+	if err != nil {
+		return "it ended with an error (" + errs.Reason(err) + "); the worker starts it again", true
+	}
+	return "it ended before the worker; its last tools stay", false
+}
+
+// offer keeps an offer until the registry takes it. It replaces an offer that waits. An offer of a run
+// that has ended has no effect.
+func (s *sources) offer(h *hosted, run int, o source.Offer) {
+	s.mu.Lock()
+	if h.runs == run {
+		h.waiting = &offered{run: run, tools: slices.Clone(o.Tools), fault: o.Fault}
+	}
+	s.mu.Unlock()
+	wake(h.wake)
+}

@@ -1,0 +1,102 @@
+package worker
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"time"
+
+	postgrescatalog "github.com/pawl-run/pawl/internal/postgres/catalog"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/source"
+)
+
+// Bounds of what is logged and published of a source, in bytes.
+const (
+	maxFault  = 300
+	maxReason = 300
+)
+
+// setFault records how a run of a source ended, or that it does not offer.
+func (s *sources) setFault(h *hosted, fault string) { s.update(h, func() { h.runFault = fault }) }
+
+// update changes the faults of a source. It logs the begin and the end of a fault.
+func (s *sources) update(h *hosted, change func()) {
+	s.mu.Lock()
+	before := h.currentFault()
+	change()
+	after := h.currentFault()
+	switch {
+	case after == "":
+		h.since = time.Time{}
+	case before == "":
+		h.since = time.Now()
+	}
+	s.mu.Unlock()
+	if before == after {
+		return
+	}
+	log := s.log.With("kind", h.info.Kind, "name", h.info.Name)
+	if after == "" {
+		log.Info("a source of tools works again")
+	} else {
+		log.Warn("a source of tools has a fault, so the worker is degraded; the other tools are not affected", "fault", after)
+	}
+	wake(s.changed)
+}
+
+// states returns what the row of the worker says about its sources.
+func (s *sources) states() []postgrescatalog.SourceState {
+	counts := map[source.Kind]int{}
+	for _, spec := range s.registry.Specs() {
+		counts[source.Kind(spec.Origin)]++
+	}
+	var all []postgrescatalog.SourceState
+	for _, kind := range []source.Kind{source.Builtin, source.Worker} {
+		if counts[kind] > 0 {
+			all = append(all, postgrescatalog.SourceState{Kind: string(kind), Tools: counts[kind]})
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range s.hosted {
+		state := postgrescatalog.SourceState{
+			Kind: string(h.info.Kind), Name: h.info.Name, Tools: h.tools, Fault: h.currentFault(), LeftOutCount: len(h.left),
+		}
+		if !h.since.IsZero() {
+			state.Since = h.since.UTC().Format(time.RFC3339)
+		}
+		for _, l := range h.left[:min(len(h.left), maxLogged)] {
+			state.LeftOut = append(state.LeftOut, postgrescatalog.LeftOut{ToolID: printable(l.ToolID, maxReason), Why: printable(l.Error(), maxReason)})
+		}
+		all = append(all, state)
+	}
+	return all
+}
+
+func logLeftOut(ctx context.Context, log *slog.Logger, from source.Info, left []catalog.LeftOut) {
+	if len(left) == 0 {
+		return
+	}
+	lines := make([]string, 0, maxLogged)
+	for _, l := range left[:min(len(left), maxLogged)] {
+		lines = append(lines, printable(l.Error(), maxReason))
+	}
+	log.WarnContext(ctx, "tools of a source are left out", "kind", from.Kind, "name", from.Name, "count", len(left), "tools", lines)
+}
+
+// printable returns a text that may come from a server in a form that logs and rows may have: without
+// invisible characters, in at most limit bytes.
+func printable(s string, limit int) string {
+	s = strings.Map(func(r rune) rune {
+		if toolspec.Invisible(r) {
+			return '.'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "."))
+	if len(s) > limit {
+		s = strings.ToValidUTF8(s[:limit], "") + "…"
+	}
+	return s
+}

@@ -1,0 +1,286 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/source"
+)
+
+const (
+	// firstOffers is how long the start of a worker waits for the first offers of all its sources.
+	firstOffers = 3 * time.Second
+	// laterKind is the part of firstOffers that each later kind of sources has at least.
+	laterKind = 500 * time.Millisecond
+	// sourceStopTime is how long the stop of a worker waits for the sources of one kind.
+	sourceStopTime = 5 * time.Second
+)
+
+// Sources adds sources of tools that may come and go while the worker runs. Their kind must be
+// [source.Extension], and each needs a name of its own if there are several. Policy must also allow the
+// tools. A source that fails does not stop the worker: its tools of before stay, and the worker is
+// degraded until the source works again. But a panic in a goroutine that the source started itself ends
+// the process.
+func Sources(sources ...source.Source) Option {
+	return func(a *additions) { a.sources = append(a.sources, sources...) }
+}
+
+// sources keeps the tools of the sources of a worker in its registry.
+type sources struct {
+	registry *catalog.Registry
+	on       *toolSwitch
+	log      *slog.Logger
+	// restartAfter is the pause before the first restart of a source.
+	restartAfter time.Duration
+	// hosted are in the order in which they start.
+	hosted []*hosted
+	// changed has a value if the tools or the faults of sources have changed.
+	changed chan struct{}
+	// mu guards the state of all hosted.
+	mu sync.Mutex
+	// applied are the goroutines that take offers, one for each source: a source whose tools take long to
+	// bind does not delay the others.
+	applied sync.WaitGroup
+}
+
+// newSources starts the sources, and waits a short time for their tools. The sources run until o is
+// closed. By then the Temporal worker has stopped, and the store is still open.
+func newSources(ctx context.Context, o *opened, c Config, a additions, registry *catalog.Registry, on *toolSwitch, _ *postgres.Store) (*sources, error) {
+	s := &sources{
+		registry: registry, on: on, log: c.Log, restartAfter: time.Second, changed: make(chan struct{}, 1),
+	}
+	for i, from := range a.sources {
+		if from == nil || from.Info().Kind != source.Extension {
+			return nil, fmt.Errorf("worker.Sources: source %d is nil or has another kind than %s", i+1, source.Extension)
+		}
+	}
+	if err := s.host(a.sources); err != nil {
+		return nil, err
+	}
+	o.add(s.start(ctx))
+	return s, ctx.Err()
+}
+
+// host checks the sources and puts them in the order of their kinds.
+func (s *sources) host(all []source.Source) error {
+	seen := map[source.Info]bool{}
+	for _, from := range all {
+		info := from.Info()
+		if err := info.Check(); err != nil {
+			return fmt.Errorf("sources of tools: %w", err)
+		}
+		if seen[info] {
+			return fmt.Errorf("sources of tools: two sources are %q; give each source a name of its own", info)
+		}
+		seen[info] = true
+		s.hosted = append(s.hosted, newHosted(from, info))
+	}
+	slices.SortStableFunc(s.hosted, func(a, b *hosted) int {
+		return slices.Index(source.Kinds(), a.info.Kind) - slices.Index(source.Kinds(), b.info.Kind)
+	})
+	return nil
+}
+
+// start starts the sources kind by kind, and waits for their first offers. stop stops them in reverse
+// order.
+func (s *sources) start(ctx context.Context) (stop func()) {
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	phases := slices.Collect(s.phases())
+	deadline := time.Now().Add(firstOffers)
+	for i, phase := range phases {
+		began := time.Now()
+		for _, h := range phase {
+			s.applied.Go(func() { s.apply(running, h) })
+			h.run(running, s)
+		}
+		s.await(ctx, phase, deadline.Add(-laterKind*time.Duration(len(phases)-1-i)))
+		s.logPhase(phase, time.Since(began))
+	}
+	return func() {
+		for _, phase := range slices.Backward(phases) {
+			s.stopPhase(phase)
+		}
+		cancel()
+		s.applied.Wait()
+	}
+}
+
+// phases returns the sources of each kind together, in the order in which kinds start.
+func (s *sources) phases() func(yield func([]*hosted) bool) {
+	return func(yield func([]*hosted) bool) {
+		for first := 0; first < len(s.hosted); {
+			next := first
+			for next < len(s.hosted) && s.hosted[next].info.Kind == s.hosted[first].info.Kind {
+				next++
+			}
+			if !yield(s.hosted[first:next]) {
+				return
+			}
+			first = next
+		}
+	}
+}
+
+// await waits until each source has offered tools or has failed, and at most until the deadline.
+func (s *sources) await(ctx context.Context, phase []*hosted, deadline time.Time) {
+	ctx, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	for _, h := range phase {
+		select {
+		case <-h.settled:
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				s.update(h, func() {
+					if !h.took && h.runFault == "" {
+						h.runFault = "it has offered no tools yet"
+					}
+				})
+			}
+		}
+	}
+}
+
+func (s *sources) logPhase(phase []*hosted, took time.Duration) {
+	tools, faulty := 0, 0
+	s.mu.Lock()
+	for _, h := range phase {
+		tools += h.tools
+		if h.currentFault() != "" {
+			faulty++
+		}
+	}
+	s.mu.Unlock()
+	logKind(s.log, phase[0].info.Kind, tools, took, slog.Int("sources", len(phase)), slog.Int("faulty", faulty))
+}
+
+// logKind logs that the tools of a kind of sources are there (RG-07).
+func logKind(log *slog.Logger, kind source.Kind, tools int, took time.Duration, more ...slog.Attr) {
+	log.LogAttrs(context.Background(), slog.LevelInfo, "the tools of a kind of sources are there",
+		append([]slog.Attr{slog.String("kind", string(kind)), slog.Int("tools", tools), slog.Duration("took", took)}, more...)...)
+}
+
+// stopPhase stops the sources of a kind at the same time.
+func (s *sources) stopPhase(phase []*hosted) {
+	for _, h := range phase {
+		h.cancel()
+	}
+	timer := time.NewTimer(sourceStopTime)
+	defer timer.Stop()
+	for _, h := range phase {
+		select {
+		case <-h.done:
+		case <-timer.C:
+			s.log.Warn("a source of tools does not stop; the worker does not wait for it", "kind", h.info.Kind, "name", h.info.Name)
+			timer.Reset(0)
+		}
+	}
+}
+
+// apply puts the offers of a source into the registry until ctx ends.
+func (s *sources) apply(ctx context.Context, h *hosted) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-h.wake:
+		}
+		s.take(ctx, h)
+		if s.canRetry(h) {
+			s.replace(ctx, h)
+		}
+	}
+}
+
+// canRetry reports whether a tool was left out because another source had its id, and that source has
+// dropped it.
+func (s *sources) canRetry(h *hosted) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(h.left, func(l catalog.LeftOut) bool {
+		_, has := s.registry.Get(l.ToolID)
+		return l.Reason == catalog.Taken && !has
+	})
+}
+
+// wakeOthers lets the other sources see whether an id that they want is free.
+func (s *sources) wakeOthers(than *hosted) {
+	for _, h := range s.hosted {
+		if h != than {
+			wake(h.wake)
+		}
+	}
+}
+
+// wake puts a value into a channel of capacity 1, unless it has one.
+func wake(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// take puts the newest offer of a source into the registry, if there is one that is not there.
+func (s *sources) take(ctx context.Context, h *hosted) {
+	s.mu.Lock()
+	o := h.waiting
+	h.waiting = nil
+	s.mu.Unlock()
+	if o == nil {
+		return
+	}
+	h.offer = o.tools
+	s.replace(ctx, h)
+	s.update(h, func() {
+		h.took, h.offerFault = true, printable(o.fault, maxFault)
+		if o.run == h.runs {
+			h.runFault = ""
+		}
+	})
+	h.settle()
+}
+
+// replace makes the tools of the last offer the tools of the source.
+func (s *sources) replace(ctx context.Context, h *hosted) {
+	enabled := s.on.enabled(h.offer)
+	changed, left, err := replaced(s.registry, h.info, enabled)
+	if err != nil {
+		s.update(h, func() { h.offerFault = err.Error() })
+		return
+	}
+	s.mu.Lock()
+	news := !slices.EqualFunc(left, h.left, func(a, b catalog.LeftOut) bool { return a.ToolID == b.ToolID && a.Reason == b.Reason })
+	h.tools, h.left = len(enabled)-len(left), left
+	s.mu.Unlock()
+	if news {
+		logLeftOut(ctx, s.log, h.info, left)
+	}
+	if changed {
+		s.wakeOthers(h)
+	}
+	if changed || news {
+		wake(s.changed)
+	}
+}
+
+// replaced calls Replace. Definitions of a source may be anything, so a panic in a bind must not end the
+// process.
+func replaced(r *catalog.Registry, from source.Info, tools []toolspec.Tool) (changed bool, left []catalog.LeftOut, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("binding its tools panicked (%T)", p)
+		}
+	}()
+	changed, left = r.Replace(from, tools)
+	return changed, left, nil
+}
+
+// any reports whether the worker has sources, so that its tools may change.
+func (s *sources) any() bool { return len(s.hosted) > 0 }

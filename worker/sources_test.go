@@ -1,0 +1,289 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/source"
+)
+
+// directed is an extension that does what a test sends to it.
+type directed struct {
+	name string
+	does chan func(offer func(source.Offer)) (end bool, err error)
+}
+
+func newDirected(name string) *directed {
+	return &directed{name: name, does: make(chan func(func(source.Offer)) (bool, error), 10)}
+}
+
+func (d *directed) Info() source.Info { return source.Info{Kind: source.Extension, Name: d.name} }
+
+func (d *directed) Run(ctx context.Context, offer func(source.Offer)) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case do := <-d.does:
+			if end, err := do(offer); end {
+				return err
+			}
+		}
+	}
+}
+
+func (d *directed) offers(o source.Offer) *directed {
+	d.does <- func(offer func(source.Offer)) (bool, error) { offer(o); return false, nil }
+	return d
+}
+
+func (d *directed) tools(tools ...toolspec.Tool) *directed {
+	return d.offers(source.Offer{Tools: tools})
+}
+
+func (d *directed) ends(err error) *directed {
+	d.does <- func(func(source.Offer)) (bool, error) { return true, err }
+	return d
+}
+
+func (d *directed) panics() *directed {
+	d.does <- func(func(source.Offer)) (bool, error) { panic("s3cret") }
+	return d
+}
+
+// hosts starts sources without a worker. It stops them when the test ends.
+func hosts(t *testing.T, log *devstacktest.Log, disabled []string, all ...source.Source) *sources {
+	t.Helper()
+	on := newSwitch(disabled)
+	o := &opened{}
+	s, err := newSources(t.Context(), o, Config{Log: slog.New(slog.NewTextHandler(log, nil))}, additions{sources: all}, catalog.NewRegistry(toolspec.Capabilities{}), on, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(o.close)
+	return s
+}
+
+func (s *sources) described() string {
+	var all []string
+	for _, state := range s.states() {
+		if state.Name != "" {
+			all = append(all, fmt.Sprintf("%s %s %d %q", state.Kind, state.Name, state.Tools, state.Fault))
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+func has(t *testing.T, s *sources, want string) {
+	t.Helper()
+	synctest.Wait()
+	if got := s.described(); got != want {
+		t.Errorf("the sources are\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestSourcesAreChecked: what is wrong with a source of a program is an error at start.
+func TestSourcesAreChecked(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		sources []source.Source
+		want    string
+	}{
+		{[]source.Source{newDirected("a"), newDirected("a")}, `two sources are "extension a"`},
+		{[]source.Source{newDirected("two words")}, "may hold only letters"},
+		{[]source.Source{nil}, "source 1 is nil"},
+		{[]source.Source{newDirected("a"), server{newDirected("a")}}, "source 2 is nil or has another kind than extension"},
+	} {
+		_, err := newSources(t.Context(), &opened{}, Config{Log: slog.New(slog.DiscardHandler)}, additions{sources: tc.sources}, nil, newSwitch(nil), nil)
+		if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%v, want %q", err, tc.want)
+		}
+	}
+}
+
+// server is a source of another kind.
+type server struct{ *directed }
+
+func (s server) Info() source.Info { return source.Info{Kind: source.MCP, Name: s.name} }
+
+// TestDeadSources: 30 sources, of which 10 never offer, delay a start by three seconds; their tools come without a restart (RG-07).
+func TestDeadSources(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var all []source.Source
+		var dead []*directed
+		for i := range 30 {
+			d := newDirected(fmt.Sprint("s", i))
+			all = append(all, d)
+			if i%3 == 0 {
+				dead = append(dead, d)
+			} else {
+				d.tools(tool(fmt.Sprintf("s%d__a", i)))
+			}
+		}
+		began := time.Now()
+		log := &devstacktest.Log{}
+		s := hosts(t, log, nil, all...)
+		if took := time.Since(began); took != firstOffers {
+			t.Errorf("the start took %s", took)
+		}
+		if n := len(s.registry.Specs()); n != 20 || strings.Count(s.described(), "it has offered no tools yet") != 10 {
+			t.Errorf("%d tools, the sources are\n%s", n, s.described())
+		}
+		if !log.Has("the tools of a kind of sources are there", "kind=extension tools=20 took=3s sources=30 faulty=10") {
+			t.Errorf("the log says %s", log)
+		}
+		for i, d := range dead {
+			d.tools(tool(fmt.Sprintf("dead%d__a", i)))
+		}
+		synctest.Wait()
+		if n := len(s.registry.Specs()); n != 30 || strings.Contains(s.described(), "offered no") || !log.Has("a source of tools works again") {
+			t.Errorf("%d tools, the sources are\n%s", n, s.described())
+		}
+	})
+}
+
+// TestPhases: kinds start in their order, a later kind has its part of the time, and they stop in the reverse order (RG-07).
+func TestPhases(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		order := make(chan string, 2)
+		note := func(d *directed, what string) {
+			d.does <- func(func(source.Offer)) (bool, error) { order <- what; return false, nil }
+		}
+		dead, late := server{newDirected("dead")}, newDirected("late")
+		note(dead.directed, "mcp")
+		note(late, "extension")
+		log := &devstacktest.Log{}
+		s := &sources{
+			registry: catalog.NewRegistry(toolspec.Capabilities{}), on: newSwitch(nil), log: slog.New(slog.NewTextHandler(log, nil)),
+			restartAfter: time.Second, changed: make(chan struct{}, 1),
+		}
+		if err := s.host([]source.Source{late, dead}); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		time.AfterFunc(firstOffers-laterKind+time.Millisecond, func() { late.tools(tool("late__a")) })
+		stop := s.start(t.Context())
+		if took := time.Since(began); took != firstOffers-laterKind+time.Millisecond {
+			t.Errorf("the start took %s", took)
+		}
+		if first, second := <-order, <-order; first != "mcp" || second != "extension" {
+			t.Errorf("the order is %s, %s", first, second)
+		}
+		has(t, s, "mcp dead 0 \"it has offered no tools yet\"\nextension late 1 \"\"")
+		stop()
+		if text := log.String(); strings.Index(text, "kind=mcp") > strings.Index(text, "kind=extension") {
+			t.Errorf("the log says %s", text)
+		}
+	})
+}
+
+// TestFailingSources (RF-14): a source that panics or returns an error is started again, with growing pauses; one that returns without an
+// error is not. Their tools stay, and the others are not affected.
+func TestFailingSources(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		well, broken := newDirected("well").tools(tool("well__a")), newDirected("broken").tools(tool("broken__a"))
+		log := &devstacktest.Log{}
+		s := hosts(t, log, nil, well, broken)
+		has(t, s, "extension well 1 \"\"\nextension broken 1 \"\"")
+		broken.panics()
+		has(t, s, "extension well 1 \"\"\nextension broken 1 \"it panicked; the worker starts it again\"")
+		broken.ends(errors.New("s3cret"))
+		time.Sleep(s.restartAfter) // of the test's own clock
+		has(t, s, "extension well 1 \"\"\nextension broken 1 \"it ended with an error (*errors.errorString); the worker starts it again\"")
+		broken.tools(tool("broken__b"))
+		time.Sleep(2*s.restartAfter - time.Millisecond)
+		if _, ok := s.registry.Get("broken__b"); ok {
+			t.Error("the second pause is not longer")
+		}
+		time.Sleep(time.Millisecond)
+		has(t, s, "extension well 1 \"\"\nextension broken 1 \"\"")
+		if _, ok := s.registry.Get("broken__b"); !ok {
+			t.Error("it was not started again")
+		}
+		broken.ends(nil)
+		has(t, s, "extension well 1 \"\"\nextension broken 1 \"it ended before the worker; its last tools stay\"")
+		time.Sleep(time.Hour)
+		has(t, s, "extension well 1 \"\"\nextension broken 1 \"it ended before the worker; its last tools stay\"")
+		well.offers(source.Offer{Tools: []toolspec.Tool{tool("well__a")}, Fault: "the ser\u202ever is away"})
+		synctest.Wait()
+		if text := s.described(); !strings.HasPrefix(text, `extension well 1 "the ser.ver is away"`) {
+			t.Errorf("the sources are\n%s", text)
+		}
+		if text := log.String(); strings.Contains(text, "s3cret") || !strings.Contains(text, `level=WARN msg="a source of tools has a fault, so the worker is degraded`) {
+			t.Errorf("the log says %s", text)
+		}
+	})
+}
+
+// TestLateOffersAreDropped: an offer of a run that has ended changes nothing.
+func TestLateOffersAreDropped(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDirected("d")
+		var kept func(source.Offer)
+		d.does <- func(offer func(source.Offer)) (bool, error) { kept = offer; offer(source.Offer{}); return true, nil }
+		s := hosts(t, &devstacktest.Log{}, nil, d)
+		kept(source.Offer{Tools: []toolspec.Tool{tool("d__late")}})
+		synctest.Wait()
+		if n := len(s.registry.Specs()); n != 0 {
+			t.Errorf("%d tools", n)
+		}
+	})
+}
+
+// TestLeftOutTools: a tool that is invalid, turned off or has a taken id is left out, and no other. A taken id is given on when it is free.
+func TestLeftOutTools(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		broken := toolspec.Define[struct{}, struct{}](toolspec.Definition{ID: "b__bad\u202e"}, nil)
+		a, b := newDirected("a").tools(tool("x__both")), newDirected("b")
+		log := &devstacktest.Log{}
+		time.AfterFunc(time.Millisecond, func() { b.tools(tool("x__both"), broken, tool("x__off"), tool("b__a", "rockets")) })
+		s := hosts(t, log, []string{"x__off"}, a, b)
+		has(t, s, "extension a 1 \"\"\nextension b 0 \"\"")
+		if !s.on.isOff("x__off") {
+			t.Error("the tool is not turned off")
+		}
+		states := s.states()
+		if left := states[len(states)-1]; left.LeftOutCount != 3 || left.LeftOut[0].ToolID != "b__bad." || !strings.Contains(left.LeftOut[1].Why, "rockets") || left.LeftOut[2].Why != "tool x__both: the id is taken by a tool of extension a" {
+			t.Errorf("left out: %+v", left)
+		}
+		if !log.Has("tools of a source are left out", "count=3", "b__bad.") {
+			t.Errorf("the log says %s", log)
+		}
+		a.tools()
+		has(t, s, "extension a 0 \"\"\nextension b 1 \"\"")
+	})
+}
+
+// TestASourceThatDoesNotStop does not keep the worker from stopping.
+func TestASourceThatDoesNotStop(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, release := newDirected("d"), make(chan struct{})
+		d.does <- func(offer func(source.Offer)) (bool, error) { offer(source.Offer{}); <-release; return true, nil }
+		log, o := &devstacktest.Log{}, &opened{}
+		_, err := newSources(t.Context(), o, Config{Log: slog.New(slog.NewTextHandler(log, nil))}, additions{sources: []source.Source{d}}, catalog.NewRegistry(toolspec.Capabilities{}), newSwitch(nil), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		o.close()
+		if took := time.Since(began); took != sourceStopTime || !log.Has("a source of tools does not stop", "name=d") {
+			t.Errorf("the stop took %s; the log says %s", took, log)
+		}
+		close(release)
+	})
+}
