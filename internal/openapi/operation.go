@@ -31,26 +31,45 @@ type build struct {
 	required   []any
 }
 
-// tool maps an operation. If a pattern of an argument cannot be checked, it leaves out the patterns.
+// leaving says what a tool leaves out, because a worker could not check it.
+type leaving int
+
+const (
+	nothing leaving = iota
+	patterns
+	patternsAndOutput
+)
+
+// tool maps an operation. If a worker would refuse the schemas, it leaves out the patterns of arguments,
+// and then the schema of the value too.
 func (d *doc) tool(op operation) (httptool.Tool, error) {
-	notes := len(d.report.Notes)
-	tool, err := d.build(op, false)
-	if err == nil {
-		if err = bind(tool); err == nil {
+	var first error
+	for out := nothing; out <= patternsAndOutput; out++ {
+		notes := len(d.report.Notes)
+		tool, err := d.build(op, out)
+		var f *fault
+		if errors.As(err, &f) {
+			return tool, err
+		}
+		if err == nil {
+			err = bind(tool)
+		}
+		if err == nil {
+			switch out {
+			case patterns:
+				d.note(op, op.at, "the patterns of arguments are left out: %v", first)
+			case patternsAndOutput:
+				d.note(op, op.at, "the patterns of arguments and the schema of the value are left out: %v", first)
+			default:
+			}
 			return tool, nil
 		}
+		d.report.Notes = d.report.Notes[:notes]
+		if first == nil {
+			first = err
+		}
 	}
-	var f *fault
-	if errors.As(err, &f) {
-		return tool, err
-	}
-	d.report.Notes = d.report.Notes[:notes]
-	plain, again := d.build(op, true)
-	if again != nil || bind(plain) != nil {
-		return tool, fmt.Errorf("cannot be a tool: %w", err)
-	}
-	d.note(op, op.at, "the patterns of arguments, and the schema of the value, are left out: %v", err)
-	return plain, nil
+	return httptool.Tool{}, fmt.Errorf("cannot be a tool: %w", first)
 }
 
 // bind checks a tool by all rules of a worker.
@@ -67,13 +86,13 @@ func bind(tool httptool.Tool) error {
 	return err
 }
 
-// build makes the tool. plain leaves out the patterns of arguments and the schema of the value.
-func (d *doc) build(op operation, plain bool) (httptool.Tool, error) {
+// build makes the tool. Errors with a place are final.
+func (d *doc) build(op operation, out leaving) (httptool.Tool, error) {
 	if op.method == "TRACE" {
-		return httptool.Tool{}, errors.New("the method TRACE is not supported")
+		return httptool.Tool{}, &fault{op.at, "the method TRACE is not supported"}
 	}
 	b := &build{d: d, op: op, in: d.schemas(true)}
-	b.in.plain = plain
+	b.in.plain = out != nothing
 	b.describe()
 	var err error
 	if b.tool.Connection, b.tool.Scopes, err = d.connection(op); err != nil {
@@ -88,7 +107,7 @@ func (d *doc) build(op operation, plain bool) (httptool.Tool, error) {
 	if err := b.body(); err != nil {
 		return b.tool, err
 	}
-	if err := b.response(plain); err != nil {
+	if err := b.response(out == patternsAndOutput); err != nil {
 		return b.tool, err
 	}
 	return b.tool, b.input()

@@ -13,7 +13,8 @@ type answer struct {
 	schema    place
 }
 
-// response maps the responses to the value. The results are those with a status 2XX.
+// response maps the responses to the value. The results are those with a status 2XX. With plain, the
+// value has no schema.
 func (b *build) response(plain bool) error {
 	answers, empty, err := b.answers()
 	if err != nil {
@@ -30,10 +31,10 @@ func (b *build) response(plain bool) error {
 		b.tool.Request.Parameters = append(b.tool.Request.Parameters, httptool.Parameter{In: httptool.InHeader, Name: "Accept", Value: &accept})
 	}
 	b.tool.Redaction.Allow = []string{""}
-	if r.Type != httptool.ResponseJSON || plain || len(answers) == 0 {
+	if r.Type != httptool.ResponseJSON || len(answers) == 0 {
 		return nil
 	}
-	return b.output(answers)
+	return b.output(answers, plain)
 }
 
 // answers returns the results. empty says that one has no content.
@@ -102,7 +103,7 @@ func kindOf(answers []answer) httptool.ResponseType {
 
 // output writes the schema of the value, and what of it may be shown. If it is too large, it accepts any
 // value below a number of references.
-func (b *build) output(answers []answer) error {
+func (b *build) output(answers []answer, plain bool) error {
 	for _, refs := range []int{0, 4, 2, 1} {
 		s := b.d.schemas(false)
 		s.maxRefs, s.plain = refs, true
@@ -130,6 +131,9 @@ func (b *build) output(answers []answer) error {
 		}
 		for _, at := range s.dropped {
 			b.d.note(b.op, at, "the field of the response is left out: its name looks like a credential")
+		}
+		if plain {
+			return nil
 		}
 		if len(text) > maxOutput {
 			b.d.note(b.op, answers[0].schema.at, "the schema of the response is larger than %d KB, so the value has none", maxOutput>>10)

@@ -65,7 +65,7 @@ func (d *doc) place(op operation, tool *httptool.Tool) error {
 		return err
 	}
 	if tool.Connection == httptool.None && host == "" {
-		return errServer
+		return &fault{op.at, errServer.Error()}
 	}
 	if tool.Connection == httptool.None || own && host != "" {
 		tool.Host = host
