@@ -16,6 +16,7 @@ import (
 	"github.com/pawl-run/pawl/internal/docsgen/pagetest"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/httptool"
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 	"github.com/pawl-run/pawl/toolspec/jsonschema"
 )
@@ -37,6 +38,12 @@ func TestExamples(t *testing.T) {
 			case "yaml":
 				if kind == "providers" {
 					if _, err := broker.ReadProviders(text); err != nil {
+						t.Errorf("%s: %v in\n%s", block, err, text)
+					}
+					continue
+				}
+				if kind == "http-tools" {
+					if _, err := httptool.Read(block.String(), text); err != nil {
 						t.Errorf("%s: %v in\n%s", block, err, text)
 					}
 					continue
