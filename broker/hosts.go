@@ -7,8 +7,11 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
 var domainName = regexp.MustCompile(`^([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$`)
@@ -109,4 +112,28 @@ func (h hosts) allow(u *url.URL) bool {
 		}
 	}
 	return false
+}
+
+// base returns the URL of a host that is allowed, or of the first host that is not a pattern.
+func (h hosts) base(host string) (*url.URL, error) {
+	if host == "" {
+		i := slices.IndexFunc(h.patterns, func(p string) bool { return !strings.Contains(p, "*") })
+		if i < 0 {
+			return nil, capability.ErrNoHost
+		}
+		if host = h.patterns[i]; strings.Count(host, ":") > 1 && !strings.HasPrefix(host, "[") {
+			host = "[" + host + "]"
+		}
+	}
+	for _, scheme := range []string{"https", "http"} {
+		u := &url.URL{Scheme: scheme, Host: host}
+		// An insecure connection is for a loopback address, whose server most likely has no TLS.
+		if scheme == "https" && h.insecure && loopback(u.Hostname()) {
+			continue
+		}
+		if h.allow(u) {
+			return u, nil
+		}
+	}
+	return nil, capability.ErrForeignHost
 }

@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"sync"
 
 	"github.com/pawl-run/pawl/toolspec"
@@ -53,6 +54,16 @@ func (l *Lease) For(connectionID string) (*http.Client, error) {
 		return nil, err
 	}
 	return l.client(), nil
+}
+
+// BaseURL returns the scheme and host of the connection.
+func (l *Lease) BaseURL(connectionID, host string) (*url.URL, error) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if err := l.check(connectionID); err != nil {
+		return nil, err
+	}
+	return l.hosts.base(host)
 }
 
 // check returns an error if the lease is for another connection or has ended.
@@ -163,6 +174,9 @@ type Outside struct{}
 
 // For returns capability.ErrNoConnection.
 func (Outside) For(string) (*http.Client, error) { return nil, capability.ErrNoConnection }
+
+// BaseURL returns capability.ErrNoConnection.
+func (Outside) BaseURL(string, string) (*url.URL, error) { return nil, capability.ErrNoConnection }
 
 // AccessToken returns capability.ErrNoConnection.
 func (Outside) AccessToken(context.Context, string) (Secret, error) {

@@ -74,6 +74,8 @@ type Config struct {
 	Codec Codec
 	// encrypted says that Temporal already has the converters of Codec.
 	encrypted bool
+	// HTTPTools is a file, or a directory of files, with HTTP tools: PAWL_HTTP_TOOLS.
+	HTTPTools string
 	// DisabledTools has the tools that the worker does not offer: a tool id, or a prefix of ids
 	// and *. PAWL_DISABLED_TOOLS has the same list, separated by commas. The worker does not need
 	// the capabilities of these tools.
@@ -164,6 +166,7 @@ func LoadConfig() (Config, error) {
 			return Config{}, fmt.Errorf("config: PAWL_VERIFY_EVERY must be a duration of at least %s, or off", minVerifyEvery)
 		}
 	}
+	c.HTTPTools = os.Getenv("PAWL_HTTP_TOOLS")
 	c.DisabledTools = words(os.Getenv("PAWL_DISABLED_TOOLS"))
 	if c.Shell, err = loadShell(); err != nil {
 		return Config{}, err

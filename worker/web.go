@@ -16,7 +16,7 @@ import (
 
 // Web configures the tools for the web.
 type Web struct {
-	// Ports are the ports that core__web_fetch may connect to: PAWL_WEB_PORTS, separated by commas. nil
+	// Ports are the ports that core__web_fetch, and HTTP tools without a connection, may connect to: PAWL_WEB_PORTS, separated by commas. nil
 	// means 80 and 443.
 	Ports []uint16
 	// Search is the name of the search service: PAWL_SEARCH. Without it the worker does not have
@@ -43,7 +43,9 @@ func loadWeb() (w Web, err error) {
 func provideWeb(o *opened, w Web) (provided []toolspec.Provided, builtin []toolspec.Tool, err error) {
 	fetcher := web.NewFetcher(web.Options{Ports: w.Ports, Version: moduleVersion()})
 	o.add(fetcher.Close)
-	provided, builtin = append(provided, capability.WebKey.Provide(fetcher)), tools.All()
+	public := web.NewPublic(web.Options{Ports: w.Ports})
+	o.add(public.Close)
+	provided, builtin = append(provided, capability.WebKey.Provide(fetcher), capability.PublicHTTPKey.Provide(public)), tools.All()
 	if w.Search == "" {
 		if w.SearchURL != "" {
 			return nil, nil, errors.New("config: PAWL_SEARCH_URL is set without PAWL_SEARCH: set PAWL_SEARCH=searxng")

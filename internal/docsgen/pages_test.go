@@ -17,6 +17,7 @@ import (
 	"github.com/pawl-run/pawl/internal/mcp"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/httptool"
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 	"github.com/pawl-run/pawl/toolspec/jsonschema"
 )
@@ -44,6 +45,12 @@ func TestExamples(t *testing.T) {
 				}
 				if kind == "mcp-servers" {
 					if _, err := mcp.ReadServers(block.String(), text); err != nil {
+						t.Errorf("%s: %v in\n%s", block, err, text)
+					}
+					continue
+				}
+				if kind == "http-tools" {
+					if _, err := httptool.Read(block.String(), text); err != nil {
 						t.Errorf("%s: %v in\n%s", block, err, text)
 					}
 					continue

@@ -4,6 +4,6 @@
 // line, column and path, and suggests a correct key for a misspelled one.
 //
 // The package does not know the content of any document. It imports the YAML library and
-// policy/suggest. The packages policy/document and policy/review read their documents with it;
-// other packages use only its type Errors.
+// policy/suggest. The packages policy/document, policy/review and toolspec/httptool read their
+// documents with it; other packages use only its type Errors.
 package strictyaml

@@ -11,13 +11,13 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// MaxDocument is the maximum size of a document, in bytes.
+// MaxDocument is the maximum size of a document, in bytes, unless Reader.Limit changes it.
 const MaxDocument = 1 << 20
 
 // Load returns the root of the only YAML document in doc, or nil after a fault.
 func (r *Reader) Load(doc []byte) *yaml.Node {
-	if len(doc) > MaxDocument {
-		r.FailAt(1, 1, "", "the document is larger than %d bytes", MaxDocument)
+	if len(doc) > r.limit {
+		r.FailAt(1, 1, "", "the document is larger than %d bytes", r.limit)
 		return nil
 	}
 	if !r.readable(doc) {

@@ -19,10 +19,15 @@ type Reader struct {
 	// lines are the lines of the document, for positions within a text.
 	lines  [][]byte
 	faults Errors
+	// limit bounds the document, in bytes.
+	limit int
 }
 
 // NewReader returns a reader of one document. The file name is only used in errors.
-func NewReader(file string) *Reader { return &Reader{file: file} }
+func NewReader(file string) *Reader { return &Reader{file: file, limit: MaxDocument} }
+
+// Limit bounds the document, in bytes, in place of MaxDocument.
+func (r *Reader) Limit(limit int) { r.limit = limit }
 
 // Field is a key that a mapping may have.
 type Field struct {

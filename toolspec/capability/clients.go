@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -23,6 +24,11 @@ type Clients interface {
 	// After the attempt the client fails with ErrLeaseOver. Its errors contain neither the
 	// credential nor the query of a URL.
 	For(connectionID string) (*http.Client, error)
+	// BaseURL returns the scheme and the host of the connection, https://api.example.com, for a tool
+	// that does not know them. With a host, which is host or host:port, it returns this host if it
+	// is one of the connection's, and otherwise ErrForeignHost. Without one, it returns the
+	// first host of the connection that is not a pattern, or ErrNoHost.
+	BaseURL(connectionID, host string) (*url.URL, error)
 }
 
 // AuthKey is the typed name of Auth. A tool that declares it can see tokens, so review it
@@ -46,6 +52,8 @@ var (
 	ErrNoConnection = errors.New("the call has no such connection")
 	// ErrForeignHost: the request is for a host that does not belong to the connection.
 	ErrForeignHost = errors.New("the request is not for a host of the connection")
+	// ErrNoHost: the connection has only patterns of hosts.
+	ErrNoHost = errors.New("the connection names no host, only patterns such as *.example.com: the tool must name the host")
 	// ErrLeaseOver: the attempt has ended, so its lease of the connection has ended.
 	ErrLeaseOver = errors.New("the attempt is over: its connection cannot be used any more")
 	// ErrNoToken: this kind of connection has no token.

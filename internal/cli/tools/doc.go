@@ -1,2 +1,2 @@
-// Package tools has the command tools, which shows the tools that workers have published.
+// Package tools has the command tools, which shows the tools that workers have published, and makes new ones.
 package tools

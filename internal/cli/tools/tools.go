@@ -14,7 +14,7 @@ import (
 )
 
 func newTools(a *app.App) *cobra.Command {
-	cmd := &cobra.Command{Use: "tools", Short: "Show the tools that workers have, or begin a new one"}
+	cmd := &cobra.Command{Use: "tools", Short: "Show the tools that workers have, or make new ones"}
 	var all bool
 	var tags []string
 	var by catalog.Viewer
@@ -30,7 +30,7 @@ func newTools(a *app.App) *cobra.Command {
 	viewerFlags(list, &by)
 	list.Flags().StringSliceVar(&tags, "tag", nil, "only tools that have all of these tags")
 	list.Flags().BoolVar(&all, "all", false, "also list tools that policy hides from the tenant, and name built-in tools that no worker offers")
-	cmd.AddCommand(list, newToolsSearch(a), newToolsOffer(a), newToolsShow(a), newToolsLint(a), newToolsNew(a))
+	cmd.AddCommand(list, newToolsSearch(a), newToolsOffer(a), newToolsShow(a), newToolsLint(a), newToolsNew(a), newToolsImport(a))
 	return app.Group(cmd)
 }
 

@@ -1,0 +1,269 @@
+package openapi
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
+)
+
+// maxSchemaNodes bounds the schemas of one operation, after references are resolved.
+const maxSchemaNodes = 20_000
+
+var (
+	errLarge = fmt.Errorf("has more than %d schemas with all that it refers to", maxSchemaNodes)
+	errFile  = errors.New("is a file, which an argument or a value in JSON cannot be")
+)
+
+// schemas converts schemas of one direction of an operation to JSON Schema 2020-12. What references lead
+// to is in defs.
+type schemas struct {
+	doc *doc
+	// input says that the schemas are of arguments, where properties with readOnly are left out.
+	// In schemas of values those with writeOnly are.
+	input bool
+	// maxRefs bounds the references below one another: deeper schemas accept any value. 0 is no bound.
+	maxRefs int
+	// plain leaves out patterns.
+	plain bool
+
+	defs  object
+	names map[string]string // of defs, by pointer
+	count int
+	// harmless are the names that look like credentials and are kept.
+	harmless map[string]bool
+	// dropped are the pointers of properties whose names look like credentials. tainted are the
+	// objects without them.
+	dropped []string
+	tainted map[*object]bool
+	pruned  bool
+}
+
+func (d *doc) schemas(input bool) *schemas {
+	return &schemas{doc: d, input: input, names: map[string]string{}, harmless: map[string]bool{}, tainted: map[*object]bool{}}
+}
+
+var defName = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
+
+// inline converts the schema that a place has or refers to, without a reference at its root.
+func (s *schemas) inline(p place, depth int) (any, error) {
+	target, err := s.doc.follow(p)
+	if err != nil {
+		return nil, s.fault(p, err)
+	}
+	return s.body(target, depth)
+}
+
+func (s *schemas) fault(p place, err error) error { return &fault{p.at, err.Error()} }
+
+// convert converts a schema.
+func (s *schemas) convert(p place, depth int) (any, error) {
+	if !p.get("$ref").there() {
+		return s.body(p, depth)
+	}
+	target, err := s.doc.follow(p)
+	if err != nil {
+		return nil, s.fault(p, err)
+	}
+	if s.maxRefs > 0 && depth/refDepth >= s.maxRefs {
+		s.pruned = true
+		return &object{}, nil
+	}
+	name, known := s.names[target.at]
+	if !known {
+		base := target.at[strings.LastIndex(target.at, "/")+1:]
+		name = strings.Trim(defName.ReplaceAllString(base, "_"), "_")
+		if _, taken := s.defs.get(name); taken || name == "" {
+			name += "_" + strconv.Itoa(len(s.defs))
+		}
+		s.names[target.at] = name
+		s.defs.add(name, true)
+		body, err := s.body(target, depth+refDepth)
+		if err != nil {
+			return nil, err
+		}
+		s.defs.set(name, body)
+	}
+	out := object{}
+	if s.doc.is31() { // older dialects ignore what is beside $ref
+		beside, err := s.body(place{without(p.n, "$ref"), p.at}, depth)
+		if err != nil {
+			return nil, err
+		}
+		if o, ok := beside.(*object); ok {
+			out = *o
+		}
+	}
+	out.add("$ref", "#/$defs/"+name)
+	return &out, nil
+}
+
+// refDepth is what a reference adds to the depth, so that one number counts both.
+const refDepth = 1 << 10
+
+// maxRefDepth bounds the references below one another.
+const maxRefDepth = 200
+
+// body converts the keywords of a schema.
+func (s *schemas) body(p place, depth int) (any, error) {
+	if s.count++; s.count > maxSchemaNodes {
+		return nil, s.fault(p, errLarge)
+	}
+	if depth%refDepth > maxDepth || depth/refDepth > maxRefDepth {
+		return nil, s.fault(p, errDeep)
+	}
+	if !p.isMap() {
+		return p.text() != "false", nil
+	}
+	out := &object{}
+	var skip []string
+	for key, v := range p.members() {
+		switch {
+		case key == "properties":
+			properties, left, err := s.properties(v, out, depth)
+			if err != nil {
+				return nil, err
+			}
+			skip = left
+			out.add(key, properties)
+		case key == "required" && v.n.Kind == seq, key == "nullable", key == "x-nullable":
+		case key == "type" && v.text() == "file":
+			return nil, s.fault(p, errFile)
+		case strings.HasPrefix(key, "$dynamic"), strings.HasPrefix(key, "$recursive"):
+			return nil, s.fault(p, errors.New("has dynamic references"))
+		case slices.Contains(dropped, key), s.plain && (key == "pattern" || key == "patternProperties"):
+		case (key == "exclusiveMinimum" || key == "exclusiveMaximum") && !s.doc.is31():
+			if bound := p.get(strings.ToLower(key[9:])); v.is() && bound.there() {
+				out.add(key, scalar(bound))
+			}
+		case (key == "minimum" || key == "maximum") && !s.doc.is31() && p.get("exclusive"+strings.ToUpper(key[:1])+key[1:]).is():
+		default:
+			if err := s.keyword(out, key, v, depth); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := s.require(p, out, skip); err != nil {
+		return nil, err
+	}
+	return s.nullable(p, out), nil
+}
+
+// dropped are keywords that mean nothing here.
+var dropped = []string{"$id", "$anchor", "$schema", "$comment", "$vocabulary", "id", "examples", "example", "readOnly", "writeOnly", "deprecated", "contentSchema"}
+
+// keyword converts a keyword that holds schemas, and copies any other that JSON Schema has.
+func (s *schemas) keyword(out *object, key string, v place, depth int) (err error) {
+	var value any
+	switch {
+	case jsonschema.RoleOf(key) == 0:
+		return nil
+	case !jsonschema.HoldsSchemas(key):
+		value, err = raw(v, 0)
+	case jsonschema.HoldsTable(key):
+		table := &object{}
+		for name, member := range v.members() {
+			converted, err := s.convert(member, depth+1)
+			if err != nil {
+				return err
+			}
+			table.set(name, converted)
+		}
+		value = table
+	case v.n.Kind == seq:
+		list := []any{}
+		for _, e := range v.elements() {
+			converted, err := s.convert(e, depth+1)
+			if err != nil {
+				return err
+			}
+			list = append(list, converted)
+		}
+		value = list
+	default:
+		value, err = s.convert(v, depth+1)
+	}
+	if err == nil {
+		out.set(key, value)
+	}
+	return err
+}
+
+// properties converts the properties of owner. skip are the names that are left out.
+func (s *schemas) properties(p place, owner *object, depth int) (out *object, skip []string, err error) {
+	out = &object{}
+	for name, member := range p.members() {
+		target, err := s.doc.follow(member)
+		if err != nil {
+			return nil, nil, s.fault(member, err)
+		}
+		hidden := "writeOnly"
+		if s.input {
+			hidden = "readOnly"
+		}
+		secret := toolspec.SecretName(name) || toolspec.FoldName(name) == "connectionid"
+		switch {
+		case target.get(hidden).is():
+			skip = append(skip, name)
+			continue
+		case secret && s.input && slices.Contains(s.doc.options.Harmless, name):
+			s.harmless[name] = true
+		case secret:
+			s.dropped = append(s.dropped, member.at)
+			s.tainted[owner] = true
+			skip = append(skip, name)
+			continue
+		}
+		converted, err := s.convert(member, depth+1)
+		if err != nil {
+			return nil, nil, err
+		}
+		out.set(name, converted)
+	}
+	return out, skip, nil
+}
+
+// require copies the names of required without those that are left out. An argument that looks
+// like a credential cannot be left out if it is required.
+func (s *schemas) require(p place, out *object, skip []string) error {
+	names := []any{}
+	for _, name := range p.get("required").texts() {
+		switch secret := s.isSecret(name); {
+		case secret && s.input:
+			return s.fault(p, fmt.Errorf("needs the argument %q, which looks like a credential: if it is none, allow it with --harmless %s", name, name))
+		case !secret && !slices.Contains(skip, name) && !slices.Contains(names, any(name)):
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 {
+		out.add("required", names)
+	}
+	return nil
+}
+
+// isSecret reports whether a name looks like one of a credential, and is not kept.
+func (s *schemas) isSecret(name string) bool {
+	return (toolspec.SecretName(name) || toolspec.FoldName(name) == "connectionid") && !(s.input && s.harmless[name])
+}
+
+// nullable adds null to a schema with nullable of OpenAPI 3.0, or x-nullable of Swagger.
+func (s *schemas) nullable(p place, out *object) any {
+	if s.doc.is31() || !p.get("nullable").is() && !p.get("x-nullable").is() {
+		return out
+	}
+	if list, ok := out.get("enum"); ok {
+		if values, ok := list.([]any); ok && !slices.Contains(values, nil) {
+			out.set("enum", append(slices.Clone(values), nil))
+		}
+	}
+	if kind, ok := out.get("type"); ok {
+		out.set("type", []any{kind, "null"})
+		return out
+	}
+	return &object{{"anyOf", []any{out, &object{{"type", "null"}}}}}
+}

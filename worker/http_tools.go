@@ -1,0 +1,195 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pawl-run/pawl/policy/strictyaml"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/httptool"
+	"github.com/pawl-run/pawl/toolspec/source"
+)
+
+const (
+	// httpToolsEvery is the time between two looks at the files of HTTP tools.
+	httpToolsEvery = 2 * time.Second
+	// maxHTTPFiles bounds the files of a directory.
+	maxHTTPFiles = 256
+)
+
+// httpTools is the source of the HTTP tools in a file or a directory. It reads a file again when
+// the file changes. While a file is not valid, its tools of before stay.
+type httpTools struct {
+	path  string
+	every time.Duration
+}
+
+// httpSources returns the source of PAWL_HTTP_TOOLS, if there is one.
+func httpSources(c Config) []source.Source {
+	if c.HTTPTools == "" {
+		return nil
+	}
+	return []source.Source{&httpTools{path: c.HTTPTools, every: httpToolsEvery}}
+}
+
+// Info returns the kind: there is one source of HTTP tools in files.
+func (*httpTools) Info() source.Info { return source.Info{Kind: source.HTTP} }
+
+// Run offers the tools of the files, and again when a file changes.
+func (h *httpTools) Run(ctx context.Context, offer func(source.Offer)) error {
+	read := map[string]*httpFile{}
+	tick := time.NewTicker(h.every)
+	defer tick.Stop()
+	last, first := "", true
+	for {
+		changed, fault := h.look(read)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if changed || first || fault != last {
+			offer(offerOf(read, fault))
+		}
+		last, first = fault, false
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// httpFile is what the last looks at a file have found.
+type httpFile struct {
+	size     int64
+	modified time.Time
+	tools    []toolspec.Tool
+	fault    string
+}
+
+// look reads the files that are new or have changed. fault says that the files cannot be listed: all
+// tools stay then.
+func (h *httpTools) look(read map[string]*httpFile) (changed bool, fault string) {
+	names, err := h.names()
+	if err != nil {
+		return false, fmt.Sprintf("PAWL_HTTP_TOOLS: %v", err)
+	}
+	for name := range read {
+		if !slices.Contains(names, name) {
+			delete(read, name)
+			changed = true
+		}
+	}
+	for _, name := range names {
+		info, err := os.Stat(name)
+		if err != nil {
+			continue // it was removed since
+		}
+		old := read[name]
+		if old != nil && old.size == info.Size() && old.modified.Equal(info.ModTime()) {
+			continue
+		}
+		next := &httpFile{size: info.Size(), modified: info.ModTime()}
+		tools, err := readHTTPTools(name)
+		switch {
+		case err == nil:
+			next.tools = tools
+		case old != nil:
+			next.tools = old.tools
+			fallthrough
+		default:
+			next.fault = fmt.Sprintf("%s: %s", filepath.Base(name), reasonOf(err))
+		}
+		read[name], changed = next, true
+	}
+	return changed, ""
+}
+
+// names returns the file, or the files with the endings of YAML and JSON in the directory.
+func (h *httpTools) names() ([]string, error) {
+	info, err := os.Stat(h.path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return []string{h.path}, nil
+	}
+	entries, err := os.ReadDir(h.path)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(e.Name())) && !strings.HasPrefix(e.Name(), ".") {
+			names = append(names, filepath.Join(h.path, e.Name()))
+		}
+	}
+	if len(names) > maxHTTPFiles {
+		return nil, fmt.Errorf("the directory has more than %d files of tools", maxHTTPFiles)
+	}
+	return names, nil
+}
+
+// readHTTPTools reads the tools of a file.
+func readHTTPTools(name string) ([]toolspec.Tool, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(f, httptool.MaxDocument+1))
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	d, err := httptool.Read(filepath.Base(name), text)
+	if err != nil {
+		return nil, err
+	}
+	return d.Bind()
+}
+
+// reasonOf returns the first fault of a file. Of other errors it returns no more than their kind.
+func reasonOf(err error) string {
+	var faults strictyaml.Errors
+	var path *fs.PathError
+	switch {
+	case errors.As(err, &faults):
+		return fmt.Sprintf("line %d, column %d: %s: %s (faults: %d)", faults[0].Line, faults[0].Column, faults[0].Path, faults[0].Reason, len(faults))
+	case errors.As(err, &path):
+		return path.Err.Error()
+	}
+	return err.Error()
+}
+
+// offerOf returns the tools of all files. If two files have a tool of the same id, the first counts.
+func offerOf(read map[string]*httpFile, fault string) (o source.Offer) {
+	var faults []string
+	if fault != "" {
+		faults = append(faults, fault)
+	}
+	seen := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(read)) {
+		f := read[name]
+		if f.fault != "" {
+			faults = append(faults, f.fault)
+		}
+		for _, t := range f.tools {
+			id := t.Definition().ID
+			if seen[id] {
+				faults = append(faults, fmt.Sprintf("%s: another file has a tool %s too", filepath.Base(name), id))
+				continue
+			}
+			seen[id] = true
+			o.Tools = append(o.Tools, t)
+		}
+	}
+	o.Fault = strings.Join(faults[:min(len(faults), 5)], "; ")
+	return o
+}
