@@ -117,13 +117,14 @@ func (p *Policy) DenyUnreviewed(f Facts) (d Decision, ok bool) {
 	return Decision{}, false
 }
 
-// UnderReview returns the facts of a discovered tool with the effect and the risk of its review, if its
-// definition follows the review or is about to follow it.
+// UnderReview returns the facts of a discovered tool with the effect of its review, and with the risk of
+// its review if that is higher, if its definition follows the review or is about to follow it. The
+// annotations of a server may have raised the risk of a definition.
 func (p *Policy) UnderReview(f Facts) Facts {
 	switch p.ReviewOf(f.ToolID, f.Discovered) {
 	case Pending, Reviewed:
 		review, _ := p.reviewOf(f.ToolID)
-		f.Effect, f.Risk = review.Effect, review.Risk
+		f.Effect, f.Risk = review.Effect, higher(f.Risk, review.Risk)
 	case NeedsNoReview, Unreviewed, Changed:
 	}
 	return f

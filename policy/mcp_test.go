@@ -91,6 +91,19 @@ func TestReviewDecidesEffectAndRisk(t *testing.T) {
 	}
 }
 
+// TestAnnotationsRaiseTheRisk: a definition that follows its review keeps the risk that the annotations of its server have raised.
+func TestAnnotationsRaiseTheRisk(t *testing.T) {
+	p := mustParse(t, acme("    allowedTools: ['*']\n    mode: auto\n")+review(digestA, "low"))
+	r, _ := p.Review("github", "create_issue")
+	d := p.Decide(call().Of(toolspec.Spec{
+		Name: createIssue, Effect: r.Effect, Risk: toolspec.HighRisk, Discovered: &toolspec.Discovered{Digest: digestA, Review: r.ReviewDigest()},
+	}))
+	wantVerb(t, d, RequireApproval, "mode auto, risk high")
+	if d.Risk != toolspec.HighRisk {
+		t.Errorf("risk %q", d.Risk)
+	}
+}
+
 // TestReviewDigest: every part of a review is in its digest, and layout is not.
 func TestReviewDigest(t *testing.T) {
 	digest := func(fields string) string {

@@ -3,21 +3,21 @@ package worker
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"strings"
 	"sync"
 
+	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/internal/mcp"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/policy/strictyaml"
+	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/source"
 )
 
 // mcpSources returns a source for each MCP server of the configuration.
-func mcpSources(c Config, reviews *mcpReviews) (all []source.Source, err error) {
-	servers, err := readMCPServers(c.MCPServersFile)
-	if err != nil {
-		return nil, fmt.Errorf("config: PAWL_MCP_SERVERS: %w", err)
-	}
+func mcpSources(c Config, servers []mcp.Server, reviews *mcpReviews) (all []source.Source, err error) {
 	for _, server := range servers {
 		from, err := mcp.NewSource(server, mcp.Options{Reviews: reviews, Log: c.Log, Lookup: os.LookupEnv})
 		if err != nil {
@@ -28,8 +28,45 @@ func mcpSources(c Config, reviews *mcpReviews) (all []source.Source, err error) 
 	return all, nil
 }
 
+// mcpSecrets returns the variables of stdio servers whose names end with the name of a credential, such as
+// GITHUB_TOKEN. The server has them, so what it answers is searched for them.
+func mcpSecrets(servers []mcp.Server) (all []fingerprint.Credential) {
+	for _, server := range servers {
+		variables := maps.Clone(server.Env)
+		for _, name := range server.Inherit {
+			if value, ok := os.LookupEnv(name); ok {
+				if variables == nil {
+					variables = map[string]string{}
+				}
+				variables[name] = value
+			}
+		}
+		for name, value := range variables {
+			if namesCredential(name) {
+				all = append(all, fingerprint.Credential{Label: "the variable " + name + " of the MCP server " + server.ID, Secret: []byte(value)})
+			}
+		}
+	}
+	return all
+}
+
+// namesCredential reports whether the last words of a variable are the name of a credential.
+func namesCredential(variable string) bool {
+	for rest, more := variable, true; more; _, rest, more = strings.Cut(rest, "_") {
+		if toolspec.SecretName(rest) {
+			return true
+		}
+	}
+	return false
+}
+
 // readMCPServers reads the file of MCP servers. Without a file there are none.
-func readMCPServers(file string) ([]mcp.Server, error) {
+func readMCPServers(file string) (servers []mcp.Server, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("config: PAWL_MCP_SERVERS: %w", err)
+		}
+	}()
 	if file == "" {
 		return nil, nil
 	}

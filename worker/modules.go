@@ -147,7 +147,7 @@ func boundTools(ctx context.Context, o *opened, c Config, a additions, n connect
 	if len(enabled) > 0 {
 		logKind(c.Log, source.Worker, len(enabled), time.Since(began))
 	}
-	on.report(c.Log, len(a.sources) > 0 || c.HTTPTools != "")
+	on.report(c.Log, len(a.configured)+len(a.sources) > 0)
 	return registry, on, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/mcp"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/toolspec"
@@ -20,8 +21,9 @@ import (
 type Option func(*additions)
 
 type additions struct {
-	tools   []toolspec.Tool
-	sources []source.Source
+	tools      []toolspec.Tool
+	sources    []source.Source
+	mcpServers []mcp.Server
 	// configured are the sources that the configuration names.
 	configured    []source.Source
 	hooks         []hook.Hook

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"go.uber.org/dig"
@@ -34,15 +35,20 @@ func Run(ctx context.Context, c Config, options ...Option) error {
 	if err != nil {
 		return err
 	}
+	if a.mcpServers, err = readMCPServers(c.MCPServersFile); err != nil {
+		return err
+	}
 	live, err := secrets(c, a)
 	if err != nil {
 		return err
 	}
 	c.Log = slog.New(redact.Handler(c.Log.Handler(), live))
 	reviews := newMCPReviews()
-	if a.configured, err = mcpSources(c, reviews); err != nil {
+	servers, err := mcpSources(c, a.mcpServers, reviews)
+	if err != nil {
 		return err
 	}
+	a.configured = slices.Concat(servers, httpSources(c))
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	o := &opened{}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/broker/fingerprint"
+	"github.com/pawl-run/pawl/internal/mcp"
 )
 
 func TestSecretsOfAWorker(t *testing.T) {
@@ -36,6 +37,28 @@ func TestSecretsOfAWorker(t *testing.T) {
 		Secret("mine", []byte(plain))(&a)
 		if _, err := secrets(Config{}, a); !errors.Is(err, fingerprint.ErrPlain) || !strings.Contains(err.Error(), "worker.Secret mine") || plain == strings.Repeat("ab", 20) && strings.Contains(err.Error(), plain) {
 			t.Errorf("%q: %v", plain, err)
+		}
+	}
+}
+
+// TestSecretsOfMCPServers: the credentials that stdio servers get are known, by the names of their variables. Other values are not, because
+// results may well have them.
+func TestSecretsOfMCPServers(t *testing.T) {
+	t.Setenv("MY_API_KEY", "inherited-credential-1")
+	servers := []mcp.Server{{
+		ID: "git", Inherit: []string{"MY_API_KEY", "NOT_SET_TOKEN"},
+		Env: map[string]string{
+			"GITHUB_PERSONAL_ACCESS_TOKEN": "configured-credential-2", "token": "configured-credential-3", "TOKEN_FILE": "/run/secrets/token-of-git",
+			"HOST": "git.example.com:8443", "PASSWORD": "postgres",
+		},
+	}, {ID: "plain"}}
+	live, err := secrets(Config{}, additions{mcpServers: servers})
+	if err != nil || live.Len() != 3 {
+		t.Fatalf("%d secrets are known: %v", live.Len(), err)
+	}
+	for _, text := range []string{"inherited-credential-1", "configured-credential-2", "configured-credential-3"} {
+		if clean := live.Redact("with " + text); !strings.Contains(clean, fingerprint.Redacted) {
+			t.Errorf("it says %s", clean)
 		}
 	}
 }

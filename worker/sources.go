@@ -62,7 +62,7 @@ func newSources(ctx context.Context, o *opened, c Config, a additions, registry 
 			return nil, fmt.Errorf("worker.Sources: source %d is nil or has another kind than %s", i+1, source.Extension)
 		}
 	}
-	if err := s.host(slices.Concat(a.configured, httpSources(c), a.sources)); err != nil {
+	if err := s.host(slices.Concat(a.configured, a.sources)); err != nil {
 		return nil, err
 	}
 	o.add(s.start(ctx))
