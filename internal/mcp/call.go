@@ -39,6 +39,11 @@ func (s *Source) run(t target) toolFunc {
 		if se == nil {
 			return nil, toolspec.RetryAfter(retryTime, "the MCP server is not connected")
 		}
+		// The call began with a definition that the server has changed since. The worker is about to know
+		// the new one, and policy decides about that.
+		if !se.hasDefinition(t.name, t.def.Discovered.Digest) {
+			return nil, toolspec.RetryAfter(retryTime, "the MCP server has changed the definition of the tool")
+		}
 		progress := capability.ProgressKey.From(call)
 		result, err := se.call(ctx, t.name, args, func(p toolspec.Progress) { progress.Report(ctx, p) })
 		if err != nil {

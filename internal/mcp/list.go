@@ -53,11 +53,29 @@ func (se *session) list(ctx context.Context) ([]definition, error) {
 			all = append(all, d)
 		}
 		if page.NextCursor == "" {
+			se.listed.Store(digests(all))
 			return all, nil
 		}
 		params = &sdk.ListToolsParams{Cursor: page.NextCursor}
 	}
 	return nil, errTooManyPages
+}
+
+// digests returns the digests of definitions by name. A definition without one cannot be called.
+func digests(all []definition) *map[string]string {
+	byName := make(map[string]string, len(all))
+	for _, d := range all {
+		if digest, err := d.digest(); err == nil {
+			byName[d.Name] = digest
+		}
+	}
+	return &byName
+}
+
+// hasDefinition reports whether the server listed exactly this definition of a tool last.
+func (se *session) hasDefinition(tool, digest string) bool {
+	listed := se.listed.Load()
+	return listed != nil && (*listed)[tool] == digest
 }
 
 // page returns a page of the list. It returns when ctx ends, also if the SDK cannot write.

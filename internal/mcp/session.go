@@ -40,6 +40,8 @@ type session struct {
 	ended chan struct{}
 	// changed has a value after the server said that its tools changed.
 	changed chan struct{}
+	// listed has the digests of the definitions that the server listed last, by the names of the tools.
+	listed atomic.Pointer[map[string]string]
 	// progress has the functions that take the progress of calls, by token.
 	progress sync.Map
 	tokens   atomic.Int64

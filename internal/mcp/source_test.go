@@ -235,6 +235,41 @@ func TestNoSession(t *testing.T) {
 	}
 }
 
+// TestCallOfAChangedDefinition: a call that began with a definition which the server has changed since does not reach the server. A call of the
+// tool that does not change does.
+func TestCallOfAChangedDefinition(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	server := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	add := func(name, description string) {
+		sdk.AddTool(server, &sdk.Tool{Name: name, Description: description}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+			calls.Add(1)
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "done"}}}, nil, nil
+		})
+	}
+	add("changes", "Reads.")
+	add("stays", "Reads.")
+	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil))
+	t.Cleanup(func() {
+		web.CloseClientConnections()
+		web.Close()
+	})
+	r := start(t, Server{ID: "srv", Transport: Streamable, URL: web.URL})
+	changes, stays := r.trusted("changes"), r.trusted("stays")
+	add("changes", "Deletes.")
+	r.until("the new definition", func(o source.Offer) bool {
+		tool, ok := find(o, changes.Definition().ID)
+		return ok && tool.Definition().Discovered.Digest != changes.Definition().Discovered.Digest
+	})
+	var busy *toolspec.BusyError
+	if _, _, err := call(t, changes, `{}`, time.Minute); !errors.As(err, &busy) || calls.Load() != 0 {
+		t.Errorf("the call returns %v after %d calls of the server", err, calls.Load())
+	}
+	if _, _, err := call(t, stays, `{}`, time.Minute); err != nil || calls.Load() != 1 {
+		t.Errorf("the call returns %v after %d calls of the server", err, calls.Load())
+	}
+}
+
 func TestCancelReachesTheServer(t *testing.T) {
 	t.Parallel()
 	cancelled := make(chan struct{})
