@@ -243,6 +243,24 @@ func TestLateOffersAreDropped(t *testing.T) {
 	})
 }
 
+// TestAnOfferOfAnEndedRun: an offer that a run made before it ended is taken, and does not hide how the run ended.
+func TestAnOfferOfAnEndedRun(t *testing.T) {
+	t.Parallel()
+	s := &sources{registry: catalog.NewRegistry(toolspec.Capabilities{}), on: newSwitch(nil), log: slog.New(slog.DiscardHandler), changed: make(chan struct{}, 1)}
+	if err := s.host([]source.Source{newDirected("d")}); err != nil {
+		t.Fatal(err)
+	}
+	h := s.hosted[0]
+	h.runs = 1
+	s.offer(h, 1, source.Offer{Tools: []toolspec.Tool{tool("d__a")}})
+	h.runs = 2
+	s.setFault(h, "it ended")
+	s.take(t.Context(), h)
+	if got := s.described(); got != `extension d 1 "it ended"` {
+		t.Errorf("the sources are %s", got)
+	}
+}
+
 // TestLeftOutTools: a tool that is invalid, turned off or has a taken id is left out, and no other. A taken id is given on when it is free.
 func TestLeftOutTools(t *testing.T) {
 	t.Parallel()
