@@ -200,21 +200,21 @@ func TestFailingSources(t *testing.T) {
 		broken.panics()
 		has(t, s, "extension well 1 \"\"\nextension broken 1 \"it panicked; the worker starts it again\"")
 		broken.ends(errors.New("s3cret"))
-		time.Sleep(s.restartAfter) // of the test's own clock
+		sleep(t.Context(), s.restartAfter) // of the test's own clock
 		has(t, s, "extension well 1 \"\"\nextension broken 1 \"it ended with an error (*errors.errorString); the worker starts it again\"")
 		broken.tools(tool("broken__b"))
-		time.Sleep(2*s.restartAfter - time.Millisecond)
+		sleep(t.Context(), 2*s.restartAfter-time.Millisecond)
 		if _, ok := s.registry.Get("broken__b"); ok {
 			t.Error("the second pause is not longer")
 		}
-		time.Sleep(time.Millisecond)
+		sleep(t.Context(), time.Millisecond)
 		has(t, s, "extension well 1 \"\"\nextension broken 1 \"\"")
 		if _, ok := s.registry.Get("broken__b"); !ok {
 			t.Error("it was not started again")
 		}
 		broken.ends(nil)
 		has(t, s, "extension well 1 \"\"\nextension broken 1 \"it ended before the worker; its last tools stay\"")
-		time.Sleep(time.Hour)
+		sleep(t.Context(), time.Hour)
 		has(t, s, "extension well 1 \"\"\nextension broken 1 \"it ended before the worker; its last tools stay\"")
 		well.offers(source.Offer{Tools: []toolspec.Tool{tool("well__a")}, Fault: "the ser\u202ever is away"})
 		synctest.Wait()
