@@ -10,12 +10,13 @@ import (
 	"github.com/pawl-run/pawl/toolspec/capability"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/httptool"
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
 )
 
 const (
 	draft = "https://json-schema.org/draft/2020-12/schema"
 	// maxInput bounds the input schema of a tool, in bytes.
-	maxInput = 128 << 10
+	maxInput = jsonschema.MaxDocumentBytes
 	// maxOutput bounds the schema of a value, in bytes. A larger one accepts any value in its depth.
 	maxOutput = 16 << 10
 )

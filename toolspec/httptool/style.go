@@ -7,10 +7,7 @@ import (
 	"strings"
 )
 
-var (
-	errNested = errors.New("holds a list or an object where its style has no form for it")
-	errScalar = errors.New("must be an object, for its style deepObject")
-)
+var errNested = errors.New("holds a list or an object where its style has no form for it")
 
 // escaper percent-encodes the text of a value.
 type escaper func(string) string
@@ -97,10 +94,7 @@ func segmentOf(style Style, explode bool, name string, v value, esc escaper) (st
 
 // pairsOf writes a value as name=value texts of a query, a form or a cookie.
 func pairsOf(style Style, explode bool, name string, v value, esc escaper) ([]string, error) {
-	if style == DeepObject {
-		if v.kind != isObject {
-			return nil, errScalar
-		}
+	if style == DeepObject { // OpenAPI gives it a meaning for objects only; services take lists so too
 		return deep(strict(name), v, esc), nil
 	}
 	list, err := words(v, explode, esc)

@@ -39,7 +39,7 @@ func TestStyles(t *testing.T) {
 		{InQuery, Form, true, [4]string{"color=", "color=blue", "color=blue&color=black&color=brown", "R=100&G=200&B=150"}},
 		{InQuery, SpaceDelimited, false, [4]string{"color=", "color=blue", "color=blue%20black%20brown", "color=R%20100%20G%20200%20B%20150"}},
 		{InQuery, PipeDelimited, false, [4]string{"color=", "color=blue", "color=blue%7Cblack%7Cbrown", "color=R%7C100%7CG%7C200%7CB%7C150"}},
-		{InQuery, DeepObject, true, [4]string{"-", "-", "-", "color%5BR%5D=100&color%5BG%5D=200&color%5BB%5D=150"}},
+		{InQuery, DeepObject, true, [4]string{"color=", "color=blue", "color%5B0%5D=blue&color%5B1%5D=black&color%5B2%5D=brown", "color%5BR%5D=100&color%5BG%5D=200&color%5BB%5D=150"}},
 		{InQuery, JSONStyle, false, [4]string{"color=%22%22", "color=%22blue%22", "color=%5B%22blue%22%2C%22black%22%2C%22brown%22%5D", "color=%7B%22R%22%3A100%2C%22G%22%3A200%2C%22B%22%3A150%7D"}},
 		{InHeader, Simple, false, [4]string{"", "blue", "blue,black,brown", "R,100,G,200,B,150"}},
 		{InHeader, Simple, true, [4]string{"", "blue", "blue,black,brown", "R=100,G=200,B=150"}},
