@@ -40,10 +40,9 @@ func TestCatalogOverHTTP(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, catalogHTTPPolicy)
 	w.Work(worker.Tools(e2etest.Tool("test__read", e2etest.Echo, e2etest.Fast), e2etest.Tool("test__asks", e2etest.Echo, e2etest.Risky), e2etest.Tool("test__other", e2etest.Echo)))
-	w.Until(func() bool {
-		specs, err := w.Store.Specs(t.Context())
-		return err == nil && len(specs) > 0
-	}, "the worker has published its tools")
+	inv := e2etest.Invocation("call", "test__read", `{"text":"hello"}`)
+	inv.Context.TenantID = "globex"
+	e2etest.WantText(t, w.Invoke(inv), "hello") // the worker has begun, and published its tools
 	w.Relate("acme", authz.Relation{Kind: authz.Executes, Subject: "user:ann", Tools: "test__read"})
 	w.Relate("acme", authz.Relation{Kind: authz.Executes, Subject: "user:ann", Tools: "test__asks", GraphID: "support"})
 	w.Relate("acme", authz.Relation{Kind: authz.Executes, Subject: "user:ben", Tools: "test__other"})
