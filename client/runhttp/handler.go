@@ -24,15 +24,22 @@ const (
 	retryAfterMs = 5000
 )
 
-// New returns the handler of Path.
+// New returns the handler of Path and, with Options.Catalogs, of CatalogPath.
 func New(o Options) (http.Handler, error) {
 	o, err := o.complete()
 	if err != nil {
 		return nil, err
 	}
 	mux := http.NewServeMux()
-	mux.Handle(Path, &handler{Options: o, places: places{max: o.MaxStreams, maxOfViewer: o.MaxStreamsOfViewer, of: map[viewerKey]int{}}})
+	mux.Handle(Path, &handler{Options: o, places: newPlaces(o)})
+	if o.Catalogs != nil {
+		mux.Handle(CatalogPath, &catalogHandler{&handler{Options: o, places: newPlaces(o)}})
+	}
 	return mux, nil
+}
+
+func newPlaces(o Options) places {
+	return places{max: o.MaxStreams, maxOfViewer: o.MaxStreamsOfViewer, of: map[viewerKey]int{}}
 }
 
 type handler struct {
@@ -49,14 +56,47 @@ type request struct {
 
 // ServeHTTP checks origin, token and right before it reads events.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !h.opens(w, r, "this page may not watch runs") {
+		return
+	}
+	req, ok := h.read(w, r)
+	if !ok {
+		return
+	}
+	leave, ok := h.enter(w, viewerKey{req.tenantID, req.viewer.Identity}, "you watch as many runs as you may at the same time")
+	if !ok {
+		return
+	}
+	defer leave()
+	if lastSeq, may := h.mayWatch(w, r, req); may {
+		h.stream(w, r, req, lastSeq)
+	}
+}
+
+// enter takes a place for a viewer, which leave gives back. It answers a request for which there is none.
+func (h *handler) enter(w http.ResponseWriter, key viewerKey, tooMany string) (leave func(), ok bool) {
+	taken, ofViewer := h.places.take(key)
+	if taken {
+		return func() { h.places.giveBack(key) }, true
+	}
+	code, words := toolspec.CodeCapacity, "the server has no place for another stream"
+	if ofViewer {
+		code, words = toolspec.CodeRateLimited, tooMany
+	}
+	refuse(w, code, words)
+	return nil, false
+}
+
+// opens checks the origin and the method of a request. It answers a request that ends with that.
+func (h *handler) opens(w http.ResponseWriter, r *http.Request, foreign string) bool {
 	header := w.Header()
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Add("Vary", "Origin")
 	if origin := r.Header.Get("Origin"); origin != "" {
 		if !slices.Contains(h.Origins, origin) {
-			refuse(w, toolspec.CodeAuthzDenied, "this page may not watch runs")
-			return
+			refuse(w, toolspec.CodeAuthzDenied, foreign)
+			return false
 		}
 		header.Set("Access-Control-Allow-Origin", origin)
 		header.Set("Access-Control-Expose-Headers", "Retry-After")
@@ -67,29 +107,13 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		header.Set("Access-Control-Allow-Headers", "Authorization, Last-Event-ID")
 		header.Set("Access-Control-Max-Age", "600")
 		w.WriteHeader(http.StatusNoContent)
-		return
+		return false
 	case http.MethodGet:
+		return true
 	default:
 		header.Set("Allow", "GET, OPTIONS")
 		answer(w, http.StatusMethodNotAllowed, toolspec.CodeValidation, "only GET", 0)
-		return
-	}
-	req, ok := h.read(w, r)
-	if !ok {
-		return
-	}
-	key := viewerKey{req.tenantID, req.viewer.Identity}
-	if taken, ofViewer := h.places.take(key); !taken {
-		code, words := toolspec.CodeCapacity, "the server has no place for another stream"
-		if ofViewer {
-			code, words = toolspec.CodeRateLimited, "you watch as many runs as you may at the same time"
-		}
-		refuse(w, code, words)
-		return
-	}
-	defer h.places.giveBack(key)
-	if lastSeq, may := h.mayWatch(w, r, req); may {
-		h.stream(w, r, req, lastSeq)
+		return false
 	}
 }
 
@@ -110,21 +134,27 @@ func (h *handler) read(w http.ResponseWriter, r *http.Request) (req request, ok 
 		refuse(w, toolspec.CodeValidation, "Last-Event-ID: "+err.Error())
 		return req, false
 	}
+	req.viewer, ok = h.authenticate(w, r, req.tenantID)
+	return req, ok
+}
+
+// authenticate returns who sends the request. It answers a request without a good token.
+func (h *handler) authenticate(w http.ResponseWriter, r *http.Request, tenantID string) (Viewer, bool) {
 	token, found := bearer(r)
 	if !found {
 		unauthorized(w, "a bearer token is needed, in the header field Authorization")
-		return req, false
+		return Viewer{}, false
 	}
-	req.viewer, err = h.Authenticator.Authenticate(r.Context(), req.tenantID, token)
+	viewer, err := h.Authenticator.Authenticate(r.Context(), tenantID, token)
 	switch {
-	case errors.Is(err, ErrUnauthenticated), err == nil && req.viewer.Identity == "":
+	case errors.Is(err, ErrUnauthenticated), err == nil && viewer.Identity == "":
 		unauthorized(w, ErrUnauthenticated.Error())
 	case err != nil:
 		h.unavailable(r.Context(), w, "tokens cannot be verified", err)
 	default:
-		return req, true
+		return viewer, true
 	}
-	return req, false
+	return Viewer{}, false
 }
 
 // bearer returns the token of the header field Authorization. A token in the URL is none: URLs are in
@@ -157,7 +187,7 @@ func (h *handler) unavailable(ctx context.Context, w http.ResponseWriter, what s
 	if ctx.Err() != nil {
 		return // nobody reads the answer
 	}
-	h.Log.Warn("a run cannot be watched", "what", what, "error", errs.Reason(err))
+	h.Log.Warn("a request cannot be served", "what", what, "error", errs.Reason(err))
 	refuse(w, toolspec.CodeCapacity, what+"; try again")
 }
 

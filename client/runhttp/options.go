@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
 // Watcher reads the events of a run, those after the sequence number after first, and then each as it
@@ -25,6 +26,11 @@ type Owners interface {
 	// which is 0 for the whole run, and up to lastSeq. For client/postgres these are the events of calls
 	// whose actor or subject is identity, and texts whose owner it is; a run without events is nobody's.
 	OwnsRun(ctx context.Context, tenantID, runID, identity string, after int64) (lastSeq int64, owns bool, err error)
+}
+
+// Catalogs returns the tools that a caller may see now. client/postgres has an implementation.
+type Catalogs interface {
+	Catalog(ctx context.Context, by catalog.Viewer) (catalog.Catalog, error)
 }
 
 // Viewer is the person or program of a request.
@@ -50,6 +56,8 @@ type Options struct {
 	Watcher       Watcher
 	Owners        Owners
 	Authenticator Authenticator
+	// Catalogs has the tools that viewers may see. Without it, CatalogPath is not served.
+	Catalogs Catalogs
 	// Origins are the pages that may use the handler from another origin than its own, such as
 	// https://app.example.com. A request of any other page is refused.
 	Origins []string

@@ -26,6 +26,8 @@ const (
 type Viewer struct {
 	TenantID string
 	ActorID  string
+	// GraphID is the graph of the calls, which only relations look at; empty means any graph.
+	GraphID string
 	// ToolIDs are the tools that the run may use; empty means all.
 	ToolIDs []string
 }

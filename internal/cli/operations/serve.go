@@ -25,11 +25,12 @@ func newServe(a *app.App) *cobra.Command {
 	var o served
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Let browsers watch runs",
+		Short: "Let browsers watch runs, and read which tools their users may call",
 		Long: "Serve GET /v1/runs/{run}/events?tenant=TENANT: the events of a run as they happen, in the UI message stream format\n" +
 			"of the AI SDK. The actor of a run may watch it, with an ID token of a provider of PAWL_OIDC_* as bearer token. By\n" +
 			"default the server listens on this machine only. An address that other machines reach needs a certificate, or a\n" +
 			"proxy with one. docs/streams.md describes the stream.\n\n" +
+			"It also serves GET /v1/catalog?tenant=TENANT: the tools that the owner of the token may call, as JSON.\n\n" +
 			"For development, --as IDENTITY lets the owner of a token file watch the runs of that identity, on this machine\n" +
 			"only. The file has mode 0600. The command writes a random token into it if it does not exist.",
 		Example: `  pawl serve --origin https://app.example.com --behind-proxy --listen :8235
@@ -67,8 +68,9 @@ func runServe(ctx context.Context, a *app.App, o served) error {
 			return err
 		}
 		defer end()
+		db := clientpg.Of(s.Store)
 		handler, err := runhttp.New(runhttp.Options{
-			Watcher: s.Client(), Owners: clientpg.Of(s.Store), Authenticator: authenticator, Origins: o.origins, MaxStreamsOfViewer: o.perViewer, Log: serveLog(a.Err),
+			Watcher: s.Client(), Owners: db, Catalogs: db, Authenticator: authenticator, Origins: o.origins, MaxStreamsOfViewer: o.perViewer, Log: serveLog(a.Err),
 		})
 		if err != nil {
 			return app.Usage(err)

@@ -43,8 +43,8 @@ func (s *Store) Catalog(ctx context.Context, by catalog.Viewer) (catalog.Catalog
 
 type toolsRow struct{ Tools string }
 
-// permitted returns a function that reports whether relations let the actor run a tool in at
-// least one graph. Without an actor it permits every tool.
+// permitted returns a function that reports whether relations let the actor run a tool in the graph
+// of the viewer or, if it names none, in at least one graph. Without an actor it permits every tool.
 func (s *Store) permitted(ctx context.Context, p *policy.Policy, by catalog.Viewer) (func(toolID string) bool, error) {
 	if by.ActorID == "" || p.Permissions(by.TenantID) == authz.ByPolicy {
 		return func(string) bool { return true }, nil
@@ -52,7 +52,7 @@ func (s *Store) permitted(ctx context.Context, p *policy.Policy, by catalog.View
 	var patterns []document.Pattern
 	if authz.Identity(by.ActorID) {
 		rows, err := db.All[toolsRow](ctx, s.db, "permitted tools", db.Query("PermittedTools", db.Values{
-			"tenant_id": db.Text(by.TenantID), "actor_id": db.Text(by.ActorID), "depth": authz.MaxNesting,
+			"tenant_id": db.Text(by.TenantID), "actor_id": db.Text(by.ActorID), "graph_id": db.Text(by.GraphID), "depth": authz.MaxNesting,
 		}))
 		if err != nil {
 			return nil, err

@@ -1,5 +1,5 @@
 -- name: PermittedTools
--- Returns the tools that an actor may run in some graph or in all graphs.
+-- Returns the tools that an actor may run in a graph; without a graph, in some graph or in all graphs.
 WITH RECURSIVE held (who, depth) AS (
     SELECT @actor_id::text, 0
     UNION
@@ -8,4 +8,4 @@ WITH RECURSIVE held (who, depth) AS (
     WHERE h.depth < @depth::integer AND (r.expires_at IS NULL OR r.expires_at > now())
 )
 SELECT DISTINCT r.tools FROM held h JOIN relations r ON r.tenant_id = @tenant_id AND r.subject = h.who AND r.kind = 'execute'
-WHERE r.expires_at IS NULL OR r.expires_at > now();
+WHERE (@graph_id::text = '' OR r.graph_id IN ('', @graph_id)) AND (r.expires_at IS NULL OR r.expires_at > now());
