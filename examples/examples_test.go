@@ -16,6 +16,7 @@ import (
 	"time"
 
 	pawl "github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -26,7 +27,7 @@ func TestExamples(t *testing.T) {
 	dir := programs(t)
 	for name, test := range map[string]func(*testing.T, *world){
 		"customtool": customTool, "ratelimit": rateLimit, "timing": timing, "toolhook": toolHook, "durablehook": durableHook,
-		"connection": connection, "openai": openAI, "watch": watch, "samples": samples,
+		"connection": connection, "openai": openAI, "watch": watch, "samples": samples, "phrases": phrases,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -65,6 +66,32 @@ func customTool(t *testing.T, w *world) {
 		t.Errorf("a tenant that policy does not name: %+v", got)
 	}
 	if text := log.String(); !strings.Contains(text, "order found") || strings.Contains(text, "example.com") {
+		t.Errorf("the worker logs\n%s", text)
+	}
+}
+
+// phrases: the tools follow the file, and the worker runs without it.
+func phrases(t *testing.T, w *world) {
+	log := w.work("phrases")
+	for _, c := range [][3]string{{"hello", "Good morning.", "bye"}, {"bye", "Good night.", "hello"}} {
+		if err := os.WriteFile(filepath.Join(w.workspace, "phrases.json"), []byte(`{"`+c[0]+`":"`+c[1]+`"}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var list string
+		if !devstacktest.Eventually(t.Context(), waitTimeout, func() bool {
+			list = w.pawl("tools", "list")
+			return strings.Contains(list, "phrase__"+c[0])
+		}) {
+			t.Fatalf("pawl tools list prints\n%s", list)
+		}
+		if strings.Contains(list, "phrase__"+c[2]) || !strings.Contains(list, "extension phrases") {
+			t.Errorf("pawl tools list prints\n%s", list)
+		}
+		if got := w.invoke("phrase__"+c[0], `{}`); string(compact(t, got.Value)) != `"`+c[1]+`"` {
+			t.Errorf("got %+v", got)
+		}
+	}
+	if text := log.String(); !strings.Contains(text, "the file of phrases cannot be read") || !strings.Contains(text, "a source of tools works again") {
 		t.Errorf("the worker logs\n%s", text)
 	}
 }

@@ -48,9 +48,9 @@ type Spec struct {
 	// Validator checks the arguments of calls; nil if nothing does, or if the worker that published
 	// the tool did not say.
 	Validator *ValidatorInfo `json:"validator,omitempty"`
-	// Origin says which source the tool comes from: builtin, worker …
+	// Origin is the kind of the source of the tool: builtin, worker, mcp, http or extension.
 	Origin string `json:"source,omitempty"`
-	// ProvidedBy names the server or the document of that source.
+	// ProvidedBy names the server or the document that the tool comes from, or else its source.
 	ProvidedBy string `json:"providedBy,omitempty"`
 	// Discovered is set if calls need a review of the tool in policy.
 	Discovered *Discovered `json:"discovered,omitempty"`

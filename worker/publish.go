@@ -85,7 +85,7 @@ func logFindings(ctx context.Context, log *slog.Logger, s toolspec.Spec) {
 	}
 	lines := make([]string, 0, maxLogged)
 	for _, f := range findings[:min(len(findings), maxLogged)] {
-		lines = append(lines, printable(f.Pointer, maxReason)+": "+f.Text)
+		lines = append(lines, printable(f.Pointer)+": "+f.Text)
 	}
 	log.InfoContext(ctx, "the input schema of a tool has keywords that some providers do not take, or that have no effect; `pawl tools lint` lists them",
 		"toolId", s.Name, "count", len(findings), "findings", lines)

@@ -12,11 +12,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/source"
 )
 
-// Bounds of what is logged and published of a source, in bytes.
-const (
-	maxFault  = 300
-	maxReason = 300
-)
+// maxText bounds a text of a source that is logged and published, in bytes.
+const maxText = 300
 
 // setFault records how a run of a source ended, or that it does not offer.
 func (s *sources) setFault(h *hosted, fault string) { s.update(h, func() { h.runFault = fault }) }
@@ -68,7 +65,7 @@ func (s *sources) states() []postgrescatalog.SourceState {
 			state.Since = h.since.UTC().Format(time.RFC3339)
 		}
 		for _, l := range h.left[:min(len(h.left), maxLogged)] {
-			state.LeftOut = append(state.LeftOut, postgrescatalog.LeftOut{ToolID: printable(l.ToolID, maxReason), Why: printable(l.Error(), maxReason)})
+			state.LeftOut = append(state.LeftOut, postgrescatalog.LeftOut{ToolID: printable(l.ToolID), Why: printable(l.Error())})
 		}
 		all = append(all, state)
 	}
@@ -81,22 +78,22 @@ func logLeftOut(ctx context.Context, log *slog.Logger, from source.Info, left []
 	}
 	lines := make([]string, 0, maxLogged)
 	for _, l := range left[:min(len(left), maxLogged)] {
-		lines = append(lines, printable(l.Error(), maxReason))
+		lines = append(lines, printable(l.Error()))
 	}
 	log.WarnContext(ctx, "tools of a source are left out", "kind", from.Kind, "name", from.Name, "count", len(left), "tools", lines)
 }
 
 // printable returns a text that may come from a server in a form that logs and rows may have: without
-// invisible characters, in at most limit bytes.
-func printable(s string, limit int) string {
+// invisible characters, in at most maxText bytes.
+func printable(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if toolspec.Invisible(r) {
 			return '.'
 		}
 		return r
 	}, strings.ToValidUTF8(s, "."))
-	if len(s) > limit {
-		s = strings.ToValidUTF8(s[:limit], "") + "…"
+	if len(s) > maxText {
+		s = strings.ToValidUTF8(s[:maxText], "") + "…"
 	}
 	return s
 }

@@ -239,7 +239,7 @@ func (s *sources) take(ctx context.Context, h *hosted) {
 	h.offer = o.tools
 	s.replace(ctx, h)
 	s.update(h, func() {
-		h.took, h.offerFault = true, printable(o.fault, maxFault)
+		h.took, h.offerFault = true, printable(o.fault)
 		if o.run == h.runs {
 			h.runFault = ""
 		}

@@ -200,21 +200,21 @@ func TestFailingSources(t *testing.T) {
 		broken.panics()
 		has(t, s, "extension well 1 \"\"\nextension broken 1 \"it panicked; the worker starts it again\"")
 		broken.ends(errors.New("s3cret"))
-		time.Sleep(s.restartAfter) // of the test's own clock
+		sleep(t.Context(), s.restartAfter) // of the test's own clock
 		has(t, s, "extension well 1 \"\"\nextension broken 1 \"it ended with an error (*errors.errorString); the worker starts it again\"")
 		broken.tools(tool("broken__b"))
-		time.Sleep(2*s.restartAfter - time.Millisecond)
+		sleep(t.Context(), 2*s.restartAfter-time.Millisecond)
 		if _, ok := s.registry.Get("broken__b"); ok {
 			t.Error("the second pause is not longer")
 		}
-		time.Sleep(time.Millisecond)
+		sleep(t.Context(), time.Millisecond)
 		has(t, s, "extension well 1 \"\"\nextension broken 1 \"\"")
 		if _, ok := s.registry.Get("broken__b"); !ok {
 			t.Error("it was not started again")
 		}
 		broken.ends(nil)
 		has(t, s, "extension well 1 \"\"\nextension broken 1 \"it ended before the worker; its last tools stay\"")
-		time.Sleep(time.Hour)
+		sleep(t.Context(), time.Hour)
 		has(t, s, "extension well 1 \"\"\nextension broken 1 \"it ended before the worker; its last tools stay\"")
 		well.offers(source.Offer{Tools: []toolspec.Tool{tool("well__a")}, Fault: "the ser\u202ever is away"})
 		synctest.Wait()
@@ -241,6 +241,24 @@ func TestLateOffersAreDropped(t *testing.T) {
 			t.Errorf("%d tools", n)
 		}
 	})
+}
+
+// TestAnOfferOfAnEndedRun: an offer that a run made before it ended is taken, and does not hide how the run ended.
+func TestAnOfferOfAnEndedRun(t *testing.T) {
+	t.Parallel()
+	s := &sources{registry: catalog.NewRegistry(toolspec.Capabilities{}), on: newSwitch(nil), log: slog.New(slog.DiscardHandler), changed: make(chan struct{}, 1)}
+	if err := s.host([]source.Source{newDirected("d")}); err != nil {
+		t.Fatal(err)
+	}
+	h := s.hosted[0]
+	h.runs = 1
+	s.offer(h, 1, source.Offer{Tools: []toolspec.Tool{tool("d__a")}})
+	h.runs = 2
+	s.setFault(h, "it ended")
+	s.take(t.Context(), h)
+	if got := s.described(); got != `extension d 1 "it ended"` {
+		t.Errorf("the sources are %s", got)
+	}
 }
 
 // TestLeftOutTools: a tool that is invalid, turned off or has a taken id is left out, and no other. A taken id is given on when it is free.
