@@ -3,6 +3,7 @@ package sources
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -136,4 +138,65 @@ func TestMCPServer(t *testing.T) {
 			t.Errorf("the log does not say %q", want)
 		}
 	}
+}
+
+// TestManyMCPServers: of 30 servers 10 are away. The worker is ready soon with the tools of the others, and gets the tools of the 10 without a
+// restart (MC-09).
+func TestManyMCPServers(t *testing.T) {
+	t.Parallel()
+	server := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "echo"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		return &mcp.CallToolResult{}, nil, nil
+	})
+	var back atomic.Bool
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if away := r.URL.Path == "/away"; away && !back.Load() {
+			// A server that does not answer is worse than one that refuses. It notices that the client is gone only after it has read the body.
+			_, _ = io.Copy(io.Discard, r.Body)
+			<-r.Context().Done()
+			return
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() {
+		web.CloseClientConnections()
+		web.Close()
+	})
+	var servers strings.Builder
+	servers.WriteString("mcpServers:\n")
+	for i := range 30 {
+		path := "/mcp"
+		if i%3 == 0 {
+			path = "/away"
+		}
+		fmt.Fprintf(&servers, "  srv%d: {url: %q, startTimeout: 2s}\n", i, web.URL+path)
+	}
+	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
+	c := w.Config()
+	c.MCPServersFile = filepath.Join(t.TempDir(), "servers.yaml")
+	if err := os.WriteFile(c.MCPServersFile, []byte(servers.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	published := func(want int) func() bool {
+		return func() bool {
+			specs, err := w.Store.LiveSpecs(t.Context())
+			found := 0
+			for _, s := range specs {
+				if s.Origin == "mcp" {
+					found++
+				}
+			}
+			return err == nil && found == want
+		}
+	}
+	began := time.Now()
+	w.WorkWith(c)
+	w.Until(published(20), "the tools of 20 servers")
+	if r := w.Invoke(e2etest.Invocation("builtin", "core__get_current_time", `{}`)); !r.OK {
+		t.Errorf("a call beside dead servers returns %+v", r)
+	}
+	t.Logf("ready with a call after %s", time.Since(began))
+	back.Store(true)
+	w.Until(published(30), "the tools of all servers")
 }
