@@ -239,8 +239,8 @@ func write(b *bytes.Buffer, v any) error {
 	return nil
 }
 
-func (o object) get(name string) (any, bool) {
-	for _, e := range o {
+func (o *object) get(name string) (any, bool) {
+	for _, e := range *o {
 		if e.name == name {
 			return e.value, true
 		}

@@ -12,12 +12,11 @@ import (
 // TestPublic: a tool without a connection reaches public hosts over https only, and no redirect takes it elsewhere.
 func TestPublic(t *testing.T) {
 	h := newHostile(t, func(w http.ResponseWriter, r *http.Request) {
-		switch to := r.URL.Query().Get("to"); {
-		case r.URL.Path == "/redirect":
-			http.Redirect(w, r, to, http.StatusTemporaryRedirect)
-		default:
-			_, _ = w.Write([]byte("hello"))
+		if r.URL.Path == "/redirect" {
+			http.Redirect(w, r, r.URL.Query().Get("to"), http.StatusTemporaryRedirect)
+			return
 		}
+		_, _ = w.Write([]byte("hello"))
 	})
 	h.name("example.com", public)
 	h.name("metadata.example.com", "169.254.169.254")

@@ -18,5 +18,5 @@ type PublicHTTP interface {
 	Client() *http.Client
 }
 
-// ErrNotPublic: the request is not for https, or its host has an address that is not public.
+// ErrNotPublic says that the request is not for https, or its host has an address that is not public.
 var ErrNotPublic = errors.New("the host is not a public host with https")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"mime"
+	"net/http"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -55,7 +56,7 @@ func (t Tool) Check() error {
 	if err := t.Response.check(); err != nil {
 		return fmt.Errorf("response.%w", err)
 	}
-	if t.Request.Method == "HEAD" && !t.Response.Empty {
+	if t.Request.Method == http.MethodHead && !t.Response.Empty {
 		return errors.New("response.empty must be true: a response to HEAD has no body")
 	}
 	return nil
@@ -102,7 +103,7 @@ func (r Request) check() error {
 		return errors.New("idempotencyKey must be the name of a header that nothing else sets")
 	}
 	if r.Body != nil {
-		if r.Method == "GET" || r.Method == "HEAD" {
+		if r.Method == http.MethodGet || r.Method == http.MethodHead {
 			return fmt.Errorf("body: a request of %s has none", r.Method)
 		}
 		return r.Body.check()
@@ -149,7 +150,7 @@ func (p Parameter) check(path template) error {
 	return nil
 }
 
-func (b Body) check() error {
+func (b *Body) check() error {
 	switch {
 	case b.Arg == "":
 		return errors.New("body.arg is missing")

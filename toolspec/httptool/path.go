@@ -65,7 +65,7 @@ func readSegment(segment string) (pieces []piece, err error) {
 		pieces, rest = append(pieces, piece{name: name}), next
 	}
 	if isDots(segment) {
-		return nil, errors.New("has a segment . or ..")
+		return nil, errors.New("has . or .. as a segment")
 	}
 	return pieces, nil
 }
@@ -91,7 +91,7 @@ func (t template) names() (names []string) {
 // Errors of arguments in paths. They hold nothing of the argument.
 var (
 	errEmptySegment = errors.New("is empty, and a part of the path cannot be")
-	errDots         = errors.New("would make a part of the path . or ..")
+	errDots         = errors.New("would make . or .. of a part of the path")
 	errSlash        = errors.New("holds a slash, a backslash or an encoded form of one, which a part of the path cannot")
 	errControl      = errors.New("holds a control character, or is not UTF-8")
 )

@@ -92,7 +92,7 @@ func TestFaults(t *testing.T) {
 		"missing key":     {"    version: \"1.0\"\n", "", "tools[0].version: is missing"},
 		"effect":          {"effect: external", "effect: internal", "tools[0].effect: must be"},
 		"id":              {"id: shop__order", "id: order", "must be namespaced"},
-		"path":            {"/shops/{shop}/orders", "/shops/../orders", "request.path has a segment . or .."},
+		"path":            {"/shops/{shop}/orders", "/shops/../orders", "request.path has . or .. as a segment"},
 		"number":          {"timeoutSeconds: 20", "timeoutSeconds: 0", "must be a whole number"},
 		"anchor":          {"tags: [", "tags: &a [", "anchors"},
 		"status":          {"status: 4XX", "status: all", "is no status"},

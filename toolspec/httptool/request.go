@@ -222,7 +222,9 @@ func quote(text string) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(text) // a text can always be written
+	if enc.Encode(text) != nil { // a text can always be written
+		return `""`
+	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 

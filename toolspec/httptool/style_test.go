@@ -1,7 +1,6 @@
 package httptool
 
 import (
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -85,7 +84,7 @@ func requestOf(t testing.TB, tool Tool, args string) (*http.Request, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c.newRequest(context.Background(), here, json.RawMessage(args), "key-1")
+	return c.newRequest(t.Context(), here, json.RawMessage(args), "key-1")
 }
 
 // TestNested: null members are left out, deepObject takes nested values, and other styles refuse them.
