@@ -117,16 +117,20 @@ func (p *Policy) DenyUnreviewed(f Facts) (d Decision, ok bool) {
 	return Decision{}, false
 }
 
-// UnderReview returns the facts of a discovered tool with the effect of its review, and with the risk of
-// its review if that is higher, if its definition follows the review or is about to follow it. The
-// annotations of a server may have raised the risk of a definition.
+// UnderReview returns the facts of a discovered tool with the effect and the risk of its review, if its
+// definition follows the review or is about to follow it. A definition that follows its review keeps a
+// higher risk, because the annotations of its server have raised it.
 func (p *Policy) UnderReview(f Facts) Facts {
-	switch p.ReviewOf(f.ToolID, f.Discovered) {
-	case Pending, Reviewed:
-		review, _ := p.reviewOf(f.ToolID)
-		f.Effect, f.Risk = review.Effect, higher(f.Risk, review.Risk)
-	case NeedsNoReview, Unreviewed, Changed:
+	state := p.ReviewOf(f.ToolID, f.Discovered)
+	if state != Pending && state != Reviewed {
+		return f
 	}
+	review, _ := p.reviewOf(f.ToolID)
+	risk := review.Risk
+	if state == Reviewed {
+		risk = higher(f.Risk, risk)
+	}
+	f.Effect, f.Risk = review.Effect, risk
 	return f
 }
 

@@ -40,7 +40,7 @@ func (r *Reader) Load(doc []byte) *yaml.Node {
 	}
 	switch err := loader.Load(&second); {
 	case err == nil:
-		r.FailAt(second.Line, second.Column, "", "a second document follows; a policy is one document")
+		r.FailAt(second.Line, second.Column, "", "a second document follows; the file must hold one document")
 		return nil
 	case !errors.Is(err, io.EOF):
 		r.failYAML(doc, err)
@@ -61,7 +61,7 @@ func (r *Reader) readable(doc []byte) bool {
 			return false
 		}
 		if !printable(c) {
-			r.FailAt(line, column, "", "holds the character %U, which a policy may not", c)
+			r.FailAt(line, column, "", "holds the character %U, which is not allowed", c)
 			return false
 		}
 		if c == '\r' && !bytes.HasPrefix(doc, []byte("\r\n")) {
