@@ -222,8 +222,8 @@ func quote(text string) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if enc.Encode(text) != nil { // a text can always be written
-		return `""`
+	if err := enc.Encode(text); err != nil {
+		return `""` // never: every text can be written
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

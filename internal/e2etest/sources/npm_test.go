@@ -240,7 +240,12 @@ func serveHTTP(t *testing.T, script string) string {
 		_ = cmd.Wait()
 	})
 	lines := bufio.NewScanner(output)
-	for lines.Scan() && !strings.Contains(lines.Text(), "listening") {
+	listening := false
+	for !listening && lines.Scan() {
+		listening = strings.Contains(lines.Text(), "listening")
+	}
+	if !listening {
+		t.Fatal("the server has ended")
 	}
 	go func() {
 		for lines.Scan() { // the server must be able to write
