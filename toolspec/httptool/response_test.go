@@ -10,6 +10,7 @@ import (
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/pawltest"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/httptool"
 )
 
@@ -152,5 +153,44 @@ func TestHostOfConnection(t *testing.T) {
 		if sentTo != c.sentTo || got.Result.OK != (c.sentTo != "") {
 			t.Errorf("hosts %v, host %q: sent to %q, %+v", c.hosts, c.host, sentTo, got.Result)
 		}
+	}
+}
+
+// TestRequestIsPartOfTheVersion: a document that sends another request under the same version is another tool, so that no approval of the first
+// covers it. A change of words is not.
+func TestRequestIsPartOfTheVersion(t *testing.T) {
+	t.Parallel()
+	digest := func(change func(*httptool.Tool)) string {
+		d := httptool.Tool{
+			ID: "shop__get", Description: "Gets.", Version: "1", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, Connection: httptool.None, Host: "api.example.com",
+			Redaction: httptool.Redaction{Allow: []string{"/"}}, Input: json.RawMessage(`{"type":"object","properties":{}}`),
+			Request: httptool.Request{Method: http.MethodGet, Path: "/pets"}, Response: httptool.Response{Type: httptool.ResponseJSON},
+		}
+		change(&d)
+		tool, err := d.Bind("shop")
+		if err != nil {
+			t.Fatal(err)
+		}
+		registry, err := catalog.Describe("http", tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return registry.Specs()[0].Digest
+	}
+	same := digest(func(*httptool.Tool) {})
+	for name, change := range map[string]func(*httptool.Tool){
+		"path": func(d *httptool.Tool) { d.Request.Path = "/people" }, "method": func(d *httptool.Tool) { d.Request.Method = http.MethodDelete },
+		"host": func(d *httptool.Tool) { d.Host = "other.example.com" }, "response": func(d *httptool.Tool) { d.Response.Pointer = "/a" },
+		"constant": func(d *httptool.Tool) {
+			value := "1"
+			d.Request.Parameters = []httptool.Parameter{{In: httptool.InQuery, Name: "all", Value: &value}}
+		},
+	} {
+		if digest(change) == same {
+			t.Errorf("%s: the digest is the same", name)
+		}
+	}
+	if digest(func(d *httptool.Tool) { d.Description = "Gets pets." }) != same {
+		t.Error("other words make another digest")
 	}
 }

@@ -2,6 +2,8 @@ package httptool
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -73,7 +75,7 @@ func (t Tool) Bind(providedBy string) (toolspec.Tool, error) {
 func (t *compiled) definition(providedBy string) toolspec.Definition {
 	d := t.doc
 	def := toolspec.Definition{
-		ID: d.ID, Title: d.Title, Description: d.Description, Version: d.Version, Effect: d.Effect, Risk: d.Risk,
+		ID: d.ID, Title: d.Title, Description: d.Description, Version: d.version(), Effect: d.Effect, Risk: d.Risk,
 		Idempotent: d.Idempotent, Scopes: d.Scopes, Timeout: time.Duration(d.TimeoutSeconds) * time.Second, MaxAttempts: attempts,
 		MaxArgsBytes: d.MaxArgsBytes, MaxResultBytes: d.MaxResultBytes, Tags: d.Tags, HarmlessNames: d.HarmlessNames,
 		Redaction: toolspec.Redaction{Allow: d.Redaction.Allow, MaskInput: d.Redaction.MaskInput}, ProvidedBy: providedBy,
@@ -84,6 +86,20 @@ func (t *compiled) definition(providedBy string) toolspec.Definition {
 		def.Capabilities = []toolspec.CapabilityName{capability.PublicHTTPKey.Name()}
 	}
 	return def
+}
+
+// version returns the version of the author and a part of the SHA-256 of what the tool sends and reads.
+// With another request the tool has another digest, so an approval of the request before is stale.
+func (t Tool) version() string {
+	// Encoding a description never fails: it was read from JSON, or is checked like one that was.
+	sends, _ := json.Marshal(struct {
+		Connection Connection
+		Host       string
+		Request    Request
+		Response   Response
+	}{t.Connection, t.Host, t.Request, t.Response})
+	sum := sha256.Sum256(sends)
+	return t.Version + "+" + hex.EncodeToString(sum[:6])
 }
 
 // output returns the output schema.
