@@ -1,6 +1,7 @@
 package activities_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -89,6 +90,8 @@ func TestExecuteErrors(t *testing.T) {
 			contract.ExecuteOut{Failure: &hook.Failure{Code: "rate_limited", SafeMessage: "Error executing tool: busy", RetryAfterMs: 1500}, Retryable: true, NothingHappened: true}},
 		{"retry after less than nothing", func() (any, error) { return nil, toolspec.RetryAfter(-1, "busy") },
 			contract.ExecuteOut{Failure: &hook.Failure{Code: "rate_limited", SafeMessage: "Error executing tool: busy"}, Retryable: true, NothingHappened: true}},
+		{"unanswered", func() (any, error) { return nil, fmt.Errorf("%s: %w", canary, toolspec.Unanswered("no answer")) },
+			contract.ExecuteOut{Outcome: contract.Interrupted, Failure: &hook.Failure{Code: "unanswered", SafeMessage: "Error executing tool: no answer"}}},
 		{"its own deadline", func() (any, error) { return nil, fmt.Errorf("%s: %w", canary, context.DeadlineExceeded) },
 			contract.ExecuteOut{Failure: &hook.Failure{Code: "timeout"}, Retryable: true}},
 		{"its own cancel", func() (any, error) { return nil, context.Canceled },
@@ -96,7 +99,7 @@ func TestExecuteErrors(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newWorld(t, setup{run: func(context.Context, in, toolspec.Call) (any, error) { return tc.run() }})
-			tc.want.Outcome = contract.Refused
+			tc.want.Outcome = cmp.Or(tc.want.Outcome, contract.Refused)
 			if got := w.execute(t.Context(), t, w.executeIn()); !reflect.DeepEqual(got, tc.want) {
 				t.Errorf("got %+v, want %+v", got, tc.want)
 			}
@@ -106,6 +109,20 @@ func TestExecuteErrors(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestUnansweredRead: a tool that may be repeated needs nobody to find out whether it had an effect.
+func TestUnansweredRead(t *testing.T) {
+	w := newWorld(t, setup{
+		def: func(d *toolspec.Definition) { d.Idempotent = true },
+		run: func(context.Context, in, toolspec.Call) (any, error) { return nil, toolspec.Unanswered("no answer") },
+	})
+	want := contract.ExecuteOut{
+		Outcome: contract.Refused, Failure: &hook.Failure{Code: "execution", SafeMessage: "Error executing tool: no answer"}, Retryable: true,
+	}
+	if got := w.execute(t.Context(), t, w.executeIn()); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
 

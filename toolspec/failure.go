@@ -27,6 +27,20 @@ func (e *SafeError) Error() string { return e.text }
 // Unwrap returns the cause.
 func (e *SafeError) Unwrap() error { return e.cause }
 
+// UnansweredError is a tool's word that it does not know whether the call had its effect.
+type UnansweredError struct {
+	// Reason is safe to show.
+	Reason string
+}
+
+// Unanswered says that the tool has asked a service for the effect and got no answer that tells whether it
+// happened, such as a connection that broke after the request. A tool that may be repeated gets another
+// attempt. For every other tool Pawl asks its probe, or a person, or the call ends with outcome_unknown.
+func Unanswered(reason string) error { return &UnansweredError{Reason: reason} }
+
+// Error returns the safe text.
+func (e *UnansweredError) Error() string { return e.Reason }
+
 // BusyError is a tool's word that nothing happened and that it may be asked
 // again after a while.
 type BusyError struct {

@@ -95,7 +95,7 @@ type Details struct {
 	// Code is a hook's own code if errorCode is aborted.
 	Code string `json:"code,omitempty"`
 	// Cause says how an attempt with an unknown outcome ended: timeout, cancelled, worker_stopped,
-	// result_not_saved, lost, revoked and others.
+	// result_not_saved, unanswered, lost, revoked and others.
 	Cause string `json:"cause,omitempty"`
 	// Rule is the policy rule that decided.
 	Rule string `json:"rule,omitempty"`

@@ -27,6 +27,31 @@ tenants:
 
 const args = `{"text":"hello"}`
 
+// TestUnansweredEffect: a tool that says that it does not know whether it had its effect ends the call with an unknown outcome, and is not run
+// again. A read is.
+func TestUnansweredEffect(t *testing.T) {
+	for toolID, want := range map[string]struct {
+		code  toolspec.Code
+		cause string
+		runs  int
+	}{"core__mail": {toolspec.CodeOutcomeUnknown, "unanswered", 1}, "core__read": {"", "", 2}} {
+		r := newRig(t, rigOptions{policy: freePolicy, fail: func(run int) error {
+			if run == 1 {
+				return toolspec.Unanswered("no answer came")
+			}
+			return nil
+		}})
+		result := r.run(call(toolID, args))
+		cause := ""
+		if result.Details != nil {
+			cause = result.Details.Cause
+		}
+		if result.ErrorCode != want.code || cause != want.cause || r.ran() != want.runs {
+			t.Errorf("%s: got %+v after %d runs", toolID, result, r.ran())
+		}
+	}
+}
+
 // patientMail is a tool that may not be repeated, unless it says itself that
 // nothing happened.
 func patientMail(run func(context.Context, echoIn, toolspec.Call) (echoOut, error)) toolspec.Tool {

@@ -33,6 +33,12 @@ func (a *Attempts) judge(ctx, budget context.Context, in contract.ExecuteIn, cla
 		}
 		a.Log.LogAttrs(ctx, slog.LevelWarn, "tool failed", slog.String("toolId", bound.ID()), slog.String("toolCallId", in.Facts.ToolCallID),
 			slog.String("invocationId", in.Facts.InvocationID), slog.String("code", string(f.Code)), slog.String("errorType", fmt.Sprintf("%T", v.Err)))
+		var unanswered *toolspec.UnansweredError
+		if errors.As(v.Err, &unanswered) && !bound.Definition().Repeatable() {
+			f.Code = contract.CauseUnanswered
+			out.Outcome, out.Failure = contract.Interrupted, &f
+			return out
+		}
 		out.Outcome, out.Failure, out.Retryable = contract.Refused, &f, retryable
 		out.NothingHappened = f.Code == toolspec.CodeRateLimited
 		return out

@@ -28,6 +28,7 @@ func clip(text string) string {
 func classify(err error) (f hook.Failure, retryable, answered bool) {
 	var safe *toolspec.SafeError
 	var busy *toolspec.BusyError
+	var unanswered *toolspec.UnansweredError
 	var args *toolspec.ArgsError
 	var output *toolspec.OutputError
 	switch {
@@ -37,6 +38,8 @@ func classify(err error) (f hook.Failure, retryable, answered bool) {
 		return hook.Failure{Code: toolspec.CodeRateLimited, SafeMessage: toolspec.ErrorPrefix + clip(busy.Reason), RetryAfterMs: max(busy.After.Milliseconds(), 0)}, true, true
 	case errors.As(err, &safe):
 		return hook.Failure{Code: toolspec.CodeExecution, SafeMessage: toolspec.ErrorPrefix + clip(safe.Error())}, false, true
+	case errors.As(err, &unanswered):
+		return hook.Failure{Code: toolspec.CodeExecution, SafeMessage: toolspec.ErrorPrefix + clip(unanswered.Reason)}, true, false
 	case errors.As(err, &args):
 		return hook.Failure{Code: toolspec.CodeValidation, SafeMessage: args.Error()}, false, true
 	case errors.As(err, &output):

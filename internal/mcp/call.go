@@ -24,7 +24,7 @@ const retryTime = 2 * time.Second
 var errNotReviewed = toolspec.Safef("the tool has no review in the policy")
 
 // errUnanswered says that nobody knows whether a call had its effect.
-var errUnanswered = errors.New("the server did not answer the call")
+var errUnanswered = toolspec.Unanswered("the MCP server did not answer the call")
 
 // codeURLElicitation is the code by which a server asks for a visit of a web page.
 const codeURLElicitation = -32042

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"slices"
 	"strconv"
@@ -141,7 +142,7 @@ func (t *compiled) failure(resp *http.Response, call toolspec.Call) error {
 	case is == Transient && t.again(call):
 		return fmt.Errorf("the service answered with status %d", status)
 	case is == Transient && !t.repeatable:
-		return toolspec.Safef("%s; the request may have had its effect", message)
+		return toolspec.Unanswered(message + "; the request may have had its effect")
 	}
 	return toolspec.Safef("%s", message)
 }
@@ -202,9 +203,11 @@ func waitOf(h http.Header) time.Duration {
 	return defaultWait
 }
 
-// lost returns the error of a request that got no response, or a part of one.
+// lost returns the error of a request that got no response, or a part of one. Without a connection to the
+// service nothing was sent.
 func (t *compiled) lost(ctx context.Context, err error, call toolspec.Call) error {
 	var timeout interface{ Timeout() bool }
+	var dial *net.OpError
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -214,15 +217,17 @@ func (t *compiled) lost(ctx context.Context, err error, call toolspec.Call) erro
 		return toolspec.Safef("%w: nothing was sent", capability.ErrNotPublic)
 	case errors.Is(err, capability.ErrLeaseOver):
 		return err
+	case errors.As(err, &dial) && dial.Op == "dial":
+		return toolspec.RetryAfter(defaultWait, "the service cannot be reached")
 	case t.again(call):
 		return errors.New("the service gave no response")
 	}
-	what := "the service cannot be reached"
+	what := "the service gave no response"
 	if errors.As(err, &timeout) && timeout.Timeout() {
 		what = "the service did not answer in time"
 	}
-	if !t.repeatable {
-		what += "; the request may have had its effect"
+	if t.repeatable {
+		return toolspec.Safef("%s", what)
 	}
-	return toolspec.Safef("%s", what)
+	return toolspec.Unanswered(what + "; the request may have had its effect")
 }

@@ -3,13 +3,16 @@ package httptool_test
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/pawltest"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/capability"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/httptool"
 )
@@ -87,7 +90,7 @@ func TestResponses(t *testing.T) {
 		"limited, forbidden":  {reads, plain, 403, map[string]string{"Retry-After": "7"}, ``, "", toolspec.CodeRateLimited, "limits the rate", 1},
 		"busy by document":    {writes, `{type: json, errors: [{status: "503", is: busy, message: The shop is closed.}]}`, 503, nil, ``, "", toolspec.CodeRateLimited, "The shop is closed.", 1},
 		"server error, reads": {reads, plain, 500, nil, ``, "", toolspec.CodeExecution, "", 1},
-		"server error":        {writes, plain, 500, nil, ``, "", toolspec.CodeExecution, "may have had its effect", 1},
+		"server error":        {writes, plain, 500, nil, ``, "", toolspec.CodeOutcomeUnknown, "may have had its effect", 1},
 		"redirect":            {writes, plain, 304, nil, ``, "", toolspec.CodeExecution, "304", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -192,5 +195,56 @@ func TestRequestIsPartOfTheVersion(t *testing.T) {
 	}
 	if digest(func(d *httptool.Tool) { d.Description = "Gets pets." }) != same {
 		t.Error("other words make another digest")
+	}
+}
+
+// sameClient gives all calls one client, so that they share connections.
+type sameClient struct{ client *http.Client }
+
+func (s sameClient) Client() *http.Client { return s.client }
+
+// TestLostAnswers is fault 59: a service closes an open connection after it has read a request. The request is not sent again, and a tool that
+// must not be repeated does not know whether it had its effect. If no connection can be made, nothing was sent.
+func TestLostAnswers(t *testing.T) {
+	t.Parallel()
+	for _, effect := range []toolspec.Effect{toolspec.ExternalSideEffect, toolspec.ReadOnly} {
+		requests := 0
+		server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			if requests++; requests > 1 {
+				panic(http.ErrAbortHandler) // closes the connection
+			}
+			_, _ = w.Write([]byte("1"))
+		}))
+		t.Cleanup(server.Close)
+		tool := httptool.Tool{
+			ID: "shop__buy", Description: "Buys.", Version: "1", Effect: effect, Risk: toolspec.LowRisk, Connection: httptool.None,
+			Host: strings.TrimPrefix(server.URL, "https://"), Redaction: httptool.Redaction{Allow: []string{""}},
+			Input:    json.RawMessage(`{"type":"object","properties":{"item":{"type":"string"}},"required":["item"]}`),
+			Request:  httptool.Request{Method: http.MethodPost, Path: "/orders", Body: &httptool.Body{Type: httptool.BodyText, Arg: "item"}},
+			Response: httptool.Response{Type: httptool.ResponseJSON},
+		}
+		bound, err := tool.Bind("shop")
+		if err != nil {
+			t.Fatal(err)
+		}
+		call := pawltest.Call{
+			Tool: bound, Args: `{"item":"tea"}`, Capabilities: []toolspec.Provided{capability.PublicHTTPKey.Provide(sameClient{server.Client()})},
+		}
+		if got := call.Run(t); !got.Result.OK {
+			t.Fatalf("%+v", got.Result)
+		}
+		code, message := toolspec.CodeExecution, ""
+		if effect != toolspec.ReadOnly {
+			code, message = toolspec.CodeOutcomeUnknown, "the service gave no response; the request may have had its effect"
+		}
+		got := call.Run(t).Result
+		if got.ErrorCode != code || !strings.Contains(got.SafeMessage, message) || requests != 2 {
+			t.Errorf("%s: got %+v after %d requests", effect, got, requests)
+		}
+		server.Close()
+		if got := call.Run(t).Result; got.ErrorCode != toolspec.CodeRateLimited || !strings.Contains(got.SafeMessage, "cannot be reached") {
+			t.Errorf("%s: without a service, got %+v", effect, got)
+		}
 	}
 }

@@ -134,6 +134,8 @@ const (
 	CauseLost toolspec.Code = "lost"
 	// CauseStopped: the worker that ran the attempt was shut down.
 	CauseStopped toolspec.Code = "worker_stopped"
+	// CauseUnanswered: the tool ran, and says that it does not know whether it had its effect.
+	CauseUnanswered toolspec.Code = "unanswered"
 	// CauseUnsaved: the tool ran and answered. The answer is too large for a payload and
 	// could not be stored.
 	CauseUnsaved toolspec.Code = "result_not_saved"
