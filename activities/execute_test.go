@@ -112,6 +112,26 @@ func TestExecuteErrors(t *testing.T) {
 	}
 }
 
+// TestErrorsAreMasked: the text of an error goes through the masks of the tool and of policy, like an output. A server may put the same value into
+// either.
+func TestErrorsAreMasked(t *testing.T) {
+	for name, s := range map[string]setup{
+		"of the tool": {def: func(d *toolspec.Definition) {
+			d.Redaction.MaskOutput = []toolspec.Masking{{Path: "/text", With: toolspec.MaskEmail}}
+		}},
+		"of the policy": {policy: openPolicy + "    mask: [{tool: core__tool, path: /text, with: email}]\n"},
+	} {
+		s.run = func(context.Context, in, toolspec.Call) (any, error) {
+			return nil, toolspec.Safef("no account ann@example.com")
+		}
+		w := newWorld(t, s)
+		got := w.execute(t.Context(), t, w.executeIn())
+		if text := got.Failure.SafeMessage; strings.Contains(text, "ann@example.com") || !strings.Contains(text, "no account") {
+			t.Errorf("%s: the caller reads %q", name, text)
+		}
+	}
+}
+
 // TestUnansweredRead: a tool that may be repeated needs nobody to find out whether it had an effect.
 func TestUnansweredRead(t *testing.T) {
 	w := newWorld(t, setup{

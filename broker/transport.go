@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -130,13 +131,16 @@ func plainHeaders(h http.Header) http.Header {
 // or the type of the error.
 func sendError(ctx context.Context, err error) error {
 	var timeout interface{ Timeout() bool }
+	var dial *net.OpError
+	var name *net.DNSError
+	unsent := errors.As(err, &dial) && dial.Op == "dial" || errors.As(err, &name)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return &SendError{reason: "the service did not answer in time", timeout: true}
+		return &SendError{reason: "the service did not answer in time", timeout: true, unsent: unsent}
 	}
-	return &SendError{reason: fmt.Sprintf("the service cannot be reached (%T)", rootOf(err))}
+	return &SendError{reason: fmt.Sprintf("the service cannot be reached (%T)", rootOf(err)), unsent: unsent}
 }
 
 func rootOf(err error) error {
@@ -154,6 +158,7 @@ func rootOf(err error) error {
 type SendError struct {
 	reason  string
 	timeout bool
+	unsent  bool
 }
 
 // Error returns the safe text.
@@ -161,6 +166,9 @@ func (e *SendError) Error() string { return e.reason }
 
 // Timeout reports whether the service did not answer in time.
 func (e *SendError) Timeout() bool { return e.timeout }
+
+// Unsent reports whether there was no connection to the service, so that nothing was sent.
+func (e *SendError) Unsent() bool { return e.unsent }
 
 // Temporary returns the same as Timeout.
 func (e *SendError) Temporary() bool { return e.timeout }

@@ -287,6 +287,8 @@ func (d Definition) Check() error {
 	switch {
 	case strings.HasPrefix(d.ID, UnknownNamespace+"__"):
 		return fmt.Errorf("id may not be in the namespace %s, which is for calls of no tool", UnknownNamespace)
+	case strings.HasPrefix(d.ID, mcpNamespace+"__") && d.Discovered == nil:
+		return fmt.Errorf("id may not be in the namespace %s, which is for tools that MCP servers offer", mcpNamespace)
 	case d.Description == "":
 		return fmt.Errorf("description is missing")
 	case d.Effect == "":

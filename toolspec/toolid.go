@@ -33,7 +33,7 @@ func CheckToolID(id string) error {
 // where id has no namespace.
 func BareName(id string) string {
 	namespace, name, _ := strings.Cut(id, "__")
-	if namespace == "mcp" {
+	if namespace == mcpNamespace {
 		if _, tool, found := strings.Cut(name, "__"); found {
 			return tool
 		}
@@ -44,12 +44,15 @@ func BareName(id string) string {
 // maxToolID bounds a tool id, in characters: providers of models accept no more.
 const maxToolID = 64
 
+// mcpNamespace is that of tools that MCP servers offer.
+const mcpNamespace = "mcp"
+
 // MCPToolID returns the id of a tool of an MCP server: mcp__<server>__<tool> (MC-01, C-08). The id ends
 // with a part of the SHA-256 of the tool's name if the name has characters that an id cannot have, or
 // if the id would be longer than 64 characters. server must hold only letters, digits, '-' and single
 // '_', and at most 32 of them; it is the caller's to check, with CheckServerID.
 func MCPToolID(server, tool string) string {
-	prefix := "mcp__" + server + "__"
+	prefix := mcpNamespace + "__" + server + "__"
 	name := strings.Map(func(r rune) rune {
 		if r < utf8.RuneSelf && isIDByte(byte(r)) {
 			return r

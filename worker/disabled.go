@@ -17,8 +17,10 @@ import (
 // Therefore the worker can lack the capabilities of these tools.
 type toolSwitch struct {
 	patterns []string
-	mu       sync.RWMutex // guards off and used
+	mu       sync.Mutex // guards off, used and reported
+	// off are the tools that were turned off before the report. Tools of sources come later, and may be many.
 	off      []string
+	reported bool
 	used     map[string]bool
 	// unconfigured are built-in tools whose capabilities are not configured.
 	unconfigured []string
@@ -51,20 +53,29 @@ func (s *toolSwitch) enabled(all []toolspec.Tool) (on []toolspec.Tool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, tool := range all {
-		id, off := tool.Definition().ID, false
-		for _, p := range s.patterns {
-			if document.Pattern(p).Matches(id) {
-				off, s.used[p] = true, true
-			}
+		id := tool.Definition().ID
+		matching := s.matching(id)
+		for _, p := range matching {
+			s.used[p] = true
 		}
 		switch {
-		case !off:
+		case len(matching) == 0:
 			on = append(on, tool)
-		case !slices.Contains(s.off, id): // a source offers its tools again and again
+		case !s.reported && !slices.Contains(s.off, id):
 			s.off = append(s.off, id)
 		}
 	}
 	return on
+}
+
+// matching returns the patterns that turn a tool off.
+func (s *toolSwitch) matching(toolID string) (patterns []string) {
+	for _, p := range s.patterns {
+		if document.Pattern(p).Matches(toolID) {
+			patterns = append(patterns, p)
+		}
+	}
+	return patterns
 }
 
 // runnable returns the built-in tools whose capabilities this worker provides. It logs the others, which are
@@ -99,16 +110,15 @@ func joined(names []toolspec.CapabilityName) string {
 
 // isOff reports whether this tool of the worker is turned off by a pattern, or is not configured.
 func (s *toolSwitch) isOff(toolID string) bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return slices.Contains(s.off, toolID) || slices.Contains(s.unconfigured, toolID)
+	return len(s.matching(toolID)) > 0 || slices.Contains(s.unconfigured, toolID)
 }
 
 // report logs the tools that are off, and the patterns that match no tool. more says that sources may
 // bring tools that a pattern matches.
 func (s *toolSwitch) report(log *slog.Logger, more bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reported = true
 	if len(s.off) > 0 {
 		log.Info("tools are turned off by PAWL_DISABLED_TOOLS", "toolIds", s.off)
 	}

@@ -122,11 +122,9 @@ func sleep(ctx context.Context, d time.Duration) bool {
 func (p *presence) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, renewTime)
 	defer cancel()
-	if p.stale {
-		return p.publish(ctx)
-	}
+	// A publication that takes too long must not make the worker, with all its tools, disappear.
 	found, err := p.store.RenewWorker(ctx, p.worker.ID)
-	if err == nil && !found {
+	if err == nil && (p.stale || !found) {
 		err = p.publish(ctx)
 	}
 	return err

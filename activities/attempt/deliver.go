@@ -25,6 +25,7 @@ func (a *Attempts) judge(ctx, budget context.Context, in contract.ExecuteIn, cla
 	out := contract.ExecuteOut{Outcome: contract.Done, Trace: v.Trace, By: v.By}
 	switch {
 	case v.Err != nil:
+		var err error
 		f, retryable, answered := classify(v.Err)
 		if budget.Err() != nil && !answered {
 			stopped := interrupted(ctx, budget)
@@ -33,6 +34,9 @@ func (a *Attempts) judge(ctx, budget context.Context, in contract.ExecuteIn, cla
 		}
 		a.Log.LogAttrs(ctx, slog.LevelWarn, "tool failed", slog.String("toolId", bound.ID()), slog.String("toolCallId", in.Facts.ToolCallID),
 			slog.String("invocationId", in.Facts.InvocationID), slog.String("code", string(f.Code)), slog.String("errorType", fmt.Sprintf("%T", v.Err)))
+		if f.SafeMessage, err = bound.RedactText(f.SafeMessage); err != nil {
+			f.SafeMessage = "" // the words of the code remain
+		}
 		var unanswered *toolspec.UnansweredError
 		if errors.As(v.Err, &unanswered) && !bound.Definition().Repeatable() {
 			f.Code = contract.CauseUnanswered

@@ -23,6 +23,10 @@ const retryTime = 2 * time.Second
 // errNotReviewed is what a tool without a review answers. Policy denies its calls before that.
 var errNotReviewed = toolspec.Safef("the tool has no review in the policy")
 
+// errNotSent says that the session had ended before the call. The errors of the SDK do not tell this apart from
+// an answer of the server: its codes -32003 and -32004 look like a closed connection.
+var errNotSent = errors.New("the session has ended")
+
 // errUnanswered says that nobody knows whether a call had its effect.
 var errUnanswered = toolspec.Unanswered("the MCP server did not answer the call")
 
@@ -55,6 +59,13 @@ func (s *Source) run(t target) toolFunc {
 
 // call calls a tool of the server.
 func (se *session) call(ctx context.Context, name string, args json.RawMessage, report func(toolspec.Progress)) (*sdk.CallToolResult, error) {
+	select {
+	case <-se.ended:
+		return nil, errNotSent
+	case <-se.in.broken:
+		return nil, errNotSent
+	default:
+	}
 	se.in.calls.Add(1)
 	defer se.in.calls.Add(-1)
 	token, stop := se.watch(report)
@@ -74,7 +85,7 @@ func (se *session) call(ctx context.Context, name string, args json.RawMessage, 
 	}()
 	select {
 	case a := <-done:
-		if errors.Is(a.err, context.DeadlineExceeded) {
+		if errors.Is(a.err, context.DeadlineExceeded) || errors.Is(a.err, sdk.ErrConnectionClosed) {
 			go se.ping()
 		}
 		return a.result, a.err
@@ -93,8 +104,7 @@ func callError(ctx context.Context, t target, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if errors.Is(err, sdk.ErrConnectionClosed) {
-		// The SDK says this before it sends anything.
+	if errors.Is(err, errNotSent) {
 		return toolspec.RetryAfter(retryTime, "the session with the MCP server has ended; a new session is being started")
 	}
 	var refused *jsonrpc.Error

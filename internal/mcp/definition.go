@@ -52,7 +52,7 @@ func (d definition) digest() (string, error) {
 	return strictjson.Digest(doc)
 }
 
-// annotations returns the hints of the server, or nil.
+// annotations returns the hints of the server, sanitized, or nil. The digest is of the hints as they are.
 func (d definition) annotations() json.RawMessage {
 	if d.Annotations == nil {
 		return nil
@@ -61,6 +61,7 @@ func (d definition) annotations() json.RawMessage {
 	if err != nil {
 		return nil
 	}
+	hints, _ = sanitize.Value(hints)
 	return hints
 }
 

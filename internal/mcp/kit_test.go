@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
@@ -224,7 +226,8 @@ func eventually(t testing.TB, tool toolspec.Tool, args string) (string, error) {
 	devstacktest.Eventually(t.Context(), 2*time.Minute, func() bool {
 		out, _, err = call(t, tool, args, time.Minute)
 		var busy *toolspec.BusyError
-		return !errors.As(err, &busy)
+		// The end of a session is known a moment after a call has met it.
+		return !errors.As(err, &busy) && !errors.Is(err, sdk.ErrConnectionClosed)
 	})
 	return out, err
 }

@@ -38,19 +38,19 @@ func (se *session) list(ctx context.Context) ([]definition, error) {
 		if err != nil {
 			return nil, se.cause(err)
 		}
+		// The SDK keeps the whole page, also what is not part of a definition.
+		size, err := json.Marshal(page)
+		if err != nil {
+			return nil, err
+		}
+		if bytes += len(size); bytes > maxList {
+			return nil, errListTooLarge
+		}
 		for _, t := range page.Tools {
 			if len(all) == maxTools {
 				return nil, errTooManyTools
 			}
-			d := definitionOf(t)
-			size, err := json.Marshal(d)
-			if err != nil {
-				return nil, err
-			}
-			if bytes += len(size); bytes > maxList {
-				return nil, errListTooLarge
-			}
-			all = append(all, d)
+			all = append(all, definitionOf(t))
 		}
 		if page.NextCursor == "" {
 			se.listed.Store(digests(all))

@@ -198,7 +198,10 @@ func (se *session) ping() {
 	defer se.pinging.Store(false)
 	ctx, cancel := context.WithTimeout(se.in.session, pingTime)
 	defer cancel()
-	if err := se.client.Ping(ctx, nil); errors.Is(err, context.DeadlineExceeded) {
+	switch err := se.client.Ping(ctx, nil); {
+	case errors.Is(err, context.DeadlineExceeded):
 		_ = se.in.fail(errLate)
+	case errors.Is(err, sdk.ErrConnectionClosed):
+		_ = se.in.fail(errLost)
 	}
 }

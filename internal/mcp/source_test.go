@@ -309,6 +309,22 @@ func TestEnvironment(t *testing.T) {
 }
 
 // TestDigest: the digest covers what a reviewer reads, and nothing else.
+// TestAnnotationsAreSanitized: what a reviewer and clients read of the hints of a server has no hidden characters. The digest tells them apart.
+func TestAnnotationsAreSanitized(t *testing.T) {
+	t.Parallel()
+	hidden := definition{Name: "a", Annotations: &sdk.ToolAnnotations{Title: "x\x00\u202ey", ReadOnlyHint: true}}
+	shown := definition{Name: "a", Annotations: &sdk.ToolAnnotations{Title: "xy", ReadOnlyHint: true}}
+	var got sdk.ToolAnnotations
+	if err := json.Unmarshal(hidden.annotations(), &got); err != nil || strings.ContainsAny(got.Title, "\x00\u202e") || !got.ReadOnlyHint {
+		t.Errorf("the hints are %+v, %v", got, err)
+	}
+	a, err := hidden.digest()
+	b, err2 := shown.digest()
+	if err != nil || err2 != nil || a == b {
+		t.Errorf("%s and %s, %v, %v", a, b, err, err2)
+	}
+}
+
 func TestDigest(t *testing.T) {
 	t.Parallel()
 	digest := func(doc string) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"mime"
 	"net"
 	"net/http"
 	"net/url"
@@ -90,8 +91,11 @@ func (g *guarded) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	left := int64(maxAnswer)
-	if req.Method == http.MethodGet {
+	switch mediaType, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); {
+	case req.Method == http.MethodGet:
 		left = -1
+	case mediaType == "application/json": // one message, which may have many lines
+		left = int64(g.in.most())
 	}
 	resp.Body = &answer{from: g.in.reader(resp.Body, false), body: resp.Body, left: left, in: g.in, end: end}
 	return resp, nil

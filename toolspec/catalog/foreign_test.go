@@ -31,7 +31,7 @@ const (
 
 func foreignDefinition() toolspec.Definition {
 	return toolspec.Definition{
-		ID: "mcp__github__create_issue", Description: "Opens an issue.", Version: "1", Effect: toolspec.ExternalSideEffect, Risk: toolspec.MediumRisk,
+		ID: "github__create_issue", Description: "Opens an issue.", Version: "1", Effect: toolspec.ExternalSideEffect, Risk: toolspec.MediumRisk,
 		Redaction: toolspec.Redaction{Allow: []string{"/number", "/author/login"}, MaskInput: []string{"/title"}},
 	}
 }

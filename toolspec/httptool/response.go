@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,23 +64,31 @@ func (t *compiled) read(ctx context.Context, resp *http.Response, call toolspec.
 	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
 	switch {
 	case err != nil:
-		return nil, t.lost(ctx, err, call)
+		return nil, t.lost(ctx, err, call, nil)
 	case len(body) > limit:
-		return nil, toolspec.Safef("the response of the service has more than %d bytes", limit)
+		return nil, t.unusable(resp, fmt.Sprintf("the response of the service has more than %d bytes", limit))
 	}
 	return t.valueOf(resp, body)
+}
+
+// unusable returns the error of a result that cannot be read. After it nobody should send the request again.
+func (t *compiled) unusable(resp *http.Response, text string) error {
+	if !t.repeatable {
+		text = fmt.Sprintf("the service answered %d, so the request has had its effect, but %s", resp.StatusCode, text)
+	}
+	return toolspec.Safef("%s", text)
 }
 
 // valueOf maps the body of a result to the value.
 func (t *compiled) valueOf(resp *http.Response, body []byte) (json.RawMessage, error) {
 	empty := len(bytes.TrimSpace(body)) == 0
 	if empty && !t.doc.Response.Empty {
-		return nil, toolspec.Safef("the response of the service (status %d) has no content", resp.StatusCode)
+		return nil, t.unusable(resp, fmt.Sprintf("the response of the service (status %d) has no content", resp.StatusCode))
 	}
 	switch t.doc.Response.Type {
 	case ResponseText:
 		if !utf8.Valid(body) {
-			return nil, toolspec.Safef("the response of the service is not UTF-8")
+			return nil, t.unusable(resp, "the response of the service is not UTF-8")
 		}
 		return json.Marshal(string(body))
 	case ResponseBytes:
@@ -92,14 +101,17 @@ func (t *compiled) valueOf(resp *http.Response, body []byte) (json.RawMessage, e
 			return json.RawMessage("null"), nil
 		}
 		if strictjson.Check(body) != nil {
-			return nil, toolspec.Safef("the response of the service is not JSON")
+			return nil, t.unusable(resp, "the response of the service is not JSON")
 		}
-		return take(body, t.pointer)
+		if value, ok := take(body, t.pointer); ok {
+			return value, nil
+		}
+		return nil, t.unusable(resp, "the response of the service has no value at the pointer of the tool")
 	}
 }
 
-// take returns the part of a JSON value that a pointer names.
-func take(raw json.RawMessage, pointer strictjson.Path) (json.RawMessage, error) {
+// take returns the part of a JSON value that a pointer names; false if there is none.
+func take(raw json.RawMessage, pointer strictjson.Path) (json.RawMessage, bool) {
 	for _, token := range pointer {
 		var object map[string]json.RawMessage
 		var array []json.RawMessage
@@ -110,10 +122,10 @@ func take(raw json.RawMessage, pointer strictjson.Path) (json.RawMessage, error)
 		case err == nil && json.Unmarshal(raw, &array) == nil && index >= 0 && index < len(array):
 			raw = array[index]
 		default:
-			return nil, toolspec.Safef("the response of the service has no value at the pointer of the tool")
+			return nil, false
 		}
 	}
-	return raw, nil
+	return raw, true
 }
 
 // partOf returns a body as a part, by its media type.
@@ -176,6 +188,8 @@ func usualMeaning(resp *http.Response, connected bool) (FailureKind, string) {
 		return Final, answered + ": the account of the connection may not do this"
 	case status == http.StatusRequestTimeout, status >= 500 && status != http.StatusNotImplemented:
 		return Transient, answered
+	case status == http.StatusSeeOther: // the usual answer to a request that has had its effect
+		return Transient, answered + ": the tool does not follow this redirect"
 	case status >= 300 && status < 400:
 		return Final, answered + ": the tool does not follow this redirect"
 	}
@@ -203,11 +217,11 @@ func waitOf(h http.Header) time.Duration {
 	return defaultWait
 }
 
-// lost returns the error of a request that got no response, or a part of one. Without a connection to the
-// service nothing was sent.
-func (t *compiled) lost(ctx context.Context, err error, call toolspec.Call) error {
+// lost returns the error of a request that got no response, or a part of one. address is that
+// of the request, or nil after the begin of the response.
+func (t *compiled) lost(ctx context.Context, err error, call toolspec.Call, address *url.URL) error {
 	var timeout interface{ Timeout() bool }
-	var dial *net.OpError
+	nothing := address != nil && unsent(err, address.String())
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -217,17 +231,36 @@ func (t *compiled) lost(ctx context.Context, err error, call toolspec.Call) erro
 		return toolspec.Safef("%w: nothing was sent", capability.ErrNotPublic)
 	case errors.Is(err, capability.ErrLeaseOver):
 		return err
-	case errors.As(err, &dial) && dial.Op == "dial":
+	case nothing && !t.repeatable:
 		return toolspec.RetryAfter(defaultWait, "the service cannot be reached")
 	case t.again(call):
 		return errors.New("the service gave no response")
 	}
 	what := "the service gave no response"
-	if errors.As(err, &timeout) && timeout.Timeout() {
+	switch {
+	case nothing:
+		what = "the service cannot be reached"
+	case errors.As(err, &timeout) && timeout.Timeout():
 		what = "the service did not answer in time"
 	}
 	if t.repeatable {
 		return toolspec.Safef("%s", what)
 	}
 	return toolspec.Unanswered(what + "; the request may have had its effect")
+}
+
+// unsent reports whether an error says that there was no connection to the service, so that the request for
+// this address was not sent. An error of another address follows a redirect, and so a response.
+func unsent(err error, address string) bool {
+	var failed *url.Error
+	if errors.As(err, &failed) && failed.URL != address {
+		return false
+	}
+	var of interface{ Unsent() bool } // of a connection of Pawl
+	if errors.As(err, &of) {
+		return of.Unsent()
+	}
+	var dial *net.OpError
+	var name *net.DNSError
+	return errors.As(err, &dial) && dial.Op == "dial" || errors.As(err, &name)
 }

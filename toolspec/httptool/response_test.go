@@ -91,6 +91,8 @@ func TestResponses(t *testing.T) {
 		"busy by document":    {writes, `{type: json, errors: [{status: "503", is: busy, message: The shop is closed.}]}`, 503, nil, ``, "", toolspec.CodeRateLimited, "The shop is closed.", 1},
 		"server error, reads": {reads, plain, 500, nil, ``, "", toolspec.CodeExecution, "", 1},
 		"server error":        {writes, plain, 500, nil, ``, "", toolspec.CodeOutcomeUnknown, "may have had its effect", 1},
+		"sees another page":   {writes, plain, 303, nil, ``, "", toolspec.CodeOutcomeUnknown, "may have had its effect", 1},
+		"written, not JSON":   {writes, plain, 201, nil, `<html>`, "", toolspec.CodeExecution, "201, so the request has had its effect, but the response", 1},
 		"redirect":            {writes, plain, 304, nil, ``, "", toolspec.CodeExecution, "304", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -243,7 +245,10 @@ func TestLostAnswers(t *testing.T) {
 			t.Errorf("%s: got %+v after %d requests", effect, got, requests)
 		}
 		server.Close()
-		if got := call.Run(t).Result; got.ErrorCode != toolspec.CodeRateLimited || !strings.Contains(got.SafeMessage, "cannot be reached") {
+		if code = toolspec.CodeExecution; effect != toolspec.ReadOnly {
+			code = toolspec.CodeRateLimited // for a new call later: nothing was sent
+		}
+		if got := call.Run(t).Result; got.ErrorCode != code {
 			t.Errorf("%s: without a service, got %+v", effect, got)
 		}
 	}

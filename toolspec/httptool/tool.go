@@ -18,6 +18,7 @@ import (
 // compiled is a description that has been checked.
 type compiled struct {
 	doc        Tool
+	version    string
 	path       template
 	pointer    strictjson.Path
 	repeatable bool
@@ -34,6 +35,10 @@ func compile(t Tool) (*compiled, error) {
 		return nil, err
 	}
 	c := &compiled{doc: t, attempts: attempts}
+	var err error
+	if c.version, err = t.version(); err != nil {
+		return nil, err
+	}
 	c.path, _ = readTemplate(t.Request.Path)
 	c.pointer, _ = strictjson.SplitPointer(t.Response.Pointer)
 	c.repeatable = c.definition("").Repeatable()
@@ -75,7 +80,7 @@ func (t Tool) Bind(providedBy string) (toolspec.Tool, error) {
 func (t *compiled) definition(providedBy string) toolspec.Definition {
 	d := t.doc
 	def := toolspec.Definition{
-		ID: d.ID, Title: d.Title, Description: d.Description, Version: d.version(), Effect: d.Effect, Risk: d.Risk,
+		ID: d.ID, Title: d.Title, Description: d.Description, Version: t.version, Effect: d.Effect, Risk: d.Risk,
 		Idempotent: d.Idempotent, Scopes: d.Scopes, Timeout: time.Duration(d.TimeoutSeconds) * time.Second, MaxAttempts: attempts,
 		MaxArgsBytes: d.MaxArgsBytes, MaxResultBytes: d.MaxResultBytes, Tags: d.Tags, HarmlessNames: d.HarmlessNames,
 		Redaction: toolspec.Redaction{Allow: d.Redaction.Allow, MaskInput: d.Redaction.MaskInput}, ProvidedBy: providedBy,
@@ -90,16 +95,18 @@ func (t *compiled) definition(providedBy string) toolspec.Definition {
 
 // version returns the version of the author and a part of the SHA-256 of what the tool sends and reads.
 // With another request the tool has another digest, so an approval of the request before is stale.
-func (t Tool) version() string {
-	// Encoding a description never fails: it was read from JSON, or is checked like one that was.
-	sends, _ := json.Marshal(struct {
+func (t Tool) version() (string, error) {
+	sends, err := json.Marshal(struct {
 		Connection Connection
 		Host       string
 		Request    Request
 		Response   Response
 	}{t.Connection, t.Host, t.Request, t.Response})
+	if err != nil {
+		return "", err
+	}
 	sum := sha256.Sum256(sends)
-	return t.Version + "+" + hex.EncodeToString(sum[:6])
+	return t.Version + "+" + hex.EncodeToString(sum[:6]), nil
 }
 
 // output returns the output schema.
@@ -128,7 +135,7 @@ func (t *compiled) run(ctx context.Context, args json.RawMessage, call toolspec.
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, t.lost(ctx, err, call)
+		return nil, t.lost(ctx, err, call, req.URL)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	return t.read(ctx, resp, call)

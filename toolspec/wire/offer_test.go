@@ -95,7 +95,7 @@ func TestLongForeignNames(t *testing.T) {
 		name := strings.Repeat("create_pull_request_", 4)[:69] + last
 		trueNames = append(trueNames, name)
 		err := registry.Add("mcp", toolspec.DefineSchema(toolspec.Definition{
-			ID: wire.SentName("mcp__github__" + name), Description: "A tool of a server.", Version: "1", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk,
+			ID: toolspec.MCPToolID("github", name), Discovered: &toolspec.Discovered{Digest: "d"}, Description: "A tool of a server.", Version: "1", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk,
 			Redaction: toolspec.Redaction{Allow: []string{"/called"}},
 		}, json.RawMessage(`{"type":"object"}`), json.RawMessage(`{"type":"object","properties":{"called":{"type":"string"}}}`),
 			func(context.Context, json.RawMessage, toolspec.Call) (json.RawMessage, error) {
