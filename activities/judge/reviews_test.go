@@ -35,7 +35,7 @@ func TestCheckReview(t *testing.T) {
 		denied     bool
 		err        error
 	}{
-		"no tool of a server": {"mcp__github__create_issue", nil, judgetest.Away, false, nil},
+		"no tool of a server": {"github__create_issue", nil, judgetest.Away, false, nil},
 		"reviewed":            {"mcp__github__create_issue", &toolspec.Discovered{Digest: digest, Review: review.ReviewDigest()}, p.Digest(), false, nil},
 		"not followed yet":    {"mcp__github__create_issue", &toolspec.Discovered{Digest: digest}, p.Digest(), false, ErrReviewPending},
 		"changed":             {"mcp__github__create_issue", &toolspec.Discovered{Digest: "b", Review: review.ReviewDigest()}, p.Digest(), true, nil},
