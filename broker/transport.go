@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -131,9 +130,7 @@ func plainHeaders(h http.Header) http.Header {
 // or the type of the error.
 func sendError(ctx context.Context, err error) error {
 	var timeout interface{ Timeout() bool }
-	var dial *net.OpError
-	var name *net.DNSError
-	unsent := errors.As(err, &dial) && dial.Op == "dial" || errors.As(err, &name)
+	unsent := capability.Unsent(err)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()

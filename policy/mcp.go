@@ -85,16 +85,22 @@ func (p *Policy) ReviewOf(toolID string, discovered *toolspec.Discovered) Review
 		return Unreviewed
 	case review.Digest != discovered.Digest:
 		return Changed
-	case review.ReviewDigest() != discovered.Review:
+	case review.reviewDigest != discovered.Review:
 		return Pending
 	}
 	return Reviewed
 }
 
+// compiledReview is a review with its digest, which each decision about its tool needs.
+type compiledReview struct {
+	MCPReview
+	reviewDigest string
+}
+
 // reviewOf returns the review of a tool by its id.
-func (p *Policy) reviewOf(toolID string) (MCPReview, bool) {
+func (p *Policy) reviewOf(toolID string) (compiledReview, bool) {
 	if p == nil {
-		return MCPReview{}, false
+		return compiledReview{}, false
 	}
 	review, ok := p.reviews[toolID]
 	return review, ok
@@ -135,11 +141,11 @@ func (p *Policy) UnderReview(f Facts) Facts {
 }
 
 // compileReviews returns the reviews of a document by the ids of their tools.
-func compileReviews(servers map[string]document.MCPServer) map[string]MCPReview {
-	reviews := map[string]MCPReview{}
+func compileReviews(servers map[string]document.MCPServer) map[string]compiledReview {
+	reviews := map[string]compiledReview{}
 	for server, tools := range servers {
 		for tool, review := range tools {
-			reviews[toolspec.MCPToolID(server, tool)] = review
+			reviews[toolspec.MCPToolID(server, tool)] = compiledReview{review, review.ReviewDigest()}
 		}
 	}
 	return reviews

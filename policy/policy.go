@@ -14,7 +14,7 @@ import (
 type Policy struct {
 	tenants map[string]*tenant
 	// reviews are those of discovered tools, by the ids of the tools.
-	reviews map[string]MCPReview
+	reviews map[string]compiledReview
 	source  []byte
 	digest  string
 	doc     document.Document

@@ -62,7 +62,14 @@ func MCPToolID(server, tool string) string {
 	if name == tool && name != "" && len(prefix)+len(name) <= maxToolID {
 		return prefix + name
 	}
-	sum := sha256.Sum256([]byte(tool))
+	return HashedToolID(prefix, name, tool)
+}
+
+// HashedToolID returns a tool id that begins with prefix and as much of name as fits, and ends with a part of
+// the SHA-256 of whole, which tells it from other ids with that beginning. prefix and name must hold only
+// characters of ids.
+func HashedToolID(prefix, name, whole string) string {
+	sum := sha256.Sum256([]byte(whole))
 	suffix := "_" + hex.EncodeToString(sum[:4])
 	return prefix + name[:min(len(name), maxToolID-len(prefix)-len(suffix))] + suffix
 }

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/pawl-run/pawl/policy/document"
 	"github.com/pawl-run/pawl/tools"
@@ -17,18 +16,11 @@ import (
 // Therefore the worker can lack the capabilities of these tools.
 type toolSwitch struct {
 	patterns []string
-	mu       sync.Mutex // guards off, used and reported
-	// off are the tools that were turned off before the report. Tools of sources come later, and may be many.
-	off      []string
-	reported bool
-	used     map[string]bool
 	// unconfigured are built-in tools whose capabilities are not configured.
 	unconfigured []string
 }
 
-func newSwitch(patterns []string) *toolSwitch {
-	return &toolSwitch{patterns: patterns, used: map[string]bool{}}
-}
+func newSwitch(patterns []string) *toolSwitch { return &toolSwitch{patterns: patterns} }
 
 // withoutUnused returns the configuration without the shell and without the search service if only tools that are
 // turned off use them. Otherwise their faults would stop the start. added are the tools of the user.
@@ -50,32 +42,17 @@ func (c Config) withoutUnused(added []toolspec.Tool) Config {
 
 // enabled returns the tools that no pattern turns off.
 func (s *toolSwitch) enabled(all []toolspec.Tool) (on []toolspec.Tool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for _, tool := range all {
-		id := tool.Definition().ID
-		matching := s.matching(id)
-		for _, p := range matching {
-			s.used[p] = true
-		}
-		switch {
-		case len(matching) == 0:
+		if !s.matches(tool.Definition().ID) {
 			on = append(on, tool)
-		case !s.reported && !slices.Contains(s.off, id):
-			s.off = append(s.off, id)
 		}
 	}
 	return on
 }
 
-// matching returns the patterns that turn a tool off.
-func (s *toolSwitch) matching(toolID string) (patterns []string) {
-	for _, p := range s.patterns {
-		if document.Pattern(p).Matches(toolID) {
-			patterns = append(patterns, p)
-		}
-	}
-	return patterns
+// matches reports whether a pattern turns a tool off.
+func (s *toolSwitch) matches(toolID string) bool {
+	return slices.ContainsFunc(s.patterns, func(p string) bool { return document.Pattern(p).Matches(toolID) })
 }
 
 // runnable returns the built-in tools whose capabilities this worker provides. It logs the others, which are
@@ -110,20 +87,28 @@ func joined(names []toolspec.CapabilityName) string {
 
 // isOff reports whether this tool of the worker is turned off by a pattern, or is not configured.
 func (s *toolSwitch) isOff(toolID string) bool {
-	return len(s.matching(toolID)) > 0 || slices.Contains(s.unconfigured, toolID)
+	return s.matches(toolID) || slices.Contains(s.unconfigured, toolID)
 }
 
-// report logs the tools that are off, and the patterns that match no tool. more says that sources may
-// bring tools that a pattern matches.
-func (s *toolSwitch) report(log *slog.Logger, more bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.reported = true
-	if len(s.off) > 0 {
-		log.Info("tools are turned off by PAWL_DISABLED_TOOLS", "toolIds", s.off)
+// report logs which of all tools are off, and the patterns that match none of them. more says that
+// sources may bring tools that a pattern matches.
+func (s *toolSwitch) report(log *slog.Logger, all []toolspec.Tool, more bool) {
+	var off []string
+	used := map[string]bool{}
+	for _, tool := range all {
+		id := tool.Definition().ID
+		for _, p := range s.patterns {
+			used[p] = used[p] || document.Pattern(p).Matches(id)
+		}
+		if s.matches(id) && !slices.Contains(off, id) {
+			off = append(off, id)
+		}
+	}
+	if len(off) > 0 {
+		log.Info("tools are turned off by PAWL_DISABLED_TOOLS", "toolIds", off)
 	}
 	for _, p := range s.patterns {
-		if !more && !s.used[p] {
+		if !more && !used[p] {
 			log.Warn("PAWL_DISABLED_TOOLS names a tool that this worker was not given", "pattern", p)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -140,12 +139,8 @@ func (h *httpTools) names() ([]string, error) {
 
 // readHTTPTools reads the tools of a file.
 func readHTTPTools(name string) ([]toolspec.Tool, error) {
-	f, err := os.Open(name)
+	text, err := readFile(name, httptool.MaxDocument)
 	if err != nil {
-		return nil, err
-	}
-	text, err := io.ReadAll(io.LimitReader(f, httptool.MaxDocument+1))
-	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, err
 	}
 	d, err := httptool.Read(filepath.Base(name), text)

@@ -63,13 +63,11 @@ func loadOIDC() ([]OIDCIssuer, error) {
 }
 
 func readOIDC(file string) ([]OIDCIssuer, error) {
-	f, err := os.Open(file)
+	text, err := readFile(file, maxOIDCFile)
 	if err != nil {
 		return nil, fmt.Errorf("config: PAWL_OIDC_FILE: %w", err)
 	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxOIDCFile+1))
-	if err != nil || len(text) > maxOIDCFile {
+	if len(text) > maxOIDCFile {
 		return nil, fmt.Errorf("config: PAWL_OIDC_FILE: %s cannot be read, or is larger than %d bytes", file, maxOIDCFile)
 	}
 	var document struct {

@@ -2,8 +2,6 @@ package worker
 
 import (
 	"fmt"
-	"io"
-	"maps"
 	"os"
 	"strings"
 	"sync"
@@ -32,16 +30,7 @@ func mcpSources(c Config, servers []mcp.Server, reviews *mcpReviews) (all []sour
 // GITHUB_TOKEN. The server has them, so what it answers is searched for them.
 func mcpSecrets(servers []mcp.Server) (all []fingerprint.Credential) {
 	for _, server := range servers {
-		variables := maps.Clone(server.Env)
-		for _, name := range server.Inherit {
-			if value, ok := os.LookupEnv(name); ok {
-				if variables == nil {
-					variables = map[string]string{}
-				}
-				variables[name] = value
-			}
-		}
-		for name, value := range variables {
+		for name, value := range server.Variables(os.LookupEnv) {
 			if namesCredential(name) {
 				all = append(all, fingerprint.Credential{Label: "the variable " + name + " of the MCP server " + server.ID, Secret: []byte(value)})
 			}
@@ -70,12 +59,7 @@ func readMCPServers(file string) (servers []mcp.Server, err error) {
 	if file == "" {
 		return nil, nil
 	}
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	doc, err := io.ReadAll(io.LimitReader(f, strictyaml.MaxDocument+1))
+	doc, err := readFile(file, strictyaml.MaxDocument)
 	if err != nil {
 		return nil, err
 	}

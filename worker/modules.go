@@ -131,6 +131,7 @@ func boundTools(ctx context.Context, o *opened, c Config, a additions, n connect
 	}
 	registry := catalog.NewRegistry(provided)
 	on, began := newSwitch(c.DisabledTools), time.Now()
+	given := slices.Concat(builtin, a.tools)
 	builtin, enabled := on.enabled(builtin), on.enabled(a.tools)
 	if err := needKeyRing(slices.Concat(builtin, enabled), provided); err != nil {
 		return nil, nil, err
@@ -147,7 +148,7 @@ func boundTools(ctx context.Context, o *opened, c Config, a additions, n connect
 	if len(enabled) > 0 {
 		logKind(c.Log, source.Worker, len(enabled), time.Since(began))
 	}
-	on.report(c.Log, len(a.configured)+len(a.sources) > 0)
+	on.report(c.Log, given, len(a.configured)+len(a.sources) > 0)
 	return registry, on, nil
 }
 

@@ -29,8 +29,8 @@ func withDatabase(ctx context.Context, c Config, step func(context.Context) erro
 			return err
 		}
 		c.Log.WarnContext(ctx, "the database is not there; trying again", "reason", errs.Reason(err), "in", retryEvery.String())
-		if stopped := pause(ctx); stopped != nil {
-			return fmt.Errorf("stopped while waiting for the database (%s): %w", errs.Reason(err), stopped)
+		if !sleep(ctx, retryEvery) {
+			return fmt.Errorf("stopped while waiting for the database (%s): %w", errs.Reason(err), ctx.Err())
 		}
 	}
 }
@@ -46,8 +46,8 @@ func withTemporal(ctx context.Context, c Config, step func(context.Context) erro
 		}
 		c.Log.WarnContext(ctx, "Temporal is not there; trying again", "address", address,
 			"reason", serviceerror.ToStatus(err).Code().String(), "in", retryEvery.String())
-		if stopped := pause(ctx); stopped != nil {
-			return fmt.Errorf("stopped while waiting for Temporal at %s: %w", address, stopped)
+		if !sleep(ctx, retryEvery) {
+			return fmt.Errorf("stopped while waiting for Temporal at %s: %w", address, ctx.Err())
 		}
 	}
 }
@@ -69,13 +69,14 @@ func away(err error) bool {
 	}
 }
 
-func pause(ctx context.Context) error {
-	timer := time.NewTimer(retryEvery)
+// sleep waits, and reports whether ctx is still live.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return ctx.Err()
+		return false
 	case <-timer.C:
-		return nil
+		return true
 	}
 }

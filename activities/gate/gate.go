@@ -94,8 +94,9 @@ func (g *gate) judge(
 	if err != nil {
 		return v, err
 	}
-	decision, failure, err := g.decide(ctx, p, f, &v)
-	if facts := g.facts(f); err == nil && failure == nil && p.ReviewOf(facts.ToolID, facts.Discovered) == policy.Pending {
+	facts := judge.AtWorker(judge.PolicyFacts(f, f.Args != nil), g.Tools)
+	decision, failure, err := g.decide(ctx, p, f, facts, &v)
+	if err == nil && failure == nil && p.ReviewOf(facts.ToolID, facts.Discovered) == policy.Pending {
 		// The source of the tool is about to read this policy, or has read a newer one. By the next
 		// try both have.
 		return hook.Verdict{Outcome: hook.Missing, By: judge.PendingReview(f.ToolID), Unread: true}, nil
@@ -109,14 +110,14 @@ func (g *gate) judge(
 	if failure != nil {
 		v.Outcome, v.Failure, v.Delta.Needs = hook.Failed, failure, nil
 	}
-	g.compare(ctx, f, decision, &v)
+	g.compare(ctx, f, facts, decision, &v)
 	return v, nil
 }
 
 // decide lets policy decide, and writes the rule, the budgets and the demands of policy into the
 // verdict. It returns a failure if policy denies the call.
-func (g *gate) decide(ctx context.Context, p *policy.Policy, f hook.Facts, v *hook.Verdict) (policy.Decision, *hook.Failure, error) {
-	decision, err := judge.Decide(ctx, g.PolicyEngines, p, g.facts(f))
+func (g *gate) decide(ctx context.Context, p *policy.Policy, f hook.Facts, facts policy.Facts, v *hook.Verdict) (policy.Decision, *hook.Failure, error) {
+	decision, err := judge.Decide(ctx, g.PolicyEngines, p, facts)
 	if err != nil {
 		return decision, nil, err
 	}
@@ -136,11 +137,6 @@ func (g *gate) decide(ctx context.Context, p *policy.Policy, f hook.Facts, v *ho
 	return decision, &hook.Failure{
 		Code: toolspec.CodePolicyDenied, SafeMessage: decision.Message, Details: &toolspec.Details{Rule: decision.Rule},
 	}, nil
-}
-
-// facts returns the facts of a call for policy.
-func (g *gate) facts(f hook.Facts) policy.Facts {
-	return judge.AtWorker(judge.PolicyFacts(f, f.Args != nil), g.Tools)
 }
 
 // ids returns the attributes of a log line about a call.

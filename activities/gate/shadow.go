@@ -46,7 +46,7 @@ func ParseShadowNote(text string) (note ShadowNote, ok bool) {
 // compare adds a note to the verdict: the decision of the shadow policy beside the decision of the
 // active policy on the same facts. A call gets one note: at willCheckConsent, or at willAuthorize
 // if the call ends there. compare never changes the outcome.
-func (g *gate) compare(ctx context.Context, f hook.Facts, live policy.Decision, v *hook.Verdict) {
+func (g *gate) compare(ctx context.Context, f hook.Facts, facts policy.Facts, live policy.Decision, v *hook.Verdict) {
 	if g.Shadow == nil || f.Args == nil && v.Outcome != hook.Failed {
 		return
 	}
@@ -54,7 +54,7 @@ func (g *gate) compare(ctx context.Context, f hook.Facts, live policy.Decision, 
 	if shadow == nil {
 		return
 	}
-	decision, err := judge.Decide(ctx, g.PolicyEngines, shadow, g.facts(f))
+	decision, err := judge.Decide(ctx, g.PolicyEngines, shadow, facts)
 	if err != nil {
 		g.Log.WarnContext(ctx, "the shadow policy did not judge a call", append(ids(f), "reason", errs.Reason(err))...)
 		return

@@ -36,20 +36,21 @@ type definition struct {
 	Input       any                  `json:"inputSchema,omitempty"`
 	Output      any                  `json:"outputSchema,omitempty"`
 	Annotations *sdk.ToolAnnotations `json:"annotations,omitempty"`
+
+	// digest is the hexadecimal SHA-256 of the canonical JSON of the other fields. Icons and _meta are not
+	// part of it: no model and no call uses them. It is empty if there is none, and undigested says why.
+	digest     string
+	undigested error
 }
 
 func definitionOf(t *sdk.Tool) definition {
-	return definition{Name: t.Name, Title: t.Title, Description: t.Description, Input: t.InputSchema, Output: t.OutputSchema, Annotations: t.Annotations}
-}
-
-// digest returns the hexadecimal SHA-256 of the canonical JSON of the definition. Icons and _meta are not
-// part of it: no model and no call uses them.
-func (d definition) digest() (string, error) {
+	d := definition{Name: t.Name, Title: t.Title, Description: t.Description, Input: t.InputSchema, Output: t.OutputSchema, Annotations: t.Annotations}
 	doc, err := json.Marshal(d)
-	if err != nil {
-		return "", err
+	if err == nil {
+		d.digest, err = strictjson.Digest(doc)
 	}
-	return strictjson.Digest(doc)
+	d.undigested = err
+	return d
 }
 
 // annotations returns the hints of the server, sanitized, or nil. The digest is of the hints as they are.
@@ -82,24 +83,22 @@ type target struct {
 
 // tool maps a definition to a tool with the effect, risk and allowlist of its review. Without a review of
 // exactly this definition, or if the review does not fit the definition, the tool has the highest effect and
-// risk, shows nothing, and refuses to run. fault says why there is no tool, or why its review does not
-// count.
-func (d definition) tool(s Server, reviews Reviews, calls runner) (tool toolspec.Tool, fault *fault) {
-	digest, fault := d.check()
-	if fault != nil {
+// risk, shows nothing, and refuses to run. review is nil if there is none. fault says why there is no tool, or
+// why its review does not count.
+func (d definition) tool(s Server, review *policy.MCPReview, calls runner) (tool toolspec.Tool, fault *fault) {
+	if fault := d.check(); fault != nil {
 		return tool, fault
 	}
 	in, out, fault := d.schemas()
 	if fault != nil {
 		return tool, fault
 	}
-	def := d.base(s, digest)
-	review, ok := reviews.Review(s.ID, d.Name)
+	def := d.base(s)
 	switch {
-	case ok && review.Digest != digest:
+	case review != nil && review.Digest != d.digest:
 		fault = newFault(reasonChanged, nil)
-	case ok:
-		reviewed := d.reviewed(def, review)
+	case review != nil:
+		reviewed := d.reviewed(def, *review)
 		tool, err := bind(reviewed, in, out, calls.run(target{name: d.Name, structured: d.Output != nil, reviewed: true, allow: review.Allow, def: reviewed}))
 		if err == nil {
 			return tool, nil
@@ -114,25 +113,21 @@ func (d definition) tool(s Server, reviews Reviews, calls runner) (tool toolspec
 	return tool, fault
 }
 
-// check judges all but the schemas.
-func (d definition) check() (digest string, f *fault) {
+// check judges all but the schemas and the digest.
+func (d definition) check() *fault {
 	switch {
 	case d.Name == "":
-		return "", newFault(reasonName, nil)
+		return newFault(reasonName, nil)
 	case toolspec.CheckVisible("the name", d.Name, toolspec.MaxOwnName) != nil:
-		return "", newFault(reasonHiddenName, nil)
+		return newFault(reasonHiddenName, nil)
 	case len(d.Description) > maxDescription || len(d.Title) > maxDescription || len(d.annotations()) > toolspec.MaxAnnotations:
-		return "", newFault(reasonDescription, nil)
+		return newFault(reasonDescription, nil)
 	}
-	digest, err := d.digest()
-	if err != nil {
-		return "", newFault(reasonSchema, err)
-	}
-	return digest, nil
+	return nil
 }
 
 // base returns what of a definition does not depend on a review.
-func (d definition) base(s Server, digest string) toolspec.Definition {
+func (d definition) base(s Server) toolspec.Definition {
 	description, _ := sanitize.Text(d.Description)
 	if description = strings.TrimSpace(description); description == "" {
 		description = noDescription
@@ -142,10 +137,10 @@ func (d definition) base(s Server, digest string) toolspec.Definition {
 		title = ""
 	}
 	return toolspec.Definition{
-		ID: toolspec.MCPToolID(s.ID, d.Name), Title: title, Description: description, Version: digest[:16],
+		ID: toolspec.MCPToolID(s.ID, d.Name), Title: title, Description: description, Version: d.digest[:16],
 		Capabilities: []toolspec.CapabilityName{capability.ProgressKey.Name()},
 		Timeout:      s.CallTimeout, MaxArgsBytes: toolspec.MaxInline, MaxResultBytes: maxResult,
-		ProvidedBy: s.ID, Discovered: &toolspec.Discovered{Digest: digest, Name: d.Name, Annotations: d.annotations()},
+		ProvidedBy: s.ID, Discovered: &toolspec.Discovered{Digest: d.digest, Name: d.Name, Annotations: d.annotations()},
 	}
 }
 

@@ -61,13 +61,11 @@ func (se *session) list(ctx context.Context) ([]definition, error) {
 	return nil, errTooManyPages
 }
 
-// digests returns the digests of definitions by name. A definition without one cannot be called.
+// digests returns the digests of definitions by name.
 func digests(all []definition) *map[string]string {
 	byName := make(map[string]string, len(all))
 	for _, d := range all {
-		if digest, err := d.digest(); err == nil {
-			byName[d.Name] = digest
-		}
+		byName[d.Name] = d.digest
 	}
 	return &byName
 }

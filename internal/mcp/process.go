@@ -68,19 +68,10 @@ func startProcess(s Server, env []string) (*process, error) {
 	return p, nil
 }
 
-// environment returns the variables of a stdio server: those of its configuration, and of the worker's
-// only PATH, HOME and those that the configuration names.
+// environment returns the variables of a stdio server as exec.Cmd takes them.
 func environment(s Server, lookup func(string) (string, bool)) []string {
 	var env []string
-	for _, name := range slices.Concat([]string{"PATH", "HOME"}, s.Inherit) {
-		if _, own := s.Env[name]; own || slices.ContainsFunc(env, func(v string) bool { return len(v) > len(name) && v[:len(name)+1] == name+"=" }) {
-			continue
-		}
-		if value, ok := lookup(name); ok {
-			env = append(env, name+"="+value)
-		}
-	}
-	for name, value := range s.Env {
+	for name, value := range s.Variables(lookup) {
 		env = append(env, name+"="+value)
 	}
 	slices.Sort(env)

@@ -3,8 +3,10 @@ package mcp
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,6 +58,19 @@ type Server struct {
 	StartTimeout time.Duration
 	// CallTimeout bounds a call; 0 means a minute.
 	CallTimeout time.Duration
+}
+
+// Variables returns the variables of a stdio server: those of its configuration, and of the worker's only
+// PATH, HOME and those that the configuration names. lookup returns a variable of the worker.
+func (s Server) Variables(lookup func(name string) (value string, ok bool)) map[string]string {
+	variables := map[string]string{}
+	for _, name := range slices.Concat([]string{"PATH", "HOME"}, s.Inherit) {
+		if value, ok := lookup(name); ok {
+			variables[name] = value
+		}
+	}
+	maps.Copy(variables, s.Env)
+	return variables
 }
 
 func (s Server) withDefaults() Server {

@@ -308,23 +308,21 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestDigest: the digest covers what a reviewer reads, and nothing else.
 // TestAnnotationsAreSanitized: what a reviewer and clients read of the hints of a server has no hidden characters. The digest tells them apart.
 func TestAnnotationsAreSanitized(t *testing.T) {
 	t.Parallel()
-	hidden := definition{Name: "a", Annotations: &sdk.ToolAnnotations{Title: "x\x00\u202ey", ReadOnlyHint: true}}
-	shown := definition{Name: "a", Annotations: &sdk.ToolAnnotations{Title: "xy", ReadOnlyHint: true}}
+	hidden := definitionOf(&sdk.Tool{Name: "a", Annotations: &sdk.ToolAnnotations{Title: "x\x00\u202ey", ReadOnlyHint: true}})
+	shown := definitionOf(&sdk.Tool{Name: "a", Annotations: &sdk.ToolAnnotations{Title: "xy", ReadOnlyHint: true}})
 	var got sdk.ToolAnnotations
 	if err := json.Unmarshal(hidden.annotations(), &got); err != nil || strings.ContainsAny(got.Title, "\x00\u202e") || !got.ReadOnlyHint {
 		t.Errorf("the hints are %+v, %v", got, err)
 	}
-	a, err := hidden.digest()
-	b, err2 := shown.digest()
-	if err != nil || err2 != nil || a == b {
-		t.Errorf("%s and %s, %v, %v", a, b, err, err2)
+	if a, b := hidden.digest, shown.digest; a == "" || b == "" || a == b {
+		t.Errorf("%s and %s", a, b)
 	}
 }
 
+// TestDigest: the digest covers what a reviewer reads, and nothing else.
 func TestDigest(t *testing.T) {
 	t.Parallel()
 	digest := func(doc string) string {
@@ -332,11 +330,11 @@ func TestDigest(t *testing.T) {
 		if err := json.Unmarshal([]byte(doc), &tool); err != nil {
 			t.Fatal(err)
 		}
-		d, err := definitionOf(&tool).digest()
-		if err != nil {
-			t.Fatal(err)
+		d := definitionOf(&tool)
+		if d.undigested != nil {
+			t.Fatal(d.undigested)
 		}
-		return d
+		return d.digest
 	}
 	base := `{"name":"a","title":"t","description":"d","inputSchema":{"type":"object","properties":{"x":{"type":"string"}}},"outputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}`
 	for _, same := range []string{

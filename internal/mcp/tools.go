@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/source"
 )
@@ -75,13 +76,13 @@ func (t *tools) report(ctx context.Context, id string, f *fault) {
 
 // make returns the tool of a definition. It reuses the tool of the last offer if nothing has changed.
 func (t *tools) make(d definition, twice, sameID bool) offered {
-	digest, err := d.digest()
-	if err != nil {
-		return offered{fault: newFault(reasonSchema, err)}
+	if d.undigested != nil {
+		return offered{fault: newFault(reasonSchema, d.undigested)}
 	}
-	made := offered{digest: digest}
-	if review, ok := t.reviews.Review(t.server.ID, d.Name); ok {
-		made.review = review.ReviewDigest()
+	made := offered{digest: d.digest}
+	var review *policy.MCPReview
+	if r, ok := t.reviews.Review(t.server.ID, d.Name); ok {
+		review, made.review = &r, r.ReviewDigest()
 	}
 	switch {
 	case twice:
@@ -94,6 +95,6 @@ func (t *tools) make(d definition, twice, sameID bool) offered {
 	if before, ok := t.made[d.Name]; ok && before.digest == made.digest && before.review == made.review && (before.fault == nil || before.fault.reason != reasonTwice && before.fault.reason != reasonSameID) {
 		return before
 	}
-	made.tool, made.fault = d.tool(t.server, t.reviews, t.calls)
+	made.tool, made.fault = d.tool(t.server, review, t.calls)
 	return made
 }

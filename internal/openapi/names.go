@@ -1,14 +1,11 @@
 package openapi
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"regexp"
 	"strings"
-)
 
-// maxID bounds a tool id.
-const maxID = 64
+	"github.com/pawl-run/pawl/toolspec"
+)
 
 var (
 	notID     = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
@@ -32,11 +29,9 @@ func nameAll(all []operation, namespace string) {
 	}
 	for i := range all {
 		prefix, base := namespace+"__", bases[i]
-		if count[base] > 1 || base == "" || len(prefix)+len(base) > maxID {
-			sum := sha256.Sum256([]byte(all[i].name()))
-			suffix := "_" + hex.EncodeToString(sum[:4])
-			base = base[:min(len(base), maxID-len(prefix)-len(suffix))] + suffix
-		}
 		all[i].toolID = prefix + base
+		if count[base] > 1 || toolspec.CheckToolID(all[i].toolID) != nil {
+			all[i].toolID = toolspec.HashedToolID(prefix, base, all[i].name())
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // MCPEntry returns the YAML of a review of a tool of an MCP server, as a policy file has it.
@@ -27,13 +28,11 @@ func MCPEntry(server, tool string, r policy.MCPReview) string {
 
 // quoted returns a text or a list of texts in the notation that JSON and YAML share.
 func quoted(v any) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	text, err := strictjson.Encode(v)
+	if err != nil {
 		panic(fmt.Sprintf("review: a text cannot be written as JSON: %v", err))
 	}
-	return strings.TrimSpace(b.String())
+	return string(text)
 }
 
 // DiffDefinitions compares what a server gave of a tool at two times, as far as it was published.

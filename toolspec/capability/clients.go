@@ -3,6 +3,7 @@ package capability
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/url"
 
@@ -59,3 +60,15 @@ var (
 	// ErrNoToken: this kind of connection has no token.
 	ErrNoToken = errors.New("the connection has no token")
 )
+
+// Unsent reports whether an error of an HTTP client says that there was no connection to the service, so
+// that nothing of the request was sent.
+func Unsent(err error) bool {
+	var of interface{ Unsent() bool } // of a client that hides the cause
+	if errors.As(err, &of) {
+		return of.Unsent()
+	}
+	var dial *net.OpError
+	var name *net.DNSError
+	return errors.As(err, &dial) && dial.Op == "dial" || errors.As(err, &name)
+}

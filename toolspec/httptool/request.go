@@ -1,7 +1,6 @@
 package httptool
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // maxURL bounds the path and the query of a request, in bytes.
@@ -219,13 +219,11 @@ func (v value) writeJSON(b *strings.Builder) {
 
 // quote writes a text as a JSON string.
 func quote(text string) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(text); err != nil {
+	encoded, err := strictjson.Encode(text)
+	if err != nil {
 		return `""` // never: every text can be written
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return string(encoded)
 }
 
 // body returns the body of the request, and sets its Content-Type. A body that is not given is none.

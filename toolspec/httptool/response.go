@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -249,18 +248,12 @@ func (t *compiled) lost(ctx context.Context, err error, call toolspec.Call, addr
 	return toolspec.Unanswered(what + "; the request may have had its effect")
 }
 
-// unsent reports whether an error says that there was no connection to the service, so that the request for
-// this address was not sent. An error of another address follows a redirect, and so a response.
+// unsent reports whether the request for this address was not sent. An error of another address follows a
+// redirect, and so a response.
 func unsent(err error, address string) bool {
 	var failed *url.Error
 	if errors.As(err, &failed) && failed.URL != address {
 		return false
 	}
-	var of interface{ Unsent() bool } // of a connection of Pawl
-	if errors.As(err, &of) {
-		return of.Unsent()
-	}
-	var dial *net.OpError
-	var name *net.DNSError
-	return errors.As(err, &dial) && dial.Op == "dial" || errors.As(err, &name)
+	return capability.Unsent(err)
 }

@@ -2,23 +2,22 @@ package httptool
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // Write writes a document as YAML, for people to review. It reads what it has written, so that the
 // file is one that Read accepts.
 func Write(d Document) ([]byte, error) {
-	var source bytes.Buffer
-	enc := json.NewEncoder(&source)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(d); err != nil {
+	source, err := strictjson.Encode(d)
+	if err != nil {
 		return nil, fmt.Errorf("write the document: %w", err)
 	}
-	v, err := readValue(source.Bytes())
+	v, err := readValue(source)
 	if err != nil {
 		return nil, fmt.Errorf("write the document: %w", err)
 	}
