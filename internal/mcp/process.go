@@ -60,7 +60,7 @@ func startProcess(s Server, env []string) (*process, error) {
 	p := &process{cmd: cmd, in: inWrite, out: outRead, exited: make(chan struct{})}
 	go func() {
 		_ = cmd.Wait()
-		// What is left of the group would keep the standard output open.
+		// Other processes of the group would keep the standard output open.
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		_ = outRead.SetReadDeadline(time.Now().Add(time.Second))
 		close(p.exited)

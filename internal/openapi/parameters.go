@@ -29,7 +29,7 @@ func (b *build) parameters() error {
 	return nil
 }
 
-// listParameters returns the parameters. Those of the operation replace those of the path.
+// listParameters returns the parameters. A parameter of the operation replaces that of the path.
 func (b *build) listParameters() (list []place, err error) {
 	for _, from := range []place{b.op.item, b.op.place} {
 		for _, p := range from.get("parameters").elements() {

@@ -20,8 +20,8 @@ var (
 	errFile  = errors.New("is a file, which an argument or a value in JSON cannot be")
 )
 
-// schemas converts schemas of one direction of an operation to JSON Schema 2020-12. What references lead
-// to is in defs.
+// schemas converts schemas of one direction of an operation to JSON Schema 2020-12. defs has the
+// schemas that references lead to.
 type schemas struct {
 	doc *doc
 	// input says that the schemas are of arguments, where properties with readOnly are left out.
