@@ -186,7 +186,7 @@ func TestSlotsAreGivenBackToAsk(t *testing.T) {
 			r := newRig(t, rigOptions{policy: asks, own: s.step(), places: &s.places, hooks: []hook.Hook{changes}})
 			r.decideAfter(10*time.Minute, 1, toolspec.Approve, "user:bob")
 			result := r.run(call("core__read", args))
-			if !result.OK || r.ran() != 1 || !slices.Equal(s.rounds, tc.rounds) || len(r.records.requests) != 1 || r.records.requests[0].row.GivesBack != tc.givesBack {
+			if !result.OK || r.ran() != 1 || !slices.Equal(s.rounds, tc.rounds) || len(r.records.requests) != 1 || r.records.requests[0].row.GivesBack != tc.givesBack || r.records.requests[0].row.Capacity != 1 {
 				t.Errorf("got %+v after %d runs in rounds %v, and %d requests", result, r.ran(), s.rounds, len(r.records.requests))
 			}
 		})

@@ -118,7 +118,7 @@ func (a *Approvals) open(
 		Granted: granted(f, decision, view.Digest), Remembered: remembered,
 		Hydrations: in.Hydrations,
 		Rule:       rule, EditedBy: in.EditedBy, OnBehalfOf: f.Context.SubjectID, PolicyRule: by, PolicyID: f.PolicyDigest,
-		ExpireAfter: expireAfter, GivesBack: in.GivesBack,
+		ExpireAfter: expireAfter, GivesBack: in.GivesBack, Capacity: in.Capacity,
 	}
 	record, err := a.request(ctx, f, row)
 	if err == nil && record.Superseded && remembered != "" {

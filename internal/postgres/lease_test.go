@@ -59,7 +59,7 @@ func TestRequestGivesBack(t *testing.T) {
 		b.wantSlot("1", 1, capacity.Taken, 0, s)
 		b.wantSlot("2", 1, capacity.Waiting, 0, s)
 		row := requestRow("1", 1)
-		row.GivesBack = gives
+		row.GivesBack, row.Capacity = gives, 1
 		b.trips.Store(0)
 		b.request(row)
 		b.request(row) // as a retry of the activity does
@@ -79,6 +79,35 @@ func TestRequestGivesBack(t *testing.T) {
 			t.Errorf("gives back %t: the token of the call is %s to another call", gives, got.State)
 		}
 	}
+}
+
+// TestLateRequestKeepsSlots: a try of a request that commits only after the call has acquired its capacity again gives nothing of that back.
+func TestLateRequestKeepsSlots(t *testing.T) {
+	b := open(t)
+	s, q := slot("s", 1), bucket("q", 1, time.Hour, 0)
+	b.admit("1")
+	b.admit("2")
+	b.wantSlot("1", 1, capacity.Taken, 0, s)
+	b.tokens("1", 1, q)
+	row := requestRow("1", 1)
+	row.GivesBack, row.Capacity = true, 1
+	b.request(row)
+	ctx := own(t)
+	slots, err := b.TakeSlots(ctx, capacity.SlotsRow{InvocationID: id("1"), TenantID: tenant, Epoch: 1, Round: 2, Slots: []capacity.Slot{s}})
+	if err != nil || slots.State != capacity.Taken {
+		t.Fatalf("got %+v, %v", slots, err)
+	}
+	tokens, err := b.TakeTokens(ctx, capacity.TokensRow{InvocationID: id("1"), TenantID: tenant, Epoch: 1, Round: 2, Buckets: []capacity.Bucket{q}})
+	if err != nil || tokens.State != capacity.Taken {
+		t.Fatalf("got %+v, %v", tokens, err)
+	}
+	b.request(row)
+	b.wantSlot("2", 1, capacity.Waiting, 0, s)
+	if got := b.tokens("2", 1, q); got.State != capacity.Refused {
+		t.Errorf("the token of the call is %s to another call", got.State)
+	}
+	b.ends("1", 1, 0)
+	b.wantRechecks("2")
 }
 
 // TestSlotsAreHandedOver: what is given back is the next one's in the same statement, and nobody's else.

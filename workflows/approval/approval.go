@@ -159,7 +159,7 @@ func (a *Approvals) request(ctx workflow.Context, in contract.RequestIn) (contra
 		// Each pass reads the facts, the epoch and the rounds again, because the answer
 		// "superseded" changes them.
 		in.Facts, in.Epoch, in.Last = c.Facts(ctx, c.Rounds().Gate), c.Epoch(), c.Rounds().Request
-		in.Hydrations = c.Hydrations()
+		in.Hydrations, in.Capacity = c.Hydrations(), c.Rounds().Capacity
 		deadline := c.Remaining(ctx)
 		if in.Parked != "" {
 			// The lost attempt may have used up the deadline. The call still asks.

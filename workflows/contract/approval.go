@@ -33,6 +33,9 @@ type RequestIn struct {
 	// GivesBack says that the call gives its capacity back, and acquires it again after the
 	// decision. A parked call always gives it back.
 	GivesBack bool `json:"givesBack,omitempty"`
+	// Capacity is the last number of the stages that wait for capacity. Capacity that the call acquires
+	// later stays with the call.
+	Capacity int `json:"capacity,omitempty"`
 }
 
 // RequestOut is the answer of Request. Outcome is Done, Refused or Superseded; the

@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -73,12 +74,15 @@ func (s *Store) TakeSlots(ctx context.Context, in capacity.SlotsRow) (capacity.A
 	return capacity.Answer{State: row.Outcome, Key: row.Key, Ahead: row.Ahead}, err
 }
 
-// release returns the statements that give back the capacity of a call. Settle and Sweep run
-// them before the statement that settles the call.
-func release(invocationID string, epoch int, runID string, attempts int, grace time.Duration) []db.Step {
+// allRounds is the argument of release for all capacity of a call.
+const allRounds = math.MaxInt32
+
+// release returns the statements that give back the capacity that a call acquired in its rounds up
+// to lastRound. Settle and Sweep run them before the statement that settles the call.
+func release(invocationID string, epoch int, runID string, attempts, lastRound int, grace time.Duration) []db.Step {
 	return []db.Step{
 		db.Query("LockCapacity", db.Values{"invocation_id": invocationID}),
-		db.Query("Release", db.Values{"invocation_id": invocationID, "epoch": epoch, "temporal_run_id": runID, "attempts": attempts, "grace": grace, "hold": holdTime}),
+		db.Query("Release", db.Values{"invocation_id": invocationID, "epoch": epoch, "temporal_run_id": runID, "attempts": attempts, "last_round": lastRound, "grace": grace, "hold": holdTime}),
 	}
 }
 

@@ -99,8 +99,9 @@ WITH current AS (
     UPDATE leases SET expires_at = least(expires_at, now() + @grace::interval)
     WHERE invocation_id = @invocation_id::uuid AND kind = 'semaphore' AND state = 'held' AND @grace::interval > interval '0' AND EXISTS (SELECT FROM current)
 ), released AS (
+    -- A request for an approval that comes late takes nothing away that the call acquired after the wait.
     DELETE FROM leases
-    WHERE invocation_id = @invocation_id::uuid AND EXISTS (SELECT FROM current)
+    WHERE invocation_id = @invocation_id::uuid AND round <= @last_round AND EXISTS (SELECT FROM current)
         AND NOT (kind = 'semaphore' AND state = 'held' AND @grace::interval > interval '0')
     RETURNING kind, tenant_id, key, state
 ), lapsed AS (
@@ -130,7 +131,7 @@ WITH current AS (
     FROM heads h WHERE l.invocation_id = h.invocation_id AND l.kind = 'semaphore' AND l.key = h.key
     RETURNING l.invocation_id
 ), returned AS (
-    DELETE FROM debits WHERE invocation_id = @invocation_id::uuid AND EXISTS (SELECT FROM current)
+    DELETE FROM debits WHERE invocation_id = @invocation_id::uuid AND round <= @last_round AND EXISTS (SELECT FROM current)
     RETURNING tenant_id, key, cost
 ), refunded AS (
     UPDATE quotas q SET full_at = q.full_at - r.cost

@@ -59,9 +59,9 @@ func (s *Store) Request(ctx context.Context, in approval.RequestRow) (approval.R
 	var steps []db.Step
 	switch {
 	case v.Parked != "": // the attempt has spent its token
-		steps = release(in.InvocationID, in.Epoch, executing(ctx), 1, 0)
+		steps = release(in.InvocationID, in.Epoch, executing(ctx), 1, in.Capacity, 0)
 	case in.GivesBack:
-		steps = release(in.InvocationID, in.Epoch, executing(ctx), 0, 0)
+		steps = release(in.InvocationID, in.Epoch, executing(ctx), 0, in.Capacity, 0)
 	}
 	row, found, err := locked[requestRow](ctx, s, op, in.InvocationID, append(steps,
 		db.Query("CloseOtherRequests", db.Values{

@@ -46,7 +46,7 @@ func (s *Store) Settle(ctx context.Context, in contract.SettleIn) (contract.Sett
 	addKept(values, in.Kept)
 	var steps []db.Step
 	if in.Holds {
-		steps = release(in.InvocationID, in.Epoch, executing(ctx), in.Result.Attempts, 0)
+		steps = release(in.InvocationID, in.Epoch, executing(ctx), in.Result.Attempts, allRounds, 0)
 	}
 	steps = append(steps, db.Query("Settle", values))
 	row, _, err := locked[settleRow](ctx, s, op, in.InvocationID, steps...)

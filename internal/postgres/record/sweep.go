@@ -35,7 +35,7 @@ type sweptRow struct {
 func (s *Store) Sweep(ctx context.Context, in upkeep.SweepRow) (toolspec.Code, error) {
 	ends, unknown := toolspec.InfoOf(in.Code), toolspec.InfoOf(toolspec.CodeOutcomeUnknown)
 	// attempts is 0 here: the claims say whether a tool ran.
-	steps := append(release(in.InvocationID, in.Epoch, in.RunID, 0, sweptGrace), db.Query("Sweep", db.Values{
+	steps := append(release(in.InvocationID, in.Epoch, in.RunID, 0, allRounds, sweptGrace), db.Query("Sweep", db.Values{
 		"invocation_id": in.InvocationID, "namespace": db.Text(in.Namespace), "epoch": in.Epoch, "temporal_run_id": db.Text(in.RunID), "cause": db.Text(in.Cause),
 		"grace": sweptGrace, "code": db.Text(ends.Code), "message": ends.Message, "status": ends.HTTP,
 		"unknown_code": db.Text(unknown.Code), "unknown_message": unknown.Message, "unknown_status": unknown.HTTP,
