@@ -6,8 +6,6 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-
-	"github.com/pawl-run/pawl/broker/redact"
 )
 
 // Main is a complete main function. It runs a worker with the configuration from the environment
@@ -18,7 +16,8 @@ import (
 //		os.Exit(worker.Main(worker.Tools(mine), worker.Hooks(limit)))
 //	}
 //
-// A program with its own configuration, logger or context calls Run.
+// A program with its own configuration, logger or context calls Run. A program that also has the commands
+// of operators calls command.Main.
 func Main(options ...Option) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -37,8 +36,6 @@ func Main(options ...Option) int {
 	if config.Log == nil {
 		config.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}
-	// Run removes secrets from its own log. This message comes after Run, so Main removes them.
-	live, _ := secrets(config, added(options))
-	config.Log.Error("the worker ended", "error", redact.Error(err, live))
+	config.Log.Error("the worker ended", "error", err)
 	return 1
 }

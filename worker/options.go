@@ -114,6 +114,14 @@ func KeyWrapper(w broker.KeyWrapper) Option {
 	return func(a *additions) { a.wrappers = append(a.wrappers, w) }
 }
 
+// Wrapper returns the wrapper that KeyWrapper sets, or nil. Commands that read key rings need it.
+func Wrapper(options ...Option) broker.KeyWrapper {
+	if a := added(options); len(a.wrappers) == 1 {
+		return a.wrappers[0]
+	}
+	return nil
+}
+
 // Started calls f when the worker has started. The client shares the connection of the worker and
 // starts calls eagerly: the first workflow task of a call that it submits goes directly to this
 // worker, without a round trip through the server. f must not block.

@@ -22,9 +22,19 @@ var errFatal = errors.New("the Temporal worker stopped with an error that does n
 
 // Run runs a worker until ctx ends, and then stops it cleanly. It waits for a database or a
 // Temporal server that does not answer yet. It returns an error if the worker cannot continue, for
-// example because its namespace was deleted.
+// example because its namespace was deleted. No error holds a secret of the configuration or of the
+// options.
 func Run(ctx context.Context, c Config, options ...Option) error {
 	a := added(options)
+	err := run(ctx, c, &a)
+	if err == nil {
+		return nil
+	}
+	live, _ := secrets(c, a)
+	return redact.Error(err, live)
+}
+
+func run(ctx context.Context, c Config, a *additions) error {
 	if len(a.sources) == 0 { // a source may bring a tool that needs any capability
 		c = c.withoutUnused(a.tools)
 	}
@@ -38,7 +48,7 @@ func Run(ctx context.Context, c Config, options ...Option) error {
 	if a.mcpServers, err = readMCPServers(c.MCPServersFile); err != nil {
 		return err
 	}
-	live, err := secrets(c, a)
+	live, err := secrets(c, *a)
 	if err != nil {
 		return err
 	}
@@ -56,7 +66,7 @@ func Run(ctx context.Context, c Config, options ...Option) error {
 	app := fx.New(
 		fx.NopLogger,
 		fx.StartTimeout(time.Minute), fx.StopTimeout(shutdownTimeout),
-		fx.Supply(c, a, o, live, reviews),
+		fx.Supply(c, *a, o, live, reviews),
 		fx.Provide(
 			func() context.Context { return ctx },
 			func() context.CancelCauseFunc { return fail },

@@ -3,21 +3,10 @@
 package main
 
 import (
-	"context"
 	"os"
-	"os/signal"
-	"syscall"
 	_ "time/tzdata"
 
 	"github.com/pawl-run/pawl/internal/cli"
-	"github.com/pawl-run/pawl/internal/cli/app"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The second Ctrl-C does not wait for a clean end.
-	context.AfterFunc(ctx, stop)
-	code := cli.Main(ctx, os.Args[1:], app.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
-	stop()
-	os.Exit(code)
-}
+func main() { os.Exit(cli.Program()) }

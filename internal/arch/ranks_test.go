@@ -71,6 +71,7 @@ var ranks = [][]string{
 		"internal/cli/tools", "internal/cli/operations", "internal/cli/outputs", "internal/cli/memory", "internal/cli/mcp",
 	},
 	{"internal/cli"},
+	{"command"},
 	// For development only: no program for production links them.
 	{"internal/devstack/..."},
 	{"internal/bench/...", "internal/faultkit/...", "internal/attack"},

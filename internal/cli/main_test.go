@@ -1,10 +1,7 @@
 package cli
 
 import (
-	"context"
 	"os"
-	"os/signal"
-	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -30,7 +27,5 @@ func TestFlagHelp(t *testing.T) {
 
 // pawl is what cmd/pawl-server is.
 func pawl() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	os.Exit(Main(ctx, os.Args[1:], app.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+	os.Exit(Program())
 }

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"slices"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/cli/approvals"
 	"github.com/pawl-run/pawl/internal/cli/calls"
@@ -30,26 +31,43 @@ type Option func(*options)
 
 // options holds the values that the options of Main set.
 type options struct {
-	wrapper broker.KeyWrapper
+	name   string
+	worker []worker.Option
 	// more holds the functions given to Commands.
 	more []func(*app.App) []*cobra.Command
 }
 
-// KeyWrapper lets commands and workers use key rings that a key of a KMS wraps.
-func KeyWrapper(w broker.KeyWrapper) Option { return func(o *options) { o.wrapper = w } }
+// Name sets the name of the program in usage texts. The default is pawl.
+func Name(name string) Option { return func(o *options) { o.name = name } }
+
+// Worker configures the workers that the command worker runs. The other commands take the wrapper of
+// key rings from it.
+func Worker(with ...worker.Option) Option {
+	return func(o *options) { o.worker = append(o.worker, with...) }
+}
 
 // Commands adds commands.
 func Commands(f func(*app.App) []*cobra.Command) Option {
 	return func(o *options) { o.more = append(o.more, f) }
 }
 
+// Program is a complete main function: Main with the arguments, streams and signals of the process.
+func Program(with ...Option) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// The second Ctrl-C does not wait for a clean end.
+	context.AfterFunc(ctx, stop)
+	return Main(ctx, os.Args[1:], app.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, with...)
+}
+
 // Main runs one command and returns its exit status.
 func Main(ctx context.Context, args []string, s app.Streams, with ...Option) int {
-	var o options
+	o := options{name: "pawl"}
 	for _, option := range with {
 		option(&o)
 	}
-	root := newRoot(&app.App{Streams: s, Wrapper: o.wrapper}, o.more)
+	root := newRoot(&app.App{Streams: s, Worker: o.worker, Wrapper: worker.Wrapper(o.worker...)}, o.more)
+	root.Use = o.name
 	root.SetArgs(args)
 	root.SetIn(s.In)
 	root.SetOut(s.Out)

@@ -3,9 +3,7 @@ package devcli
 import (
 	"context"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 
@@ -36,9 +34,7 @@ func TestFlagHelp(t *testing.T) {
 
 // pawl is what cmd/pawl is.
 func pawl() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	os.Exit(cli.Main(ctx, os.Args[1:], app.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, Commands()))
+	os.Exit(cli.Program(Commands()))
 }
 
 // waitTimeout is how long a test waits for what should take a moment.

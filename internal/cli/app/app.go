@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/worker"
 )
 
 // Streams are the input and the outputs of a command.
@@ -19,6 +20,8 @@ type App struct {
 	JSON bool
 	// Tenant is the tenant that the command acts for.
 	Tenant string
+	// Worker configures the workers that the program runs.
+	Worker []worker.Option
 	// Wrapper is the client of a KMS. It is nil in a program without a KMS client.
 	Wrapper broker.KeyWrapper
 }

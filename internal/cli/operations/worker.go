@@ -27,8 +27,8 @@ func newWorker(a *app.App) *cobra.Command {
 			if workspace != "" {
 				c.Workspace = workspace
 			}
-			c.ApplyPolicy, c.KeyRing.Wrapper = apply, a.Wrapper
-			return worker.Run(cmd.Context(), c)
+			c.ApplyPolicy = apply
+			return worker.Run(cmd.Context(), c, a.Worker...)
 		},
 	}
 	cmd.Flags().StringVar(&policyFile, "policy", "", "policy file, applied if no policy is active (PAWL_POLICY)")
