@@ -31,7 +31,9 @@ func (a *Attempts) reportProgress(ctx context.Context, in contract.ExecuteIn, la
 		case <-reported:
 		}
 		writing, cancel := context.WithTimeout(ctx, progressTime)
-		watched, err := a.Store.ReportProgress(writing, ProgressRow{InvocationID: in.Facts.InvocationID, Epoch: in.Epoch, Progress: *latest.Load()})
+		watched, err := a.Store.ReportProgress(writing, ProgressRow{
+			TenantID: in.Facts.Context.TenantID, RunID: in.Facts.Context.RunID, InvocationID: in.Facts.InvocationID, Epoch: in.Epoch, Progress: *latest.Load(),
+		})
 		cancel()
 		pause := progressEvery
 		if err != nil || !watched {

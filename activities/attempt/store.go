@@ -90,9 +90,9 @@ type BeginRow struct {
 
 // ProgressRow is a report of a running tool, without secrets.
 type ProgressRow struct {
-	InvocationID string
-	Epoch        int
-	Progress     toolspec.Progress
+	InvocationID, TenantID, RunID string
+	Epoch                         int
+	Progress                      toolspec.Progress
 }
 
 // OutputRow is a redacted value to store.

@@ -9,11 +9,36 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/devstack"
 )
 
 // BenchmarkEventsToAWatcher writes 1 000 events per second to one watched run and reports the delay until its watcher has them.
 func BenchmarkEventsToAWatcher(b *testing.B) {
-	d := open(b)
+	for _, writers := range []int{1, 4, 16} {
+		b.Run(fmt.Sprint(writers), func(b *testing.B) { eventsToAWatcher(b, writers) })
+	}
+}
+
+// openDurable is open on a server of its own that waits for the disk at each commit, as servers of users do. The shared server does not.
+func openDurable(b *testing.B) bench {
+	server, err := devstack.StartPostgres(b.Context(), devstack.PostgresOptions{Dir: b.TempDir(), Fsync: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := server.Stop(context.WithoutCancel(b.Context())); err != nil {
+			b.Error(err)
+		}
+	})
+	d := openAt(b, server.URL())
+	if _, err := d.Migrate(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	return d
+}
+
+func eventsToAWatcher(b *testing.B, writers int) {
+	d := openDurable(b)
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
 	delays := make(chan time.Duration, b.N)
@@ -34,7 +59,7 @@ func BenchmarkEventsToAWatcher(b *testing.B) {
 	b.ResetTimer()
 	began := time.Now()
 	var next atomic.Int64
-	together(4, func(int) {
+	together(writers, func(int) {
 		for n := next.Add(1); n <= int64(b.N); n = next.Add(1) {
 			<-time.After(time.Until(began.Add(time.Duration(n) * time.Millisecond))) // the rate, not a wait for a condition
 			if err := d.Append(b.Context(), tenant, inRun, client.TurnEvent{Key: fmt.Sprint(n), Text: fmt.Sprint(time.Now().UnixNano())}); err != nil {

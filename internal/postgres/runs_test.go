@@ -263,7 +263,7 @@ func TestProgressAndTheEndOfATurn(t *testing.T) {
 	b.opened("c")
 	b.claim(claimRow("c", 1, 1))
 	report := func() bool {
-		watched, err := b.ReportProgress(t.Context(), attempt.ProgressRow{InvocationID: id("c"), Epoch: 1, Progress: toolspec.Progress{Done: 1, Text: "half"}})
+		watched, err := b.ReportProgress(t.Context(), attempt.ProgressRow{TenantID: tenant, RunID: inRun, InvocationID: id("c"), Epoch: 1, Progress: toolspec.Progress{Done: 1, Text: "half"}})
 		if err != nil {
 			t.Fatal(err)
 		}

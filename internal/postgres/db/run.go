@@ -132,7 +132,15 @@ func Into[T any](list *[]T, st Step) Reading {
 	}}
 }
 
-// Read runs the statements in one round trip and reads their rows.
+// Only returns a Reading of a statement whose rows nobody needs, such as one that locks a row.
+func Only(st Step) Reading {
+	return Reading{st, func(rows pgx.Rows) error {
+		rows.Close()
+		return rows.Err()
+	}}
+}
+
+// Read runs the statements in one round trip and one transaction, and reads their rows.
 func (d *DB) Read(ctx context.Context, op string, readings ...Reading) error {
 	var batch pgx.Batch
 	for _, r := range readings {
@@ -142,7 +150,7 @@ func (d *DB) Read(ctx context.Context, op string, readings ...Reading) error {
 		}
 		batch.Queue(sql, args...).Query(r.read)
 	}
-	return Failure(op, d.pool.SendBatch(ctx, &batch).Close())
+	return d.failed(op, d.pool.SendBatch(ctx, &batch).Close())
 }
 
 // EachRow visits every row of a table as a JSON object, with bytes in hexadecimal. It builds the

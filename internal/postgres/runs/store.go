@@ -16,14 +16,15 @@ var files embed.FS
 
 // Store stores the events of runs. It is safe for concurrent use.
 type Store struct {
-	db  *db.DB
-	hub *hub
+	db     *db.DB
+	hub    *hub
+	groups *groups
 }
 
 // New returns a Store that uses the database d.
 func New(d *db.DB) *Store {
 	d = d.With(files)
-	return &Store{db: d, hub: newHub(d)}
+	return &Store{db: d, hub: newHub(d), groups: newGroups(d)}
 }
 
 // seqRow is a row of the statement ReportProgress. Seq is nil if no event was written.
@@ -49,12 +50,14 @@ func (s *Store) Append(ctx context.Context, tenantID, runID string, e client.Tur
 			}
 		}
 		end := e.Offset + int64(len(e.Text))
-		row, _, err := db.Batched[turnRow](ctx, s.db, op, db.Query("LockRun", of), db.Query("Append", of.With(db.Values{
+		var rows []turnRow
+		if err := s.groups.write(ctx, op, inRun{tenantID, runID}, db.Only(db.Query("LockRun", of)), db.Into(&rows, db.Query("Append", of.With(db.Values{
 			"key": db.Text(e.Key), "first": e.Offset, "until": end, "done": e.Done, "owner_id": db.Text(e.OwnerID), "detail": detail,
-		})))
-		switch {
-		case err != nil:
+		})))); err != nil {
 			return err
+		}
+		row := rows[0]
+		switch {
 		case row.Seq != nil, row.Done, !e.Done && row.Written >= end:
 			return nil
 		case e.Done:
@@ -76,9 +79,10 @@ func (s *Store) ReportProgress(ctx context.Context, in attempt.ProgressRow) (wat
 	if err != nil {
 		return false, db.Failure(op, err)
 	}
-	_, watched, err = db.Batched[seqRow](ctx, s.db, op, db.Query("LockRunOf", db.Values{"invocation_id": in.InvocationID}),
-		db.Query("ReportProgress", db.Values{"invocation_id": in.InvocationID, "epoch": in.Epoch, "progress": progress}))
-	return watched, err
+	var rows []seqRow
+	err = s.groups.write(ctx, op, inRun{in.TenantID, in.RunID}, db.Only(db.Query("LockRunOf", db.Values{"invocation_id": in.InvocationID})),
+		db.Into(&rows, db.Query("ReportProgress", db.Values{"invocation_id": in.InvocationID, "epoch": in.Epoch, "progress": progress})))
+	return err == nil && len(rows) > 0, err
 }
 
 // runRow is a row of the statement Run.

@@ -1,0 +1,96 @@
+package runs
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/postgres/db"
+	"github.com/pawl-run/pawl/toolspec/errs"
+)
+
+const (
+	// maxGroup is the largest number of writes in one transaction.
+	maxGroup = 64
+	// groupTime bounds a transaction.
+	groupTime = 10 * time.Second
+)
+
+// groups writes the events of runs. The row of a run is locked until a commit, so the commits of one
+// run follow each other. Writes that arrive during a commit go into the next transaction together.
+type groups struct {
+	db *db.DB
+
+	mu sync.Mutex
+	// waiting holds the writes of each run that has a transaction.
+	waiting map[inRun][]*write
+}
+
+// inRun names a run.
+type inRun struct{ tenantID, runID string }
+
+// write is what one caller writes: statements and the places for their rows.
+type write struct {
+	op       string
+	readings []db.Reading
+	done     chan error
+}
+
+func newGroups(d *db.DB) *groups { return &groups{db: d, waiting: map[inRun][]*write{}} }
+
+// write runs statements in one transaction, perhaps with the statements of other callers for the same
+// run. After an error of ctx the statements may still run, and their rows must not be read.
+func (g *groups) write(ctx context.Context, op string, run inRun, readings ...db.Reading) error {
+	w := &write{op, readings, make(chan error, 1)}
+	g.mu.Lock()
+	queue, busy := g.waiting[run]
+	g.waiting[run] = append(queue, w)
+	g.mu.Unlock()
+	if !busy {
+		// The transaction has the writes of others in it, so it does not end with this caller.
+		go g.commit(context.WithoutCancel(ctx), run)
+	}
+	select {
+	case err := <-w.done:
+		return err
+	case <-ctx.Done():
+		return db.Failure(op, ctx.Err())
+	}
+}
+
+// commit writes what waits for a run until nothing waits.
+func (g *groups) commit(ctx context.Context, run inRun) {
+	for {
+		g.mu.Lock()
+		queue := g.waiting[run]
+		if len(queue) == 0 {
+			delete(g.waiting, run)
+			g.mu.Unlock()
+			return
+		}
+		group := queue[:min(len(queue), maxGroup)]
+		g.waiting[run] = queue[len(group):]
+		g.mu.Unlock()
+		err := g.send(ctx, group...)
+		if err == nil || len(group) == 1 || errs.IsTransient(err) {
+			for _, w := range group {
+				w.done <- err
+			}
+			continue
+		}
+		// The database refused one of the writes, and with it all. The others must not fail for it.
+		for _, w := range group {
+			w.done <- g.send(ctx, w)
+		}
+	}
+}
+
+func (g *groups) send(ctx context.Context, group ...*write) error {
+	ctx, cancel := context.WithTimeout(ctx, groupTime)
+	defer cancel()
+	var readings []db.Reading
+	for _, w := range group {
+		readings = append(readings, w.readings...)
+	}
+	return g.db.Read(ctx, group[0].op, readings...)
+}
