@@ -55,29 +55,33 @@ func (c *Client) Decide(ctx context.Context, workflowID string, d toolspec.Decis
 	return answer, err
 }
 
-// decide sends a decision with one update id until the call accepts or refuses it.
+// decide sends a decision until the call answers it, the call is settled or unknown, or ctx ends. Each
+// try has the same update id, so that the call counts the decision once.
 func (c *Client) decide(ctx context.Context, workflowID, id string, d toolspec.Decision) (answer toolspec.Answer, err error) {
 	for {
 		answer, err = c.update(ctx, workflowID, id, d)
-		if spent(err) {
+		if spent(err) { // the call takes no more updates
 			answer, err = c.signal(ctx, workflowID, d)
 		}
 		// A worker that stops or loses its cache fails its task, and the server drops the updates
 		// in the task. The call has not accepted them, so the client may send the same update
 		// again.
 		var dropped *serviceerror.WorkflowNotReady
-		if errors.As(err, &dropped) && pause(ctx, sendAgainAfter) == nil {
-			continue
-		}
+		again := errors.As(err, &dropped)
 		// A reset or replaced run loses the updates that it had not accepted. The call is not
 		// over: its new run may still wait for them.
 		if isGone(err) {
-			switch err = c.checkOpen(ctx, workflowID); {
-			case err == nil && pause(ctx, sendAgainAfter) == nil:
-				continue
-			case !errors.Is(err, ErrSettled) && !errors.Is(err, ErrNotFound):
+			switch open := c.checkOpen(ctx, workflowID); {
+			case open == nil:
+				again = true
+			case errors.Is(open, ErrSettled), errors.Is(open, ErrNotFound):
+				err = open
+			default:
 				err = ErrNotConfirmed
 			}
+		}
+		if again && pause(ctx, sendAgainAfter) == nil {
+			continue
 		}
 		if err != nil {
 			return answer, fmt.Errorf("client: decide on %s: %w", d.ApprovalID, decideError(ctx, err))

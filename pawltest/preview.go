@@ -12,7 +12,7 @@ type Previewed struct {
 	// View is what approvers see.
 	toolspec.PreviewView
 	// Digest is the previewDigest. A Call with it as PreviewDigest is the approved call. If the
-	// preview returned a SafeError, it stands for this error. It is empty if the preview failed otherwise.
+	// preview returned a SafeError, it is that of this error. It is empty if the preview failed otherwise.
 	Digest string
 	// Log is the log of the worker. It includes the log of the tool.
 	Log string

@@ -102,8 +102,8 @@ func (d Decision) ID() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Check refuses the malformed, oversized and unknown, and an approver whose name
-// CheckIdentity refuses. Whether a well-formed decision counts is decided elsewhere.
+// Check returns an error for a decision that is malformed, too large or of an unknown kind, and for
+// an approver whose name CheckIdentity refuses. It does not say whether the decision counts.
 func (d Decision) Check() error {
 	if err := d.CheckForm(); err != nil {
 		return err

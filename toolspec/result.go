@@ -56,9 +56,9 @@ type Result struct {
 	// and Pawl scheduled it again, the attempt counts once. If the sweeper ended the call, this is the
 	// number of claims in the record: see the glossary.
 	Attempts int `json:"attempts"`
-	// Truncated says that value is not the whole value: the whole has more than 65536 bytes, or a part
-	// of it is larger than the lower limit for the kind of content that the tool declares. outputRef
-	// names the whole.
+	// Truncated says that value is not the whole value: the whole has more than 65536 bytes, or the
+	// tool declares what a part of it contains, such as a list or the output of a shell, and this part is
+	// larger than the limit for such content. outputRef names the whole.
 	Truncated bool `json:"truncated,omitempty"`
 	// OutputRef is the opaque name of what Pawl stores beside the result: the whole value if truncated
 	// is true, and otherwise the stream that the tool wrote. A result of an older release can have
@@ -101,8 +101,8 @@ type Details struct {
 	Rule string `json:"rule,omitempty"`
 	// ApprovalID is the id of an approval request. There are three cases: (1) a decision on the request
 	// ended the call: deny, withdraw, settle_ok or settle_failed; (2) the request was open when the call
-	// ended; (3) the request was approved, but the approval did not count any more. It is absent if the
-	// call was approved and its tool ran.
+	// ended; (3) the request was approved, but the approval did not count any more. It is absent in
+	// all other cases, for example if an approved call ends with the answer of its tool.
 	ApprovalID string `json:"approvalId,omitempty"`
 	// Stage is the stage at which the call ended.
 	Stage string `json:"stage,omitempty"`

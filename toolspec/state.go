@@ -46,8 +46,8 @@ type State struct {
 
 // SignalAnswer is the answer to a decision that came as a signal.
 type SignalAnswer struct {
-	// ID is an id for Pawl's Go client: the lower-case hexadecimal SHA-256 of the decision as this client
-	// sends it. It is not the update id. Other programs find their answer by the approvalId.
+	// ID is an id for Pawl's Go client: the lower-case hexadecimal SHA-256 of the bytes that this client
+	// sends. They are not in canonical form, so it is not the update id. Other programs find their answer by the approvalId.
 	ID string `json:"id"`
 	// ApprovalID is the id of the request that the decision names.
 	ApprovalID string `json:"approvalId"`
@@ -83,8 +83,8 @@ type ApprovalView struct {
 	Preview *PreviewView `json:"preview,omitempty"`
 	// PreviewDigest is the SHA-256 of the whole text of the preview, before it was masked and cut. If the
 	// text differs when an attempt of the approved call begins, the call ends with approval_stale. If
-	// the preview returned a safe error, it stands for this error. It is absent if there is no preview for
-	// another reason. Then the approval covers the arguments alone.
+	// the preview returned a safe error, it is the SHA-256 of "error: " and the text of this error. It is
+	// absent if there is no preview for another reason. Then the approval covers the arguments alone.
 	PreviewDigest string `json:"previewDigest,omitempty"`
 	// Message is the reason that policy gives for the request.
 	Message string `json:"message,omitempty"`

@@ -28,11 +28,11 @@ var tryBeats = retry.UnaryClientInterceptor(
 	retry.WithCodes(codes.Unavailable, codes.ResourceExhausted, codes.Aborted, codes.Internal, codes.Unknown),
 )
 
-// keepBeating retries heartbeats for beatTimeout. The SDK gives a heartbeat only a second, or the
+// retryHeartbeats retries heartbeats for beatTimeout. The SDK gives a heartbeat only a second, or the
 // throttle interval if that is longer, and ends the attempt after any failure. Then one late
 // answer of the server would stop every running tool, and Pawl would not know whether their calls
 // took effect.
-func keepBeating(
+func retryHeartbeats(
 	ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption,
 ) error {
 	if _, ok := request.(*workflowservice.RecordActivityTaskHeartbeatRequest); !ok || ctx.Err() != nil {

@@ -61,7 +61,7 @@ func TestKeepBeating(t *testing.T) {
 					return tc.server(ctx, tries)
 				}
 				began := time.Now()
-				err := keepBeating(ctx, "", tc.request, nil, nil, invoke)
+				err := retryHeartbeats(ctx, "", tc.request, nil, nil, invoke)
 				if took := time.Since(began); status.Code(err) != tc.code || !tc.took(took) {
 					t.Errorf("%v after %s and %d tries, want %s", err, took, tries, tc.code)
 				}

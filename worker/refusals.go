@@ -13,10 +13,10 @@ import (
 // the server is 2 MB, but one workflow task may contain many refusals.
 const maxRefusal = 4 << 10
 
-// shortenRefusals removes the arguments from large refusals of updates. The SDK sends a refused
+// dropRefusedArgs removes the arguments from large refusals of updates. The SDK sends a refused
 // update back together with its refusal. If both exceed 2 MB, the server terminates the workflow.
 // No program reads these arguments.
-func shortenRefusals(
+func dropRefusedArgs(
 	ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption,
 ) error {
 	if task, ok := request.(*workflowservice.RespondWorkflowTaskCompletedRequest); ok {

@@ -39,13 +39,14 @@ const (
 	IdentityPrefix = "pawl-worker:"
 )
 
-// dial reaches the Temporal server.
+// dial connects to the Temporal server. Heartbeats that fail are sent again, and large refusals of
+// updates are sent without their arguments.
 func dial(ctx context.Context, c Config) (client.Client, error) {
 	options := c.Temporal
 	options.HostPort = cmp.Or(options.HostPort, client.DefaultHostPort)
 	options.Logger = sdklog.NewStructuredLogger(c.Log)
 	options.ConnectionOptions.DialOptions = append(slices.Clone(options.ConnectionOptions.DialOptions),
-		grpc.WithChainUnaryInterceptor(shortenRefusals, keepBeating))
+		grpc.WithChainUnaryInterceptor(dropRefusedArgs, retryHeartbeats))
 	return client.DialContext(ctx, options)
 }
 

@@ -20,8 +20,8 @@ type RequestKeys struct {
 // accepts returns which decisions can count on a request under its own rule, now or after
 // an escalation. If the rule names roles, accepts keeps the keys of all identities,
 // because any identity may hold a role when it decides.
-func (a *Approvals) accepts(rule policy.ApprovalRule, requestedBy, onBehalfOf string, keys RequestKeys) *contract.Accepts {
-	out := &contract.Accepts{Unsigned: rule.AllowUnsigned, IDTokens: a.parts.IDTokens != nil, MoreKeys: keys.More}
+func (a *Approvals) accepts(rule policy.ApprovalRule, requestedBy, onBehalfOf string, keys RequestKeys) *contract.Acceptance {
+	out := &contract.Acceptance{Unsigned: rule.AllowUnsigned, IDTokens: a.parts.IDTokens != nil, MoreKeys: keys.More}
 	// No request waits longer than MaxExpiry, so this rule contains every escalation.
 	widest := rule.At(document.MaxExpiry)
 	for _, k := range keys.Keys {

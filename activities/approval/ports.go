@@ -69,11 +69,12 @@ type RequestRow struct {
 	InvocationID string
 	TenantID     string
 	Epoch        int
-	// Last is the number of the last request that this run knows. A new request gets the
-	// next number. But a request that an earlier run opened for the same digest is found
-	// again, whatever its number is, if it is still open or approved.
+	// Last is the number of the last request of the call that this Temporal run knows. A new
+	// request gets the next number. But if an earlier Temporal run of the call opened a request for
+	// the same digest, and it is still open or approved, that request is used again, whatever its
+	// number is.
 	Last int
-	// Edits are the numbers of the requests whose edit was delivered to this run again. A
+	// Edits are the numbers of the requests whose edit was delivered to this Temporal run again. A
 	// request for the same digest that was edited is found again if Edits has its number.
 	Edits    []int
 	View     toolspec.ApprovalView // ApprovalID and ExpiresAtMs are filled in

@@ -46,7 +46,7 @@ func (a *Approvals) Review(ctx context.Context, in contract.ReviewIn) (contract.
 			edited = in.Decision.EditedArgs
 		}
 	}
-	var accepts *contract.Accepts
+	var accepts *contract.Acceptance
 	if r := record.Request; r != nil {
 		accepts = a.accepts(r.Rule, r.RequestedBy, r.OnBehalfOf, record.Keys)
 	}

@@ -95,7 +95,7 @@ func (t Turn) plan(i int, call wire.Call, finish wire.Finish) (PlannedCall, erro
 		return p, nil
 	}
 	if call.Fault != "" {
-		// The arguments may look complete, and are not those that the model meant.
+		// The call is not complete. Its arguments may be valid JSON, but they are not what the model meant.
 		p.refuse(call.Fault, "")
 		return p, nil
 	}

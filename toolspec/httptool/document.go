@@ -12,6 +12,8 @@ const (
 	MaxDocument = 32 << 20
 	// MaxTools bounds the tools of a document.
 	MaxTools = 4096
+	// maxEntries bounds the lists of a document that have no smaller bound, such as the fields of a body.
+	maxEntries = 4096
 	// MaxParameters bounds the parameters of a request.
 	MaxParameters = 128
 	// DefaultBody bounds the body of a response, in bytes, if the document says nothing else.

@@ -146,7 +146,7 @@ func (r *reader) body(n *node, path string) *Body {
 		}},
 		field{Name: "mediaType", Read: r.line(&b.MediaType)},
 		field{Name: "fields", Read: func(n *node, path string) {
-			r.List(n, path, MaxTools, func(n *node, path string) {
+			r.List(n, path, maxEntries, func(n *node, path string) {
 				var f Field
 				r.Mapping(n, path,
 					field{Name: "name", Required: "is missing", Read: r.line(&f.Name)},
@@ -231,7 +231,7 @@ func (r *reader) list(into *[]string, limit int) readInto {
 // pointers reads JSON pointers, which can be empty.
 func (r *reader) pointers(into *[]string) readInto {
 	return func(n *node, path string) {
-		r.List(n, path, MaxTools, func(n *node, path string) {
+		r.List(n, path, maxEntries, func(n *node, path string) {
 			v, _ := r.Scalar(n, path, "!!str", "a JSON pointer")
 			*into = append(*into, v)
 		})

@@ -31,7 +31,7 @@ const (
 //
 // Replay depends on which signals weigh refuses: a change of the rules needs
 // workflow.GetVersion.
-func weigh(a *contract.Accepts, d toolspec.Decision) (kind evidence, token *decisionToken, refusal string) {
+func weigh(a *contract.Acceptance, d toolspec.Decision) (kind evidence, token *decisionToken, refusal string) {
 	if d.Proof == "" {
 		if !a.Unsigned {
 			return unverified, nil, toolspec.ReasonUnsigned

@@ -292,9 +292,9 @@ func (b *inbox) openRequest(open contract.RequestOut, now time.Time) {
 	})
 }
 
-// setAccepts replaces the Accepts of the open request. It does nothing if a is nil,
-// because the activity then did not read the Accepts.
-func (b *inbox) setAccepts(a *contract.Accepts) {
+// setAccepts replaces what says which decisions can count on the open request. a is nil if
+// the activity Review did not read that again; then nothing changes.
+func (b *inbox) setAccepts(a *contract.Acceptance) {
 	if a != nil && b.open != nil {
 		b.open.Accepts = a
 	}

@@ -56,7 +56,7 @@ type RequestOut struct {
 	// inbox may hold the edited arguments.
 	Edited bool `json:"edited,omitempty"`
 	// Accepts says which decisions can count while the request is open.
-	Accepts    *Accepts `json:"accepts,omitempty"`
+	Accepts    *Acceptance `json:"accepts,omitempty"`
 	DurationUs int64    `json:"durationUs,omitempty"`
 }
 
@@ -158,19 +158,20 @@ type ReviewOut struct {
 	EditedArgs json.RawMessage `json:"editedArgs,omitempty"`
 	// SafeArgs is the masked form of EditedArgs, which people and records may see.
 	SafeArgs json.RawMessage `json:"safeArgs,omitempty"`
-	// Accepts replaces the Accepts of the request. It is set only if Refresh was set.
-	Accepts    *Accepts `json:"accepts,omitempty"`
+	// Accepts says which decisions can count on the request from now on. It is set only if
+	// ReviewIn.Refresh asked for it.
+	Accepts    *Acceptance `json:"accepts,omitempty"`
 	DurationUs int64    `json:"durationUs,omitempty"`
 }
 
-// MaxAcceptedKeys bounds the keys in Accepts, because the history of every call that
+// MaxAcceptedKeys bounds the keys in an Acceptance, because the history of every call that
 // waits holds them.
 const MaxAcceptedKeys = 100
 
-// Accepts says which decisions can count on an open request. An activity reads it
-// together with the request. A call whose history has no Accepts sends every decision
+// Acceptance says which decisions can count on an open request. An activity reads it
+// together with the request. A call whose history has no Acceptance sends every decision
 // to Review.
-type Accepts struct {
+type Acceptance struct {
 	// Unsigned says that decisions without a proof can count.
 	Unsigned bool `json:"unsigned,omitempty"`
 	// IDTokens says that the worker verifies ID tokens.

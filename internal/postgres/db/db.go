@@ -40,7 +40,7 @@ type Options struct {
 // New returns a DB that uses pool and has no statements. The caller closes the pool.
 func New(pool *pgxpool.Pool) *DB { return &DB{pool: pool, reset: new(rate)} }
 
-// With returns a DB on the same pool with the statements of files. It panics if the files are
+// With returns a DB on the same pool with the statements of files, and no others. It panics if the files are
 // invalid or repeat a name.
 func (d *DB) With(files ...fs.FS) *DB {
 	queries, err := parseQueries(files...)

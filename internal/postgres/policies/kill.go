@@ -13,11 +13,11 @@ import (
 
 // KillScope is the set of calls that a kill switch stops.
 type KillScope struct {
-	// TenantID is empty for every tenant.
+	// TenantID is the tenant whose calls the switch stops. Empty means all tenants.
 	TenantID string `json:"tenant"`
 	// Tool is a tool id, or a prefix followed by *.
 	Tool string `json:"tool"`
-	// Effect is empty for every effect.
+	// Effect is the effect whose calls the switch stops. Empty means calls of any effect.
 	Effect toolspec.Effect `json:"effect"`
 }
 

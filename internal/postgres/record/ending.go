@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// endingRow is a row of the statement TakeEnding.
+// endingRow is what the statement TakeEnding returns: a swept call whose closing stages are due.
 type endingRow struct {
 	InvocationID string
 	Done, Tries  int

@@ -70,9 +70,9 @@ func (s *Store) Append(ctx context.Context, tenantID, runID string, e client.Tur
 	}
 }
 
-// ReportProgress writes the report of a running tool for the watchers of its run, and returns
-// whether there may be some. It writes nothing for a run that nobody watches, a call that is
-// settled, and an attempt of another epoch.
+// ReportProgress writes the report of a running tool into the events of its run. It writes nothing if
+// nobody watches the run, if the call is settled, or if its epoch is not that of the attempt. watched
+// says that somebody may watch the run, also if nothing was written.
 func (s *Store) ReportProgress(ctx context.Context, in attempt.ProgressRow) (watched bool, err error) {
 	const op = "report progress"
 	progress, err := db.Encoded(in.Progress)
