@@ -58,4 +58,23 @@ type Response struct {
 	// Others is the number of further answers (choices, candidates) after the first. They are
 	// ignored.
 	Others int
+	// Usage is what the response cost.
+	Usage Usage
+}
+
+// Usage is what a response cost, in tokens, as the provider counted them. No token of the request is in two
+// of Input, CacheRead and CacheWrite.
+type Usage struct {
+	// Reported says that the provider sent a usage. Without one, all counts are 0.
+	Reported bool
+	// Input are the tokens of the request that the provider read, and did not take from its cache.
+	Input int64
+	// CacheRead are the tokens of the request that the provider had in its cache.
+	CacheRead int64
+	// CacheWrite are the tokens of the request that the provider wrote into its cache, if it says so.
+	CacheWrite int64
+	// Output are the tokens of the response, with those of the reasoning.
+	Output int64
+	// Reasoning are the tokens of the reasoning, if the provider says so.
+	Reasoning int64
 }

@@ -18,8 +18,8 @@ func (Codec) Decode(response []byte) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, fmt.Errorf("anthropic: the response is %w", err)
 	}
-	var top [4]frame.Value
-	if err := v.Pick(top[:], "type", "content", "stop_reason", "error"); err != nil {
+	var top [5]frame.Value
+	if err := v.Pick(top[:], "type", "content", "stop_reason", "error", "usage"); err != nil {
 		return wire.Response{}, fmt.Errorf("anthropic: the response: %w", err)
 	}
 	if !top[3].Null() {
@@ -29,6 +29,7 @@ func (Codec) Decode(response []byte) (wire.Response, error) {
 		return wire.Response{}, errors.New("anthropic: the response is no message with content")
 	}
 	d := draft{reason: top[2].Loose()}
+	d.count(top[4])
 	for content := range top[1].Elements() {
 		b, err := begin(content)
 		if err != nil {

@@ -15,6 +15,27 @@ type draft struct {
 	blocks []*block
 	calls  int
 	reason string // stop_reason
+	usage  wire.Usage
+}
+
+// count takes a usage. That of message_delta has the sums at the end, and may lack what message_start
+// had.
+func (d *draft) count(v frame.Value) {
+	if v.Kind() != '{' {
+		return
+	}
+	d.usage.Reported = true
+	for _, c := range []struct {
+		name string
+		into *int64
+	}{
+		{"input_tokens", &d.usage.Input}, {"cache_read_input_tokens", &d.usage.CacheRead},
+		{"cache_creation_input_tokens", &d.usage.CacheWrite}, {"output_tokens", &d.usage.Output},
+	} {
+		if n := v.Count(c.name); n > 0 {
+			*c.into = n
+		}
+	}
 }
 
 // add appends the next block. It returns wire.ErrTooLarge if the message has too many calls.
@@ -33,7 +54,7 @@ func (d *draft) add(b *block) error {
 // cut or if a classifier of the provider refused it. If a limit stopped the model, only a call in the
 // last block gets the Fault, because that block may be cut even if it looks complete.
 func (d *draft) response(cut bool) wire.Response {
-	r := wire.Response{Native: d.reason}
+	r := wire.Response{Native: d.reason, Usage: d.usage}
 	withdrawn := cut || d.reason == "refusal"
 	limited := d.reason == "max_tokens" || d.reason == "model_context_window_exceeded"
 	var text []byte

@@ -92,7 +92,7 @@ func (s *stream) event(_, data []byte) error {
 	case "message_start":
 		return s.message(v)
 	case "message_delta":
-		return s.reason(got[2])
+		return s.reason(v, got[2])
 	case "message_stop":
 		s.ended, s.over = true, true
 	case "error":
@@ -117,10 +117,11 @@ func (s *stream) message(v frame.Value) error {
 	if err := v.Pick(got[:], "message"); err != nil {
 		return err
 	}
-	var inner [2]frame.Value
-	if err := got[0].Pick(inner[:], "content", "stop_reason"); err != nil {
+	var inner [3]frame.Value
+	if err := got[0].Pick(inner[:], "content", "stop_reason", "usage"); err != nil {
 		return err
 	}
+	s.draft.count(inner[2])
 	s.setReason(inner[1])
 	for content := range inner[0].Elements() {
 		b, err := begin(bytes.Clone(content))
@@ -204,8 +205,12 @@ func (s *stream) block(index frame.Value) (*block, error) {
 }
 
 // reason handles message_delta.
-func (s *stream) reason(delta frame.Value) error {
+func (s *stream) reason(v, delta frame.Value) error {
 	var got [1]frame.Value
+	if err := v.Pick(got[:], "usage"); err != nil {
+		return err
+	}
+	s.draft.count(got[0])
 	if err := delta.Pick(got[:], "stop_reason"); err != nil {
 		return err
 	}

@@ -21,6 +21,19 @@ type draft struct {
 	others  int                 // the highest index of a candidate
 	unread  frame.Unread        // of the texts
 	sent    *wire.ProviderError // the error that the provider sent instead of the rest
+	usage   wire.Usage
+}
+
+// count takes a usageMetadata. Each piece of a stream has one: the last counts.
+func (d *draft) count(v frame.Value) {
+	if v.Kind() != '{' {
+		return
+	}
+	read, thought := v.Count("cachedContentTokenCount"), v.Count("thoughtsTokenCount")
+	d.usage = wire.Usage{
+		Reported: true, Input: max(v.Count("promptTokenCount")+v.Count("toolUsePromptTokenCount")-read, 0), CacheRead: read,
+		Output: v.Count("candidatesTokenCount") + thought, Reasoning: thought,
+	}
 }
 
 var errNoCandidate = errors.New("gemini: the response has no candidate")
@@ -35,14 +48,15 @@ func (d *draft) take(data []byte) error {
 	if err != nil {
 		return fmt.Errorf("the response is %w", err)
 	}
-	var got [3]frame.Value
-	if err := v.Pick(got[:], "candidates", "promptFeedback", "error"); err != nil {
+	var got [4]frame.Value
+	if err := v.Pick(got[:], "candidates", "promptFeedback", "error", "usageMetadata"); err != nil {
 		return err
 	}
 	if !got[2].Null() {
 		d.sent = providerError(got[2])
 		return nil
 	}
+	d.count(got[3])
 	if !got[1].Null() {
 		var feedback [1]frame.Value
 		if err := got[1].Pick(feedback[:], "blockReason"); err != nil {
@@ -136,7 +150,7 @@ func (d *draft) part(v frame.Value) error {
 // response returns the response with all parts of the draft. A call that must not run because of the
 // way in which the response ended has a Fault: see fault.
 func (d *draft) response(cut bool) wire.Response {
-	r := wire.Response{Native: d.reason, Others: d.others}
+	r := wire.Response{Native: d.reason, Others: d.others, Usage: d.usage}
 	if r.Native == "" {
 		r.Native = d.blocked
 	}

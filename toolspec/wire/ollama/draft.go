@@ -25,6 +25,7 @@ type draft struct {
 	reason   string              // done_reason
 	sent     *wire.ProviderError // the error that the provider sent instead of the rest
 	over     bool                // an error came; later lines are ignored
+	usage    wire.Usage
 }
 
 var (
@@ -60,6 +61,8 @@ func (d *draft) take(data []byte, whole bool) error {
 	}
 	if got[1].Kind() == 't' {
 		d.ended, d.reason = true, got[2].Loose()
+		d.usage = wire.Usage{Input: v.Count("prompt_eval_count"), Output: v.Count("eval_count")}
+		d.usage.Reported = d.usage != wire.Usage{}
 	}
 	return nil
 }
@@ -120,7 +123,7 @@ func read(v frame.Value, index int) wire.Call {
 // response returns the response with all parts of the draft. All calls get the Fault incomplete if the
 // response was cut. If a limit stopped the model, only the last call gets it.
 func (d *draft) response() wire.Response {
-	r := wire.Response{Native: d.reason, Text: frame.Loose(d.content), Calls: d.calls}
+	r := wire.Response{Native: d.reason, Text: frame.Loose(d.content), Calls: d.calls, Usage: d.usage}
 	cut := !d.ended || d.reason == ""
 	for i := range r.Calls {
 		if cut || d.reason == "length" && i == len(r.Calls)-1 {

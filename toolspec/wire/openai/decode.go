@@ -30,14 +30,15 @@ func decode(response []byte) (wire.Response, error) {
 	if err != nil {
 		return wire.Response{}, err
 	}
-	var top [2]frame.Value
-	if err := v.Pick(top[:], "choices", "error"); err != nil {
+	var top [3]frame.Value
+	if err := v.Pick(top[:], "choices", "error", "usage"); err != nil {
 		return wire.Response{}, err
 	}
 	if !top[1].Null() {
 		return wire.Response{}, providerError(top[1])
 	}
 	var d draft
+	d.count(top[2])
 	found, cut := false, false
 	for choice := range top[0].Elements() {
 		var got [3]frame.Value

@@ -20,12 +20,25 @@ type draft struct {
 	calls     calls
 	reason    string // finish_reason
 	others    int    // the highest index of a choice
+	usage     wire.Usage
+}
+
+// count takes a usage. Some servers send one with each event: the last counts.
+func (d *draft) count(v frame.Value) {
+	if v.Kind() != '{' {
+		return
+	}
+	read := v.Count("prompt_tokens_details", "cached_tokens")
+	d.usage = wire.Usage{
+		Reported: true, Input: max(v.Count("prompt_tokens")-read, 0), CacheRead: read,
+		Output: v.Count("completion_tokens"), Reasoning: v.Count("completion_tokens_details", "reasoning_tokens"),
+	}
 }
 
 // response returns the response with all parts of the draft. If the draft was cut, Finish does not
 // depend on its reason.
 func (d *draft) response(cut bool) wire.Response {
-	r := wire.Response{Native: d.reason, Others: d.others, Text: frame.Loose(d.content)}
+	r := wire.Response{Native: d.reason, Others: d.others, Text: frame.Loose(d.content), Usage: d.usage}
 	if r.Text == "" {
 		r.Text = frame.Loose(d.refusal)
 	}

@@ -59,8 +59,8 @@ func (s *stream) event(name, data []byte) error {
 	if err != nil {
 		return err
 	}
-	var top [2]frame.Value
-	if err := v.Pick(top[:], "choices", "error"); err != nil {
+	var top [3]frame.Value
+	if err := v.Pick(top[:], "choices", "error", "usage"); err != nil {
 		return err
 	}
 	switch {
@@ -71,6 +71,7 @@ func (s *stream) event(name, data []byte) error {
 		s.sent = providerError(v)
 		return nil
 	}
+	s.draft.count(top[2])
 	for choice := range top[0].Elements() {
 		if err := s.choice(choice); err != nil {
 			return fmt.Errorf("choices: %w", err)

@@ -56,8 +56,8 @@ type head struct {
 // the status of an object that has none. A response with a status other than completed and incomplete,
 // such as in_progress, queued or cancelled, was cut.
 func readHead(v frame.Value, status string) (h head, err error) {
-	var got, details [4]frame.Value
-	if err := v.Pick(got[:], "output", "error", "status", "incomplete_details"); err != nil {
+	var got, details [5]frame.Value
+	if err := v.Pick(got[:], "output", "error", "status", "incomplete_details", "usage"); err != nil {
 		return h, err
 	}
 	h.output, h.failure = got[0], got[1]
@@ -69,6 +69,13 @@ func readHead(v frame.Value, status string) (h head, err error) {
 			return h, fmt.Errorf("incomplete_details: %w", err)
 		}
 		h.detail = details[0].Loose()
+	}
+	if u := got[4]; u.Kind() == '{' {
+		read := u.Count("input_tokens_details", "cached_tokens")
+		h.usage = wire.Usage{
+			Reported: true, Input: max(u.Count("input_tokens")-read, 0), CacheRead: read,
+			Output: u.Count("output_tokens"), Reasoning: u.Count("output_tokens_details", "reasoning_tokens"),
+		}
 	}
 	h.cut = h.status != "completed" && h.status != "incomplete"
 	return h, nil

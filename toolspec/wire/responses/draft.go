@@ -16,6 +16,7 @@ type ending struct {
 	status string // completed, incomplete, failed …
 	detail string // incomplete_details.reason
 	cut    bool
+	usage  wire.Usage
 }
 
 // draft collects the items of a response in their order.
@@ -30,6 +31,7 @@ type draft struct {
 // finish returns the response with all items of the draft.
 func (d *draft) finish() wire.Response {
 	r := d.response
+	r.Usage = d.usage
 	r.Text = frame.Loose(d.text)
 	if len(d.text) == 0 {
 		r.Text = frame.Loose(d.refusal)

@@ -20,6 +20,8 @@ type View struct {
 	Message json.RawMessage   `json:"message,omitempty"`
 	Passed  []json.RawMessage `json:"passed,omitempty"`
 	Others  int               `json:"others,omitempty"`
+	// Usage is [input, cache read, cache write, output, reasoning], and absent if the provider sent none.
+	Usage []int64 `json:"usage,omitempty"`
 	// Error is what Decode or End failed with, Refused what Write did.
 	Error   string `json:"error,omitempty"`
 	Refused string `json:"refused,omitempty"`
@@ -37,6 +39,11 @@ type CallView struct {
 func Show(t testing.TB, r wire.Response, err error) View {
 	t.Helper()
 	v := View{Finish: r.Finish, Native: r.Native, Text: r.Text, Message: r.Message, Passed: r.Passed, Others: r.Others}
+	if u := r.Usage; u.Reported {
+		v.Usage = []int64{u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Reasoning}
+	} else if u != (wire.Usage{}) {
+		t.Errorf("a usage that the provider did not send: %+v", u)
+	}
 	if err != nil {
 		v.Error = err.Error()
 	}

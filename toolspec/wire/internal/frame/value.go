@@ -160,6 +160,23 @@ func (v Value) Int() (int, bool) {
 	return n, err == nil
 }
 
+// maxCount bounds a count, so that a sum of counts does not overflow.
+const maxCount = 1 << 40
+
+// Count returns the number at a path of member names, such as the tokens of a part of a usage. What is
+// absent, negative or no whole number counts as 0.
+func (v Value) Count(path ...string) int64 {
+	for _, name := range path {
+		var got [1]Value
+		if v.Kind() != '{' || v.Pick(got[:], name) != nil {
+			return 0
+		}
+		v = got[0]
+	}
+	n, _ := v.Int()
+	return int64(min(max(n, 0), maxCount))
+}
+
 func nameOf(quoted []byte) []byte {
 	inner := quoted[1 : len(quoted)-1]
 	if bytes.IndexByte(inner, '\\') < 0 {
