@@ -16,18 +16,18 @@ import (
 	"io"
 	"log"
 	"net/http"
+	"net/url"
 	"os"
 	"os/signal"
 	"strings"
-	"time"
 
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/worker"
 )
 
 func main() {
-	m := model{http: &http.Client{Timeout: 10 * time.Minute}}
-	flag.StringVar(&m.url, "url", "https://api.openai.com/v1", "where the server's API begins")
+	m := model{http: &http.Client{}}
+	base := flag.String("url", "https://api.openai.com/v1", "where the server's API begins")
 	flag.StringVar(&m.name, "model", "gpt-5-mini", "the model")
 	key := flag.String("key-file", "", "file with the API key, if the server wants one")
 	name := flag.String("run", "run-"+rand.Text()[:12], "names this conversation: its calls belong to it")
@@ -39,7 +39,11 @@ func main() {
 		if err != nil {
 			log.Fatal(err) //nolint:gocritic // nothing has started
 		}
-		m.key = strings.TrimSpace(string(text))
+		m.http.Transport = withKey(strings.TrimSpace(string(text)))
+	}
+	var err error
+	if m.base, err = url.Parse(*base); err != nil {
+		log.Fatal(err)
 	}
 	if err := answer(ctx, m, *name, strings.Join(flag.Args(), " "), os.Stdout); err != nil {
 		log.Fatal(err)

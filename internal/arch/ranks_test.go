@@ -23,6 +23,7 @@ var ranks = [][]string{
 	{"toolspec/hook", "toolspec/hydrate", "toolspec/wire/..."},
 	{"toolspec/source"},
 	{"toolspec/catalog", "toolspec/legacy", "toolspec/conversation"},
+	{"provider"},
 	{"proof", "tools/...", "migrations/...", "policy/authz/...", "policy/suggest"},
 	// A policy is written, its conditions are compiled, it decides, and people review it.
 	{"policy/strictyaml", "policy/script"},

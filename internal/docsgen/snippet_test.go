@@ -181,7 +181,7 @@ func importsOf(used []string, known map[string]string, declared map[string]bool)
 func importPaths(t *testing.T) map[string]string {
 	t.Helper()
 	names := map[string]string{
-		"bytes": "bytes", "context": "context", "errors": "errors", "fmt": "fmt", "http": "net/http", "io": "io", "json": "encoding/json",
+		"bytes": "bytes", "context": "context", "errors": "errors", "fmt": "fmt", "http": "net/http", "io": "io", "json": "encoding/json", "url": "net/url",
 		"log": "log", "os": "os", "slices": "slices", "slog": "log/slog", "strings": "strings", "time": "time",
 	}
 	theirs := func(name string) bool {

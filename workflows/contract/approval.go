@@ -57,7 +57,7 @@ type RequestOut struct {
 	Edited bool `json:"edited,omitempty"`
 	// Accepts says which decisions can count while the request is open.
 	Accepts    *Acceptance `json:"accepts,omitempty"`
-	DurationUs int64    `json:"durationUs,omitempty"`
+	DurationUs int64       `json:"durationUs,omitempty"`
 }
 
 // ReviewIn is the input of Review, which applies Decision to an open request. If
@@ -161,7 +161,7 @@ type ReviewOut struct {
 	// Accepts says which decisions can count on the request from now on. It is set only if
 	// ReviewIn.Refresh asked for it.
 	Accepts    *Acceptance `json:"accepts,omitempty"`
-	DurationUs int64    `json:"durationUs,omitempty"`
+	DurationUs int64       `json:"durationUs,omitempty"`
 }
 
 // MaxAcceptedKeys bounds the keys in an Acceptance, because the history of every call that

@@ -1,0 +1,171 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec/wire"
+)
+
+// The kinds of errors that no provider sent.
+const (
+	// kindConnection: there was no response.
+	kindConnection = "connection"
+	// kindCut: the stream ended before the response did.
+	kindCut = "cut"
+	// kindIdle: the provider sent nothing for a long time.
+	kindIdle = "idle"
+	// kindForeign: the response is not of the format.
+	kindForeign = "foreign_response"
+	// kindRedirect: the provider sent a redirect.
+	kindRedirect = "redirect"
+)
+
+const (
+	// maxError bounds what is read of the body of an error.
+	maxError = 64 << 10
+	// maxAfter bounds Error.After.
+	maxAfter = time.Hour
+)
+
+// Error is an error of a provider, or of the way to it.
+type Error struct {
+	// Status is the HTTP status. It is 0 if there was no response, or if the error came inside of a
+	// response.
+	Status int
+	// Kind is the provider's word for the error, such as overloaded_error, of a-z, A-Z, 0-9 and _ . - only. It
+	// can also be connection, cut, idle, foreign_response or redirect, for errors that no provider sent.
+	Kind string
+	// Retry says that the same request may succeed later.
+	Retry bool
+	// After is how long the provider asks to wait, at most an hour. It is 0 if the provider does not say it.
+	After time.Duration
+
+	cause error
+}
+
+// Error names the status and the kind. It has no text of the provider: such a text can repeat the request.
+func (e *Error) Error() string {
+	switch {
+	case e.Status != 0 && e.Kind != "":
+		return fmt.Sprintf("the model provider answered %d (%s)", e.Status, e.Kind)
+	case e.Status != 0:
+		return fmt.Sprintf("the model provider answered %d", e.Status)
+	default:
+		return "no complete response of the model provider (" + e.Kind + ")"
+	}
+}
+
+// LogReason is safe for logs, as Error is.
+func (e *Error) LogReason() string { return e.Error() }
+
+// Unwrap returns the cause: a [*wire.ProviderError] with the provider's own text, or an error of the network.
+func (e *Error) Unwrap() error { return e.cause }
+
+// lost is the error of a request whose response did not come, or did not end. ctx is that of the request.
+func lost(ctx context.Context, kind string, err error) error {
+	switch {
+	case errors.Is(context.Cause(ctx), errIdle):
+		kind, err = kindIdle, errIdle
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	return &Error{Kind: kind, Retry: true, cause: err}
+}
+
+// refused reads a response with another status than 200.
+func refused(codec wire.Codec, response *http.Response) error {
+	e := &Error{Status: response.StatusCode, Retry: retried(response), After: after(response.Header)}
+	if response.StatusCode/100 == 3 {
+		e.Kind = kindRedirect
+		return e
+	}
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxError))
+	if err != nil && len(body) == 0 {
+		e.cause = err
+		return e
+	}
+	var sent *wire.ProviderError
+	if _, err := codec.Decode(body); !errors.As(err, &sent) {
+		// Gemini sends the error of a stream as an array.
+		stream := codec.Stream()
+		if _, err := stream.Write(body); err == nil {
+			if _, err := stream.End(); !errors.As(err, &sent) {
+				return e
+			}
+		}
+	}
+	if sent != nil {
+		e.Kind, e.cause = word(sent.Kind), sent
+		e.Retry = e.Retry && sent.Kind != "insufficient_quota" // no wait fills an account
+	}
+	return e
+}
+
+// retried reports whether the same request may succeed later. As in the clients of the providers,
+// X-Should-Retry comes before the status.
+func retried(response *http.Response) bool {
+	switch response.Header.Get("X-Should-Retry") {
+	case "true":
+		return true
+	case "false":
+		return false
+	}
+	switch code := response.StatusCode; code {
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
+		return true
+	default:
+		return code >= 500
+	}
+}
+
+// passing reports whether an error inside of a stream passes.
+func passing(kind string) bool {
+	switch strings.ToLower(kind) {
+	case "overloaded_error", "api_error", "rate_limit_error", "timeout_error", "server_error", "rate_limit_exceeded", "internal_error",
+		"unavailable", "resource_exhausted", "internal", "deadline_exceeded", "500", "502", "503", "529", "429":
+		return true
+	default:
+		return false
+	}
+}
+
+// after reads Retry-After (RFC 9110, 10.2.3) and retry-after-ms. A date counts from the date of the response.
+func after(h http.Header) time.Duration {
+	bounded := func(n int64, unit time.Duration) time.Duration {
+		return time.Duration(min(max(n, 0), int64(maxAfter/unit))) * unit
+	}
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
+		return bounded(int64(min(ms, 1e9)), time.Millisecond)
+	}
+	text := h.Get("Retry-After")
+	if seconds, err := strconv.ParseFloat(text, 64); err == nil && seconds > 0 {
+		return bounded(int64(min(seconds, 1e6)*1000), time.Millisecond)
+	}
+	until, err := http.ParseTime(text)
+	if err != nil {
+		return 0
+	}
+	now, err := http.ParseTime(h.Get("Date"))
+	if err != nil {
+		return 0
+	}
+	return min(max(until.Sub(now), 0), maxAfter)
+}
+
+// word returns the part of a provider's word that may be shown.
+func word(kind string) string {
+	kind = strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("_.-", c) {
+			return c
+		}
+		return -1
+	}, kind)
+	return kind[:min(len(kind), 64)]
+}
