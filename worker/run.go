@@ -38,6 +38,9 @@ func Run(ctx context.Context, c Config, options ...Option) error {
 	if a.mcpServers, err = readMCPServers(c.MCPServersFile); err != nil {
 		return err
 	}
+	if a.remoteKeys, err = readRemoteKeys(c); err != nil {
+		return err
+	}
 	live, err := secrets(c, a)
 	if err != nil {
 		return err
@@ -48,7 +51,7 @@ func Run(ctx context.Context, c Config, options ...Option) error {
 	if err != nil {
 		return err
 	}
-	a.configured = slices.Concat(servers, httpSources(c))
+	a.configured = slices.Concat(servers, httpSources(c), remoteSources(c, a.remoteKeys))
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	o := &opened{}
