@@ -80,7 +80,7 @@ func (c *Client) Send(ctx context.Context, to remotetool.Worker, r remotetool.To
 		return fail(true, "the request cannot be made")
 	}
 	req.GetBody = nil // the transport must not send the request again
-	signature, err := sign(req.Header, target, body, to.Key, key.secret, time.Now())
+	signature, err := sign(req.Header, target, body, to.Key, key.secret, time.Now(), time.Duration(r.TimeoutMs)*time.Millisecond)
 	if err != nil {
 		return fail(true, "the request cannot be signed")
 	}

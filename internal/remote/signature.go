@@ -24,8 +24,8 @@ const (
 	requestTag = "pawl-request"
 	answerTag  = "pawl-answer"
 	mediaType  = "application/json"
-	// signatureLife is the time in which a worker accepts a request.
-	signatureLife = time.Minute
+	// maxLife bounds the time in which a worker accepts a request. A request that is late beyond its attempt must not run.
+	maxLife = time.Minute
 )
 
 var (
@@ -37,7 +37,7 @@ var (
 var errSignature = errors.New("the answer is not signed with the key of the worker")
 
 // sign adds the digest of the body and the signature to a request. It returns the signature.
-func sign(header http.Header, target *url.URL, body []byte, keyID string, secret []byte, now time.Time) ([]byte, error) {
+func sign(header http.Header, target *url.URL, body []byte, keyID string, secret []byte, now time.Time, life time.Duration) ([]byte, error) {
 	header.Set("Content-Type", mediaType)
 	digest, err := digestOf(body)
 	if err != nil {
@@ -50,7 +50,7 @@ func sign(header http.Header, target *url.URL, body []byte, keyID string, secret
 	}
 	p := covered.Params
 	p.Add("created", now.Unix())
-	p.Add("expires", now.Add(signatureLife).Unix())
+	p.Add("expires", now.Add(min(max(life, time.Second), maxLife)).Unix())
 	p.Add("nonce", rand.Text())
 	p.Add("keyid", keyID)
 	p.Add("alg", algorithm)

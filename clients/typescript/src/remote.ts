@@ -44,7 +44,11 @@ export interface Tool<Args = any> {
   version: string;
   /** Runs the tool and returns its value, any JSON. The arguments fit the input schema. */
   run(args: Args, call: ToolCall): Promise<unknown>;
-  /** Says what became of the earlier attempts of a call. It must change nothing but a fence. */
+  /**
+   * Says what became of the earlier attempts of a call. It must change nothing. While an attempt runs in this process, it is not asked, and
+   * the finding is unclear. After it was asked, the process runs no earlier attempt of the call. So the document may say `fences: true` if
+   * the effect of run is complete, or will never happen, when run ends.
+   */
   probe?(args: Args, call: ToolCall): Promise<Found>;
 }
 
@@ -74,6 +78,8 @@ export interface Served {
 const maxRequest = 1 << 20;
 /** How many nonces of valid requests the process remembers. */
 const maxNonces = 100_000;
+/** For how long the process remembers a probe, in milliseconds: longer than a request is valid. */
+const fenceLife = 180_000;
 
 /** readKeys reads a file of keys, as PAWL_REMOTE_KEYS has it: an id and a key in base64 on each line. Only its owner may read the file. */
 export function readKeys(file: string): Keys {
@@ -100,6 +106,8 @@ export async function serveTools(o: ServeOptions): Promise<Served> {
   const path = o.path ?? '/pawl';
   if (!o.tls && !['127.0.0.1', '::1', 'localhost'].includes(host)) throw new Error(`${host} needs tls: plain HTTP is for loopback addresses`);
   const nonces = new Map<string, number>();
+  const fences = new Map<string, number>();
+  const running = new Map<string, number>();
   const began = Math.floor(Date.now() / 1000);
 
   /** claim reports whether a request is new. The process has no memory of the requests before its start, so it takes none of these. */
@@ -132,8 +140,11 @@ export async function serveTools(o: ServeOptions): Promise<Served> {
     if (!tool || tool.version !== about.toolVersion) return { outcome: operation === 'probe' ? 'unclear' : 'absent' };
     const call: ToolCall = { ...about, signal };
     try {
-      if (operation === 'run') return { outcome: 'done', value: (await tool.run(args, call)) ?? null };
+      if (operation === 'run') return await run(tool, args, call);
       if (operation !== 'probe' || !tool.probe) return { outcome: 'unclear' };
+      fences.set(call.invocationId, call.epoch);
+      setTimeout(() => fences.delete(call.invocationId), fenceLife).unref();
+      if (running.has(call.invocationId)) return { outcome: 'unclear' };
       const found = await tool.probe(args, call);
       return found.found === 'took_effect' ? { outcome: 'took_effect', value: found.value ?? null } : { outcome: found.found };
     } catch (err) {
@@ -146,6 +157,19 @@ export async function serveTools(o: ServeOptions): Promise<Served> {
       if (err instanceof UnansweredError) return { outcome: 'unanswered', message: err.message };
       o.onError?.(err, call);
       return { outcome: 'failed' };
+    }
+  }
+
+  async function run(tool: Tool, args: unknown, call: ToolCall): Promise<RemoteAnswer> {
+    const id = call.invocationId;
+    if (call.epoch < (fences.get(id) ?? 0)) return { outcome: 'busy', message: 'a later attempt has taken the call over' };
+    running.set(id, (running.get(id) ?? 0) + 1);
+    try {
+      return { outcome: 'done', value: (await tool.run(args, call)) ?? null };
+    } finally {
+      const others = running.get(id)! - 1;
+      if (others > 0) running.set(id, others);
+      else running.delete(id);
     }
   }
 
