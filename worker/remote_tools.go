@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -26,19 +27,30 @@ func readRemoteKeys(c Config) (remote.Keys, error) {
 	return keys, nil
 }
 
+// serveLeases serves the leases of remote tools until stop is called. Without PAWL_REMOTE_LISTEN there are none.
+func serveLeases(c Config, keys remote.Keys) (leases *remote.Leases, stop func(), err error) {
+	if c.RemoteTools == "" || c.RemoteListen == "" {
+		return nil, func() {}, nil
+	}
+	if leases, stop, err = remote.Listen(keys, c.RemoteListen, c.RemoteURL); err != nil {
+		return nil, nil, fmt.Errorf("config: PAWL_REMOTE_LISTEN, PAWL_REMOTE_URL: %w", err)
+	}
+	return leases, stop, nil
+}
+
 // remoteSources returns the source of PAWL_REMOTE_TOOLS, if there is one.
-func remoteSources(c Config, keys remote.Keys) []source.Source {
+func remoteSources(c Config, keys remote.Keys, leases *remote.Leases) []source.Source {
 	if c.RemoteTools == "" {
 		return nil
 	}
 	client := remote.New(keys)
 	return []source.Source{&fileTools{source.Remote, "PAWL_REMOTE_TOOLS", c.RemoteTools, toolFilesEvery, func(name string) ([]toolspec.Tool, error) {
-		return readRemoteTools(name, keys, client)
+		return readRemoteTools(name, keys, client, leases)
 	}}}
 }
 
 // readRemoteTools reads the tools of a file.
-func readRemoteTools(name string, keys remote.Keys, client *remote.Client) ([]toolspec.Tool, error) {
+func readRemoteTools(name string, keys remote.Keys, client *remote.Client, leases *remote.Leases) ([]toolspec.Tool, error) {
 	text, err := readFile(name, remotetool.MaxDocument)
 	if err != nil {
 		return nil, err
@@ -52,7 +64,10 @@ func readRemoteTools(name string, keys remote.Keys, client *remote.Client) ([]to
 			return nil, fmt.Errorf("the worker %s: PAWL_REMOTE_KEYS has no key %s", w.Name, w.Key)
 		}
 	}
-	return d.Bind(client), nil
+	if leases == nil && d.NeedsLeases() {
+		return nil, errors.New("a tool needs a connection: set PAWL_REMOTE_LISTEN, so that its worker can redeem leases")
+	}
+	return d.Bind(client, leases), nil
 }
 
 // remoteSecrets returns the keys of remote workers. A worker has its key, so what it answers is searched for it.

@@ -51,7 +51,12 @@ func Run(ctx context.Context, c Config, options ...Option) error {
 	if err != nil {
 		return err
 	}
-	a.configured = slices.Concat(servers, httpSources(c), remoteSources(c, a.remoteKeys))
+	leases, stopLeases, err := serveLeases(c, a.remoteKeys)
+	if err != nil {
+		return err
+	}
+	defer stopLeases() // after the worker has stopped
+	a.configured = slices.Concat(servers, httpSources(c), remoteSources(c, a.remoteKeys, leases))
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	o := &opened{}

@@ -108,7 +108,7 @@ func (c *Client) Send(ctx context.Context, to remotetool.Worker, r remotetool.To
 		return fail(false, "the answer of the remote worker broke off")
 	case len(answer) > remotetool.MaxAnswer:
 		return fail(false, "the answer of the remote worker is too large")
-	case verify(resp.StatusCode, resp.Header, answer, to.Key, key.secret, signature) != nil:
+	case verifyAnswer(resp.StatusCode, resp.Header, answer, to.Key, key.secret, signature) != nil:
 		return fail(false, errSignature.Error())
 	case resp.StatusCode != http.StatusOK:
 		return fail(false, "the remote worker did not take the request")

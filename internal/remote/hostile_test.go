@@ -23,7 +23,7 @@ func TestHostileWorkers(t *testing.T) {
 	const good = `{"outcome":"done","value":"stolen"}`
 	changed := func(change func(h http.Header), body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			signAnswer(w.Header(), r, 200, good, keyID, secret, answerTag)
+			forgeAnswer(w.Header(), r, 200, good, keyID, secret, answerTag)
 			change(w.Header())
 			_, _ = io.WriteString(w, body)
 		}
@@ -45,15 +45,15 @@ func TestHostileWorkers(t *testing.T) {
 	for name, handler := range map[string]http.HandlerFunc{
 		"no signature": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, good) },
 		"another key": func(w http.ResponseWriter, r *http.Request) {
-			signAnswer(w.Header(), r, 200, good, keyID, strings.Repeat("x", 32), answerTag)
+			forgeAnswer(w.Header(), r, 200, good, keyID, strings.Repeat("x", 32), answerTag)
 			_, _ = io.WriteString(w, good)
 		},
 		"another id of a key": func(w http.ResponseWriter, r *http.Request) {
-			signAnswer(w.Header(), r, 200, good, "other", secret, answerTag)
+			forgeAnswer(w.Header(), r, 200, good, "other", secret, answerTag)
 			_, _ = io.WriteString(w, good)
 		},
 		"the signature of requests": func(w http.ResponseWriter, r *http.Request) {
-			signAnswer(w.Header(), r, 200, good, keyID, secret, requestTag)
+			forgeAnswer(w.Header(), r, 200, good, keyID, secret, requestTag)
 			_, _ = io.WriteString(w, good)
 		},
 		"the request sent back": func(w http.ResponseWriter, r *http.Request) {
@@ -65,11 +65,11 @@ func TestHostileWorkers(t *testing.T) {
 		"the answer to another request": func(w http.ResponseWriter, r *http.Request) {
 			other := r.Clone(r.Context())
 			other.Header.Set("Signature", label+"=:"+encoded("another signature of a request..")+":")
-			signAnswer(w.Header(), other, 200, good, keyID, secret, answerTag)
+			forgeAnswer(w.Header(), other, 200, good, keyID, secret, answerTag)
 			_, _ = io.WriteString(w, good)
 		},
 		"another status": func(w http.ResponseWriter, r *http.Request) {
-			signAnswer(w.Header(), r, 200, good, keyID, secret, answerTag)
+			forgeAnswer(w.Header(), r, 200, good, keyID, secret, answerTag)
 			w.WriteHeader(201)
 			_, _ = io.WriteString(w, good)
 		},

@@ -41,12 +41,12 @@ func testKeys(t *testing.T) Keys {
 
 // answer signs a body as a worker does.
 func answer(w http.ResponseWriter, r *http.Request, status int, body string) {
-	signAnswer(w.Header(), r, status, body, keyID, secret, answerTag)
+	forgeAnswer(w.Header(), r, status, body, keyID, secret, answerTag)
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, body)
 }
 
-func signAnswer(h http.Header, r *http.Request, status int, body, id, key, tag string) {
+func forgeAnswer(h http.Header, r *http.Request, status int, body, id, key, tag string) {
 	h.Set("Content-Type", mediaType)
 	digest, _ := digestOf([]byte(body))
 	h.Set("Content-Digest", digest)
@@ -94,7 +94,7 @@ tools:
 	if err != nil {
 		t.Fatal(err)
 	}
-	return d.Bind(New(testKeys(t)))[0]
+	return d.Bind(New(testKeys(t)), nil)[0]
 }
 
 // run runs the tool in its last attempt.

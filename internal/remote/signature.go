@@ -23,9 +23,12 @@ const (
 	algorithm  = "hmac-sha256"
 	requestTag = "pawl-request"
 	answerTag  = "pawl-answer"
+	redeemTag  = "pawl-redeem"
 	mediaType  = "application/json"
 	// maxLife bounds the time in which a worker accepts a request. A request that is late beyond its attempt must not run.
 	maxLife = time.Minute
+	// maxAhead is how far the clock of a worker may be ahead.
+	maxAhead = 30 * time.Second
 )
 
 var (
@@ -38,6 +41,11 @@ var errSignature = errors.New("the answer is not signed with the key of the work
 
 // sign adds the digest of the body and the signature to a request. It returns the signature.
 func sign(header http.Header, target *url.URL, body []byte, keyID string, secret []byte, now time.Time, life time.Duration) ([]byte, error) {
+	return signAs(header, requestTag, target, body, keyID, secret, now, life)
+}
+
+// signAs is sign with a tag.
+func signAs(header http.Header, tag string, target *url.URL, body []byte, keyID string, secret []byte, now time.Time, life time.Duration) ([]byte, error) {
 	header.Set("Content-Type", mediaType)
 	digest, err := digestOf(body)
 	if err != nil {
@@ -54,7 +62,7 @@ func sign(header http.Header, target *url.URL, body []byte, keyID string, secret
 	p.Add("nonce", rand.Text())
 	p.Add("keyid", keyID)
 	p.Add("alg", algorithm)
-	p.Add("tag", requestTag)
+	p.Add("tag", tag)
 	base, params, err := signatureBase(covered, func(item string) (string, error) {
 		switch item {
 		case `"@method"`:
@@ -87,60 +95,139 @@ func pathOf(target *url.URL) string {
 	return "/"
 }
 
-// verify checks that the key has signed the answer together with the signature of the request.
-func verify(status int, header http.Header, body []byte, keyID string, secret, requestSignature []byte) error {
+// signed is what a valid signature says.
+type signed struct {
+	keyID     string
+	secret    []byte
+	params    *httpsfv.Params
+	signature []byte
+}
+
+// verify checks a message: its digest, and that its signature has exactly the wanted parts, this tag and a key that secretOf knows.
+// value returns the value of a part that is no header field.
+func verify(header http.Header, body []byte, tag string, want []string, secretOf func(keyID string) []byte, value func(item string) string) (signed, error) {
 	if !hasDigest(header, body) {
-		return errSignature
+		return signed{}, errSignature
 	}
 	inputs, err := httpsfv.UnmarshalDictionary(header.Values("Signature-Input"))
 	if err != nil {
-		return errSignature
+		return signed{}, errSignature
 	}
 	signatures, err := httpsfv.UnmarshalDictionary(header.Values("Signature"))
 	if err != nil {
-		return errSignature
+		return signed{}, errSignature
 	}
 	input, _ := inputs.Get(label)
 	covered, ok := input.(httpsfv.InnerList)
-	if !ok || !hasParams(covered.Params, keyID) {
-		return errSignature
-	}
-	given, ok := bytesMember(signatures, label)
 	if !ok {
-		return errSignature
+		return signed{}, errSignature
 	}
-	encoded, err := bytesItem(requestSignature)
-	if err != nil {
-		return err
+	s := signed{params: covered.Params}
+	s.keyID, s.secret = keyOf(covered.Params, tag, secretOf)
+	if s.signature, ok = bytesMember(signatures, label); !ok || s.secret == nil {
+		return signed{}, errSignature
 	}
 	var seen []string
 	base, _, err := signatureBase(covered, func(item string) (string, error) {
 		seen = append(seen, item)
-		switch item {
-		case `"@status"`:
-			return strconv.Itoa(status), nil
-		case `"content-type"`, `"content-digest"`:
+		if item == `"content-type"` || item == `"content-digest"` {
 			return fieldOf(header, strings.Trim(item, `"`))
-		case answerParts[3]:
-			return encoded, nil
 		}
-		return "", errSignature
+		return value(item), nil
 	})
 	slices.Sort(seen)
-	want := slices.Sorted(slices.Values(answerParts))
-	if err != nil || !slices.Equal(seen, want) || !hmac.Equal(given, mac(secret, base)) {
-		return errSignature
+	if err != nil || !slices.Equal(seen, slices.Sorted(slices.Values(want))) || !hmac.Equal(s.signature, mac(s.secret, base)) {
+		return signed{}, errSignature
 	}
-	return nil
+	return s, nil
 }
 
-// hasParams reports whether the parameters of the signature of an answer are those of the profile.
-func hasParams(p *httpsfv.Params, keyID string) bool {
-	is := func(name, want string, required bool) bool {
-		value, there := p.Get(name)
-		return value == want || !there && !required
+// keyOf returns the key that the parameters of a signature name. The secret is nil if they are not those of the profile.
+func keyOf(p *httpsfv.Params, tag string, secretOf func(keyID string) []byte) (keyID string, secret []byte) {
+	given, _ := p.Get("keyid")
+	keyID, _ = given.(string)
+	hasTag, _ := p.Get("tag")
+	alg, hasAlg := p.Get("alg")
+	if hasTag != tag || hasAlg && alg != algorithm {
+		return keyID, nil
 	}
-	return is("keyid", keyID, true) && is("tag", answerTag, true) && is("alg", algorithm, false)
+	return keyID, secretOf(keyID)
+}
+
+// verifyAnswer checks that the key has signed the answer together with the signature of the request.
+func verifyAnswer(status int, header http.Header, body []byte, keyID string, secret, requestSignature []byte) error {
+	encoded, err := bytesItem(requestSignature)
+	if err != nil {
+		return err
+	}
+	_, err = verify(header, body, answerTag, answerParts, func(id string) []byte {
+		if id == keyID {
+			return secret
+		}
+		return nil
+	}, func(item string) string {
+		return map[string]string{`"@status"`: strconv.Itoa(status), answerParts[3]: encoded}[item]
+	})
+	return err
+}
+
+// verifyRequest checks that a key has signed the request for this time.
+func (k Keys) verifyRequest(r *http.Request, body []byte, tag string, now time.Time) (signed, error) {
+	var want []string
+	for _, name := range requestParts {
+		want = append(want, strconv.Quote(name))
+	}
+	s, err := verify(r.Header, body, tag, want, func(id string) []byte { return k.byID[id].secret }, func(item string) string {
+		return map[string]string{`"@method"`: r.Method, `"@path"`: pathOf(r.URL)}[item]
+	})
+	if err != nil {
+		return signed{}, err
+	}
+	created, _ := s.params.Get("created")
+	expires, _ := s.params.Get("expires")
+	from, isFrom := created.(int64)
+	until, isUntil := expires.(int64)
+	if !isFrom || !isUntil || until < now.Unix() || from > now.Add(maxAhead).Unix() || until-from > int64(maxLife/time.Second) {
+		return signed{}, errSignature
+	}
+	return s, nil
+}
+
+// signAnswer adds the digest of the body and the signature to an answer with the status 200.
+func signAnswer(header http.Header, body []byte, to signed, now time.Time) error {
+	digest, err := digestOf(body)
+	if err != nil {
+		return err
+	}
+	encoded, err := bytesItem(to.signature)
+	if err != nil {
+		return err
+	}
+	ofRequest := httpsfv.NewItem("signature")
+	ofRequest.Params.Add("req", true)
+	ofRequest.Params.Add("key", label)
+	covered := httpsfv.InnerList{Params: httpsfv.NewParams(), Items: []httpsfv.Item{
+		httpsfv.NewItem("@status"), httpsfv.NewItem("content-type"), httpsfv.NewItem("content-digest"), ofRequest,
+	}}
+	covered.Params.Add("created", now.Unix())
+	covered.Params.Add("keyid", to.keyID)
+	covered.Params.Add("alg", algorithm)
+	covered.Params.Add("tag", answerTag)
+	base, params, err := signatureBase(covered, func(item string) (string, error) {
+		return map[string]string{`"@status"`: "200", `"content-type"`: mediaType, `"content-digest"`: digest, answerParts[3]: encoded}[item], nil
+	})
+	if err != nil {
+		return err
+	}
+	signature, err := bytesField(label, mac(to.secret, base))
+	if err != nil {
+		return err
+	}
+	header.Set("Content-Type", mediaType)
+	header.Set("Content-Digest", digest)
+	header.Set("Signature-Input", label+"="+params)
+	header.Set("Signature", signature)
+	return nil
 }
 
 // signatureBase returns the signature base of RFC 9421, section 2.5, and the parameters as they are in Signature-Input. value

@@ -60,16 +60,19 @@ const (
 
 // Tool is the contract of one tool. The fields without a comment are those of toolspec.Definition.
 type Tool struct {
-	ID             string
-	Worker         string // the name of its worker
-	Title          string
-	Description    string
-	Version        string
-	Effect         toolspec.Effect
-	Risk           toolspec.Risk
-	Idempotent     bool
-	Probe          bool // the worker answers the operation probe
-	Fences         bool
+	ID          string
+	Worker      string // the name of its worker
+	Title       string
+	Description string
+	Version     string
+	Effect      toolspec.Effect
+	Risk        toolspec.Risk
+	Idempotent  bool
+	Probe       bool // the worker answers the operation probe
+	Fences      bool
+	// Connection says that a call needs a connection. The worker gets a lease for its credential.
+	Connection     bool
+	Scopes         []string
 	TimeoutSeconds int
 	MaxArgsBytes   int
 	MaxResultBytes int
@@ -125,6 +128,8 @@ func (t Tool) Check() error {
 		return errors.New("output is missing: the JSON Schema of the value")
 	case t.Result != JSONResult && len(t.Output) > 0:
 		return errors.New("output goes with result: json only")
+	case len(t.Scopes) > 0 && !t.Connection:
+		return errors.New("scopes go with connection: required only")
 	case t.Fences && !t.Probe:
 		return errors.New("fences goes with probe: true only")
 	case t.Probe && t.Effect == toolspec.ReadOnly:

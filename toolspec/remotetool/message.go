@@ -41,6 +41,16 @@ type ToolRequest struct {
 	Context RequestContext `json:"context"`
 	// Args are the validated arguments, a JSON object.
 	Args json.RawMessage `json:"args"`
+	// Lease says where the worker gets the credential of the connection of the call. It is absent if the tool needs no connection.
+	Lease *RequestLease `json:"lease,omitempty"`
+}
+
+// RequestLease names the credential of a connection. It can be redeemed once, until the attempt ends.
+type RequestLease struct {
+	// ID is the opaque id of the lease.
+	ID string `json:"id"`
+	// URL is the address at which the worker redeems the lease with a signed request.
+	URL string `json:"url"`
 }
 
 // RequestContext is what a remote tool learns about the origin of a call.

@@ -118,6 +118,10 @@ func (r *reader) tool(n *node, path string) (t Tool, ok bool) {
 		field{Name: "idempotent", Read: r.flag(&t.Idempotent)},
 		field{Name: "probe", Read: r.flag(&t.Probe)},
 		field{Name: "fences", Read: r.flag(&t.Fences)},
+		field{Name: "connection", Read: func(n *node, path string) {
+			t.Connection = strictyaml.OneOf(r.Reader, n, path, "required", "none") == "required"
+		}},
+		field{Name: "scopes", Read: r.list(&t.Scopes)},
 		field{Name: "timeoutSeconds", Read: r.number(&t.TimeoutSeconds, int64(toolspec.MaxTimeout.Seconds()))},
 		field{Name: "maxArgsBytes", Read: r.number(&t.MaxArgsBytes, toolspec.MaxInline)},
 		field{Name: "maxResultBytes", Read: r.number(&t.MaxResultBytes, toolspec.MaxResult)},

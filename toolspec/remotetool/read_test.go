@@ -70,7 +70,7 @@ func bind(t *testing.T, text string) []toolspec.Tool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return d.Bind(nobody{})
+	return d.Bind(nobody{}, nil)
 }
 
 // TestReadRefuses: each fault has the path of its key.
@@ -86,7 +86,9 @@ func TestReadRefuses(t *testing.T) {
 		"a name of a key":       {"key: billing-1", "key: \"bill ing\"", "workers[0]", "key must"},
 		"two workers":           {"tools:\n", "  - {name: billing, url: \"https://a.example.com\", key: k}\ntools:\n", "workers[1]", "two workers"},
 		"no such worker":        {"worker: billing", "worker: mail", "tools[0]", "no worker"},
-		"a connection":          {"worker: billing", "worker: billing\n    connection: required", "tools[0].connection", "not known"},
+		"a connection":          {"worker: billing", "worker: billing\n    connection: maybe", "tools[0].connection", "required or none"},
+		"scopes":                {"worker: billing", "worker: billing\n    scopes: [read]", "tools[0]", "connection: required"},
+		"an unknown key":        {"worker: billing", "worker: billing\n    token: x", "tools[0].token", "not known"},
 		"no output":             {"    output: {type: object, properties: {state: {type: string}}}\n", "", "tools[0]", "output is missing"},
 		"output of a text":      {"probe: true", "probe: true\n    result: text", "tools[0]", "json only"},
 		"fences without probe":  {"probe: true", "probe: false", "tools[0]", "probe: true"},

@@ -7,12 +7,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
 const (
@@ -28,6 +30,14 @@ const (
 // Every error is a *SendError, or that of the context.
 type Sender interface {
 	Send(ctx context.Context, to Worker, r ToolRequest) (ToolAnswer, error)
+}
+
+// Redeem returns the scheme and host of a connection, and the headers that authenticate requests to it.
+type Redeem func(ctx context.Context) (baseURL string, headers map[string]capability.Secret, err error)
+
+// Leaser opens leases for workers. A lease ends with ctx, or when end is called.
+type Leaser interface {
+	Open(ctx context.Context, to Worker, redeem Redeem) (lease RequestLease, end func())
 }
 
 // SendError says that there is no answer that counts.
@@ -46,31 +56,40 @@ type remote struct {
 	tool       Tool
 	worker     Worker
 	send       Sender
+	leases     Leaser
 	repeatable bool
 }
 
-// Bind returns the tools of the document.
-func (d Document) Bind(send Sender) []toolspec.Tool {
+// NeedsLeases reports whether a tool needs a connection.
+func (d Document) NeedsLeases() bool {
+	return slices.ContainsFunc(d.Tools, func(t Tool) bool { return t.Connection })
+}
+
+// Bind returns the tools of the document. leases may be nil if no tool needs a connection.
+func (d Document) Bind(send Sender, leases Leaser) []toolspec.Tool {
 	workers := map[string]Worker{}
 	for _, w := range d.Workers {
 		workers[w.Name] = w
 	}
 	tools := make([]toolspec.Tool, 0, len(d.Tools))
 	for _, t := range d.Tools {
-		tools = append(tools, t.bind(workers[t.Worker], send))
+		tools = append(tools, t.bind(workers[t.Worker], send, leases))
 	}
 	return tools
 }
 
-func (t Tool) bind(w Worker, send Sender) toolspec.Tool {
+func (t Tool) bind(w Worker, send Sender, leases Leaser) toolspec.Tool {
 	def := toolspec.Definition{
 		ID: t.ID, Title: t.Title, Description: t.Description, Version: t.version(w), Effect: t.Effect, Risk: t.Risk,
 		Idempotent: t.Idempotent, Fences: t.Fences, Timeout: time.Duration(t.TimeoutSeconds) * time.Second, MaxAttempts: attempts,
 		MaxArgsBytes: t.MaxArgsBytes, MaxResultBytes: t.MaxResultBytes, Tags: t.Tags, HarmlessNames: t.HarmlessNames,
 		Redaction:  toolspec.Redaction{Allow: t.Redaction.Allow, MaskInput: t.Redaction.MaskInput},
-		ProvidedBy: w.Name,
+		ProvidedBy: w.Name, RequiresConnection: t.Connection, Scopes: t.Scopes,
 	}
-	r := &remote{tool: t, worker: w, send: send, repeatable: def.Repeatable()}
+	if t.Connection {
+		def.Capabilities = []toolspec.CapabilityName{capability.ClientsKey.Name(), capability.AuthKey.Name()}
+	}
+	r := &remote{tool: t, worker: w, send: send, leases: leases, repeatable: def.Repeatable()}
 	tool := toolspec.DefineSchema(def, t.Input, t.output(), r.run)
 	if t.Probe {
 		tool = tool.WithProbe(r.probe)
@@ -103,6 +122,20 @@ func (r *remote) ask(ctx context.Context, op Operation, args json.RawMessage, ca
 	if deadline, ok := ctx.Deadline(); ok {
 		request.TimeoutMs = max(time.Until(deadline).Milliseconds(), 1)
 	}
+	if !r.tool.Connection {
+		return r.send.Send(ctx, r.worker, request)
+	}
+	id := call.Context.ConnectionID
+	lease, end := r.leases.Open(ctx, r.worker, func(ctx context.Context) (string, map[string]capability.Secret, error) {
+		base, err := capability.ClientsKey.From(call).BaseURL(id, "")
+		if err != nil {
+			return "", nil, err
+		}
+		headers, err := capability.AuthKey.From(call).AuthHeaders(ctx, id)
+		return base.String(), headers, err
+	})
+	defer end()
+	request.Lease = &lease
 	return r.send.Send(ctx, r.worker, request)
 }
 

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createSecureServer, type ServerOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { signAnswer, verifyRequest, type Keys, type Signed } from './signature.js';
+import { signAnswer, signRequest, verifyAnswer, verifyRequest, type Keys, type Signed } from './signature.js';
 import type { RemoteAnswer, RemoteRequest } from './types.js';
 
 export type { Keys } from './signature.js';
@@ -31,9 +31,22 @@ export class UnansweredError extends Error {
 }
 
 /** What a tool learns about its call. */
-export interface ToolCall extends Omit<RemoteRequest, 'operation' | 'args'> {
+export interface ToolCall extends Omit<RemoteRequest, 'operation' | 'args' | 'lease'> {
   /** Aborted when Pawl no longer waits for the answer: the time is over, or the call is cancelled. */
   signal: AbortSignal;
+  /**
+   * Returns the credential of the connection of the call, once, while the attempt runs. Do not keep it or write it anywhere. It throws if the
+   * tool needs no connection, or if the credential is not sent in header fields.
+   */
+  credential(): Promise<Credential>;
+}
+
+/** The credential of a connection. */
+export interface Credential {
+  /** The scheme and host that the credential is for: send it nowhere else. */
+  baseUrl: string;
+  /** The header fields that authenticate a request. */
+  headers: Record<string, string>;
 }
 
 /** What a probe has found. */
@@ -130,15 +143,15 @@ export async function serveTools(o: ServeOptions): Promise<Served> {
       return;
     }
     const request = JSON.parse(Buffer.from(body).toString('utf8')) as RemoteRequest;
-    let answer = Buffer.from(JSON.stringify(await answerTo(request, aborted.signal)));
+    let answer = Buffer.from(JSON.stringify(await answerTo(request, aborted.signal, signed)));
     if (aborted.signal.aborted) return;
     res.writeHead(200, { ...signAnswer(signed, answer), 'content-length': answer.length }).end(answer);
   }
 
-  async function answerTo({ operation, args, ...about }: RemoteRequest, signal: AbortSignal): Promise<RemoteAnswer> {
+  async function answerTo({ operation, args, lease, ...about }: RemoteRequest, signal: AbortSignal, signed: Signed): Promise<RemoteAnswer> {
     const tool = Object.hasOwn(o.tools, about.toolId) ? o.tools[about.toolId] : undefined;
     if (!tool || tool.version !== about.toolVersion) return { outcome: operation === 'probe' ? 'unclear' : 'absent' };
-    const call: ToolCall = { ...about, signal };
+    const call: ToolCall = { ...about, signal, credential: () => redeem(lease, signed, signal) };
     try {
       if (operation === 'run') return await run(tool, args, call);
       if (operation !== 'probe' || !tool.probe) return { outcome: 'unclear' };
@@ -186,6 +199,18 @@ export async function serveTools(o: ServeOptions): Promise<Served> {
     url: `${o.tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}${path}`,
     close: () => new Promise((resolve, reject) => server.close((err) => (err ? reject(err) : resolve()))),
   };
+}
+
+/** redeem exchanges a lease for its credential. */
+async function redeem(lease: RemoteRequest['lease'], { keyId, secret }: Signed, signal: AbortSignal): Promise<Credential> {
+  if (!lease) throw new Error('the tool has no connection');
+  const url = new URL(lease.url);
+  const request = Buffer.from(JSON.stringify({ lease: lease.id }));
+  const { headers, signature } = signRequest(url, request, 'pawl-redeem', keyId, secret);
+  const response = await fetch(url, { method: 'POST', headers, body: request, redirect: 'error', signal });
+  const body = Buffer.from(await response.arrayBuffer());
+  if (response.status !== 200 || !verifyAnswer(response.headers, body, keyId, secret, signature)) throw new Error('the lease cannot be redeemed');
+  return JSON.parse(body.toString('utf8')) as Credential;
 }
 
 /** read returns the body of a request, or undefined if it is too large. */

@@ -1,7 +1,7 @@
 // The profile of RFC 9421 of remote workers: see docs/remote-tools.md.
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { parseDictionary, serializeDictionary, serializeInnerList, serializeItem, type InnerList, type Item } from 'structured-headers';
+import { parseDictionary, serializeDictionary, serializeInnerList, serializeItem, serializeParameters, type InnerList, type Item } from 'structured-headers';
 
 const label = 'pawl';
 const mediaType = 'application/json';
@@ -58,6 +58,44 @@ export function verifyRequest(req: IncomingMessage, body: Uint8Array, keys: Keys
     return { keyId, secret, nonce, created, expires, signature };
   } catch {
     return undefined; // a header that cannot be parsed
+  }
+}
+
+/** signRequest returns the header fields of a POST to a URL, and its signature. */
+export function signRequest(url: URL, body: Uint8Array, tag: string, keyId: string, secret: Uint8Array): { headers: Record<string, string>; signature: Uint8Array } {
+  const digest = serializeDictionary({ 'sha-256': sha256(body) });
+  const now = Math.floor(Date.now() / 1000);
+  const params = new Map<string, string | number>([
+    ['created', now], ['expires', now + maxLife], ['nonce', randomBytes(16).toString('hex')], ['keyid', keyId], ['alg', 'hmac-sha256'], ['tag', tag],
+  ]);
+  const values = ['POST', url.pathname, mediaType, digest];
+  const input = `(${requestParts.join(' ')})${serializeParameters(params)}`;
+  const signature = mac(secret, baseOf(requestParts.map((name, i) => [name, values[i]!]), input));
+  const headers = {
+    'content-type': mediaType, 'content-digest': digest, 'signature-input': `${label}=${input}`, signature: serializeDictionary({ [label]: signature }),
+  };
+  return { headers, signature };
+}
+
+/** verifyAnswer reports whether the key has signed an answer with the status 200 together with the signature of the request. */
+export function verifyAnswer(headers: Headers, body: Uint8Array, keyId: string, secret: Uint8Array, ofRequest: Uint8Array): boolean {
+  try {
+    const field = (name: string): string => headers.get(name) ?? '';
+    const input = parseDictionary(field('signature-input')).get(label) as InnerList | undefined;
+    if (!input || !Array.isArray(input[0])) return false;
+    const [items, params] = input;
+    const values: Record<string, string> = {
+      '"@status"': '200',
+      '"content-type"': field('content-type'),
+      '"content-digest"': field('content-digest'),
+      '"signature";req;key="pawl"': serializeItem(ofRequest, new Map()),
+    };
+    const names = items.map((item) => serializeItem(item));
+    if ([...names].sort().join() !== Object.keys(values).sort().join() || params.get('keyid') !== keyId || params.get('tag') !== 'pawl-answer') return false;
+    const want = mac(secret, baseOf(names.map((name) => [name, values[name]!]), serializeInnerList(input)));
+    return equal(bytesOf(field('signature'), label), want) && equal(bytesOf(field('content-digest'), 'sha-256'), sha256(body));
+  } catch {
+    return false;
   }
 }
 

@@ -551,6 +551,19 @@ export interface RemoteRequest {
    * The validated arguments, a JSON object.
    */
   args: unknown;
+  /**
+   * Says where the worker gets the credential of the connection of the call. It is absent if the tool needs no connection.
+   */
+  lease?: {
+    /**
+     * The opaque id of the lease.
+     */
+    id: string;
+    /**
+     * The address at which the worker redeems the lease with a signed request.
+     */
+    url: string;
+  };
 }
 
 /**

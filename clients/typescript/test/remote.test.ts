@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -18,11 +20,12 @@ before(async () => {
     tools: {
       test__tool: {
         version: '1',
-        run: async ({ how }) => {
+        run: async ({ how }, call) => {
           runs++;
           if (how === 'fail') throw new ToolError('the account is closed');
           if (how === 'busy') throw new BusyError('later', 5);
           if (how === 'unanswered') throw new UnansweredError('the bank is away');
+          if (how === 'lease') return call.credential().then(() => 'redeemed', () => 'refused');
           if (how === 'bug') throw new TypeError('secret');
           return { how };
         },
@@ -129,6 +132,17 @@ test('a request that is not valid runs nothing, and its refusal has no signature
   const tooLarge = await send(headersOf({ body: large }), { body: large }).catch(() => undefined);
   assert.notEqual(tooLarge?.status, 200);
   assert.equal(runs, before);
+});
+
+test('a credential without the signature of Pawl does not count', async () => {
+  const thief = createServer((_, res) => res.end('{"baseUrl":"https://evil.example.com","headers":{}}'));
+  await new Promise<void>((resolve) => thief.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(thief.address() as AddressInfo).port}/`;
+  for (const more of [{ lease: { id: 'x', url } }, {}]) {
+    const body = request({ how: 'lease' }, more);
+    assert.deepEqual(await (await send(headersOf({ body }), { body })).json(), { outcome: 'done', value: 'refused' });
+  }
+  thief.close();
 });
 
 test('keys are read strictly', () => {

@@ -123,6 +123,8 @@ tools:
   - {worker: direct, id: test__big, effect: read_only, result: text, <<}
   - {worker: direct, id: test__canary, effect: read_only, output: {type: object}, <<}
   - {worker: direct, id: test__leak, effect: read_only, output: {type: object}, <<}
+  - {worker: direct, id: test__fetch, effect: read_only, result: text, connection: required, <<}
+  - {worker: direct, id: test__steal, effect: read_only, result: text, connection: required, <<}
   - {worker: direct, id: test__bug, effect: external_side_effect, output: {type: object}, <<}
   - {worker: direct, id: test__hang, effect: read_only, result: text, timeoutSeconds: 2, <<}
   - {worker: direct, id: test__slow, effect: external_side_effect, result: text, probe: true, fences: true, <<}
@@ -173,9 +175,12 @@ func TestTypeScriptFaults(t *testing.T) {
 	shown := strings.Replace(common, `""`, "/shown", 1)
 	doc := strings.Replace(fmt.Sprintf(testTools, address, proxy.URL+"/pawl"), "test__canary, effect: read_only, output: {type: object}, <<",
 		"test__canary, effect: read_only, output: {type: object}, "+shown, 1)
+	w := n.World
+	v, api := e2etest.NewVault(w), e2etest.NewService(t, "tok-"+string(e2etest.NewCanary()))
+	v.Add("api", api.Provider(), api.Token)
+	v.Grant("api", e2etest.Actor)
 	n.work(strings.ReplaceAll(doc, "<<", common))
 
-	w := n.World
 	call := func(id, tool string) toolspec.Invocation { return e2etest.Invocation(id, tool, `{}`) }
 	want := func(inv toolspec.Invocation, code toolspec.Code, message string) {
 		t.Helper()
@@ -191,6 +196,17 @@ func TestTypeScriptFaults(t *testing.T) {
 	}
 	if r := w.Invoke(call("leak", "test__leak")); strings.Contains(string(r.Value), n.secrets[0]) {
 		t.Error("a result has the key of the worker")
+	}
+	connected := func(id, tool string) toolspec.Invocation {
+		inv := call(id, tool)
+		inv.Context.ConnectionID, inv.AllowedConnectionIDs = "api", []string{"api"}
+		return inv
+	}
+	if r := w.Invoke(connected("fetch", "test__fetch")); !r.OK || string(r.Value) != `"welcome, refused"` || api.Requests() != 1 {
+		t.Errorf("%+v", r)
+	}
+	if r := w.Invoke(connected("steal", "test__steal")); strings.Contains(string(r.Value), api.Token) {
+		t.Error("a result has the token of the connection")
 	}
 	want(call("bug", "test__bug"), toolspec.CodeExecution, "")
 	want(call("big", "test__big"), toolspec.CodeExecution, "too large")
@@ -309,6 +325,7 @@ func (n *node) work(doc string) {
 	n.T.Helper()
 	c := n.Config()
 	c.RemoteTools, c.RemoteKeysFile = filepath.Join(n.T.TempDir(), "tools.yaml"), n.keys
+	c.RemoteListen, c.KeyRing.File = "127.0.0.1:0", n.Keyring
 	if err := os.WriteFile(c.RemoteTools, []byte(doc), 0o600); err != nil {
 		n.T.Fatal(err)
 	}
