@@ -70,7 +70,7 @@ func TestHostileWorkers(t *testing.T) {
 		},
 		"another status": func(w http.ResponseWriter, r *http.Request) {
 			forgeAnswer(w.Header(), r, 200, good, keyID, secret, answerTag)
-			w.WriteHeader(201)
+			w.WriteHeader(http.StatusCreated)
 			_, _ = io.WriteString(w, good)
 		},
 		"a changed body":     changed(func(http.Header) {}, strings.Replace(good, "stolen", "forged", 1)),
@@ -88,27 +88,40 @@ func TestHostileWorkers(t *testing.T) {
 		"a part twice": changed(func(h http.Header) {
 			h.Set("Signature-Input", strings.Replace(h.Get("Signature-Input"), `"@status"`, `"@status" "@status"`, 1))
 		}, good),
-		"no parts":               changed(func(h http.Header) { h.Set("Signature-Input", `pawl=();keyid="`+keyID+`";tag="`+answerTag+`"`) }, good),
-		"parts that are tokens":  changed(func(h http.Header) { h.Set("Signature-Input", `pawl=(status);keyid="`+keyID+`";tag="`+answerTag+`"`) }, good),
-		"no list":                changed(func(h http.Header) { h.Set("Signature-Input", `pawl=1`) }, good),
-		"garbage":                changed(func(h http.Header) { h.Set("Signature-Input", `((((`) }, good),
-		"an empty signature":     changed(func(h http.Header) { h.Set("Signature", `pawl=::`) }, good),
-		"a text for a signature": changed(func(h http.Header) { h.Set("Signature", `pawl="x"`) }, good),
-		"another label":          changed(func(h http.Header) { h.Set("Signature", strings.Replace(h.Get("Signature"), "pawl", "sig1", 1)) }, good),
-		"another algorithm":      changed(func(h http.Header) { h.Set("Signature-Input", h.Get("Signature-Input")+`;alg="none"`) }, good),
-		"not JSON":               signed(`stolen`),
-		"a member twice":         signed(`{"outcome":"done","outcome":"busy","value":1}`),
-		"a list":                 signed(`[]`),
-		"no outcome":             signed(`{"value":"stolen"}`),
-		"an unknown outcome":     signed(`{"outcome":"stolen"}`),
-		"an outcome of a probe":  signed(`{"outcome":"no_effect"}`),
-		"a signed refusal":       func(w http.ResponseWriter, r *http.Request) { answer(w, r, 503, good) },
-		"no body":                signed(``),
-		"too large":              signed(`{"outcome":"done","value":"` + strings.Repeat("x", remotetool.MaxAnswer) + `"}`),
-		"endless headers":        raw("HTTP/1.1 200 OK\r\n" + strings.Repeat("A: stolen\r\n", 4000) + "\r\n"),
-		"no HTTP":                raw("stolen\r\n\r\n"),
-		"nothing":                raw(""),
-		"a part of a body":       raw("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nstolen"),
+		"no parts":              changed(func(h http.Header) { h.Set("Signature-Input", `pawl=();keyid="`+keyID+`";tag="`+answerTag+`"`) }, good),
+		"parts that are tokens": changed(func(h http.Header) { h.Set("Signature-Input", `pawl=(status);keyid="`+keyID+`";tag="`+answerTag+`"`) }, good),
+		"a signature without the request": func(w http.ResponseWriter, r *http.Request) {
+			forgeParts(w.Header(), r, 200, good, keyID, secret, answerTag, answerParts[:3]...)
+			_, _ = io.WriteString(w, good)
+		},
+		"a signature without the body": func(w http.ResponseWriter, r *http.Request) {
+			forgeParts(w.Header(), r, 200, good, keyID, secret, answerTag, answerParts[0], answerParts[1], answerParts[3])
+			_, _ = io.WriteString(w, good)
+		},
+		"a signature of more": func(w http.ResponseWriter, r *http.Request) {
+			forgeParts(w.Header(), r, 200, good, keyID, secret, answerTag, append(answerParts[:4:4], `"date"`)...)
+			_, _ = io.WriteString(w, good)
+		},
+		"a redirect with another method": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/stolen", http.StatusSeeOther) },
+		"no list":                        changed(func(h http.Header) { h.Set("Signature-Input", `pawl=1`) }, good),
+		"garbage":                        changed(func(h http.Header) { h.Set("Signature-Input", `((((`) }, good),
+		"an empty signature":             changed(func(h http.Header) { h.Set("Signature", `pawl=::`) }, good),
+		"a text for a signature":         changed(func(h http.Header) { h.Set("Signature", `pawl="x"`) }, good),
+		"another label":                  changed(func(h http.Header) { h.Set("Signature", strings.Replace(h.Get("Signature"), "pawl", "sig1", 1)) }, good),
+		"another algorithm":              changed(func(h http.Header) { h.Set("Signature-Input", h.Get("Signature-Input")+`;alg="none"`) }, good),
+		"not JSON":                       signed(`stolen`),
+		"a member twice":                 signed(`{"outcome":"done","outcome":"busy","value":1}`),
+		"a list":                         signed(`[]`),
+		"no outcome":                     signed(`{"value":"stolen"}`),
+		"an unknown outcome":             signed(`{"outcome":"stolen"}`),
+		"an outcome of a probe":          signed(`{"outcome":"no_effect"}`),
+		"a signed refusal":               func(w http.ResponseWriter, r *http.Request) { answer(w, r, 503, good) },
+		"no body":                        signed(``),
+		"too large":                      signed(`{"outcome":"done","value":"` + strings.Repeat("x", remotetool.MaxAnswer) + `"}`),
+		"endless headers":                raw("HTTP/1.1 200 OK\r\n" + strings.Repeat("A: stolen\r\n", 4000) + "\r\n"),
+		"no HTTP":                        raw("stolen\r\n\r\n"),
+		"nothing":                        raw(""),
+		"a part of a body":               raw("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nstolen"),
 		"a redirect": func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://127.0.0.1:1/stolen", http.StatusTemporaryRedirect)
 		},

@@ -47,20 +47,21 @@ func answer(w http.ResponseWriter, r *http.Request, status int, body string) {
 }
 
 func forgeAnswer(h http.Header, r *http.Request, status int, body, id, key, tag string) {
+	forgeParts(h, r, status, body, id, key, tag, answerParts...)
+}
+
+// forgeParts signs parts of an answer only.
+func forgeParts(h http.Header, r *http.Request, status int, body, id, key, tag string, parts ...string) {
 	h.Set("Content-Type", mediaType)
 	digest, _ := digestOf([]byte(body))
 	h.Set("Content-Digest", digest)
 	given := strings.TrimPrefix(r.Header.Get("Signature"), label+"=")
-	ofRequest := httpsfv.NewItem("signature")
-	ofRequest.Params.Add("req", true)
-	ofRequest.Params.Add("key", label)
-	covered := httpsfv.InnerList{Params: httpsfv.NewParams(), Items: []httpsfv.Item{
-		httpsfv.NewItem("@status"), httpsfv.NewItem("content-type"), httpsfv.NewItem("content-digest"), ofRequest,
-	}}
-	covered.Params.Add("created", int64(1))
-	covered.Params.Add("keyid", id)
-	covered.Params.Add("tag", tag)
-	base, params, err := signatureBase(covered, func(item string) (string, error) {
+	inputs, err := httpsfv.UnmarshalDictionary([]string{label + "=(" + strings.Join(parts, " ") + `);created=1;keyid="` + id + `";tag="` + tag + `"`})
+	if err != nil {
+		panic(err)
+	}
+	covered, _ := inputs.Get(label)
+	base, params, err := signatureBase(covered.(httpsfv.InnerList), func(item string) (string, error) {
 		return map[string]string{
 			`"@status"`: strconv.Itoa(status), `"content-type"`: mediaType, `"content-digest"`: digest, answerParts[3]: given,
 		}[item], nil

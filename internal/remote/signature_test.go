@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -122,14 +123,29 @@ func TestPlainHTTPStays(t *testing.T) {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(addresses, func(a net.Addr) bool {
+		network, ok := a.(*net.IPNet)
+		return ok && network.IP.To4() != nil && !network.IP.IsLoopback()
+	})
+	if at < 0 {
+		t.Skip("the machine has no other address")
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(addresses[at].(*net.IPNet).IP.String(), "0"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
 	// Anybody who can edit the tools could write this; Read refuses it first.
-	to := remotetool.Worker{Name: "w", URL: "http://192.0.2.1:" + port, Key: keyID}
+	to := remotetool.Worker{Name: "w", URL: "http://" + l.Addr().String(), Key: keyID}
+	go func() {
+		for c, err := l.Accept(); err == nil; c, err = l.Accept() {
+			_ = c.Close()
+		}
+	}()
 	if _, err := New(testKeys(t)).Send(t.Context(), to, remotetool.ToolRequest{}); err == nil || !strings.Contains(err.Error(), "cannot be reached") {
 		t.Error(err)
 	}

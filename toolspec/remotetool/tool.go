@@ -159,6 +159,7 @@ func (r *remote) run(ctx context.Context, args json.RawMessage, call toolspec.Ca
 		return nil, toolspec.RetryAfter(defaultWait, "the remote worker does not have this version of the tool")
 	case Unanswered:
 		return nil, toolspec.Unanswered(orElse(message, "the tool does not know whether it had its effect"))
+	case TookEffect, NoEffect, Unclear: // answers of a probe
 	}
 	return nil, r.lost(ctx, &SendError{Reason: "the answer of the remote worker has no known outcome"}, call)
 }
@@ -192,16 +193,11 @@ func (r *remote) value(raw json.RawMessage) (json.RawMessage, error) {
 		return raw, nil
 	}
 	var parts toolspec.Parts
-	if err := json.Unmarshal(raw, &parts); err != nil {
-		return raw, nil // the output schema refuses it
+	// A reference would name a stored output of another call.
+	if json.Unmarshal(raw, &parts) == nil && slices.ContainsFunc(parts, func(p toolspec.Part) bool { return p.OutputRef != "" }) {
+		return nil, toolspec.Safef("the answer of the remote worker has a part with an outputRef")
 	}
-	for _, p := range parts {
-		// A reference would name a stored output of another call.
-		if p.OutputRef != "" {
-			return nil, toolspec.Safef("the answer of the remote worker has a part with an outputRef")
-		}
-	}
-	return raw, nil
+	return raw, nil // the output schema refuses what are no parts
 }
 
 // lost returns the error of a request without an answer that counts.

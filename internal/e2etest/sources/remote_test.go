@@ -143,7 +143,7 @@ type tap struct {
 
 func (p *tap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
-	p.last.Store(r.Clone(context.Background()))
+	p.last.Store(r.Clone(context.WithoutCancel(r.Context())))
 	p.body.Store(&body)
 	if p.tamper.Load() {
 		body = bytes.Replace(body, []byte(`"args":{}`), []byte(`"args":[]`), 1)
