@@ -84,16 +84,20 @@ func TestTypeScriptExample(t *testing.T) {
 	pages := httptest.NewServer(handler)
 	defer pages.Close()
 
-	ctx, cancel := context.WithTimeout(t.Context(), e2etest.WaitTimeout)
-	defer cancel()
-	cmd := n.command(ctx, "dist/examples/order.js", "TEMPORAL_ADDRESS="+w.Address, "TEMPORAL_NAMESPACE="+w.Namespace,
-		"APPROVER_KEY="+keyFile, "PAWL_SERVE="+pages.URL, "PAWL_TOKEN=agent:buyer", "RUN=run-ts")
-	var faults bytes.Buffer
-	cmd.Stderr = &faults
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v\n%s\n%s", err, out, faults.String())
+	client := func(script string) string {
+		ctx, cancel := context.WithTimeout(t.Context(), e2etest.WaitTimeout)
+		defer cancel()
+		cmd := n.command(ctx, script, "TEMPORAL_ADDRESS="+w.Address, "TEMPORAL_NAMESPACE="+w.Namespace,
+			"APPROVER_KEY="+keyFile, "PAWL_SERVE="+pages.URL, "PAWL_TOKEN=agent:buyer", "RUN=run-ts")
+		var faults bytes.Buffer
+		cmd.Stderr = &faults
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%v\n%s\n%s", err, out, faults.String())
+		}
+		return string(out)
 	}
+	out := client("dist/examples/order.js")
 	order := toolspec.Invocation{ToolCallID: "order", Context: toolspec.Context{TenantID: "acme", RunID: "run-ts"}}
 	for _, want := range []string{
 		`item {"pieces":1200,"sku":"bolts"}`,
@@ -103,9 +107,14 @@ func TestTypeScriptExample(t *testing.T) {
 		"second cancelled",
 		"tool-approval-request", "data-result",
 	} {
-		if !strings.Contains(string(out), want) {
+		if !strings.Contains(out, want) {
 			t.Errorf("the client does not print %q:\n%s", want, out)
 		}
+	}
+	want := "again true\nother input: CallError conflict\nbad input: CallError validation\nno call: CallError conflict\n" +
+		"unsigned: false true\nanother tenant: false\nsigned: true\ndenied: CallError approval_denied\n"
+	if story := client("dist/test/story.js"); story != want {
+		t.Errorf("the story is\n%s", story)
 	}
 	if text, err := os.ReadFile(orders); err != nil || strings.Count(string(text), "\n") != 1 {
 		t.Errorf("the orders are %s, %v", text, err)
