@@ -72,8 +72,10 @@ func readRemoteTools(name string, keys remote.Keys, client *remote.Client, lease
 
 // remoteSecrets returns the keys of remote workers. A worker has its key, so what it answers is searched for it.
 func remoteSecrets(keys remote.Keys) (all []fingerprint.Credential) {
-	keys.Each(func(id string, text []byte) {
-		all = append(all, fingerprint.Credential{Label: "the key " + id + " of PAWL_REMOTE_KEYS", Secret: text})
+	keys.Each(func(id string, forms ...[]byte) {
+		for i, form := range forms {
+			all = append(all, fingerprint.Credential{Label: fmt.Sprintf("the key %s of PAWL_REMOTE_KEYS (%d)", id, i+1), Secret: form})
+		}
 	})
 	return all
 }

@@ -36,10 +36,10 @@ func (k Keys) GoString() string { return k.String() }
 // Has reports whether there is a key with this id.
 func (k Keys) Has(id string) bool { return k.byID[id].secret != nil }
 
-// Each calls yield with the id and the text of each key.
-func (k Keys) Each(yield func(id string, text []byte)) {
+// Each calls yield with the id of each key and its forms: the text of the file, and its bytes.
+func (k Keys) Each(yield func(id string, forms ...[]byte)) {
 	for id, k := range k.byID {
-		yield(id, []byte(k.text))
+		yield(id, []byte(k.text), k.secret)
 	}
 }
 

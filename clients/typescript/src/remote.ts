@@ -134,7 +134,7 @@ export async function serveTools(o: ServeOptions): Promise<Served> {
 
   async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const aborted = new AbortController();
-    res.on('close', () => aborted.abort());
+    res.on('close', () => res.writableFinished || aborted.abort());
     const body = req.method === 'POST' && req.url === path ? await read(req) : undefined;
     const signed = body && verifyRequest(req, body, o.keys);
     // A refusal has no signature: it must not pass for the word of the process that nothing happened.
