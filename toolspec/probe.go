@@ -74,6 +74,13 @@ func DefineWithProbe[In, Out any](def Definition, run func(ctx context.Context, 
 	return t
 }
 
+// WithProbe returns the tool with a probe: see [DefineWithProbe]. The probe returns the value of the effect
+// with TookEffect, and no value with every other finding.
+func (t Tool) WithProbe(probe func(ctx context.Context, args json.RawMessage, call Call) (Finding, json.RawMessage, error)) Tool {
+	t.probe = probe
+	return t
+}
+
 // HasProbe reports whether the tool can find out what became of an attempt.
 func (t Tool) HasProbe() bool { return t.probe != nil }
 

@@ -76,6 +76,14 @@ type Config struct {
 	encrypted bool
 	// HTTPTools is a file, or a directory of files, with HTTP tools: PAWL_HTTP_TOOLS.
 	HTTPTools string
+	// RemoteTools is a file, or a directory of files, with tools that remote workers run: PAWL_REMOTE_TOOLS.
+	RemoteTools string
+	// RemoteKeysFile is the name of a file with the keys of remote workers, which only its owner may read:
+	// PAWL_REMOTE_KEYS.
+	RemoteKeysFile string
+	// RemoteListen is the loopback address at which remote workers redeem leases of connections: PAWL_REMOTE_LISTEN.
+	// RemoteURL is the https address of a proxy in front of it, for workers on other hosts: PAWL_REMOTE_URL.
+	RemoteListen, RemoteURL string
 	// DisabledTools has the tools that the worker does not offer: a tool id, or a prefix of ids
 	// and *. PAWL_DISABLED_TOOLS has the same list, separated by commas. The worker does not need
 	// the capabilities of these tools.
@@ -167,6 +175,8 @@ func LoadConfig() (Config, error) {
 		}
 	}
 	c.HTTPTools = os.Getenv("PAWL_HTTP_TOOLS")
+	c.RemoteTools, c.RemoteKeysFile = os.Getenv("PAWL_REMOTE_TOOLS"), os.Getenv("PAWL_REMOTE_KEYS")
+	c.RemoteListen, c.RemoteURL = os.Getenv("PAWL_REMOTE_LISTEN"), os.Getenv("PAWL_REMOTE_URL")
 	c.DisabledTools = words(os.Getenv("PAWL_DISABLED_TOOLS"))
 	if c.Shell, err = loadShell(); err != nil {
 		return Config{}, err

@@ -19,17 +19,22 @@ import (
 )
 
 const (
-	// httpToolsEvery is the time between two looks at the files of HTTP tools.
-	httpToolsEvery = 2 * time.Second
-	// maxHTTPFiles bounds the files of a directory.
-	maxHTTPFiles = 256
+	// toolFilesEvery is the time between two looks at the files of tools.
+	toolFilesEvery = 2 * time.Second
+	// maxToolFiles bounds the files of a directory.
+	maxToolFiles = 256
 )
 
-// httpTools is the source of the HTTP tools in a file or a directory. It reads a file again when
+// fileTools is the source of the tools in a file or a directory of documents. It reads a file again when
 // the file changes. While a file is not valid, its tools of before stay.
-type httpTools struct {
-	path  string
-	every time.Duration
+type fileTools struct {
+	kind source.Kind
+	// variable names the files in faults.
+	variable string
+	path     string
+	every    time.Duration
+	// read returns the tools of a file.
+	read func(name string) ([]toolspec.Tool, error)
 }
 
 // httpSources returns the source of PAWL_HTTP_TOOLS, if there is one.
@@ -37,15 +42,15 @@ func httpSources(c Config) []source.Source {
 	if c.HTTPTools == "" {
 		return nil
 	}
-	return []source.Source{&httpTools{path: c.HTTPTools, every: httpToolsEvery}}
+	return []source.Source{&fileTools{source.HTTP, "PAWL_HTTP_TOOLS", c.HTTPTools, toolFilesEvery, readHTTPTools}}
 }
 
-// Info returns the kind: there is one source of HTTP tools in files.
-func (*httpTools) Info() source.Info { return source.Info{Kind: source.HTTP} }
+// Info returns the kind: there is one source of each kind in files.
+func (h *fileTools) Info() source.Info { return source.Info{Kind: h.kind} }
 
 // Run offers the tools of the files, and again when a file changes.
-func (h *httpTools) Run(ctx context.Context, offer func(source.Offer)) error {
-	read := map[string]*httpFile{}
+func (h *fileTools) Run(ctx context.Context, offer func(source.Offer)) error {
+	read := map[string]*toolFile{}
 	tick := time.NewTicker(h.every)
 	defer tick.Stop()
 	last, first := "", true
@@ -66,8 +71,8 @@ func (h *httpTools) Run(ctx context.Context, offer func(source.Offer)) error {
 	}
 }
 
-// httpFile is what the last looks at a file have found.
-type httpFile struct {
+// toolFile is what the last looks at a file have found.
+type toolFile struct {
 	size     int64
 	modified time.Time
 	tools    []toolspec.Tool
@@ -76,10 +81,10 @@ type httpFile struct {
 
 // look reads the files that are new or have changed. fault says that the files cannot be listed: all
 // tools stay then.
-func (h *httpTools) look(read map[string]*httpFile) (changed bool, fault string) {
+func (h *fileTools) look(read map[string]*toolFile) (changed bool, fault string) {
 	names, err := h.names()
 	if err != nil {
-		return false, fmt.Sprintf("PAWL_HTTP_TOOLS: %v", err)
+		return false, fmt.Sprintf("%s: %v", h.variable, err)
 	}
 	for name := range read {
 		if !slices.Contains(names, name) {
@@ -96,8 +101,8 @@ func (h *httpTools) look(read map[string]*httpFile) (changed bool, fault string)
 		if old != nil && old.size == info.Size() && old.modified.Equal(info.ModTime()) {
 			continue
 		}
-		next := &httpFile{size: info.Size(), modified: info.ModTime()}
-		tools, err := readHTTPTools(name)
+		next := &toolFile{size: info.Size(), modified: info.ModTime()}
+		tools, err := h.read(name)
 		switch {
 		case err == nil:
 			next.tools = tools
@@ -113,7 +118,7 @@ func (h *httpTools) look(read map[string]*httpFile) (changed bool, fault string)
 }
 
 // names returns the file, or the files with the endings of YAML and JSON in the directory.
-func (h *httpTools) names() ([]string, error) {
+func (h *fileTools) names() ([]string, error) {
 	info, err := os.Stat(h.path)
 	if err != nil {
 		return nil, err
@@ -131,8 +136,8 @@ func (h *httpTools) names() ([]string, error) {
 			names = append(names, filepath.Join(h.path, e.Name()))
 		}
 	}
-	if len(names) > maxHTTPFiles {
-		return nil, fmt.Errorf("the directory has more than %d files of tools", maxHTTPFiles)
+	if len(names) > maxToolFiles {
+		return nil, fmt.Errorf("the directory has more than %d files of tools", maxToolFiles)
 	}
 	return names, nil
 }
@@ -164,7 +169,7 @@ func reasonOf(err error) string {
 }
 
 // offerOf returns the tools of all files. If two files have a tool of the same id, the first counts.
-func offerOf(read map[string]*httpFile, fault string) (o source.Offer) {
+func offerOf(read map[string]*toolFile, fault string) (o source.Offer) {
 	var faults []string
 	if fault != "" {
 		faults = append(faults, fault)

@@ -43,11 +43,15 @@ func writeFile(t *testing.T, name, text string) {
 	}
 }
 
+func httpFiles(dir string) *fileTools {
+	return &fileTools{source.HTTP, "PAWL_HTTP_TOOLS", dir, time.Millisecond, readHTTPTools}
+}
+
 // TestHTTPToolsAreASource: the source of HTTP tools keeps the contract of sources.
 func TestHTTPToolsAreASource(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "shop.yaml"), httpDocument("shop__get"))
-	sourcetest.Run(t, func(*testing.T) source.Source { return &httpTools{path: dir, every: time.Millisecond} })
+	sourcetest.Run(t, func(*testing.T) source.Source { return httpFiles(dir) })
 }
 
 // TestHTTPToolsFollowFiles: the tools are those of the files; a file that is not valid, or files that cannot be
@@ -63,7 +67,7 @@ func TestHTTPToolsFollowFiles(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = (&httpTools{path: dir, every: time.Millisecond}).Run(ctx, func(o source.Offer) { offers <- o })
+		_ = httpFiles(dir).Run(ctx, func(o source.Offer) { offers <- o })
 	}()
 	defer func() {
 		cancel()

@@ -7,6 +7,7 @@ import (
 	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/mcp"
+	"github.com/pawl-run/pawl/internal/remote"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/toolspec"
@@ -24,6 +25,8 @@ type additions struct {
 	tools      []toolspec.Tool
 	sources    []source.Source
 	mcpServers []mcp.Server
+	// remoteKeys are the keys of PAWL_REMOTE_KEYS.
+	remoteKeys remote.Keys
 	// configured are the sources that the configuration names.
 	configured    []source.Source
 	hooks         []hook.Hook

@@ -48,6 +48,9 @@ func run(ctx context.Context, c Config, a *additions) error {
 	if a.mcpServers, err = readMCPServers(c.MCPServersFile); err != nil {
 		return err
 	}
+	if a.remoteKeys, err = readRemoteKeys(c); err != nil {
+		return err
+	}
 	live, err := secrets(c, *a)
 	if err != nil {
 		return err
@@ -58,7 +61,12 @@ func run(ctx context.Context, c Config, a *additions) error {
 	if err != nil {
 		return err
 	}
-	a.configured = slices.Concat(servers, httpSources(c))
+	leases, stopLeases, err := serveLeases(c, a.remoteKeys)
+	if err != nil {
+		return err
+	}
+	defer stopLeases() // after the worker has stopped
+	a.configured = slices.Concat(servers, httpSources(c), remoteSources(c, a.remoteKeys, leases))
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	o := &opened{}

@@ -38,7 +38,7 @@ func ownSecrets(c Config, a additions) ([]fingerprint.Credential, error) {
 	if u, err := url.Parse(c.DatabaseURL); err == nil {
 		password, _ = u.User.Password()
 	}
-	for _, known := range append(mcpSecrets(a.mcpServers), []fingerprint.Credential{
+	for _, known := range append(append(mcpSecrets(a.mcpServers), remoteSecrets(a.remoteKeys)...), []fingerprint.Credential{
 		{Label: "PAWL_CONNECTION_KEY", Secret: c.ConnectionKey}, {Label: "PAWL_OPENFGA_TOKEN", Secret: []byte(c.OpenFGA.Token)},
 		{Label: "the password of PAWL_DATABASE_URL", Secret: []byte(password)},
 	}...) {

@@ -30,8 +30,8 @@ var callers = []struct {
 		why: "only the reconcile activity probes a tool (ARCH_SINGLE_EXECUTION_PATH)",
 	},
 	{
-		symbol: "(" + module + "/toolspec/capability.Secret).Reveal", trees: []string{"broker", "examples"},
-		why: "only the broker, and tools that were given one, see a credential (NO_SECRETS_IN_CONTEXT)",
+		symbol: "(" + module + "/toolspec/capability.Secret).Reveal", trees: []string{"broker", "internal/remote", "examples"},
+		why: "only the broker, tools that were given one, and the lease of a remote tool see a credential (NO_SECRETS_IN_CONTEXT)",
 	},
 	{
 		symbol: module + "/workflows/gate.Judge", trees: []string{"workflows"}, once: true,

@@ -27,7 +27,7 @@ var ranks = [][]string{
 	{"proof", "tools/...", "migrations/...", "policy/authz/...", "policy/suggest"},
 	// A policy is written, its conditions are compiled, it decides, and people review it.
 	{"policy/strictyaml", "policy/script"},
-	{"policy/document", "toolspec/httptool"},
+	{"policy/document", "toolspec/httptool", "toolspec/remotetool"},
 	{"policy/condition"},
 	{"policy"},
 	{"policy/review"},
@@ -60,7 +60,7 @@ var ranks = [][]string{
 	{
 		"internal/postgres", "internal/clock/...", "internal/files/...", "internal/sandbox",
 		"internal/codec/...", "internal/notify/...", "internal/openfga/...", "internal/submitter/...", "internal/seal/...",
-		"internal/verify/...", "internal/oidc/...", "internal/web", "internal/mcp", "internal/openapi",
+		"internal/verify/...", "internal/oidc/...", "internal/web", "internal/mcp", "internal/openapi", "internal/remote",
 	},
 	{"internal/devstate"},
 	{"client/postgres"}, // for programs that may read the database; package client links no driver

@@ -20,6 +20,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/httptool"
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 	"github.com/pawl-run/pawl/toolspec/jsonschema"
+	"github.com/pawl-run/pawl/toolspec/remotetool"
 )
 
 // TestExamples: what a page shows is accepted by the code it is about. The words
@@ -51,6 +52,12 @@ func TestExamples(t *testing.T) {
 				}
 				if kind == "http-tools" {
 					if _, err := httptool.Read(block.String(), text); err != nil {
+						t.Errorf("%s: %v in\n%s", block, err, text)
+					}
+					continue
+				}
+				if kind == "remote-tools" {
+					if _, err := remotetool.Read(block.String(), text); err != nil {
 						t.Errorf("%s: %v in\n%s", block, err, text)
 					}
 					continue

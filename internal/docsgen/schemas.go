@@ -9,6 +9,7 @@ import (
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/jsonschema"
+	"github.com/pawl-run/pawl/toolspec/remotetool"
 	"github.com/pawl-run/pawl/toolspec/schema"
 )
 
@@ -39,6 +40,14 @@ var documents = []document{
 	{
 		"state", "State", "The answer to the query state. Later versions may add fields: readers ignore those they do not know.",
 		reflect.TypeFor[toolspec.State](), true,
+	},
+	{
+		"remote-request", "RemoteRequest", "The body of a request to a remote worker. Later versions may add fields: readers ignore those they do not know.",
+		reflect.TypeFor[remotetool.ToolRequest](), true,
+	},
+	{
+		"remote-answer", "RemoteAnswer", "The body of an answer of a remote worker.",
+		reflect.TypeFor[remotetool.ToolAnswer](), false,
 	},
 }
 

@@ -32,8 +32,10 @@ type constant struct{ name, value, comment string }
 func readSource(root string) (*source, error) {
 	s := &source{sets: map[string][]constant{}, fields: map[string]string{}, comments: map[string]string{}}
 	for _, add := range []func(*ast.File){s.addSets, s.addFields} {
-		if err := eachFile(filepath.Join(root, "toolspec"), add); err != nil {
-			return nil, err
+		for _, dir := range []string{"toolspec", "toolspec/remotetool"} {
+			if err := eachFile(filepath.Join(root, filepath.FromSlash(dir)), add); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return s, eachFile(filepath.Join(root, "toolspec", "hook"), s.addComments)

@@ -3,7 +3,7 @@
 // anchors, tags, a second document, control characters. A Reader reports every fault with its
 // line, column and path, and suggests a correct key for a misspelled one.
 //
-// The package does not know the content of any document. It imports the YAML library and
-// policy/suggest. The packages policy/document, policy/review and toolspec/httptool read their
-// documents with it; other packages use only its type Errors.
+// The package does not know the content of any document. It imports the YAML library,
+// policy/suggest and toolspec/strictjson. The packages policy/document, policy/review, toolspec/httptool and
+// toolspec/remotetool read their documents with it; other packages use only its type Errors.
 package strictyaml

@@ -2,7 +2,6 @@ package httptool
 
 import (
 	"encoding/json"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -244,63 +243,11 @@ func (r *reader) style(into *Style) readInto {
 	}
 }
 
-// json reads a JSON value. It keeps the order of members and the notation of numbers.
+// json reads a JSON value.
 func (r *reader) json(into *json.RawMessage) readInto {
 	return func(n *node, path string) {
-		var b strings.Builder
-		before := len(r.Faults())
-		r.writeJSON(&b, n, path)
-		if len(r.Faults()) == before {
-			*into = json.RawMessage(b.String())
+		if value, ok := r.JSON(n, path); ok {
+			*into = value
 		}
-	}
-}
-
-func (r *reader) writeJSON(b *strings.Builder, n *node, path string) {
-	first := true
-	comma := func() {
-		if !first {
-			b.WriteByte(',')
-		}
-		first = false
-	}
-	switch n.Kind {
-	case yaml.MappingNode:
-		b.WriteByte('{')
-		r.Entries(n, path, strictyaml.Unlimited, func(key string, _, value *node) {
-			comma()
-			b.WriteString(quote(key) + ":")
-			r.writeJSON(b, value, strictyaml.Join(path, key))
-		})
-		b.WriteByte('}')
-		return
-	case yaml.SequenceNode:
-		b.WriteByte('[')
-		r.List(n, path, strictyaml.Unlimited, func(n *node, path string) {
-			comma()
-			r.writeJSON(b, n, path)
-		})
-		b.WriteByte(']')
-		return
-	default:
-	}
-	if !r.Plain(n, path) {
-		return
-	}
-	switch n.ShortTag() {
-	case "!!str":
-		b.WriteString(quote(n.Value))
-	case "!!null":
-		b.WriteString("null")
-	case "!!bool":
-		b.WriteString(strconv.FormatBool(r.Flag(n, path)))
-	case "!!int", "!!float":
-		if json.Valid([]byte(n.Value)) {
-			b.WriteString(n.Value)
-			return
-		}
-		fallthrough
-	default:
-		r.Fail(n, path, "is no JSON value; quote it if it is a text")
 	}
 }

@@ -42,6 +42,8 @@ const (
 	MCP Kind = "mcp"
 	// HTTP are tools that are data: requests to a service.
 	HTTP Kind = "http"
+	// Remote are tools that run in processes of other programs, of any language.
+	Remote Kind = "remote"
 	// Extension is a source that a program gives to its worker (worker.Sources).
 	Extension Kind = "extension"
 )
