@@ -2,6 +2,7 @@
 package pools
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -15,11 +16,14 @@ func TestMain(m *testing.M) {
 	e2etest.Main(m, map[string]e2etest.Program{e2etest.ChildServe: e2etest.Serving(serve)})
 }
 
-// serve is a worker of one of two teams. Its pool is in its environment.
+// serve is the worker of a team in a version of its program, "media 2", or a worker of the shared queue, "".
 func serve(release string) []worker.Option {
 	pool, version, _ := strings.Cut(release, " ")
 	if pool == "" {
-		return nil // of the shared queue
+		return nil
+	}
+	if err := os.Setenv("PAWL_POOL", pool); err != nil {
+		panic(err)
 	}
 	with := e2etest.Version(version)
 	return []worker.Option{worker.Tools(
@@ -35,14 +39,15 @@ func inPool(w *e2etest.World, pool string, tools ...toolspec.Tool) (stop func())
 	w.T.Helper()
 	c := w.Config()
 	c.Pool = pool
-	before := running(w)
+	before := running(w, pool)
 	stop = w.WorkWith(c, worker.Tools(tools...))
-	w.Until(func() bool { return running(w) == before+1 }, "the worker of the pool "+pool+" has published its tools")
+	w.Until(func() bool { return running(w, pool) == before+1 }, "the worker of the pool "+pool+" has published its tools")
 	return stop
 }
 
-func running(w *e2etest.World) int {
-	return e2etest.Scalar[int](w, `SELECT count(DISTINCT worker_id)::int FROM worker_tools`)
+func running(w *e2etest.World, pool string) int {
+	w.T.Helper()
+	return e2etest.Scalar[int](w, `SELECT count(DISTINCT worker_id)::int FROM worker_tools JOIN workers USING (worker_id) WHERE pool = $1`, pool)
 }
 
 // forget makes the rows of the stopped workers of a pool as old as they are when the workers no longer count as running.

@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/worker"
 )
@@ -32,6 +33,7 @@ func TestMove(t *testing.T) {
 		t.Errorf("the call of a tool that the taking worker has was on %s", got)
 	}
 
+	w.Relate("acme", authz.Relation{Kind: authz.Delegates, Subject: e2etest.Actor, Object: e2etest.Sue, Tools: "test__send"})
 	inv := w.OnBehalf("send", "test__send", key)
 	id := inv.Identity().WorkflowID()
 	run, err := w.Temporal.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{
