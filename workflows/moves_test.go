@@ -2,7 +2,9 @@ package workflows_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -148,5 +150,24 @@ func TestPausesBetweenMoves(t *testing.T) {
 		if took := r.env.Now().Sub(begun); queue != "pawl-media" || m.Moves != moves+1 || took < pause || took > pause+time.Second/2 {
 			t.Errorf("after %d moves the call moves to %q after %s with %+v, want a pause of %s", moves, queue, took, m, pause)
 		}
+	}
+}
+
+// TestCarriedIsBounded: a flood of early decisions cannot make what a call takes along too large for Temporal. The oldest stay.
+func TestCarriedIsBounded(t *testing.T) {
+	r := newRig(t, rigOptions{policy: freePolicy, source: lacks(1, never), workers: pools{"media"}})
+	inv := call("core__read", args)
+	r.env.SetStartWorkflowOptions(startOptions(inv.Identity().WorkflowID()))
+	r.env.SetContinuedExecutionRunID("run-before")
+	text := `{"text":"` + strings.Repeat("x", 20<<10) + `"}`
+	r.decideAfter(100*time.Millisecond, 1, toolspec.Approve, "user:ann")
+	for range 60 {
+		r.decideAfter(200*time.Millisecond, 2, toolspec.Edit, "user:eve", func(d *toolspec.Decision) { d.EditedArgs = json.RawMessage(text) })
+	}
+	r.env.ExecuteWorkflow(toolspec.WorkflowType, inv, contract.Moved{Moves: 3}) // so that it pauses before it moves
+	queue, m := r.queueOf(inv)
+	data, err := json.Marshal(m)
+	if err != nil || queue != "pawl-media" || len(data) > 300<<10 || len(m.Decisions) < 10 || m.Decisions[0].Approver != "user:ann" {
+		t.Errorf("the call moves to %q with %d decisions in %d bytes, %v", queue, len(m.Decisions), len(data), err)
 	}
 }
