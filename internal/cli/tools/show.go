@@ -55,8 +55,7 @@ func newToolsShow(a *app.App) *cobra.Command {
 // shownTool is a tool as workers publish it, and in the forms that are sent to providers.
 type shownTool struct {
 	toolspec.Spec
-	// Pools are the pools whose workers have the tool, with "" for the shared queue. It is nil if only
-	// workers of the shared queue have it.
+	// Pools are the pools whose workers have the tool. It is nil if a worker of the shared queue has it.
 	Pools []string   `json:"pools,omitempty"`
 	Sent  []sentTool `json:"sent"`
 }
@@ -97,7 +96,7 @@ func (t shownTool) print(w io.Writer) {
 	}
 	line("digest", t.Digest)
 	line("source", strings.TrimSpace(t.Origin+" "+t.ProvidedBy))
-	line("pool", poolNames(t.Pools))
+	line("pool", t.Pools...)
 	if t.Idempotent || t.Effect == toolspec.ReadOnly {
 		line("runs", "again where an attempt was lost, with the same idempotency key")
 	} else {

@@ -65,8 +65,8 @@ func listTools(ctx context.Context, a *app.App, by catalog.Viewer, tags []string
 			}
 			first, _, _ := strings.Cut(s.Description, ".")
 			from := strings.TrimSpace(s.Origin + " " + s.ProvidedBy)
-			if in := poolNames(pools[s.Name]); in != "" {
-				from += " in " + in
+			if in := pools[s.Name]; len(in) > 0 {
+				from += " in " + strings.Join(in, ", ")
 			}
 			rows = append(rows, []string{s.Name, access(e, seen), string(s.Effect), string(s.Risk), from, first})
 		}
@@ -84,17 +84,6 @@ func listTools(ctx context.Context, a *app.App, by catalog.Viewer, tags []string
 		}
 		return nil
 	})
-}
-
-// poolNames names the pools whose workers have a tool. It is empty if only workers of the shared queue have it.
-func poolNames(pools []string) string {
-	names := make([]string, len(pools))
-	for i, pool := range pools {
-		if names[i] = pool; pool == "" {
-			names[i] = "the shared queue"
-		}
-	}
-	return strings.Join(names, ", ")
 }
 
 // access returns what policy says about a tool before there is a call.

@@ -40,8 +40,8 @@ type toolPoolsRow struct {
 	Pools  json.RawMessage
 }
 
-// ToolPools returns, for each tool that a live worker of a pool has, the pools that have it, sorted. The
-// shared queue is "". A tool that only workers of the shared queue have is not there.
+// ToolPools returns, for each tool that only live workers of pools have, the pools that have it, sorted. Calls
+// of the other tools stay on the shared queue.
 func (s *Store) ToolPools(ctx context.Context) (map[string][]string, error) {
 	const op = "tool pools"
 	rows, err := db.All[toolPoolsRow](ctx, s.db, op, db.Query("ToolPools", db.Values{"live": liveFor, "namespace": db.Text(s.namespace)}))

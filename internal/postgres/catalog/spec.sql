@@ -89,11 +89,11 @@ WHERE t.tool_id = @tool_id AND w.namespace = @namespace AND w.seen_at > now() - 
 ORDER BY w.pool;
 
 -- name: ToolPools
--- Returns the pools that offer each tool of a live worker of a pool.
+-- Returns the pools that offer each tool that only pools offer. A call of any other tool stays on the shared queue.
 SELECT t.tool_id, json_agg(DISTINCT w.pool ORDER BY w.pool) AS pools
 FROM workers w JOIN worker_tools t USING (worker_id)
 WHERE w.seen_at > now() - @live::interval AND (@namespace = '' OR w.namespace = @namespace)
-GROUP BY t.tool_id HAVING count(*) FILTER (WHERE w.pool <> '') > 0
+GROUP BY t.tool_id HAVING bool_and(w.pool <> '')
 ORDER BY t.tool_id;
 
 -- name: Pools
