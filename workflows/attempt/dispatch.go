@@ -93,7 +93,8 @@ func (a *Attempts) executeWatched(ctx workflow.Context, in contract.ExecuteIn, o
 	if c.Connection() == nil {
 		return steps.Ask(ctx, c.Owner(), contract.Execute, in, options)
 	}
-	defer c.StayWhile()() // what the gate lacks on this task queue must not end the attempt
+	leave := c.StayWhile() // what the gate lacks on this task queue must not end the attempt
+	defer leave()
 	// A cancel of the call stops the activity, and so does a call of cancel. In both cases
 	// the workflow still waits for the answer of the activity.
 	running, cancel := workflow.WithCancel(ctx)
