@@ -164,6 +164,7 @@ func ownSteps(config Config, attempts *attempt.Attempts, provided providers.Prov
 // answer that this worker lacks a part, such as the tool, are wrapped with leaveIfMissing.
 func (a *Activities) Register(r contract.Registry) {
 	contract.Bind(r, contract.Admit, a.log, leaveIfMissing(a, a.Admit, func(out contract.AdmitOut) bool { return out.Outcome == contract.NotHere }))
+	contract.Bind(r, contract.Locate, a.log, a.Locate)
 	contract.Bind(r, contract.Hydrate, a.log, leaveIfMissing(a, a.Hydrate, func(out contract.HydrateOut) bool { return out.Outcome == contract.NotHere }))
 	a.Approvals.Register(r)
 	contract.Bind(r, contract.Accept, a.log, a.Accept)

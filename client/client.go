@@ -9,7 +9,6 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/api/workflowservice/v1"
 	temporal "go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	sdktemporal "go.temporal.io/sdk/temporal"
@@ -127,17 +126,14 @@ func (c *Client) existing(ctx context.Context, inv toolspec.Invocation, runID st
 	if err != nil {
 		return nil, err
 	}
-	if !isCall(described) {
+	is, err := c.isCall(ctx, described)
+	switch {
+	case err != nil:
+		return nil, err
+	case !is:
 		return nil, refused(inv, toolspec.Failure(toolspec.CodeConflict, "a workflow that is no call has the id of this one", nil))
 	}
 	return c.temporal.GetWorkflow(ctx, workflowID, runID), nil
-}
-
-// isCall reports whether a workflow is a call. Any program in the namespace can start a workflow
-// under the id of a call.
-func isCall(w *workflowservice.DescribeWorkflowExecutionResponse) bool {
-	info := w.GetWorkflowExecutionInfo()
-	return info.GetType().GetName() == toolspec.WorkflowType && info.GetTaskQueue() == toolspec.TaskQueue
 }
 
 // check refuses what admit would refuse, before it is written into a history.

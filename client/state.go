@@ -92,10 +92,13 @@ func (c *Client) checkOpen(ctx context.Context, workflowID string) error {
 // the id, or if the workflow is no call.
 func (c *Client) describe(ctx context.Context, workflowID string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
 	described, err := c.temporal.DescribeWorkflowExecution(ctx, workflowID, "")
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, orNotFound(err)
-	case !isCall(described):
+	}
+	switch is, err := c.isCall(ctx, described); {
+	case err != nil:
+		return nil, err
+	case !is:
 		return nil, ErrNotFound
 	}
 	return described, nil

@@ -25,6 +25,10 @@ type Config struct {
 	DatabaseURL string
 	// dev is the directory of the `pawl dev` that runs these servers, or empty.
 	dev string
+	// Pool makes the worker poll the task queue of a pool instead of the shared one: PAWL_POOL, 1–40
+	// characters of a-z 0-9 -. Workers of the shared queue take in every call; a call whose tool only
+	// workers of a pool have moves there.
+	Pool string
 	// Workspace is the directory that file tools can access: PAWL_WORKSPACE. {tenant} and {run} in it
 	// give each tenant, or each run, a directory of its own. The default is the working directory; with
 	// Shell there is no default.
@@ -134,6 +138,7 @@ func LoadConfig() (Config, error) {
 		Temporal:         temporal,
 		TemporalUI:       os.Getenv("PAWL_TEMPORAL_UI"),
 		DatabaseURL:      cmp.Or(os.Getenv("PAWL_DATABASE_URL"), os.Getenv("DATABASE_URL")),
+		Pool:             os.Getenv("PAWL_POOL"),
 		Workspace:        os.Getenv("PAWL_WORKSPACE"),
 		PolicyFile:       os.Getenv("PAWL_POLICY"),
 		MCPServersFile:   os.Getenv("PAWL_MCP_SERVERS"),
@@ -228,6 +233,9 @@ func checkSweeper(every time.Duration, days int) error {
 func (c Config) complete() (Config, error) {
 	if c.DatabaseURL == "" {
 		return c, errors.New("config: no database: set PAWL_DATABASE_URL=postgres://…, or run `pawl dev` in this directory")
+	}
+	if err := c.checkPool(); err != nil {
+		return c, err
 	}
 	var err error
 	if c, err = c.encrypting(); err != nil {

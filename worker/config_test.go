@@ -162,3 +162,15 @@ func TestShellWorkspace(t *testing.T) {
 		}
 	}
 }
+
+func TestPool(t *testing.T) {
+	environment(t, map[string]string{"DATABASE_URL": "postgres://app", "PAWL_POOL": "media-2"})
+	if c, err := LoadConfig(); err != nil || c.Pool != "media-2" {
+		t.Errorf("the pool is %q, %v", c.Pool, err)
+	}
+	for _, name := range []string{"Media", "a_b", "-a", strings.Repeat("a", 41)} {
+		if _, err := (Config{DatabaseURL: "postgres://pawl", Pool: name}).complete(); err == nil || !strings.Contains(err.Error(), "PAWL_POOL") {
+			t.Errorf("the pool %q: %v", name, err)
+		}
+	}
+}

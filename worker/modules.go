@@ -208,12 +208,14 @@ func serve(
 	ctx, cancel := context.WithCancel(context.Background())
 	var w worker.Worker
 	var relay sync.WaitGroup
+	others := newUnattended(c, newWorker, store)
+	othersCtx, stopOthers := context.WithCancel(ctx)
 	lc.Append(fx.Hook{
 		OnStart: func(context.Context) error {
 			relay.Go(func() { seen.run(ctx) }) // also while the start waits for Temporal
 			relay.Go(func() { away.run(ctx) })
 			if err := withTemporal(runCtx, c, func(context.Context) error {
-				w = newWorker()
+				w = newWorker(toolspec.PoolQueue(c.Pool))
 				return w.Start()
 			}); err != nil {
 				cancel()
@@ -225,6 +227,7 @@ func serve(
 				o.EagerStart, o.DataConverter = true, c.Temporal.DataConverter
 				started(pawl.New(temporal, o))
 			}
+			relay.Go(func() { others.run(othersCtx) })
 			relay.Go(func() {
 				if err := postgres.NewRelay(store, signals{temporal}, log).OnPolicy(watch.reportChange).Run(ctx); !errors.Is(err, context.Canceled) {
 					log.Error("the outbox relay stopped", "reason", errs.Reason(err))
@@ -238,6 +241,7 @@ func serve(
 			return nil
 		},
 		OnStop: func(context.Context) error {
+			stopOthers() // they stop while w stops
 			w.Stop()
 			cancel()
 			relay.Wait()

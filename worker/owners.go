@@ -77,7 +77,9 @@ func ownerStatus(s enumspb.WorkflowExecutionStatus) (status upkeep.OwnerStatus, 
 		return upkeep.OwnerTerminated, true
 	case enumspb.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:
 		return upkeep.OwnerTimedOut, true
-	case enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED, enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:
+	case enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:
+		return upkeep.OwnerMoved, true
+	case enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED:
 	}
 	return "", false
 }

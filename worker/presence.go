@@ -40,7 +40,7 @@ type presence struct {
 }
 
 func newPresence(c Config, store *postgres.Store, tools *published, from *sources, log *slog.Logger) *presence {
-	return &presence{worker: postgrescatalog.Worker{ID: uuid.NewString(), Namespace: namespaceOf(c)}, store: store, tools: tools, from: from, log: log}
+	return &presence{worker: postgrescatalog.Worker{ID: uuid.NewString(), Namespace: namespaceOf(c), Pool: c.Pool}, store: store, tools: tools, from: from, log: log}
 }
 
 func (p *presence) publish(ctx context.Context) error {

@@ -94,7 +94,7 @@ func run(ctx context.Context, c Config, a *additions) error {
 	if c.dev != "" {
 		c.Log.Info("the servers are those of the pawl dev of this directory", "dir", c.dev)
 	}
-	c.Log.Info("worker runs", "taskQueue", toolspec.TaskQueue, "workspace", c.Workspace)
+	c.Log.Info("worker runs", "taskQueue", toolspec.PoolQueue(c.Pool), "workspace", c.Workspace)
 	<-ctx.Done()
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()

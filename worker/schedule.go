@@ -53,7 +53,12 @@ func verifications(every time.Duration) scheduled {
 // needSchedules makes the configured schedules, or updates their intervals. It keeps other changes
 // of a schedule, such as a pause. Calls do not need the schedules, so the worker also runs if it
 // may not make them.
+//
+// Workers of pools leave the schedules to the workers of the shared queue, which run what they start.
 func needSchedules(ctx context.Context, c Config, t client.Client) {
+	if c.Pool != "" {
+		return
+	}
 	if err := needSchedule(ctx, t, sweeps(c.SweepEvery)); err != nil {
 		c.Log.WarnContext(ctx, unswept, "reason", serviceerror.ToStatus(err).Code().String())
 	}

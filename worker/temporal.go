@@ -90,21 +90,25 @@ func noNamespace(err error) bool {
 
 // maker makes the Temporal worker. After a failed start a Temporal worker cannot start again, so
 // each try needs a new one.
-type maker func() worker.Worker
+type maker func(queue string) worker.Worker
 
 func newMaker(temporal client.Client, c Config, a *activities.Activities, s *upkeep.Sweeper, v *upkeep.Verifier, r *upkeep.Resealer, fail context.CancelCauseFunc) maker {
-	return func() worker.Worker { return newWorker(temporal, c, a, s, v, r, fail) }
+	return func(queue string) worker.Worker { return newWorker(temporal, queue, c, a, s, v, r, fail) }
 }
 
-// newWorker makes the Temporal worker and registers everything on it.
-func newWorker(temporal client.Client, c Config, a *activities.Activities, s *upkeep.Sweeper, v *upkeep.Verifier, r *upkeep.Resealer, fail context.CancelCauseFunc) worker.Worker {
+// newWorker makes the Temporal worker of a task queue and registers everything on it.
+func newWorker(temporal client.Client, queue string, c Config, a *activities.Activities, s *upkeep.Sweeper, v *upkeep.Verifier, r *upkeep.Resealer, fail context.CancelCauseFunc) worker.Worker {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "localhost"
 	}
-	w := worker.New(temporal, toolspec.TaskQueue, worker.Options{
+	locals := c.localActivities()
+	if queue != toolspec.PoolQueue(c.Pool) {
+		locals = 1 // the connections to the database are for the worker's own calls
+	}
+	w := worker.New(temporal, queue, worker.Options{
 		Identity:                                fmt.Sprintf("%s%d@%s", IdentityPrefix, os.Getpid(), host),
-		MaxConcurrentLocalActivityExecutionSize: c.localActivities(),
+		MaxConcurrentLocalActivityExecutionSize: locals,
 		WorkflowTaskPollerBehavior:              worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
 		ActivityTaskPollerBehavior:              worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
 		StickyScheduleToStartTimeout:            stickyTimeout,

@@ -22,11 +22,15 @@ import (
 // with a Result. The workflow fails only because of a bug.
 //
 // InvokeTool takes the input undecoded, and admit decodes it, because an input that does
-// not decode must not make the workflow fail.
-func InvokeTool(ctx workflow.Context, input converter.RawValue) (toolspec.Result, error) {
-	i := newInvocation(ctx, input)
+// not decode must not make the workflow fail. Callers start it with the input alone. A run that
+// continues a call on another task queue has a contract.Moved too.
+func InvokeTool(ctx workflow.Context, input, moved converter.RawValue) (toolspec.Result, error) {
+	i, decisions := newInvocation(ctx, input, moved)
 	if err := i.listen(ctx); err != nil {
 		return toolspec.Result{}, err
+	}
+	for _, d := range decisions {
+		i.approvals.Receive(ctx, d)
 	}
 	result, err := i.run(ctx)
 	if err != nil {
@@ -50,8 +54,9 @@ type invocation struct {
 	inputDone bool
 }
 
-func newInvocation(ctx workflow.Context, input converter.RawValue) *invocation {
-	i := &invocation{Call: envelope.New(ctx, input)}
+func newInvocation(ctx workflow.Context, input, moved converter.RawValue) (*invocation, []toolspec.Decision) {
+	call, decisions := envelope.New(ctx, input, moved)
+	i := &invocation{Call: call}
 	i.approvals = approval.New(i.Call, approval.Parts{
 		Regate:           func(ctx workflow.Context) envelope.Verdict { return i.regate(ctx, gate.Authorize, gate.Consent) },
 		Rejudge:          func(ctx workflow.Context) envelope.Verdict { return gate.Rejudge(ctx, i.Call) },
@@ -61,11 +66,11 @@ func newInvocation(ctx workflow.Context, input converter.RawValue) *invocation {
 	})
 	i.capacity = capacity.New(i.Call, i.judge)
 	i.attempts = attempt.New(i.Call, attempt.Parts{Judge: i.judge, Denial: i.findDenial, LeasedAt: i.capacity.LeasedAt})
-	return i
+	return i, decisions
 }
 
 // run runs the call from admit to settle and returns its result. It returns an error only
-// if admit or settle fails. The error fails the workflow.
+// if admit or settle fails, which fails the workflow, or if the call moves to another task queue.
 func (i *invocation) run(ctx workflow.Context) (toolspec.Result, error) {
 	out, err := i.Admit(ctx)
 	if err != nil {
@@ -93,14 +98,21 @@ func (i *invocation) run(ctx workflow.Context) (toolspec.Result, error) {
 			i.Upsert(ctx)
 		}
 		end.Next = i.runCall(ctx)
-		// The output stages need the value of the output. The workflow has no value if the
-		// call failed, if a person settled it, if its result is from the record, or if a
-		// worker of an older release has only stored it.
-		if end.Next.EndsWithOutput() && !i.HasStoredOutputOnly() {
-			var shaped envelope.Next
-			if end.Kept, shaped = output.Shape(steps.Disconnected(ctx), i.Call); shaped.IsEnd() {
-				end.Next = shaped
-			}
+	}
+	if f := end.Next.Failure(); f != nil && f.Code == toolspec.CodeUnavailable && i.MovesTo() != "" {
+		if ctx.Err() == nil {
+			return toolspec.Result{}, i.move(ctx)
+		}
+		end.Next = envelope.Fail(&hook.Failure{Code: toolspec.CodeCancelled})
+	}
+	i.Stay()
+	// The output stages need the value of the output. The workflow has no value if the
+	// call failed, if a person settled it, if its result is from the record, or if a
+	// worker of an older release has only stored it.
+	if end.Next.EndsWithOutput() && !i.HasStoredOutputOnly() {
+		var shaped envelope.Next
+		if end.Kept, shaped = output.Shape(steps.Disconnected(ctx), i.Call); shaped.IsEnd() {
+			end.Next = shaped
 		}
 	}
 	end.Claims = i.attempts.Claims()
@@ -120,7 +132,7 @@ func (i *invocation) adoptRecord(out contract.AdmitOut) {
 func (i *invocation) waitForPlan(ctx workflow.Context) envelope.Next {
 	delay := steps.MissingDelay
 	for i.Admitted().Outcome == contract.NotHere {
-		if f := i.WaitForWorker(ctx, &delay, envelope.MissingMessage(i.Admitted().By)); f != nil {
+		if f := i.WaitForPart(ctx, &delay, i.Admitted().By); f != nil {
 			return envelope.Fail(f)
 		}
 		out, err := i.Admit(ctx)

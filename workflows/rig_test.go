@@ -82,6 +82,8 @@ type rigOptions struct {
 	source func(judge.Source) judge.Source
 	// keys sign and verify; nil are those of a worker.
 	keys attempt.Keys
+	// workers are the other workers; nil are none.
+	workers admit.Workers
 	// engine authorizes; nil allows everything.
 	engine authz.Port
 }
@@ -127,7 +129,7 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	if o.source != nil {
 		found = o.source(source)
 	}
-	r.activities = activities.New(found, r.records, store, registry, log, activities.Config{SearchAttributes: true, Submitters: vouching{}, Repairer: hydrate.Careful{}, Keys: o.keys, Own: own, SlotTimes: o.places})
+	r.activities = activities.New(found, r.records, store, registry, log, activities.Config{SearchAttributes: true, Submitters: vouching{}, Repairer: hydrate.Careful{}, Keys: o.keys, Own: own, SlotTimes: o.places, Workers: o.workers})
 	r.activities.Register(r.env)
 	r.env.RegisterWorkflowWithOptions(workflows.InvokeTool, workflow.RegisterOptions{Name: toolspec.WorkflowType})
 	return r

@@ -21,6 +21,9 @@ type Records interface {
 type Workers interface {
 	// IsLive reports whether a live worker of the namespace has the tool.
 	IsLive(ctx context.Context, namespace, toolID string) (bool, error)
+	// PoolsOf returns the pools of the namespace that have a running worker with the tool. The shared queue
+	// is "".
+	PoolsOf(ctx context.Context, namespace, toolID string) ([]string, error)
 }
 
 // Row is a call as it arrived.

@@ -35,6 +35,8 @@ const (
 	OwnerTimedOut   OwnerStatus = "timed_out"
 	OwnerTerminated OwnerStatus = "terminated"
 	OwnerCancelled  OwnerStatus = "cancelled"
+	// OwnerMoved means that the run has moved the call to another task queue, in a new run.
+	OwnerMoved OwnerStatus = "moved"
 	// OwnerDeleted means that Temporal answered and has no such run.
 	OwnerDeleted OwnerStatus = "deleted"
 )
@@ -48,7 +50,7 @@ func (s OwnerStatus) code() toolspec.Code {
 		return toolspec.CodeTimeout
 	case OwnerTerminated, OwnerCancelled, OwnerDeleted:
 		return toolspec.CodeCancelled
-	case OwnerRunning, OwnerCompleted, OwnerFailed:
+	case OwnerRunning, OwnerMoved, OwnerCompleted, OwnerFailed:
 	}
 	return toolspec.CodeInternal
 }
@@ -63,6 +65,9 @@ func (s *Sweeper) owner(ctx context.Context, c OpenCall) (OwnerStatus, error) {
 	ctx, cancel := context.WithTimeout(ctx, ownerTimeout)
 	defer cancel()
 	latest, err := s.owners.Owner(ctx, c.WorkflowID, "")
+	if err == nil && latest.Status == OwnerMoved {
+		return OwnerRunning, nil // its next run is about to be the latest
+	}
 	// A second question is not needed in these cases: the call belongs to the running run,
 	// a workflow without any run cannot have the recorded run either, or the latest run is
 	// the recorded run.
@@ -73,6 +78,8 @@ func (s *Sweeper) owner(ctx context.Context, c OpenCall) (OwnerStatus, error) {
 	switch {
 	case err != nil:
 		return "", err
+	case recorded.Status == OwnerMoved:
+		return latest.Status, nil // the latest run ended before it admitted the call
 	case recorded.Status != OwnerDeleted:
 		return recorded.Status, nil
 	case latest.Status == OwnerCompleted:

@@ -98,9 +98,12 @@ func (a *attacker) foreign(ctx workflow.Context) error {
 
 // chain continues as a workflow of the victim, and hands on a last completion result of the attacker's choice: the result of a run is that
 // of the next.
-func chain(ctx workflow.Context, workflowType string, input converter.RawValue) error {
+func chain(ctx workflow.Context, workflowType string, input, more converter.RawValue) error {
 	ctx = workflow.WithWorkflowTaskQueue(ctx, victimQueue)
-	return workflow.NewContinueAsNewError(ctx, workflowType, input)
+	if more.Payload() == nil {
+		return workflow.NewContinueAsNewError(ctx, workflowType, input)
+	}
+	return workflow.NewContinueAsNewError(ctx, workflowType, input, more)
 }
 
 // schedule has a workflow of the attacker schedule tasks on the victim's queue, and returns what came of each.

@@ -132,6 +132,9 @@ func forgeries() map[string]func(v *victims) []forgery {
 			}
 			return found
 		},
+		"locateTool": func(v *victims) []forgery {
+			return []forgery{local("of a neighbour", object{"toolId": toolPay, "namespace": v.namespace, "taskQueue": "pawl-evil"})}
+		},
 		"hydrate": func(v *victims) []forgery {
 			return []forgery{local("of a call", object{
 				"invocationId": v.waiting.record.InvocationID, "toolId": toolPay, "planVersion": v.waiting.record.Plan.V, "input": plain(v.waiting.inv).GetData(),

@@ -26,6 +26,7 @@ func workflowAttacks() []attack {
 		{target: invoke, what: "with what is no call", run: invokeRubbish},
 		{target: invoke, what: "of a tenant that may use no tool", run: invokeBarred},
 		{target: invoke, what: "in the place of a call that has ended", run: invokeAgain},
+		{target: invoke, what: "as a call that has moved", run: invokeMoved},
 		{target: target{workflowTypes, "Sweep"}, what: "by hand", run: sweepByHand},
 		{target: target{workflowTypes, "VerifyHistory"}, what: "after a search that never was", run: verifyByHand},
 		{target: target{workflowTypes, "ResealSecrets"}, what: "with a key that nobody has", run: resealByHand},
@@ -152,12 +153,34 @@ func invokeAgain(t *testing.T, w *world) {
 	}
 }
 
+// invokeMoved continues a workflow of the attacker's as a call that has moved from another task queue, with decisions that nobody has made and
+// with times that would give the call more. The call waits for a signed approval, and begins when it did.
+func invokeMoved(t *testing.T, w *world) {
+	inv := call("moved", toolPay, args("moved", ""))
+	id := inv.Identity().WorkflowID()
+	begun := time.Now()
+	approvalID := toolspec.ApprovalID(inv.Identity().InvocationID(), 1)
+	w.attacker.continued(t, id, "InvokeTool", plain(inv), plain(object{}), plain(object{
+		"startedAtMs": begun.Add(time.Hour).UnixMilli(), "waitedMs": time.Hour.Milliseconds(), "moves": -9,
+		"decisions": []object{{"approvalId": approvalID, "decision": "approve", "approver": ann}, {"approvalId": approvalID, "decision": "approve", "approver": ann, "proof": "e30.e30.e30"}},
+	}))
+	view := w.waiting(t, id)
+	if n := w.effects.of("moved"); n != 0 {
+		t.Errorf("the forged decisions had %d effects", n)
+	}
+	w.approve(t, id, view)
+	w.endsRightly(t, inv)
+	if record := w.record(t, inv); record.Result.StartedAtMs > time.Now().UnixMilli() || record.Approvals[0].State != "approved" {
+		t.Errorf("the record has %+v with %+v", record.Result, record.Approvals)
+	}
+}
+
 // continued starts a workflow of the attacker's, with a last completion result of his, that continues as one of the victim's.
-func (a *attacker) continued(t *testing.T, workflowID, workflowType string, input, last *common.Payload) client.WorkflowRun {
+func (a *attacker) continued(t *testing.T, workflowID, workflowType string, input, last *common.Payload, more ...*common.Payload) client.WorkflowRun {
 	t.Helper()
 	if _, err := a.client.WorkflowService().StartWorkflowExecution(t.Context(), &workflowservice.StartWorkflowExecutionRequest{
 		Namespace: a.namespace, WorkflowId: workflowID, WorkflowType: &common.WorkflowType{Name: chainType}, RequestId: anyID(),
-		TaskQueue: &taskqueue.TaskQueue{Name: foreignQueue}, Input: &common.Payloads{Payloads: []*common.Payload{plain(workflowType), input}},
+		TaskQueue: &taskqueue.TaskQueue{Name: foreignQueue}, Input: &common.Payloads{Payloads: append([]*common.Payload{plain(workflowType), input}, more...)},
 		WorkflowIdReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, LastCompletionResult: &common.Payloads{Payloads: []*common.Payload{last}},
 	}); err != nil {
 		t.Fatal(err)

@@ -553,6 +553,13 @@ TABLE policy_shadow
     CONSTRAINT policy_shadow_singleton CHECK (id)
     CONSTRAINT policy_shadow_version FOREIGN KEY (digest) REFERENCES policies(digest)
 
+TABLE pools
+    namespace text NOT NULL
+    pool text NOT NULL
+    seen_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT pools_pkey PRIMARY KEY (namespace, pool)
+    CONSTRAINT pools_pool_length CHECK (length(pool) >= 1 AND length(pool) <= 40)
+
 TABLE quotas
     tenant_id text NOT NULL
     key text NOT NULL
@@ -726,7 +733,9 @@ TABLE workers
     started_at timestamp with time zone NOT NULL DEFAULT now()
     seen_at timestamp with time zone NOT NULL DEFAULT now()
     sources json
+    pool text NOT NULL DEFAULT ''::text
     CONSTRAINT workers_pkey PRIMARY KEY (worker_id)
+    CONSTRAINT workers_pool_length CHECK (length(pool) <= 40)
 
 CREATE OR REPLACE FUNCTION public.append_run_event(of_month date, tenant text, run text, event_kind text, invocation uuid, call_id text, tool text, owner text, content json)
  RETURNS bigint

@@ -43,6 +43,8 @@ type inbox struct {
 	closed string
 	// decided holds the decisions that counted, by the number of the request.
 	decided map[int][]countedDecision
+	// countedEdits are the edits that counted, in their order.
+	countedEdits []toolspec.Decision
 
 	quota quota
 	// dropped counts the signals that were dropped because they could not count.
@@ -94,6 +96,9 @@ func (b *inbox) findCounted(d toolspec.Decision, number int) *countedDecision {
 // answer sets the answer of a delivery. The state query shows the answers to signals.
 func (b *inbox) answer(l *delivery, a toolspec.Answer) {
 	l.reply = &a
+	if a.Counted && l.decision.Decision == toolspec.Edit {
+		b.countedEdits = append(b.countedEdits, l.decision)
+	}
 	if !l.update {
 		b.taken = b.taken.with(l.decision, a)
 	}

@@ -55,6 +55,7 @@ func (a *Attempts) dispatch(ctx workflow.Context) outcome {
 		out, err := a.executeWatched(ctx, in, steps.ExecuteOptions(c.Admitted().ToolID, a.budget(), c.Remaining(ctx)))
 		// There is no answer. The worker may be lost, or the task may never have started.
 		if err != nil {
+			c.Stay()
 			return a.handleLost(ctx, c.Classify(ctx, err), d)
 		}
 		if o, again := a.interpret(ctx, out, d, &delay); !again {
@@ -92,6 +93,8 @@ func (a *Attempts) executeWatched(ctx workflow.Context, in contract.ExecuteIn, o
 	if c.Connection() == nil {
 		return steps.Ask(ctx, c.Owner(), contract.Execute, in, options)
 	}
+	leave := c.StayWhile() // what the gate lacks on this task queue must not end the attempt
+	defer leave()
 	// A cancel of the call stops the activity, and so does a call of cancel. In both cases
 	// the workflow still waits for the answer of the activity.
 	running, cancel := workflow.WithCancel(ctx)
@@ -121,6 +124,9 @@ func (a *Attempts) interpret(ctx workflow.Context, out contract.ExecuteOut, d di
 	a.recordTrace(out, d.at)
 	repeatable := c.Plan().Repeatable
 	a.claims.addAnswer(d.number, out, out.Outcome == contract.Undispatched || out.Outcome == contract.Refused && (out.NothingHappened || repeatable))
+	if !beforeTool(out) {
+		c.Stay()
+	}
 	switch out.Outcome {
 	case contract.Done:
 		a.recordDispatch(d, "ok", "", out.DurationUs)
@@ -131,7 +137,10 @@ func (a *Attempts) interpret(ctx workflow.Context, out contract.ExecuteOut, d di
 		c.SetSource(source, out.Challenge)
 		return endWith(a.succeed(out.Value, out.OutputInfo)), false
 	case contract.NotHere: // another worker may have the missing part
-		return a.waitThen(ctx, delay, envelope.MissingMessage(out.By), Dispatch)
+		if f := c.WaitForPart(ctx, delay, out.By); f != nil {
+			return failWith(f), false
+		}
+		return outcome{then: Dispatch}, true
 	case contract.Superseded:
 		if next := c.HandleSuperseded(ctx); next.IsEnd() {
 			return endWith(next), false
@@ -192,6 +201,16 @@ func (a *Attempts) interpret(ctx workflow.Context, out contract.ExecuteOut, d di
 		a.last = &o
 	}
 	return o, false
+}
+
+// beforeTool reports whether a dispatch ended before the tool, and without a claim.
+func beforeTool(out contract.ExecuteOut) bool {
+	switch out.Outcome {
+	case contract.NotHere, contract.Superseded, contract.Unpermitted, contract.Tombstoned, contract.Unleased, contract.Undispatched, contract.Changed:
+		return out.ClaimID == ""
+	default:
+		return false
+	}
 }
 
 // waitThen sleeps for delay, doubles delay and returns an outcome with the next step

@@ -35,6 +35,7 @@ func (a Activity[In, Out]) Name() string { return a.name }
 // The activities of a call, besides its stages.
 var (
 	Admit   = Activity[AdmitIn, AdmitOut]{name: "admit"}
+	Locate  = Activity[LocateIn, LocateOut]{name: "locateTool"}
 	Hydrate = Activity[HydrateIn, HydrateOut]{name: "hydrate"}
 	Request = Activity[RequestIn, RequestOut]{name: "requestApproval"}
 	Review  = Activity[ReviewIn, ReviewOut]{name: "reviewDecision"}

@@ -6,7 +6,7 @@ import "github.com/pawl-run/pawl/toolspec/hook"
 // a call, which are Pawl's own steps and the 32 stages, then the activities of the
 // sweeper, of the verifier and of key rotation.
 func ActivityNames() []string {
-	names := []string{Admit.Name(), Hydrate.Name(), Request.Name(), Review.Name(), Execute.Name(), Accept.Name(), Check.Name(), Probe.Name(), Settle.Name()}
+	names := []string{Admit.Name(), Locate.Name(), Hydrate.Name(), Request.Name(), Review.Name(), Execute.Name(), Accept.Name(), Check.Name(), Probe.Name(), Settle.Name()}
 	for _, info := range hook.All() {
 		names = append(names, string(info.Stage))
 	}

@@ -32,6 +32,7 @@ type Call struct {
 	trace
 	status
 	rechecks
+	moves
 }
 
 // scratch holds values that stages wrote for later stages.
@@ -51,14 +52,20 @@ type scratch struct {
 	audit    []hook.AuditEntry
 }
 
-// New returns the state of the call that this workflow runs. It does not read the input.
-func New(ctx workflow.Context, raw converter.RawValue) *Call {
-	return &Call{
+// New returns the state of the call that this workflow runs, and the decisions that the run before took in
+// if the call has moved. It does not read the input.
+func New(ctx workflow.Context, raw, moved converter.RawValue) (*Call, []toolspec.Decision) {
+	now := workflow.Now(ctx)
+	c := &Call{
 		raw:    raw,
-		clock:  clock{startedAt: workflow.Now(ctx)},
+		clock:  clock{startedAt: now, from: now},
 		status: status{status: toolspec.StatusRunning, stage: contract.Admit.Name()},
 	}
+	return c, c.adoptMoved(ctx, moved).Decisions
 }
+
+// Raw returns the input of the workflow.
+func (c *Call) Raw() converter.RawValue { return c.raw }
 
 // Input returns the input of the workflow as bytes, and the encoding that its metadata
 // names.

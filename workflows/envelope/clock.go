@@ -9,20 +9,22 @@ import (
 // clock measures the deadline.
 type clock struct {
 	startedAt time.Time
+	// from is when the deadline began: startedAt, or the start of the first run if the call has moved.
+	from time.Time
 	// waited is the time that the deadline does not count, such as the time that people
 	// took. pausedAt is the time at which the current wait for a person began.
 	waited   time.Duration
 	pausedAt time.Time
 }
 
-// StartedAt returns the time at which the workflow began.
-func (c *Call) StartedAt() time.Time { return c.startedAt }
+// StartedAt returns the time at which the call began, also if it has moved since then.
+func (c *Call) StartedAt() time.Time { return c.from }
 
 // Remaining returns the time until the deadline. It is at least 1 ms, so that a step can
 // still report that the deadline is over.
 func (c *Call) Remaining(ctx workflow.Context) time.Duration {
 	deadline := time.Duration(c.budgets.DeadlineMs) * time.Millisecond
-	return max(deadline-(workflow.Now(ctx).Sub(c.startedAt)-c.waited), time.Millisecond)
+	return max(deadline-(workflow.Now(ctx).Sub(c.from)-c.waited), time.Millisecond)
 }
 
 // PauseDeadline stops the clock while the call waits for a person.
@@ -32,7 +34,7 @@ func (c *Call) PauseDeadline(ctx workflow.Context) { c.pausedAt = workflow.Now(c
 func (c *Call) ResumeDeadline(ctx workflow.Context) { c.waited += workflow.Now(ctx).Sub(c.pausedAt) }
 
 // RestartDeadline gives the call its whole deadline again, from now.
-func (c *Call) RestartDeadline(ctx workflow.Context) { c.waited = workflow.Now(ctx).Sub(c.startedAt) }
+func (c *Call) RestartDeadline(ctx workflow.Context) { c.waited = workflow.Now(ctx).Sub(c.from) }
 
 // RestartDeadlineWith gives the call a new deadline of d, from now.
 func (c *Call) RestartDeadlineWith(ctx workflow.Context, d time.Duration) {

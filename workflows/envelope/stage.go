@@ -71,7 +71,7 @@ func (c *Call) runPart(ctx workflow.Context, step hook.Step, part hook.Part, rou
 			v = hook.Verdict{Outcome: hook.Failed, Failure: Fail(next.failure).failure}
 		}
 		if v.Outcome == hook.Missing {
-			v.Failure = c.WaitForWorker(ctx, &delay, MissingMessage(v.By))
+			v.Failure = c.WaitForPart(ctx, &delay, v.By)
 			if v.Failure == nil && v.Unread {
 				v.Failure = c.ReadGateState(ctx).failure // settle returns a recorded result
 			}

@@ -91,6 +91,8 @@ func Cases() []Case {
 		ended("connection_local", "local willAuthorize", "local willInjectSecrets", "local execute", "ended ok"),
 		ended("connection_regular", "local willAuthorize", "local willInjectSecrets", "activity execute", "ended ok"),
 		ended("connection_revoked", "activity execute", "signal recheck", "local reviewDecision", "local willAuthorize", "activity cancel", "ended outcome_unknown"),
+		ended("moved", "signal decide", "local admit", "marker Version", "local locateTool", "ended on pawl-media"),
+		ended("moved_here", "local admit", "local requestApproval", "local reviewDecision", "activity execute", "ended ok"),
 		waits("waiting_approval", "local requestApproval", "timer"),
 		waits("waiting_edited", "update decide", "local hydrate", "local requestApproval", "timer"),
 		waits("waiting_all_stages", "local willCreateInvokeContext", "local willRedactInput", "local requestApproval", "timer"),

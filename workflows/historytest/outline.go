@@ -66,6 +66,8 @@ func outline(e *historypb.HistoryEvent) string {
 		return "cancel"
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED:
 		return "ended " + ending(e)
+	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW:
+		return "ended on " + e.GetWorkflowExecutionContinuedAsNewEventAttributes().GetTaskQueue().GetName()
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED, enumspb.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED, enumspb.EVENT_TYPE_WORKFLOW_TASK_STARTED,
 		enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED, enumspb.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT, enumspb.EVENT_TYPE_WORKFLOW_TASK_FAILED,
 		enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_COMPLETED:

@@ -29,8 +29,8 @@ func Replay(h *historypb.History) error {
 		return err
 	}
 	var got toolspec.Result
-	replayer.RegisterWorkflowWithOptions(func(ctx workflow.Context, input converter.RawValue) (result toolspec.Result, err error) {
-		result, err = workflows.InvokeTool(ctx, input)
+	replayer.RegisterWorkflowWithOptions(func(ctx workflow.Context, input, moved converter.RawValue) (result toolspec.Result, err error) {
+		result, err = workflows.InvokeTool(ctx, input, moved)
 		got = result
 		return result, err
 	}, workflow.RegisterOptions{Name: toolspec.WorkflowType})

@@ -48,7 +48,7 @@ func run(ctx workflow.Context, c *envelope.Call, ask func(*contract.HydrateIn), 
 			return envelope.Fail(f)
 		}
 		if out.Outcome == contract.NotHere {
-			if out.Failure = c.WaitForWorker(ctx, &delay, envelope.MissingMessage(out.By)); out.Failure == nil {
+			if out.Failure = c.WaitForPart(ctx, &delay, out.By); out.Failure == nil {
 				continue
 			}
 		}

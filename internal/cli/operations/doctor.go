@@ -17,6 +17,7 @@ import (
 
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/catalog"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/worker"
 )
@@ -39,6 +40,8 @@ type diagnosis struct {
 		PIDs []int `json:"pids"`
 	} `json:"worker"`
 	Checks []checked `json:"checks"`
+	// pools are those that the database has.
+	pools []catalog.Pool
 }
 
 type checked struct {
@@ -134,6 +137,9 @@ func (d *diagnosis) database(ctx context.Context, c worker.Config) {
 	workers, err := store.WorkerSources(ctx)
 	conflicts, why := store.ToolConflicts(ctx, namespace)
 	d.sources(workers, conflicts, errors.Join(err, why))
+	if d.pools, err = store.Pools(ctx, namespace); err != nil {
+		d.add("pools", err, "")
+	}
 	if err := store.OpenBucket(ctx, c.OutputBucket); err != nil {
 		d.add("bucket", err, "")
 	} else {
@@ -154,6 +160,7 @@ func (d *diagnosis) server(ctx context.Context, c worker.Config) {
 	defer t.Close()
 	d.add("temporal", nil, d.Temporal.Address+" answers")
 	d.workers(ctx, t)
+	d.inPools(func(queue string) (int64, error) { return openCalls(ctx, t, queue) })
 	d.sweeper(ctx, t, c.SweepEvery > 0)
 }
 
@@ -176,6 +183,9 @@ func (d *diagnosis) workers(ctx context.Context, t temporal.Client) {
 	}
 	if alive == 0 {
 		err = errors.New("no worker polls the task queue pawl: start one with `pawl worker`, or run `pawl dev`")
+		if len(d.pools) > 0 {
+			err = errors.New("no worker polls the task queue pawl, which takes in the calls of all pools: start one with `pawl worker`, without PAWL_POOL")
+		}
 	}
 	d.add("worker", err, fmt.Sprintf("%d on the task queue pawl", alive))
 }

@@ -22,7 +22,14 @@ func newToolsShow(a *app.App) *cobra.Command {
 		Long: "Show a tool as workers published it: its effect and risk, the schema of its arguments, and the name and the schema\n" +
 			"that each provider gets. TOOL may leave out the namespace if no other tool has that name.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			specs, err := app.PublishedSpecs(cmd.Context())
+			var specs []toolspec.Spec
+			var pools map[string][]string
+			err := app.WithStore(cmd.Context(), func(s *app.Session) (err error) {
+				if specs, err = s.Store.Specs(cmd.Context()); err == nil {
+					pools, err = s.Store.ToolPools(cmd.Context())
+				}
+				return err
+			})
 			if err != nil {
 				return err
 			}
@@ -35,6 +42,7 @@ func newToolsShow(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			shown.Pools = pools[e.Spec.Name]
 			if a.JSON {
 				return app.PrintJSON(a.Out, shown)
 			}
@@ -47,7 +55,9 @@ func newToolsShow(a *app.App) *cobra.Command {
 // shownTool is a tool as workers publish it, and in the forms that are sent to providers.
 type shownTool struct {
 	toolspec.Spec
-	Sent []sentTool `json:"sent"`
+	// Pools are the pools whose workers have the tool. It is nil if a worker of the shared queue has it.
+	Pools []string   `json:"pools,omitempty"`
+	Sent  []sentTool `json:"sent"`
 }
 
 // sentTool is a tool in one provider's format, as an offer contains it.
@@ -86,6 +96,7 @@ func (t shownTool) print(w io.Writer) {
 	}
 	line("digest", t.Digest)
 	line("source", strings.TrimSpace(t.Origin+" "+t.ProvidedBy))
+	line("pool", t.Pools...)
 	if t.Idempotent || t.Effect == toolspec.ReadOnly {
 		line("runs", "again where an attempt was lost, with the same idempotency key")
 	} else {

@@ -53,6 +53,10 @@ func listTools(ctx context.Context, a *app.App, by catalog.Viewer, tags []string
 		if a.JSON {
 			return app.PrintJSON(a.Out, app.NonNil(specs))
 		}
+		pools, err := s.Store.ToolPools(ctx)
+		if err != nil {
+			return err
+		}
 		var rows [][]string
 		for _, s := range specs {
 			e, seen := visible.Get(s.Name)
@@ -60,7 +64,11 @@ func listTools(ctx context.Context, a *app.App, by catalog.Viewer, tags []string
 				continue
 			}
 			first, _, _ := strings.Cut(s.Description, ".")
-			rows = append(rows, []string{s.Name, access(e, seen), string(s.Effect), string(s.Risk), strings.TrimSpace(s.Origin + " " + s.ProvidedBy), first})
+			from := strings.TrimSpace(s.Origin + " " + s.ProvidedBy)
+			if in := pools[s.Name]; len(in) > 0 {
+				from += " in " + strings.Join(in, ", ")
+			}
+			rows = append(rows, []string{s.Name, access(e, seen), string(s.Effect), string(s.Risk), from, first})
 		}
 		if len(rows) == 0 {
 			what := "tools"

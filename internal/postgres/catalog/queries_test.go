@@ -16,5 +16,9 @@ func TestQueries(t *testing.T) {
 		"IsLive":         reflect.TypeFor[liveRow](),
 		"WorkerSources":  reflect.TypeFor[sourcesRow](),
 		"ToolConflicts":  reflect.TypeFor[conflictRow](),
-	}, "PublishSpecs", "AddWorker", "DropWorkerTools", "SetWorkerTools", "RenewWorker", "DeleteOldWorkers")
+		"PoolsOf":        reflect.TypeFor[poolRow](),
+		"ToolPools":      reflect.TypeFor[toolPoolsRow](),
+		"HasShared":      reflect.TypeFor[liveRow](),
+		"Pools":          reflect.TypeFor[poolsRow](),
+	}, "PublishSpecs", "AddWorker", "DropWorkerTools", "SetWorkerTools", "RenewWorker", "DeleteOldWorkers", "AddPool", "DeleteOldPools")
 }

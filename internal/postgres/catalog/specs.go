@@ -22,6 +22,8 @@ const (
 // Worker is a process that runs calls of a namespace.
 type Worker struct {
 	ID, Namespace string
+	// Pool is the pool whose task queue the worker polls; empty for the shared queue.
+	Pool string
 	// Sources say where its tools come from.
 	Sources []SourceState
 }
@@ -44,10 +46,12 @@ func (s *Store) PublishSpecs(ctx context.Context, worker Worker, specs []toolspe
 	}
 	return s.db.ExecAll(ctx, op,
 		db.Query("PublishSpecs", db.Values{"tool_ids": ids, "digests": digests, "specs": documents}),
-		db.Query("AddWorker", db.Values{"worker_id": worker.ID, "namespace": worker.Namespace, "sources": sources}),
+		db.Query("AddWorker", db.Values{"worker_id": worker.ID, "namespace": worker.Namespace, "pool": worker.Pool, "sources": sources}),
+		db.Query("AddPool", db.Values{"namespace": worker.Namespace, "pool": worker.Pool}),
 		db.Query("DropWorkerTools", db.Values{"worker_id": worker.ID, "tool_ids": ids}),
 		db.Query("SetWorkerTools", db.Values{"worker_id": worker.ID, "tool_ids": ids, "digests": digests}),
 		db.Query("DeleteOldWorkers", db.Values{"keep": keepWorkers}),
+		db.Query("DeleteOldPools", db.Values{"waits": keepPools}),
 	)
 }
 
@@ -96,14 +100,4 @@ func (s *Store) specs(ctx context.Context, op string, query db.Step) ([]toolspec
 		}
 	}
 	return specs, nil
-}
-
-type liveRow struct{ Live bool }
-
-// IsLive reports whether a live worker of the namespace has the tool.
-func (s *Store) IsLive(ctx context.Context, namespace, toolID string) (bool, error) {
-	rows, err := db.All[liveRow](ctx, s.db, "is live", db.Query("IsLive", db.Values{
-		"namespace": namespace, "tool_id": db.Text(toolID), "live": liveFor,
-	}))
-	return err == nil && rows[0].Live, err
 }

@@ -1,0 +1,33 @@
+package admit
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// Locate returns the task queue on which running workers have a tool that this worker lacks, or lacked a
+// moment before.
+func (a *Admitter) Locate(ctx context.Context, in contract.LocateIn) (out contract.LocateOut, err error) {
+	started := time.Now()
+	if a.Workers == nil {
+		return out, nil
+	}
+	if _, here := a.Tools.Get(in.ToolID); here {
+		return out, nil
+	}
+	pools, err := a.Workers.PoolsOf(ctx, in.Namespace, in.ToolID)
+	if err != nil {
+		return out, err
+	}
+	// If the queue of the call is none of Pawl's, no worker of Pawl's can be on it, and own is no pool.
+	own, known := toolspec.PoolOf(in.TaskQueue)
+	if len(pools) > 0 && !(known && slices.Contains(pools, own)) {
+		out.TaskQueue = toolspec.PoolQueue(slices.Min(pools)) // the shared queue first
+	}
+	out.DurationUs = time.Since(started).Microseconds()
+	return out, nil
+}

@@ -1,0 +1,34 @@
+package client
+
+import (
+	"context"
+	"time"
+
+	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// leastRetention is the least time that Temporal keeps a closed run, unless somebody deletes it.
+const leastRetention = 24 * time.Hour
+
+// isCall reports whether a workflow is a call. Any program in the namespace can start a workflow
+// under the id of a call. The first run of a call is on the shared task queue, and the workers there
+// move it to the task queue of a pool if only a pool has its tool.
+func (c *Client) isCall(ctx context.Context, w *workflowservice.DescribeWorkflowExecutionResponse) (bool, error) {
+	info := w.GetWorkflowExecutionInfo()
+	pool, known := toolspec.PoolOf(info.GetTaskQueue())
+	switch {
+	case !known || info.GetType().GetName() != toolspec.WorkflowType:
+		return false, nil
+	case pool == "":
+		return true, nil
+	}
+	first, err := c.temporal.DescribeWorkflowExecution(ctx, info.GetExecution().GetWorkflowId(), info.GetFirstRunId())
+	if isGone(err) {
+		// The call may wait for an approval for longer than Temporal keeps its first run. A program that
+		// deletes the first run would have to know the id of the call long before.
+		return time.Since(info.GetStartTime().AsTime()) > leastRetention, nil
+	}
+	return first.GetWorkflowExecutionInfo().GetTaskQueue() == toolspec.TaskQueue, err
+}

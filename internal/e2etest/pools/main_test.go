@@ -1,0 +1,71 @@
+// Package pools shows calls of tools that workers of pools have, on task queues of their own.
+package pools
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/worker"
+)
+
+func TestMain(m *testing.M) {
+	e2etest.Main(m, map[string]e2etest.Program{e2etest.ChildServe: e2etest.Serving(serve)})
+}
+
+// serve is the worker of a team in a version of its program, "media 2", or a worker of the shared queue, "".
+func serve(release string) []worker.Option {
+	pool, version, _ := strings.Cut(release, " ")
+	if pool == "" {
+		return nil
+	}
+	if err := os.Setenv("PAWL_POOL", pool); err != nil {
+		panic(err)
+	}
+	with := e2etest.Version(version)
+	return []worker.Option{worker.Tools(
+		e2etest.Tool("test__"+pool+"_read", e2etest.Entered, with), e2etest.Tool("test__"+pool+"_fast", e2etest.Entered, e2etest.Fast, with),
+		e2etest.Tool("test__"+pool+"_write", e2etest.Entered, e2etest.Idempotent, with),
+		// These have one version: a person's approval is for the tool that the person has seen.
+		e2etest.Tool("test__"+pool+"_send", e2etest.Entered, e2etest.Once), e2etest.Tool("test__"+pool+"_asked", e2etest.Entered, e2etest.Once, e2etest.Risky),
+	)}
+}
+
+// inPool runs a worker of a pool, and returns when its tools are published.
+func inPool(w *e2etest.World, pool string, tools ...toolspec.Tool) (stop func()) {
+	w.T.Helper()
+	c := w.Config()
+	c.Pool = pool
+	before := running(w, pool)
+	stop = w.WorkWith(c, worker.Tools(tools...))
+	w.Until(func() bool { return running(w, pool) == before+1 }, "the worker of the pool "+pool+" has published its tools")
+	return stop
+}
+
+func running(w *e2etest.World, pool string) int {
+	w.T.Helper()
+	return e2etest.Scalar[int](w, `SELECT count(DISTINCT worker_id)::int FROM worker_tools JOIN workers USING (worker_id) WHERE pool = $1`, pool)
+}
+
+// forget makes the rows of the stopped workers of a pool as old as they are when the workers no longer count as running.
+func forget(w *e2etest.World, pool string) {
+	w.T.Helper()
+	e2etest.Query[string](w, `UPDATE workers SET seen_at = now() - interval '1 minute' WHERE pool = $1 RETURNING pool`, pool)
+}
+
+// queues are the task queues of the runs of a call, joined, and the start of the last run.
+func queues(w *e2etest.World, workflowID string) string {
+	w.T.Helper()
+	var names []string
+	for run := ""; ; {
+		start := w.History(workflowID, run).GetEvents()[0].GetWorkflowExecutionStartedEventAttributes()
+		names = append(names, start.GetTaskQueue().GetName())
+		if run = start.GetContinuedExecutionRunId(); run == "" {
+			slices.Reverse(names)
+			return strings.Join(names, " ")
+		}
+	}
+}
