@@ -236,7 +236,7 @@ func (s *sources) take(ctx context.Context, h *hosted) {
 	if o == nil {
 		return
 	}
-	h.offer = o.tools
+	h.offer, h.earlier = o.tools, o.earlier
 	s.replace(ctx, h)
 	s.update(h, func() {
 		h.took, h.offerFault = true, printable(o.fault)
@@ -250,7 +250,7 @@ func (s *sources) take(ctx context.Context, h *hosted) {
 // replace makes the tools of the last offer the tools of the source.
 func (s *sources) replace(ctx context.Context, h *hosted) {
 	enabled := s.on.enabled(h.offer)
-	changed, left, err := replaced(s.registry, h.info, enabled)
+	changed, left, err := replaced(s.registry, h.info, enabled, s.on.enabled(h.earlier))
 	if err != nil {
 		s.update(h, func() { h.offerFault = err.Error() })
 		return
@@ -272,13 +272,13 @@ func (s *sources) replace(ctx context.Context, h *hosted) {
 
 // replaced calls Replace. Definitions of a source may be anything, so a panic in a bind must not end the
 // process.
-func replaced(r *catalog.Registry, from source.Info, tools []toolspec.Tool) (changed bool, left []catalog.LeftOut, err error) {
+func replaced(r *catalog.Registry, from source.Info, tools, earlier []toolspec.Tool) (changed bool, left []catalog.LeftOut, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("binding its tools panicked (%T)", p)
 		}
 	}()
-	changed, left = r.Replace(from, tools)
+	changed, left = r.Replace(from, tools, earlier)
 	return changed, left, nil
 }
 
