@@ -226,7 +226,7 @@ func serve(
 				started(pawl.New(temporal, o))
 			}
 			relay.Go(func() {
-				if err := postgres.NewRelay(store, signals{temporal}, log).OnPolicy(watch.reportChange).Run(ctx); !errors.Is(err, context.Canceled) {
+				if err := postgres.NewRelay(store, signals{temporal}, log).OnPolicy(watch.reportChange).OnTools(seen.from.registered).Run(ctx); !errors.Is(err, context.Canceled) {
 					log.Error("the outbox relay stopped", "reason", errs.Reason(err))
 				}
 			})

@@ -22,7 +22,9 @@ func Input(ctx workflow.Context, c *envelope.Call) envelope.Next {
 }
 
 // Again validates the current arguments, after a hook or an approver changed them.
-func Again(ctx workflow.Context, c *envelope.Call) envelope.Next { return again(ctx, c, c.ToolDigest()) }
+func Again(ctx workflow.Context, c *envelope.Call) envelope.Next {
+	return again(ctx, c, c.ToolDigest())
+}
 
 // Anew validates the current arguments with the definition that a worker has now, after a deploy replaced
 // the tool.
