@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/internal/postgres/registrations"
 	"github.com/pawl-run/pawl/internal/registered"
@@ -26,29 +27,18 @@ const (
 	maxBy = 200
 )
 
-// Kind says what a document is.
-type Kind = registrations.Kind
+// The types of registrations. Package client has them, so that programs without a database can name them.
+type (
+	Kind         = client.ToolKind
+	Registration = client.ToolRegistration
+	Registered   = client.ToolsRegistered
+	Version      = client.ToolVersion
+)
 
 // The kinds of documents.
 const (
-	// HTTP is a document of package toolspec/httptool. Its name names the registration.
-	HTTP = registrations.HTTP
-	// MCP is a file of MCP servers with one server over streamable HTTP. The id of the server names the
-	// registration.
-	MCP = registrations.MCP
-)
-
-// Version is a version of a registration.
-type Version = registrations.Version
-
-var (
-	// ErrNotFound says that the tenant has no such registration or version.
-	ErrNotFound = errors.New("the tenant has no such registration")
-	// ErrInvalid is wrapped by the errors of Register about the document and its parameters. Their text is for
-	// the person who registers.
-	ErrInvalid = errors.New("the document is not valid")
-	// ErrRefused is wrapped by the errors of Register about other registrations of the tenant.
-	ErrRefused = registrations.ErrRefused
+	HTTP = client.HTTPTools
+	MCP  = client.MCPServer
 )
 
 // Registry registers tools. It is safe for concurrent use.
@@ -69,28 +59,9 @@ func Of(store *postgres.Store) *Registry { return &Registry{store: store} }
 // Close closes the connections. It waits for running statements.
 func (r *Registry) Close() { r.store.Close() }
 
-// Registration is a document to register.
-type Registration struct {
-	TenantID string
-	Kind     Kind
-	// File is the name of the document in errors.
-	File     string
-	Document []byte
-	// By is the identity of the person or program, for the audit trail.
-	By string
-}
-
-// Registered says what Register has done.
-type Registered struct {
-	Name    string   `json:"name"`
-	Version int      `json:"version"`
-	Tools   []string `json:"tools"`
-	// Changed is false if the version in force says the same already.
-	Changed bool `json:"changed"`
-}
-
 // Register checks a document as a worker does, and makes it the version in force of its name. Calls that
-// were admitted with the version before finish with that version.
+// were admitted with the version before finish with that version. The error wraps client.ErrToolsInvalid or
+// client.ErrToolsRefused if its text is for the person who registers.
 func (r *Registry) Register(ctx context.Context, reg Registration) (Registered, error) {
 	if err := check(reg.TenantID, reg.By); err != nil {
 		return Registered{}, err
@@ -120,7 +91,7 @@ func (r *Registry) Unregister(ctx context.Context, tenantID, name, by string) (v
 	}
 	version, found, err := r.store.UnregisterTools(ctx, tenantID, name, by)
 	if err == nil && !found {
-		err = ErrNotFound
+		err = client.ErrNotFound
 	}
 	return version, err
 }
@@ -129,7 +100,7 @@ func (r *Registry) Unregister(ctx context.Context, tenantID, name, by string) (v
 func (r *Registry) Rollback(ctx context.Context, tenantID, name string, version int, by string) (Registered, error) {
 	kind, text, err := r.store.ToolDocument(ctx, tenantID, name, version)
 	if errors.Is(err, postgres.ErrNotFound) {
-		err = ErrNotFound
+		err = client.ErrNotFound
 	}
 	if err != nil {
 		return Registered{}, err
@@ -142,15 +113,15 @@ func (r *Registry) List(ctx context.Context, tenantID string) ([]Version, error)
 	return r.store.ToolRegistrations(ctx, tenantID, "")
 }
 
-// Versions returns the versions of a registration, newest first; at most 500. The error is ErrNotFound if
+// Versions returns the versions of a registration, newest first; at most 500. The error is client.ErrNotFound if
 // there never was one.
 func (r *Registry) Versions(ctx context.Context, tenantID, name string) ([]Version, error) {
 	if name == "" {
-		return nil, ErrNotFound
+		return nil, client.ErrNotFound
 	}
 	versions, err := r.store.ToolRegistrations(ctx, tenantID, name)
 	if err == nil && len(versions) == 0 {
-		err = ErrNotFound
+		err = client.ErrNotFound
 	}
 	return versions, err
 }
@@ -159,7 +130,7 @@ func (r *Registry) Versions(ctx context.Context, tenantID, name string) ([]Versi
 func (r *Registry) Document(ctx context.Context, tenantID, name string, version int) (string, error) {
 	_, text, err := r.store.ToolDocument(ctx, tenantID, name, version)
 	if errors.Is(err, postgres.ErrNotFound) {
-		err = ErrNotFound
+		err = client.ErrNotFound
 	}
 	return text, err
 }
@@ -189,5 +160,5 @@ type invalid struct{ cause error }
 // Error returns the text of the cause, which has positions.
 func (i *invalid) Error() string { return i.cause.Error() }
 
-// Unwrap returns ErrInvalid and the cause.
-func (i *invalid) Unwrap() []error { return []error{ErrInvalid, i.cause} }
+// Unwrap returns client.ErrToolsInvalid and the cause.
+func (i *invalid) Unwrap() []error { return []error{client.ErrToolsInvalid, i.cause} }

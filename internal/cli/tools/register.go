@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/client/registry"
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/toolspec"
@@ -70,7 +71,7 @@ func newToolsUnregister(a *app.App) *cobra.Command {
 			return withRegistry(cmd.Context(), func(r *registry.Registry) error {
 				version, err := r.Unregister(cmd.Context(), a.Tenant, args[0], by)
 				switch {
-				case errors.Is(err, registry.ErrNotFound):
+				case errors.Is(err, client.ErrNotFound):
 					return unknownRegistration(a, args[0])
 				case err != nil:
 					return err
@@ -103,7 +104,7 @@ func newToolsVersions(a *app.App) *cobra.Command {
 				if len(args) > 0 {
 					versions, err = r.Versions(cmd.Context(), a.Tenant, args[0])
 				}
-				if errors.Is(err, registry.ErrNotFound) {
+				if errors.Is(err, client.ErrNotFound) {
 					return unknownRegistration(a, args[0])
 				}
 				if err != nil {
@@ -135,7 +136,7 @@ func toolsOf(v registry.Version) string {
 func printDocument(ctx context.Context, a *app.App, r *registry.Registry, name string, version int) error {
 	text, err := r.Document(ctx, a.Tenant, name, version)
 	switch {
-	case errors.Is(err, registry.ErrNotFound):
+	case errors.Is(err, client.ErrNotFound):
 		return unknownRegistration(a, name)
 	case err != nil:
 		return err
@@ -150,7 +151,7 @@ func printDocument(ctx context.Context, a *app.App, r *registry.Registry, name s
 
 func printRegistered(a *app.App, done registry.Registered, err error) error {
 	switch {
-	case errors.Is(err, registry.ErrNotFound):
+	case errors.Is(err, client.ErrNotFound):
 		return fmt.Errorf("tenant %s has no such version; `pawl tools versions` shows the registrations", a.Tenant)
 	case err != nil:
 		return err

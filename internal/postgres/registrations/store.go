@@ -3,10 +3,10 @@ package registrations
 import (
 	"context"
 	"embed"
-	"errors"
 	"fmt"
 	"time"
 
+	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/postgres/db"
 )
 
@@ -22,14 +22,12 @@ const (
 )
 
 // Kind says what a registration is.
-type Kind string
+type Kind = client.ToolKind
 
 // The kinds of registrations.
 const (
-	// HTTP is a document of package httptool.
-	HTTP Kind = "http"
-	// MCP is one MCP server over streamable HTTP.
-	MCP Kind = "mcp"
+	HTTP = client.HTTPTools
+	MCP  = client.MCPServer
 )
 
 // Store stores registrations. It is safe for concurrent use.
@@ -52,19 +50,7 @@ type Registration struct {
 }
 
 // Version is a version of a registration.
-type Version struct {
-	Name    string   `json:"name"`
-	Version int      `json:"version"`
-	Kind    Kind     `json:"kind"`
-	Digest  string   `json:"digest"`
-	Tools   []string `json:"tools"`
-	// RegisteredBy and EndedBy are the persons who registered the version, and who replaced or removed it.
-	RegisteredBy string    `json:"registeredBy"`
-	RegisteredAt time.Time `json:"registeredAt"`
-	EndedBy      string    `json:"endedBy,omitempty"`
-	// EndedAt is nil if the version is in force.
-	EndedAt *time.Time `json:"endedAt,omitempty"`
-}
+type Version = client.ToolVersion
 
 // InUse is a version that workers need.
 type InUse struct {
@@ -75,9 +61,6 @@ type InUse struct {
 	// InForce is false for a version that only calls need that were admitted with it.
 	InForce bool
 }
-
-// ErrRefused is wrapped by the errors of RegisterTools that say why the tools cannot be registered.
-var ErrRefused = errors.New("the tools cannot be registered")
 
 type registerRow struct {
 	Outcome, TakenBy string
@@ -101,7 +84,7 @@ type textRow struct {
 }
 
 // RegisterTools makes the document the version in force. changed is false if it is that already. An error
-// that wraps ErrRefused says what is in the way, without names of other tenants.
+// that wraps client.ErrToolsRefused says what is in the way, without names of other tenants.
 func (s *Store) RegisterTools(ctx context.Context, r Registration) (version int, changed bool, err error) {
 	row, _, err := db.Batched[registerRow](ctx, s.db, "register tools",
 		db.Query("LockRegistrations", db.Values{"tenant_id": db.Text(r.TenantID)}),
@@ -114,11 +97,11 @@ func (s *Store) RegisterTools(ctx context.Context, r Registration) (version int,
 	}
 	switch row.Outcome {
 	case "moved":
-		return 0, false, fmt.Errorf("%w: %s was registered with another kind or another URL, and a name keeps these for ever; choose another name", ErrRefused, r.Name)
+		return 0, false, fmt.Errorf("%w: %s was registered with another kind or another URL, and a name keeps these for ever; choose another name", client.ErrToolsRefused, r.Name)
 	case "taken":
-		return 0, false, fmt.Errorf("%w: the registration %s has a tool with one of these ids already", ErrRefused, row.TakenBy)
+		return 0, false, fmt.Errorf("%w: the registration %s has a tool with one of these ids already", client.ErrToolsRefused, row.TakenBy)
 	case "full":
-		return 0, false, fmt.Errorf("%w: the tenant has %d registrations; remove one first", ErrRefused, MaxOfTenant)
+		return 0, false, fmt.Errorf("%w: the tenant has %d registrations; remove one first", client.ErrToolsRefused, MaxOfTenant)
 	}
 	return row.Version, row.Outcome == "registered", nil
 }
