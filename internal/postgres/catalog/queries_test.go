@@ -16,5 +16,5 @@ func TestQueries(t *testing.T) {
 		"IsLive":         reflect.TypeFor[liveRow](),
 		"WorkerSources":  reflect.TypeFor[sourcesRow](),
 		"ToolConflicts":  reflect.TypeFor[conflictRow](),
-	}, "PublishSpecs", "AddWorker", "DropWorkerTools", "SetWorkerTools", "RenewWorker", "DeleteOldWorkers")
+	}, "PublishSpecs", "AddWorker", "DropWorkerTools", "SetWorkerTools", "RenewWorker", "DeleteOldWorkers", "DeleteOldSpecs")
 }
