@@ -8,7 +8,7 @@ import (
 )
 
 // TestToolsOfTenants: a tool that is registered for a tenant is nobody else's, whatever a policy says, and * does not allow it to its tenant
-// either (RG-08, REGISTERED_TOOLS_ARE_OF_ONE_TENANT).
+// either (RG-08).
 func TestToolsOfTenants(t *testing.T) {
 	const rest = "\n    mode: yolo\n    rules: [{tool: '*', decision: allow}]\n    overrides: [{tool: '*', mode: yolo}]\n"
 	for name, tc := range map[string]struct {
