@@ -27,12 +27,15 @@ const (
 	maxBy = 200
 )
 
-// The types of registrations. Package client has them, so that programs without a database can name them.
 type (
-	Kind         = client.ToolKind
+	// Kind says what a document is.
+	Kind = client.ToolKind
+	// Registration is a document to register for a tenant.
 	Registration = client.ToolRegistration
-	Registered   = client.ToolsRegistered
-	Version      = client.ToolVersion
+	// Registered says what a registration has done.
+	Registered = client.ToolsRegistered
+	// Version is a version of a registration.
+	Version = client.ToolVersion
 )
 
 // The kinds of documents.
