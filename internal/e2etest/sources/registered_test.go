@@ -180,6 +180,8 @@ func TestRegisteringUnderLoad(t *testing.T) {
 	}
 	r.inForce(0)
 	e2etest.WantCode(t, r.Invoke(r.call("removed", "ship")), toolspec.CodeUnavailable)
+	e2etest.Query[int](r.World, `UPDATE tool_registrations SET ended_at = ended_at - interval '1 hour' RETURNING version`)
+	e2etest.Query[int](r.World, `UPDATE invocations SET created_at = created_at - interval '1 hour' WHERE state = 'open' RETURNING 1`)
 	r.WorkWith(r.vault.Config()) // it never had the definitions before
 	first()
 	r.approve("v1", of1[1])

@@ -62,12 +62,17 @@ SELECT kind, document FROM tool_registrations WHERE tenant_id = @tenant_id AND n
 -- name: RegistrationsInUse
 -- Returns the versions in force, and those with which a call could have been admitted that is still open. A worker may admit calls for a
 -- moment with a version that has ended, until it hears of it.
+WITH waiting AS MATERIALIZED (
+    SELECT tenant_id, tool_id, min(created_at) AS since FROM invocations
+    WHERE state = 'open' AND (starts_with(tool_id, 'tenant-') OR starts_with(tool_id, 'mcp__tenant-'))
+    GROUP BY tenant_id, tool_id
+)
 SELECT r.id, r.tenant_id, r.name, r.version, r.kind, r.ended_at IS NULL AS in_force
 FROM tool_registrations r
 WHERE r.ended_at IS NULL OR r.ended_at > now() - @margin::interval OR EXISTS (
-    SELECT FROM invocations i CROSS JOIN unnest(r.tools) AS t (pattern)
-    WHERE i.state = 'open' AND i.tenant_id = r.tenant_id AND i.created_at < r.ended_at + @margin::interval
-        AND (i.tool_id = t.pattern OR right(t.pattern, 1) = '*' AND starts_with(i.tool_id, left(t.pattern, -1)))
+    SELECT FROM waiting w
+    WHERE w.tenant_id = r.tenant_id AND w.since < r.ended_at + @margin::interval
+        AND (w.tool_id = ANY (r.tools) OR r.kind = 'mcp' AND starts_with(w.tool_id, left(r.tools[1], -1)))
 )
 ORDER BY r.tenant_id, r.name, r.version DESC;
 
