@@ -79,8 +79,9 @@ func (t *tenant) precondition(e *evaluation) *Decision {
 	switch {
 	case !f.Effect.Valid() || !f.Risk.Valid():
 		return &Decision{Verb: Deny, Rule: "facts", Message: "the tool declares no valid effect and risk"}
-	case !document.MatchesAny(t.allowed, f.ToolID):
-		return &Decision{Verb: Deny, Risk: f.Risk, Rule: "allowedTools", Message: "the tool is not allowed for this tenant"}
+	case !t.allows(f.ToolID):
+		d := notAllowed(*f)
+		return &d
 	case len(f.ToolIDs) > 0 && !slices.Contains(f.ToolIDs, f.ToolID):
 		return &Decision{Verb: Deny, Risk: f.Risk, Rule: "toolIds", Message: "the tool is not among the tools of this run"}
 	case e.unreviewed != nil:

@@ -109,7 +109,12 @@ func (p *Policy) reviewOf(toolID string) (compiledReview, bool) {
 // DenyUnreviewed returns the decision on a call of a discovered tool that nobody has reviewed, or whose
 // definition has changed since the review. ok is false for every other call. It is no rule: no other rule,
 // mode or engine decides on such a call.
+//
+// It also returns the decision on a call of a tool that is registered for another tenant.
 func (p *Policy) DenyUnreviewed(f Facts) (d Decision, ok bool) {
+	if toolspec.ForeignTool(f.TenantID, f.ToolID) {
+		return notAllowed(f), true
+	}
 	d = Decision{Verb: Deny, Risk: f.Risk, Rule: ruleMCP}
 	switch p.ReviewOf(f.ToolID, f.Discovered) {
 	case Unreviewed:

@@ -24,6 +24,11 @@ func (r *reloads) ReloadPolicy(context.Context) (capability.PolicyVersion, error
 	return capability.PolicyVersion{Digest: "d1", ActivatedAt: time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("", 3600))}, r.err
 }
 
+func (r *reloads) ReloadTools(context.Context) error {
+	r.times++
+	return r.err
+}
+
 func TestTriggerHotSwap(t *testing.T) {
 	swap := &reloads{}
 	call := pawltest.Call{Tool: tools.TriggerHotSwap(), Args: `{"source":"policy"}`, Capabilities: []toolspec.Provided{capability.HotSwapKey.Provide(swap)}}
@@ -38,9 +43,13 @@ func TestTriggerHotSwap(t *testing.T) {
 	if got := call.Run(t); got.Retryable || !strings.Contains(got.Result.SafeMessage, "no policy is active, so every call is denied") {
 		t.Errorf("without a policy: %+v", got.Result)
 	}
-	for _, args := range []string{`{}`, `{"source":"tools"}`} {
+	swap.err, call.Args = nil, `{"source":"tools"}`
+	if got := call.Run(t); string(got.Value) != `{"source":"tools"}` || swap.times != 4 {
+		t.Errorf("%d reloads: %s, %+v", swap.times, got.Value, got.Result)
+	}
+	for _, args := range []string{`{}`, `{"source":"files"}`} {
 		call.Args = args
-		if got := call.Run(t).Result; got.ErrorCode != toolspec.CodeValidation || swap.times != 3 {
+		if got := call.Run(t).Result; got.ErrorCode != toolspec.CodeValidation || swap.times != 4 {
 			t.Errorf("%s: %+v", args, got)
 		}
 	}

@@ -229,7 +229,7 @@ func serve(
 			}
 			relay.Go(func() { others.run(othersCtx) })
 			relay.Go(func() {
-				if err := postgres.NewRelay(store, signals{temporal}, log).OnPolicy(watch.reportChange).Run(ctx); !errors.Is(err, context.Canceled) {
+				if err := postgres.NewRelay(store, signals{temporal}, log).OnPolicy(watch.reportChange).OnTools(seen.from.registered).Run(ctx); !errors.Is(err, context.Canceled) {
 					log.Error("the outbox relay stopped", "reason", errs.Reason(err))
 				}
 			})

@@ -21,6 +21,8 @@ const (
 	// publishPause is the least time between two publications, so that a source whose tools change all
 	// the time does not write all the time.
 	publishPause = 500 * time.Millisecond
+	// deletePause is the least time between two deletions of old definitions.
+	deletePause = 10 * time.Minute
 )
 
 // presence publishes the tools of this worker and renews its row in the database. Other programs
@@ -35,6 +37,8 @@ type presence struct {
 	stale bool
 	// tried is when the last publication began.
 	tried time.Time
+	// deleted is when old definitions were deleted last.
+	deleted time.Time
 	// conflicts are the tools of which workers had different definitions after the last publication.
 	conflicts []string
 }
@@ -54,6 +58,12 @@ func (p *presence) publish(ctx context.Context) error {
 		return err
 	}
 	p.stale = false
+	if time.Since(p.deleted) >= deletePause {
+		p.deleted = time.Now()
+		if _, err := p.store.DeleteOldSpecs(ctx); err != nil { // a later publication does it
+			p.log.DebugContext(ctx, "old definitions of tools were not deleted", "reason", errs.Reason(err))
+		}
+	}
 	p.logConflicts(ctx)
 	return nil
 }

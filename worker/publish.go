@@ -10,8 +10,12 @@ import (
 	"github.com/pawl-run/pawl/toolspec/schema"
 )
 
-// maxLogged bounds the findings of one tool in the log.
-const maxLogged = 8
+const (
+	// maxLogged bounds the findings of one tool in the log.
+	maxLogged = 8
+	// maxLinted bounds the tools whose findings one publication logs.
+	maxLinted = 20
+)
 
 // published knows the tools that a worker publishes, each with its validator. It is not safe for
 // concurrent use.
@@ -32,14 +36,22 @@ func newPublished(tools *catalog.Registry, a additions, log *slog.Logger) *publi
 func (p *published) specs(ctx context.Context) []toolspec.Spec {
 	specs := p.tools.Specs()
 	validators := make(map[string]*toolspec.ValidatorInfo, len(specs))
+	linted := 0
 	for i, s := range specs {
 		key := s.Name + " " + s.SchemaHash
 		validator, known := p.validators[key]
 		if !known {
-			logFindings(ctx, p.log, s)
+			if len(findings(s)) > 0 {
+				if linted++; linted <= maxLinted {
+					logFindings(ctx, p.log, s)
+				}
+			}
 			validator = validatorOf(s, p.compile)
 		}
 		validators[key], specs[i].Validator = validator, validator
+	}
+	if linted > maxLinted {
+		p.log.InfoContext(ctx, "more input schemas have keywords that some providers do not take, or that have no effect; `pawl tools lint` lists them", "tools", linted-maxLinted)
 	}
 	p.validators = validators
 	return specs
@@ -74,19 +86,28 @@ func validatorOf(s toolspec.Spec, compile func(toolspec.Spec) (hydrate.Validator
 	return &made
 }
 
-// logFindings logs the findings of schema.Lint in the input schema of a tool.
-func logFindings(ctx context.Context, log *slog.Logger, s toolspec.Spec) {
+// findings returns the findings of schema.Lint in the input schema of a tool.
+func findings(s toolspec.Spec) []schema.Finding {
 	if s.NoSchema {
+		return nil
+	}
+	found, err := schema.Lint(s.InputSchema)
+	if err != nil {
+		return nil // a schema that cannot be read has kept the worker from taking the tool
+	}
+	return found
+}
+
+// logFindings logs the findings in the input schema of a tool.
+func logFindings(ctx context.Context, log *slog.Logger, s toolspec.Spec) {
+	found := findings(s)
+	if len(found) == 0 {
 		return
 	}
-	findings, err := schema.Lint(s.InputSchema)
-	if err != nil || len(findings) == 0 {
-		return // a schema that cannot be read has kept the worker from starting already
-	}
 	lines := make([]string, 0, maxLogged)
-	for _, f := range findings[:min(len(findings), maxLogged)] {
+	for _, f := range found[:min(len(found), maxLogged)] {
 		lines = append(lines, printable(f.Pointer)+": "+f.Text)
 	}
 	log.InfoContext(ctx, "the input schema of a tool has keywords that some providers do not take, or that have no effect; `pawl tools lint` lists them",
-		"toolId", s.Name, "count", len(findings), "findings", lines)
+		"toolId", s.Name, "count", len(found), "findings", lines)
 }

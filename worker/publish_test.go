@@ -2,13 +2,16 @@ package worker
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 )
 
@@ -71,6 +74,27 @@ func TestLogFindings(t *testing.T) {
 	plain := toolspec.Spec{Name: "test__b", InputSchema: json.RawMessage(`{"type":"object","additionalProperties":false}`)}
 	if text := said(linted) + said(plain); text != "" {
 		t.Errorf("of nothing it says %s", text)
+	}
+}
+
+// TestFindingsOfManyTools: a source with many tools does not fill the log.
+func TestFindingsOfManyTools(t *testing.T) {
+	t.Parallel()
+	registry := catalog.NewRegistry(toolspec.Capabilities{})
+	for i := range maxLinted + 5 {
+		tool := toolspec.DefineSchema(tool(fmt.Sprint("test__t", i)).Definition(), json.RawMessage(`{"type":"object","properties":{"a":{"anyOf":[{"type":"string"}]}},"additionalProperties":false}`), json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`),
+			func(context.Context, json.RawMessage, toolspec.Call) (json.RawMessage, error) { return nil, nil })
+		if err := registry.Add("worker", tool); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var b bytes.Buffer
+	p := newPublished(registry, additions{}, slog.New(slog.NewTextHandler(&b, nil)))
+	for range 2 {
+		p.specs(t.Context())
+	}
+	if n := strings.Count(b.String(), "\n"); n != maxLinted+1 || !strings.Contains(b.String(), "tools=5") {
+		t.Errorf("%d lines: %s", n, b.String())
 	}
 }
 

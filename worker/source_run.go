@@ -36,8 +36,8 @@ type hosted struct {
 	settled chan struct{}
 	settle  func()
 
-	// offer has the tools of the last offer that was taken. Only the goroutine of apply uses it.
-	offer []toolspec.Tool
+	// offer and earlier have the tools of the last offer that was taken. Only the goroutine of apply uses it.
+	offer, earlier []toolspec.Tool
 	// waiting is the newest offer that was not taken yet.
 	waiting *offered
 	// runs is odd while the source runs, and another number in each run.
@@ -54,9 +54,9 @@ type hosted struct {
 
 // offered is an offer with the number of its run.
 type offered struct {
-	run   int
-	tools []toolspec.Tool
-	fault string
+	run            int
+	tools, earlier []toolspec.Tool
+	fault          string
 }
 
 func newHosted(from source.Source, info source.Info) *hosted {
@@ -129,7 +129,7 @@ func (h *hosted) once(ctx context.Context, s *sources) (fault string, again bool
 func (s *sources) offer(h *hosted, run int, o source.Offer) {
 	s.mu.Lock()
 	if h.runs == run {
-		h.waiting = &offered{run: run, tools: slices.Clone(o.Tools), fault: o.Fault}
+		h.waiting = &offered{run: run, tools: slices.Clone(o.Tools), earlier: slices.Clone(o.Earlier), fault: o.Fault}
 	}
 	s.mu.Unlock()
 	wake(h.wake)

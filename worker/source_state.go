@@ -58,6 +58,9 @@ func (s *sources) states() []postgrescatalog.SourceState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, h := range s.hosted {
+		if h.info.Kind == source.Registered && h.tools == 0 && h.currentFault() == "" && len(h.left) == 0 {
+			continue // nobody has registered tools
+		}
 		state := postgrescatalog.SourceState{
 			Kind: string(h.info.Kind), Name: h.info.Name, Tools: h.tools, Fault: h.currentFault(), LeftOutCount: len(h.left),
 		}

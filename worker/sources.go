@@ -44,6 +44,8 @@ type sources struct {
 	hosted []*hosted
 	// changed has a value if the tools or the faults of sources have changed.
 	changed chan struct{}
+	// registered has a value if registered tools may have changed.
+	registered chan struct{}
 	// mu guards the state of all hosted.
 	mu sync.Mutex
 	// applied are the goroutines that take offers, one for each source: a source whose tools take long to
@@ -53,16 +55,20 @@ type sources struct {
 
 // newSources starts the sources, and waits a short time for their tools. The sources run until o is
 // closed. By then the Temporal worker has stopped, and the store is still open.
-func newSources(ctx context.Context, o *opened, c Config, a additions, registry *catalog.Registry, on *toolSwitch, _ *postgres.Store) (*sources, error) {
+func newSources(ctx context.Context, o *opened, c Config, a additions, registry *catalog.Registry, on *toolSwitch, reviews *mcpReviews, store *postgres.Store) (*sources, error) {
 	s := &sources{
-		registry: registry, on: on, log: c.Log, restartAfter: time.Second, changed: make(chan struct{}, 1),
+		registry: registry, on: on, log: c.Log, restartAfter: time.Second, changed: make(chan struct{}, 1), registered: make(chan struct{}, 1),
 	}
 	for i, from := range a.sources {
 		if from == nil || from.Info().Kind != source.Extension {
 			return nil, fmt.Errorf("worker.Sources: source %d is nil or has another kind than %s", i+1, source.Extension)
 		}
 	}
-	if err := s.host(slices.Concat(a.configured, a.sources)); err != nil {
+	all := slices.Concat(a.configured, a.sources)
+	if store != nil {
+		all = append(all, newRegisteredTools(o, c, store, reviews, s.registered))
+	}
+	if err := s.host(all); err != nil {
 		return nil, err
 	}
 	o.add(s.start(ctx))
@@ -236,7 +242,7 @@ func (s *sources) take(ctx context.Context, h *hosted) {
 	if o == nil {
 		return
 	}
-	h.offer = o.tools
+	h.offer, h.earlier = o.tools, o.earlier
 	s.replace(ctx, h)
 	s.update(h, func() {
 		h.took, h.offerFault = true, printable(o.fault)
@@ -250,7 +256,7 @@ func (s *sources) take(ctx context.Context, h *hosted) {
 // replace makes the tools of the last offer the tools of the source.
 func (s *sources) replace(ctx context.Context, h *hosted) {
 	enabled := s.on.enabled(h.offer)
-	changed, left, err := replaced(s.registry, h.info, enabled)
+	changed, left, err := replaced(s.registry, h.info, enabled, s.on.enabled(h.earlier))
 	if err != nil {
 		s.update(h, func() { h.offerFault = err.Error() })
 		return
@@ -272,15 +278,17 @@ func (s *sources) replace(ctx context.Context, h *hosted) {
 
 // replaced calls Replace. Definitions of a source may be anything, so a panic in a bind must not end the
 // process.
-func replaced(r *catalog.Registry, from source.Info, tools []toolspec.Tool) (changed bool, left []catalog.LeftOut, err error) {
+func replaced(r *catalog.Registry, from source.Info, tools, earlier []toolspec.Tool) (changed bool, left []catalog.LeftOut, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("binding its tools panicked (%T)", p)
 		}
 	}()
-	changed, left = r.Replace(from, tools)
+	changed, left = r.Replace(from, tools, earlier)
 	return changed, left, nil
 }
 
-// any reports whether the worker has sources, so that its tools may change.
-func (s *sources) any() bool { return len(s.hosted) > 0 }
+// any reports whether the worker has sources of its own, so that tools without a tenant may change.
+func (s *sources) any() bool {
+	return slices.ContainsFunc(s.hosted, func(h *hosted) bool { return h.info.Kind != source.Registered })
+}

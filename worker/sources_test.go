@@ -65,7 +65,7 @@ func hosts(t *testing.T, log *devstacktest.Log, disabled []string, all ...source
 	t.Helper()
 	on := newSwitch(disabled)
 	o := &opened{}
-	s, err := newSources(t.Context(), o, Config{Log: slog.New(slog.NewTextHandler(log, nil))}, additions{sources: all}, catalog.NewRegistry(toolspec.Capabilities{}), on, nil)
+	s, err := newSources(t.Context(), o, Config{Log: slog.New(slog.NewTextHandler(log, nil))}, additions{sources: all}, catalog.NewRegistry(toolspec.Capabilities{}), on, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestSourcesAreChecked(t *testing.T) {
 		{[]source.Source{nil}, "source 1 is nil"},
 		{[]source.Source{newDirected("a"), server{newDirected("a")}}, "source 2 is nil or has another kind than extension"},
 	} {
-		_, err := newSources(t.Context(), &opened{}, Config{Log: slog.New(slog.DiscardHandler)}, additions{sources: tc.sources}, nil, newSwitch(nil), nil)
+		_, err := newSources(t.Context(), &opened{}, Config{Log: slog.New(slog.DiscardHandler)}, additions{sources: tc.sources}, nil, newSwitch(nil), nil, nil)
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%v, want %q", err, tc.want)
 		}
@@ -293,7 +293,7 @@ func TestASourceThatDoesNotStop(t *testing.T) {
 		d, release := newDirected("d"), make(chan struct{})
 		d.does <- func(offer func(source.Offer)) (bool, error) { offer(source.Offer{}); <-release; return true, nil }
 		log, o := &devstacktest.Log{}, &opened{}
-		_, err := newSources(t.Context(), o, Config{Log: slog.New(slog.NewTextHandler(log, nil))}, additions{sources: []source.Source{d}}, catalog.NewRegistry(toolspec.Capabilities{}), newSwitch(nil), nil)
+		_, err := newSources(t.Context(), o, Config{Log: slog.New(slog.NewTextHandler(log, nil))}, additions{sources: []source.Source{d}}, catalog.NewRegistry(toolspec.Capabilities{}), newSwitch(nil), nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,6 +37,7 @@ func (s *stored) provided() []toolspec.Provided {
 type hotSwap struct {
 	store interface {
 		AnnouncePolicy(ctx context.Context) error
+		AnnounceTools(ctx context.Context) error
 		ActivePolicy(ctx context.Context) (active policies.Active, ok bool, err error)
 	}
 }
@@ -52,3 +53,6 @@ func (h *hotSwap) ReloadPolicy(ctx context.Context) (capability.PolicyVersion, e
 	}
 	return capability.PolicyVersion{Digest: active.Digest, ActivatedAt: active.At}, err
 }
+
+// ReloadTools implements capability.HotSwap. Each worker reads the registrations in its source of registered tools.
+func (h *hotSwap) ReloadTools(ctx context.Context) error { return h.store.AnnounceTools(ctx) }

@@ -18,6 +18,8 @@ type activePolicy struct {
 
 func (a *activePolicy) AnnouncePolicy(context.Context) error { a.announced = true; return nil }
 
+func (a *activePolicy) AnnounceTools(context.Context) error { return nil }
+
 func (a *activePolicy) ActivePolicy(context.Context) (policies.Active, bool, error) {
 	return a.active, a.ok, nil
 }

@@ -30,6 +30,8 @@ func (d *deployed) Get(toolID string) (*catalog.Bound, bool) {
 	return d.Source.Get(toolID)
 }
 
+func (d *deployed) Find(toolID, _ string) (*catalog.Bound, bool) { return d.Get(toolID) }
+
 // TestToolThatBecomesAWrite: a deploy turns a fast read into a tool with outside
 // effects while a call is about to run it. The call is validated and judged
 // again, and the recorded lane, which writes no claim, is not taken any more.

@@ -212,7 +212,7 @@ func (i *invocation) runPreStages(ctx workflow.Context) envelope.Next {
 		// last input stage and before any other stage.
 		if step.Phase != hook.PhaseInput && i.ArgsChanged() {
 			i.inputDone = true
-			if next := i.judgeArgs(ctx); next.IsEnd() {
+			if next := i.judgeArgs(ctx, hydrate.Again); next.IsEnd() {
 				return next
 			}
 		}
@@ -251,7 +251,7 @@ func (i *invocation) runPreStages(ctx workflow.Context) envelope.Next {
 	i.inputDone = true
 	// No stage followed the input stages, so the loop has not judged the new arguments.
 	if i.ArgsChanged() {
-		return i.judgeArgs(ctx)
+		return i.judgeArgs(ctx, hydrate.Again)
 	}
 	return envelope.Next{}
 }
@@ -287,10 +287,10 @@ func (i *invocation) hydrate(ctx workflow.Context) envelope.Next {
 
 // judgeArgs handles a change of the arguments. It validates the new arguments and lets
 // policy judge them, before a person is asked or the tool runs.
-func (i *invocation) judgeArgs(ctx workflow.Context) envelope.Next {
+func (i *invocation) judgeArgs(ctx workflow.Context, validate func(workflow.Context, *envelope.Call) envelope.Next) envelope.Next {
 	i.TakeArgsChanged()
 	tool := i.ToolDigest()
-	if next := hydrate.Again(ctx, i.Call); next.IsEnd() {
+	if next := validate(ctx, i.Call); next.IsEnd() {
 		return next
 	}
 	i.NextGate()
@@ -313,7 +313,7 @@ func (i *invocation) rehydrate(ctx workflow.Context) envelope.Next {
 	if i.Approval() != nil {
 		return envelope.Fail(&hook.Failure{Code: toolspec.CodeApprovalStale, Details: i.ApprovalDetails()})
 	}
-	return i.judgeArgs(ctx)
+	return i.judgeArgs(ctx, hydrate.Anew)
 }
 
 // askForApproval asks a person for an approval. The plan has the input stages after the

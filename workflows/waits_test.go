@@ -28,6 +28,8 @@ func (l *lacking) Get(toolID string) (*catalog.Bound, bool) {
 	return l.Source.Get(toolID)
 }
 
+func (l *lacking) Find(toolID, _ string) (*catalog.Bound, bool) { return l.Get(toolID) }
+
 func lacks(from, to int64) func(judge.Source) judge.Source {
 	return func(s judge.Source) judge.Source {
 		l := &lacking{Source: s}

@@ -57,7 +57,7 @@ func (a *Admitter) Admit(ctx context.Context, in contract.AdmitIn) (contract.Adm
 	record, err := a.Records.Admit(ctx, Row{
 		InvocationID: identity.InvocationID(), InputDigest: digest,
 		WorkflowID: in.WorkflowID, RunID: in.RunID, Namespace: in.Namespace, Invocation: inv,
-		Plan: a.plan(inv.ToolID), StartedAt: time.UnixMilli(in.NowMs).UTC(),
+		Plan: a.plan(inv.Context.TenantID, inv.ToolID), StartedAt: time.UnixMilli(in.NowMs).UTC(),
 	})
 	if err != nil {
 		return contract.AdmitOut{}, err
@@ -97,7 +97,8 @@ func (a *Admitter) Admit(ctx context.Context, in contract.AdmitIn) (contract.Adm
 // missTool answers a call whose tool this worker does not have. If another worker has the tool,
 // the call waits for it.
 func (a *Admitter) missTool(ctx context.Context, namespace string, out *contract.AdmitOut) error {
-	if a.Workers != nil {
+	// Nobody learns which tools another tenant has.
+	if a.Workers != nil && !toolspec.ForeignTool(out.Context.TenantID, out.ToolID) {
 		live, err := a.Workers.IsLive(ctx, namespace, out.ToolID)
 		if err != nil {
 			return err

@@ -12,8 +12,9 @@ import (
 const defaultDeadline = 15 * time.Minute
 
 // plan returns the plan that this worker would make for a call of the tool now. The first admit of
-// a call records its plan, and every later run follows the recorded plan.
-func (a *Admitter) plan(toolID string) hook.Plan {
+// a call records its plan, and every later run follows the recorded plan. The tool of another tenant is a
+// tool that no worker has.
+func (a *Admitter) plan(tenantID, toolID string) hook.Plan {
 	steps := func(list []hook.Info) []hook.Step {
 		return a.Hooks.Steps(list, toolID, func(s hook.Stage) bool { return a.Own.Has(s, toolID) })
 	}
@@ -24,7 +25,7 @@ func (a *Admitter) plan(toolID string) hook.Plan {
 		Error:            steps(hook.Error()),
 	}
 	bound, ok := a.Tools.Get(toolID)
-	if !ok {
+	if !ok || toolspec.ForeignTool(tenantID, toolID) {
 		return p
 	}
 	def := bound.Definition()

@@ -29,7 +29,7 @@ func (a *Approvals) Request(ctx context.Context, in contract.RequestIn) (contrac
 	if err != nil {
 		return contract.RequestOut{}, err
 	}
-	decision, err := judge.Decide(ctx, a.parts.PolicyEngines, p, judge.AtWorker(judge.PolicyFacts(f, true), a.parts.Tools))
+	decision, err := judge.Decide(ctx, a.parts.PolicyEngines, p, judge.AtWorker(judge.PolicyFacts(f, true), f.ToolDigest, a.parts.Tools))
 	if err != nil {
 		return contract.RequestOut{}, err
 	}

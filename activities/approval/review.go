@@ -28,7 +28,7 @@ func (a *Approvals) Review(ctx context.Context, in contract.ReviewIn) (contract.
 	var edited, safe json.RawMessage
 	record, err := ReviewWith(ctx, a.parts.Requests, row, func(open OpenRequest) (j Judgement, err error) {
 		if j, err = a.judge(ctx, in, open); err == nil && j.Counted && in.Decision.Decision == toolspec.Edit {
-			edited, safe, j.Answer = a.edited(in.ToolID, in.Decision.EditedArgs)
+			edited, safe, j.Answer = a.edited(in, in.Decision.EditedArgs)
 		}
 		return j, err
 	})
@@ -42,7 +42,7 @@ func (a *Approvals) Review(ctx context.Context, in contract.ReviewIn) (contract.
 		// The record has this decision already, so it was not judged. The arguments of the
 		// decision are the same as before. If this worker cannot validate them, the activity
 		// hydrate does it later.
-		if edited, safe, _ = a.edited(in.ToolID, in.Decision.EditedArgs); edited == nil {
+		if edited, safe, _ = a.edited(in, in.Decision.EditedArgs); edited == nil {
 			edited = in.Decision.EditedArgs
 		}
 	}
@@ -104,8 +104,8 @@ func (a *Approvals) rolesOf(ctx context.Context, open OpenRequest, tenantID, app
 // edited validates the arguments of an approver. If they are not valid, the decision does not
 // count and the request stays open. If this worker cannot validate them, nothing is recorded, so
 // the same decision can still count on another worker.
-func (a *Approvals) edited(toolID string, raw json.RawMessage) (args, safe json.RawMessage, answer toolspec.Answer) {
-	bound, ok := a.parts.Tools.Get(toolID)
+func (a *Approvals) edited(in contract.ReviewIn, raw json.RawMessage) (args, safe json.RawMessage, answer toolspec.Answer) {
+	bound, ok := a.parts.Tools.Find(in.ToolID, in.ToolDigest)
 	if !ok {
 		return nil, nil, toolspec.Answer{Reason: "this worker does not have the tool; try again", Again: true}
 	}

@@ -83,7 +83,7 @@ func (a *Attempts) Execute(ctx context.Context, in contract.ExecuteIn) (contract
 	if in.Dispatch == 0 && !contract.Executing(ctx).Local {
 		return contract.ExecuteOut{Outcome: contract.Unpermitted}, nil // an attempt without a claim is for the local lane
 	}
-	bound, ok := a.Tools.Get(in.Facts.ToolID)
+	bound, ok := a.Tools.Find(in.Facts.ToolID, in.Facts.ToolDigest)
 	switch {
 	case judge.IsNewerPlan(in.PlanVersion):
 		return contract.ExecuteOut{Outcome: contract.NotHere, By: judge.PlanName(in.PlanVersion)}, nil

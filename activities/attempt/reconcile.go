@@ -28,7 +28,7 @@ func (a *Attempts) Check(ctx context.Context, in contract.CheckIn) (contract.Che
 // fails, panics or takes longer than an attempt may.
 func (a *Attempts) Probe(ctx context.Context, in contract.ProbeIn) (contract.ProbeOut, error) {
 	started := time.Now()
-	bound, ok := a.Tools.Get(in.Facts.ToolID)
+	bound, ok := a.Tools.Find(in.Facts.ToolID, in.Facts.ToolDigest)
 	var out contract.ProbeOut
 	switch {
 	case judge.IsNewerPlan(in.PlanVersion):

@@ -56,7 +56,7 @@ func (c *cache) entry(ctx context.Context, f hook.Facts) (*hook.CacheEntry, *cat
 		return nil, nil, err
 	}
 	ttl := judge.CacheTime(p, f, c.tools)
-	bound, here := c.tools.Get(f.ToolID)
+	bound, here := c.tools.Find(f.ToolID, f.ToolDigest)
 	if ttl <= 0 || !here || bound.Digest() != f.ToolDigest || judge.Varies(ctx, f) {
 		return nil, nil, nil
 	}

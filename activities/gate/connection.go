@@ -29,7 +29,7 @@ func (g *gate) checkConnection(ctx context.Context, f hook.Facts, p *policy.Poli
 	}
 	requested := []string{c.ConnectionID}
 	var scopes, granted []string
-	if bound, here := g.Tools.Get(f.ToolID); here {
+	if bound, here := g.Tools.Find(f.ToolID, f.ToolDigest); here {
 		scopes = bound.Definition().Scopes
 	}
 	holder := broker.Holder(c)

@@ -44,7 +44,7 @@ func Steps(p Parts) stage.Table {
 // checks the connection.
 func (g *gate) authorize(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
 	f := in.Facts
-	bound, here := g.Tools.Get(f.ToolID)
+	bound, here := g.Tools.Find(f.ToolID, f.ToolDigest)
 	f.Args, f.Repaired, f.NoSchema = nil, false, here && !bound.HasSchema()
 	return g.judge(ctx, f, func(p *policy.Policy, _ policy.Decision, v *hook.Verdict) (*hook.Failure, error) {
 		if here {
@@ -94,7 +94,7 @@ func (g *gate) judge(
 	if err != nil {
 		return v, err
 	}
-	facts := judge.AtWorker(judge.PolicyFacts(f, f.Args != nil), g.Tools)
+	facts := judge.AtWorker(judge.PolicyFacts(f, f.Args != nil), f.ToolDigest, g.Tools)
 	decision, failure, err := g.decide(ctx, p, f, facts, &v)
 	if err == nil && failure == nil && p.ReviewOf(facts.ToolID, facts.Discovered) == policy.Pending {
 		// The source of the tool is about to read this policy, or has read a newer one. By the next

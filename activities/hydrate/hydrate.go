@@ -50,7 +50,7 @@ func New(p Parts) *Hydrator { return &Hydrator{parts: p} }
 // worker cannot follow the plan or lacks the tool: another worker may be able to.
 func (a *Hydrator) Hydrate(ctx context.Context, in contract.HydrateIn) (contract.HydrateOut, error) {
 	started := time.Now()
-	bound, ok := a.parts.Tools.Get(in.ToolID)
+	bound, ok := a.parts.Tools.Find(in.ToolID, in.ToolDigest)
 	switch {
 	case judge.IsNewerPlan(in.PlanVersion):
 		return contract.HydrateOut{Outcome: contract.NotHere, By: judge.PlanName(in.PlanVersion)}, nil

@@ -53,7 +53,7 @@ func (a *Hydrator) checkAfter(_ context.Context, in hook.StageInput, v *hook.Ver
 // check makes the verdict a failure if the tool does not accept args. It unwraps arguments that
 // the tool accepts in another form, such as JSON within a string.
 func (a *Hydrator) check(in hook.StageInput, args json.RawMessage, v *hook.Verdict) {
-	bound, ok := a.parts.Tools.Get(in.Facts.ToolID)
+	bound, ok := a.parts.Tools.Find(in.Facts.ToolID, in.Facts.ToolDigest)
 	if !ok {
 		*v = hook.Verdict{Outcome: hook.Missing, By: "tool " + in.Facts.ToolID}
 		return

@@ -29,7 +29,7 @@ func Demand(ctx context.Context, p *policy.Policy, f hook.Facts, tools Source) [
 	}
 	if f.Context.ConnectionID != "" {
 		// A worker that does not have the tool cannot know what the tool uses.
-		if bound, here := tools.Get(f.ToolID); !here || UsesConnection(bound.Definition()) {
+		if bound, here := tools.Find(f.ToolID, f.ToolDigest); !here || UsesConnection(bound.Definition()) {
 			demand = append(demand, hook.WillInjectSecrets.Stage())
 		}
 	}
@@ -63,7 +63,7 @@ func CacheTime(p *policy.Policy, f hook.Facts, tools Source) time.Duration {
 	if f.Effect != toolspec.ReadOnly {
 		return 0
 	}
-	bound, here := tools.Get(f.ToolID)
+	bound, here := tools.Find(f.ToolID, f.ToolDigest)
 	if !here || bound.Definition().Effect != toolspec.ReadOnly {
 		return 0
 	}

@@ -15,6 +15,9 @@ import (
 type Source interface {
 	// Get returns the tool; the bool is false if this worker does not have it.
 	Get(toolID string) (*catalog.Bound, bool)
+	// Find returns the definition with which a call was admitted, if this worker has it. Otherwise, and for
+	// an empty digest, it returns the tool as Get does.
+	Find(toolID, digest string) (*catalog.Bound, bool)
 }
 
 // Policies returns policy versions by digest.
@@ -61,9 +64,9 @@ func PolicyFacts(f hook.Facts, withArgs bool) policy.Facts {
 }
 
 // AtWorker adds what the tool is in this worker, if the worker has the tool: its tags, and what a server
-// gave. A definition that has changed since the facts were recorded is thus judged as it is now.
-func AtWorker(facts policy.Facts, tools Source) policy.Facts {
-	if bound, here := tools.Get(facts.ToolID); here {
+// gave. digest is that of the definition with which the call was admitted. A definition that has changed since the facts were recorded is thus judged as it is now.
+func AtWorker(facts policy.Facts, digest string, tools Source) policy.Facts {
+	if bound, here := tools.Find(facts.ToolID, digest); here {
 		facts.Tags, facts.TagsUnknown = bound.Tags(), false
 		facts.Discovered = bound.Discovered()
 	}

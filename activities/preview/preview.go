@@ -61,7 +61,7 @@ type Previews struct {
 // has no preview. The digest is empty if there is no preview to compare with before the call runs. An
 // error is transient: the worker makes as many previews as it may at a time.
 func (p *Previews) Show(ctx context.Context, f hook.Facts) (view *toolspec.PreviewView, digest string, err error) {
-	bound, ok := p.Tools.Get(f.ToolID)
+	bound, ok := p.Tools.Find(f.ToolID, f.ToolDigest)
 	switch {
 	case !ok || bound.Digest() != f.ToolDigest:
 		return &toolspec.PreviewView{Missing: notHere}, "", nil

@@ -45,7 +45,7 @@ func (r *Runner) guard(ctx context.Context, in hook.StageInput, v hook.Verdict) 
 	if d.Args == nil && d.SafeArgs == nil && d.Cached == nil && d.Output == nil && v.Value == nil {
 		return v, nil
 	}
-	bound, ok := r.Tools.Get(in.Facts.ToolID)
+	bound, ok := r.Tools.Find(in.Facts.ToolID, in.Facts.ToolDigest)
 	if !ok {
 		return hook.Verdict{Outcome: hook.Missing, By: "tool " + in.Facts.ToolID}, nil
 	}

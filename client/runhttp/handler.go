@@ -24,7 +24,8 @@ const (
 	retryAfterMs = 5000
 )
 
-// New returns the handler of Path and, with Options.Catalogs, of CatalogPath.
+// New returns the handler of Path, with Options.Catalogs of CatalogPath, and with Options.Registry of ToolsPath
+// and ToolPath.
 func New(o Options) (http.Handler, error) {
 	o, err := o.complete()
 	if err != nil {
@@ -34,6 +35,11 @@ func New(o Options) (http.Handler, error) {
 	mux.Handle(Path, &handler{Options: o, places: newPlaces(o)})
 	if o.Catalogs != nil {
 		mux.Handle(CatalogPath, &catalogHandler{&handler{Options: o, places: newPlaces(o)}})
+	}
+	if o.Registry != nil {
+		tools := &toolsHandler{&handler{Options: o, places: newPlaces(o)}}
+		mux.HandleFunc(ToolsPath, tools.all)
+		mux.HandleFunc(ToolPath, tools.one)
 	}
 	return mux, nil
 }
@@ -88,7 +94,11 @@ func (h *handler) enter(w http.ResponseWriter, key viewerKey, tooMany string) (l
 }
 
 // opens checks the origin and the method of a request. It answers a request that ends with that.
-func (h *handler) opens(w http.ResponseWriter, r *http.Request, foreign string) bool {
+func (h *handler) opens(w http.ResponseWriter, r *http.Request, foreign string, methods ...string) bool {
+	if len(methods) == 0 {
+		methods = []string{http.MethodGet}
+	}
+	allowed := strings.Join(append(methods, http.MethodOptions), ", ")
 	header := w.Header()
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Content-Type-Options", "nosniff")
@@ -101,18 +111,18 @@ func (h *handler) opens(w http.ResponseWriter, r *http.Request, foreign string) 
 		header.Set("Access-Control-Allow-Origin", origin)
 		header.Set("Access-Control-Expose-Headers", "Retry-After")
 	}
-	switch r.Method {
-	case http.MethodOptions: // the browser asks first, and sends no token with it
-		header.Set("Access-Control-Allow-Methods", "GET, OPTIONS")
+	switch {
+	case r.Method == http.MethodOptions: // the browser asks first, and sends no token with it
+		header.Set("Access-Control-Allow-Methods", allowed)
 		header.Set("Access-Control-Allow-Headers", "Authorization, Last-Event-ID")
 		header.Set("Access-Control-Max-Age", "600")
 		w.WriteHeader(http.StatusNoContent)
 		return false
-	case http.MethodGet:
+	case slices.Contains(methods, r.Method):
 		return true
 	default:
-		header.Set("Allow", "GET, OPTIONS")
-		answer(w, http.StatusMethodNotAllowed, toolspec.CodeValidation, "only GET", 0)
+		header.Set("Allow", allowed)
+		answer(w, http.StatusMethodNotAllowed, toolspec.CodeValidation, "only "+strings.Join(methods, ", "), 0)
 		return false
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 )
@@ -31,6 +32,20 @@ type Owners interface {
 // Catalogs returns the tools that a caller may see now. client/postgres has an implementation.
 type Catalogs interface {
 	Catalog(ctx context.Context, by catalog.Viewer) (catalog.Catalog, error)
+}
+
+// Registry registers tools of tenants. client/registry has an implementation.
+type Registry interface {
+	// MayAdminister reports whether identity may register and remove tools of the tenant, and read what is
+	// registered.
+	MayAdminister(ctx context.Context, tenantID, identity string) (bool, error)
+	// Register registers a document. The text of an error that wraps client.ErrToolsInvalid or
+	// client.ErrToolsRefused goes to the viewer.
+	Register(ctx context.Context, r client.ToolRegistration) (client.ToolsRegistered, error)
+	// Unregister and Versions return client.ErrNotFound if there is no such registration.
+	Unregister(ctx context.Context, tenantID, name, by string) (version int, err error)
+	Versions(ctx context.Context, tenantID, name string) ([]client.ToolVersion, error)
+	List(ctx context.Context, tenantID string) ([]client.ToolVersion, error)
 }
 
 // Viewer is the person or program of a request.
@@ -58,6 +73,9 @@ type Options struct {
 	Authenticator Authenticator
 	// Catalogs has the tools that viewers may see. Without it, CatalogPath is not served.
 	Catalogs Catalogs
+	// Registry registers tools for viewers that administer their tenant. Without it, ToolsPath and ToolPath
+	// are not served.
+	Registry Registry
 	// Origins are the pages that may use the handler from another origin than its own, such as
 	// https://app.example.com. A request of any other page is refused.
 	Origins []string

@@ -88,7 +88,7 @@ var fences = []fence{
 		tree: "examples",
 		ours: []string{
 			"toolspec", "toolspec/errs", "toolspec/hook", "toolspec/capability", "toolspec/catalog", "toolspec/legacy", "toolspec/provide", "toolspec/source",
-			"client", "client/turn", "client/postgres", "client/runhttp", "worker", "provider",
+			"client", "client/turn", "client/postgres", "client/registry", "client/runhttp", "worker", "provider",
 			"toolspec/wire", "toolspec/wire/openai", "toolspec/wire/responses", "toolspec/wire/anthropic", "toolspec/wire/ollama", "toolspec/wire/gemini",
 			"toolspec/conversation",
 		},

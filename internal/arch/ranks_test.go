@@ -55,6 +55,7 @@ var ranks = [][]string{
 	{
 		"internal/postgres/record", "internal/postgres/policies", "internal/postgres/connections", "internal/postgres/identities",
 		"internal/postgres/catalog", "internal/postgres/outbox", "internal/postgres/reads", "internal/postgres/outputs", "internal/postgres/runs", "internal/postgres/memories",
+		"internal/postgres/registrations",
 	},
 	// Adapters, each the one owner of its dependency.
 	{
@@ -62,8 +63,9 @@ var ranks = [][]string{
 		"internal/codec/...", "internal/notify/...", "internal/openfga/...", "internal/submitter/...", "internal/seal/...",
 		"internal/verify/...", "internal/oidc/...", "internal/web", "internal/mcp", "internal/openapi", "internal/remote",
 	},
+	{"internal/registered"},
 	{"internal/devstate"},
-	{"client/postgres"}, // for programs that may read the database; package client links no driver
+	{"client/postgres", "client/registry"}, // for programs that may read the database; package client links no driver
 	{"worker/..."},
 	{"internal/cli/app"},
 	// Commands of one subject know none of another.

@@ -22,9 +22,10 @@ const (
 
 // ReadServers reads a file of servers in YAML, or in its subset JSON: a mapping mcpServers from ids to
 // servers, as other clients have it. The servers are in the order of the file. The file name is only used in
-// errors, which have the position of each fault and no value of a variable.
-func ReadServers(file string, doc []byte) ([]Server, error) {
-	r := &reader{Reader: strictyaml.NewReader(file)}
+// errors, which have the position of each fault and no value of a variable. An error of one of the checks is
+// a fault of the server.
+func ReadServers(file string, doc []byte, checks ...func(Server) error) ([]Server, error) {
+	r := &reader{Reader: strictyaml.NewReader(file), checks: checks}
 	if root := r.Load(doc); root != nil {
 		r.document(root)
 	}
@@ -37,6 +38,7 @@ func ReadServers(file string, doc []byte) ([]Server, error) {
 type reader struct {
 	*strictyaml.Reader
 	servers []Server
+	checks  []func(Server) error
 }
 
 type field = strictyaml.Field
@@ -105,9 +107,11 @@ func (r *reader) server(id string, n *yaml.Node, path string) {
 			s.Transport = Streamable
 		}
 	}
-	if err := s.Check(); err != nil {
-		r.Fail(n, path, "%s", err)
-		return
+	for _, check := range append([]func(Server) error{Server.Check}, r.checks...) {
+		if err := check(s); err != nil {
+			r.Fail(n, path, "%s", err)
+			return
+		}
 	}
 	r.servers = append(r.servers, s)
 }

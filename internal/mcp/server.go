@@ -1,6 +1,8 @@
 package mcp
 
 import (
+	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"maps"
@@ -58,6 +60,11 @@ type Server struct {
 	StartTimeout time.Duration
 	// CallTimeout bounds a call; 0 means a minute.
 	CallTimeout time.Duration
+	// Dial connects to the host of an HTTP server, as net.Dialer does. nil connects to any address. No file
+	// has it.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Roots verify the certificate of an HTTP server. nil are those of the system. No file has them.
+	Roots *x509.CertPool
 }
 
 // Variables returns the variables of a stdio server: those of its configuration, and of the worker's only

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"mime"
@@ -35,10 +36,14 @@ func webTransport(s Server, in *intake) (_ sdk.Transport, close func(), err erro
 	if err != nil {
 		return nil, nil, err
 	}
+	dial := s.Dial
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: answerTime}).DialContext
+	}
 	base := &http.Transport{
-		DialContext:         (&net.Dialer{Timeout: answerTime}).DialContext,
+		DialContext:         dial,
 		TLSHandshakeTimeout: answerTime, MaxResponseHeaderBytes: 64 << 10, DisableCompression: true,
-		ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute,
+		TLSClientConfig: &tls.Config{RootCAs: s.Roots, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute,
 	}
 	client := &http.Client{
 		Transport:     &guarded{base: base, origin: address, in: in, server: s},

@@ -703,6 +703,26 @@ TABLE submitter_keys
     CONSTRAINT submitter_keys_pkey PRIMARY KEY (tenant_id, key_id)
     CONSTRAINT submitter_keys_revoked_whole CHECK ((revoked_at IS NULL) = (revoked_by IS NULL))
 
+TABLE tool_registrations
+    id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+    tenant_id text NOT NULL
+    name text NOT NULL
+    version integer NOT NULL
+    kind text NOT NULL
+    digest text NOT NULL
+    address text NOT NULL
+    tools text[] NOT NULL
+    document text NOT NULL
+    registered_by text NOT NULL
+    registered_at timestamp with time zone NOT NULL DEFAULT now()
+    ended_by text
+    ended_at timestamp with time zone
+    CONSTRAINT tool_registrations_ended CHECK ((ended_by IS NULL) = (ended_at IS NULL))
+    CONSTRAINT tool_registrations_id UNIQUE (id)
+    CONSTRAINT tool_registrations_kind_known CHECK (kind = ANY (ARRAY['http'::text, 'mcp'::text]))
+    CONSTRAINT tool_registrations_pkey PRIMARY KEY (tenant_id, name, version)
+    CREATE UNIQUE INDEX tool_registrations_in_force ON public.tool_registrations USING btree (tenant_id, name) WHERE (ended_at IS NULL)
+
 TABLE tool_specs
     digest text NOT NULL
     tool_id text NOT NULL

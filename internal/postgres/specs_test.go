@@ -179,3 +179,42 @@ func TestLiveSpecs(t *testing.T) {
 		t.Errorf("renewing a deleted worker: %t, %v", found, err)
 	}
 }
+
+// TestOldSpecs: a definition that no worker has is deleted when it is old. Of definitions that servers gave, the newest are kept, so that a
+// server that renames its tools for ever does not fill the table.
+func TestOldSpecs(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	publish := func(worker string, specs ...toolspec.Spec) {
+		t.Helper()
+		if err := b.PublishSpecs(t.Context(), catalog.Worker{ID: worker, Namespace: "ns"}, specs); err != nil {
+			t.Fatal(err)
+		}
+	}
+	publish("w1", published("t__live", "1", ""), published("t__gone", "1", ""))
+	publish("w2", published("t__dead", "1", ""))
+	b.sql(`UPDATE tool_specs SET seen_at = now() - interval '1 year', published_at = now() - interval '1 year'`)
+	b.sql(`INSERT INTO tool_specs (tool_id, digest, spec, seen_at) SELECT 'mcp__s__' || n, 'd', '{"discovered":{}}', now() - n * interval '1 second' FROM generate_series(1, 5003) n`)
+	b.sql(`INSERT INTO tool_specs (tool_id, digest, spec, seen_at) SELECT 't__' || n, 'd', '{}', now() FROM generate_series(1, 5003) n`)
+	b.sql(`INSERT INTO tool_specs (tool_id, digest, spec, seen_at) VALUES ('t__old', 'd', '{}', now() - interval '91 days')`)
+	b.sql(`UPDATE workers SET seen_at = now() - interval '1 day' WHERE worker_id = 'w2'`)
+	publish("w1", published("t__live", "1", "")) // t__gone and t__dead are no longer in use from now on
+	if n, err := b.DeleteOldSpecs(t.Context()); err != nil || n != 4 {
+		t.Errorf("deleted %d, %v, want 4", n, err)
+	}
+	if n := value[int](b, `SELECT count(*) FROM tool_specs WHERE tool_id IN ('t__live', 't__gone', 't__dead', 'mcp__s__5000')`); n != 4 {
+		t.Errorf("%d of 4 definitions are left", n)
+	}
+	// A publication that changes nothing writes no definition.
+	before := value[string](b, `SELECT xmin::text FROM tool_specs WHERE tool_id = 't__live'`)
+	publish("w1", published("t__live", "1", ""))
+	if after := value[string](b, `SELECT xmin::text FROM tool_specs WHERE tool_id = 't__live'`); after != before {
+		t.Error("an unchanged definition was written")
+	}
+	publish("w3", published("t__live", "2", ""))
+	publish("w4", published("t__live", "1", "")) // of a deployment that was rolled back
+	specs, err := b.Specs(t.Context())
+	if err != nil || !strings.Contains(described(specs), "t__live 1 ") {
+		t.Errorf("known is %v, %v", len(specs), err)
+	}
+}

@@ -19,6 +19,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/internal/postgres/recheck"
 	"github.com/pawl-run/pawl/internal/postgres/record"
+	"github.com/pawl-run/pawl/internal/postgres/registrations"
 	"github.com/pawl-run/pawl/internal/postgres/runs"
 )
 
@@ -34,6 +35,7 @@ type (
 	readStore       = reads.Store
 	runStore        = runs.Store
 	memoryStore     = memories.Store
+	registryStore   = registrations.Store
 )
 
 // Store has the methods of all stores, on one pool of connections. It is safe for concurrent
@@ -49,6 +51,7 @@ type Store struct {
 	*readStore
 	*runStore
 	*memoryStore
+	*registryStore
 
 	db *db.DB
 }
@@ -96,7 +99,7 @@ func on(d *db.DB) *Store {
 	p := policies.New(d)
 	return &Store{
 		recordStore: record.New(d), outputStore: outputs.New(d), policyStore: p, connectionStore: connections.New(d), identityStore: identities.New(d),
-		catalogStore: catalog.New(d, p), recheckStore: recheck.New(d), readStore: reads.New(d), runStore: runs.New(d), memoryStore: memories.New(d), db: d,
+		catalogStore: catalog.New(d, p), recheckStore: recheck.New(d), readStore: reads.New(d), runStore: runs.New(d), memoryStore: memories.New(d), registryStore: registrations.New(d), db: d,
 	}
 }
 

@@ -1,9 +1,11 @@
 package web
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"slices"
 	"time"
@@ -48,6 +50,11 @@ func (p *Public) Client() *http.Client {
 		req.Header.Del("Referer")
 		return nil
 	}}
+}
+
+// Dial connects to a host whose addresses are all public.
+func (p *Public) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	return p.transport.DialContext(ctx, network, address)
 }
 
 // Close closes the connections that are idle.

@@ -1,6 +1,8 @@
 package review
 
 import (
+	"slices"
+
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/policy/condition"
 	"github.com/pawl-run/pawl/policy/strictyaml"
@@ -17,13 +19,15 @@ func Check(p *policy.Policy, specs []toolspec.Spec) error {
 	checker := condition.NewChecker()
 	for _, id := range p.Tenants() {
 		seen := map[string]bool{}
+		// What another tenant registers is not called here.
+		callable := slices.DeleteFunc(slices.Clone(specs), func(s toolspec.Spec) bool { return toolspec.ForeignTool(id, s.Name) })
 		for _, r := range p.Rules(id) {
 			written, at := r.Condition()
 			if written == nil || seen[r.Source] {
 				continue
 			}
 			seen[r.Source] = true
-			for _, f := range checker.Check(written, r.Matching(specs)) {
+			for _, f := range checker.Check(written, r.Matching(callable)) {
 				faults = append(faults, policy.ConditionFault(at, f, r.Source))
 			}
 		}

@@ -55,3 +55,14 @@ func TestCheckTakesOddSchemasForAnything(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckOfToolsOfTenants: what another tenant registers makes no policy of this tenant wrong.
+func TestCheckOfToolsOfTenants(t *testing.T) {
+	p := mustParse(t, acme("    allowedTools: [\"tenant-*\"]\n    rules: [{tool: \"tenant-*\", decision: deny, when: 'args.q > 3'}]\n"))
+	for tenantID, wrong := range map[string]bool{"acme": true, "globex": false} {
+		spec := toolspec.Spec{Name: toolspec.TenantNamespace(tenantID) + "__a", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, InputSchema: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)}
+		if err := Check(p, []toolspec.Spec{spec}); (err != nil) != wrong {
+			t.Errorf("with a tool of %s: %v", tenantID, err)
+		}
+	}
+}

@@ -17,6 +17,8 @@ type HotSwap interface {
 	// the version of the active policy. It does not wait for the other workers. If no policy is active, the
 	// workers read again that there is none, and the error is ErrNoPolicy.
 	ReloadPolicy(ctx context.Context) (PolicyVersion, error)
+	// ReloadTools makes every running worker read the registered tools again. It does not wait for them.
+	ReloadTools(ctx context.Context) error
 }
 
 // ErrNoPolicy says that no policy is active.

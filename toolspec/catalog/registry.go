@@ -25,11 +25,15 @@ type Registry struct {
 	mu       sync.RWMutex
 	byID     map[string]*Bound
 	origins  map[string]source.Info
+	// earlier has the definitions before, by source, and by id and digest.
+	earlier map[source.Info]map[string]*Bound
 }
 
 // NewRegistry returns an empty registry. Tools are bound to the capabilities in provided.
 func NewRegistry(provided toolspec.Capabilities) *Registry {
-	return &Registry{provided: provided, byID: make(map[string]*Bound), origins: make(map[string]source.Info)}
+	return &Registry{
+		provided: provided, byID: make(map[string]*Bound), origins: make(map[string]source.Info), earlier: make(map[source.Info]map[string]*Bound),
+	}
 }
 
 // Describe returns a registry of tools for their specs and schemas. It provides no capability, so these
@@ -57,6 +61,9 @@ func (r *Registry) Add(origin string, tools ...toolspec.Tool) error {
 			return err
 		}
 		from := source.Info{Kind: source.Kind(origin)}
+		if err := checkNamespace(from, bound.ID()); err != nil {
+			return err
+		}
 		bound.comesFrom(from)
 		if err := r.keep(from, bound); err != nil {
 			return err
@@ -96,6 +103,38 @@ func (r *Registry) Get(toolID string) (*Bound, bool) {
 	defer r.mu.RUnlock()
 	b, ok := r.byID[toolID]
 	return b, ok
+}
+
+// Find returns the definition of a tool with this digest. If the registry does not have it, or if the
+// digest is empty, it returns the tool as Get does.
+func (r *Registry) Find(toolID, digest string) (*Bound, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	b, ok := r.byID[toolID]
+	if digest == "" || ok && b.Digest() == digest {
+		return b, ok
+	}
+	for _, earlier := range r.earlier {
+		if old, has := earlier[versionKey(toolID, digest)]; has {
+			return old, true
+		}
+	}
+	return b, ok
+}
+
+// versionKey names a definition of a tool. No id has a space.
+func versionKey(toolID, digest string) string { return toolID + " " + digest }
+
+// checkNamespace returns an error for a tool in a namespace of a tenant that is not registered, and for a
+// registered tool outside of these namespaces.
+func checkNamespace(from source.Info, toolID string) error {
+	switch of := toolspec.TenantOfTool(toolID); {
+	case of != "" && from.Kind != source.Registered:
+		return fmt.Errorf("tool %s: its namespace is that of the tools that are registered for a tenant; give it another one", toolID)
+	case of == "" && from.Kind == source.Registered:
+		return fmt.Errorf("tool %s: a registered tool needs the namespace of its tenant", toolID)
+	}
+	return nil
 }
 
 // Specs returns the specs of all tools, ordered by id.

@@ -52,12 +52,14 @@ func (l LeftOut) Unwrap() error { return l.Err }
 // tools before. Calls that run keep the tool that they have. Replace leaves out a tool that cannot be
 // bound, and a tool whose id is taken; this affects no other tool. changed reports whether the specs of
 // the source changed.
-func (r *Registry) Replace(from source.Info, tools []toolspec.Tool) (changed bool, left []LeftOut) {
+//
+// earlier are definitions that Find returns, and Get and Specs do not.
+func (r *Registry) Replace(from source.Info, tools, earlier []toolspec.Tool) (changed bool, left []LeftOut) {
 	next := make([]*Bound, 0, len(tools))
 	offered := make(map[string]bool, len(tools))
 	for _, tool := range tools {
 		// Binding compiles schemas, so it runs before the lock.
-		bound, err := Bind(tool, r.provided)
+		bound, err := r.bindFrom(from, tool)
 		switch id := tool.Definition().ID; {
 		case err != nil:
 			left = append(left, LeftOut{ToolID: id, Reason: Invalid, Err: err})
@@ -65,12 +67,18 @@ func (r *Registry) Replace(from source.Info, tools []toolspec.Tool) (changed boo
 			left = append(left, LeftOut{ToolID: id, Reason: Repeated})
 		default:
 			offered[id] = true
-			bound.comesFrom(from)
 			next = append(next, bound)
+		}
+	}
+	versions := make(map[string]*Bound, len(earlier))
+	for _, tool := range earlier {
+		if bound, err := r.bindFrom(from, tool); err == nil {
+			versions[versionKey(bound.ID(), bound.Digest())] = bound
 		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.earlier[from] = versions
 	kept := make(map[string]bool, len(next))
 	for _, b := range next {
 		if by, taken := r.origins[b.ID()]; taken && by != from {
@@ -90,4 +98,17 @@ func (r *Registry) Replace(from source.Info, tools []toolspec.Tool) (changed boo
 		}
 	}
 	return changed, left
+}
+
+// bindFrom binds a tool of a source.
+func (r *Registry) bindFrom(from source.Info, tool toolspec.Tool) (*Bound, error) {
+	bound, err := Bind(tool, r.provided)
+	if err == nil {
+		err = checkNamespace(from, bound.ID())
+	}
+	if err != nil {
+		return nil, err
+	}
+	bound.comesFrom(from)
+	return bound, nil
 }

@@ -39,7 +39,7 @@ func TestReplace(t *testing.T) {
 	}
 	words, other := source.Info{Kind: source.Extension, Name: "words"}, source.Info{Kind: source.Extension, Name: "other"}
 	byTool := func(d *toolspec.Definition) { d.ProvidedBy = "document" }
-	changed, left := r.Replace(words, []toolspec.Tool{named("w__a"), named("w__b", byTool), named("core__read"), named("w__a"), named("w__bad", func(d *toolspec.Definition) { d.Effect = "" })})
+	changed, left := r.Replace(words, []toolspec.Tool{named("w__a"), named("w__b", byTool), named("core__read"), named("w__a"), named("w__bad", func(d *toolspec.Definition) { d.Effect = "" })}, nil)
 	if got, want := idsOf(r), "core__read builtin , w__a extension words, w__b extension document"; got != want || !changed {
 		t.Errorf("there are %s, changed %t", got, changed)
 	}
@@ -54,25 +54,25 @@ func TestReplace(t *testing.T) {
 	}
 
 	before, _ := r.Get("w__a")
-	if changed, left := r.Replace(words, []toolspec.Tool{named("w__a"), named("w__b", byTool)}); changed || len(left) > 0 {
+	if changed, left := r.Replace(words, []toolspec.Tool{named("w__a"), named("w__b", byTool)}, nil); changed || len(left) > 0 {
 		t.Errorf("the same tools again: %t, %v", changed, left)
 	}
-	if changed, _ := r.Replace(words, []toolspec.Tool{named("w__a", func(d *toolspec.Definition) { d.Description = "Other words." }), named("w__b", byTool)}); !changed {
+	if changed, _ := r.Replace(words, []toolspec.Tool{named("w__a", func(d *toolspec.Definition) { d.Description = "Other words." }), named("w__b", byTool)}, nil); !changed {
 		t.Error("a changed description is no change")
 	}
 	if before.Spec().Description != "Reads." {
 		t.Error("the tool that a call has was changed")
 	}
-	if _, left := r.Replace(other, []toolspec.Tool{named("w__a"), named("o__a")}); len(left) != 1 || left[0].By != words {
+	if _, left := r.Replace(other, []toolspec.Tool{named("w__a"), named("o__a")}, nil); len(left) != 1 || left[0].By != words {
 		t.Errorf("an id of another source: %+v", left)
 	}
-	if changed, _ := r.Replace(words, nil); !changed {
+	if changed, _ := r.Replace(words, nil, nil); !changed {
 		t.Error("no tool is left, and that is no change")
 	}
 	if got, want := idsOf(r), "core__read builtin , o__a extension other"; got != want {
 		t.Errorf("there are %s", got)
 	}
-	if changed, left := r.Replace(other, []toolspec.Tool{named("w__a")}); !changed || len(left) > 0 || idsOf(r) != "core__read builtin , w__a extension other" {
+	if changed, left := r.Replace(other, []toolspec.Tool{named("w__a")}, nil); !changed || len(left) > 0 || idsOf(r) != "core__read builtin , w__a extension other" {
 		t.Errorf("an id that is free again: %v; there are %s", left, idsOf(r))
 	}
 }
@@ -83,7 +83,7 @@ func TestReplaceIsAtomic(t *testing.T) {
 	r := catalog.NewRegistry(provided(t))
 	from := source.Info{Kind: source.Extension, Name: "two"}
 	offers := [][]toolspec.Tool{{named("a__1"), named("a__2")}, {named("b__1"), named("b__2")}}
-	r.Replace(from, offers[0])
+	r.Replace(from, offers[0], nil)
 	ctx, stop := context.WithCancel(t.Context())
 	var readers sync.WaitGroup
 	for range 4 {
@@ -97,7 +97,7 @@ func TestReplaceIsAtomic(t *testing.T) {
 		})
 	}
 	for i := range 50 {
-		r.Replace(from, offers[i%2])
+		r.Replace(from, offers[i%2], nil)
 	}
 	stop()
 	readers.Wait()

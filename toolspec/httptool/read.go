@@ -16,12 +16,16 @@ type (
 )
 
 // reader reads a document.
-type reader struct{ *strictyaml.Reader }
+type reader struct {
+	*strictyaml.Reader
+	checks []func(Tool) error
+}
 
 // Read reads a document in YAML or JSON, and checks it. The error is strictyaml.Errors: each fault
-// has a line and the path of a key. file is the name of the document in errors.
-func Read(file string, source []byte) (Document, error) {
-	r := &reader{strictyaml.NewReader(file)}
+// has a line and the path of a key. file is the name of the document in errors. An error of one of the
+// checks is a fault of the tool.
+func Read(file string, source []byte, checks ...func(Tool) error) (Document, error) {
+	r := &reader{strictyaml.NewReader(file), checks}
 	r.Limit(MaxDocument)
 	var d Document
 	if root := r.Load(source); root != nil {
@@ -45,8 +49,11 @@ func (r *reader) document(n *node) (d Document) {
 				if len(r.Faults()) > before {
 					return
 				}
-				if err := t.Check(); err != nil {
-					r.Fail(n, path, "%v", err)
+				for _, check := range append([]func(Tool) error{Tool.Check}, r.checks...) {
+					if err := check(t); err != nil {
+						r.Fail(n, path, "%v", err)
+						break
+					}
 				}
 				if seen[t.ID] {
 					r.Fail(n, path, "the document has two tools with the id %s", t.ID)

@@ -9,7 +9,7 @@ import (
 const maxName = 64
 
 // Kinds returns the kinds of sources in the order in which a worker starts them.
-func Kinds() []Kind { return []Kind{Builtin, Worker, MCP, HTTP, Remote, Extension} }
+func Kinds() []Kind { return []Kind{Builtin, Worker, MCP, HTTP, Remote, Registered, Extension} }
 
 // Check reports a kind that does not exist, or a name that breaks the rule of [Info].
 func (i Info) Check() error {

@@ -44,6 +44,8 @@ const (
 	HTTP Kind = "http"
 	// Remote are tools that run in processes of other programs, of any language.
 	Remote Kind = "remote"
+	// Registered are the tools that are registered in the database, each for one tenant.
+	Registered Kind = "registered"
 	// Extension is a source that a program gives to its worker (worker.Sources).
 	Extension Kind = "extension"
 )
@@ -53,6 +55,9 @@ type Offer struct {
 	// Tools are all tools of the source. A tool that breaks a rule of the contract is left out, and so is
 	// a tool with an id of another source; the others are not affected.
 	Tools []toolspec.Tool
+	// Earlier are definitions that Tools had before, of tools that have changed or are gone. Only calls that
+	// were admitted with exactly such a definition get it. One that breaks a rule is left out without a report.
+	Earlier []toolspec.Tool
 	// Fault says in one sentence why the source does not work as it should. It is empty if it does.
 	// Operators read it: it holds no secret and no text that a server sent.
 	Fault string

@@ -380,7 +380,7 @@ func (a *Approvals) review(ctx workflow.Context, request contract.RequestOut, d 
 func (a *Approvals) reviewIn(request contract.RequestOut) contract.ReviewIn {
 	admitted := a.call.Admitted()
 	return contract.ReviewIn{
-		InvocationID: admitted.InvocationID, ToolID: admitted.ToolID, TenantID: admitted.Context.TenantID,
+		InvocationID: admitted.InvocationID, ToolID: admitted.ToolID, ToolDigest: a.call.ToolDigest(), TenantID: admitted.Context.TenantID,
 		ApprovalID: request.View.ApprovalID, Epoch: a.call.Epoch(), Gate: a.call.Rounds().Gate,
 	}
 }

@@ -72,6 +72,8 @@ type ReviewIn struct {
 	Gate         int                `json:"gate"`
 	Capacity     int                `json:"capacity,omitempty"`
 	Decision     *toolspec.Decision `json:"decision,omitempty"`
+	// ToolDigest is the definition with which a worker validates edited arguments, if the worker has it.
+	ToolDigest string `json:"toolDigest,omitempty"`
 	// Args and SessionID limit the calls that a remembered approval covers. They are set
 	// only if the decision asks to be remembered.
 	Args      json.RawMessage `json:"args,omitempty"`

@@ -13,6 +13,9 @@ import (
 type HydrateIn struct {
 	InvocationID string `json:"invocationId"`
 	ToolID       string `json:"toolId"`
+	// ToolDigest is the definition that the call has so far. If the worker has that definition, it counts. It
+	// is empty if the call is to take the definition of now.
+	ToolDigest string `json:"toolDigest,omitempty"`
 	// PlanVersion is the version of the recorded plan. The worker must support it.
 	PlanVersion int             `json:"planVersion,omitempty"`
 	Input       []byte          `json:"input,omitempty"`

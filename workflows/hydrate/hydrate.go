@@ -17,14 +17,22 @@ import (
 func Input(ctx workflow.Context, c *envelope.Call) envelope.Next {
 	return run(ctx, c, func(in *contract.HydrateIn) {
 		in.Input, _ = c.Input()
-		in.PolicyDigest = c.PolicyDigest()
+		in.PolicyDigest, in.ToolDigest = c.PolicyDigest(), c.ToolDigest()
 	}, func(out contract.HydrateOut) { c.SetArgs(out.Args, nil) })
 }
 
-// Again validates the current arguments, after a hook or an approver changed them or a
-// deploy replaced the tool.
+// Again validates the current arguments, after a hook or an approver changed them.
 func Again(ctx workflow.Context, c *envelope.Call) envelope.Next {
+	return again(ctx, c, c.ToolDigest())
+}
+
+// Anew validates the current arguments with the definition that a worker has now, after a deploy replaced
+// the tool.
+func Anew(ctx workflow.Context, c *envelope.Call) envelope.Next { return again(ctx, c, "") }
+
+func again(ctx workflow.Context, c *envelope.Call, digest string) envelope.Next {
 	return run(ctx, c, func(in *contract.HydrateIn) {
+		in.ToolDigest = digest
 		in.Args, in.SafeArgs, in.SafeHistory = c.Args(), c.SafeArgs(), c.SafeHistory()
 	}, func(contract.HydrateOut) {})
 }

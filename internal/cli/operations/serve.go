@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	clientpg "github.com/pawl-run/pawl/client/postgres"
+	"github.com/pawl-run/pawl/client/registry"
 	"github.com/pawl-run/pawl/client/runhttp"
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/worker"
@@ -19,6 +20,7 @@ type served struct {
 	origins       []string
 	as, tokenFile string
 	perViewer     int
+	registers     bool
 }
 
 func newServe(a *app.App) *cobra.Command {
@@ -31,6 +33,8 @@ func newServe(a *app.App) *cobra.Command {
 			"default the server listens on this machine only. An address that other machines reach needs a certificate, or a\n" +
 			"proxy with one. docs/streams.md describes the stream.\n\n" +
 			"It also serves GET /v1/catalog?tenant=TENANT: the tools that the owner of the token may call, as JSON.\n\n" +
+			"With --register it also serves /v1/tools and /v1/tools/{name}: people with the role tool-admin in the policy of a\n" +
+			"tenant register and remove tools of this tenant. docs/registration.md describes it.\n\n" +
 			"For development, --as IDENTITY lets the owner of a token file watch the runs of that identity, on this machine\n" +
 			"only. The file has mode 0600. The command writes a random token into it if it does not exist.",
 		Example: `  pawl serve --origin https://app.example.com --behind-proxy --listen :8235
@@ -43,6 +47,7 @@ func newServe(a *app.App) *cobra.Command {
 	cmd.Flags().StringSliceVar(&o.origins, "origin", nil, "origin of a page that may watch from a browser: scheme, host and port; may be repeated")
 	app.IdentityVar(cmd.Flags(), &o.as, "as", "", "for development: the identity of the owner of the token file")
 	cmd.Flags().StringVar(&o.tokenFile, "token-file", "", "for development: the token file; default one in the directory of the running pawl dev")
+	cmd.Flags().BoolVar(&o.registers, "register", false, "let people with the role "+registry.Role+" register tools of their tenant")
 	cmd.Flags().IntVar(&o.perViewer, "streams-per-viewer", 0, "streams that one identity may have at the same time; default 8")
 	return cmd
 }
@@ -69,9 +74,13 @@ func runServe(ctx context.Context, a *app.App, o served) error {
 		}
 		defer end()
 		db := clientpg.Of(s.Store)
-		handler, err := runhttp.New(runhttp.Options{
+		options := runhttp.Options{
 			Watcher: s.Client(), Owners: db, Catalogs: db, Authenticator: authenticator, Origins: o.origins, MaxStreamsOfViewer: o.perViewer, Log: serveLog(a.Err),
-		})
+		}
+		if o.registers {
+			options.Registry = registry.Of(s.Store)
+		}
+		handler, err := runhttp.New(options)
 		if err != nil {
 			return app.Usage(err)
 		}

@@ -30,7 +30,8 @@ func newTools(a *app.App) *cobra.Command {
 	viewerFlags(list, &by)
 	list.Flags().StringSliceVar(&tags, "tag", nil, "only tools that have all of these tags")
 	list.Flags().BoolVar(&all, "all", false, "also list tools that policy hides from the tenant, and name built-in tools that no worker offers")
-	cmd.AddCommand(list, newToolsSearch(a), newToolsOffer(a), newToolsShow(a), newToolsLint(a), newToolsNew(a), newToolsImport(a))
+	cmd.AddCommand(list, newToolsSearch(a), newToolsOffer(a), newToolsShow(a), newToolsLint(a), newToolsNew(a), newToolsImport(a),
+		newToolsRegister(a), newToolsUnregister(a), newToolsVersions(a), newToolsRollback(a))
 	return app.Group(cmd)
 }
 

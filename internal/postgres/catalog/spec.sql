@@ -1,10 +1,13 @@
 -- name: PublishSpecs
--- Sorted, so that two workers that start at once lock the rows in the same order.
+-- Sorted, so that two workers that start at once lock the rows in the same order. A row is written if the
+-- worker has not had this definition until now, or if the row says something else.
 INSERT INTO tool_specs (tool_id, digest, spec)
 SELECT s.tool_id, s.digest, s.spec::json
 FROM unnest(@tool_ids::text[], @digests::text[], @specs::text[]) AS s (tool_id, digest, spec)
 ORDER BY s.tool_id, s.digest
-ON CONFLICT (tool_id, digest) DO UPDATE SET spec = excluded.spec, seen_at = now();
+ON CONFLICT (tool_id, digest) DO UPDATE SET spec = excluded.spec, seen_at = now() 
+WHERE tool_specs.spec::text <> excluded.spec::text OR NOT EXISTS (
+    SELECT FROM worker_tools t WHERE t.worker_id = @worker_id AND t.tool_id = excluded.tool_id AND t.digest = excluded.digest);
 
 -- name: AddWorker
 INSERT INTO workers (worker_id, namespace, pool, sources) VALUES (@worker_id, @namespace, @pool, @sources::json)
@@ -20,8 +23,15 @@ DELETE FROM pools
 WHERE (namespace, pool) IN (SELECT namespace, pool FROM pools WHERE seen_at < now() - @waits::interval ORDER BY namespace, pool FOR UPDATE SKIP LOCKED);
 
 -- name: DropWorkerTools
--- Deletes the tools that a worker no longer has.
-DELETE FROM worker_tools WHERE worker_id = @worker_id AND tool_id <> ALL (@tool_ids::text[]);
+-- Deletes the definitions that a worker no longer has. From now on they may be old.
+WITH dropped AS (
+    DELETE FROM worker_tools t WHERE worker_id = @worker_id
+        AND NOT EXISTS (SELECT FROM unnest(@tool_ids::text[], @digests::text[]) AS s (tool_id, digest) WHERE s.tool_id = t.tool_id AND s.digest = t.digest)
+    RETURNING tool_id, digest
+), locked AS MATERIALIZED (
+    SELECT s.tool_id, s.digest FROM tool_specs s JOIN dropped USING (tool_id, digest) ORDER BY s.tool_id, s.digest FOR UPDATE OF s
+)
+UPDATE tool_specs s SET seen_at = now() FROM locked l WHERE s.tool_id = l.tool_id AND s.digest = l.digest;
 
 -- name: SetWorkerTools
 INSERT INTO worker_tools (worker_id, tool_id, digest)
@@ -37,12 +47,32 @@ WITH kept AS (
 UPDATE workers SET seen_at = now() WHERE worker_id = @worker_id;
 
 -- name: DeleteOldWorkers
--- Skips rows that another worker deletes at the same time.
-DELETE FROM workers
-WHERE worker_id IN (SELECT worker_id FROM workers WHERE seen_at < now() - @keep::interval ORDER BY worker_id FOR UPDATE SKIP LOCKED);
+-- Skips rows that another worker deletes at the same time. The definitions of the workers may be old from now on.
+WITH old AS MATERIALIZED (
+    SELECT worker_id FROM workers WHERE seen_at < now() - @keep::interval ORDER BY worker_id FOR UPDATE SKIP LOCKED
+), seen AS (
+    UPDATE tool_specs s SET seen_at = now() FROM worker_tools t JOIN old USING (worker_id) WHERE s.tool_id = t.tool_id AND s.digest = t.digest
+)
+DELETE FROM workers WHERE worker_id IN (SELECT worker_id FROM old);
+
+-- name: DeleteOldSpecs
+-- Deletes a batch of definitions that no worker has: those of long ago, and of the definitions that servers gave all but the newest. Without
+-- the second, a server that renames its tools for ever would fill the table. A row that a worker publishes at this moment is skipped.
+DELETE FROM tool_specs WHERE (tool_id, digest) IN (
+    SELECT s.tool_id, s.digest FROM tool_specs s JOIN (
+        SELECT o.tool_id, o.digest, o.seen_at, o.spec -> 'discovered' IS NOT NULL AS discovered,
+            row_number() OVER (PARTITION BY o.spec -> 'discovered' IS NOT NULL ORDER BY o.seen_at DESC) AS nth
+        FROM tool_specs o
+        WHERE NOT EXISTS (SELECT FROM worker_tools t WHERE t.tool_id = o.tool_id AND t.digest = o.digest)
+    ) unused USING (tool_id, digest)
+    WHERE unused.seen_at < now() - @keep::interval OR unused.discovered AND unused.nth > @most::integer
+    ORDER BY s.tool_id, s.digest LIMIT @batch FOR UPDATE OF s SKIP LOCKED
+);
 
 -- name: Specs
-SELECT DISTINCT ON (tool_id) spec FROM tool_specs ORDER BY tool_id, seen_at DESC, published_at DESC;
+-- A definition that a worker has counts before one that none has.
+SELECT DISTINCT ON (s.tool_id) s.spec FROM tool_specs s
+ORDER BY s.tool_id, EXISTS (SELECT FROM worker_tools t WHERE t.tool_id = s.tool_id AND t.digest = s.digest) DESC, s.seen_at DESC, s.published_at DESC;
 
 -- name: LiveSpecs
 -- If live workers have different definitions of a tool, the definition of the worker that started last counts.

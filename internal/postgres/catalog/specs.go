@@ -17,6 +17,13 @@ const (
 	liveFor = 2 * time.Minute
 	// keepWorkers is how long a worker that is no longer live keeps its row.
 	keepWorkers = 15 * time.Minute
+	// keepSpecs is how long a definition is kept that no worker has any more. `pawl policy backtest` and
+	// `pawl mcp review` show what they know of such tools.
+	keepSpecs = 90 * 24 * time.Hour
+	// maxUnused bounds the definitions of servers that are kept and that no worker has.
+	maxUnused = 5000
+	// specBatch bounds the definitions that one call of DeleteOldSpecs deletes.
+	specBatch = 5000
 )
 
 // Worker is a process that runs calls of a namespace.
@@ -45,14 +52,19 @@ func (s *Store) PublishSpecs(ctx context.Context, worker Worker, specs []toolspe
 		return db.Failure(op, err)
 	}
 	return s.db.ExecAll(ctx, op,
-		db.Query("PublishSpecs", db.Values{"tool_ids": ids, "digests": digests, "specs": documents}),
+		db.Query("PublishSpecs", db.Values{"worker_id": worker.ID, "tool_ids": ids, "digests": digests, "specs": documents}),
 		db.Query("AddWorker", db.Values{"worker_id": worker.ID, "namespace": worker.Namespace, "pool": worker.Pool, "sources": sources}),
 		db.Query("AddPool", db.Values{"namespace": worker.Namespace, "pool": worker.Pool}),
-		db.Query("DropWorkerTools", db.Values{"worker_id": worker.ID, "tool_ids": ids}),
+		db.Query("DropWorkerTools", db.Values{"worker_id": worker.ID, "tool_ids": ids, "digests": digests}),
 		db.Query("SetWorkerTools", db.Values{"worker_id": worker.ID, "tool_ids": ids, "digests": digests}),
 		db.Query("DeleteOldWorkers", db.Values{"keep": keepWorkers}),
 		db.Query("DeleteOldPools", db.Values{"waits": keepPools}),
 	)
+}
+
+// DeleteOldSpecs deletes definitions that no worker has and that are old or, if servers gave them, too many.
+func (s *Store) DeleteOldSpecs(ctx context.Context) (deleted int64, err error) {
+	return s.db.Exec(ctx, "delete old specs", db.Query("DeleteOldSpecs", db.Values{"keep": keepSpecs, "most": maxUnused, "batch": specBatch}))
 }
 
 // RenewWorker keeps a worker live. found is false if the worker has no row any more: then
@@ -66,8 +78,8 @@ type specRow struct {
 	Spec json.RawMessage
 }
 
-// Specs returns all tools that were ever published, ordered by name. For each tool it returns the
-// spec that was published last.
+// Specs returns the tools that workers have, or had within keepSpecs, ordered by name. For each tool it returns
+// a spec that a worker has or, if none has the tool, the one that a worker had last.
 func (s *Store) Specs(ctx context.Context) ([]toolspec.Spec, error) {
 	return s.specs(ctx, "specs", db.Query("Specs", db.Values{}))
 }

@@ -14,6 +14,7 @@ type wakers map[string]chan<- struct{}
 const (
 	outboxChannel = "pawl_outbox"
 	policyChannel = "pawl_policy"
+	toolsChannel  = "pawl_tools"
 )
 
 // wake wakes the listener of a database channel, or all listeners if channel is empty. It does
@@ -37,5 +38,5 @@ func (r *Relay) listen(ctx context.Context, w wakers) {
 		Connected: func() { w.wake("") },
 		Notified:  func(n *pgconn.Notification) { w.wake(n.Channel) },
 		Lost:      func(err error) { r.complain(ctx, "the listener lost its connection", db.Failure("listen", err)) },
-	}, db.Query("ListenPolicy", db.Values{}), db.Query("ListenOutbox", db.Values{}))
+	}, db.Query("ListenPolicy", db.Values{}), db.Query("ListenTools", db.Values{}), db.Query("ListenOutbox", db.Values{}))
 }

@@ -20,5 +20,8 @@ DELETE FROM outbox WHERE sent_at < now() - @keep::interval;
 -- name: ListenOutbox
 LISTEN pawl_outbox;
 
+-- name: ListenTools
+LISTEN pawl_tools;
+
 -- name: ListenPolicy
 LISTEN pawl_policy;

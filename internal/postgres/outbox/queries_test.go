@@ -14,5 +14,5 @@ func TestQueries(t *testing.T) {
 		"TakeNotices":      reflect.TypeFor[noticeRow](),
 		"MarkNoticeFailed": reflect.TypeFor[givenUpRow](),
 		"TakeMessages":     reflect.TypeFor[Message](),
-	}, "MarkNoticeSent", "PruneNotices", "MarkSent", "MarkFailed", "PruneOutbox", "ListenOutbox", "ListenPolicy")
+	}, "MarkNoticeSent", "PruneNotices", "MarkSent", "MarkFailed", "PruneOutbox", "ListenOutbox", "ListenPolicy", "ListenTools")
 }

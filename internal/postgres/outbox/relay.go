@@ -64,6 +64,8 @@ type Relay struct {
 	sender Sender
 	// policy, if not nil, is called when the active policy may have changed.
 	policy func(context.Context)
+	// tools, if not nil, gets a value when registered tools may have changed.
+	tools chan<- struct{}
 }
 
 // Scanner sends a recheck to calls that were admitted while a change was made.
@@ -96,6 +98,13 @@ func (r *Relay) OnPolicy(f func(context.Context)) *Relay {
 	return r
 }
 
+// OnTools makes the relay send to moved, unless it has a value, whenever registered tools may have changed
+// and each time it establishes the connection on which it listens. moved has a capacity of 1.
+func (r *Relay) OnTools(moved chan<- struct{}) *Relay {
+	r.tools = moved
+	return r
+}
+
 // Run sends messages until ctx ends, and then returns ctx's error. It retries while the database
 // does not answer.
 func (r *Relay) Run(ctx context.Context) error {
@@ -106,6 +115,9 @@ func (r *Relay) Run(ctx context.Context) error {
 		moved := make(chan struct{}, 1)
 		wanted[policyChannel] = moved
 		listening.Go(func() { r.follow(ctx, moved) })
+	}
+	if r.tools != nil {
+		wanted[toolsChannel] = r.tools
 	}
 	listening.Go(func() { r.listen(ctx, wanted) })
 	defer listening.Wait()

@@ -1,0 +1,84 @@
+-- name: LockRegistrations
+-- Registrations of a tenant wait for each other, so that the next statement sees those before.
+SELECT pg_advisory_xact_lock(hashtextextended('tool_registrations ' || @tenant_id, 0));
+
+-- name: RegisterTools
+-- Makes a version and ends the one before, unless outcome says why not.
+WITH own AS (
+    SELECT version, digest, kind, address, ended_at IS NULL AS in_force FROM tool_registrations WHERE tenant_id = @tenant_id AND name = @name
+), others AS (
+    SELECT name, tools FROM tool_registrations WHERE tenant_id = @tenant_id AND name <> @name AND ended_at IS NULL
+), taken AS (
+    SELECT min(name) AS by FROM others WHERE tools && @tools::text[]
+), verdict AS (
+    SELECT CASE
+        WHEN EXISTS (SELECT FROM own WHERE kind <> @kind OR address <> @address) THEN 'moved'
+        WHEN EXISTS (SELECT FROM own WHERE in_force AND digest = @digest) THEN 'same'
+        WHEN (SELECT by FROM taken) IS NOT NULL THEN 'taken'
+        WHEN (SELECT count(*) FROM others) >= @most::integer THEN 'full'
+        ELSE 'registered' END AS outcome
+), ended AS (
+    UPDATE tool_registrations SET ended_at = now(), ended_by = @by
+    WHERE tenant_id = @tenant_id AND name = @name AND ended_at IS NULL AND (SELECT outcome FROM verdict) = 'registered'
+    RETURNING version
+), made AS (
+    -- The count makes the row before end first: one may be in force at a time.
+    INSERT INTO tool_registrations (tenant_id, name, version, kind, digest, address, tools, document, registered_by)
+    SELECT @tenant_id, @name, coalesce((SELECT max(version) FROM own), 0) + 1, @kind, @digest, @address, @tools::text[], @document, @by
+    FROM verdict WHERE outcome = 'registered' AND (SELECT count(*) FROM ended) >= 0
+    RETURNING version
+), audited AS (
+    INSERT INTO events (kind, tenant_id, detail)
+    SELECT 'tools_registered', @tenant_id, json_build_object('name', @name::text, 'kind', @kind::text, 'version', version, 'digest', @digest::text, 'by', @by::text, 'tools', @tools::text[])
+    FROM made
+)
+SELECT outcome, coalesce((SELECT by FROM taken), '') AS taken_by,
+    coalesce((SELECT version FROM made), (SELECT max(version) FROM own), 0) AS version,
+    (SELECT count(pg_notify('pawl_tools', '')) FROM made) AS announced
+FROM verdict;
+
+-- name: UnregisterTools
+WITH ended AS (
+    UPDATE tool_registrations SET ended_at = now(), ended_by = @by
+    WHERE tenant_id = @tenant_id AND name = @name AND ended_at IS NULL
+    RETURNING version, kind, digest
+), audited AS (
+    INSERT INTO events (kind, tenant_id, detail)
+    SELECT 'tools_unregistered', @tenant_id, json_build_object('name', @name::text, 'kind', kind, 'version', version, 'digest', digest, 'by', @by::text)
+    FROM ended
+)
+SELECT version, pg_notify('pawl_tools', '')::text AS announced FROM ended;
+
+-- name: ToolRegistrations
+-- Returns the versions in force of a tenant or, with a name, all versions of that name.
+SELECT name, version, kind, digest, tools, registered_by, registered_at, coalesce(ended_by, '') AS ended_by, ended_at
+FROM tool_registrations
+WHERE tenant_id = @tenant_id AND CASE WHEN @name = '' THEN ended_at IS NULL ELSE name = @name END
+ORDER BY name, version DESC LIMIT @max;
+
+-- name: ToolDocument
+SELECT kind, document FROM tool_registrations WHERE tenant_id = @tenant_id AND name = @name AND version = @version;
+
+-- name: RegistrationsInUse
+-- Returns the versions in force, and those with which a call could have been admitted that is still open. A worker may admit calls for a
+-- moment with a version that has ended, until it hears of it.
+WITH waiting AS MATERIALIZED (
+    SELECT tenant_id, tool_id, min(created_at) AS since FROM invocations
+    WHERE state = 'open' AND (starts_with(tool_id, 'tenant-') OR starts_with(tool_id, 'mcp__tenant-'))
+    GROUP BY tenant_id, tool_id
+)
+SELECT r.id, r.tenant_id, r.name, r.version, r.kind, r.ended_at IS NULL AS in_force
+FROM tool_registrations r
+WHERE r.ended_at IS NULL OR r.ended_at > now() - @margin::interval OR EXISTS (
+    SELECT FROM waiting w
+    WHERE w.tenant_id = r.tenant_id AND w.since < r.ended_at + @margin::interval
+        AND (w.tool_id = ANY (r.tools) OR r.kind = 'mcp' AND starts_with(w.tool_id, left(r.tools[1], -1)))
+)
+ORDER BY r.tenant_id, r.name, r.version DESC;
+
+-- name: RegistrationDocuments
+SELECT id, document FROM tool_registrations WHERE id = ANY (@ids::bigint[]);
+
+-- name: AnnounceTools
+-- Makes every worker read the registrations.
+SELECT pg_notify('pawl_tools', '');

@@ -1,0 +1,25 @@
+package policy
+
+import (
+	"slices"
+
+	"github.com/pawl-run/pawl/policy/document"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// notAllowed returns the decision on a call of a tool that the tenant may not use. It does not say whether
+// the tool exists.
+func notAllowed(f Facts) Decision {
+	return Decision{Verb: Deny, Risk: f.Risk, Rule: "allowedTools", Message: "the tool is not allowed for this tenant"}
+}
+
+// allows reports whether allowedTools has a tool. A pattern has tools that are registered for a tenant only
+// if it is about such tools alone: a registration must not add to what * allows (RG-08).
+func (t *tenant) allows(toolID string) bool {
+	if toolspec.TenantOfTool(toolID) == "" {
+		return document.MatchesAny(t.allowed, toolID)
+	}
+	return slices.ContainsFunc(t.allowed, func(p document.Pattern) bool {
+		return toolspec.MayNameTenantTools(string(p)) && p.Matches(toolID)
+	})
+}

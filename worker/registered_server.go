@@ -1,0 +1,76 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec/errs"
+	"github.com/pawl-run/pawl/toolspec/source"
+)
+
+// registeredServer is an MCP server that a tenant has registered. It keeps the last offer of the server's
+// source.
+type registeredServer struct {
+	cancel context.CancelFunc
+
+	mu   sync.Mutex
+	last source.Offer
+}
+
+// serveRegistered runs the source of a server until stop is called or ctx ends. It sends to spoke, unless
+// that has a value, when the tools or the health of the server change.
+func serveRegistered(ctx context.Context, from source.Source, log *slog.Logger, servers *sync.WaitGroup, spoke chan<- struct{}) *registeredServer {
+	ctx, cancel := context.WithCancel(ctx)
+	s := &registeredServer{cancel: cancel, last: source.Offer{Fault: "it has offered no tools yet"}}
+	servers.Go(func() {
+		for wait := time.Second; ; wait = min(2*wait, maxRestartAfter) {
+			fault := s.once(ctx, from, log, spoke)
+			s.mu.Lock()
+			s.last.Fault = fault
+			s.mu.Unlock()
+			wake(spoke)
+			if !sleep(ctx, wait) {
+				return
+			}
+		}
+	})
+	return s
+}
+
+// once runs the source once, and returns how it ended.
+func (s *registeredServer) once(ctx context.Context, from source.Source, log *slog.Logger, spoke chan<- struct{}) (fault string) {
+	defer func() {
+		if p := recover(); p != nil { // its value may be a secret
+			log.ErrorContext(ctx, "the source of a registered MCP server panicked", "name", from.Info().Name, "type", fmt.Sprintf("%T", p), "at", errs.Frames(debug.Stack()))
+			fault = "it panicked; the worker starts it again"
+		}
+	}()
+	if err := from.Run(ctx, func(o source.Offer) {
+		s.mu.Lock()
+		s.last = source.Offer{Tools: slices.Clone(o.Tools), Fault: o.Fault}
+		s.mu.Unlock()
+		wake(spoke)
+	}); err != nil {
+		return "it ended with an error (" + errs.Reason(err) + "); the worker starts it again"
+	}
+	return "it ended; the worker starts it again"
+}
+
+// offered returns the last offer.
+func (s *registeredServer) offered() source.Offer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
+}
+
+// stop ends the source soon. A nil server is no server.
+func (s *registeredServer) stop() {
+	if s != nil {
+		s.cancel()
+	}
+}
