@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
+
+	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
 const (
@@ -194,17 +196,8 @@ func refusal(refused *oauth2.RetrieveError) *fault {
 
 // retryAfter returns the pause of a Retry-After header, at most longestAfter.
 func retryAfter(h http.Header) time.Duration {
-	text := h.Get("Retry-After")
-	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
-		return min(time.Duration(seconds)*time.Second, longestAfter) //nolint:gosec // 31 bits
-	}
-	// Compare a date with the Date header: both come from the clock of the server.
-	at, err := http.ParseTime(text)
-	serverTime, dateErr := http.ParseTime(h.Get("Date"))
-	if err != nil || dateErr != nil {
-		return 0
-	}
-	return min(max(at.Sub(serverTime), 0), longestAfter)
+	after, _ := capability.RetryAfter(h)
+	return min(after, longestAfter)
 }
 
 // copy returns a deep copy: destroying one does not change the other.
