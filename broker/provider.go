@@ -69,6 +69,9 @@ type OAuth2 struct {
 	TokenURL string `json:"tokenUrl" yaml:"tokenUrl"`
 	// RevokeURL is the revocation endpoint (RFC 7009), if the server has one.
 	RevokeURL string `json:"revokeUrl,omitempty" yaml:"revokeUrl"`
+	// Resource is the identifier of the service for which the server issues tokens (RFC 8707). It is in each request
+	// for consent and for a token. Empty means that none is named.
+	Resource string `json:"resource,omitempty" yaml:"resource"`
 	// Scopes are requested if a connection names none.
 	Scopes []string `json:"scopes,omitempty" yaml:"scopes"`
 	// ClientAuth is how the client authenticates: header (the default) or body.
@@ -171,7 +174,7 @@ func (o OAuth2) check(insecure bool) error {
 	case len(o.Scopes) > MaxScopes:
 		return fmt.Errorf("oauth2.scopes has more than %d entries", MaxScopes)
 	}
-	for name, u := range map[string]string{"tokenUrl": o.TokenURL, "authUrl": o.AuthURL, "revokeUrl": o.RevokeURL} {
+	for name, u := range map[string]string{"tokenUrl": o.TokenURL, "authUrl": o.AuthURL, "revokeUrl": o.RevokeURL, "resource": o.Resource} {
 		if u == "" && name != "tokenUrl" {
 			continue
 		}

@@ -89,7 +89,7 @@ func (b *Broker) SignIn(ctx context.Context, s SignIn) (SignedIn, error) {
 	config := t.config(s.Client)
 	config.RedirectURL, config.Scopes = "http://"+back.host+callbackPath, s.Scopes
 	verifier := oauth2.GenerateVerifier()
-	if err := s.Show(config.AuthCodeURL(back.state, oauth2.S256ChallengeOption(verifier))); err != nil {
+	if err := s.Show(config.AuthCodeURL(back.state, append(t.resource(), oauth2.S256ChallengeOption(verifier))...)); err != nil {
 		return SignedIn{}, err
 	}
 	var answer consent

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,7 +76,16 @@ func (t tokens) renewed(ctx context.Context, c Credential, scopes []string) (Cre
 			cc := clientcredentials.Config{
 				ClientID: o.ClientID, ClientSecret: o.ClientSecret, TokenURL: t.oauth.TokenURL, Scopes: scopes, AuthStyle: o.Endpoint.AuthStyle,
 			}
+			if t.oauth.Resource != "" {
+				cc.EndpointParams = url.Values{resourceParameter: {t.oauth.Resource}}
+			}
 			return cc.Token(ctx)
+		}
+		if t.oauth.Resource != "" {
+			// The library has no option for refreshes. A parameter without a value, as code here, counts as left out
+			// (RFC 6749 section 3.2).
+			return o.Exchange(ctx, "", append(t.resource(), oauth2.SetAuthURLParam("grant_type", "refresh_token"),
+				oauth2.SetAuthURLParam("refresh_token", string(c.Get(FieldRefreshToken).Reveal())))...)
 		}
 		// The source is used once: the token is kept in the record, not in the source.
 		return o.TokenSource(ctx, &oauth2.Token{RefreshToken: string(c.Get(FieldRefreshToken).Reveal())}).Token()
@@ -87,8 +97,19 @@ func (t tokens) renewed(ctx context.Context, c Credential, scopes []string) (Cre
 func (t tokens) exchanged(ctx context.Context, c Credential, code, verifier, redirect string) (Credential, grant, *fault) {
 	return t.got(ctx, c, func(ctx context.Context, o oauth2.Config) (*oauth2.Token, error) {
 		o.RedirectURL = redirect
-		return o.Exchange(ctx, code, oauth2.VerifierOption(verifier))
+		return o.Exchange(ctx, code, append(t.resource(), oauth2.VerifierOption(verifier))...)
 	})
+}
+
+// resourceParameter names the service that a token is for (RFC 8707).
+const resourceParameter = "resource"
+
+// resource returns the parameter of a request to the authorization server that names the service.
+func (t tokens) resource() []oauth2.AuthCodeOption {
+	if t.oauth.Resource == "" {
+		return nil
+	}
+	return []oauth2.AuthCodeOption{oauth2.SetAuthURLParam(resourceParameter, t.oauth.Resource)}
 }
 
 // config returns the settings of the oauth2 library for this client.

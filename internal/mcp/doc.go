@@ -5,5 +5,6 @@
 // never trust what a server says about itself: it never enables a tool, never lets a server choose the
 // effect, risk or output allowlist, never asks a model or a person for a server, and never puts text of a
 // server unchanged into a log line, an error or what a model reads. Memory and time are bounded at every
-// step. Only composition roots may import it.
+// step. Only composition roots may import it, and commands
+// that need its configuration or FindAuthorization.
 package mcp
