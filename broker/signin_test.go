@@ -190,3 +190,38 @@ func TestResource(t *testing.T) {
 		t.Errorf("a resource that is no https URL is refused with %v", err)
 	}
 }
+
+// TestIssuer: the answer to a sign-in that names another issuer is not used, nor one that names none although each should (RFC 9207).
+func TestIssuer(t *testing.T) {
+	const own = "https://id.example.com"
+	text := func(s string) *string { return &s }
+	for name, c := range map[string]struct {
+		o      OAuth2
+		issuer *string
+		want   bool
+	}{
+		"not known":            {OAuth2{}, text("https://evil.example"), true},
+		"the same":             {OAuth2{Issuer: own}, text(own), true},
+		"none":                 {OAuth2{Issuer: own}, nil, true},
+		"none although it has": {OAuth2{Issuer: own, NamesIssuer: true}, nil, false},
+		"another":              {OAuth2{Issuer: own}, text("https://evil.example"), false},
+		"almost the same":      {OAuth2{Issuer: own, NamesIssuer: true}, text(own + "/"), false},
+		"empty":                {OAuth2{Issuer: own}, text(""), false},
+	} {
+		if got := c.o.isFrom(consent{code: "c", issuer: c.issuer}); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	s := oauthtest.New(t)
+	p := describe(s)
+	p.OAuth2.Issuer, p.OAuth2.NamesIssuer = s.URL, true
+	var browsers sync.WaitGroup
+	defer browsers.Wait()
+	_, err := New(nil, nil, Options{}).SignIn(t.Context(), SignIn{Provider: p, Client: theClient(), Show: func(u string) error {
+		browsers.Go(func() { visit(t, http.MethodGet, u) })
+		return nil
+	}})
+	if err == nil || len(s.Requests()) > 0 {
+		t.Errorf("an answer without an issuer is taken: %v after %v", err, s.Requests())
+	}
+}

@@ -28,6 +28,10 @@ type Authorization struct {
 	Resource string
 	// Issuer is the authorization server. AuthURL, TokenURL and RevokeURL are its endpoints. RevokeURL may be empty.
 	Issuer, AuthURL, TokenURL, RevokeURL string
+	// NamesIssuer says that answers to a sign-in name the issuer (RFC 9207).
+	NamesIssuer bool
+	// ClientInBody says that the authorization server takes the credential of a client in the body only.
+	ClientInBody bool
 	// Scopes are those that the server asks for.
 	Scopes []string
 	// ClientDocuments says that the authorization server takes the URL of a client id metadata document as client id.
@@ -36,7 +40,7 @@ type Authorization struct {
 	RegistrationURL string
 }
 
-// FindAuthorization asks a server without a credential, and follows what its refusal says: the metadata of the
+// FindAuthorization asks a server without a credential, and follows what its refusal says, if it refuses that: the metadata of the
 // protected resource (RFC 9728), which must lie at the server itself and be of the server, and those of the
 // authorization server (RFC 8414). client sends the requests, and so says which addresses they may reach; for a server on
 // this machine it is not used, and no request leaves this machine. Errors have no text of the server.
@@ -76,9 +80,12 @@ func FindAuthorization(ctx context.Context, address string, client *http.Client)
 	if !slices.Contains(meta.CodeChallengeMethodsSupported, "S256") {
 		return Authorization{}, errors.New("the authorization server does not support PKCE with S256")
 	}
+	methods := meta.TokenEndpointAuthMethodsSupported
 	found := Authorization{
 		Resource: resource.Resource, Issuer: meta.Issuer, AuthURL: meta.AuthorizationEndpoint, TokenURL: meta.TokenEndpoint, RevokeURL: meta.RevocationEndpoint,
-		Scopes: strings.Fields(challenge["scope"]), ClientDocuments: meta.ClientIDMetadataDocumentSupported, RegistrationURL: meta.RegistrationEndpoint,
+		NamesIssuer:  meta.AuthorizationResponseIssParameterSupported,
+		ClientInBody: slices.Contains(methods, "client_secret_post") && !slices.Contains(methods, "client_secret_basic"),
+		Scopes:       strings.Fields(challenge["scope"]), ClientDocuments: meta.ClientIDMetadataDocumentSupported, RegistrationURL: meta.RegistrationEndpoint,
 	}
 	if len(found.Scopes) == 0 {
 		found.Scopes = resource.ScopesSupported
@@ -121,7 +128,7 @@ func challengeOf(ctx context.Context, address string, c *http.Client) (map[strin
 		return nil, errors.New("the server cannot be asked")
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json, */*")
+	req.Header.Set("Accept", "application/json, text/event-stream")
 	resp, err := c.Do(req)
 	if err != nil {
 		return nil, errors.New("the server cannot be reached")
@@ -129,7 +136,7 @@ func challengeOf(ctx context.Context, address string, c *http.Client) (map[strin
 	defer func() { _ = resp.Body.Close() }()
 	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
 	if resp.StatusCode != http.StatusUnauthorized {
-		return nil, fmt.Errorf("the server answered %d to a request without a credential: it asks for none by 401", resp.StatusCode)
+		return nil, nil // it may ask for a credential later, for a call
 	}
 	all, err := oauthex.ParseWWWAuthenticate(resp.Header.Values("WWW-Authenticate"))
 	if err != nil {
@@ -164,7 +171,7 @@ func findResource(ctx context.Context, server *url.URL, named string, c *http.Cl
 			return meta, nil
 		}
 	}
-	return nil, errors.New("the server gives no valid metadata about itself (RFC 9728), or metadata of another resource")
+	return nil, errors.New("the server refuses no request without a credential and gives no metadata, or it gives no valid metadata about itself (RFC 9728), or metadata of another resource")
 }
 
 // dialLocal connects to this machine only.

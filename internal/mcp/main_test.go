@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"testing"
 
@@ -20,6 +21,13 @@ const (
 func TestMain(m *testing.M) {
 	if name := os.Getenv(serverVariable); name != "" {
 		serveStdio(name)
+		os.Exit(0)
+	}
+	if scenario := os.Getenv(scenarioVariable); scenario != "" {
+		if err := driveScenario(scenario, os.Args[len(os.Args)-1]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 		os.Exit(0)
 	}
 	if err := os.Setenv(tokenVariable, testToken); err != nil {

@@ -71,7 +71,11 @@ func providerOf(address, id string, found mcp.Authorization) (broker.Provider, e
 		ID: id, Kind: broker.OAuth, Hosts: []string{strings.ToLower(u.Host)}, Insecure: u.Scheme == "http",
 		OAuth2: &broker.OAuth2{
 			Flow: broker.AuthorizationCode, AuthURL: found.AuthURL, TokenURL: found.TokenURL, RevokeURL: found.RevokeURL, Resource: found.Resource, Scopes: found.Scopes,
+			Issuer: found.Issuer, NamesIssuer: found.NamesIssuer,
 		},
+	}
+	if found.ClientInBody {
+		p.OAuth2.ClientAuth = "body"
 	}
 	if err := p.Check(); err != nil {
 		return broker.Provider{}, fmt.Errorf("what the server says makes no provider: %w", err)
