@@ -46,9 +46,9 @@ var scenarioArgs = map[string]string{"add_numbers": `{"a":5,"b":3}`}
 func driveScenario(scenario, address string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second) //nolint:forbidigo // it is the main function of a client, not a test
 	defer cancel()
-	var told scenarioContext
+	var given scenarioContext
 	if text := os.Getenv(contextVariable); text != "" {
-		if err := json.Unmarshal([]byte(text), &told); err != nil {
+		if err := json.Unmarshal([]byte(text), &given); err != nil {
 			return err
 		}
 	}
@@ -56,7 +56,7 @@ func driveScenario(scenario, address string) error {
 	var token string
 	if strings.HasPrefix(scenario, "auth/") {
 		var err error
-		if token, err = signIn(ctx, address, told); err != nil {
+		if token, err = signIn(ctx, address, given); err != nil {
 			return err
 		}
 		s.TokenFrom = "TOKEN"
@@ -90,13 +90,13 @@ func driveScenario(scenario, address string) error {
 			if fresh > 0 || o.Fault != "" && len(o.Tools) == 0 && o.Fault != errNoTools.Error() && !strings.Contains(o.Fault, "left out") {
 				continue
 			}
-			return callAll(ctx, o.Tools, told)
+			return callAll(ctx, o.Tools, given)
 		}
 	}
 }
 
 // callAll makes the calls of a scenario, or a call of each tool.
-func callAll(ctx context.Context, tools []toolspec.Tool, told scenarioContext) error {
+func callAll(ctx context.Context, tools []toolspec.Tool, given scenarioContext) error {
 	var failed error
 	for _, tool := range tools {
 		if tool.Definition().Discovered.Name != "json_schema_2020_12_tool" {
@@ -109,12 +109,12 @@ func callAll(ctx context.Context, tools []toolspec.Tool, told scenarioContext) e
 	for _, tool := range tools {
 		name := tool.Definition().Discovered.Name
 		all := []json.RawMessage{}
-		for _, c := range told.ToolCalls {
+		for _, c := range given.ToolCalls {
 			if c.Name == name {
 				all = append(all, c.Arguments)
 			}
 		}
-		if len(told.ToolCalls) == 0 {
+		if len(given.ToolCalls) == 0 {
 			args := json.RawMessage(`{}`)
 			if text, ok := scenarioArgs[name]; ok {
 				args = json.RawMessage(text)
@@ -136,7 +136,7 @@ func callAll(ctx context.Context, tools []toolspec.Tool, told scenarioContext) e
 }
 
 // signIn signs in as the command signin does, with a browser that consents.
-func signIn(ctx context.Context, address string, told scenarioContext) (string, error) {
+func signIn(ctx context.Context, address string, given scenarioContext) (string, error) {
 	found, err := FindAuthorization(ctx, address, http.DefaultClient)
 	if err != nil {
 		return "", err
@@ -156,20 +156,20 @@ func signIn(ctx context.Context, address string, told scenarioContext) (string, 
 		return "", err
 	}
 	client := map[string]broker.Secret{broker.FieldClientID: capability.NewSecret([]byte("https://conformance-test.local/client-metadata.json"))}
-	if told.ClientID == "" && found.RegistrationURL != "" && !found.ClientDocuments {
+	if given.ClientID == "" && found.RegistrationURL != "" && !found.ClientDocuments {
 		registered, err := oauthex.RegisterClient(ctx, found.RegistrationURL, &oauthex.ClientRegistrationMetadata{
 			RedirectURIs: []string{"http://127.0.0.1/callback"}, ApplicationType: "native",
 		}, http.DefaultClient)
 		if err != nil {
 			return "", err
 		}
-		told.ClientID, told.ClientSecret = registered.ClientID, registered.ClientSecret
+		given.ClientID, given.ClientSecret = registered.ClientID, registered.ClientSecret
 	}
-	if told.ClientID != "" {
-		client[broker.FieldClientID] = capability.NewSecret([]byte(told.ClientID))
+	if given.ClientID != "" {
+		client[broker.FieldClientID] = capability.NewSecret([]byte(given.ClientID))
 	}
-	if told.ClientSecret != "" {
-		client[broker.FieldClientSecret] = capability.NewSecret([]byte(told.ClientSecret))
+	if given.ClientSecret != "" {
+		client[broker.FieldClientSecret] = capability.NewSecret([]byte(given.ClientSecret))
 	}
 	got, err := broker.New(nil, nil, broker.Options{}).SignIn(ctx, broker.SignIn{Provider: p, Scopes: found.Scopes, Client: broker.NewCredential(client), Within: 10 * time.Second, Show: func(page string) error {
 		go func() {
