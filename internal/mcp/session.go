@@ -141,20 +141,27 @@ func (se *session) cause(err error) error {
 
 // close ends the session: in order if the server takes part in that, and otherwise by force. Calls that run
 // lose it.
-func (se *session) close() {
+func (se *session) close() { endWithin(closeTime, func() { _ = se.client.Close() }, se.kill) }
+
+// endWithin ends something in order, or by force if that takes longer than most. It returns after twice this time and that
+// of the force at the latest: the SDK may wait for something that never comes, and the stop of a worker must not.
+func endWithin(most time.Duration, orderly, force func()) {
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
-		_ = se.client.Close()
+		orderly()
 	}()
-	timer := time.NewTimer(closeTime)
-	defer timer.Stop()
-	select {
-	case <-closed:
-	case <-timer.C:
+	wait := func() {
+		timer := time.NewTimer(most)
+		defer timer.Stop()
+		select {
+		case <-closed:
+		case <-timer.C:
+		}
 	}
-	se.kill()
-	<-closed
+	wait()
+	force()
+	wait()
 }
 
 func (se *session) noteChange() {

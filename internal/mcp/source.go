@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/source"
 )
 
@@ -150,7 +151,7 @@ func (s *Source) session(ctx context.Context, failures int, known *[]definition,
 	s.learn(se)
 	s.current.Store(se)
 	defer s.current.Store(nil)
-	s.log.InfoContext(ctx, "session with an MCP server", "tools", len(listed), "protocol", printable(se.client.InitializeResult().ProtocolVersion, 20))
+	s.log.InfoContext(ctx, "session with an MCP server", "tools", len(listed), "protocol", toolspec.Printable(se.client.InitializeResult().ProtocolVersion, 20))
 	return s.serve(ctx, se, known, offer)
 }
 

@@ -92,7 +92,7 @@ func (t Tool) Bind(providedBy string) (toolspec.Tool, error) {
 	if err != nil {
 		return toolspec.Tool{}, err
 	}
-	return toolspec.DefineSchema(c.definition(providedBy), t.Input, t.output(), c.run), nil
+	return toolspec.DefineSchema(c.definition(providedBy), c.doc.Input, c.doc.output(), c.run), nil
 }
 
 func (t *compiled) definition(providedBy string) toolspec.Definition {
