@@ -16,6 +16,7 @@ import (
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/source"
 )
 
 // refusing answers calls of tools in its own way as long as refuse says so, and the rest well.
@@ -114,7 +115,7 @@ func TestRefusedCalls(t *testing.T) {
 			if errors.As(err, &unanswered) || strings.Contains(err.Error(), "words of the server") || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("the call returns %v", err)
 			}
-			if is := errors.As(err, &busy); is != (c.wait > 0) || is && busy.After != c.wait {
+			if is := errors.As(err, &busy); is != (c.wait > 0) || is && (busy.After < c.wait || busy.After > c.wait+c.wait/4) {
 				t.Errorf("the call returns %v, %+v", err, busy)
 			}
 			// The session goes on: one call more, and no other session.
@@ -122,6 +123,40 @@ func TestRefusedCalls(t *testing.T) {
 				t.Errorf("the next call returns %s, %v", out, err)
 			}
 		})
+	}
+}
+
+// TestCallsOfAServerThatIsAway: calls do not try to reach a server without a session: only its source does, one attempt after the other. They
+// come back apart from one another.
+func TestCallsOfAServerThatIsAway(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	var away atomic.Bool
+	server := refusing(t, func(w http.ResponseWriter, _ *http.Request, method string) bool {
+		if method == callMethod {
+			calls.Add(1)
+		}
+		if away.Load() {
+			w.WriteHeader(http.StatusNotFound) // as for a session that is not known any more
+		}
+		return away.Load()
+	})
+	r := start(t, Server{Transport: Streamable, URL: server.URL})
+	tool := r.trusted("echo")
+	away.Store(true)
+	_, _, _ = call(t, tool, `{}`, time.Minute) // ends the session
+	r.until("a fault", func(o source.Offer) bool { return o.Fault != "" })
+	pauses := map[time.Duration]bool{}
+	for range 50 {
+		_, _, err := call(t, tool, `{}`, time.Minute)
+		var busy *toolspec.BusyError
+		if !errors.As(err, &busy) {
+			t.Fatalf("a call returns %v", err)
+		}
+		pauses[busy.After] = true
+	}
+	if n := calls.Load(); n != 1 || len(pauses) < 25 {
+		t.Errorf("%d calls reached the server, and 50 have %d different pauses", n, len(pauses))
 	}
 }
 

@@ -17,10 +17,10 @@ import (
 func (s *Source) connected(ctx context.Context, t target, call toolspec.Call, use func(*session) (*sdk.CallToolResult, error)) (*sdk.CallToolResult, error) {
 	last := s.last.Load()
 	if last == nil {
-		return nil, toolspec.RetryAfter(retryTime, "the MCP server is not connected")
+		return nil, tryLater("the MCP server is not connected")
 	}
 	if last.listed[t.name] != t.def.Discovered.Digest {
-		return nil, errDefinition
+		return nil, errOtherDefinition()
 	}
 	client, err := capability.ClientsKey.From(call).For(call.Context.ConnectionID)
 	if err != nil {
@@ -58,5 +58,5 @@ func (s *Source) notOpened(ctx context.Context, err error) error {
 	case errors.Is(err, capability.ErrLeaseOver):
 		return capability.ErrLeaseOver
 	}
-	return toolspec.RetryAfter(retryTime, "no session with the MCP server could be started")
+	return tryLater("no session with the MCP server could be started")
 }

@@ -58,7 +58,7 @@ func (e *statusError) Error() string {
 func (e *statusError) callError(s Server) error {
 	switch {
 	case e.status == http.StatusTooManyRequests:
-		return toolspec.RetryAfter(e.after, "the MCP server limits the rate of requests")
+		return toolspec.RetryAfter(apart(e.after), "the MCP server limits the rate of requests")
 	case e.status == http.StatusForbidden && s.Connection:
 		return toolspec.Safef("the MCP server answered 403 Forbidden: the account of the connection may not do this, or the connection lacks a scope")
 	case s.Connection:
