@@ -1,5 +1,6 @@
 // Package mcp is the source of the tools of MCP servers: it starts or connects to a server, lists its
-// tools, offers them to the worker, and calls them. It is the only user of the MCP SDK.
+// tools, offers them to the worker, and calls them. It is the only user of the MCP SDK,
+// except for internal/bench, which compares the two.
 //
 // A server is hostile until a person has reviewed its tools, and may become so later. The package must
 // never trust what a server says about itself: it never enables a tool, never lets a server choose the
