@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
+
+// ownCloseTime bounds the orderly end of the session of a call, which the result of the call waits for.
+const ownCloseTime = 500 * time.Millisecond
 
 // connected calls a tool in a session of its own, with the credential of the connection of the call. The session
 // lasts as long as the call, so no call of another connection, actor or tenant ever has it: its id is worth nothing
@@ -32,7 +36,7 @@ func (s *Source) connected(ctx context.Context, t target, call toolspec.Call, us
 	if err != nil {
 		return nil, s.notOpened(ctx, err)
 	}
-	defer se.close()
+	defer se.close(ownCloseTime)
 	return use(se)
 }
 

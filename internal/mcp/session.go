@@ -141,7 +141,9 @@ func (se *session) cause(err error) error {
 
 // close ends the session: in order if the server takes part in that, and otherwise by force. Calls that run
 // lose it.
-func (se *session) close() { endWithin(closeTime, func() { _ = se.client.Close() }, se.kill) }
+func (se *session) close(most time.Duration) {
+	endWithin(most, func() { _ = se.client.Close() }, se.kill)
+}
 
 // endWithin ends something in order, or by force if that takes longer than most. It returns after twice this time and that
 // of the force at the latest: the SDK may wait for something that never comes, and the stop of a worker must not.

@@ -142,7 +142,7 @@ func (s *Source) session(ctx context.Context, failures int, known *[]definition,
 	if err != nil {
 		return err
 	}
-	defer se.close()
+	defer se.close(closeTime)
 	listed, err := se.list(starting)
 	if err != nil {
 		return err
