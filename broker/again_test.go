@@ -38,6 +38,7 @@ func TestOnceMore(t *testing.T) {
 		"a deletion":                 {method: http.MethodDelete, refuses: 1, want: 1, status: 401},
 		"a write that may repeat":    {method: http.MethodPost, body: "body", repeatable: true, refuses: 1, want: 2, renewed: 1, status: 200},
 		"a delete that may repeat":   {method: http.MethodDelete, repeatable: true, refuses: 1, want: 2, renewed: 1, status: 200},
+		"a write that says it may":   {method: http.MethodPost, body: "body", change: func(r *http.Request) { r.Header["X-Idempotency-Key"] = []string{} }, refuses: 1, want: 2, renewed: 1, status: 200},
 		"a body that is gone":        {method: http.MethodPost, repeatable: true, change: reader, refuses: 1, want: 1, status: 401},
 		"a read with a gone body":    {method: http.MethodGet, change: reader, refuses: 1, want: 1, status: 401},
 		"a token that never changes": {method: http.MethodGet, kind: Bearer, refuses: 1, want: 1, status: 401},

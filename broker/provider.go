@@ -69,6 +69,14 @@ type OAuth2 struct {
 	TokenURL string `json:"tokenUrl" yaml:"tokenUrl"`
 	// RevokeURL is the revocation endpoint (RFC 7009), if the server has one.
 	RevokeURL string `json:"revokeUrl,omitempty" yaml:"revokeUrl"`
+	// Resource is the identifier of the service for which the server issues tokens (RFC 8707). It is in each request
+	// for consent and for a token. Empty means that none is named.
+	Resource string `json:"resource,omitempty" yaml:"resource"`
+	// Issuer is the identifier of the authorization server. If the answer to a sign-in names an issuer, it must be this
+	// text (RFC 9207). Empty means that the answer is not compared.
+	Issuer string `json:"issuer,omitempty" yaml:"issuer"`
+	// NamesIssuer says that each answer of the server names its issuer. An answer that does not is then refused.
+	NamesIssuer bool `json:"namesIssuer,omitempty" yaml:"namesIssuer"`
 	// Scopes are requested if a connection names none.
 	Scopes []string `json:"scopes,omitempty" yaml:"scopes"`
 	// ClientAuth is how the client authenticates: header (the default) or body.
@@ -166,12 +174,14 @@ func (o OAuth2) check(insecure bool) error {
 		return fmt.Errorf("oauth2.flow %q is neither authorization_code nor client_credentials", o.Flow)
 	case (o.AuthURL != "") != (o.Flow == AuthorizationCode):
 		return errors.New("oauth2.authUrl belongs to the flow authorization_code, which needs it")
+	case o.NamesIssuer && o.Issuer == "":
+		return errors.New("oauth2.namesIssuer needs oauth2.issuer, with which the answer is compared")
 	case o.ClientAuth != "" && o.ClientAuth != "header" && o.ClientAuth != "body":
 		return errors.New("oauth2.clientAuth is header or body")
 	case len(o.Scopes) > MaxScopes:
 		return fmt.Errorf("oauth2.scopes has more than %d entries", MaxScopes)
 	}
-	for name, u := range map[string]string{"tokenUrl": o.TokenURL, "authUrl": o.AuthURL, "revokeUrl": o.RevokeURL} {
+	for name, u := range map[string]string{"tokenUrl": o.TokenURL, "authUrl": o.AuthURL, "revokeUrl": o.RevokeURL, "resource": o.Resource, "issuer": o.Issuer} {
 		if u == "" && name != "tokenUrl" {
 			continue
 		}

@@ -89,7 +89,7 @@ func (b *Broker) SignIn(ctx context.Context, s SignIn) (SignedIn, error) {
 	config := t.config(s.Client)
 	config.RedirectURL, config.Scopes = "http://"+back.host+callbackPath, s.Scopes
 	verifier := oauth2.GenerateVerifier()
-	if err := s.Show(config.AuthCodeURL(back.state, oauth2.S256ChallengeOption(verifier))); err != nil {
+	if err := s.Show(config.AuthCodeURL(back.state, append(t.resource(), oauth2.S256ChallengeOption(verifier))...)); err != nil {
 		return SignedIn{}, err
 	}
 	var answer consent
@@ -100,6 +100,9 @@ func (b *Broker) SignIn(ctx context.Context, s SignIn) (SignedIn, error) {
 			return SignedIn{}, fmt.Errorf("nobody signed in within %s", s.Within)
 		}
 		return SignedIn{}, ctx.Err()
+	}
+	if !o.isFrom(answer) {
+		return SignedIn{}, errors.New("the answer to the sign-in names another authorization server than the provider, or none: it was not used")
 	}
 	if answer.refused != "" {
 		return SignedIn{}, fmt.Errorf("the authorization server refused the sign-in: %s", answer.refused)
@@ -112,7 +115,20 @@ func (b *Broker) SignIn(ctx context.Context, s SignIn) (SignedIn, error) {
 }
 
 // consent is what the browser brings back.
-type consent struct{ code, refused string }
+type consent struct {
+	code, refused string
+	// issuer is who the answer says that it is from; nil if it does not say.
+	issuer *string
+}
+
+// isFrom reports whether an answer is from the authorization server, as far as it says. Texts are compared without any
+// normalization.
+func (o OAuth2) isFrom(c consent) bool {
+	if c.issuer == nil {
+		return !o.NamesIssuer
+	}
+	return o.Issuer == "" || *c.issuer == o.Issuer
+}
 
 // callback is the page that the browser comes back to, once.
 type callback struct {
@@ -162,6 +178,10 @@ func (c *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			if _, ok := known[code]; ok {
 				answer.refused = code
 			}
+		}
+		if q.Has("iss") {
+			issuer := q.Get("iss")
+			answer.issuer = &issuer
 		}
 		c.came <- answer
 	})

@@ -141,3 +141,87 @@ func TestSignInEndsWithoutCallback(t *testing.T) {
 		t.Error("an application signed in")
 	}
 }
+
+// TestResource: the service that a token is for is named in each request, also in a refresh (RFC 8707).
+func TestResource(t *testing.T) {
+	var browsers sync.WaitGroup
+	defer browsers.Wait()
+	const resource = "https://mcp.example.com/mcp"
+	s := oauthtest.New(t)
+	s.Keeps = true
+	p := describe(s)
+	p.OAuth2.Resource = resource
+	if err := p.Check(); err != nil {
+		t.Fatal(err)
+	}
+	b := New(nil, nil, Options{})
+	var asked string
+	got, err := b.SignIn(t.Context(), SignIn{Provider: p, Client: theClient(), Show: func(u string) error {
+		page, err := url.Parse(u)
+		asked = page.Query().Get("resource")
+		browsers.Go(func() { visit(t, http.MethodGet, u) })
+		return err
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, _, f := b.tokens(p).renewed(t.Context(), got.Credential, nil)
+	if f != nil {
+		t.Fatal(f)
+	}
+	if !s.Valid(string(next.Get(FieldAccessToken).Reveal())) || len(next.Get(FieldRefreshToken).Reveal()) == 0 {
+		t.Errorf("the refreshed credential is %s", next)
+	}
+	requests := s.Requests()
+	if asked != resource || len(requests) != 2 || requests[1].Get("grant_type") != "refresh_token" || requests[1].Get("code") != "" {
+		t.Errorf("consent was asked for %q, tokens by %v", asked, requests)
+	}
+	for i, r := range requests {
+		if r.Get("resource") != resource {
+			t.Errorf("request %d is for %q", i+1, r.Get("resource"))
+		}
+	}
+	p.OAuth2.Flow, p.OAuth2.AuthURL = ClientCredentials, ""
+	if _, _, _ = b.tokens(p).renewed(t.Context(), theClient(), nil); s.Requests()[2].Get("resource") != resource {
+		t.Errorf("client credentials are asked for by %v", s.Requests()[2])
+	}
+	wrong := OAuth2{Flow: ClientCredentials, TokenURL: "https://id.example.com/token", Resource: "ftp://mcp.example.com"}
+	if err := wrong.check(false); err == nil || !strings.Contains(err.Error(), "resource") {
+		t.Errorf("a resource that is no https URL is refused with %v", err)
+	}
+}
+
+// TestIssuer: the answer to a sign-in that names another issuer is not used, nor one that names none although each should (RFC 9207).
+func TestIssuer(t *testing.T) {
+	const own = "https://id.example.com"
+	text := func(s string) *string { return &s }
+	for name, c := range map[string]struct {
+		o      OAuth2
+		issuer *string
+		want   bool
+	}{
+		"not known":            {OAuth2{}, text("https://evil.example"), true},
+		"the same":             {OAuth2{Issuer: own}, text(own), true},
+		"none":                 {OAuth2{Issuer: own}, nil, true},
+		"none although it has": {OAuth2{Issuer: own, NamesIssuer: true}, nil, false},
+		"another":              {OAuth2{Issuer: own}, text("https://evil.example"), false},
+		"almost the same":      {OAuth2{Issuer: own, NamesIssuer: true}, text(own + "/"), false},
+		"empty":                {OAuth2{Issuer: own}, text(""), false},
+	} {
+		if got := c.o.isFrom(consent{code: "c", issuer: c.issuer}); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	s := oauthtest.New(t)
+	p := describe(s)
+	p.OAuth2.Issuer, p.OAuth2.NamesIssuer = s.URL, true
+	var browsers sync.WaitGroup
+	defer browsers.Wait()
+	_, err := New(nil, nil, Options{}).SignIn(t.Context(), SignIn{Provider: p, Client: theClient(), Show: func(u string) error {
+		browsers.Go(func() { visit(t, http.MethodGet, u) })
+		return nil
+	}})
+	if err == nil || len(s.Requests()) > 0 {
+		t.Errorf("an answer without an issuer is taken: %v after %v", err, s.Requests())
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +12,8 @@ import (
 
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
+
+	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
 const (
@@ -73,7 +76,16 @@ func (t tokens) renewed(ctx context.Context, c Credential, scopes []string) (Cre
 			cc := clientcredentials.Config{
 				ClientID: o.ClientID, ClientSecret: o.ClientSecret, TokenURL: t.oauth.TokenURL, Scopes: scopes, AuthStyle: o.Endpoint.AuthStyle,
 			}
+			if t.oauth.Resource != "" {
+				cc.EndpointParams = url.Values{resourceParameter: {t.oauth.Resource}}
+			}
 			return cc.Token(ctx)
+		}
+		if t.oauth.Resource != "" {
+			// The library has no option for refreshes. A parameter without a value, as code here, counts as left out
+			// (RFC 6749 section 3.2).
+			return o.Exchange(ctx, "", append(t.resource(), oauth2.SetAuthURLParam("grant_type", "refresh_token"),
+				oauth2.SetAuthURLParam("refresh_token", string(c.Get(FieldRefreshToken).Reveal())))...)
 		}
 		// The source is used once: the token is kept in the record, not in the source.
 		return o.TokenSource(ctx, &oauth2.Token{RefreshToken: string(c.Get(FieldRefreshToken).Reveal())}).Token()
@@ -85,8 +97,19 @@ func (t tokens) renewed(ctx context.Context, c Credential, scopes []string) (Cre
 func (t tokens) exchanged(ctx context.Context, c Credential, code, verifier, redirect string) (Credential, grant, *fault) {
 	return t.got(ctx, c, func(ctx context.Context, o oauth2.Config) (*oauth2.Token, error) {
 		o.RedirectURL = redirect
-		return o.Exchange(ctx, code, oauth2.VerifierOption(verifier))
+		return o.Exchange(ctx, code, append(t.resource(), oauth2.VerifierOption(verifier))...)
 	})
+}
+
+// resourceParameter names the service that a token is for (RFC 8707).
+const resourceParameter = "resource"
+
+// resource returns the parameter of a request to the authorization server that names the service.
+func (t tokens) resource() []oauth2.AuthCodeOption {
+	if t.oauth.Resource == "" {
+		return nil
+	}
+	return []oauth2.AuthCodeOption{oauth2.SetAuthURLParam(resourceParameter, t.oauth.Resource)}
 }
 
 // config returns the settings of the oauth2 library for this client.
@@ -194,17 +217,8 @@ func refusal(refused *oauth2.RetrieveError) *fault {
 
 // retryAfter returns the pause of a Retry-After header, at most longestAfter.
 func retryAfter(h http.Header) time.Duration {
-	text := h.Get("Retry-After")
-	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
-		return min(time.Duration(seconds)*time.Second, longestAfter) //nolint:gosec // 31 bits
-	}
-	// Compare a date with the Date header: both come from the clock of the server.
-	at, err := http.ParseTime(text)
-	serverTime, dateErr := http.ParseTime(h.Get("Date"))
-	if err != nil || dateErr != nil {
-		return 0
-	}
-	return min(max(at.Sub(serverTime), 0), longestAfter)
+	after, _ := capability.RetryAfter(h)
+	return min(after, longestAfter)
 }
 
 // copy returns a deep copy: destroying one does not change the other.

@@ -58,6 +58,21 @@ func Invisible(r rune) bool {
 		unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
+// Printable returns a text that may come from anybody in a form that logs, rows and terminals may have: with '.' in place
+// of each invisible character, in at most most bytes and an ellipsis.
+func Printable(s string, most int) string {
+	s = strings.Map(func(r rune) rune {
+		if Invisible(r) {
+			return '.'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "."))
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}
+
 // Quoted returns a name in a form that output can show between other words. A name of only
 // ASCII letters, digits and _ . : @ / - stays unchanged. Any other name becomes a Go string
 // literal in double quotes, with all invisible characters escaped. An empty name stays empty.

@@ -26,10 +26,13 @@ func mcpSources(c Config, servers []mcp.Server, reviews *mcpReviews) (all []sour
 	return all, nil
 }
 
-// mcpSecrets returns the variables of stdio servers whose names end with the name of a credential, such as
-// GITHUB_TOKEN. The server has them, so what it answers is searched for them.
+// mcpSecrets returns the tokens of the worker for HTTP servers, and the variables of stdio servers whose names end with
+// the name of a credential, such as GITHUB_TOKEN. The server has them, so what it answers is searched for them.
 func mcpSecrets(servers []mcp.Server) (all []fingerprint.Credential) {
 	for _, server := range servers {
+		if token, ok := os.LookupEnv(server.TokenFrom); ok && server.TokenFrom != "" {
+			all = append(all, fingerprint.Credential{Label: "the token of the worker for the MCP server " + server.ID, Secret: []byte(token)})
+		}
 		for name, value := range server.Variables(os.LookupEnv) {
 			if namesCredential(name) {
 				all = append(all, fingerprint.Credential{Label: "the variable " + name + " of the MCP server " + server.ID, Secret: []byte(value)})

@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"log/slog"
-	"strings"
 	"time"
 
 	postgrescatalog "github.com/pawl-run/pawl/internal/postgres/catalog"
@@ -86,17 +85,5 @@ func logLeftOut(ctx context.Context, log *slog.Logger, from source.Info, left []
 	log.WarnContext(ctx, "tools of a source are left out", "kind", from.Kind, "name", from.Name, "count", len(left), "tools", lines)
 }
 
-// printable returns a text that may come from a server in a form that logs and rows may have: without
-// invisible characters, in at most maxText bytes.
-func printable(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if toolspec.Invisible(r) {
-			return '.'
-		}
-		return r
-	}, strings.ToValidUTF8(s, "."))
-	if len(s) > maxText {
-		s = strings.ToValidUTF8(s[:maxText], "") + "…"
-	}
-	return s
-}
+// printable returns a text that may come from a server as logs and rows have it.
+func printable(s string) string { return toolspec.Printable(s, maxText) }

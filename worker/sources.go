@@ -40,6 +40,8 @@ type sources struct {
 	log      *slog.Logger
 	// restartAfter is the pause before the first restart of a source.
 	restartAfter time.Duration
+	// stopTime is how long the stop waits for the sources of one kind.
+	stopTime time.Duration
 	// hosted are in the order in which they start.
 	hosted []*hosted
 	// changed has a value if the tools or the faults of sources have changed.
@@ -57,7 +59,7 @@ type sources struct {
 // closed. By then the Temporal worker has stopped, and the store is still open.
 func newSources(ctx context.Context, o *opened, c Config, a additions, registry *catalog.Registry, on *toolSwitch, reviews *mcpReviews, store *postgres.Store) (*sources, error) {
 	s := &sources{
-		registry: registry, on: on, log: c.Log, restartAfter: time.Second, changed: make(chan struct{}, 1), registered: make(chan struct{}, 1),
+		registry: registry, on: on, log: c.Log, restartAfter: time.Second, stopTime: sourceStopTime, changed: make(chan struct{}, 1), registered: make(chan struct{}, 1),
 	}
 	for i, from := range a.sources {
 		if from == nil || from.Info().Kind != source.Extension {
@@ -115,7 +117,24 @@ func (s *sources) start(ctx context.Context) (stop func()) {
 			s.stopPhase(phase)
 		}
 		cancel()
+		s.awaitApplied()
+	}
+}
+
+// awaitApplied waits for the goroutines that take offers, and not longer than for a source: a definition of a source can
+// take any time to bind.
+func (s *sources) awaitApplied() {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
 		s.applied.Wait()
+	}()
+	timer := time.NewTimer(s.stopTime)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+		s.log.Warn("the tools of a source take long to bind; the worker does not wait for them")
 	}
 }
 
@@ -178,7 +197,7 @@ func (s *sources) stopPhase(phase []*hosted) {
 	for _, h := range phase {
 		h.cancel()
 	}
-	timer := time.NewTimer(sourceStopTime)
+	timer := time.NewTimer(s.stopTime)
 	defer timer.Stop()
 	for _, h := range phase {
 		select {

@@ -2,12 +2,18 @@ package worker
 
 import (
 	"fmt"
+	"log/slog"
 	"net/url"
 	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/faultkit/tcpproxy"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
 // TestChangesArePublishedAfterAFailure: if the database does not take a change of the tools, the worker publishes it again, together with the
@@ -54,4 +60,25 @@ func TestChangesArePublishedAfterAFailure(t *testing.T) {
 	if result, _ := w.invoke("test__before", "before", `{}`); result.ErrorCode != toolspec.CodeUnavailable {
 		t.Errorf("a tool that is gone ends with %+v", result)
 	}
+}
+
+// TestStopDoesNotWaitForATool: a source whose tools take for ever to bind delays the stop of a worker by a bounded time.
+func TestStopDoesNotWaitForATool(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log := &devstacktest.Log{}
+		s := &sources{
+			registry: catalog.NewRegistry(toolspec.Capabilities{}), on: newSwitch(nil), log: slog.New(slog.NewTextHandler(log, nil)),
+			restartAfter: time.Second, stopTime: sourceStopTime, changed: make(chan struct{}, 1),
+		}
+		release := make(chan struct{})
+		defer close(release)
+		s.applied.Go(func() { <-release })
+		stop := s.start(t.Context())
+		began := time.Now()
+		stop()
+		if took := time.Since(began); took != sourceStopTime || !strings.Contains(log.String(), "does not wait for them") {
+			t.Errorf("the stop took %s and says %s", took, log)
+		}
+	})
 }

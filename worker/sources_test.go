@@ -166,7 +166,7 @@ func TestPhases(t *testing.T) {
 		log := &devstacktest.Log{}
 		s := &sources{
 			registry: catalog.NewRegistry(toolspec.Capabilities{}), on: newSwitch(nil), log: slog.New(slog.NewTextHandler(log, nil)),
-			restartAfter: time.Second, changed: make(chan struct{}, 1),
+			restartAfter: time.Second, stopTime: sourceStopTime, changed: make(chan struct{}, 1),
 		}
 		if err := s.host([]source.Source{late, dead}); err != nil {
 			t.Fatal(err)

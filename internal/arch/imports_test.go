@@ -158,7 +158,7 @@ var owners = []struct {
 	{"github.com/coreos/go-oidc", []string{"internal/oidc"}},
 	{"github.com/aws/", []string{"internal/bucket"}},
 	{"github.com/go-jose/", []string{"internal/oidc"}},
-	{"github.com/modelcontextprotocol/", []string{"internal/mcp"}},
+	{"github.com/modelcontextprotocol/", []string{"internal/mcp", "internal/bench"}},
 	{"go.uber.org/fx", []string{"worker"}},
 	{"go.uber.org/dig", []string{"worker"}},
 	{"github.com/spf13/", []string{"internal/cli", "internal/devcli", "cmd"}},

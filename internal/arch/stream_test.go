@@ -27,6 +27,10 @@ func oneWriterOfStreams(t *tree) (found []violation) {
 		if p.path == streamWriter {
 			continue
 		}
+		words := streamWords
+		if p.path == "internal/mcp" { // a client of servers that stream
+			words = streamWords[1:]
+		}
 		for _, f := range p.code() {
 			ast.Inspect(f.syntax, func(n ast.Node) bool {
 				lit, ok := n.(*ast.BasicLit)
@@ -38,7 +42,7 @@ func oneWriterOfStreams(t *tree) (found []violation) {
 					return true
 				}
 				text = strings.ToLower(text)
-				if slices.ContainsFunc(streamWords, func(word string) bool { return strings.Contains(text, word) }) {
+				if slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, word) }) {
 					found = append(found, violation{t.at(lit.Pos()), fmt.Sprintf("%s writes the stream of a run: only %s may", p.path, streamWriter)})
 				}
 				return true

@@ -26,7 +26,7 @@ func newBench(a devApp) *cobra.Command {
 	}
 	var store, profile string
 	var grow, park []int
-	var outputs bool
+	var outputs, overMCP bool
 	var tree string
 	cmd := &cobra.Command{
 		Use: "bench", Short: "Measure the cost of a call against a bare workflow",
@@ -54,6 +54,9 @@ func newBench(a devApp) *cobra.Command {
 			if tree != "" {
 				return a.benchFiles(cmd.Context(), o, strings.TrimPrefix(tree, modCache))
 			}
+			if overMCP {
+				return a.benchMCP(cmd.Context(), o)
+			}
 			if outputs {
 				return a.benchOutputs(cmd.Context(), o)
 			}
@@ -69,6 +72,7 @@ func newBench(a devApp) *cobra.Command {
 	flags.IntSliceVar(&grow, "grow", nil, "instead measure a read while the record grows to so many calls: --grow 1000,1000000")
 	flags.IntSliceVar(&park, "park", nil, "instead measure a worker's memory while so many calls wait for a person, and how long decided ones take: --park 200,2000")
 	flags.BoolVar(&outputs, "outputs", false, "instead measure a stream of 200 MB: memory, the first page, a line, a search")
+	flags.BoolVar(&overMCP, "mcp", false, "instead measure a call of a tool of an MCP server beside the SDK's own call over the same transport")
 	flags.StringVar(&tree, "tools", "", "instead measure core__grep, core__glob and core__read_file beside ripgrep and fd, over the Go module cache or --tools=`directory`")
 	flags.Lookup("tools").NoOptDefVal = modCache
 	flags.StringVar(&profile, "cpuprofile", "", "`file` for a profile of this process, for go tool pprof")

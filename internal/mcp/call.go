@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -39,22 +40,50 @@ func (s *Source) run(t target) toolFunc {
 		if !t.reviewed {
 			return nil, errNotReviewed
 		}
-		se := s.current.Load()
-		if se == nil {
-			return nil, toolspec.RetryAfter(retryTime, "the MCP server is not connected")
-		}
-		// The call began with a definition that the server has changed since. The worker is about to know
-		// the new one, and policy decides about that.
-		if !se.hasDefinition(t.name, t.def.Discovered.Digest) {
-			return nil, toolspec.RetryAfter(retryTime, "the MCP server has changed the definition of the tool")
-		}
 		progress := capability.ProgressKey.From(call)
-		result, err := se.call(ctx, t.name, args, func(p toolspec.Progress) { progress.Report(ctx, p) })
+		use := func(se *session) (*sdk.CallToolResult, error) {
+			result, err := se.call(ctx, t.name, args, func(p toolspec.Progress) { progress.Report(ctx, p) })
+			if err != nil {
+				return nil, s.callError(ctx, t, err)
+			}
+			return result, nil
+		}
+		in := s.shared
+		if s.server.Connection {
+			in = s.connected
+		}
+		result, err := in(ctx, t, call, use)
 		if err != nil {
-			return nil, callError(ctx, t, err)
+			return nil, err
 		}
 		return t.value(result)
 	}
+}
+
+// errOtherDefinition says that the call began with a definition that the server has changed since. The worker is about
+// to know the new one, and policy decides about that.
+func errOtherDefinition() error {
+	return tryLater("the MCP server has changed the definition of the tool")
+}
+
+// tryLater is the error of a call that was not sent. Calls that met the same fault do not come back together.
+func tryLater(why string) error { return toolspec.RetryAfter(apart(retryTime), why) }
+
+// apart returns a pause with up to a quarter more of it.
+func apart(pause time.Duration) time.Duration {
+	return pause + rand.N(pause/4+1) //nolint:gosec // jitter
+}
+
+// shared calls a tool in the session of the worker.
+func (s *Source) shared(_ context.Context, t target, _ toolspec.Call, use func(*session) (*sdk.CallToolResult, error)) (*sdk.CallToolResult, error) {
+	se := s.current.Load()
+	switch {
+	case se == nil:
+		return nil, tryLater("the MCP server is not connected")
+	case !se.hasDefinition(t.name, t.def.Discovered.Digest):
+		return nil, errOtherDefinition()
+	}
+	return use(se)
 }
 
 // call calls a tool of the server.
@@ -100,12 +129,19 @@ func (se *session) call(ctx context.Context, name string, args json.RawMessage, 
 }
 
 // callError returns what the error of a call means for the call.
-func callError(ctx context.Context, t target, err error) error {
+func (s *Source) callError(ctx context.Context, t target, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if errors.Is(err, errNotSent) {
-		return toolspec.RetryAfter(retryTime, "the session with the MCP server has ended; a new session is being started")
+		return tryLater("the session with the MCP server has ended; a new session is being started")
+	}
+	var status *statusError
+	if errors.As(err, &status) {
+		return status.callError(s.server)
+	}
+	if capability.Unsent(err) {
+		return tryLater("the MCP server cannot be reached")
 	}
 	var refused *jsonrpc.Error
 	if !errors.As(err, &refused) {

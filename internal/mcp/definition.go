@@ -136,10 +136,14 @@ func (d definition) base(s Server) toolspec.Definition {
 	if toolspec.CheckVisible("title", title, maxTitle) != nil {
 		title = ""
 	}
+	capabilities := []toolspec.CapabilityName{capability.ProgressKey.Name()}
+	if s.Connection {
+		capabilities = append(capabilities, capability.ClientsKey.Name())
+	}
 	return toolspec.Definition{
 		ID: toolspec.MCPToolID(s.ID, d.Name), Title: title, Description: description, Version: d.digest[:16],
-		Capabilities: []toolspec.CapabilityName{capability.ProgressKey.Name()},
-		Timeout:      s.CallTimeout, MaxArgsBytes: toolspec.MaxInline, MaxResultBytes: maxResult,
+		Capabilities: capabilities, RequiresConnection: s.Connection, Scopes: s.Scopes,
+		Timeout: s.CallTimeout, MaxArgsBytes: toolspec.MaxInline, MaxResultBytes: maxResult,
 		ProvidedBy: s.ID, Discovered: &toolspec.Discovered{Digest: d.digest, Name: d.Name, Annotations: d.annotations()},
 	}
 }
@@ -180,7 +184,7 @@ func bind(def toolspec.Definition, in, out json.RawMessage, run toolFunc) (tools
 
 // bound returns the tool as a worker has it, except for its capabilities.
 func bound(tool toolspec.Tool) (*catalog.Bound, error) {
-	provided, err := toolspec.NewCapabilities(capability.ProgressKey.Provide(nil))
+	provided, err := toolspec.NewCapabilities(capability.ProgressKey.Provide(nil), capability.ClientsKey.Provide(nil))
 	if err != nil {
 		return nil, err
 	}

@@ -3,8 +3,8 @@ package mcp
 import (
 	"errors"
 	"fmt"
-	"strings"
 
+	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/jsonschema"
 )
 
@@ -38,7 +38,7 @@ func (f *fault) leavesOut() bool {
 // maxDetail bounds the detail of a fault, in bytes.
 const maxDetail = 300
 
-// newFault returns a fault. Of err it keeps printable ASCII: an error about a schema quotes the schema.
+// newFault returns a fault. Of err it keeps visible characters: an error about a schema quotes the schema.
 func newFault(why reason, err error) *fault {
 	f := &fault{reason: why}
 	if err == nil {
@@ -48,7 +48,7 @@ func newFault(why reason, err error) *fault {
 	if refusal := (*jsonschema.Refusal)(nil); errors.As(err, &refusal) {
 		text = refusal.Error()
 	}
-	f.detail = printable(text, maxDetail)
+	f.detail = toolspec.Printable(text, maxDetail)
 	return f
 }
 
@@ -57,14 +57,4 @@ func (f *fault) String() string {
 		return string(f.reason)
 	}
 	return fmt.Sprintf("%s: %s", f.reason, f.detail)
-}
-
-// printable returns the first limit bytes of a text, with '?' for everything but printable ASCII.
-func printable(text string, limit int) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' {
-			return '?'
-		}
-		return r
-	}, text[:min(len(text), limit)])
 }

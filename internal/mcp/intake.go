@@ -20,6 +20,9 @@ const (
 	// SDK keeps all notifications and requests that it has not handled yet.
 	maxRate  = 2000
 	maxBurst = 4000
+	// maxVolume and maxVolumeBurst bound the bytes that are read from a server in the same way.
+	maxVolume      = maxMessage
+	maxVolumeBurst = 2 * maxMessage
 	// maxNoise bounds the lines of a stdio server that are no messages.
 	maxNoise = 1000
 )
@@ -34,7 +37,8 @@ var (
 type intake struct {
 	// session ends with the session.
 	session context.Context
-	rate    *rate.Limiter
+	// rate bounds the lines, and volume the bytes.
+	rate, volume *rate.Limiter
 	// calls counts the calls that run.
 	calls atomic.Int64
 	// failed is why the session cannot go on, and broken is closed when there is such a reason.
@@ -43,7 +47,7 @@ type intake struct {
 }
 
 func newIntake(session context.Context) *intake {
-	return &intake{session: session, rate: rate.NewLimiter(maxRate, maxBurst), broken: make(chan struct{})}
+	return &intake{session: session, rate: rate.NewLimiter(maxRate, maxBurst), volume: rate.NewLimiter(maxVolume, maxVolumeBurst), broken: make(chan struct{})}
 }
 
 // most returns how large a message may be now.
@@ -81,6 +85,9 @@ type lineReader struct {
 func (l *lineReader) Read(p []byte) (int, error) {
 	for {
 		n, err := l.from.Read(p)
+		if l.in.take(l.in.volume, n) != nil {
+			return 0, io.ErrUnexpectedEOF
+		}
 		kept, bad := l.filter(p[:n])
 		if bad != nil {
 			return 0, l.in.fail(bad)
@@ -127,12 +134,20 @@ func (l *lineReader) filter(p []byte) (kept int, err error) {
 	if l.noise > maxNoise {
 		return 0, errNoise
 	}
-	for lines > 0 {
-		most := min(lines, maxBurst)
-		if err := l.in.rate.WaitN(l.in.session, most); err != nil {
-			return 0, io.ErrUnexpectedEOF
-		}
-		lines -= most
+	if l.in.take(l.in.rate, lines) != nil {
+		return 0, io.ErrUnexpectedEOF
 	}
 	return kept, nil
+}
+
+// take waits until n more may be read. It returns an error when the session ends.
+func (in *intake) take(of *rate.Limiter, n int) error {
+	for n > 0 {
+		most := min(n, of.Burst())
+		if err := of.WaitN(in.session, most); err != nil {
+			return err
+		}
+		n -= most
+	}
+	return nil
 }

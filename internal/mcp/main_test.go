@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"testing"
 
@@ -11,10 +12,26 @@ import (
 // serverVariable makes the test binary a stdio server with the behaviour that it names.
 const serverVariable = "PAWL_MCP_TEST_SERVER"
 
+// tokenVariable has the token of the worker for HTTP servers.
+const (
+	tokenVariable = "PAWL_MCP_TEST_TOKEN"
+	testToken     = "a-token-of-the-worker"
+)
+
 func TestMain(m *testing.M) {
 	if name := os.Getenv(serverVariable); name != "" {
 		serveStdio(name)
 		os.Exit(0)
+	}
+	if scenario := os.Getenv(scenarioVariable); scenario != "" {
+		if err := driveScenario(scenario, os.Args[len(os.Args)-1]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	if err := os.Setenv(tokenVariable, testToken); err != nil {
+		panic(err)
 	}
 	// The servers wait more than they work. The command line may say otherwise.
 	if err := flag.Set("test.parallel", "8"); err != nil {

@@ -120,7 +120,7 @@ func (i processInput) Close() error {
 }
 
 // close ends the process: it closes its standard input, then sends SIGTERM and SIGKILL to its group. It
-// returns when the process has ended.
+// returns when the process has ended, or after stopTime for each of these steps: a process in the kernel cannot be killed.
 func (p *process) close() {
 	p.stop.Do(func() {
 		_ = p.in.Close()
@@ -128,9 +128,9 @@ func (p *process) close() {
 			_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGTERM)
 			if !p.waits() {
 				_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+				p.waits()
 			}
 		}
-		<-p.exited
 		_ = p.out.Close()
 	})
 }

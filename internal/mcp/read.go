@@ -80,18 +80,17 @@ func (r *reader) server(id string, n *yaml.Node, path string) {
 				}
 			})
 		}},
-		field{Name: "inherit", Read: func(n *yaml.Node, path string) {
-			r.List(n, path, maxVariables, func(n *yaml.Node, path string) {
-				if name, ok := r.Text(n, path, maxText); ok {
-					s.Inherit = append(s.Inherit, name)
-				}
-			})
-		}},
+		field{Name: "inherit", Read: r.texts(&s.Inherit)},
 		field{Name: "cwd", Read: r.text(&s.Dir)},
 		field{Name: "url", Read: r.text(&s.URL)},
 		field{Name: "headers", Read: func(n *yaml.Node, path string) {
-			r.Fail(n, path, "is not accepted: a file of servers has no credentials for HTTP servers; leave it out")
+			r.Fail(n, path, "is not accepted: a file of servers has no credentials for HTTP servers; use connection or tokenFrom")
 		}},
+		field{Name: "connection", Read: func(n *yaml.Node, path string) {
+			s.Connection = strictyaml.OneOf(r.Reader, n, path, "required", "none") == "required"
+		}},
+		field{Name: "scopes", Read: r.texts(&s.Scopes)},
+		field{Name: "tokenFrom", Read: r.text(&s.TokenFrom)},
 		field{Name: "protocolVersion", Read: func(n *yaml.Node, path string) {
 			s.ProtocolVersion = strictyaml.OneOf(r.Reader, n, path, protocolVersions...)
 		}},
@@ -133,6 +132,16 @@ func (r *reader) transport(to *Transport) func(n *yaml.Node, path string) {
 
 func (r *reader) text(to *string) func(n *yaml.Node, path string) {
 	return func(n *yaml.Node, path string) { *to, _ = r.Text(n, path, maxText) }
+}
+
+func (r *reader) texts(to *[]string) func(n *yaml.Node, path string) {
+	return func(n *yaml.Node, path string) {
+		r.List(n, path, maxVariables, func(n *yaml.Node, path string) {
+			if text, ok := r.Text(n, path, maxText); ok {
+				*to = append(*to, text)
+			}
+		})
+	}
 }
 
 func (r *reader) duration(to *time.Duration) func(n *yaml.Node, path string) {

@@ -28,37 +28,15 @@ func (d definition) schemas() (in, out json.RawMessage, f *fault) {
 // any other place, such as the name of a field, a change would change what the schema accepts, so the schema
 // is refused.
 func schemaOf(given any) (json.RawMessage, *fault) {
-	doc, err := json.Marshal(clean(given))
+	doc, err := json.Marshal(given)
 	if err != nil {
 		return nil, newFault(reasonSchema, err)
 	}
-	if _, changed := sanitize.Value(doc); len(changed) > 0 {
+	doc, hidden := sanitize.Schema(doc)
+	if hidden {
 		return nil, newFault(reasonHidden, nil)
 	}
 	return jsonschema.Declare(doc, jsonschema.Draft2020), nil
-}
-
-// clean returns a schema with sanitized descriptions, titles and comments.
-func clean(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for name, child := range v {
-			if text, ok := child.(string); ok && (name == "description" || name == "title" || name == "$comment") {
-				out[name], _ = sanitize.Text(text)
-				continue
-			}
-			out[name] = clean(child)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, child := range v {
-			out[i] = clean(child)
-		}
-		return out
-	}
-	return v
 }
 
 // secretNames returns the names of fields in a schema that look like credentials, sorted.

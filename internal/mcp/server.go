@@ -54,6 +54,13 @@ type Server struct {
 	Dir string
 	// URL is the address of an HTTP server.
 	URL string
+	// Connection says that each call of a tool of an HTTP server names a connection, whose credential goes with
+	// the requests of this call. Scopes are what the tools need of the connection.
+	Connection bool
+	Scopes     []string
+	// TokenFrom names the variable of the worker with its own bearer token for an HTTP server. With Connection it
+	// is for the list of the tools only. It is empty if the worker has none.
+	TokenFrom string
 	// ProtocolVersion is the revision of the protocol with which the session starts. Empty means the newest.
 	ProtocolVersion string
 	// StartTimeout bounds the start of a session with the listing of the tools; 0 means 30 seconds.
@@ -116,6 +123,8 @@ func (s Server) checkStdio() error {
 		return errors.New("command is missing: name the program of the server")
 	case s.URL != "":
 		return errors.New("a server has either a command or a url")
+	case s.Connection || len(s.Scopes) > 0 || s.TokenFrom != "":
+		return errors.New("connection, scopes and tokenFrom are for servers with a url; a server with a command gets its credential by env or inherit")
 	}
 	for name := range s.Env {
 		if err := checkVariable(name); err != nil {
@@ -160,6 +169,10 @@ func (s Server) checkHTTP() error {
 		return errors.New("url may not have a fragment")
 	case u.Scheme != "https" && (u.Scheme != "http" || !isLocal(u.Hostname())):
 		return errors.New("url must begin with https://; http:// is for this machine (localhost) only")
+	case len(s.Scopes) > 0 && !s.Connection:
+		return errors.New("scopes are those of a connection: set connection: required, or leave them out")
+	case s.TokenFrom != "":
+		return checkVariable(s.TokenFrom)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/http"
 	"strconv"
 	"strings"
 	"sync"
@@ -48,12 +49,23 @@ type session struct {
 	pinging  atomic.Bool
 }
 
-// openSession starts a session. ctx bounds the start only. version is the revision of the protocol to start
-// with; empty means the newest.
-func openSession(ctx context.Context, s Server, env []string, version string) (*session, error) {
+// way is how a session reaches its server.
+type way struct {
+	// version is the revision of the protocol to start with; empty means the newest.
+	version string
+	// env are the variables of a stdio server.
+	env []string
+	// token is the bearer token of the worker for an HTTP server; empty means none.
+	token string
+	// base sends the requests to an HTTP server; nil is a transport of the session's own.
+	base http.RoundTripper
+}
+
+// openSession starts a session. ctx bounds the start only.
+func openSession(ctx context.Context, s Server, by way) (*session, error) {
 	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	se := &session{in: newIntake(lasting), ended: make(chan struct{}), changed: make(chan struct{}, 1)}
-	transport, err := se.transport(s, env, cancel)
+	transport, err := se.transport(s, by, cancel)
 	if err != nil {
 		cancel()
 		return nil, err
@@ -71,7 +83,7 @@ func openSession(ctx context.Context, s Server, env []string, version string) (*
 	}
 	done := make(chan connected, 1)
 	go func() {
-		c, err := client.Connect(lasting, transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
+		c, err := client.Connect(lasting, transport, &sdk.ClientSessionOptions{ProtocolVersion: by.version})
 		done <- connected{c, err}
 	}()
 	select {
@@ -98,9 +110,9 @@ func openSession(ctx context.Context, s Server, env []string, version string) (*
 }
 
 // transport returns the transport to a server, and sets kill.
-func (se *session) transport(s Server, env []string, cancel func()) (sdk.Transport, error) {
+func (se *session) transport(s Server, by way, cancel func()) (sdk.Transport, error) {
 	if s.Transport == Stdio {
-		p, err := startProcess(s, env)
+		p, err := startProcess(s, by.env)
 		if err != nil {
 			return nil, err
 		}
@@ -111,7 +123,7 @@ func (se *session) transport(s Server, env []string, cancel func()) (sdk.Transpo
 		}
 		return p.transport(se.in), nil
 	}
-	transport, closeIdle, err := webTransport(s, se.in)
+	transport, closeIdle, err := webTransport(s, by, se.in)
 	se.kill = func() {
 		cancel()
 		closeIdle()
@@ -129,20 +141,29 @@ func (se *session) cause(err error) error {
 
 // close ends the session: in order if the server takes part in that, and otherwise by force. Calls that run
 // lose it.
-func (se *session) close() {
+func (se *session) close(most time.Duration) {
+	endWithin(most, func() { _ = se.client.Close() }, se.kill)
+}
+
+// endWithin ends something in order, or by force if that takes longer than most. It returns after twice this time and that
+// of the force at the latest: the SDK may wait for something that never comes, and the stop of a worker must not.
+func endWithin(most time.Duration, orderly, force func()) {
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
-		_ = se.client.Close()
+		orderly()
 	}()
-	timer := time.NewTimer(closeTime)
-	defer timer.Stop()
-	select {
-	case <-closed:
-	case <-timer.C:
+	wait := func() {
+		timer := time.NewTimer(most)
+		defer timer.Stop()
+		select {
+		case <-closed:
+		case <-timer.C:
+		}
 	}
-	se.kill()
-	<-closed
+	wait()
+	force()
+	wait()
 }
 
 func (se *session) noteChange() {

@@ -3,12 +3,14 @@ package mcp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net"
 	"sync/atomic"
 	"time"
 
+	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/source"
 )
 
@@ -44,10 +46,22 @@ type Source struct {
 	reviews Reviews
 	log     *slog.Logger
 	env     []string
-	timing  timing
+	// token is the bearer token of the worker for an HTTP server; empty means none.
+	token  string
+	timing timing
 	// current is the session, or nil while there is none.
 	current atomic.Pointer[session]
 	tools   *tools
+	// last has what the newest session has learned, for calls with a session of their own. It is nil before the
+	// first session.
+	last atomic.Pointer[learned]
+}
+
+// learned is what a session has learned of its server.
+type learned struct {
+	version string
+	// listed has the digests of the definitions that the server listed, by the names of the tools.
+	listed map[string]string
 }
 
 var _ source.Source = (*Source)(nil)
@@ -61,6 +75,13 @@ func NewSource(server Server, o Options) (*Source, error) {
 	s := &Source{
 		server: server, reviews: o.Reviews, log: o.Log.With("mcpServer", server.ID), env: environment(server, o.Lookup),
 		timing: timing{first: time.Second, most: time.Minute, steady: 30 * time.Second, refresh: 5 * time.Second},
+	}
+	if server.TokenFrom != "" {
+		token, ok := o.Lookup(server.TokenFrom)
+		if !ok || token == "" {
+			return nil, fmt.Errorf("the variable %s of tokenFrom is not set", server.TokenFrom)
+		}
+		s.token = token
 	}
 	s.tools = &tools{server: server, reviews: o.Reviews, calls: s, log: s.log}
 	return s, nil
@@ -117,19 +138,20 @@ func (s *Source) session(ctx context.Context, failures int, known *[]definition,
 	}
 	starting, cancel := context.WithTimeout(ctx, s.server.StartTimeout)
 	defer cancel()
-	se, err := openSession(starting, s.server, s.env, version)
+	se, err := openSession(starting, s.server, way{version: version, env: s.env, token: s.token})
 	if err != nil {
 		return err
 	}
-	defer se.close()
+	defer se.close(closeTime)
 	listed, err := se.list(starting)
 	if err != nil {
 		return err
 	}
 	*known = listed
+	s.learn(se)
 	s.current.Store(se)
 	defer s.current.Store(nil)
-	s.log.InfoContext(ctx, "session with an MCP server", "tools", len(listed), "protocol", printable(se.client.InitializeResult().ProtocolVersion, 20))
+	s.log.InfoContext(ctx, "session with an MCP server", "tools", len(listed), "protocol", toolspec.Printable(se.client.InitializeResult().ProtocolVersion, 20))
 	return s.serve(ctx, se, known, offer)
 }
 
@@ -166,8 +188,14 @@ func (s *Source) serve(ctx context.Context, se *session, known *[]definition, of
 				return err
 			}
 			*known = listed
+			s.learn(se)
 		}
 	}
+}
+
+// learn keeps what a session has learned.
+func (s *Source) learn(se *session) {
+	s.last.Store(&learned{version: se.client.InitializeResult().ProtocolVersion, listed: *se.listed.Load()})
 }
 
 // pause returns how long to wait after a number of failures in a row, with jitter.
@@ -194,7 +222,10 @@ func describe(err error) string {
 	}
 	var network *net.OpError
 	var name *net.DNSError
+	var refused *statusError
 	switch {
+	case errors.As(err, &refused):
+		return refused.Error()
 	case errors.Is(err, context.DeadlineExceeded):
 		return "the server did not answer in time"
 	case errors.As(err, &network), errors.As(err, &name):

@@ -125,7 +125,7 @@ func TestHostileWeb(t *testing.T) {
 			<-r.Context().Done()
 		}, "in time"},
 		{"answers with a page", Streamable, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, "broke the protocol"},
-		{"is not allowed", Streamable, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, "broke the protocol"},
+		{"is not allowed", Streamable, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, "wants a credential"},
 		{"fails", Streamable, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, "broke the protocol"},
 		{"fails with a large page", Streamable, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusBadGateway)

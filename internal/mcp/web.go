@@ -31,28 +31,33 @@ var (
 
 // webTransport returns the transport of the SDK for an HTTP server. Its requests end with the session of
 // the intake; close closes what is idle.
-func webTransport(s Server, in *intake) (_ sdk.Transport, close func(), err error) {
+func webTransport(s Server, by way, in *intake) (_ sdk.Transport, close func(), err error) {
 	address, err := url.Parse(s.URL)
 	if err != nil {
 		return nil, nil, err
 	}
-	dial := s.Dial
-	if dial == nil {
-		dial = (&net.Dialer{Timeout: answerTime}).DialContext
-	}
-	base := &http.Transport{
-		DialContext:         dial,
-		TLSHandshakeTimeout: answerTime, MaxResponseHeaderBytes: 64 << 10, DisableCompression: true,
-		TLSClientConfig: &tls.Config{RootCAs: s.Roots, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute,
+	base, close, ofCall := by.base, func() {}, by.base != nil
+	if base == nil {
+		dial := s.Dial
+		if dial == nil {
+			dial = (&net.Dialer{Timeout: answerTime}).DialContext
+		}
+		own := &http.Transport{
+			DialContext:         dial,
+			TLSHandshakeTimeout: answerTime, MaxResponseHeaderBytes: 64 << 10, DisableCompression: true,
+			TLSClientConfig: &tls.Config{RootCAs: s.Roots, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute,
+		}
+		base, close = own, own.CloseIdleConnections
 	}
 	client := &http.Client{
-		Transport:     &guarded{base: base, origin: address, in: in, server: s},
+		Transport:     &guarded{base: base, origin: address, in: in, server: s, token: by.token},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return errRedirect },
 	}
 	if s.Transport == SSE {
-		return &sdk.SSEClientTransport{Endpoint: s.URL, HTTPClient: client, MaxEventSize: maxMessage}, base.CloseIdleConnections, nil
+		return &sdk.SSEClientTransport{Endpoint: s.URL, HTTPClient: client, MaxEventSize: maxMessage}, close, nil
 	}
-	return &sdk.StreamableClientTransport{Endpoint: s.URL, HTTPClient: client, MaxEventSize: maxMessage}, base.CloseIdleConnections, nil
+	// The session of a call needs no stream for notices about other things than the call.
+	return &sdk.StreamableClientTransport{Endpoint: s.URL, HTTPClient: client, MaxEventSize: maxMessage, DisableStandaloneSSE: ofCall}, close, nil
 }
 
 // guarded sends requests to the origin of a server only, and bounds the answers.
@@ -61,6 +66,8 @@ type guarded struct {
 	origin *url.URL
 	in     *intake
 	server Server
+	// token is a bearer token for the origin; empty means none.
+	token string
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -75,10 +82,23 @@ func (g *guarded) RoundTrip(req *http.Request) (*http.Response, error) {
 		cancel(context.Canceled)
 	}
 	var timer *time.Timer
-	if most := g.answerTime(req); most > 0 {
+	method := methodOf(req)
+	if most := g.answerTime(method); most > 0 {
 		timer = time.AfterFunc(most, func() { cancel(errLate) })
 	}
-	resp, err := g.base.RoundTrip(req.WithContext(ctx))
+	sent := req.WithContext(ctx)
+	if g.token != "" || method != callMethod {
+		sent.Header = req.Header.Clone()
+	}
+	if g.token != "" {
+		sent.Header.Set("Authorization", "Bearer "+g.token)
+	}
+	if method != callMethod {
+		// Nothing but a call has an effect. The empty value is for net/http and the broker, which may send the request
+		// again; nothing of it is sent.
+		sent.Header["X-Idempotency-Key"] = []string{}
+	}
+	resp, err := g.base.RoundTrip(sent)
 	if timer != nil && !timer.Stop() && err == nil {
 		_ = resp.Body.Close()
 		err = errLate
@@ -95,6 +115,11 @@ func (g *guarded) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
+	if refused := refusalOf(resp, g.server); refused != nil {
+		_ = resp.Body.Close()
+		end()
+		return nil, refused
+	}
 	left := int64(maxAnswer)
 	switch mediaType, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); {
 	case req.Method == http.MethodGet:
@@ -106,27 +131,40 @@ func (g *guarded) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// answerTime returns how long the answer to a request may take to begin; 0 sets no bound. The answer to a
-// call of a tool takes as long as the tool, and that to another request of the protocol as long as a start.
-func (g *guarded) answerTime(req *http.Request) time.Duration {
-	if req.Method != http.MethodPost || req.GetBody == nil || g.server.Transport == SSE {
-		return answerTime
+// callMethod is the method of the protocol that calls a tool.
+const callMethod = "tools/call"
+
+// noRequest stands for what is sent that is no request of the protocol.
+const noRequest = ""
+
+// methodOf returns the method of the protocol that a request over HTTP asks for.
+func methodOf(req *http.Request) string {
+	if req.Method != http.MethodPost || req.GetBody == nil {
+		return noRequest
 	}
 	body, err := req.GetBody()
 	if err != nil {
-		return answerTime
+		return noRequest
 	}
 	defer body.Close()
 	data, err := io.ReadAll(body)
 	if err != nil {
-		return answerTime
+		return noRequest
 	}
 	message, err := jsonrpc.DecodeMessage(data)
-	request, ok := message.(*jsonrpc.Request)
+	if request, ok := message.(*jsonrpc.Request); err == nil && ok && request.IsCall() {
+		return request.Method
+	}
+	return noRequest
+}
+
+// answerTime returns how long the answer to a request may take to begin; 0 sets no bound. The answer to a
+// call of a tool takes as long as the tool, and that to another request of the protocol as long as a start.
+func (g *guarded) answerTime(method string) time.Duration {
 	switch {
-	case err != nil || !ok || !request.IsCall():
+	case g.server.Transport == SSE || method == noRequest:
 		return answerTime
-	case request.Method == "tools/call":
+	case method == callMethod:
 		return 0
 	}
 	return g.server.StartTimeout

@@ -181,8 +181,8 @@ func (b *build) input() error {
 		schema.add("$defs", b.in.defs)
 	}
 	var err error
-	if b.tool.Input, err = encode(schema); err != nil {
-		return err
+	if b.tool.Input, err = encodeSchema(schema); err != nil {
+		return &fault{b.op.at, "the schema of its arguments " + err.Error()}
 	}
 	if len(b.tool.Input) > maxInput {
 		return &fault{b.op.at, fmt.Sprintf("its arguments need a schema of %d KB, of at most %d", len(b.tool.Input)>>10, maxInput>>10)}

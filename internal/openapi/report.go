@@ -3,6 +3,8 @@ package openapi
 import (
 	"strings"
 	"unicode"
+
+	"github.com/pawl-run/pawl/toolspec/sanitize"
 )
 
 // Report says what of a document was imported.
@@ -51,9 +53,9 @@ func oneLine(text string, most int) string {
 	return clip(strings.Join(strings.Fields(printable(text)), " "), most)
 }
 
-// printable leaves out characters that are not seen, except line breaks.
+// printable leaves out characters that are not seen, except line breaks, and breaks markers of chat formats.
 func printable(text string) string {
-	return strings.Map(func(r rune) rune {
+	text = strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n':
 			return r
@@ -64,6 +66,8 @@ func printable(text string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, ""))
+	text, _ = sanitize.Text(text)
+	return text
 }
 
 func clip(text string, most int) string {

@@ -119,9 +119,9 @@ func (b *build) output(answers []answer, plain bool) error {
 		if len(s.defs) > 0 {
 			schema.add("$defs", s.defs)
 		}
-		text, err := encode(schema)
+		text, err := encodeSchema(schema)
 		if err != nil {
-			return err
+			return &fault{b.op.at, "the schema of its response " + err.Error()}
 		}
 		if len(text) > maxOutput && refs != 1 {
 			continue

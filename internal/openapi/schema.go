@@ -15,6 +15,9 @@ import (
 // maxSchemaNodes bounds the schemas of one operation, after references are resolved.
 const maxSchemaNodes = 20_000
 
+// maxValueNodes bounds the nodes of all values in the schemas of one operation, such as enum and default.
+const maxValueNodes = 100_000
+
 var (
 	errLarge = fmt.Errorf("has more than %d schemas with all that it refers to", maxSchemaNodes)
 	errFile  = errors.New("is a file, which an argument or a value in JSON cannot be")
@@ -41,11 +44,13 @@ type schemas struct {
 	// objects without them.
 	dropped []string
 	tainted map[*object]bool
-	pruned  bool
+	// values is how many nodes the values of keywords may still have.
+	values int
+	pruned bool
 }
 
 func (d *doc) schemas(input bool) *schemas {
-	return &schemas{doc: d, input: input, names: map[string]string{}, harmless: map[string]bool{}, tainted: map[*object]bool{}}
+	return &schemas{doc: d, input: input, names: map[string]string{}, harmless: map[string]bool{}, values: maxValueNodes, tainted: map[*object]bool{}}
 }
 
 var defName = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
@@ -164,7 +169,7 @@ func (s *schemas) keyword(out *object, key string, v place, depth int) (err erro
 	case jsonschema.RoleOf(key) == 0:
 		return nil
 	case !jsonschema.HoldsSchemas(key):
-		value, err = raw(v, 0)
+		value, err = raw(v, 0, &s.values)
 	case jsonschema.HoldsTable(key):
 		table := &object{}
 		for name, member := range v.members() {

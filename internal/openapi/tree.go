@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/pb33f/go-yaml"
+
+	"github.com/pawl-run/pawl/toolspec/sanitize"
 )
 
 const (
@@ -24,6 +26,7 @@ var (
 	errRemote  = errors.New("refers to another document, and nothing is fetched")
 	errNowhere = errors.New("refers to a place that the document does not have")
 	errLoop    = errors.New("refers to itself")
+	errValues  = fmt.Errorf("has more than %d values with all that its aliases repeat", maxValueNodes)
 	errDeep    = fmt.Errorf("is deeper than %d levels", maxDepth)
 )
 
@@ -192,6 +195,21 @@ type entry struct {
 	value any
 }
 
+var errHidden = errors.New("has hidden characters or markers of chat formats outside of descriptions")
+
+// encodeSchema writes a schema as JSON, with clean descriptions.
+func encodeSchema(v any) (json.RawMessage, error) {
+	doc, err := encode(v)
+	if err != nil {
+		return nil, err
+	}
+	doc, hidden := sanitize.Schema(doc)
+	if hidden {
+		return nil, errHidden
+	}
+	return doc, nil
+}
+
 // encode writes a value as JSON, with the members of objects in their order.
 func encode(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
@@ -260,10 +278,14 @@ func (o *object) set(name string, value any) {
 	o.add(name, value)
 }
 
-// raw returns a value of the document as JSON.
-func raw(p place, depth int) (any, error) {
+// raw returns a value of the document as JSON. left is how many nodes it may have: aliases of YAML can make a short
+// document a value of any size.
+func raw(p place, depth int, left *int) (any, error) {
 	if depth > maxDepth {
 		return nil, errDeep
+	}
+	if *left--; *left < 0 {
+		return nil, errValues
 	}
 	if !p.there() {
 		return nil, nil //nolint:nilnil // null is a value
@@ -272,7 +294,7 @@ func raw(p place, depth int) (any, error) {
 	case yaml.MappingNode:
 		out := object{}
 		for name, member := range p.members() {
-			v, err := raw(member, depth+1)
+			v, err := raw(member, depth+1, left)
 			if err != nil {
 				return nil, err
 			}
@@ -282,7 +304,7 @@ func raw(p place, depth int) (any, error) {
 	case yaml.SequenceNode:
 		out := []any{}
 		for _, e := range p.elements() {
-			v, err := raw(e, depth+1)
+			v, err := raw(e, depth+1, left)
 			if err != nil {
 				return nil, err
 			}

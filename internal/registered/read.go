@@ -119,6 +119,9 @@ func readMCP(tenantID, file string, text []byte) (Document, error) {
 			return errors.New("the url of a registered server begins with https://")
 		case !strings.HasPrefix(s.ID, prefix):
 			return fmt.Errorf("the id of a server of this tenant begins with %s", prefix)
+		case s.Connection || s.TokenFrom != "" || len(s.Scopes) > 0:
+			// tokenFrom would send a secret of the worker to a host of the tenant's choice.
+			return errors.New("a registered server has no connection, scopes and tokenFrom")
 		}
 		return nil
 	})

@@ -177,7 +177,7 @@ func (r *reader) toolPattern(n *yaml.Node, path string) Pattern {
 	case glob && strings.Trim(prefix, idCharacters) != "":
 		r.Fail(n, path, "a tool id may hold only letters, digits, '_' and '-'")
 	default:
-		r.mentions = append(r.mentions, Mention{Pattern(v), r.Position(n, ""), path})
+		r.mentions = append(r.mentions, Mention{Pattern: Pattern(v), At: r.Position(n, ""), Path: path})
 		return Pattern(v)
 	}
 	return ""

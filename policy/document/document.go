@@ -86,4 +86,7 @@ type Mention struct {
 	Pattern Pattern
 	At      strictyaml.Position
 	Path    string
+	// MCPServer is the id of the MCP server whose tools these are, for a mention by a review; empty for a pattern in the
+	// document.
+	MCPServer string
 }

@@ -43,6 +43,7 @@ func (r *reader) mcp(n *yaml.Node, path string) map[string]MCPServer {
 			r.Fail(at, here, "the id of an MCP server %s", err)
 			return
 		}
+		r.mentions = append(r.mentions, Mention{Pattern: Pattern("mcp__" + id + "__*"), At: r.Position(at, ""), Path: here, MCPServer: id})
 		servers[id] = r.mcpServer(id, value, here)
 	})
 	if len(servers) == 0 {

@@ -14,8 +14,8 @@ import (
 
 // Lint returns warnings about parts of the document without effect, in the order of the document:
 // a rule that never decides because other rules cover it, or contradict it and win; a rule for
-// tools that are not allowed, or for roles that nobody has; and a pattern that matches no tool of
-// specs. These are warnings and not errors, because tools come and go. Empty specs mean that the
+// tools that are not allowed, or for roles that nobody has; a pattern that matches no tool of
+// specs; and reviews of an MCP server of which specs have no tool. These are warnings and not errors, because tools come and go. Empty specs mean that the
 // tools are not known; Lint then checks no patterns.
 func Lint(p *policy.Policy, specs []toolspec.Spec) []*strictyaml.Error {
 	var found strictyaml.Errors
@@ -40,6 +40,10 @@ func unmatched(mentions []document.Mention, specs []toolspec.Spec) (found strict
 	}
 	for _, m := range mentions {
 		if slices.ContainsFunc(names, m.Pattern.Matches) {
+			continue
+		}
+		if m.MCPServer != "" {
+			found = append(found, m.At.Fault(m.Path, "no worker has a tool of this MCP server: is its id in the file of servers?"))
 			continue
 		}
 		reason := "matches no tool that workers have"

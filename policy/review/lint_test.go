@@ -41,6 +41,19 @@ func TestLintIsRight(t *testing.T) {
 	})
 }
 
+// Reviews of an MCP server that no worker has are found, and those of others are not.
+func TestLintFindsAServerThatNoWorkerHas(t *testing.T) {
+	specs := []toolspec.Spec{{Name: "mcp__files__read", ProvidedBy: "files", Discovered: &toolspec.Discovered{Digest: anyDigest}}}
+	review := "{read: {digest: " + anyDigest + ", effect: read_only, risk: low, allow: [/content]}}"
+	p := mustParse(t, acme("    allowedTools: [mcp__files__read]\n")+"mcp: {files: "+review+", fils: "+review+"}\n")
+	if found := Lint(p, specs); len(found) != 1 || !strings.Contains(found[0].Error(), "mcp.fils: no worker has a tool of this MCP server") {
+		t.Errorf("a server that no worker has: %v", found)
+	}
+	if found := Lint(p, nil); len(found) != 0 {
+		t.Errorf("without known tools: %v", found)
+	}
+}
+
 // A rule that was saved for a tool which is named otherwise is found.
 func TestLintFindsARuleForNoTool(t *testing.T) {
 	specs := []toolspec.Spec{{Name: "core__write_file", Effect: toolspec.StateChange, Risk: toolspec.MediumRisk}}

@@ -85,7 +85,25 @@ func (t *compiled) newRequest(ctx context.Context, base *url.URL, args json.RawM
 		out.header.Set(t.doc.Request.IdempotencyKey, key)
 	}
 	req.Header = out.header
+	if !t.repeatable {
+		sendOnce(req)
+	}
 	return req, nil
+}
+
+// sendOnce keeps net/http from sending a request again when a connection that it has kept breaks. It does so for GET, HEAD and
+// OPTIONS without a body, and with two headers, which it knows by their usual spelling only.
+func sendOnce(req *http.Request) {
+	switch req.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions:
+		req.Body = io.NopCloser(strings.NewReader("")) // net/http finds that it is empty, and sends none
+	}
+	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+		if values, ok := req.Header[name]; ok {
+			delete(req.Header, name)
+			req.Header[strings.ToLower(name)] = values
+		}
+	}
 }
 
 // targetOf returns the URL of an encoded path and query at a host. It has the scheme and host of base.

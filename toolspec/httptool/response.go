@@ -202,16 +202,8 @@ func (t *compiled) again(call toolspec.Call) bool {
 
 // waitOf returns how long the service asks to wait.
 func waitOf(h http.Header) time.Duration {
-	text := h.Get("Retry-After")
-	if seconds, err := strconv.Atoi(text); err == nil && seconds >= 0 {
-		return min(time.Duration(min(seconds, int(maxWait/time.Second)))*time.Second, maxWait)
-	}
-	if at, err := http.ParseTime(text); err == nil {
-		// The clock of the service counts, because the worker's can differ.
-		from, err := http.ParseTime(h.Get("Date"))
-		if err == nil && at.After(from) {
-			return min(at.Sub(from), maxWait)
-		}
+	if after, ok := capability.RetryAfter(h); ok {
+		return min(after, maxWait)
 	}
 	return defaultWait
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/capability"
+	"github.com/pawl-run/pawl/toolspec/sanitize"
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
@@ -31,11 +32,14 @@ const attempts = 3
 
 // compile checks a description.
 func compile(t Tool) (*compiled, error) {
+	t, err := t.clean()
+	if err != nil {
+		return nil, err
+	}
 	if err := t.Check(); err != nil {
 		return nil, err
 	}
 	c := &compiled{doc: t, attempts: attempts}
-	var err error
 	if c.version, err = t.version(); err != nil {
 		return nil, err
 	}
@@ -43,6 +47,20 @@ func compile(t Tool) (*compiled, error) {
 	c.pointer, _ = strictjson.SplitPointer(t.Response.Pointer)
 	c.repeatable = c.definition("").Repeatable()
 	return c, nil
+}
+
+// clean returns the description with texts that cannot pose as something else to a model. Hidden text of a schema outside
+// of its descriptions is an error, because a change of it would change what the schema accepts.
+func (t Tool) clean() (Tool, error) {
+	t.Title, _ = sanitize.Text(t.Title)
+	t.Description, _ = sanitize.Text(t.Description)
+	for name, doc := range map[string]*json.RawMessage{"input": &t.Input, "response.schema": &t.Response.Schema} {
+		var hidden bool
+		if *doc, hidden = sanitize.Schema(*doc); hidden {
+			return t, errors.New(name + " has hidden characters or markers of chat formats outside of descriptions")
+		}
+	}
+	return t, nil
 }
 
 // pathParameter returns the parameter of a name in the path.
@@ -74,7 +92,7 @@ func (t Tool) Bind(providedBy string) (toolspec.Tool, error) {
 	if err != nil {
 		return toolspec.Tool{}, err
 	}
-	return toolspec.DefineSchema(c.definition(providedBy), t.Input, t.output(), c.run), nil
+	return toolspec.DefineSchema(c.definition(providedBy), c.doc.Input, c.doc.output(), c.run), nil
 }
 
 func (t *compiled) definition(providedBy string) toolspec.Definition {

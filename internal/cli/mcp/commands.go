@@ -9,6 +9,6 @@ import (
 // Commands returns the command `pawl mcp` with its subcommands.
 func Commands(a *app.App) []*cobra.Command {
 	cmd := &cobra.Command{Use: "mcp", Short: "Review the tools that MCP servers offer"}
-	cmd.AddCommand(newList(a), newReview(a), newTrust(a))
+	cmd.AddCommand(newList(a), newReview(a), newTrust(a), newProvider(a))
 	return []*cobra.Command{app.Group(cmd)}
 }

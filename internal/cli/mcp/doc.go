@@ -1,3 +1,4 @@
 // Package mcp has the command mcp, with which people review the tools that MCP servers offer. It must never
-// connect to a server: workers do, and publish what they find.
+// start or call a server: workers do, and publish what they find. Only `mcp provider` asks a server, without a
+// credential.
 package mcp
