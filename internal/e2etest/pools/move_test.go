@@ -1,12 +1,14 @@
 package pools
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 
+	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/e2etest"
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/toolspec"
@@ -178,9 +180,9 @@ func TestForgedQueue(t *testing.T) {
 	}, toolspec.WorkflowType, inv); err != nil {
 		t.Fatal(err)
 	}
-	result, err := w.Pawl.Invoke(t.Context(), inv)
-	if err == nil || result.ErrorCode != toolspec.CodeConflict {
-		t.Errorf("starting the call gives %+v, %v", result, err)
+	var failed *pawl.CallError
+	if _, err := w.Pawl.Start(t.Context(), inv); !errors.As(err, &failed) || failed.Result.ErrorCode != toolspec.CodeConflict {
+		t.Errorf("starting the call gives %v", err)
 	}
 	if _, err := w.Pawl.State(t.Context(), inv.Identity().WorkflowID()); err == nil {
 		t.Error("a client asks the forged call for its state")
