@@ -69,6 +69,8 @@ func TestDocumentsAreCheckedAtOnce(t *testing.T) {
 		"a server on localhost":  {of("acme", registry.MCP, "mcpServers: {tenant-acme_docs: {url: 'http://localhost:1'}}"), "https://"},
 		"two servers":            {of("acme", registry.MCP, "mcpServers: {tenant-acme_a: {url: 'https://a.example'}, tenant-acme_b: {url: 'https://b.example'}}"), "one server"},
 		"another server":         {of("acme", registry.MCP, "mcpServers: {github: {url: 'https://a.example'}}"), "begins with tenant-acme_"},
+		"a worker's secret":      {of("acme", registry.MCP, "mcpServers: {tenant-acme_a: {url: 'https://a.example', tokenFrom: PAWL_TEST_TOKEN}}"), "no connection, scopes and tokenFrom"},
+		"a connection":           {of("acme", registry.MCP, "mcpServers: {tenant-acme_a: {url: 'https://a.example', connection: required}}"), "no connection, scopes and tokenFrom"},
 		"globex's server":        {of("acme", registry.MCP, "mcpServers: {tenant-globex_a: {url: 'https://a.example'}}"), "begins with tenant-acme_"},
 	} {
 		if done, err := r.Register(t.Context(), tc.r); !errors.Is(err, client.ErrToolsInvalid) || !strings.Contains(err.Error(), tc.want) {
