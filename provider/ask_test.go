@@ -58,7 +58,7 @@ data: [DONE]
 	{
 		responses.Codec{}, "/v1/responses",
 		`{"model":"m-1","input":[{"type":"message","role":"system","content":"Be brief."},{"type":"message","role":"user","content":"Hi"}],"tools":TOOLS,"tool_choice":"required",
-		"stream":true,"store":false,"include":["reasoning.encrypted_content"],"max_output_tokens":99,"temperature":0.5}`,
+		"stream":true,"store":false,"max_output_tokens":99,"temperature":0.5}`,
 		`data: {"type":"response.output_text.delta","output_index":0,"delta":"Hel"}
 
 data: {"type":"response.output_text.delta","output_index":0,"delta":"lo"}
@@ -316,6 +316,15 @@ func TestNoResponse(t *testing.T) {
 	if _, err := Ask(ctx, http.DefaultClient, silent, chat.request(t), nil); !errors.Is(err, context.Canceled) || errors.As(err, new(*Error)) {
 		t.Errorf("cancelled: %v", err)
 	}
+	tls := httptest.NewTLSServer(nil)
+	t.Cleanup(tls.Close)
+	unknown, err := url.Parse(tls.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Ask(t.Context(), http.DefaultClient, unknown, chat.request(t), nil); !errors.As(err, &e) || e.Kind != "connection" || e.Retry {
+		t.Errorf("an unknown certificate: %v", err)
+	}
 	gone := chat.provider(t, nil)
 	gone.Host = "127.0.0.1:1"
 	if _, err := Ask(t.Context(), http.DefaultClient, gone, chat.request(t), nil); !errors.As(err, &e) || e.Kind != "connection" || !e.Retry {
@@ -333,6 +342,9 @@ func TestNew(t *testing.T) {
 		want   string
 	}{
 		{"as it is", func(*Request) {}, 0, ""},
+		{"options of the stream replaced", func(r *Request) {
+			r.Members = map[string]json.RawMessage{"stream_options": json.RawMessage("null")}
+		}, 0, ""},
 		{"no model", func(r *Request) { r.Model = "" }, 0, "name of a model"},
 		{"a path", func(r *Request) { r.Model = "../../other" }, 3, "name of a model"},
 		{"a query", func(r *Request) { r.Model = "m?key=1" }, 3, "name of a model"},

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pawl-run/pawl/toolspec/capability"
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
@@ -76,7 +78,14 @@ func lost(ctx context.Context, kind string, err error) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	}
-	return &Error{Kind: kind, Retry: true, cause: err}
+	return &Error{Kind: kind, Retry: !isPermanent(err), cause: err}
+}
+
+// isPermanent reports an error of the way to the provider that no later try mends by itself.
+func isPermanent(err error) bool {
+	var certificate *tls.CertificateVerificationError
+	return errors.Is(err, capability.ErrForeignHost) || errors.Is(err, capability.ErrNoConnection) || errors.Is(err, capability.ErrLeaseOver) ||
+		errors.As(err, &certificate)
 }
 
 // refused reads a response with another status than 200.

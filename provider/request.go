@@ -35,8 +35,9 @@ type Request struct {
 	// MaxTokens bounds the tokens of the response. 0 leaves it to the provider; the format anthropic
 	// requires a bound.
 	MaxTokens int
-	// Members are further members of the request, such as temperature. A member that Ask writes itself is
-	// an error.
+	// Members are further members of the request, such as temperature. They replace members of the format,
+	// such as stream_options, which not every compatible server takes. A member of the other fields, and
+	// stream, is an error. A server that wants max_tokens in place of max_completion_tokens gets it here.
 	Members map[string]json.RawMessage
 }
 
@@ -62,12 +63,9 @@ var forms = map[string]form{
 		path: "/chat/completions", messages: "messages", model: true, maxTokens: "max_completion_tokens",
 		fixed: []wire.Member{streamed, {Name: "stream_options", Value: json.RawMessage(`{"include_usage":true}`)}},
 	},
-	// Nothing is stored at the provider, so the reasoning comes encrypted and goes back with the messages.
 	"responses": {
 		path: "/responses", messages: "input", model: true, maxTokens: "max_output_tokens",
-		fixed: []wire.Member{
-			streamed, {Name: "store", Value: json.RawMessage("false")}, {Name: "include", Value: json.RawMessage(`["reasoning.encrypted_content"]`)},
-		},
+		fixed: []wire.Member{streamed, {Name: "store", Value: json.RawMessage("false")}},
 	},
 	"anthropic": {
 		path: "/messages", messages: "messages", model: true, maxTokens: "max_tokens", fixed: []wire.Member{streamed},
@@ -92,6 +90,9 @@ func (r Request) New(ctx context.Context, base *url.URL) (*http.Request, error) 
 	}
 	if err := checkModel(r.Model); err != nil {
 		return nil, err
+	}
+	if base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
+		return nil, errors.New("provider: the base has no scheme http or https, or no host")
 	}
 	body, err := r.body(f)
 	if err != nil {
@@ -162,7 +163,16 @@ func (r Request) body(f form) ([]byte, error) {
 		own = append(own, wire.Member{Name: "tools", Value: tools})
 		own = append(own, sorted(r.Choice)...)
 	}
-	own = append(own, f.fixed...)
+	for _, m := range f.fixed {
+		if r.Members[m.Name] == nil || m.Name == streamed.Name {
+			own = append(own, m)
+		}
+	}
+	// Nothing is stored at the provider, so the reasoning comes encrypted and goes back with the messages.
+	// Models that do not reason refuse this member.
+	if r.Codec.Format() == "responses" && r.Members["reasoning"] != nil && r.Members["include"] == nil {
+		own = append(own, wire.Member{Name: "include", Value: json.RawMessage(`["reasoning.encrypted_content"]`)})
+	}
 	if own, err = r.bounded(f, own); err != nil {
 		return nil, err
 	}

@@ -31,6 +31,7 @@ type inRun struct{ tenantID, runID string }
 
 // write is what one caller writes: statements and the places for their rows.
 type write struct {
+	ctx      context.Context
 	op       string
 	readings []db.Reading
 	done     chan error
@@ -39,9 +40,12 @@ type write struct {
 func newGroups(d *db.DB) *groups { return &groups{db: d, waiting: map[inRun][]*write{}} }
 
 // write runs statements in one transaction, perhaps with the statements of other callers for the same
-// run. After an error of ctx the statements may still run, and their rows must not be read.
+// run. If ctx ends while the transaction runs, the statements may still count, and their rows must not be read.
 func (g *groups) write(ctx context.Context, op string, run inRun, readings ...db.Reading) error {
-	w := &write{op, readings, make(chan error, 1)}
+	if ctx.Err() != nil {
+		return db.Failure(op, ctx.Err())
+	}
+	w := &write{ctx, op, readings, make(chan error, 1)}
 	g.mu.Lock()
 	queue, busy := g.waiting[run]
 	g.waiting[run] = append(queue, w)
@@ -68,9 +72,19 @@ func (g *groups) commit(ctx context.Context, run inRun) {
 			g.mu.Unlock()
 			return
 		}
-		group := queue[:min(len(queue), maxGroup)]
-		g.waiting[run] = queue[len(group):]
+		var group []*write
+		for len(queue) > 0 && len(group) < maxGroup {
+			// Nobody waits for a write whose caller has gone, and its report may be old.
+			if queue[0].ctx.Err() == nil {
+				group = append(group, queue[0])
+			}
+			queue = queue[1:]
+		}
+		g.waiting[run] = queue
 		g.mu.Unlock()
+		if len(group) == 0 {
+			continue
+		}
 		err := g.send(ctx, group...)
 		if err == nil || len(group) == 1 || errs.IsTransient(err) {
 			for _, w := range group {
