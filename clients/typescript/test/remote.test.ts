@@ -162,9 +162,11 @@ test('a process without a valid signature gets no memory', { timeout: 60_000 }, 
   assert.equal(status, 401);
 
   const small = await serveTools({ port: 0, keys: new Map(), tools: {}, maxConnections: 2 });
-  t.after(() => small.close());
   const open = [1, 2, 3].map(() => connect(Number(new URL(small.url).port), '127.0.0.1'));
-  t.after(() => open.forEach((socket) => socket.destroy()));
+  t.after(async () => {
+    for (const socket of open) socket.destroy();
+    await small.close();
+  });
   await Promise.race(open.map((socket) => new Promise((resolve) => socket.on('error', resolve).on('close', resolve))));
 });
 
