@@ -86,6 +86,9 @@ func ActivityNames(h *historypb.History) (names []string) {
 	return names
 }
 
+// localActivity is the name of the markers of local activities. Versions have markers too.
+const localActivity = "LocalActivity"
+
 // Marker is a local activity as the UI shows it: its name and its summary.
 type Marker [2]string
 
@@ -95,7 +98,7 @@ func (w *World) Markers(h *historypb.History) []Marker {
 	var found []Marker
 	for _, e := range h.GetEvents() {
 		a := e.GetMarkerRecordedEventAttributes()
-		if a == nil {
+		if a.GetMarkerName() != localActivity {
 			continue
 		}
 		var data struct{ ActivityType string }

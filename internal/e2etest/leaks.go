@@ -79,8 +79,10 @@ func (w *World) Traces(calls ...toolspec.Invocation) []Trace {
 func (w *World) EventTraces(workflowID string, e *historypb.HistoryEvent) []Trace {
 	w.T.Helper()
 	name := e.GetEventType().String()
-	if a := e.GetMarkerRecordedEventAttributes(); a != nil {
-		name += " " + w.Markers(&historypb.History{Events: []*historypb.HistoryEvent{e}})[0][0]
+	if markers := w.Markers(&historypb.History{Events: []*historypb.HistoryEvent{e}}); len(markers) > 0 {
+		name += " " + markers[0][0]
+	} else if a := e.GetMarkerRecordedEventAttributes(); a != nil {
+		name += " " + a.GetMarkerName()
 	}
 	binary, err := proto.Marshal(e)
 	if err != nil {

@@ -166,8 +166,8 @@ func TestAnswers(t *testing.T) {
 		`{"outcome":"done","value":{"a":1}}`:                                        {value: `{"a":1}`},
 		`{"outcome":"done"}`:                                                        {is: as[*toolspec.SafeError], text: "no value"},
 		`{"outcome":"failed","message":"the account\nis closed"}`:                   {is: as[*toolspec.SafeError], text: "the account is closed"},
-		`{"outcome":"failed"}`:                                                      {is: func(err error) bool { return err != nil && !as[*toolspec.SafeError](err) }, text: "the tool failed"},
-		`{"outcome":"failed","message":"ghp_16C7e42F292c6912E7710c838347Ae178B4a"}`: {is: func(err error) bool { return err != nil && !as[*toolspec.SafeError](err) }, text: "the tool failed"},
+		`{"outcome":"failed"}`:                                                      {is: as[*toolspec.UnansweredError], text: "may have had its effect"},
+		`{"outcome":"failed","message":"ghp_16C7e42F292c6912E7710c838347Ae178B4a"}`: {is: isPlain, text: "the tool failed"},
 		`{"outcome":"busy","retryAfterMs":2000,"message":"later"}`:                  {is: as[*toolspec.BusyError], text: "retry after 2s: later"},
 		`{"outcome":"busy","retryAfterMs":99999999999999}`:                          {is: as[*toolspec.BusyError], text: "retry after 1h0m0s"},
 		`{"outcome":"absent"}`:                                                      {is: as[*toolspec.BusyError], text: "this version"},
@@ -182,6 +182,20 @@ func TestAnswers(t *testing.T) {
 				t.Errorf("%s, %T %v", value, err, err)
 			}
 		})
+	}
+}
+
+// isPlain reports whether an error says neither a text for people nor that the outcome is unknown.
+func isPlain(err error) bool {
+	return err != nil && !as[*toolspec.SafeError](err) && !as[*toolspec.UnansweredError](err)
+}
+
+// TestFailedRead: a tool that may be repeated knows that it failed, for no effect can be lost.
+func TestFailedRead(t *testing.T) {
+	t.Parallel()
+	address := serve(t, func(w http.ResponseWriter, r *http.Request) { answer(w, r, 200, `{"outcome":"failed"}`) })
+	if _, err := run(t, toolAt(t, address, toolspec.ReadOnly, false)); !isPlain(err) {
+		t.Errorf("%T %v", err, err)
 	}
 }
 

@@ -27,8 +27,12 @@ const (
 	mediaType  = "application/json"
 	// maxLife bounds the time in which a worker accepts a request. A request that is late beyond its attempt must not run.
 	maxLife = time.Minute
-	// maxAhead is how far the clock of a worker may be ahead.
+	// maxAhead is how far the clock of a worker that redeems a lease may be ahead. A lease is redeemed once, whatever the clocks say.
 	maxAhead = 30 * time.Second
+	// maxSkew is how far the clocks of Pawl and of a worker may differ. A request is valid for this time beyond its attempt, so that a worker
+	// whose clock is ahead does not refuse it. The worker may be behind as far, so a request that is held up can run until twice this time and a
+	// second after its attempt: less than the time that Pawl waits before it believes a probe.
+	maxSkew = 2 * time.Second
 )
 
 var (
@@ -58,7 +62,7 @@ func signAs(header http.Header, tag string, target *url.URL, body []byte, keyID 
 	}
 	p := covered.Params
 	p.Add("created", now.Unix())
-	p.Add("expires", now.Add(min(max(life, time.Second), maxLife)).Unix())
+	p.Add("expires", now.Add(min(life+maxSkew+time.Second, maxLife)).Unix())
 	p.Add("nonce", rand.Text())
 	p.Add("keyid", keyID)
 	p.Add("alg", algorithm)

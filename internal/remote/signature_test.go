@@ -7,11 +7,13 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dunglas/httpsfv"
 
@@ -76,6 +78,23 @@ func TestRequest(t *testing.T) {
 	for _, part := range []string{`pawl=("@method" "@path" "content-type" "content-digest");created=`, `;expires=`, `;nonce="`, `;keyid="billing-1";alg="hmac-sha256";tag="pawl-request"`} {
 		if !strings.Contains(input, part) {
 			t.Errorf("Signature-Input is %s", input)
+		}
+	}
+}
+
+// TestLife: a request is valid a little longer than its attempt, so that a worker whose clock is ahead takes it, and never for more than a minute.
+func TestLife(t *testing.T) {
+	t.Parallel()
+	target, now := &url.URL{Scheme: "https", Host: "billing.example.com", Path: "/pawl"}, time.Unix(1_800_000_000, 999_999_999)
+	for life, want := range map[time.Duration]int64{
+		0: 3, 900 * time.Millisecond: 4, time.Second: 4, 5 * time.Second: 8, 57 * time.Second: 60, time.Hour: 60,
+	} {
+		header := http.Header{}
+		if _, err := sign(header, target, nil, keyID, []byte(secret), now, life); err != nil {
+			t.Fatal(err)
+		}
+		if input := header.Get("Signature-Input"); !strings.Contains(input, fmt.Sprintf(";created=%d;expires=%d;", now.Unix(), now.Unix()+want)) {
+			t.Errorf("a request with %s left has %s", life, input)
 		}
 	}
 }

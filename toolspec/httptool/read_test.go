@@ -1,6 +1,7 @@
 package httptool_test
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"reflect"
 	"strings"
@@ -81,6 +82,27 @@ func TestReadAndWrite(t *testing.T) {
 	third, err := httptool.Read("shop.json", asJSON)
 	if err != nil || third.Tools[0].ID != first.Tools[0].ID {
 		t.Errorf("as JSON: %v", err)
+	}
+}
+
+// TestVersion: the version has the whole digest of the request, so nobody can make two requests with one version.
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	versions := map[string]bool{}
+	for _, text := range []string{full, strings.Replace(full, "/shops/", "/others/", 1), strings.Replace(full, "message: No.", "message: Yes.", 1)} {
+		d, err := httptool.Read("shop.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tools, err := d.Bind()
+		if err != nil {
+			t.Fatal(err)
+		}
+		version := tools[0].Definition().Version
+		if _, sum, _ := strings.Cut(version, "+"); len(sum) != 2*sha256.Size || versions[version] {
+			t.Errorf("the version is %s", version)
+		}
+		versions[version] = true
 	}
 }
 

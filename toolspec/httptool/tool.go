@@ -111,8 +111,9 @@ func (t *compiled) definition(providedBy string) toolspec.Definition {
 	return def
 }
 
-// version returns the version of the author and a part of the SHA-256 of what the tool sends and reads.
-// With another request the tool has another digest, so an approval of the request before is stale.
+// version returns the version of the author and the SHA-256 of what the tool sends and reads. With another request the tool has
+// another digest, so an approval of the request before is stale. A part of the sum would not do: an author could look for a
+// harmless request and a harmful one with the same part.
 func (t Tool) version() (string, error) {
 	sends, err := json.Marshal(struct {
 		Connection Connection
@@ -124,7 +125,7 @@ func (t Tool) version() (string, error) {
 		return "", err
 	}
 	sum := sha256.Sum256(sends)
-	return t.Version + "+" + hex.EncodeToString(sum[:6]), nil
+	return t.Version + "+" + hex.EncodeToString(sum[:]), nil
 }
 
 // output returns the output schema.

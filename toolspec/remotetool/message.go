@@ -77,7 +77,7 @@ const (
 	// Done: the tool has the value.
 	Done AnswerOutcome = "done"
 	// Failed: the tool failed. With a message, the failure is final. Without one, a tool that may be repeated gets another
-	// attempt.
+	// attempt, and a tool that must not be repeated may have had its effect.
 	Failed AnswerOutcome = "failed"
 	// Busy: nothing happened, and another attempt may follow.
 	Busy AnswerOutcome = "busy"

@@ -2,6 +2,7 @@ package remotetool_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"strings"
 	"testing"
@@ -57,6 +58,9 @@ func TestBind(t *testing.T) {
 	}
 	if err := catalog.NewRegistry(caps).Add("remote", tools...); err != nil {
 		t.Error(err)
+	}
+	if _, sum, _ := strings.Cut(def.Version, "+"); len(sum) != 2*sha256.Size {
+		t.Errorf("the version %s has not the whole digest", def.Version)
 	}
 	moved := bind(t, strings.Replace(document, "billing.example.com", "other.example.com", 1))
 	if moved[0].Definition().Version == def.Version {

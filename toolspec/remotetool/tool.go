@@ -97,11 +97,11 @@ func (t Tool) bind(w Worker, send Sender, leases Leaser) toolspec.Tool {
 	return tool
 }
 
-// version returns the version of the author and a part of the SHA-256 of where the tool runs. At another worker the tool has
+// version returns the version of the author and the SHA-256 of where the tool runs. At another worker the tool has
 // another digest, so an approval of the tool before is stale.
 func (t Tool) version(w Worker) string {
 	sum := sha256.Sum256([]byte(w.Name + "\x00" + w.URL + "\x00" + w.Key))
-	return t.Version + "+" + hex.EncodeToString(sum[:6])
+	return t.Version + "+" + hex.EncodeToString(sum[:])
 }
 
 func (t Tool) output() json.RawMessage {
@@ -149,7 +149,10 @@ func (r *remote) run(ctx context.Context, args json.RawMessage, call toolspec.Ca
 	case Done:
 		return r.value(answer.Value)
 	case Failed:
-		if message == "" {
+		switch {
+		case answer.Message == "" && !r.repeatable: // an error of which the worker knows nothing, maybe after the effect
+			return nil, toolspec.Unanswered("the tool failed in its worker; it may have had its effect")
+		case message == "":
 			return nil, errors.New("the tool failed in its worker")
 		}
 		return nil, toolspec.Safef("%s", message)

@@ -3,7 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createSecureServer, type ServerOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { signAnswer, signRequest, verifyAnswer, verifyRequest, type Keys, type Signed } from './signature.js';
+import { Fences } from './fences.js';
+import { hasBody, maxSkew, signAnswer, signRequest, verifyAnswer, verifyRequest, type Keys, type Signed } from './signature.js';
 import type { RemoteAnswer, RemoteRequest } from './types.js';
 
 export type { Keys } from './signature.js';
@@ -78,7 +79,12 @@ export interface ServeOptions {
   path?: string;
   /** The certificate and the key of the server. */
   tls?: Pick<ServerOptions, 'cert' | 'key'>;
-  /** Called with each error of a tool that is none of the errors above. Pawl learns only that the tool failed. */
+  /** How many connections the process has at a time: each request of Pawl has one. It closes further ones. The default is 1000. */
+  maxConnections?: number;
+  /**
+   * Called with each error of a tool that is none of the errors above. Pawl learns only that the tool failed. If the tool must not be repeated,
+   * the outcome of the call is unknown.
+   */
   onError?(err: unknown, call: ToolCall): void;
 }
 
@@ -91,8 +97,6 @@ export interface Served {
 const maxRequest = 1 << 20;
 /** How many nonces of valid requests the process remembers. */
 const maxNonces = 100_000;
-/** For how long the process remembers a probe, in milliseconds: longer than a request is valid. */
-const fenceLife = 180_000;
 
 /** readKeys reads a file of keys, as PAWL_REMOTE_KEYS has it: an id and a key in base64 on each line. Only its owner may read the file. */
 export function readKeys(file: string): Keys {
@@ -111,23 +115,26 @@ export function readKeys(file: string): Keys {
 }
 
 /**
- * serveTools runs tools for Pawl until close is called. It runs a request at most once: it accepts each signature once, and none that is
- * older than the process.
+ * serveTools runs tools for Pawl until close is called. It runs a request at most once: it accepts each signature once, and none that can
+ * be older than the process. So it listens only 5 seconds after its start.
  */
 export async function serveTools(o: ServeOptions): Promise<Served> {
   const host = o.host ?? '127.0.0.1';
   const path = o.path ?? '/pawl';
   if (!o.tls && !['127.0.0.1', '::1', 'localhost'].includes(host)) throw new Error(`${host} needs tls: plain HTTP is for loopback addresses`);
   const nonces = new Map<string, number>();
-  const fences = new Map<string, number>();
+  const fences = new Fences();
   const running = new Map<string, number>();
   const began = Math.floor(Date.now() / 1000);
 
-  /** claim reports whether a request is new. The process has no memory of the requests before its start, so it takes none of these. */
+  /**
+   * claim reports whether a request is new. The process has no memory of the requests before its start, so it takes none that it could have
+   * accepted then: with a clock of the signer that is ahead.
+   */
   function claim(signed: Signed): boolean {
     const now = Date.now() / 1000;
     if (nonces.size >= maxNonces) for (const [nonce, expires] of nonces) if (expires < now) nonces.delete(nonce);
-    if (signed.created <= began || nonces.has(signed.nonce) || nonces.size >= maxNonces) return false;
+    if (signed.created <= began + maxSkew || nonces.has(signed.nonce) || nonces.size >= maxNonces) return false;
     nonces.set(signed.nonce, signed.expires);
     return true;
   }
@@ -135,10 +142,11 @@ export async function serveTools(o: ServeOptions): Promise<Served> {
   async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const aborted = new AbortController();
     res.on('close', () => res.writableFinished || aborted.abort());
-    const body = req.method === 'POST' && req.url === path ? await read(req) : undefined;
-    const signed = body && verifyRequest(req, body, o.keys);
+    // The body of a request without a valid signature is not read: anybody can send one.
+    const signed = req.method === 'POST' && req.url === path ? verifyRequest(req, o.keys) : undefined;
+    const body = signed && (await read(req));
     // A refusal has no signature: it must not pass for the word of the process that nothing happened.
-    if (!body || !signed || !claim(signed)) {
+    if (!signed || !body || !hasBody(signed, body) || !claim(signed)) {
       res.writeHead(401, { 'content-type': 'text/plain', connection: 'close' }).end('the request is not valid\n');
       return;
     }
@@ -155,8 +163,7 @@ export async function serveTools(o: ServeOptions): Promise<Served> {
     try {
       if (operation === 'run') return await run(tool, args, call);
       if (operation !== 'probe' || !tool.probe) return { outcome: 'unclear' };
-      fences.set(call.invocationId, call.epoch);
-      setTimeout(() => fences.delete(call.invocationId), fenceLife).unref();
+      fences.raise(call.invocationId, call.epoch);
       if (running.has(call.invocationId)) return { outcome: 'unclear' };
       const found = await tool.probe(args, call);
       return found.found === 'took_effect' ? { outcome: 'took_effect', value: found.value ?? null } : { outcome: found.found };
@@ -175,7 +182,7 @@ export async function serveTools(o: ServeOptions): Promise<Served> {
 
   async function run(tool: Tool, args: unknown, call: ToolCall): Promise<RemoteAnswer> {
     const id = call.invocationId;
-    if (call.epoch < (fences.get(id) ?? 0)) return { outcome: 'busy', message: 'a later attempt has taken the call over' };
+    if (call.epoch < fences.of(id)) return { outcome: 'busy', message: 'a later attempt has taken the call over' };
     running.set(id, (running.get(id) ?? 0) + 1);
     try {
       return { outcome: 'done', value: (await tool.run(args, call)) ?? null };
@@ -191,8 +198,10 @@ export async function serveTools(o: ServeOptions): Promise<Served> {
   };
   const server = o.tls ? createSecureServer(o.tls, listener) : createServer(listener);
   server.requestTimeout = 30_000;
-  // A signature has the second in which it was made. From the next second on, none is older than the process.
-  await sleep((began + 1) * 1000 - Date.now());
+  server.maxConnections = o.maxConnections ?? 1000;
+  // Until claim takes requests of a signer whose clock is behind. Pawl knows that a request did nothing if nobody listens, and does not believe a
+  // refusal.
+  await sleep((began + 2 * maxSkew + 1) * 1000 - Date.now());
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(o.port, host, resolve));
   const { port } = server.address() as AddressInfo;
   return {

@@ -8,8 +8,8 @@ const mediaType = 'application/json';
 const requestParts = ['"@method"', '"@path"', '"content-type"', '"content-digest"'];
 /** The longest time for which a request may be valid, in seconds. */
 const maxLife = 60;
-/** How far the clock of the signer may be ahead, in seconds. */
-const maxAhead = 30;
+/** How far the clocks of the signer and of this process may differ, in seconds. */
+export const maxSkew = 2;
 
 /** What a valid signature says. */
 export interface Signed {
@@ -20,13 +20,18 @@ export interface Signed {
   created: number;
   expires: number;
   signature: Uint8Array;
+  /** The SHA-256 that the body must have: see hasBody. */
+  digest: Uint8Array;
 }
 
 /** Keys are the keys that the process shares with Pawl, by id. */
 export type Keys = ReadonlyMap<string, Uint8Array>;
 
-/** verifyRequest returns what the signature of a request says, or undefined if it is not valid now. */
-export function verifyRequest(req: IncomingMessage, body: Uint8Array, keys: Keys, now = Date.now() / 1000): Signed | undefined {
+/**
+ * verifyRequest returns what the signature of a request says, or undefined if it is not valid now. It needs no body: the signature covers
+ * its digest. The body counts only if hasBody says so.
+ */
+export function verifyRequest(req: IncomingMessage, keys: Keys, now = Date.now() / 1000): Signed | undefined {
   try {
     const fields = { 'content-type': one(req, 'content-type'), 'content-digest': one(req, 'content-digest') };
     const input = parseDictionary(one(req, 'signature-input')).get(label) as InnerList | undefined;
@@ -53,13 +58,16 @@ export function verifyRequest(req: IncomingMessage, body: Uint8Array, keys: Keys
     };
     const signature = bytesOf(one(req, 'signature'), label);
     const want = mac(secret, baseOf(names.map((name) => [name, values[name] ?? '']), serializeInnerList(input)));
-    if (!equal(signature, want) || !equal(bytesOf(fields['content-digest'], 'sha-256'), sha256(body))) return undefined;
-    if (fields['content-type'] !== mediaType || created > now + maxAhead || expires < now || expires - created > maxLife) return undefined;
-    return { keyId, secret, nonce, created, expires, signature };
+    if (!equal(signature, want)) return undefined;
+    if (fields['content-type'] !== mediaType || created > now + maxSkew || expires < now || expires - created > maxLife) return undefined;
+    return { keyId, secret, nonce, created, expires, signature, digest: bytesOf(fields['content-digest'], 'sha-256') };
   } catch {
     return undefined; // a header that cannot be parsed
   }
 }
+
+/** hasBody reports whether a body is that of a request with a valid signature. */
+export const hasBody = ({ digest }: Signed, body: Uint8Array): boolean => equal(digest, sha256(body));
 
 /** signRequest returns the header fields of a POST to a URL, and its signature. */
 export function signRequest(url: URL, body: Uint8Array, tag: string, keyId: string, secret: Uint8Array): { headers: Record<string, string>; signature: Uint8Array } {

@@ -201,7 +201,7 @@ export interface Result {
      */
     rule?: string;
     /**
-     * The id of an approval request. There are three cases: (1) a decision on the request ended the call: deny, withdraw, settle_ok or settle_failed; (2) the request was open when the call ended; (3) the request was approved, but the approval did not count any more. It is absent if the call was approved and its tool ran.
+     * The id of an approval request. There are three cases: (1) a decision on the request ended the call: deny, withdraw, settle_ok or settle_failed; (2) the request was open when the call ended; (3) the request was approved, but the approval did not count any more. It is absent in all other cases, for example if an approved call ends with the answer of its tool.
      */
     approvalId?: string;
     /**
@@ -226,7 +226,7 @@ export interface Result {
    */
   attempts: number;
   /**
-   * Says that value is not the whole value: the whole has more than 65536 bytes, or a part of it is larger than the lower limit for the kind of content that the tool declares. outputRef names the whole.
+   * Says that value is not the whole value: the whole has more than 65536 bytes, or the tool declares what a part of it contains, such as a list or the output of a shell, and this part is larger than the limit for such content. outputRef names the whole.
    */
   truncated?: boolean;
   /**
@@ -385,7 +385,7 @@ export interface State {
       missing?: string;
     };
     /**
-     * The SHA-256 of the whole text of the preview, before it was masked and cut. If the text differs when an attempt of the approved call begins, the call ends with approval_stale. If the preview returned a safe error, it stands for this error. It is absent if there is no preview for another reason. Then the approval covers the arguments alone.
+     * The SHA-256 of the whole text of the preview, before it was masked and cut. If the text differs when an attempt of the approved call begins, the call ends with approval_stale. If the preview returned a safe error, it is the SHA-256 of "error: " and the text of this error. It is absent if there is no preview for another reason. Then the approval covers the arguments alone.
      */
     previewDigest?: string;
     /**
@@ -460,7 +460,7 @@ export interface State {
    */
   answers?: {
     /**
-     * An id for Pawl's Go client: the lower-case hexadecimal SHA-256 of the decision as this client sends it. It is not the update id. Other programs find their answer by the approvalId.
+     * An id for Pawl's Go client: the lower-case hexadecimal SHA-256 of the bytes that this client sends. They are not in canonical form, so it is not the update id. Other programs find their answer by the approvalId.
      */
     id: string;
     /**

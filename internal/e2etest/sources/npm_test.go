@@ -9,7 +9,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/pawl-run/pawl/internal/e2etest"
@@ -156,11 +158,25 @@ func killedInACall(t *testing.T, w *e2etest.World, script string) {
 		p, reported, err := w.Pawl.Progress(t.Context(), call.WorkflowID)
 		return err == nil && reported && p.Total == 12 && p.Done > 0
 	}, "progress arrives")
-	if out, err := exec.CommandContext(t.Context(), "pkill", "-KILL", "-f", script+" stdio").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	killChild(t, script+" stdio")
 	if r := w.Result(call); !r.OK || r.Attempts < 2 {
 		t.Errorf("the call returns %+v", r)
+	}
+}
+
+// killChild kills the child of this process, and of no other, whose command line has this text.
+func killChild(t *testing.T, text string) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "pgrep", "-P", strconv.Itoa(os.Getpid()), "-f", text).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
+	if err != nil {
+		t.Fatalf("%q has not one process: %v", text, err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
 	}
 }
 
