@@ -230,4 +230,3 @@ func TestNoConnectionGoesAroundTheDial(t *testing.T) {
 		}
 	}
 }
-
