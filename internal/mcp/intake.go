@@ -54,12 +54,12 @@ type intake struct {
 	// failed is why the session cannot go on, and broken is closed when there is such a reason.
 	failed atomic.Pointer[error]
 	broken chan struct{}
-	// told has a value after the server was told of the end of a call.
-	told chan struct{}
+	// notified has a value after the server got the notice of the end of a call.
+	notified chan struct{}
 }
 
 func newIntake(session context.Context, f *flow) *intake {
-	return &intake{flow: f, session: session, broken: make(chan struct{}), told: make(chan struct{}, 1)}
+	return &intake{flow: f, session: session, broken: make(chan struct{}), notified: make(chan struct{}, 1)}
 }
 
 // most returns how large a message may be now.
@@ -78,10 +78,10 @@ func (in *intake) fail(err error) error {
 	return err
 }
 
-// noteTold notes that the server was told of the end of a call.
-func (in *intake) noteTold() {
+// noteNotified notes that the server got the notice of the end of a call.
+func (in *intake) noteNotified() {
 	select {
-	case in.told <- struct{}{}:
+	case in.notified <- struct{}{}:
 	default:
 	}
 }

@@ -50,18 +50,18 @@ func (s *Source) connected(ctx context.Context, t target, call toolspec.Call, us
 	defer se.close(ownCloseTime)
 	result, err := use(se)
 	if ctx.Err() != nil {
-		se.awaitTold(ownCloseTime)
+		se.awaitNotified(ownCloseTime)
 	}
 	return result, err
 }
 
-// awaitTold waits until the server was told of the end of a call, which the SDK does beside the call and not any more after
+// awaitNotified waits until the server got the notice of the end of a call, which the SDK does beside the call and not any more after
 // the session is closed.
-func (se *session) awaitTold(most time.Duration) {
+func (se *session) awaitNotified(most time.Duration) {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
 	select {
-	case <-se.in.told:
+	case <-se.in.notified:
 	case <-se.in.broken:
 	case <-se.ended:
 	case <-timer.C:

@@ -79,8 +79,8 @@ func TestSessionsOfCallsAreBounded(t *testing.T) {
 	}
 }
 
-// TestServerIsToldOfACancelledCall: a server learns that a call with a session of its own is cancelled, before the session ends.
-func TestServerIsToldOfACancelledCall(t *testing.T) {
+// TestServerLearnsOfACancelledCall: a server learns that a call with a session of its own is cancelled, before the session ends.
+func TestServerLearnsOfACancelledCall(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"", legacyVersion} {
 		began := make(chan struct{})
@@ -91,11 +91,11 @@ func TestServerIsToldOfACancelledCall(t *testing.T) {
 			return nil, nil, ctx.Err()
 		})
 		handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)
-		var told atomic.Int64
+		var seen atomic.Int64
 		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			if strings.Contains(string(body), `"`+cancelledMethod+`"`) {
-				told.Add(1)
+				seen.Add(1)
 			}
 			r.Body = io.NopCloser(bytes.NewReader(body))
 			handler.ServeHTTP(w, r)
@@ -106,7 +106,7 @@ func TestServerIsToldOfACancelledCall(t *testing.T) {
 		})
 		r := start(t, Server{Transport: Streamable, URL: web.URL, Connection: true, ProtocolVersion: version})
 		tool, l := r.trusted("wait"), &leased{name: "ann"}
-		told.Store(0)
+		seen.Store(0)
 		const calls = 20
 		for range calls {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -121,8 +121,8 @@ func TestServerIsToldOfACancelledCall(t *testing.T) {
 				t.Errorf("the call returns %v", err)
 			}
 		}
-		if n := told.Load(); n < calls {
-			t.Errorf("%q: the server was told of %d of %d calls", version, n, calls)
+		if n := seen.Load(); n < calls {
+			t.Errorf("%q: the server learned of %d of %d calls", version, n, calls)
 		}
 		r.stop()
 	}

@@ -104,7 +104,7 @@ func (g *guarded) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp, err := g.base.RoundTrip(sent)
 	if method == cancelledMethod {
-		g.in.noteTold()
+		g.in.noteNotified()
 	}
 	if timer != nil && !timer.Stop() && err == nil {
 		_ = resp.Body.Close()
