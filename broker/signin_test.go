@@ -173,7 +173,7 @@ func TestResource(t *testing.T) {
 		t.Errorf("the refreshed credential is %s", next)
 	}
 	requests := s.Requests()
-	if asked != resource || len(requests) != 2 || requests[1].Get("grant_type") != "refresh_token" || requests[1].Get("code") != "" {
+	if asked != resource || len(requests) != 2 || requests[1].Get("grant_type") != "refresh_token" || requests[1].Has("code") {
 		t.Errorf("consent was asked for %q, tokens by %v", asked, requests)
 	}
 	for i, r := range requests {

@@ -82,10 +82,15 @@ func (t tokens) renewed(ctx context.Context, c Credential, scopes []string) (Cre
 			return cc.Token(ctx)
 		}
 		if t.oauth.Resource != "" {
-			// The library has no option for refreshes. A parameter without a value, as code here, counts as left out
-			// (RFC 6749 section 3.2).
-			return o.Exchange(ctx, "", append(t.resource(), oauth2.SetAuthURLParam("grant_type", "refresh_token"),
-				oauth2.SetAuthURLParam("refresh_token", string(c.Get(FieldRefreshToken).Reveal())))...)
+			// The library has no option for refreshes; this one sends the parameters that it gets, and its own grant type
+			// only if they have none.
+			refresh := clientcredentials.Config{
+				ClientID: o.ClientID, ClientSecret: o.ClientSecret, TokenURL: t.oauth.TokenURL, AuthStyle: o.Endpoint.AuthStyle,
+				EndpointParams: url.Values{
+					"grant_type": {"refresh_token"}, "refresh_token": {string(c.Get(FieldRefreshToken).Reveal())}, resourceParameter: {t.oauth.Resource},
+				},
+			}
+			return refresh.Token(ctx)
 		}
 		// The source is used once: the token is kept in the record, not in the source.
 		return o.TokenSource(ctx, &oauth2.Token{RefreshToken: string(c.Get(FieldRefreshToken).Reveal())}).Token()

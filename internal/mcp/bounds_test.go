@@ -12,7 +12,7 @@ import (
 func TestVolume(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		in := newIntake(t.Context())
+		in := newIntake(t.Context(), newFlow())
 		in.calls.Add(1)
 		line := strings.Repeat(" ", maxMessage-2) + "\n"
 		const lines = 10

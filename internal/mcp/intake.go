@@ -33,21 +33,33 @@ var (
 	errNoise    = errors.New("the server writes text that is no message to its standard output")
 )
 
-// intake bounds what is read from one server. All that reads and writes in a session shares it.
-type intake struct {
-	// session ends with the session.
-	session context.Context
+// flow bounds how fast a server is read. All sessions with the server share it.
+type flow struct {
 	// rate bounds the lines, and volume the bytes.
 	rate, volume *rate.Limiter
+}
+
+func newFlow() *flow {
+	return &flow{rate: rate.NewLimiter(maxRate, maxBurst), volume: rate.NewLimiter(maxVolume, maxVolumeBurst)}
+}
+
+// intake bounds what is read from one server. All that reads and writes in a session shares it.
+type intake struct {
+	*flow
+
+	// session ends with the session.
+	session context.Context
 	// calls counts the calls that run.
 	calls atomic.Int64
 	// failed is why the session cannot go on, and broken is closed when there is such a reason.
 	failed atomic.Pointer[error]
 	broken chan struct{}
+	// notified has a value after the server got the notice of the end of a call.
+	notified chan struct{}
 }
 
-func newIntake(session context.Context) *intake {
-	return &intake{session: session, rate: rate.NewLimiter(maxRate, maxBurst), volume: rate.NewLimiter(maxVolume, maxVolumeBurst), broken: make(chan struct{})}
+func newIntake(session context.Context, f *flow) *intake {
+	return &intake{flow: f, session: session, broken: make(chan struct{}), notified: make(chan struct{}, 1)}
 }
 
 // most returns how large a message may be now.
@@ -64,6 +76,14 @@ func (in *intake) fail(err error) error {
 		close(in.broken)
 	}
 	return err
+}
+
+// noteNotified notes that the server got the notice of the end of a call.
+func (in *intake) noteNotified() {
+	select {
+	case in.notified <- struct{}{}:
+	default:
+	}
 }
 
 // reader returns a reader of r that fails at a line that is too large, and reads lines not faster than the

@@ -12,8 +12,13 @@ import (
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
-// ownCloseTime bounds the orderly end of the session of a call, which the result of the call waits for.
-const ownCloseTime = 500 * time.Millisecond
+const (
+	// ownCloseTime bounds the orderly end of the session of a call, which the result of the call waits for, and before it
+	// how long the notice of a cancelled call may take.
+	ownCloseTime = 500 * time.Millisecond
+	// maxOwnSessions bounds the sessions of calls that are open at once with a server: each may hold a message.
+	maxOwnSessions = 32
+)
 
 // connected calls a tool in a session of its own, with the credential of the connection of the call. The session
 // lasts as long as the call, so no call of another connection, actor or tenant ever has it: its id is worth nothing
@@ -30,14 +35,37 @@ func (s *Source) connected(ctx context.Context, t target, call toolspec.Call, us
 	if err != nil {
 		return nil, toolspec.Safef("%w", err)
 	}
+	select {
+	case s.places <- struct{}{}:
+		defer func() { <-s.places }()
+	default:
+		return nil, tryLater("too many calls with connections use the MCP server now")
+	}
 	starting, cancel := context.WithTimeout(ctx, s.server.StartTimeout)
 	defer cancel()
-	se, err := openSession(starting, s.server, way{version: last.version, base: transportOf(client)})
+	se, err := openSession(starting, s.server, way{version: last.version, base: transportOf(client), flow: s.flow})
 	if err != nil {
 		return nil, s.notOpened(ctx, err)
 	}
 	defer se.close(ownCloseTime)
-	return use(se)
+	result, err := use(se)
+	if ctx.Err() != nil {
+		se.awaitNotified(ownCloseTime)
+	}
+	return result, err
+}
+
+// awaitNotified waits until the server got the notice of the end of a call, which the SDK does beside the call and not any more after
+// the session is closed.
+func (se *session) awaitNotified(most time.Duration) {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-se.in.notified:
+	case <-se.in.broken:
+	case <-se.ended:
+	case <-timer.C:
+	}
 }
 
 // transportOf returns what a client of a connection sends its requests with. The client itself would follow

@@ -63,6 +63,8 @@ func TestReadServersRefuses(t *testing.T) {
 		{`{url: "https://a/#x"}`, "fragment"},
 		{`{url: "https://a", headers: {Authorization: s3cret}}`, "is not accepted"},
 		{`{command: x, env: {"A=B": s3cret}}`, "may hold only letters"},
+		{`{command: x, env: {"": s3cret}}`, "the name of a variable is empty"},
+		{`{command: x, inherit: [` + strings.Repeat("A", 201) + `]}`, "at most 200 bytes"},
 		{`{command: x, env: {A: s3cret}, inherit: [A]}`, "both in env and in inherit"},
 		{`{command: x, env: {A: 5}}`, "quote what looks like something else"},
 		{`{command: x, callTimeout: 5}`, "quote what looks like something else"},

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
@@ -52,6 +54,15 @@ func (e *statusError) Error() string {
 		return "the server refuses the credential, or its absence (403)"
 	}
 	return fmt.Sprintf("the server limits the rate of requests (%d)", e.status)
+}
+
+// codeRejected is the code by which the SDK knows that a message was not taken, and that its connection goes on.
+const codeRejected = -32005
+
+// Is makes the refusal of one request not the end of a session that other calls share.
+func (*statusError) Is(target error) bool {
+	rejected, ok := target.(*jsonrpc.Error)
+	return ok && rejected.Code == codeRejected
 }
 
 // callError returns what the refusal means for a call.

@@ -33,6 +33,8 @@ const (
 	defaultStartTimeout = 30 * time.Second
 	maxStartTimeout     = 10 * time.Minute
 	defaultCallTimeout  = time.Minute
+	// maxVariable bounds the name of a variable, in bytes.
+	maxVariable = 200
 	// MaxServers bounds the servers of a worker.
 	MaxServers = 100
 )
@@ -97,6 +99,9 @@ func (s Server) withDefaults() Server {
 	return s
 }
 
+// errOwnDial says that the connections of calls would go around the guard of a server.
+var errOwnDial = errors.New("a server with a Dial or Roots of its own has no connections, which would go around them")
+
 // Check returns an error that says what is wrong with the configuration, without values of Env.
 func (s Server) Check() error {
 	if err := toolspec.CheckServerID(s.ID); err != nil {
@@ -144,9 +149,14 @@ func (s Server) checkStdio() error {
 
 // checkVariable returns an error unless name can name a variable of the environment.
 func checkVariable(name string) error {
-	if name == "" || len(name) > 200 || strings.ContainsFunc(name, func(r rune) bool {
+	switch {
+	case name == "":
+		return errors.New("the name of a variable is empty")
+	case len(name) > maxVariable:
+		return fmt.Errorf("the name of a variable may have at most %d bytes", maxVariable)
+	case strings.ContainsFunc(name, func(r rune) bool {
 		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
-	}) {
+	}):
 		return errors.New("the name of a variable may hold only letters, digits and '_'")
 	}
 	return nil
@@ -171,11 +181,16 @@ func (s Server) checkHTTP() error {
 		return errors.New("url must begin with https://; http:// is for this machine (localhost) only")
 	case len(s.Scopes) > 0 && !s.Connection:
 		return errors.New("scopes are those of a connection: set connection: required, or leave them out")
+	case s.Connection && s.ownDial():
+		return errOwnDial
 	case s.TokenFrom != "":
 		return checkVariable(s.TokenFrom)
 	}
 	return nil
 }
+
+// ownDial reports whether the server says how it is connected to. The requests of a connection go another way.
+func (s Server) ownDial() bool { return s.Dial != nil || s.Roots != nil }
 
 // isLocal reports whether a host is this machine.
 func isLocal(host string) bool {

@@ -59,12 +59,14 @@ type way struct {
 	token string
 	// base sends the requests to an HTTP server; nil is a transport of the session's own.
 	base http.RoundTripper
+	// flow is that of the server.
+	flow *flow
 }
 
 // openSession starts a session. ctx bounds the start only.
 func openSession(ctx context.Context, s Server, by way) (*session, error) {
 	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	se := &session{in: newIntake(lasting), ended: make(chan struct{}), changed: make(chan struct{}, 1)}
+	se := &session{in: newIntake(lasting, by.flow), ended: make(chan struct{}), changed: make(chan struct{}, 1)}
 	transport, err := se.transport(s, by, cancel)
 	if err != nil {
 		cancel()

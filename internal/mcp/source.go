@@ -52,6 +52,9 @@ type Source struct {
 	// current is the session, or nil while there is none.
 	current atomic.Pointer[session]
 	tools   *tools
+	flow    *flow
+	// places has a value for each session of a call that is open.
+	places chan struct{}
 	// last has what the newest session has learned, for calls with a session of their own. It is nil before the
 	// first session.
 	last atomic.Pointer[learned]
@@ -74,6 +77,7 @@ func NewSource(server Server, o Options) (*Source, error) {
 	}
 	s := &Source{
 		server: server, reviews: o.Reviews, log: o.Log.With("mcpServer", server.ID), env: environment(server, o.Lookup),
+		flow: newFlow(), places: make(chan struct{}, maxOwnSessions),
 		timing: timing{first: time.Second, most: time.Minute, steady: 30 * time.Second, refresh: 5 * time.Second},
 	}
 	if server.TokenFrom != "" {
@@ -138,7 +142,7 @@ func (s *Source) session(ctx context.Context, failures int, known *[]definition,
 	}
 	starting, cancel := context.WithTimeout(ctx, s.server.StartTimeout)
 	defer cancel()
-	se, err := openSession(starting, s.server, way{version: version, env: s.env, token: s.token})
+	se, err := openSession(starting, s.server, way{version: version, env: s.env, token: s.token, flow: s.flow})
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -37,6 +38,9 @@ func webTransport(s Server, by way, in *intake) (_ sdk.Transport, close func(), 
 		return nil, nil, err
 	}
 	base, close, ofCall := by.base, func() {}, by.base != nil
+	if ofCall && s.ownDial() {
+		return nil, nil, errOwnDial
+	}
 	if base == nil {
 		dial := s.Dial
 		if dial == nil {
@@ -87,18 +91,21 @@ func (g *guarded) RoundTrip(req *http.Request) (*http.Response, error) {
 		timer = time.AfterFunc(most, func() { cancel(errLate) })
 	}
 	sent := req.WithContext(ctx)
-	if g.token != "" || method != callMethod {
+	again := repeatable(req, method)
+	if g.token != "" || again {
 		sent.Header = req.Header.Clone()
 	}
 	if g.token != "" {
 		sent.Header.Set("Authorization", "Bearer "+g.token)
 	}
-	if method != callMethod {
-		// Nothing but a call has an effect. The empty value is for net/http and the broker, which may send the request
-		// again; nothing of it is sent.
+	if again {
+		// The empty value is for net/http and the broker, which may send the request again; nothing of it is sent.
 		sent.Header["X-Idempotency-Key"] = []string{}
 	}
 	resp, err := g.base.RoundTrip(sent)
+	if method == cancelledMethod {
+		g.in.noteNotified()
+	}
 	if timer != nil && !timer.Stop() && err == nil {
 		_ = resp.Body.Close()
 		err = errLate
@@ -131,38 +138,60 @@ func (g *guarded) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// callMethod is the method of the protocol that calls a tool.
-const callMethod = "tools/call"
+const (
+	// callMethod is the method of the protocol that calls a tool.
+	callMethod = "tools/call"
+	// cancelledMethod is the notice that a call has ended.
+	cancelledMethod = notices + "cancelled"
+	// notices is how the methods of notices begin, which have no answer.
+	notices = "notifications/"
+	// noMethod stands for what is sent that is no request and no notice of the protocol, or that cannot be read.
+	noMethod = ""
+)
 
-// noRequest stands for what is sent that is no request of the protocol.
-const noRequest = ""
+// repeatable reports whether a request over HTTP may be sent again, because nothing of it has an effect. What is not known
+// is sent once.
+func repeatable(req *http.Request, method string) bool {
+	switch req.Method {
+	case http.MethodGet, http.MethodDelete:
+		return true
+	case http.MethodPost:
+	default:
+		return false
+	}
+	switch method {
+	case "initialize", "server/discover", "ping", "tools/list", "subscriptions/listen":
+		return true
+	}
+	return strings.HasPrefix(method, notices)
+}
 
-// methodOf returns the method of the protocol that a request over HTTP asks for.
+// methodOf returns the method of the protocol that a request over HTTP has.
 func methodOf(req *http.Request) string {
 	if req.Method != http.MethodPost || req.GetBody == nil {
-		return noRequest
+		return noMethod
 	}
 	body, err := req.GetBody()
 	if err != nil {
-		return noRequest
+		return noMethod
 	}
 	defer body.Close()
 	data, err := io.ReadAll(body)
 	if err != nil {
-		return noRequest
+		return noMethod
 	}
 	message, err := jsonrpc.DecodeMessage(data)
-	if request, ok := message.(*jsonrpc.Request); err == nil && ok && request.IsCall() {
+	if request, ok := message.(*jsonrpc.Request); err == nil && ok && request.IsCall() != strings.HasPrefix(request.Method, notices) {
 		return request.Method
 	}
-	return noRequest
+	return noMethod
 }
 
 // answerTime returns how long the answer to a request may take to begin; 0 sets no bound. The answer to a
 // call of a tool takes as long as the tool, and that to another request of the protocol as long as a start.
 func (g *guarded) answerTime(method string) time.Duration {
 	switch {
-	case g.server.Transport == SSE || method == noRequest:
+	case g.server.Transport == SSE || method == noMethod || strings.HasPrefix(method, notices):
 		return answerTime
 	case method == callMethod:
 		return 0

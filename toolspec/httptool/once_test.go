@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -86,6 +87,51 @@ tools:
 				t.Errorf("the broken call returns %v after %d requests, want %d", err, requests.Load(), c.requests)
 			}
 		})
+	}
+}
+
+// TestSentOnceOverHTTP2: a GET that must not be repeated works over HTTP/2 too, where it ends with an empty frame.
+func TestSentOnceOverHTTP2(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int64
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if r.ProtoMajor != 2 || r.ContentLength > 0 || len(body) > 0 || err != nil {
+			t.Errorf("%s with %d bytes of %d, %v", r.Proto, len(body), r.ContentLength, err)
+		}
+		if requests.Add(1) == 2 {
+			panic(http.ErrAbortHandler)
+		}
+		_, _ = w.Write([]byte(`1`))
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	d, err := httptool.Read("a.yaml", []byte(`
+format: 1
+name: shop
+tools:
+  - {id: shop__item, description: d, version: "1", effect: external_side_effect, risk: low, connection: required, redaction: {allow: [""]}, input: {type: object}, request: {method: GET, path: /a}, response: {type: json}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools, err := d.Bind()
+	if err != nil {
+		t.Fatal(err)
+	}
+	caps, err := toolspec.NewCapabilities(capability.ClientsKey.Provide(straight{server}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := toolspec.Call{ToolID: "shop__item"}.WithCapabilities(caps)
+	if _, err := tools[0].Run(t.Context(), json.RawMessage(`{}`), call); err != nil {
+		t.Fatal(err)
+	}
+	_, err = tools[0].Run(t.Context(), json.RawMessage(`{}`), call)
+	var unknown *toolspec.UnansweredError
+	if !errors.As(err, &unknown) || requests.Load() != 2 {
+		t.Errorf("the broken call returns %v after %d requests", err, requests.Load())
 	}
 }
 

@@ -92,11 +92,12 @@ func (t *compiled) newRequest(ctx context.Context, base *url.URL, args json.RawM
 }
 
 // sendOnce keeps net/http from sending a request again when a connection that it has kept breaks. It does so for GET, HEAD and
-// OPTIONS without a body, and with two headers, which it knows by their usual spelling only.
+// OPTIONS without a body, and with two headers, which it knows by their usual spelling only. Over HTTP/2 it does not send
+// such a body again once it is written.
 func sendOnce(req *http.Request) {
 	switch req.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
-		req.Body = io.NopCloser(strings.NewReader("")) // net/http finds that it is empty, and sends none
+		req.Body = io.NopCloser(strings.NewReader("")) // over HTTP/1 net/http finds that it is empty, and sends none; over HTTP/2 it sends an empty frame
 	}
 	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
 		if values, ok := req.Header[name]; ok {
