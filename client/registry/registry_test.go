@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -48,7 +47,7 @@ func openAt(t *testing.T) (*registry.Registry, *postgres.Store, *pgx.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
 	store, err := postgres.Open(t.Context(), url, postgres.Options{MaxConns: 4, Application: "test"})
 	if err != nil {
 		t.Fatal(err)
@@ -246,11 +245,9 @@ func TestRemovingWhileAnotherRegisters(t *testing.T) {
 		done <- removed{version, err}
 	}()
 	for waits := false; !waits; {
-		if err := tx.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-			OR NOT granted AND locktype = 'transactionid')`).Scan(&waits); err != nil {
+		if err := tx.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity, pg_sleep(0.01) WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid)))`).Scan(&waits); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Millisecond)
 	}
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatal(err)

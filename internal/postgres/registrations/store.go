@@ -16,11 +16,13 @@ var files embed.FS
 const (
 	// MaxOfTenant bounds the registrations of a tenant that are in force.
 	MaxOfTenant = 100
-	// MaxVersions, MaxServers and MaxBytes bound the versions of a tenant that are in force or ended lately, those of MCP servers, and
-	// their documents. Every worker has them all, so they bound its memory and how often a tenant may change.
+	// MaxVersions bounds the versions of a tenant that are in force or ended lately. Every worker has them all, so this bound and the next
+	// two limit its memory, and how often a tenant may change.
 	MaxVersions = 200
-	MaxServers  = 20
-	MaxBytes    = 32 << 20
+	// MaxServers bounds those of MCP servers.
+	MaxServers = 20
+	// MaxBytes bounds their documents.
+	MaxBytes = 32 << 20
 	// lately is how long a version that has ended counts.
 	lately = time.Hour
 	// maxEnded bounds the versions of a tenant that RegistrationsInUse compares with the open calls.
