@@ -116,7 +116,7 @@ func New(source judge.Source, records Records, policies judge.Policies, hooks *h
 		Previews: previews, Requests: records, Policies: policies, PolicyEngines: config.PolicyEngines, Tools: source, IDTokens: config.IDTokens, Validate: a.CheckArgs, Log: log,
 	})
 	attempts := attempt.Parts{
-		Store: records, Tools: source, Hooks: hooks, Keys: config.Keys, Policies: policies, Providers: provided, Expired: config.SlotTimes.Expired,
+		Store: records, Tools: source, Hooks: hooks, Keys: config.Keys, Policies: policies, PolicyEngines: config.PolicyEngines, Providers: provided, Expired: config.SlotTimes.Expired,
 		LocalTools: config.LocalTools, Secrets: config.Secrets, Previews: previews, Log: log,
 	}
 	if config.Broker != nil {

@@ -23,3 +23,15 @@ func (t *tenant) allows(toolID string) bool {
 		return toolspec.MayNameTenantTools(string(p)) && p.Matches(toolID)
 	})
 }
+
+// DenyRegistered returns the decision on a call of a registered tool that allowedTools of the tenant does not have. ok is false for every
+// other call. Decide has the same rule: DenyRegistered is for a worker that cannot tell whether the gate knew it.
+func (p *Policy) DenyRegistered(f Facts) (d Decision, ok bool) {
+	if toolspec.TenantOfTool(f.ToolID) == "" {
+		return Decision{}, false
+	}
+	if t := p.tenant(f.TenantID); t != nil && !toolspec.ForeignTool(f.TenantID, f.ToolID) && t.allows(f.ToolID) {
+		return Decision{}, false
+	}
+	return notAllowed(f), true
+}

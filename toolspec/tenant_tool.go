@@ -11,18 +11,20 @@ const (
 	tenantPrefix = "tenant-"
 	// maxTenantLabel bounds a label, so that a tool id has room for a name.
 	maxTenantLabel = 13
+	// tenantHash is the length of the hash of a label: 80 bits.
+	tenantHash = 16
 )
 
 // TenantNamespace returns the namespace of the tools that are registered for a tenant: the tools of
-// acme have ids that begin with tenant-acme__, and those of its MCP servers with mcp__tenant-acme_. No
-// two tenants have the same namespace. A tenant with a name of more than 13 characters, or with another
-// character than a letter, a digit and '-', or with '-' first, has a hash in its place.
+// acme have ids that begin with tenant-acme__, and those of its MCP servers with mcp__tenant-acme_. A tenant with a name of more than 13 characters, or with another
+// character than a letter, a digit and '-', or with '-' first, has a hash of 80 bits
+// in its place. No two other tenants have the same namespace.
 func TenantNamespace(tenantID string) string {
 	label := tenantID
 	if label == "" || len(label) > maxTenantLabel || label[0] == '-' || strings.ContainsFunc(label, notInLabel) {
 		sum := sha256.Sum256([]byte(tenantID))
 		// The first character tells a hash from a name.
-		label = "-" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:maxTenantLabel-1])
+		label = "-" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:tenantHash])
 	}
 	return tenantPrefix + label
 }

@@ -21,8 +21,9 @@ const (
 	// publishPause is the least time between two publications, so that a source whose tools change all
 	// the time does not write all the time.
 	publishPause = 500 * time.Millisecond
-	// deletePause is the least time between two deletions of old definitions.
+	// deletePause is the time between two deletions of old definitions, and deleteAgain that after a deletion which found some.
 	deletePause = 10 * time.Minute
+	deleteAgain = time.Minute
 )
 
 // presence publishes the tools of this worker and renews its row in the database. Other programs
@@ -37,8 +38,8 @@ type presence struct {
 	stale bool
 	// tried is when the last publication began.
 	tried time.Time
-	// deleted is when old definitions were deleted last.
-	deleted time.Time
+	// deleteAfter is when old definitions are deleted next.
+	deleteAfter time.Time
 	// conflicts are the tools of which workers had different definitions after the last publication.
 	conflicts []string
 }
@@ -58,14 +59,25 @@ func (p *presence) publish(ctx context.Context) error {
 		return err
 	}
 	p.stale = false
-	if time.Since(p.deleted) >= deletePause {
-		p.deleted = time.Now()
-		if _, err := p.store.DeleteOldSpecs(ctx); err != nil { // a later publication does it
-			p.log.DebugContext(ctx, "old definitions of tools were not deleted", "reason", errs.Reason(err))
-		}
-	}
 	p.logConflicts(ctx)
 	return nil
+}
+
+// deleteOld deletes old definitions if it is time. The definitions of a worker that publishes nothing become old too, so
+// each renewal calls it.
+func (p *presence) deleteOld(ctx context.Context) {
+	now := time.Now()
+	if now.Before(p.deleteAfter) {
+		return
+	}
+	p.deleteAfter = now.Add(deletePause)
+	n, err := p.store.DeleteOldSpecs(ctx)
+	switch {
+	case err != nil: // a later renewal does it
+		p.log.DebugContext(ctx, "old definitions of tools were not deleted", "reason", errs.Reason(err))
+	case n > 0: // there are more soon if a server renames its tools all the time
+		p.deleteAfter = now.Add(deleteAgain)
+	}
 }
 
 // logConflicts logs new tools of which this worker and another worker have different definitions.
@@ -124,6 +136,9 @@ func (p *presence) renew(ctx context.Context) error {
 	found, err := p.store.RenewWorker(ctx, p.worker.ID)
 	if err == nil && (p.stale || !found) {
 		err = p.publish(ctx)
+	}
+	if err == nil {
+		p.deleteOld(ctx)
 	}
 	return err
 }

@@ -26,8 +26,13 @@ const (
 	registeredPoll = 30 * time.Second
 	// registeredRetry is the pause after a look at the registrations that failed.
 	registeredRetry = 2 * time.Second
+	// registeredPause is the least time between two looks at the registrations, and between two offers.
+	registeredPause = time.Second
 	// maxEarlier bounds the versions of a registration that are kept for open calls.
 	maxEarlier = 20
+	// maxAllBytes bounds the documents of all tenants that a worker has, and batchBytes those that it reads at a time.
+	maxAllBytes = 512 << 20
+	batchBytes  = 8 << 20
 	// maxFaults bounds the faults that an offer names.
 	maxFaults = 5
 )
@@ -48,13 +53,15 @@ type registeredTools struct {
 	serve func(mcp.Server) (source.Source, error)
 	log   *slog.Logger
 	every time.Duration
+	// pause is registeredPause.
+	pause time.Duration
 }
 
 func newRegisteredTools(o *opened, c Config, store *postgres.Store, reviews *mcpReviews, moved <-chan struct{}) *registeredTools {
 	public := web.NewPublic(web.Options{Ports: c.Web.Ports})
 	o.add(public.Close)
 	return &registeredTools{
-		store: store, moved: moved, log: c.Log, every: registeredPoll,
+		store: store, moved: moved, log: c.Log, every: registeredPoll, pause: registeredPause,
 		serve: func(s mcp.Server) (source.Source, error) {
 			s.Dial = public.Dial
 			// A registration names no variable of the worker.
@@ -75,7 +82,7 @@ func (r *registeredTools) Run(ctx context.Context, offer func(source.Offer)) err
 		}
 		servers.Wait()
 	}()
-	for {
+	for last := "none"; ; {
 		fault, wait := r.look(ctx, read, servers, spoke), r.every
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -85,7 +92,15 @@ func (r *registeredTools) Run(ctx context.Context, offer func(source.Offer)) err
 		}
 		timer := time.NewTimer(wait)
 		for again := false; !again; {
-			offer(offerRegistered(read, fault))
+			// An offer makes the worker bind all tools.
+			if o, state := offerRegistered(read, fault); state != last {
+				last = state
+				offer(o)
+			}
+			if !sleep(ctx, r.pause) {
+				timer.Stop()
+				return ctx.Err()
+			}
 			select {
 			case <-ctx.Done():
 				timer.Stop()
@@ -118,45 +133,84 @@ func (r *registeredTools) look(ctx context.Context, read map[int64]*registration
 	if err != nil {
 		return away
 	}
-	inUse, missing := needed(rows), []int64{}
-	for id := range inUse {
-		if read[id] == nil {
-			missing = append(missing, id)
-		}
-	}
-	documents := map[int64]string{}
-	if len(missing) > 0 {
-		if documents, err = r.store.RegistrationDocuments(ctx, missing); err != nil {
-			return away
-		}
-	}
+	inUse, left := needed(rows)
 	for id, one := range read {
 		if _, still := inUse[id]; !still {
 			one.server.stop()
 			delete(read, id)
 		}
 	}
-	for id, row := range inUse {
-		if read[id] == nil {
-			read[id] = r.read(ctx, row, documents[id], servers, spoke)
+	for _, batch := range batches(inUse, read) {
+		documents, err := r.store.RegistrationDocuments(ctx, batch)
+		if err != nil {
+			return away
 		}
+		for _, id := range batch {
+			read[id] = r.read(ctx, inUse[id], documents[id], servers, spoke)
+		}
+	}
+	for id, row := range inUse {
 		read[id].InUse = row
+	}
+	if left > 0 {
+		return fmt.Sprintf("%d registrations have no room in the memory of this worker", left)
 	}
 	return ""
 }
 
-// needed returns the rows by id, without versions that have ended beyond maxEarlier of a name.
-func needed(rows []registrations.InUse) map[int64]registrations.InUse {
-	kept, earlier := make(map[int64]registrations.InUse, len(rows)), map[[2]string]int{}
-	for _, row := range rows {
-		if name := [2]string{row.TenantID, row.Name}; !row.InForce {
-			if earlier[name]++; earlier[name] > maxEarlier {
+// needed returns the rows by id: those in force, and of those that have ended the newest, as far as there is room. left is the number of
+// rows in force that have no room. rows are those of RegistrationsInUse, in its order.
+func needed(rows []registrations.InUse) (kept map[int64]registrations.InUse, left int) {
+	type room struct{ versions, servers, bytes int }
+	kept, ofTenant, earlier, all := make(map[int64]registrations.InUse, len(rows)), map[string]*room{}, map[[2]string]int{}, 0
+	for _, ended := range []bool{false, true} {
+		for _, row := range rows {
+			if row.InForce == ended {
 				continue
 			}
+			of := ofTenant[row.TenantID]
+			if of == nil {
+				of = &room{}
+				ofTenant[row.TenantID] = of
+			}
+			server := 0
+			if row.Kind == registrations.MCP {
+				server = 1
+			}
+			name := [2]string{row.TenantID, row.Name}
+			switch {
+			case of.versions+1 > registrations.MaxVersions, of.servers+server > registrations.MaxServers, of.bytes+row.Bytes > registrations.MaxBytes, all+row.Bytes > maxAllBytes:
+				if row.InForce {
+					left++
+				}
+				continue
+			case ended && earlier[name] == maxEarlier:
+				continue
+			case ended:
+				earlier[name]++
+			}
+			of.versions, of.servers, of.bytes, all = of.versions+1, of.servers+server, of.bytes+row.Bytes, all+row.Bytes
+			kept[row.ID] = row
 		}
-		kept[row.ID] = row
 	}
-	return kept
+	return kept, left
+}
+
+// batches returns the ids of the rows that were not read, such that the documents of a batch have at most batchBytes together.
+func batches(inUse map[int64]registrations.InUse, read map[int64]*registration) (all [][]int64) {
+	bytes := 0
+	for _, id := range slices.Sorted(maps.Keys(inUse)) {
+		if read[id] != nil {
+			continue
+		}
+		size := inUse[id].Bytes
+		if len(all) == 0 || bytes+size > batchBytes {
+			all, bytes = append(all, nil), 0
+		}
+		all[len(all)-1] = append(all[len(all)-1], id)
+		bytes += size
+	}
+	return all
 }
 
 // read reads a document. What is wrong with it is a fault of this registration only.
@@ -185,24 +239,28 @@ func (r *registeredTools) read(ctx context.Context, row registrations.InUse, tex
 	return one
 }
 
-// offerRegistered returns the tools of all registrations.
-func offerRegistered(read map[int64]*registration, fault string) (o source.Offer) {
+// offerRegistered returns the tools of all registrations. state differs from that of the offer before if the offer may differ.
+func offerRegistered(read map[int64]*registration, fault string) (o source.Offer, state string) {
 	var faults []string
 	if fault != "" {
 		faults = append(faults, fault)
 	}
+	bridges := bridged(read)
+	text := &strings.Builder{}
 	for _, id := range slices.Sorted(maps.Keys(read)) {
 		one := read[id]
-		has := source.Offer{Tools: one.tools, Fault: one.fault}
+		has, offers := source.Offer{Tools: one.tools, Fault: one.fault}, 0
 		if one.server != nil {
-			has = one.server.offered()
+			has, offers = one.server.offered()
 		}
-		if !one.InForce {
+		inOffer := one.InForce || bridges[id]
+		fmt.Fprintln(text, id, inOffer, one.InForce, offers)
+		if inOffer {
+			o.Tools = append(o.Tools, has.Tools...)
+		} else {
 			o.Earlier = append(o.Earlier, has.Tools...)
-			continue
 		}
-		o.Tools = append(o.Tools, has.Tools...)
-		if has.Fault != "" {
+		if one.InForce && has.Fault != "" {
 			faults = append(faults, fmt.Sprintf("%s of tenant %s: %s", one.Name, one.TenantID, has.Fault))
 		}
 	}
@@ -210,5 +268,26 @@ func offerRegistered(read map[int64]*registration, fault string) (o source.Offer
 		faults = append(faults[:maxFaults], fmt.Sprintf("and %d more", more))
 	}
 	o.Fault = strings.Join(faults, "; ")
-	return o
+	return o, text.String() + o.Fault
+}
+
+// bridged returns the ids of versions of servers that have ended and whose tools stay until the version in force has offered tools: a change
+// of a timeout must not make tools unavailable for the time in which a session begins.
+func bridged(read map[int64]*registration) map[int64]bool {
+	waiting, ids := map[[2]string]int64{}, map[int64]bool{}
+	for _, one := range read {
+		if one.InForce && one.server != nil && !one.server.hasOffered() {
+			waiting[[2]string{one.TenantID, one.Name}] = 0
+		}
+	}
+	for id, one := range read {
+		name := [2]string{one.TenantID, one.Name}
+		if before, is := waiting[name]; is && !one.InForce && one.server.hasOffered() && id > before {
+			waiting[name] = id
+		}
+	}
+	for _, id := range waiting {
+		ids[id] = true
+	}
+	return ids
 }

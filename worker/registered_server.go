@@ -20,6 +20,9 @@ type registeredServer struct {
 
 	mu   sync.Mutex
 	last source.Offer
+	// offers counts the offers, and has is whether one of them had tools or no fault.
+	offers int
+	has    bool
 }
 
 // serveRegistered runs the source of a server until stop is called or ctx ends. It sends to spoke, unless
@@ -53,6 +56,7 @@ func (s *registeredServer) once(ctx context.Context, from source.Source, log *sl
 	if err := from.Run(ctx, func(o source.Offer) {
 		s.mu.Lock()
 		s.last = source.Offer{Tools: slices.Clone(o.Tools), Fault: o.Fault}
+		s.offers, s.has = s.offers+1, s.has || o.Fault == "" || len(o.Tools) > 0
 		s.mu.Unlock()
 		wake(spoke)
 	}); err != nil {
@@ -61,11 +65,21 @@ func (s *registeredServer) once(ctx context.Context, from source.Source, log *sl
 	return "it ended; the worker starts it again"
 }
 
-// offered returns the last offer.
-func (s *registeredServer) offered() source.Offer {
+// offered returns the last offer, and how many there were.
+func (s *registeredServer) offered() (last source.Offer, offers int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.last
+	return s.last, s.offers
+}
+
+// hasOffered reports whether the server has ever offered its tools. A nil server has not.
+func (s *registeredServer) hasOffered() bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.has
 }
 
 // stop ends the source soon. A nil server is no server.

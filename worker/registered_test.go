@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -18,6 +19,7 @@ import (
 	"github.com/pawl-run/pawl/internal/mcp"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
+	"github.com/pawl-run/pawl/internal/postgres/registrations"
 	"github.com/pawl-run/pawl/toolspec/source"
 	"github.com/pawl-run/pawl/toolspec/source/sourcetest"
 )
@@ -61,7 +63,7 @@ func newRegistering(t *testing.T) *registering {
 }
 
 func (r *registering) source() *registeredTools {
-	return &registeredTools{store: r.store, moved: r.moved, serve: r.serve, log: slog.New(slog.DiscardHandler), every: time.Hour}
+	return &registeredTools{store: r.store, moved: r.moved, serve: r.serve, log: slog.New(slog.DiscardHandler), every: time.Hour, pause: time.Millisecond}
 }
 
 func (r *registering) register(kind registry.Kind, document string) {
@@ -145,4 +147,77 @@ func TestRegisteredToolsFollowTheDatabase(t *testing.T) {
 		}
 	}
 	expect("removed, with calls that may be open", "", 2, "")
+}
+
+// TestMemoryOfATenantIsBounded: what a worker keeps of a tenant has a bound, and versions in force come before those that have ended.
+func TestMemoryOfATenantIsBounded(t *testing.T) {
+	t.Parallel()
+	var rows []registrations.InUse
+	row := func(tenantID, name string, kind registrations.Kind, inForce bool, size int) {
+		rows = append(rows, registrations.InUse{ID: int64(len(rows) + 1), TenantID: tenantID, Name: name, Kind: kind, InForce: inForce, Bytes: size})
+	}
+	for i := range 300 {
+		row("acme", fmt.Sprint("ended", i), registrations.HTTP, false, 1<<20)
+	}
+	for i := range 30 {
+		row("acme", fmt.Sprint("docs", i), registrations.MCP, true, 100)
+	}
+	for range 50 {
+		row("globex", "shop", registrations.HTTP, false, 1)
+	}
+	row("globex", "shop", registrations.HTTP, true, 1)
+	kept, left := needed(rows)
+	count := map[string]int{}
+	for _, r := range kept {
+		count[fmt.Sprint(r.TenantID, r.Kind, r.InForce)]++
+	}
+	for what, want := range map[string]int{"acmemcptrue": registrations.MaxServers, "acmehttpfalse": registrations.MaxBytes>>20 - 1, "globexhttptrue": 1, "globexhttpfalse": maxEarlier} {
+		if count[what] != want {
+			t.Errorf("%s: %d are kept, want %d", what, count[what], want)
+		}
+	}
+	if left != 30-registrations.MaxServers {
+		t.Errorf("%d in force have no room", left)
+	}
+	for _, batch := range batches(kept, nil) {
+		size := 0
+		for _, id := range batch {
+			size += kept[id].Bytes
+		}
+		if size > batchBytes {
+			t.Errorf("a batch of %d documents has %d bytes", len(batch), size)
+		}
+	}
+}
+
+// TestToolsStayUntilTheNextServerHasOffered: a new version of a server takes no tool away while its session begins, and a look that finds
+// nothing new is no new offer.
+func TestToolsStayUntilTheNextServerHasOffered(t *testing.T) {
+	t.Parallel()
+	offers := func(has bool, ids ...string) *registeredServer {
+		s := &registeredServer{has: has}
+		for _, id := range ids {
+			s.last.Tools = append(s.last.Tools, tool(id))
+		}
+		return s
+	}
+	version := func(id int64, inForce bool, s *registeredServer) *registration {
+		return &registration{InUse: registrations.InUse{ID: id, TenantID: "acme", Name: "tenant-acme_docs", Kind: registrations.MCP, InForce: inForce}, server: s}
+	}
+	next := offers(false)
+	read := map[int64]*registration{
+		1: version(1, false, offers(true, "mcp__tenant-acme_docs__a")), 2: version(2, false, offers(true, "mcp__tenant-acme_docs__b")), 3: version(3, true, next),
+	}
+	o, first := offerRegistered(read, "")
+	if len(o.Tools) != 1 || o.Tools[0].Definition().ID != "mcp__tenant-acme_docs__b" || len(o.Earlier) != 1 {
+		t.Errorf("offered before: %d and %d", len(o.Tools), len(o.Earlier))
+	}
+	if _, again := offerRegistered(read, ""); again != first {
+		t.Error("nothing new is another offer")
+	}
+	next.last.Tools, next.has, next.offers = append(next.last.Tools, tool("mcp__tenant-acme_docs__c")), true, 1
+	o, second := offerRegistered(read, "")
+	if len(o.Tools) != 1 || o.Tools[0].Definition().ID != "mcp__tenant-acme_docs__c" || len(o.Earlier) != 2 || second == first {
+		t.Errorf("offered then: %d and %d", len(o.Tools), len(o.Earlier))
+	}
 }

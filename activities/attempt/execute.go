@@ -17,6 +17,7 @@ import (
 	"github.com/pawl-run/pawl/activities/providers"
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/broker/fingerprint"
+	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/errs"
@@ -31,14 +32,16 @@ const claimTime = 3 * time.Second
 // beginTime bounds the write of a start event, for which the tool of a watched call waits.
 const beginTime = time.Second
 
-// Parts are the dependencies of attempts. All are required except Leases, Providers and Secrets.
+// Parts are the dependencies of attempts. All are required except PolicyEngines, Leases, Providers and Secrets.
 type Parts struct {
-	Store     Store
-	Tools     judge.Source
-	Hooks     *hook.Registry
-	Keys      Keys
-	Policies  judge.Policies
-	Providers providers.Providers
+	Store    Store
+	Tools    judge.Source
+	Hooks    *hook.Registry
+	Keys     Keys
+	Policies judge.Policies
+	// PolicyEngines are those of the gate. nil means that versions of the policy decide themselves.
+	PolicyEngines policy.Engines
+	Providers     providers.Providers
 	// Leases leases the connection of a call. If it is nil, no tool has a connection.
 	Leases Leaser
 	// Previews makes the previews that people have approved once more.
@@ -170,7 +173,7 @@ func (a *Attempts) masked(ctx context.Context, in contract.ExecuteIn, policyDige
 		return nil, &contract.ExecuteOut{Outcome: contract.Refused, Failure: failure}
 	}
 	// The gate may have judged the definition of another worker.
-	failure, err = judge.CheckReview(ctx, a.Policies, policyDigest, in.Facts, bound)
+	failure, err = judge.CheckReview(ctx, a.Policies, a.PolicyEngines, policyDigest, in.Facts, bound)
 	switch {
 	case errors.Is(err, judge.ErrReviewPending):
 		return nil, &contract.ExecuteOut{Outcome: contract.NotHere, By: judge.PendingReview(bound.ID())}
@@ -178,8 +181,8 @@ func (a *Attempts) masked(ctx context.Context, in contract.ExecuteIn, policyDige
 		unprovided := a.unprovided(ctx, in, err)
 		return nil, &unprovided
 	case failure != nil:
-		a.Log.WarnContext(ctx, "an attempt of a tool whose definition nobody has reviewed was refused",
-			"invocationId", in.Facts.InvocationID, "toolId", in.Facts.ToolID, "tenantId", in.Facts.Context.TenantID)
+		a.Log.WarnContext(ctx, "an attempt was refused that the gate should not have permitted: nobody has reviewed the definition of the tool, or the tool is registered and allowedTools does not have it",
+			"rule", failure.Details.Rule, "invocationId", in.Facts.InvocationID, "toolId", in.Facts.ToolID, "tenantId", in.Facts.Context.TenantID)
 		return nil, &contract.ExecuteOut{Outcome: contract.Refused, Failure: failure}
 	}
 	return masked, nil

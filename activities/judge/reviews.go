@@ -18,10 +18,12 @@ var ErrReviewPending = errors.New("the definition of the tool does not follow it
 func PendingReview(toolID string) string { return "the reviewed definition of " + toolID }
 
 // CheckReview returns the failure of a call of a discovered tool whose definition in this worker nobody
-// has reviewed. The error is ErrReviewPending, or that of Policies.
-func CheckReview(ctx context.Context, policies Policies, digest string, f hook.Facts, bound *catalog.Bound) (*hook.Failure, error) {
+// has reviewed, and of a registered tool that the tenant may not use: a gate of a release that does not know
+// registered tools lets a pattern such as * allow them. With engines, allowedTools is theirs to apply. The
+// error is ErrReviewPending, or that of Policies.
+func CheckReview(ctx context.Context, policies Policies, engines policy.Engines, digest string, f hook.Facts, bound *catalog.Bound) (*hook.Failure, error) {
 	discovered := bound.Discovered()
-	if discovered == nil {
+	if discovered == nil && toolspec.TenantOfTool(bound.ID()) == "" {
 		return nil, nil
 	}
 	p, err := policies.Policy(ctx, digest)
@@ -31,10 +33,17 @@ func CheckReview(ctx context.Context, policies Policies, digest string, f hook.F
 	facts := PolicyFacts(f, false)
 	facts.Discovered = discovered
 	if d, unreviewed := p.DenyUnreviewed(facts); unreviewed {
-		return &hook.Failure{Code: toolspec.CodePolicyDenied, SafeMessage: d.Message, Details: &toolspec.Details{Rule: d.Rule}}, nil
+		return denied(d), nil
+	}
+	if d, foreign := p.DenyRegistered(facts); foreign && engines == nil {
+		return denied(d), nil
 	}
 	if p.ReviewOf(facts.ToolID, discovered) == policy.Pending {
 		return nil, ErrReviewPending
 	}
 	return nil, nil
+}
+
+func denied(d policy.Decision) *hook.Failure {
+	return &hook.Failure{Code: toolspec.CodePolicyDenied, SafeMessage: d.Message, Details: &toolspec.Details{Rule: d.Rule}}
 }

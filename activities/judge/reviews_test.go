@@ -49,7 +49,7 @@ func TestCheckReview(t *testing.T) {
 			t.Fatal(err)
 		}
 		facts := hook.Facts{ToolID: tc.id, Context: toolspec.Context{TenantID: "acme"}, Discovered: &toolspec.Discovered{Digest: digest, Review: review.ReviewDigest()}}
-		failure, err := CheckReview(t.Context(), policies, tc.policy, facts, bound)
+		failure, err := CheckReview(t.Context(), policies, nil, tc.policy, facts, bound)
 		if (failure != nil) != tc.denied || !errors.Is(err, tc.err) {
 			t.Errorf("%s: %+v, %v", name, failure, err)
 		}
@@ -57,9 +57,50 @@ func TestCheckReview(t *testing.T) {
 			t.Errorf("%s: %+v", name, failure)
 		}
 		if tc.discovered != nil {
-			if _, err := CheckReview(t.Context(), policies, judgetest.Away, facts, bound); !errs.IsTransient(err) {
+			if _, err := CheckReview(t.Context(), policies, nil, judgetest.Away, facts, bound); !errs.IsTransient(err) {
 				t.Errorf("%s, without a database: %v", name, err)
 			}
+		}
+	}
+}
+
+// TestCheckRegistered: an attempt of a registered tool is refused if a gate that does not know such tools has let * allow it.
+func TestCheckRegistered(t *testing.T) {
+	type in struct{}
+	type out struct {
+		Text string `json:"text"`
+	}
+	parse := func(allowed string) *policy.Policy {
+		p, err := policy.Parse("policy.yaml", []byte("version: 1\ntenants: {acme: {allowedTools: ["+allowed+"], mode: yolo}}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	all, named := parse("'*'"), parse("'tenant-*'")
+	policies := judgetest.Policies{all.Digest(): all, named.Digest(): named}
+	engines := func(*policy.Policy) policy.Engine { return nil }
+	for name, tc := range map[string]struct {
+		id      string
+		policy  *policy.Policy
+		engines policy.Engines
+		denied  bool
+	}{
+		"named":              {"tenant-acme__a", named, nil, false},
+		"not named":          {"tenant-acme__a", all, nil, true},
+		"an engine decides":  {"tenant-acme__a", all, engines, false},
+		"foreign":            {"tenant-globex__a", named, nil, true},
+		"foreign, an engine": {"tenant-globex__a", named, engines, true},
+		"of no tenant":       {"shop__a", all, nil, false},
+	} {
+		bound, err := catalog.Bind(toolspec.Define(toolspec.Definition{ID: tc.id, Description: "x", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, Redaction: toolspec.Redaction{Allow: []string{"/text"}}},
+			func(context.Context, in, toolspec.Call) (out, error) { return out{}, nil }), toolspec.Capabilities{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		failure, err := CheckReview(t.Context(), policies, tc.engines, tc.policy.Digest(), hook.Facts{ToolID: tc.id, Context: toolspec.Context{TenantID: "acme"}}, bound)
+		if err != nil || (failure != nil) != tc.denied || failure != nil && failure.Details.Rule != "allowedTools" {
+			t.Errorf("%s: %+v, %v", name, failure, err)
 		}
 	}
 }

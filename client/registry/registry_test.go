@@ -1,10 +1,13 @@
 package registry_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/client/registry"
@@ -32,12 +35,25 @@ const server = "mcpServers: {tenant-acme_docs: {url: 'https://mcp.example.com/mc
 
 func open(t *testing.T) (*registry.Registry, *postgres.Store) {
 	t.Helper()
-	store, err := postgres.Open(t.Context(), postgrestest.Database(t), postgres.Options{MaxConns: 4, Application: "test"})
+	r, store, _ := openAt(t)
+	return r, store
+}
+
+// openAt also returns a connection to the database, for changes beside the code that checks registrations.
+func openAt(t *testing.T) (*registry.Registry, *postgres.Store, *pgx.Conn) {
+	t.Helper()
+	url := postgrestest.Database(t)
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
+	store, err := postgres.Open(t.Context(), url, postgres.Options{MaxConns: 4, Application: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(store.Close)
-	return registry.Of(store), store
+	return registry.Of(store), store, conn
 }
 
 func of(tenantID string, kind registry.Kind, text string) registry.Registration {
@@ -160,5 +176,83 @@ func TestRegisteringAtTheSameTime(t *testing.T) {
 	versions, err := r.Versions(t.Context(), "acme", "shop")
 	if err != nil || len(versions) != 8 || versions[0].EndedAt != nil || slices.ContainsFunc(versions[1:], func(v registry.Version) bool { return v.EndedAt == nil }) {
 		t.Errorf("%+v, %v", versions, err)
+	}
+}
+
+// TestATenantHasALimit: all workers have what a tenant registers, so a tenant that registers and removes all the time is refused, and no other
+// tenant is.
+func TestATenantHasALimit(t *testing.T) {
+	t.Parallel()
+	r, _, conn := openAt(t)
+	exec := func(sql string) {
+		t.Helper()
+		if _, err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	full := func(sql, says string, document registry.Registration) {
+		t.Helper()
+		exec("DELETE FROM tool_registrations")
+		exec(sql)
+		if _, err := r.Register(t.Context(), document); !errors.Is(err, client.ErrToolsRefused) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", says, err)
+		}
+		if done, err := r.Register(t.Context(), of("globex", registry.HTTP, strings.ReplaceAll(shop, "acme", "globex"))); err != nil || !done.Changed {
+			t.Errorf("another tenant: %v", err)
+		}
+		exec("UPDATE tool_registrations SET ended_at = now() - interval '61 minutes' WHERE ended_at IS NOT NULL")
+		if done, err := r.Register(t.Context(), document); err != nil || !done.Changed {
+			t.Errorf("%s, an hour later: %v", says, err)
+		}
+	}
+	const rows = `INSERT INTO tool_registrations (tenant_id, name, version, kind, digest, address, tools, document, registered_by, ended_by, ended_at)
+		SELECT 'acme', 'n' || n, 1, '%kind', '', '', '{}', repeat('x', %bytes), '', '', now() FROM generate_series(1, %n) n`
+	fill := func(kind, bytes, n string) string {
+		return strings.NewReplacer("%kind", kind, "%bytes", bytes, "%n", n).Replace(rows)
+	}
+	full(fill("http", "1", "200"), "200 versions", of("acme", registry.HTTP, shop))
+	full(fill("http", "1048576", "32"), "32 MB", of("acme", registry.HTTP, shop))
+	full(fill("mcp", "1", "20"), "20 versions of MCP servers", of("acme", registry.MCP, server))
+}
+
+// TestRemovingWhileAnotherRegisters: the version that another transaction makes at this moment is removed, and not overlooked.
+func TestRemovingWhileAnotherRegisters(t *testing.T) {
+	t.Parallel()
+	r, _, conn := openAt(t)
+	if _, err := r.Register(t.Context(), of("acme", registry.HTTP, shop)); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := conn.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sql := range []string{
+		`SELECT pg_advisory_xact_lock(hashtextextended('tool_registrations acme', 0))`,
+		`UPDATE tool_registrations SET ended_at = now(), ended_by = ''`,
+		`INSERT INTO tool_registrations (tenant_id, name, version, kind, digest, address, tools, document, registered_by) VALUES ('acme', 'shop', 2, 'http', '', '', '{}', '', '')`,
+	} {
+		if _, err := tx.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	type removed struct {
+		version int
+		err     error
+	}
+	done := make(chan removed, 1)
+	go func() {
+		version, err := r.Unregister(t.Context(), "acme", "shop", "user:ops")
+		done <- removed{version, err}
+	}()
+	for waits := false; !waits; {
+		if err := tx.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity, pg_sleep(0.01) WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid)))`).Scan(&waits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-done; got.err != nil || got.version != 2 {
+		t.Errorf("%+v", got)
 	}
 }

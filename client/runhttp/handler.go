@@ -114,7 +114,7 @@ func (h *handler) opens(w http.ResponseWriter, r *http.Request, foreign string, 
 	switch {
 	case r.Method == http.MethodOptions: // the browser asks first, and sends no token with it
 		header.Set("Access-Control-Allow-Methods", allowed)
-		header.Set("Access-Control-Allow-Headers", "Authorization, Last-Event-ID")
+		header.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Last-Event-ID")
 		header.Set("Access-Control-Max-Age", "600")
 		w.WriteHeader(http.StatusNoContent)
 		return false

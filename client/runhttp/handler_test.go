@@ -299,7 +299,7 @@ func TestOrigins(t *testing.T) {
 	server := serve(t, r, nil)
 	const origin = "https://app.example.com"
 	asked := do(t, server, http.MethodOptions, path, "Origin", origin, "Access-Control-Request-Method", "GET")
-	if asked.StatusCode != http.StatusNoContent || asked.Header.Get("Access-Control-Allow-Origin") != origin || asked.Header.Get("Access-Control-Allow-Headers") != "Authorization, Last-Event-ID" ||
+	if asked.StatusCode != http.StatusNoContent || asked.Header.Get("Access-Control-Allow-Origin") != origin || asked.Header.Get("Access-Control-Allow-Headers") != "Authorization, Content-Type, Last-Event-ID" ||
 		asked.Header.Get("Access-Control-Allow-Credentials") != "" {
 		t.Errorf("status %d with %v", asked.StatusCode, asked.Header)
 	}

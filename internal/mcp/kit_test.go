@@ -96,7 +96,7 @@ func start(t testing.TB, s Server) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	src.timing = timing{first: 20 * time.Millisecond, most: 100 * time.Millisecond, steady: time.Hour, refresh: 50 * time.Millisecond}
+	src.timing = timing{first: 20 * time.Millisecond, most: 100 * time.Millisecond, steady: time.Hour, refresh: 50 * time.Millisecond, slowest: 200 * time.Millisecond}
 	r.source = src
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	r.cancel = cancel

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -24,8 +25,9 @@ type timing struct {
 	first, most time.Duration
 	// steady is how long a session must last so that the pauses begin anew.
 	steady time.Duration
-	// refresh is the least time between two lists of the tools in one session.
-	refresh time.Duration
+	// refresh is the least time between two lists of the tools in one session. It doubles with each list that differs from the one before,
+	// until slowest, and begins anew when the server has been quiet for steady: each worker binds, publishes and stores what differs.
+	refresh, slowest time.Duration
 }
 
 // breakAfter is the number of attempts after which the longest pause grows, because the server is likely to
@@ -78,7 +80,7 @@ func NewSource(server Server, o Options) (*Source, error) {
 	s := &Source{
 		server: server, reviews: o.Reviews, log: o.Log.With("mcpServer", server.ID), env: environment(server, o.Lookup),
 		flow: newFlow(), places: make(chan struct{}, maxOwnSessions),
-		timing: timing{first: time.Second, most: time.Minute, steady: 30 * time.Second, refresh: 5 * time.Second},
+		timing: timing{first: time.Second, most: time.Minute, steady: 30 * time.Second, refresh: 5 * time.Second, slowest: 10 * time.Minute},
 	}
 	if server.TokenFrom != "" {
 		token, ok := o.Lookup(server.TokenFrom)
@@ -161,7 +163,7 @@ func (s *Source) session(ctx context.Context, failures int, known *[]definition,
 
 // serve offers the tools of a session, and again when they or their reviews change.
 func (s *Source) serve(ctx context.Context, se *session, known *[]definition, offer func(source.Offer)) error {
-	last := time.Now()
+	last, pause := time.Now(), s.timing.refresh
 	var refresh <-chan time.Time
 	for {
 		reviews := s.reviews.Changed()
@@ -181,7 +183,10 @@ func (s *Source) serve(ctx context.Context, se *session, known *[]definition, of
 			}
 		case <-se.changed:
 			if refresh == nil {
-				refresh = time.After(time.Until(last.Add(s.timing.refresh)))
+				if time.Since(last) >= pause+s.timing.steady {
+					pause = s.timing.refresh
+				}
+				refresh = time.After(time.Until(last.Add(pause)))
 			}
 		case <-refresh:
 			refresh, last = nil, time.Now()
@@ -191,10 +196,18 @@ func (s *Source) serve(ctx context.Context, se *session, known *[]definition, of
 			if err != nil {
 				return err
 			}
+			if !sameList(*known, listed) {
+				pause = min(2*pause, s.timing.slowest)
+			}
 			*known = listed
 			s.learn(se)
 		}
 	}
+}
+
+// sameList reports whether a server has listed the same definitions again.
+func sameList(a, b []definition) bool {
+	return slices.EqualFunc(a, b, func(a, b definition) bool { return a.Name == b.Name && a.digest == b.digest })
 }
 
 // learn keeps what a session has learned.

@@ -295,6 +295,7 @@ TABLE invocations
     CREATE INDEX invocations_by_workflow ON public.invocations USING btree (workflow_id)
     CREATE INDEX invocations_open ON public.invocations USING btree (namespace, created_at, invocation_id) WHERE (state = 'open'::text)
     CREATE INDEX invocations_open_connection ON public.invocations USING btree (tenant_id, connection_id) WHERE ((state = 'open'::text) AND (connection_id IS NOT NULL))
+    CREATE INDEX invocations_open_registered ON public.invocations USING btree (tenant_id, tool_id, created_at) WHERE ((state = 'open'::text) AND (starts_with(tool_id, 'tenant-'::text) OR starts_with(tool_id, 'mcp__tenant-'::text)))
     CREATE CONSTRAINT TRIGGER invocations_run_result AFTER UPDATE ON invocations DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (old.state = 'open'::text AND new.state = 'settled'::text) EXECUTE FUNCTION write_run_result()
     CREATE CONSTRAINT TRIGGER invocations_run_start AFTER UPDATE ON invocations DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (old.begun_at IS NULL AND new.begun_at IS NOT NULL AND new.state = 'open'::text) EXECUTE FUNCTION write_run_start()
 
@@ -721,6 +722,8 @@ TABLE tool_registrations
     CONSTRAINT tool_registrations_id UNIQUE (id)
     CONSTRAINT tool_registrations_kind_known CHECK (kind = ANY (ARRAY['http'::text, 'mcp'::text]))
     CONSTRAINT tool_registrations_pkey PRIMARY KEY (tenant_id, name, version)
+    CREATE INDEX tool_registrations_ended ON public.tool_registrations USING btree (ended_at) WHERE (ended_at IS NOT NULL)
+    CREATE INDEX tool_registrations_ended_by_tenant ON public.tool_registrations USING btree (tenant_id, ended_at DESC) WHERE (ended_at IS NOT NULL)
     CREATE UNIQUE INDEX tool_registrations_in_force ON public.tool_registrations USING btree (tenant_id, name) WHERE (ended_at IS NULL)
 
 TABLE tool_specs

@@ -205,6 +205,16 @@ func TestOldSpecs(t *testing.T) {
 	if n := value[int](b, `SELECT count(*) FROM tool_specs WHERE tool_id IN ('t__live', 't__gone', 't__dead', 'mcp__s__5000')`); n != 4 {
 		t.Errorf("%d of 4 definitions are left", n)
 	}
+	// All that are too many go at once, and a tenant that registers all the time pushes out only its own definitions.
+	b.sql(`INSERT INTO tool_specs (tool_id, digest, spec, seen_at) SELECT 'mcp__s__' || n, 'e', '{"discovered":{}}', now() - n * interval '1 second' FROM generate_series(1, 11000) n`)
+	b.sql(`INSERT INTO tool_specs (tool_id, digest, spec, seen_at) SELECT 'tenant-acme__' || n, 'd', '{}', now() - n * interval '1 second' FROM generate_series(1, 3000) n`)
+	b.sql(`INSERT INTO tool_specs (tool_id, digest, spec) VALUES ('tenant-globex__a', 'd', '{}'), ('mcp__tenant-globex_docs__a', 'd', '{"discovered":{}}')`)
+	if n, err := b.DeleteOldSpecs(t.Context()); err != nil || n != 12000 {
+		t.Errorf("deleted %d, %v, want 12000", n, err)
+	}
+	if n := value[int](b, `SELECT count(*) FROM tool_specs WHERE starts_with(tool_id, 'tenant-') OR starts_with(tool_id, 'mcp__tenant-')`); n != 2002 {
+		t.Errorf("%d definitions of tenants are left", n)
+	}
 	// A publication that changes nothing writes no definition.
 	before := value[string](b, `SELECT xmin::text FROM tool_specs WHERE tool_id = 't__live'`)
 	publish("w1", published("t__live", "1", ""))

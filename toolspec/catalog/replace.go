@@ -100,9 +100,14 @@ func (r *Registry) Replace(from source.Info, tools, earlier []toolspec.Tool) (ch
 	return changed, left
 }
 
-// bindFrom binds a tool of a source.
-func (r *Registry) bindFrom(from source.Info, tool toolspec.Tool) (*Bound, error) {
-	bound, err := Bind(tool, r.provided)
+// bindFrom binds a tool of a source. Definitions of a source may be anything, so a panic leaves out this tool only.
+func (r *Registry) bindFrom(from source.Info, tool toolspec.Tool) (bound *Bound, err error) {
+	defer func() {
+		if p := recover(); p != nil { // its value may be a secret
+			bound, err = nil, fmt.Errorf("binding the tool panicked (%T)", p)
+		}
+	}()
+	bound, err = Bind(tool, r.provided)
 	if err == nil {
 		err = checkNamespace(from, bound.ID())
 	}

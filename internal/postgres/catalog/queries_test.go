@@ -20,5 +20,5 @@ func TestQueries(t *testing.T) {
 		"ToolPools":      reflect.TypeFor[toolPoolsRow](),
 		"HasShared":      reflect.TypeFor[liveRow](),
 		"Pools":          reflect.TypeFor[poolsRow](),
-	}, "PublishSpecs", "AddWorker", "DropWorkerTools", "SetWorkerTools", "RenewWorker", "DeleteOldWorkers", "DeleteOldSpecs", "AddPool", "DeleteOldPools")
+	}, "LockSpecs", "PublishSpecs", "AddWorker", "DropWorkerTools", "SetWorkerTools", "RenewWorker", "DeleteOldWorkers", "DeleteOldSpecs", "AddPool", "DeleteOldPools")
 }

@@ -1,3 +1,11 @@
+-- name: LockSpecs
+-- Locks the definitions that a publication writes: those that the worker has now, and those that it had. They are locked once and sorted, so that two
+-- workers that change in opposite directions do not wait for each other.
+SELECT FROM tool_specs s
+WHERE EXISTS (SELECT FROM unnest(@tool_ids::text[], @digests::text[]) AS n (tool_id, digest) WHERE n.tool_id = s.tool_id AND n.digest = s.digest)
+    OR EXISTS (SELECT FROM worker_tools t WHERE t.worker_id = @worker_id AND t.tool_id = s.tool_id AND t.digest = s.digest)
+ORDER BY s.tool_id, s.digest FOR NO KEY UPDATE;
+
 -- name: PublishSpecs
 -- Sorted, so that two workers that start at once lock the rows in the same order. A row is written if the
 -- worker has not had this definition until now, or if the row says something else.
@@ -29,7 +37,7 @@ WITH dropped AS (
         AND NOT EXISTS (SELECT FROM unnest(@tool_ids::text[], @digests::text[]) AS s (tool_id, digest) WHERE s.tool_id = t.tool_id AND s.digest = t.digest)
     RETURNING tool_id, digest
 ), locked AS MATERIALIZED (
-    SELECT s.tool_id, s.digest FROM tool_specs s JOIN dropped USING (tool_id, digest) ORDER BY s.tool_id, s.digest FOR UPDATE OF s
+    SELECT s.tool_id, s.digest FROM tool_specs s JOIN dropped USING (tool_id, digest) ORDER BY s.tool_id, s.digest FOR NO KEY UPDATE OF s
 )
 UPDATE tool_specs s SET seen_at = now() FROM locked l WHERE s.tool_id = l.tool_id AND s.digest = l.digest;
 
@@ -50,22 +58,34 @@ UPDATE workers SET seen_at = now() WHERE worker_id = @worker_id;
 -- Skips rows that another worker deletes at the same time. The definitions of the workers may be old from now on.
 WITH old AS MATERIALIZED (
     SELECT worker_id FROM workers WHERE seen_at < now() - @keep::interval ORDER BY worker_id FOR UPDATE SKIP LOCKED
+), locked AS MATERIALIZED (
+    -- Another transaction that locks a definition makes it newer, or deletes it.
+    SELECT s.tool_id, s.digest FROM tool_specs s
+    WHERE EXISTS (SELECT FROM worker_tools t JOIN old USING (worker_id) WHERE t.tool_id = s.tool_id AND t.digest = s.digest)
+    ORDER BY s.tool_id, s.digest FOR NO KEY UPDATE OF s SKIP LOCKED
 ), seen AS (
-    UPDATE tool_specs s SET seen_at = now() FROM worker_tools t JOIN old USING (worker_id) WHERE s.tool_id = t.tool_id AND s.digest = t.digest
+    UPDATE tool_specs s SET seen_at = now() FROM locked l WHERE s.tool_id = l.tool_id AND s.digest = l.digest
 )
 DELETE FROM workers WHERE worker_id IN (SELECT worker_id FROM old);
 
 -- name: DeleteOldSpecs
--- Deletes a batch of definitions that no worker has: those of long ago, and of the definitions that servers gave all but the newest. Without
--- the second, a server that renames its tools for ever would fill the table. A row that a worker publishes at this moment is skipped.
+-- Deletes a batch of definitions that no worker has: those of long ago, and all but the newest of those that servers gave, and of those that were
+-- registered for a tenant. Without the bounds, a server that renames its tools for ever, or a tenant that registers all the time, would fill the
+-- table. The definitions of a tenant push out only its own. A row that a worker publishes at this moment is skipped.
+WITH unused AS (
+    SELECT o.tool_id, o.digest, o.seen_at, o.spec -> 'discovered' IS NOT NULL AS discovered,
+        CASE WHEN starts_with(o.tool_id, 'tenant-') THEN split_part(o.tool_id, '_', 1)
+            WHEN starts_with(o.tool_id, 'mcp__tenant-') THEN split_part(substr(o.tool_id, 6), '_', 1) ELSE '' END AS tenant
+    FROM tool_specs o
+    WHERE NOT EXISTS (SELECT FROM worker_tools t WHERE t.tool_id = o.tool_id AND t.digest = o.digest)
+), counted AS (
+    SELECT tool_id, digest, seen_at, discovered, tenant,
+        row_number() OVER (PARTITION BY tenant, CASE WHEN tenant = '' THEN discovered END ORDER BY seen_at DESC) AS nth
+    FROM unused
+)
 DELETE FROM tool_specs WHERE (tool_id, digest) IN (
-    SELECT s.tool_id, s.digest FROM tool_specs s JOIN (
-        SELECT o.tool_id, o.digest, o.seen_at, o.spec -> 'discovered' IS NOT NULL AS discovered,
-            row_number() OVER (PARTITION BY o.spec -> 'discovered' IS NOT NULL ORDER BY o.seen_at DESC) AS nth
-        FROM tool_specs o
-        WHERE NOT EXISTS (SELECT FROM worker_tools t WHERE t.tool_id = o.tool_id AND t.digest = o.digest)
-    ) unused USING (tool_id, digest)
-    WHERE unused.seen_at < now() - @keep::interval OR unused.discovered AND unused.nth > @most::integer
+    SELECT s.tool_id, s.digest FROM tool_specs s JOIN counted c USING (tool_id, digest)
+    WHERE c.seen_at < now() - @keep::interval OR (c.discovered OR c.tenant <> '') AND c.nth > CASE WHEN c.tenant = '' THEN @most::integer ELSE @most_tenant::integer END
     ORDER BY s.tool_id, s.digest LIMIT @batch FOR UPDATE OF s SKIP LOCKED
 );
 
@@ -75,12 +95,15 @@ SELECT DISTINCT ON (s.tool_id) s.spec FROM tool_specs s
 ORDER BY s.tool_id, EXISTS (SELECT FROM worker_tools t WHERE t.tool_id = s.tool_id AND t.digest = s.digest) DESC, s.seen_at DESC, s.published_at DESC;
 
 -- name: LiveSpecs
--- If live workers have different definitions of a tool, the definition of the worker that started last counts.
+-- If live workers have different definitions of a tool, the definition of the worker that started last counts. With a namespace of registered tools
+-- in @tenant, the tools of other tenants are left out.
 SELECT s.spec
 FROM (
     SELECT DISTINCT ON (t.tool_id) t.tool_id, t.digest
     FROM workers w JOIN worker_tools t USING (worker_id)
     WHERE w.seen_at > now() - @live::interval AND (@namespace = '' OR w.namespace = @namespace)
+        AND (@tenant = '' OR NOT starts_with(t.tool_id, 'tenant-') AND NOT starts_with(t.tool_id, 'mcp__tenant-')
+            OR starts_with(t.tool_id, @tenant || '__') OR starts_with(t.tool_id, 'mcp__' || @tenant || '_'))
     ORDER BY t.tool_id, w.started_at DESC, w.worker_id
 ) newest JOIN tool_specs s USING (tool_id, digest)
 ORDER BY s.tool_id;

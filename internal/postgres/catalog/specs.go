@@ -22,6 +22,8 @@ const (
 	keepSpecs = 90 * 24 * time.Hour
 	// maxUnused bounds the definitions of servers that are kept and that no worker has.
 	maxUnused = 5000
+	// maxUnusedOfTenant bounds the definitions of registered tools of a tenant that are kept and that no worker has.
+	maxUnusedOfTenant = 2000
 	// specBatch bounds the definitions that one call of DeleteOldSpecs deletes.
 	specBatch = 5000
 )
@@ -52,6 +54,7 @@ func (s *Store) PublishSpecs(ctx context.Context, worker Worker, specs []toolspe
 		return db.Failure(op, err)
 	}
 	return s.db.ExecAll(ctx, op,
+		db.Query("LockSpecs", db.Values{"worker_id": worker.ID, "tool_ids": ids, "digests": digests}),
 		db.Query("PublishSpecs", db.Values{"worker_id": worker.ID, "tool_ids": ids, "digests": digests, "specs": documents}),
 		db.Query("AddWorker", db.Values{"worker_id": worker.ID, "namespace": worker.Namespace, "pool": worker.Pool, "sources": sources}),
 		db.Query("AddPool", db.Values{"namespace": worker.Namespace, "pool": worker.Pool}),
@@ -62,9 +65,17 @@ func (s *Store) PublishSpecs(ctx context.Context, worker Worker, specs []toolspe
 	)
 }
 
-// DeleteOldSpecs deletes definitions that no worker has and that are old or, if servers gave them, too many.
+// DeleteOldSpecs deletes definitions that no worker has and that are old or, if servers gave them or they were registered, too
+// many. It goes on until there is none.
 func (s *Store) DeleteOldSpecs(ctx context.Context) (deleted int64, err error) {
-	return s.db.Exec(ctx, "delete old specs", db.Query("DeleteOldSpecs", db.Values{"keep": keepSpecs, "most": maxUnused, "batch": specBatch}))
+	for {
+		n, err := s.db.Exec(ctx, "delete old specs", db.Query("DeleteOldSpecs", db.Values{
+			"keep": keepSpecs, "most": maxUnused, "most_tenant": maxUnusedOfTenant, "batch": specBatch,
+		}))
+		if deleted += n; err != nil || n < specBatch {
+			return deleted, err
+		}
+	}
 }
 
 // RenewWorker keeps a worker live. found is false if the worker has no row any more: then
@@ -87,7 +98,16 @@ func (s *Store) Specs(ctx context.Context) ([]toolspec.Spec, error) {
 // LiveSpecs returns the tools of the live workers of the namespace of UseNamespace, ordered by name. If they have different
 // definitions of a tool, it returns the definition of the worker that started last.
 func (s *Store) LiveSpecs(ctx context.Context) ([]toolspec.Spec, error) {
-	return s.specs(ctx, "live specs", db.Query("LiveSpecs", db.Values{"live": liveFor, "namespace": db.Text(s.namespace)}))
+	return s.liveSpecs(ctx, "")
+}
+
+// liveSpecs returns LiveSpecs, with a tenant without the registered tools of other tenants.
+func (s *Store) liveSpecs(ctx context.Context, tenantID string) ([]toolspec.Spec, error) {
+	var tenant string
+	if tenantID != "" {
+		tenant = toolspec.TenantNamespace(tenantID)
+	}
+	return s.specs(ctx, "live specs", db.Query("LiveSpecs", db.Values{"live": liveFor, "namespace": db.Text(s.namespace), "tenant": tenant}))
 }
 
 // DiscoveredSpec returns the spec of a tool with this toolspec.Discovered.Digest, as a worker published it

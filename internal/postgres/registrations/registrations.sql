@@ -8,6 +8,10 @@ WITH own AS (
     SELECT version, digest, kind, address, ended_at IS NULL AS in_force FROM tool_registrations WHERE tenant_id = @tenant_id AND name = @name
 ), others AS (
     SELECT name, tools FROM tool_registrations WHERE tenant_id = @tenant_id AND name <> @name AND ended_at IS NULL
+), lately AS (
+    -- What workers may have of the tenant, with the versions that have ended a short time ago.
+    SELECT count(*) AS versions, count(*) FILTER (WHERE kind = 'mcp') AS servers, coalesce(sum(octet_length(document)), 0) AS bytes
+    FROM tool_registrations WHERE tenant_id = @tenant_id AND (ended_at IS NULL OR ended_at > now() - @lately::interval)
 ), taken AS (
     SELECT min(name) AS by FROM others WHERE tools && @tools::text[]
 ), verdict AS (
@@ -16,6 +20,9 @@ WITH own AS (
         WHEN EXISTS (SELECT FROM own WHERE in_force AND digest = @digest) THEN 'same'
         WHEN (SELECT by FROM taken) IS NOT NULL THEN 'taken'
         WHEN (SELECT count(*) FROM others) >= @most::integer THEN 'full'
+        WHEN (SELECT versions FROM lately) >= @most_versions::integer THEN 'versions'
+        WHEN @kind = 'mcp' AND (SELECT servers FROM lately) >= @most_servers::integer THEN 'servers'
+        WHEN (SELECT bytes FROM lately) + octet_length(@document) > @most_bytes::bigint THEN 'bytes'
         ELSE 'registered' END AS outcome
 ), ended AS (
     UPDATE tool_registrations SET ended_at = now(), ended_by = @by
@@ -61,20 +68,31 @@ SELECT kind, document FROM tool_registrations WHERE tenant_id = @tenant_id AND n
 
 -- name: RegistrationsInUse
 -- Returns the versions in force, and those with which a call could have been admitted that is still open. A worker may admit calls for a
--- moment with a version that has ended, until it hears of it.
+-- moment with a version that has ended, until it hears of it. Of each tenant, only the @most versions that ended last can be among the latter,
+-- so that the history does not count. The tools of a version of an MCP server are a pattern: the patterns of the open calls are compared with it.
 WITH waiting AS MATERIALIZED (
-    SELECT tenant_id, tool_id, min(created_at) AS since FROM invocations
+    SELECT tenant_id, CASE WHEN starts_with(tool_id, 'mcp__') THEN 'mcp__' || split_part(tool_id, '__', 2) || '__*' ELSE tool_id END AS tool,
+        min(created_at) AS since
+    FROM invocations
     WHERE state = 'open' AND (starts_with(tool_id, 'tenant-') OR starts_with(tool_id, 'mcp__tenant-'))
-    GROUP BY tenant_id, tool_id
+    GROUP BY 1, 2
+), ended AS MATERIALIZED (
+    SELECT r.* FROM (SELECT tenant_id, min(since) AS since FROM waiting GROUP BY tenant_id) w CROSS JOIN LATERAL (
+        SELECT id, tenant_id, ended_at, tools FROM tool_registrations t
+        WHERE t.tenant_id = w.tenant_id AND t.ended_at > w.since - @margin::interval
+        ORDER BY t.ended_at DESC LIMIT @most
+    ) r
+), used AS (
+    SELECT id FROM tool_registrations WHERE ended_at IS NULL
+    UNION
+    SELECT id FROM tool_registrations WHERE ended_at > now() - @margin::interval
+    UNION
+    SELECT e.id FROM ended e CROSS JOIN LATERAL unnest(e.tools) AS t (id)
+        JOIN waiting w ON w.tenant_id = e.tenant_id AND w.tool = t.id AND w.since < e.ended_at + @margin::interval
 )
-SELECT r.id, r.tenant_id, r.name, r.version, r.kind, r.ended_at IS NULL AS in_force
-FROM tool_registrations r
-WHERE r.ended_at IS NULL OR r.ended_at > now() - @margin::interval OR EXISTS (
-    SELECT FROM waiting w
-    WHERE w.tenant_id = r.tenant_id AND w.since < r.ended_at + @margin::interval
-        AND (w.tool_id = ANY (r.tools) OR r.kind = 'mcp' AND starts_with(w.tool_id, left(r.tools[1], -1)))
-)
-ORDER BY r.tenant_id, r.name, r.version DESC;
+SELECT r.id, r.tenant_id, r.name, r.version, r.kind, r.ended_at IS NULL AS in_force, octet_length(r.document) AS bytes
+FROM used JOIN tool_registrations r USING (id)
+ORDER BY r.tenant_id, r.ended_at DESC NULLS FIRST, r.id;
 
 -- name: RegistrationDocuments
 SELECT id, document FROM tool_registrations WHERE id = ANY (@ids::bigint[]);

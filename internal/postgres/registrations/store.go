@@ -16,6 +16,17 @@ var files embed.FS
 const (
 	// MaxOfTenant bounds the registrations of a tenant that are in force.
 	MaxOfTenant = 100
+	// MaxVersions bounds the versions of a tenant that are in force or ended lately. Every worker has them all, so this bound and the next
+	// two limit its memory, and how often a tenant may change.
+	MaxVersions = 200
+	// MaxServers bounds those of MCP servers.
+	MaxServers = 20
+	// MaxBytes bounds their documents.
+	MaxBytes = 32 << 20
+	// lately is how long a version that has ended counts.
+	lately = time.Hour
+	// maxEnded bounds the versions of a tenant that RegistrationsInUse compares with the open calls.
+	maxEnded = 500
 	// margin is how long a worker may admit calls with a version that has ended. It hears of the end within a
 	// second, and without a notification at its next poll.
 	margin = 2 * time.Minute
@@ -60,6 +71,8 @@ type InUse struct {
 	Kind           Kind
 	// InForce is false for a version that only calls need that were admitted with it.
 	InForce bool
+	// Bytes is the length of the document.
+	Bytes int
 }
 
 type registerRow struct {
@@ -91,6 +104,7 @@ func (s *Store) RegisterTools(ctx context.Context, r Registration) (version int,
 		db.Query("RegisterTools", db.Values{
 			"tenant_id": db.Text(r.TenantID), "name": db.Text(r.Name), "kind": db.Text(r.Kind), "digest": db.Text(r.Digest), "address": db.Text(r.Address),
 			"tools": r.Tools, "document": db.Text(r.Document), "by": db.Text(r.By), "most": MaxOfTenant,
+			"lately": lately, "most_versions": MaxVersions, "most_servers": MaxServers, "most_bytes": MaxBytes,
 		}))
 	if err != nil {
 		return 0, false, err
@@ -102,15 +116,23 @@ func (s *Store) RegisterTools(ctx context.Context, r Registration) (version int,
 		return 0, false, fmt.Errorf("%w: the registration %s has a tool with one of these ids already", client.ErrToolsRefused, row.TakenBy)
 	case "full":
 		return 0, false, fmt.Errorf("%w: the tenant has %d registrations; remove one first", client.ErrToolsRefused, MaxOfTenant)
+	case "versions":
+		return 0, false, fmt.Errorf("%w: the tenant has %d versions in force or ended within the last hour; try again in an hour", client.ErrToolsRefused, MaxVersions)
+	case "servers":
+		return 0, false, fmt.Errorf("%w: the tenant has %d versions of MCP servers in force or ended within the last hour; remove one, and try again in an hour", client.ErrToolsRefused, MaxServers)
+	case "bytes":
+		return 0, false, fmt.Errorf("%w: with this document, those of the tenant that are in force or ended within the last hour have more than %d MB; remove one, and try again in an hour",
+			client.ErrToolsRefused, MaxBytes>>20)
 	}
 	return row.Version, row.Outcome == "registered", nil
 }
 
 // UnregisterTools ends the version in force. found is false if there is none.
 func (s *Store) UnregisterTools(ctx context.Context, tenantID, name, by string) (version int, found bool, err error) {
-	row, found, err := db.First[unregisterRow](ctx, s.db, "unregister tools", db.Query("UnregisterTools", db.Values{
-		"tenant_id": db.Text(tenantID), "name": db.Text(name), "by": db.Text(by),
-	}))
+	// Without the lock, it would not see a version that another transaction makes at this moment.
+	row, found, err := db.Batched[unregisterRow](ctx, s.db, "unregister tools",
+		db.Query("LockRegistrations", db.Values{"tenant_id": db.Text(tenantID)}),
+		db.Query("UnregisterTools", db.Values{"tenant_id": db.Text(tenantID), "name": db.Text(name), "by": db.Text(by)}))
 	return row.Version, found, err
 }
 
@@ -133,10 +155,10 @@ func (s *Store) ToolDocument(ctx context.Context, tenantID, name string, version
 	return row.Kind, row.Document, err
 }
 
-// RegistrationsInUse returns the versions that workers need, of all tenants: by tenant and name, newest
-// first.
+// RegistrationsInUse returns the versions that workers need, of all tenants: by tenant, first those in
+// force, then the others, the last that ended first.
 func (s *Store) RegistrationsInUse(ctx context.Context) ([]InUse, error) {
-	return db.All[InUse](ctx, s.db, "registrations in use", db.Query("RegistrationsInUse", db.Values{"margin": margin}))
+	return db.All[InUse](ctx, s.db, "registrations in use", db.Query("RegistrationsInUse", db.Values{"margin": margin, "most": maxEnded}))
 }
 
 // RegistrationDocuments returns documents by the ids of their versions.
