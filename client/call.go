@@ -2,15 +2,11 @@ package client
 
 import (
 	"context"
-	"time"
 
 	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/pawl-run/pawl/toolspec"
 )
-
-// leastRetention is the least time that Temporal keeps a closed run, unless somebody deletes it.
-const leastRetention = 24 * time.Hour
 
 // isCall reports whether a workflow is a call. Any program in the namespace can start a workflow
 // under the id of a call. The first run of a call is on the shared task queue, and the workers there
@@ -26,9 +22,10 @@ func (c *Client) isCall(ctx context.Context, w *workflowservice.DescribeWorkflow
 	}
 	first, err := c.temporal.DescribeWorkflowExecution(ctx, info.GetExecution().GetWorkflowId(), info.GetFirstRunId())
 	if isGone(err) {
-		// The call may wait for an approval for longer than Temporal keeps its first run. A program that
-		// deletes the first run would have to know the id of the call long before.
-		return time.Since(info.GetStartTime().AsTime()) > leastRetention, nil
+		// The call may wait for an approval for longer than Temporal keeps its first run, and move after that.
+		// A program that makes its workflow pass for a call has to know the id of the call before the call
+		// starts, and to delete its first run.
+		return true, nil
 	}
 	return first.GetWorkflowExecutionInfo().GetTaskQueue() == toolspec.TaskQueue, err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"go.temporal.io/api/serviceerror"
 	temporal "go.temporal.io/sdk/client"
+	sdk "go.temporal.io/sdk/temporal"
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/strictjson"
@@ -69,8 +70,9 @@ func (c *Client) decide(ctx context.Context, workflowID, id string, d toolspec.D
 		var dropped *serviceerror.WorkflowNotReady
 		again := errors.As(err, &dropped)
 		// A reset or replaced run loses the updates that it had not accepted. The call is not
-		// over: its new run may still wait for them.
-		if isGone(err) {
+		// over: its new run may still wait for them. The same is true of a run that had accepted the
+		// update and moved to another task queue before it answered.
+		if isGone(err) || isUnanswered(err) {
 			switch open := c.checkOpen(ctx, workflowID); {
 			case open == nil:
 				again = true
@@ -105,6 +107,15 @@ func (c *Client) update(ctx context.Context, workflowID, id string, d toolspec.D
 		return refusal, nil
 	}
 	return answer, err
+}
+
+// unansweredUpdate is the type of the failure with which Temporal ends an accepted update whose run closes
+// without an answer.
+const unansweredUpdate = "AcceptedUpdateCompletedWorkflow"
+
+func isUnanswered(err error) bool {
+	var failure *sdk.ApplicationError
+	return errors.As(err, &failure) && failure.Type() == unansweredUpdate
 }
 
 // updateID is the hash of the whole decision payload, over its RFC 8785 JSON, so

@@ -208,7 +208,7 @@ func serve(
 	ctx, cancel := context.WithCancel(context.Background())
 	var w worker.Worker
 	var relay sync.WaitGroup
-	others := newUnattended(c, newWorker, store)
+	others := newUnattended(c, newWorker, store, temporal)
 	othersCtx, stopOthers := context.WithCancel(ctx)
 	lc.Append(fx.Hook{
 		OnStart: func(context.Context) error {

@@ -6,7 +6,10 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
 	"github.com/pawl-run/pawl/internal/postgres"
@@ -26,29 +29,58 @@ func (c Config) checkPool() error {
 	return nil
 }
 
-// maxUnattended bounds the pools that a worker serves in place of their own workers.
-const maxUnattended = 16
+const (
+	// maxUnattended bounds the pools that a worker serves in place of their own workers.
+	maxUnattended = 16
+	// unattendedTurn is how long a worker serves a pool before it serves another one that has no place. A call
+	// that moves, or whose deadline has passed, leaves the pool in seconds.
+	unattendedTurn = 5 * time.Minute
+	// countEvery is the time between two counts of the open calls of a pool.
+	countEvery = time.Minute
+)
 
-// unattended serves the task queues of pools that have no worker. Without it, a call would stay on the task
-// queue of a pool that is given up: its deadline would not end it, and it would not move to the workers that
-// have its tool now. A worker of the shared queue does this, and a worker of a pool only sees whether the
-// shared queue has a worker.
+// unattended serves the task queues of pools that have open calls and no worker. Without it, a call would stay
+// on the task queue of a pool that is given up: its deadline would not end it, and it would not move to the
+// workers that have its tool now. A worker of the shared queue does this, and a worker of a pool only sees
+// whether the shared queue has a worker.
 type unattended struct {
 	pool, namespace string
 	make            maker
 	pools           func(ctx context.Context, namespace string) ([]catalog.Pool, error)
-	shared          func(ctx context.Context, namespace string) (bool, error)
-	log             *slog.Logger
-	// serves are the workers that run for pools.
-	serves map[string]worker.Worker
+	// open counts the open calls that are on a task queue.
+	open   func(ctx context.Context, queue string) (int64, error)
+	shared func(ctx context.Context, namespace string) (bool, error)
+	log    *slog.Logger
+	now    func() time.Time
+	// known has the pools without a live worker, by name.
+	known map[string]*lonelyPool
 	// warned says that the last look found no worker of the shared queue.
 	warned bool
+	// left are the pools that had no place at the last look.
+	left []string
 }
 
-func newUnattended(c Config, newWorker maker, store *postgres.Store) *unattended {
+// lonelyPool is a pool without a live worker.
+type lonelyPool struct {
+	name string
+	// open says that calls are on its task queue; counted is when that was looked up.
+	open    bool
+	counted time.Time
+	// serves is the worker that runs for the pool, or nil. since is when it started, or when the last one stopped.
+	serves worker.Worker
+	since  time.Time
+}
+
+func newUnattended(c Config, newWorker maker, store *postgres.Store, temporal client.Client) *unattended {
 	return &unattended{
 		pool: c.Pool, namespace: namespaceOf(c), make: newWorker, pools: store.Pools, shared: store.HasShared, log: c.Log,
-		serves: map[string]worker.Worker{},
+		open: func(ctx context.Context, queue string) (int64, error) {
+			counted, err := temporal.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{
+				Query: fmt.Sprintf("TaskQueue = '%s' AND WorkflowType = '%s' AND ExecutionStatus = 'Running'", queue, toolspec.WorkflowType),
+			})
+			return counted.GetCount(), err
+		},
+		now: time.Now, known: map[string]*lonelyPool{},
 	}
 }
 
@@ -56,8 +88,10 @@ func newUnattended(c Config, newWorker maker, store *postgres.Store) *unattended
 func (u *unattended) run(ctx context.Context) {
 	defer func() {
 		var stopped sync.WaitGroup
-		for _, w := range u.serves {
-			stopped.Go(w.Stop)
+		for _, p := range u.known {
+			if p.serves != nil {
+				stopped.Go(p.serves.Stop)
+			}
 		}
 		stopped.Wait()
 	}()
@@ -75,33 +109,110 @@ func (u *unattended) run(ctx context.Context) {
 	}
 }
 
-// look starts workers for pools that have no live worker, and stops those of pools that have a running one.
+// look starts workers for pools that have open calls and no live worker, and stops those of pools that have a
+// running worker or no calls any more. If there are more pools than places, they take turns.
 func (u *unattended) look(ctx context.Context) {
 	pools, err := u.pools(ctx, u.namespace)
 	if err != nil {
 		return // presence says that the database does not answer
 	}
-	for pool, w := range u.serves {
-		i := slices.IndexFunc(pools, func(p catalog.Pool) bool { return p.Name == pool })
-		if i < 0 || pools[i].Running > 0 {
-			w.Stop()
-			delete(u.serves, pool)
-			u.log.InfoContext(ctx, "the pool has workers again, or no calls any more; this worker no longer serves its task queue", "pool", pool)
+	waiting := u.count(ctx, pools)
+	served := 0
+	for _, p := range u.known {
+		if p.serves != nil {
+			served++
 		}
 	}
-	for _, p := range pools {
-		if _, served := u.serves[p.Name]; served || p.Live > 0 || len(u.serves) >= maxUnattended || toolspec.CheckPool(p.Name) != nil {
-			continue
+	for len(waiting) > 0 && served < maxUnattended {
+		if u.serve(ctx, waiting[0]) {
+			served++
 		}
-		w := u.make(toolspec.PoolQueue(p.Name))
-		if err := w.Start(); err != nil {
-			u.log.WarnContext(ctx, "the task queue of a pool without workers could not be served", "pool", p.Name, "reason", errs.Reason(err))
-			continue
-		}
-		u.serves[p.Name] = w
-		u.log.WarnContext(ctx, "a pool has no workers; this worker serves its task queue, so that its calls can move to other workers or end at their deadlines",
-			"pool", p.Name)
+		waiting = waiting[1:]
 	}
+	for len(waiting) > 0 {
+		longest := u.longestServed()
+		if longest == nil || u.now().Sub(longest.since) < unattendedTurn {
+			break
+		}
+		u.stop(longest)
+		u.serve(ctx, waiting[0])
+		waiting = waiting[1:]
+	}
+	left := make([]string, 0, len(waiting))
+	for _, p := range waiting {
+		left = append(left, p.name)
+	}
+	if slices.Sort(left); len(left) > 0 && !slices.Equal(left, u.left) {
+		u.log.WarnContext(ctx, "more pools have open calls and no workers than this worker serves at a time; it serves them in turns: start their workers",
+			"waiting", left, "places", maxUnattended)
+	}
+	u.left = left
+}
+
+// count brings u.known up to date, and returns the pools with open calls that nobody serves, the longest
+// waiting first.
+func (u *unattended) count(ctx context.Context, pools []catalog.Pool) (waiting []*lonelyPool) {
+	for name, p := range u.known {
+		i := slices.IndexFunc(pools, func(at catalog.Pool) bool { return at.Name == name })
+		if i >= 0 && pools[i].Running == 0 && (p.serves != nil || pools[i].Live == 0) {
+			continue
+		}
+		if delete(u.known, name); p.serves != nil {
+			u.stop(p)
+			u.log.InfoContext(ctx, "the pool has workers again, or is forgotten; this worker no longer serves its task queue", "pool", name)
+		}
+	}
+	for _, at := range pools {
+		p := u.known[at.Name]
+		if p == nil {
+			if at.Live > 0 || toolspec.CheckPool(at.Name) != nil {
+				continue
+			}
+			p = &lonelyPool{name: at.Name}
+			u.known[at.Name] = p
+		}
+		if u.now().Sub(p.counted) >= countEvery {
+			// If nobody can say, the pool may have calls.
+			n, err := u.open(ctx, toolspec.PoolQueue(p.name))
+			p.open, p.counted = err != nil || n > 0, u.now()
+		}
+		switch {
+		case p.open && p.serves == nil:
+			waiting = append(waiting, p)
+		case !p.open && p.serves != nil:
+			u.stop(p)
+			u.log.InfoContext(ctx, "the pool has no open calls any more; this worker no longer serves its task queue", "pool", p.name)
+		}
+	}
+	slices.SortStableFunc(waiting, func(a, b *lonelyPool) int { return a.since.Compare(b.since) })
+	return waiting
+}
+
+// serve starts the worker of a pool, and reports whether it runs.
+func (u *unattended) serve(ctx context.Context, p *lonelyPool) bool {
+	w := u.make(toolspec.PoolQueue(p.name))
+	if err := w.Start(); err != nil {
+		u.log.WarnContext(ctx, "the task queue of a pool without workers could not be served", "pool", p.name, "reason", errs.Reason(err))
+		return false
+	}
+	p.serves, p.since = w, u.now()
+	u.log.WarnContext(ctx, "a pool has open calls and no workers; this worker serves its task queue, so that its calls can move to other workers or end at their deadlines",
+		"pool", p.name)
+	return true
+}
+
+func (u *unattended) stop(p *lonelyPool) {
+	p.serves.Stop()
+	p.serves, p.since = nil, u.now()
+}
+
+func (u *unattended) longestServed() (longest *lonelyPool) {
+	for _, p := range u.known {
+		if p.serves != nil && (longest == nil || p.since.Before(longest.since)) {
+			longest = p
+		}
+	}
+	return longest
 }
 
 // needShared warns if no worker of the shared queue runs: calls start there, and none would reach the pool.

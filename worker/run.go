@@ -30,7 +30,7 @@ func Run(ctx context.Context, c Config, options ...Option) error {
 	if err == nil {
 		return nil
 	}
-	live, _ := secrets(c, a)
+	live, _ := secrets(c, a) // with an error, those that it could read
 	return redact.Error(err, live)
 }
 

@@ -15,15 +15,15 @@ import (
 const minPassword = 16
 
 // secrets returns the fingerprints of the secrets that the worker knows at the start: the secrets
-// of its configuration and the secrets of the option Secret.
+// of its configuration and the secrets of the option Secret. With an error it returns those that it could read.
 func secrets(c Config, a additions) (*fingerprint.Set, error) {
 	live := &fingerprint.Set{}
 	plain, err := live.Load(context.Background(), configured{c, a})
 	switch {
 	case err != nil:
-		return nil, err
+		return live, err
 	case len(plain) > 0:
-		return nil, fmt.Errorf("%s: %w", strings.Join(plain, ", "), fingerprint.ErrPlain)
+		return live, fmt.Errorf("%s: %w", strings.Join(plain, ", "), fingerprint.ErrPlain)
 	}
 	return live, nil
 }
@@ -48,7 +48,7 @@ func ownSecrets(c Config, a additions) ([]fingerprint.Credential, error) {
 	}
 	ring, err := c.Codec.ring()
 	if err != nil {
-		return nil, err
+		return own, err
 	}
 	for key := range ring.Secrets() {
 		own = append(own, key)

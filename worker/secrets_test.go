@@ -31,6 +31,14 @@ func TestSecretsOfAWorker(t *testing.T) {
 	if err != nil || live.Len() != 0 {
 		t.Errorf("%d secrets are known: %v", live.Len(), err)
 	}
+	// A part that cannot be read does not hide the others.
+	var broken additions
+	Secret("mine", []byte("my-own-token"))(&broken)
+	Secret("plain", []byte("short"))(&broken)
+	live, err = secrets(Config{OpenFGA: OpenFGA{Token: "the-openfga-token"}, Codec: Codec{Keys: []byte("no key ring")}}, broken)
+	if clean := live.Redact("my-own-token the-openfga-token"); err == nil || strings.Contains(clean, "token") {
+		t.Errorf("with an error, it says %s: %v", clean, err)
+	}
 	// What the user names and cannot be looked for is said, and not shown.
 	for _, plain := range []string{"", "short", strings.Repeat("ab", 20)} {
 		var a additions

@@ -85,14 +85,13 @@ type configured struct {
 func (c configured) Secrets(context.Context) iter.Seq2[fingerprint.Credential, error] {
 	return func(yield func(fingerprint.Credential, error) bool) {
 		own, err := ownSecrets(c.config, c.additions)
-		if err != nil {
-			yield(fingerprint.Credential{}, err)
-			return
-		}
 		for _, secret := range own {
 			if !yield(secret, nil) {
 				return
 			}
+		}
+		if err != nil {
+			yield(fingerprint.Credential{}, err)
 		}
 	}
 }

@@ -100,6 +100,8 @@ func TestMoved(t *testing.T) {
 		{name: "in the future", moved: contract.Moved{StartedAtMs: 60 * minute.Milliseconds(), WaitedMs: 60 * minute.Milliseconds()}, took: 15 * minute},
 		{name: "waited longer than ever", moved: contract.Moved{StartedAtMs: -minute.Milliseconds(), WaitedMs: 600 * minute.Milliseconds()}, took: 15 * minute, startedAt: minute},
 		{name: "waited less than nothing", moved: contract.Moved{StartedAtMs: -minute.Milliseconds(), WaitedMs: -600 * minute.Milliseconds()}, took: 14 * minute, startedAt: minute},
+		{name: "waited so long that it overflows", moved: contract.Moved{StartedAtMs: -minute.Milliseconds(), WaitedMs: 1 << 62}, took: 15 * minute, startedAt: minute},
+		{name: "long ago", moved: contract.Moved{StartedAtMs: -10 * 366 * 24 * 60 * minute.Milliseconds()}, took: 0, startedAt: 366 * 24 * 60 * minute},
 		{name: "unreadable", moved: []int{1}, took: 15 * minute},
 		{name: "moved too often", moved: contract.Moved{Moves: 32}, took: 15 * minute},
 	} {

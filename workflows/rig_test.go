@@ -80,6 +80,8 @@ type rigOptions struct {
 	results *results
 	// source stands before the registry, as a worker that lacks tools would.
 	source func(judge.Source) judge.Source
+	// gateSource is what the gate finds tools in; nil is the registry.
+	gateSource func(judge.Source) judge.Source
 	// keys sign and verify; nil are those of a worker.
 	keys attempt.Keys
 	// workers are the other workers; nil are none.
@@ -112,8 +114,12 @@ func newRig(t *testing.T, o rigOptions) *rig {
 		o.results = &results{}
 	}
 	o.results.now = r.env.Now
+	var judged judge.Source = source
+	if o.gateSource != nil {
+		judged = o.gateSource(source)
+	}
 	own := stage.Join(
-		gate.Steps(gate.Parts{Policies: store, Engine: o.engine, Tools: source, Log: log}),
+		gate.Steps(gate.Parts{Policies: store, Engine: o.engine, Tools: judged, Log: log}),
 		capacity.Features(store), cache.Steps(store, source, o.results, log), o.own,
 	)
 	registry, err := hook.NewRegistry(log, o.hooks, nil)

@@ -69,7 +69,7 @@ func TestAnotherPolicyEngineDecides(t *testing.T) {
 				outcome hook.Outcome
 				hasArgs bool
 			}{{hook.WillAuthorize.Stage(), tc.authorize, false}, {hook.WillCheckConsent.Stage(), tc.consent, true}} {
-				v, err := steps[at.stage].Before(t.Context(), hook.StageInput{Stage: at.stage, Facts: facts})
+				v, err := steps[at.stage].Before(t.Context(), hook.StageInput{AnyWorker: true, Stage: at.stage, Facts: facts})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -127,7 +127,7 @@ func TestAFailedEngineIsAskedAgain(t *testing.T) {
 		ToolID: "core__tool", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, PolicyDigest: p.Digest(),
 		Context: toolspec.Context{TenantID: "acme", RunID: "run-1", ActorID: "user:ann"},
 	}
-	v, err := steps[hook.WillAuthorize.Stage()].Before(t.Context(), hook.StageInput{Stage: hook.WillAuthorize.Stage(), Facts: facts})
+	v, err := steps[hook.WillAuthorize.Stage()].Before(t.Context(), hook.StageInput{AnyWorker: true, Stage: hook.WillAuthorize.Stage(), Facts: facts})
 	if !errs.IsTransient(err) || v.Outcome != "" || strings.Contains(errs.Reason(err), "hunter2") {
 		t.Errorf("%+v, %v", v, err)
 	}

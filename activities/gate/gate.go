@@ -46,7 +46,7 @@ func (g *gate) authorize(ctx context.Context, in hook.StageInput) (hook.Verdict,
 	f := in.Facts
 	bound, here := g.Tools.Find(f.ToolID, f.ToolDigest)
 	f.Args, f.Repaired, f.NoSchema = nil, false, here && !bound.HasSchema()
-	return g.judge(ctx, f, func(p *policy.Policy, _ policy.Decision, v *hook.Verdict) (*hook.Failure, error) {
+	return g.judge(ctx, f, in.AnyWorker, func(p *policy.Policy, _ policy.Decision, v *hook.Verdict) (*hook.Failure, error) {
 		if here {
 			if failure := judge.CheckMasks(bound, p.Masks(f.Context.TenantID, f.ToolID)); failure != nil {
 				return failure, nil
@@ -63,7 +63,7 @@ func (g *gate) authorize(ctx context.Context, in hook.StageInput) (hook.Verdict,
 // asks a person, or has an approval, which must still be for the same call.
 func (g *gate) consent(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
 	f := in.Facts
-	return g.judge(ctx, f, func(_ *policy.Policy, decision policy.Decision, v *hook.Verdict) (*hook.Failure, error) {
+	return g.judge(ctx, f, in.AnyWorker, func(_ *policy.Policy, decision policy.Decision, v *hook.Verdict) (*hook.Failure, error) {
 		if decision.Verb == policy.Allow {
 			return nil, nil
 		}
@@ -83,12 +83,16 @@ func (g *gate) consent(ctx context.Context, in hook.StageInput) (hook.Verdict, e
 
 // judge returns the verdict of the kill switches and of policy on a call. If neither stops the call,
 // judge calls more, which may return a failure too. The facts have arguments at willCheckConsent
-// only.
+// only. A worker without the tool does not judge the call unless anyWorker is set: it does not know what
+// policy asks about the tool, and the hooks of the call may be where the tool is.
 func (g *gate) judge(
-	ctx context.Context, f hook.Facts, more func(*policy.Policy, policy.Decision, *hook.Verdict) (*hook.Failure, error),
+	ctx context.Context, f hook.Facts, anyWorker bool, more func(*policy.Policy, policy.Decision, *hook.Verdict) (*hook.Failure, error),
 ) (v hook.Verdict, err error) {
 	if kill := f.Killed(); kill != nil {
 		return g.killed(ctx, f, *kill), nil
+	}
+	if _, here := g.Tools.Find(f.ToolID, f.ToolDigest); !here && !anyWorker {
+		return hook.Verdict{Outcome: hook.Missing, By: "tool " + f.ToolID}, nil
 	}
 	p, err := g.Policies.Policy(ctx, f.PolicyDigest)
 	if err != nil {

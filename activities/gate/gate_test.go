@@ -55,7 +55,7 @@ func judgeIn(t *testing.T, p *policy.Policy, engine authz.Port, tools *catalog.R
 	if change != nil {
 		change(&f)
 	}
-	v, failed := steps[s].Before(t.Context(), hook.StageInput{Stage: s, Facts: f})
+	v, failed := steps[s].Before(t.Context(), hook.StageInput{Stage: s, Facts: f, AnyWorker: true})
 	text, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)

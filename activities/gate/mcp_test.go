@@ -75,7 +75,7 @@ func TestDiscoveredToolsAtTheGate(t *testing.T) {
 					steps := gate.Steps(gate.Parts{
 						Policies: judgetest.Policies{tc.policy.Digest(): tc.policy}, Engine: authztest.AllowAll{}, Tools: tools, Log: slog.New(slog.DiscardHandler), PolicyEngines: engines,
 					})
-					v, err := steps[at].Before(t.Context(), hook.StageInput{Stage: at, Facts: hook.Facts{
+					v, err := steps[at].Before(t.Context(), hook.StageInput{AnyWorker: true, Stage: at, Facts: hook.Facts{
 						ToolID: createIssue, Effect: toolspec.StateChange, Risk: toolspec.LowRisk, PolicyDigest: tc.policy.Digest(), ToolDigest: "td", Discovered: tc.recorded,
 						Context: toolspec.Context{TenantID: "acme", RunID: "run-1", ActorID: "user:ann"}, Args: json.RawMessage(`{}`),
 						Approval: &hook.GrantedApproval{ApprovalID: "inv.1", ToolDigest: "td", Effect: toolspec.StateChange, Risk: toolspec.LowRisk, Approver: "user:bob"},

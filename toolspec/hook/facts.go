@@ -201,6 +201,9 @@ type StageInput struct {
 	// PlanVersion is the version of the recorded plan. A worker that does not support this version
 	// leaves the stage to another worker.
 	PlanVersion int `json:"planVersion,omitempty"`
+	// AnyWorker says that a worker without the tool of the call judges it too. The tool runs or has run, so
+	// the call does not move to the workers that have it, and a revocation must not wait for them.
+	AnyWorker bool `json:"anyWorker,omitempty"`
 	// BudgetMs is what the hooks have together where the stage is an activity of
 	// its own; 0 where it is not.
 	BudgetMs int64 `json:"budgetMs,omitempty"`

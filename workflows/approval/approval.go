@@ -217,8 +217,10 @@ func (a *Approvals) wait(ctx workflow.Context, request contract.RequestOut) (con
 	answer, next := a.decided(ctx, request)
 	a.open = nil
 	a.call.ResumeDeadline(ctx)
-	a.inbox.recordCounted(request, answer.State, answer.Approver)
-	a.inbox.closeRequest(request.Number)
+	if a.call.MovesTo() == "" { // otherwise the next run of the call opens the same request
+		a.inbox.recordCounted(request, answer.State, answer.Approver)
+		a.inbox.closeRequest(request.Number)
+	}
 	a.call.SetStatus(ctx, toolspec.StatusRunning, "")
 	return answer, next
 }
@@ -322,14 +324,6 @@ func (a *Approvals) await(ctx workflow.Context, d time.Duration) error {
 	defer cancel()
 	timer := workflow.NewTimerWithOptions(timerCtx, max(d, 0), workflow.TimerOptions{Summary: "the approval request expires"})
 	return workflow.Await(ctx, func() bool { return a.inbox.hasDecision() || a.call.HasRecheck() || timer.IsReady() })
-}
-
-// stillAsked asks the gate again while the call waits for a person, and returns its
-// verdict. Policy may now refuse the call, or let the call run without an approval.
-func (a *Approvals) stillAsked(ctx workflow.Context) envelope.Verdict {
-	a.call.ResumeDeadline(ctx) // so that the wait so far does not use up the gate's time
-	defer a.call.PauseDeadline(ctx)
-	return a.parts.Rejudge(ctx)
 }
 
 // review verifies and records the decision d on the request. If d is nil, review reads

@@ -27,3 +27,16 @@ func (a *Approvals) askHooks(ctx workflow.Context, ask hook.Ask) ([]hook.Ask, en
 	a.hooksAsk = len(asks) > 0 || ask.Hook != ""
 	return asks, next
 }
+
+// stillAsked asks the gate again while the call waits for a person, and returns its
+// verdict. Policy may now refuse the call, or let the call run without an approval. If no worker
+// can judge the call, it stays asked.
+func (a *Approvals) stillAsked(ctx workflow.Context) envelope.Verdict {
+	a.call.ResumeDeadline(ctx) // so that the wait so far does not use up the gate's time
+	defer a.call.PauseDeadline(ctx)
+	verdict := a.parts.Rejudge(ctx)
+	if a.call.TakeUnjudged() {
+		return envelope.Verdict{Ask: &hook.Ask{}}
+	}
+	return verdict
+}

@@ -23,7 +23,8 @@ type LocateOut struct {
 // run that continues the call, and anybody who can start workflows can write it. So no field gives a call
 // more than it has without the field.
 type Moved struct {
-	// StartedAtMs is when the call began. A time after the start of the run does not count.
+	// StartedAtMs is when the call began. A time after the start of the run does not count, and a time
+	// more than 366 days before it counts as 366 days.
 	StartedAtMs int64 `json:"startedAtMs"`
 	// WaitedMs is the time since then that the deadline does not count. It is at most the time since
 	// StartedAtMs.

@@ -22,6 +22,8 @@ const (
 	freeMoves = 2
 	// maxMoves bounds the moves of a call.
 	maxMoves = 32
+	// maxAge bounds how long before its run a moved call can have begun: it keeps a forged start near the truth.
+	maxAge = 366 * 24 * time.Hour
 	// locateTime is the time to find the task queue. The call waits and asks again after it.
 	locateTime = 10 * time.Second
 )
@@ -38,6 +40,8 @@ type moves struct {
 	attempt bool
 	// stays says that the call must not move any more: its tool may have run, or it ends.
 	stays bool
+	// unjudged says that the last wait for a part ended without it, while the call waits for an approval.
+	unjudged bool
 }
 
 // Stay keeps the call on this task queue from now on. A run of the call on another one would not know
@@ -69,31 +73,69 @@ func (c *Call) adoptMoved(ctx workflow.Context, raw converter.RawValue) (m contr
 	}
 	c.moves.made = min(max(m.Moves, 0), maxMoves)
 	if from := time.UnixMilli(m.StartedAtMs).UTC(); m.StartedAtMs > 0 && from.Before(c.startedAt) {
+		if earliest := c.startedAt.Add(-maxAge); from.Before(earliest) {
+			from = earliest
+		}
 		c.from = from
-		c.waited = min(time.Duration(max(m.WaitedMs, 0))*time.Millisecond, c.startedAt.Sub(from))
+		// min comes first: a product of any number of milliseconds could overflow.
+		c.waited = time.Duration(min(max(m.WaitedMs, 0), c.startedAt.Sub(from).Milliseconds())) * time.Millisecond
 	}
 	return m
 }
 
-// WaitForPart waits for a worker with the part that by names, as WaitForWorker does. If the part is the
-// tool of the call, and only workers on another task queue have it, WaitForPart does not wait: MovesTo
+// WaitForPart waits for a worker with the part that by names, as WaitForWorker does. If this worker lacks the
+// tool of the call too, and only workers on another task queue have it, WaitForPart does not wait: MovesTo
 // then returns that task queue, and the failure ends the work of this run.
+//
+// While the call waits for an approval, the deadline does not count the wait for the part, and the wait ends
+// after some tries: see TakeUnjudged.
 func (c *Call) WaitForPart(ctx workflow.Context, delay *time.Duration, by string) *hook.Failure {
 	lacking := MissingMessage(by)
-	if by == "tool "+c.admitted.ToolID && c.mayMove(ctx) {
+	if c.moves.attempt || ctx.Err() != nil || workflow.GetVersion(ctx, changeMove, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return c.WaitForWorker(ctx, delay, lacking)
+	}
+	asks := c.Status() == toolspec.StatusWaitingApproval
+	if asks {
+		c.PauseDeadline(ctx)
+		defer c.ResumeDeadline(ctx)
+	}
+	if c.mayMove() {
 		if f := c.pauseBeforeMove(ctx, lacking); f != nil {
-			return f
+			return c.giveUp(asks, f)
 		}
 		if c.moves.to = c.locate(ctx); c.moves.to != "" {
 			return &hook.Failure{Code: toolspec.CodeUnavailable, SafeMessage: lacking}
 		}
 	}
-	return c.WaitForWorker(ctx, delay, lacking)
+	if asks && *delay >= steps.MissingDelayMax {
+		return c.giveUp(asks, &hook.Failure{Code: toolspec.CodeUnavailable, SafeMessage: lacking})
+	}
+	return c.giveUp(asks, c.WaitForWorker(ctx, delay, lacking))
 }
 
-func (c *Call) mayMove(ctx workflow.Context) bool {
-	return !c.moves.stays && !c.moves.attempt && c.moves.made < maxMoves && c.Status() == toolspec.StatusRunning && ctx.Err() == nil &&
-		workflow.GetVersion(ctx, changeMove, workflow.DefaultVersion, 1) != workflow.DefaultVersion
+// giveUp returns f, and records that the gate could not judge a call that waits for an approval.
+func (c *Call) giveUp(asks bool, f *hook.Failure) *hook.Failure {
+	c.moves.unjudged = asks && f != nil && f.Code == toolspec.CodeUnavailable
+	return f
+}
+
+// TakeUnjudged reports whether the gate found no worker that could judge the call while it waits for an
+// approval, and forgets it. The call then goes on waiting: a pool may be away for longer than the deadline, and
+// the gate judges the call again before its tool runs.
+func (c *Call) TakeUnjudged() bool {
+	unjudged := c.moves.unjudged
+	c.moves.unjudged = false
+	return unjudged
+}
+
+// mayMove reports whether the call may move now. A parked call may not: its tool may have run.
+func (c *Call) mayMove() bool {
+	switch c.Status() {
+	case toolspec.StatusRunning, toolspec.StatusWaitingApproval, toolspec.StatusWaitingCapacity:
+		return !c.moves.stays && c.moves.made < maxMoves
+	default:
+		return false
+	}
 }
 
 // pauseBeforeMove waits before a move that is not one of the first.

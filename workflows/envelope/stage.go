@@ -50,7 +50,7 @@ func (c *Call) runPart(ctx workflow.Context, step hook.Step, part hook.Part, rou
 		at := workflow.Now(ctx)
 		in := hook.StageInput{
 			Stage: step.Stage, Own: step.Own, Hooks: step.Hooks, Part: part, PlanVersion: c.plan.V,
-			MaxResultBytes: c.Terms().MaxResultBytes, Facts: visible(step.Phase, c.Facts(ctx, round)),
+			AnyWorker: c.moves.stays || c.moves.attempt, MaxResultBytes: c.Terms().MaxResultBytes, Facts: visible(step.Phase, c.Facts(ctx, round)),
 		}
 		// The gate puts the terms into the permit, and only the regular lane needs a permit.
 		if step.Stage == hook.WillCheckConsent.Stage() && c.InRegularLane() {

@@ -121,6 +121,7 @@ func (r *recorder) deploys(t *testing.T) {
 		e2etest.WantText(t, w.Invoke(inv), "hello")
 		r.ended(w, shape, inv)
 	}
+	r.ended(w, "tool_missing_at_gate", calls["tool_missing"])
 }
 
 // databaseAway records a call that is admitted while there is no database: its retries come to wait on a durable timer.

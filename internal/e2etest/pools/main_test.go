@@ -37,10 +37,16 @@ func serve(release string) []worker.Option {
 // inPool runs a worker of a pool, and returns when its tools are published.
 func inPool(w *e2etest.World, pool string, tools ...toolspec.Tool) (stop func()) {
 	w.T.Helper()
+	return inPoolWith(w, pool, worker.Tools(tools...))
+}
+
+// inPoolWith is inPool with options.
+func inPoolWith(w *e2etest.World, pool string, options ...worker.Option) (stop func()) {
+	w.T.Helper()
 	c := w.Config()
 	c.Pool = pool
 	before := running(w, pool)
-	stop = w.WorkWith(c, worker.Tools(tools...))
+	stop = w.WorkWith(c, options...)
 	w.Until(func() bool { return running(w, pool) == before+1 }, "the worker of the pool "+pool+" has published its tools")
 	return stop
 }
