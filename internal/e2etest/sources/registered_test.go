@@ -58,7 +58,7 @@ func shopDocument(tenantID, version string) string {
 		return `
   - id: ` + toolspec.TenantNamespace(tenantID) + "__" + name + `
     description: Ships an item.
-    version: "1"
+    version: "` + version + `"
     effect: external_side_effect
     risk: ` + risk + `
     connection: required
@@ -104,14 +104,14 @@ func (r *registering) call(id, tool string) toolspec.Invocation {
 	return e2etest.Over(e2etest.Invocation(id, "tenant-acme__"+tool, fmt.Sprintf(`{"id":%q}`, id)), "c1")
 }
 
-// inForce waits until this many live workers have the tool, all with the same definition.
-func (r *registering) inForce(workers int) {
+// inForce waits until exactly this many live workers have the tool, all in this version.
+func (r *registering) inForce(workers int, version string) {
 	r.T.Helper()
 	r.Until(func() bool {
-		return e2etest.Scalar[bool](r.World, `SELECT count(*) = $1 AND count(DISTINCT t.digest) <= 1 AND coalesce(bool_and(t.digest = s.digest), true)
-			FROM worker_tools t JOIN workers w USING (worker_id) CROSS JOIN (SELECT digest FROM tool_specs WHERE tool_id = 'tenant-acme__ship' ORDER BY published_at DESC LIMIT 1) s
-			WHERE t.tool_id = 'tenant-acme__ship' AND w.seen_at > now() - interval '2 minutes'`, workers)
-	}, fmt.Sprintf("%d workers have the new definition", workers))
+		return e2etest.Scalar[bool](r.World, `SELECT count(*) = $1 AND coalesce(bool_and(s.spec ->> 'version' LIKE $2 || '%'), true)
+			FROM worker_tools t JOIN workers w USING (worker_id) JOIN tool_specs s USING (tool_id, digest)
+			WHERE t.tool_id = 'tenant-acme__ship' AND w.seen_at > now() - interval '2 minutes'`, workers, version)
+	}, fmt.Sprintf("%d workers have the version %s", workers, version))
 }
 
 // ask starts calls that wait for an approval.
@@ -145,7 +145,7 @@ func TestRegisteringUnderLoad(t *testing.T) {
 	first := r.WorkWith(r.vault.Config())
 	r.WorkWith(r.vault.Config())
 	r.register("acme", "v1")
-	r.inForce(2)
+	r.inForce(2, "v1")
 
 	ctx, stop := context.WithCancel(t.Context())
 	var load sync.WaitGroup
@@ -172,13 +172,13 @@ func TestRegisteringUnderLoad(t *testing.T) {
 	}
 	of1 := r.ask("one-", 3)
 	r.register("acme", "v2")
-	r.inForce(2)
+	r.inForce(2, "v2")
 	r.approve("v1", of1[0])
 	of2 := r.ask("two-", 2)
 	if _, err := r.registry.Unregister(t.Context(), "acme", "shop", "user:ops"); err != nil {
 		t.Fatal(err)
 	}
-	r.inForce(0)
+	r.inForce(0, "")
 	e2etest.WantCode(t, r.Invoke(r.call("removed", "ship")), toolspec.CodeUnavailable)
 	e2etest.Query[int](r.World, `UPDATE tool_registrations SET ended_at = ended_at - interval '1 hour' RETURNING version`)
 	e2etest.Query[int](r.World, `UPDATE invocations SET created_at = created_at - interval '1 hour' WHERE state = 'open' RETURNING 1`)
@@ -187,7 +187,7 @@ func TestRegisteringUnderLoad(t *testing.T) {
 	r.approve("v1", of1[1])
 	r.approve("v2", of2[0])
 	r.register("acme", "v3")
-	r.inForce(2)
+	r.inForce(2, "v3")
 	r.approve("v1", of1[2])
 	r.approve("v2", of2[1])
 	if got := r.Invoke(r.call("new", "ship")); string(got.Value) != `"v3"` {
@@ -236,7 +236,7 @@ func TestRegisteredToolsAreOfOneTenant(t *testing.T) {
 	r.WorkWith(r.vault.Config())
 	r.register("acme", "v1")
 	r.register("globex", "v1")
-	r.inForce(1)
+	r.inForce(1, "v1")
 	listed(r.World, "tenant-acme__ask registered shop, tenant-acme__ship registered shop, tenant-globex__ask registered shop, tenant-globex__ship registered shop")
 	for tenantID, want := range map[string]string{"acme": "tenant-acme__", "globex": "tenant-globex__"} {
 		seen, err := r.Store.Catalog(t.Context(), catalog.Viewer{TenantID: tenantID, ActorID: e2etest.Actor})
@@ -278,19 +278,19 @@ func TestARegistrationEnablesNothing(t *testing.T) {
 	r := newRegistering(t)
 	r.WorkWith(r.vault.Config())
 	r.register("acme", "v1")
-	r.inForce(1)
+	r.inForce(1, "v1")
 	waits := r.ask("waits", 1)[0]
 	if _, err := r.registry.Unregister(t.Context(), "acme", "shop", "user:ops"); err != nil {
 		t.Fatal(err)
 	}
-	r.inForce(0)
+	r.inForce(0, "")
 	if _, err := r.Store.KillOn(t.Context(), policies.KillScope{TenantID: "acme", Tool: "tenant-acme__ask"}, "why not", "user:ops"); err != nil {
 		t.Fatal(err)
 	}
 	e2etest.WantCode(t, r.Result(waits), toolspec.CodePolicyDenied)
 	r.Apply(strings.ReplaceAll(e2etest.PlainPolicy, `"test__*"]`, `"test__*", "*"]`))
 	r.register("acme", "v2")
-	r.inForce(1)
+	r.inForce(1, "v2")
 	e2etest.WantCode(t, r.Invoke(r.call("denied", "ship")), toolspec.CodePolicyDenied)
 	if n := e2etest.Scalar[int](r.World, `SELECT count(*)::int FROM events WHERE kind IN ('tools_registered', 'tools_unregistered') AND tenant_id = 'acme' AND detail ->> 'by' = 'user:ops'`); n != 3 {
 		t.Errorf("the audit trail has %d entries", n)
