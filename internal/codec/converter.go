@@ -58,26 +58,22 @@ func (d *dataConverter) FromPayloads(p *common.Payloads, to ...any) error {
 }
 
 func (d *dataConverter) decoded(err error, to ...any) error {
-	if !d.workflow || err == nil {
+	if !d.workflow || err == nil || len(to) == 0 {
 		return err
 	}
 	if errors.Is(err, ErrKey) {
 		panic(err.Error() + "; give this worker the key (docs/operations.md)")
 	}
-	raw, ok := first(to).(*converter.RawValue)
-	if !ok || len(to) != 1 {
-		return err
-	}
 	// Input that is taken raw is for admit to refuse: an error here would be a workflow that failed.
-	*raw = converter.NewRawValue(&common.Payload{
+	undecoded := converter.NewRawValue(&common.Payload{
 		Metadata: map[string][]byte{converter.MetadataEncoding: []byte(undecodable)}, Data: []byte(undecodable),
 	})
-	return nil
-}
-
-func first(values []any) any {
-	if len(values) == 0 {
-		return nil
+	for _, value := range to {
+		raw, ok := value.(*converter.RawValue)
+		if !ok {
+			return err
+		}
+		*raw = undecoded
 	}
-	return values[0]
+	return nil
 }
