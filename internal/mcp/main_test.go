@@ -37,7 +37,15 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
-	goleak.VerifyTestMain(m,
+	goleak.VerifyTestMain(settled{m},
 		// A session of a server of the SDK in these tests stays if its client is ended by force, as on a machine that is slow.
 		goleak.IgnoreAnyFunction("github.com/modelcontextprotocol/go-sdk/mcp.(*streamableServerConn).Read"))
+}
+
+// settled waits for the starts of sessions that were given up, before goleak looks for goroutines.
+type settled struct{ m *testing.M }
+
+func (s settled) Run() int {
+	defer givenUp.Wait()
+	return s.m.Run()
 }

@@ -63,6 +63,9 @@ type way struct {
 	flow *flow
 }
 
+// givenUp are the starts that openSession did not wait for. Tests wait for their end.
+var givenUp sync.WaitGroup
+
 // openSession starts a session. ctx bounds the start only.
 func openSession(ctx context.Context, s Server, by way) (*session, error) {
 	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -97,11 +100,12 @@ func openSession(ctx context.Context, s Server, by way) (*session, error) {
 		se.client = c.session
 	case <-ctx.Done():
 		se.kill()
-		go func() { // Connect returns soon: all that it waits for is closed.
+		// The SDK ends when its pause before another try to open a stream is over: after some seconds.
+		givenUp.Go(func() {
 			if c := <-done; c.err == nil {
 				_ = c.session.Close()
 			}
-		}()
+		})
 		return nil, ctx.Err()
 	}
 	go func() {
