@@ -68,7 +68,11 @@ func (c *Call) Moved(decisions []toolspec.Decision) contract.Moved {
 // continues no other, and an argument that it cannot read. See contract.Moved.
 func (c *Call) adoptMoved(ctx workflow.Context, raw converter.RawValue) (m contract.Moved) {
 	data := raw.Payload().GetData()
-	if len(data) == 0 || workflow.GetInfo(ctx).ContinuedExecutionRunID == "" || json.Unmarshal(data, &m) != nil {
+	if len(data) == 0 || workflow.GetInfo(ctx).ContinuedExecutionRunID == "" {
+		return contract.Moved{}
+	}
+	err := json.Unmarshal(data, &m) //workflowcheck:ignore
+	if err != nil {
 		return contract.Moved{}
 	}
 	c.moves.made = min(max(m.Moves, 0), maxMoves)
