@@ -145,27 +145,22 @@ func passing(kind string) bool {
 	}
 }
 
-// after reads Retry-After (RFC 9110, 10.2.3) and retry-after-ms. A date counts from the date of the response.
+// after reads Retry-After and retry-after-ms. Some providers send a fraction of a second.
 func after(h http.Header) time.Duration {
-	bounded := func(n int64, unit time.Duration) time.Duration {
-		return time.Duration(min(max(n, 0), int64(maxAfter/unit))) * unit
-	}
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
-		return bounded(int64(min(ms, 1e9)), time.Millisecond)
+		return bounded(ms)
 	}
-	text := h.Get("Retry-After")
-	if seconds, err := strconv.ParseFloat(text, 64); err == nil && seconds > 0 {
-		return bounded(int64(min(seconds, 1e6)*1000), time.Millisecond)
+	if pause, ok := capability.RetryAfter(h); ok {
+		return min(pause, maxAfter)
 	}
-	until, err := http.ParseTime(text)
-	if err != nil {
-		return 0
+	if seconds, err := strconv.ParseFloat(h.Get("Retry-After"), 64); err == nil && seconds > 0 {
+		return bounded(seconds * 1000)
 	}
-	now, err := http.ParseTime(h.Get("Date"))
-	if err != nil {
-		return 0
-	}
-	return min(max(until.Sub(now), 0), maxAfter)
+	return 0
+}
+
+func bounded(ms float64) time.Duration {
+	return time.Duration(min(ms, float64(maxAfter.Milliseconds()))) * time.Millisecond
 }
 
 // word returns the part of a provider's word that may be shown.

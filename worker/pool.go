@@ -75,13 +75,18 @@ func newUnattended(c Config, newWorker maker, store *postgres.Store, temporal cl
 	return &unattended{
 		pool: c.Pool, namespace: namespaceOf(c), make: newWorker, pools: store.Pools, shared: store.HasShared, log: c.Log,
 		open: func(ctx context.Context, queue string) (int64, error) {
-			counted, err := temporal.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{
-				Query: fmt.Sprintf("TaskQueue = '%s' AND WorkflowType = '%s' AND ExecutionStatus = 'Running'", queue, toolspec.WorkflowType),
-			})
-			return counted.GetCount(), err
+			return OpenCalls(ctx, temporal, queue)
 		},
 		now: time.Now, known: map[string]*lonelyPool{},
 	}
+}
+
+// OpenCalls counts the calls that are on a task queue now.
+func OpenCalls(ctx context.Context, temporal client.Client, queue string) (int64, error) {
+	counted, err := temporal.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{
+		Query: fmt.Sprintf("TaskQueue = '%s' AND WorkflowType = '%s' AND ExecutionStatus = 'Running'", queue, toolspec.WorkflowType),
+	})
+	return counted.GetCount(), err
 }
 
 // run looks every catalog.RenewEvery, until ctx ends. It then stops the workers of pools.

@@ -160,7 +160,7 @@ func (d *diagnosis) server(ctx context.Context, c worker.Config) {
 	defer t.Close()
 	d.add("temporal", nil, d.Temporal.Address+" answers")
 	d.workers(ctx, t)
-	d.inPools(func(queue string) (int64, error) { return openCalls(ctx, t, queue) })
+	d.inPools(func(queue string) (int64, error) { return worker.OpenCalls(ctx, t, queue) })
 	d.sweeper(ctx, t, c.SweepEvery > 0)
 }
 

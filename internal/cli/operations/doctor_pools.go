@@ -1,13 +1,9 @@
 package operations
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
-
-	"go.temporal.io/api/workflowservice/v1"
-	temporal "go.temporal.io/sdk/client"
 
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -42,12 +38,4 @@ func counted(n int64, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// openCalls counts the calls that are on a task queue now.
-func openCalls(ctx context.Context, t temporal.Client, queue string) (int64, error) {
-	counted, err := t.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{
-		Query: fmt.Sprintf("TaskQueue = '%s' AND WorkflowType = '%s' AND ExecutionStatus = 'Running'", queue, toolspec.WorkflowType),
-	})
-	return counted.GetCount(), err
 }
