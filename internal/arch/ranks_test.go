@@ -24,6 +24,7 @@ var ranks = [][]string{
 	{"toolspec/source"},
 	{"toolspec/catalog", "toolspec/legacy", "toolspec/conversation"},
 	{"provider"},
+	{"agent"},
 	{"proof", "tools/...", "migrations/...", "policy/authz/...", "policy/suggest"},
 	// A policy is written, its conditions are compiled, it decides, and people review it.
 	{"policy/strictyaml", "policy/script"},

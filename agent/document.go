@@ -1,0 +1,86 @@
+package agent
+
+import (
+	"encoding/json"
+
+	"github.com/pawl-run/pawl/toolspec/wire"
+)
+
+// Document is one version of an agent. Its JSON is the canonical form of the YAML that people write.
+type Document struct {
+	// Name names the agent: 1 to 64 characters of a-z 0-9 _ -, the first a letter.
+	Name string `json:"name"`
+	// Version is the author's name for this version: 1 to 64 characters of A-Z a-z 0-9 _ . -
+	Version string `json:"version"`
+	// Model answers the rounds of a run.
+	Model Model `json:"model"`
+	// Fallback answers a round for which Model has given no answer after all its retries.
+	Fallback *Model `json:"fallback,omitempty"`
+	// Instructions is the text of the system.
+	Instructions string `json:"instructions,omitempty"`
+	// Tools are the ids of the tools that the model is offered, in their order. A run can use no other
+	// tool, and of these only what policy allows.
+	Tools []string `json:"tools,omitempty"`
+	// Choice says whether the model may, must or must not call tools.
+	Choice Choice `json:"choice,omitzero"`
+	// Output is the JSON Schema of the final answer. If it is set, the final answer is JSON that the schema
+	// accepts, and not a text.
+	Output json.RawMessage `json:"output,omitempty"`
+	// Limits bound a run.
+	Limits Limits `json:"limits"`
+	// Graph names the graph of which the agent is a part. It is only recorded.
+	Graph *Graph `json:"graph,omitempty"`
+}
+
+// Choice says whether a model calls tools.
+type Choice struct {
+	// Mode is wire.Auto if it is empty.
+	Mode wire.Mode `json:"mode,omitempty"`
+	// Tool is the id of the tool, for wire.Named.
+	Tool string `json:"tool,omitempty"`
+}
+
+// Model says which model to ask, and where.
+type Model struct {
+	// Format is the format of the provider: openai, responses, anthropic, ollama or gemini.
+	Format string `json:"format"`
+	// Name is the provider's name of the model.
+	Name string `json:"name"`
+	// Connection is the id of the connection that has the key. It is looked up in the tenant of the run, whose
+	// holder needs a grant for it.
+	Connection string `json:"connection,omitempty"`
+	// URL is where the API begins. With a connection only its path counts, and it may be empty: the connection
+	// says the host. Without a connection a worker asks only the URLs of its configuration.
+	URL string `json:"url,omitempty"`
+	// MaxTokens bounds the tokens of one response.
+	MaxTokens int `json:"maxTokens"`
+	// Strict asks the provider to make the model follow the schemas of the tools.
+	Strict bool `json:"strict,omitempty"`
+	// Members are further members of each request, such as temperature.
+	Members map[string]json.RawMessage `json:"members,omitempty"`
+}
+
+// Limits bound a run. Every limit has a value: reading a document fills in the defaults.
+type Limits struct {
+	// Rounds bounds the requests to the model that are answered.
+	Rounds int `json:"rounds"`
+	// Calls bounds the tool calls.
+	Calls int `json:"calls"`
+	// Seconds bounds the time from the start of the run to its end, with the time in which people decide.
+	Seconds int `json:"seconds"`
+	// Tokens bounds the tokens of all requests and responses together. 0 is no bound.
+	Tokens int `json:"tokens,omitempty"`
+	// MicroUSD bounds the cost of the model, in millionths of a US dollar. 0 is no bound.
+	MicroUSD int64 `json:"microUSD,omitempty"`
+	// ContextBytes bounds the messages of one request, in bytes of JSON. Beyond it the oldest outputs of tools
+	// are replaced by references, and then the oldest rounds are left out.
+	ContextBytes int `json:"contextBytes"`
+	// AtOnce bounds the reads of one round that run at the same time. 1 runs each call after the one before it.
+	AtOnce int `json:"atOnce"`
+}
+
+// Graph is the caller's name for a graph of agents.
+type Graph struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
