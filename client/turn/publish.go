@@ -88,7 +88,7 @@ func (p *publisher) flush(ctx context.Context) error {
 			return nil
 		}
 		text = text[:read.RuneStart(text, client.MaxTurnText)]
-		e := client.TurnEvent{Key: p.turn.Key, Text: text, Offset: int64(p.written), OwnerID: cmp.Or(p.turn.Context.SubjectID, p.turn.Context.ActorID)}
+		e := client.TurnEvent{Key: cmp.Or(p.turn.TextKey, p.turn.Key), Text: text, Offset: int64(p.written), OwnerID: cmp.Or(p.turn.Context.SubjectID, p.turn.Context.ActorID)}
 		if err := p.turn.publish(ctx, p.client, e); err != nil {
 			return fmt.Errorf("its text could not be published: %w", err)
 		}

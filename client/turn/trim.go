@@ -6,6 +6,7 @@ import (
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/conversation"
+	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
 // trimmed replaces an output that was trimmed. The answer has the reference of the whole value beside it too.
@@ -62,21 +63,43 @@ func (t Turn) Trim(c conversation.Conversation, keep int) conversation.Conversat
 
 func isOutput(p conversation.Part) bool { return p.Type == conversation.ToolResult }
 
+// TrimAnswer returns the answer with its output replaced by a reference, as Trim does it, if that is smaller. ref is the reference of an
+// output that the answer has whole: the toolspec.ResultRef of its call.
+func TrimAnswer(a wire.Answer, ref string) wire.Answer {
+	if a.OutputRef != "" {
+		ref = a.OutputRef
+	}
+	if a.IsError {
+		ref = ""
+	}
+	if content, ok := trimOutput(a.Content, ref); ok {
+		a.Content, a.OutputRef, a.Parts = content, ref, nil
+	}
+	return a
+}
+
 // trimPart replaces an output by its reference, if that is smaller.
 func (t Turn) trimPart(p *conversation.Part) {
-	if isTrimmed(p.Result) {
-		return
-	}
-	by, ref := trimmed{Truncated: true, Bytes: len(p.Result), More: isGone}, p.OutputRef
+	ref := p.OutputRef
 	if ref == "" && !p.IsError {
 		ref = toolspec.ResultRef(toolspec.Identity{TenantID: t.Context.TenantID, RunID: t.Context.RunID, ToolCallID: p.ToolCallID}.InvocationID())
 	}
+	if text, ok := trimOutput(p.Result, ref); ok {
+		p.Result, p.OutputRef = text, ref
+	}
+}
+
+// trimOutput returns what replaces an output. ref is empty if the output is not stored.
+func trimOutput(output json.RawMessage, ref string) (json.RawMessage, bool) {
+	if isTrimmed(output) {
+		return nil, false
+	}
+	by := trimmed{Truncated: true, Bytes: len(output), More: isGone}
 	if ref != "" {
 		by.OutputRef, by.More = ref, howToRead
 	}
-	if text, err := encode(by); err == nil && len(text) < len(p.Result) {
-		p.Result, p.OutputRef = text, ref
-	}
+	text, err := encode(by)
+	return text, err == nil && len(text) < len(output)
 }
 
 // isTrimmed reports whether an output was trimmed before.

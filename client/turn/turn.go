@@ -53,6 +53,9 @@ type Turn struct {
 	// the run, once no call of the run is open. The subject, or else the actor, of Context may watch
 	// the text. The client needs Options.Runs. The same turn taken again writes only what is missing.
 	Publish bool
+	// TextKey names the text of the response in the events of its run; empty means Key. A response that replaces
+	// another one for the same calls has another text.
+	TextKey string
 	// Wait bounds how long Take waits for results; 0 means until the context ends. After this
 	// time, calls without a result are Pending and continue.
 	Wait time.Duration
@@ -147,6 +150,17 @@ func (t Turn) answer(ctx context.Context, c *client.Client, plan Plan) (Reply, e
 // receive reads and publishes a response. published says that it could not be published, which stops
 // no call.
 func (t Turn) receive(ctx context.Context, c *client.Client, response io.Reader) (plan Plan, published, err error) {
+	plan, published, err = t.Receive(ctx, c, response)
+	if t.Publish && err == nil && published == nil && len(plan.Calls) == 0 {
+		published = t.publishEnd(ctx, c)
+	}
+	return plan, published, err
+}
+
+// Receive is Plan, and writes the text of the response into the events of its run while it arrives, if Publish
+// says so. It starts no call and does not end the turn for the watchers. published says why a part of the text
+// could not be written: the plan is complete all the same.
+func (t Turn) Receive(ctx context.Context, c *client.Client, response io.Reader) (plan Plan, published, err error) {
 	if !t.Publish {
 		plan, err = t.Plan(response)
 		return plan, nil, err
@@ -154,9 +168,6 @@ func (t Turn) receive(ctx context.Context, c *client.Client, response io.Reader)
 	p := t.startPublisher(ctx, c)
 	plan, err = t.planOf(response, p.add)
 	published = p.finish(ctx, plan.Response.Text)
-	if err == nil && published == nil && len(plan.Calls) == 0 {
-		published = t.publishEnd(ctx, c)
-	}
 	return plan, published, err
 }
 

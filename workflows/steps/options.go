@@ -26,9 +26,9 @@ const (
 	MissingDelayMax = 30 * time.Second
 )
 
-// retries returns the retry policy of a step until its deadline: the first retry is
+// Retries returns the retry policy of a step until its deadline: the first retry is
 // after 0.1 s, and each further delay is eight times as long, up to 15 s.
-func retries() *temporal.RetryPolicy {
+func Retries() *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{
 		InitialInterval:    100 * time.Millisecond,
 		BackoffCoefficient: 8,
@@ -42,7 +42,7 @@ func Options(summary string, deadline time.Duration) workflow.LocalActivityOptio
 	return workflow.LocalActivityOptions{
 		StartToCloseTimeout:    min(contract.StepTimeout, deadline),
 		ScheduleToCloseTimeout: deadline,
-		RetryPolicy:            retries(),
+		RetryPolicy:            Retries(),
 		Summary:                summary,
 	}
 }
@@ -63,7 +63,7 @@ func DurableOptions(summary string, budget, deadline time.Duration) workflow.Act
 		ScheduleToCloseTimeout: deadline,
 		HeartbeatTimeout:       HeartbeatTimeout,
 		WaitForCancellation:    true,
-		RetryPolicy:            retries(),
+		RetryPolicy:            Retries(),
 		Summary:                summary,
 	}
 }

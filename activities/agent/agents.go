@@ -1,0 +1,163 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"time"
+
+	pawlagent "github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/wire"
+	"github.com/pawl-run/pawl/toolspec/wire/anthropic"
+	"github.com/pawl-run/pawl/toolspec/wire/gemini"
+	"github.com/pawl-run/pawl/toolspec/wire/ollama"
+	"github.com/pawl-run/pawl/toolspec/wire/openai"
+	"github.com/pawl-run/pawl/toolspec/wire/responses"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// Store keeps runs of agents. Errors that a retry can correct are marked errs.Transient.
+type Store interface {
+	// Agent returns a version of an agent. An empty version is the active one. client.ErrNotFound means that there is
+	// no such version, or that the agent is retired.
+	Agent(ctx context.Context, name, version string) (pawlagent.Document, error)
+	// OpenAgentRun writes a run, if its ids name none yet, and returns what the ids name.
+	OpenAgentRun(ctx context.Context, r NewRun) (Run, error)
+	// AgentRun returns a run.
+	AgentRun(ctx context.Context, of contract.AgentRun) (Run, error)
+	// SayToAgent stores a message, if its id is new in the run, and returns its number.
+	SayToAgent(ctx context.Context, of contract.AgentRun, m pawlagent.Message) (int64, error)
+	// AgentRound returns one round. found is false if no response was recorded.
+	AgentRound(ctx context.Context, of contract.AgentRun, round int) (r Round, found bool, err error)
+	// AgentRounds returns the rounds with answers from a number on, in their order.
+	AgentRounds(ctx context.Context, of contract.AgentRun, from int) ([]Round, error)
+	// SaidToAgent returns the messages of the rounds from a number on, and those that no round has yet, in the order in
+	// which they were said.
+	SaidToAgent(ctx context.Context, of contract.AgentRun, from int) ([]Said, error)
+	// MoveContext raises the marks of what requests have no more.
+	MoveContext(ctx context.Context, of contract.AgentRun, c Context) error
+	// RecordRound writes a round, if it is not there, and gives it the messages up to taken that no round has yet. It returns the
+	// recorded one.
+	RecordRound(ctx context.Context, of contract.AgentRun, r Round, promptHash string, taken int64) (Round, error)
+	// RecordAnswers writes the answers of a round, if it has none.
+	RecordAnswers(ctx context.Context, of contract.AgentRun, round int, answers []wire.Answer) error
+	// CloseAgentRun ends a run, if it has not ended, and returns its result.
+	CloseAgentRun(ctx context.Context, of contract.AgentRun, result pawlagent.Result) (pawlagent.Result, error)
+}
+
+// NewRun is a run that begins.
+type NewRun struct {
+	Run         contract.AgentRun
+	InputDigest string
+	Document    pawlagent.Document
+	Input       pawlagent.Input
+}
+
+// Run is a run as the record has it.
+type Run struct {
+	InputDigest string
+	Document    pawlagent.Document
+	Input       pawlagent.Input
+	// Context says what the requests of the run have no more.
+	Context Context
+	// EndsAt is when the time of the run is over, and Now the time of the database.
+	OpenedAt time.Time
+	// Round is the last recorded round, or 0.
+	Round int
+	// Said is the number of the last message, and Taken that of the last one that a round has.
+	Said, Taken int64
+	Totals      pawlagent.Totals
+	// Result is set if the run has ended.
+	Result *pawlagent.Result
+}
+
+// Context says what requests of a run have no more: the outputs of rounds before TrimmedTo, and the rounds before
+// From. Both are at least 1.
+type Context struct{ TrimmedTo, From int }
+
+// Round is one response of a model, with the answers to its calls.
+type Round struct {
+	Round         int
+	Format, Model string
+	Plan          Plan
+	// Answers are nil while the calls run.
+	Answers []wire.Answer
+	Usage   wire.Usage
+	// MicroUSD is nil if the price of the model is unknown.
+	MicroUSD *int64
+}
+
+// Said is a message of a person. Round is 0 if no round has it yet.
+type Said struct {
+	Seq   int64
+	Round int
+	Text  string
+}
+
+// Broker leases the connection of a model.
+type Broker interface {
+	Lease(ctx context.Context, r broker.Request) (*broker.Lease, broker.Answer, error)
+}
+
+// Agents has the activities of runs. Broker and Price may be nil; the other fields are needed.
+type Agents struct {
+	Store  Store
+	Client *client.Client
+	Broker Broker
+	// Roles returns the roles that an identity of a tenant has by the active policy.
+	Roles func(ctx context.Context, tenantID, identity string) ([]string, error)
+	// URLs are where models may be asked without a connection: the beginnings of their APIs. HTTP asks them.
+	URLs []string
+	HTTP *http.Client
+	// Price returns the cost of a response in millionths of a US dollar, and false for a model without a price.
+	Price func(format, model string, u wire.Usage) (int64, bool)
+	Log   *slog.Logger
+}
+
+// Register registers the activities.
+func (a *Agents) Register(r contract.Registry) {
+	contract.Bind(r, contract.AgentOpen, a.Log, a.Open)
+	contract.Bind(r, contract.AgentSay, a.Log, a.Say)
+	contract.Bind(r, contract.AgentAsk, a.Log, a.Ask)
+	contract.Bind(r, contract.AgentAnswer, a.Log, a.Answer)
+	contract.Bind(r, contract.AgentClose, a.Log, a.Close)
+}
+
+// codecs are the formats of providers.
+var codecs = map[string]wire.Codec{
+	"openai": openai.Codec{}, "responses": responses.Codec{}, "anthropic": anthropic.Codec{}, "ollama": ollama.Codec{}, "gemini": gemini.Codec{},
+}
+
+// doneTool is the tool that ends a run.
+const doneTool = "core__done"
+
+// Plan is what a response asks for, as the record keeps it.
+type Plan struct {
+	// Message, Text and Finish are those of the response.
+	Message json.RawMessage `json:"message,omitempty"`
+	Text    string          `json:"text,omitempty"`
+	Finish  wire.Finish     `json:"finish"`
+	Calls   []PlannedCall   `json:"calls,omitempty"`
+	// Correction says to the model why its final answer does not count. It is the next message.
+	Correction string `json:"correction,omitempty"`
+	// Value is the final answer of an agent with an output schema.
+	Value json.RawMessage `json:"value,omitempty"`
+}
+
+// PlannedCall is a call of a response.
+type PlannedCall struct {
+	// ID and Name are those of the provider.
+	ID   string `json:"id,omitempty"`
+	Name string `json:"name"`
+	// Given are the arguments as the model wrote them.
+	Given []byte `json:"given,omitempty"`
+	// Hint is that of turn.PlannedCall.
+	Hint string `json:"hint,omitempty"`
+	// Refused is the result of a call that cannot start.
+	Refused *toolspec.Result   `json:"refused,omitempty"`
+	Call    contract.AgentCall `json:"call"`
+}

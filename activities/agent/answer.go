@@ -1,0 +1,92 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	pawlagent "github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// Answer stores the answers to the calls of a round.
+func (a *Agents) Answer(ctx context.Context, in contract.AgentAnswerIn) (out contract.AgentAnswerOut, err error) {
+	round, found, err := a.Store.AgentRound(ctx, in.Run, in.Round)
+	if err != nil || !found || round.Answers != nil {
+		return out, err
+	}
+	results := make([]toolspec.Result, len(round.Plan.Calls))
+	for i, c := range round.Plan.Calls {
+		switch {
+		case c.Refused != nil:
+			results[i] = *c.Refused
+		case c.Call.Same >= 0:
+			results[i] = results[c.Call.Same]
+		default:
+			results[i] = in.Results[i]
+		}
+	}
+	answers, err := round.turnPlan().Answers(ctx, a.Client, in.Run.TenantID, results)
+	if err != nil {
+		return out, err
+	}
+	return out, a.Store.RecordAnswers(ctx, in.Run, in.Round, answers)
+}
+
+// Close ends a run, or its turn, and tells its watchers.
+func (a *Agents) Close(ctx context.Context, in contract.AgentCloseIn) (out contract.AgentCloseOut, err error) {
+	run, err := a.Store.AgentRun(ctx, in.Run)
+	if err != nil {
+		return out, err
+	}
+	if run.Result != nil {
+		return contract.AgentCloseOut{Result: *run.Result}, nil
+	}
+	result := pawlagent.Result{
+		Outcome: in.End.Outcome, Reason: in.End.Reason, Agent: run.Document.Name, Version: run.Document.Version, Totals: run.Totals,
+	}
+	if last, found, err := a.Store.AgentRound(ctx, in.Run, run.Round); err != nil {
+		return out, err
+	} else if found {
+		text, ended := last.doneMessage()
+		if !ended {
+			text = last.Plan.Text
+		}
+		if result.Outcome == pawlagent.Completed {
+			result.Value = last.Plan.Value
+		}
+		result.Text, result.Truncated = cut(text)
+	}
+	key := "end"
+	if in.Stays {
+		key = "turn" + strconv.Itoa(in.Round)
+	}
+	err = a.Client.Append(ctx, in.Run.TenantID, in.Run.RunID, client.TurnEvent{Key: key, Done: true})
+	if errors.Is(err, client.ErrRunOpen) {
+		// Another program has started a call under the ids of this run. The run must not wait for it.
+		a.Log.WarnContext(ctx, "the end of a run could not be shown to its watchers: it has an open call that is not its own", "workflowId", contract.Executing(ctx).WorkflowID)
+	} else if err != nil {
+		return out, err
+	}
+	if !in.Stays {
+		result, err = a.Store.CloseAgentRun(ctx, in.Run, result)
+	}
+	return contract.AgentCloseOut{Result: result}, err
+}
+
+// cut returns the beginning of a text that is too long.
+func cut(text string) (string, bool) {
+	text = strings.ToValidUTF8(text, "")
+	if len(text) <= pawlagent.MaxText {
+		return text, false
+	}
+	end := pawlagent.MaxText
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end], true
+}

@@ -1,0 +1,216 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/pawl-run/pawl/activities/heartbeat"
+	pawlagent "github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/client/turn"
+	"github.com/pawl-run/pawl/provider"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/errs"
+	"github.com/pawl-run/pawl/toolspec/wire"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// maxCallBytes bounds the arguments of the calls of one response together, in bytes: they go through the history.
+const maxCallBytes = 1 << 20
+
+// Ask returns the recorded response of a round. If there is none, it asks the model and records the response. A
+// response that was not recorded has no effect.
+func (a *Agents) Ask(ctx context.Context, in contract.AgentAskIn) (out contract.AgentAskOut, err error) {
+	// Everybody with access to the namespace can schedule this activity.
+	if contract.Executing(ctx).WorkflowID != pawlagent.WorkflowID(in.Run.TenantID, in.Run.RunID) {
+		return out, errors.New("the request is from another workflow")
+	}
+	defer heartbeat.Send[struct{}](ctx, nil)()
+	run, err := a.Store.AgentRun(ctx, in.Run)
+	if err != nil {
+		return out, err
+	}
+	recorded, found, err := a.Store.AgentRound(ctx, in.Run, in.Round)
+	if err != nil || found {
+		return outOf(run, recorded), err
+	}
+	if end := limited(run); end != nil {
+		return contract.AgentAskOut{End: end}, nil
+	}
+	model := run.Document.Model
+	if in.Fallback && run.Document.Fallback != nil {
+		model = *run.Document.Fallback
+	}
+	round, hash, taken, err := a.respond(ctx, in, run, model)
+	var failed *provider.Error
+	var unusable *unusableError
+	switch {
+	case err == nil:
+	case errors.As(err, &failed):
+		a.Log.WarnContext(ctx, "a model provider gave no response", "workflowId", contract.Executing(ctx).WorkflowID, "round", in.Round, "model", model.Name, "reason", errs.Reason(err))
+		return contract.AgentAskOut{Fault: &contract.AgentFault{Reason: failed.Error(), Retry: failed.Retry, AfterMs: failed.After.Milliseconds()}}, nil
+	case errors.As(err, &unusable):
+		return contract.AgentAskOut{Fault: &contract.AgentFault{Reason: unusable.Error()}}, nil
+	default:
+		return out, err
+	}
+	recorded, err = a.Store.RecordRound(ctx, in.Run, round, hash, taken)
+	if err != nil {
+		return out, err
+	}
+	run.Taken = max(run.Taken, taken)
+	return outOf(run, recorded), nil
+}
+
+// unusableError says why a model cannot be asked at all. Its text is safe to show.
+type unusableError struct{ reason string }
+
+func (e *unusableError) Error() string { return e.reason }
+
+func unusable(format string, args ...any) error { return &unusableError{fmt.Sprintf(format, args...)} }
+
+// limited returns how a run ends that has used up a limit, or nil.
+func limited(run Run) *contract.AgentEnd {
+	over := func(what string, limit any) *contract.AgentEnd {
+		return &contract.AgentEnd{Outcome: pawlagent.OverBudget, Reason: fmt.Sprintf("the run has used its %s: %v", what, limit)}
+	}
+	switch l, used := run.Document.Limits, run.Totals; {
+	case used.Rounds >= l.Rounds:
+		return over("rounds", l.Rounds)
+	case l.Calls > 0 && used.Calls >= l.Calls:
+		return over("calls", l.Calls)
+	case l.Tokens > 0 && used.Tokens() >= int64(l.Tokens):
+		return over("tokens", l.Tokens)
+	case l.MicroUSD > 0 && used.MicroUSD >= l.MicroUSD:
+		return over("cost in millionths of a dollar", l.MicroUSD)
+	case l.MicroUSD > 0 && used.Unpriced > 0:
+		return &contract.AgentEnd{Outcome: pawlagent.Failed, Reason: "the run has a limit of cost, and the worker's table of prices has no price of its model"}
+	}
+	return nil
+}
+
+// respond asks the model.
+func (a *Agents) respond(ctx context.Context, in contract.AgentAskIn, run Run, model pawlagent.Model) (r Round, hash string, taken int64, err error) {
+	codec, ok := codecs[model.Format]
+	if !ok {
+		return r, "", 0, unusable("the format %s of the model is unknown to this worker", model.Format)
+	}
+	offer, err := a.offer(ctx, in, run, model, codec)
+	if err != nil {
+		return r, "", 0, err
+	}
+	request, taken, err := a.request(ctx, in.Run, run, codec)
+	if err != nil {
+		return r, "", 0, err
+	}
+	request.Codec, request.Model, request.Tools, request.Choice, request.Members = codec, model.Name, offer.Tools, offer.Choice, model.Members
+	request.MaxTokens = model.MaxTokens
+	if l := run.Document.Limits; l.Tokens > 0 {
+		request.MaxTokens = min(request.MaxTokens, int(int64(l.Tokens)-run.Totals.Tokens()))
+	}
+	http, base, done, err := a.reach(ctx, run, model)
+	if err != nil {
+		return r, "", 0, err
+	}
+	defer done()
+	body, err := provider.Open(ctx, http, base, request)
+	if err != nil {
+		return r, "", 0, err
+	}
+	defer func() { _ = body.Close() }()
+	planned, published, err := a.turnOf(ctx, in, run, codec, offer).Receive(ctx, a.Client, body)
+	if err != nil {
+		return r, "", 0, readFault(err)
+	}
+	if published != nil {
+		a.Log.WarnContext(ctx, "the text of a model could not be shown to the watchers of its run", "workflowId", contract.Executing(ctx).WorkflowID, "reason", errs.Reason(published))
+	}
+	if planned.Response.Finish == wire.FinishCut {
+		return r, "", 0, &provider.Error{Kind: "cut", Retry: true}
+	}
+	r = Round{Round: in.Round, Format: model.Format, Model: model.Name, Usage: planned.Response.Usage, Plan: a.plan(run, planned)}
+	if a.Price != nil {
+		if cost, known := a.Price(model.Format, model.Name, r.Usage); known {
+			r.MicroUSD = &cost
+		}
+	}
+	return r, promptHash(run, offer), taken, nil
+}
+
+// readFault returns the error of a response that could not be read. A response that is not of its format may
+// come right the next time.
+func readFault(err error) error {
+	var failed *provider.Error
+	if errors.As(err, &failed) || errors.Is(err, context.Canceled) || errs.IsTransient(err) {
+		return err
+	}
+	var sent *wire.ProviderError
+	if errors.As(err, &sent) {
+		return &provider.Error{Kind: sent.Kind, Retry: true}
+	}
+	return &provider.Error{Kind: "foreign_response", Retry: true}
+}
+
+// offer returns the tools that the request has, in the order of the agent.
+func (a *Agents) offer(ctx context.Context, in contract.AgentAskIn, run Run, model pawlagent.Model, codec wire.Codec) (client.Offer, error) {
+	allowed := tools(run)
+	if len(allowed) == 0 {
+		return client.Offer{Format: codec.Format()}, nil
+	}
+	viewer := catalog.Viewer{TenantID: in.Run.TenantID, ActorID: run.Input.Context.ActorID, GraphID: run.Input.Context.GraphID, ToolIDs: allowed}
+	visible := map[string]bool{}
+	o := client.OfferOptions{Codec: codec, Strict: model.Strict, Pick: func(c catalog.Catalog) (picked []catalog.Entry) {
+		for _, id := range allowed {
+			if e, ok := c.Get(id); ok {
+				picked = append(picked, e)
+				visible[id] = true
+			}
+		}
+		return picked
+	}}
+	offer, err := a.Client.Offer(ctx, viewer, o)
+	if err != nil || len(offer.Tools) == 0 {
+		return offer, err
+	}
+	choice := wire.Choice{Mode: run.Document.Choice.Mode, Name: run.Document.Choice.Tool}
+	// A model that had to call a tool in each round would never end.
+	first := run.Totals.Rounds == 0
+	switch choice.Mode {
+	case wire.Named:
+		if !first || !visible[choice.Name] {
+			choice = wire.Choice{}
+		}
+	case wire.Required:
+		if !first && !visible[doneTool] {
+			choice = wire.Choice{}
+		}
+	}
+	if choice == (wire.Choice{}) {
+		return offer, nil
+	}
+	return offer.WithChoice(codec, choice)
+}
+
+// turnOf returns the turn with which a response is read.
+func (a *Agents) turnOf(ctx context.Context, in contract.AgentAskIn, run Run, codec wire.Codec, offer client.Offer) turn.Turn {
+	key := "r" + strconv.Itoa(in.Round)
+	t := turn.Turn{
+		// Ids of providers are not unique in a run of many rounds.
+		Key: key, OwnIDs: true, Codec: codec, Streamed: true, Offer: offer, Context: run.Input.Context, Publish: true,
+		Prepare: func(inv *toolspec.Invocation) error {
+			inv.Context.ConnectionID = run.Input.Connections[inv.ToolID]
+			return nil
+		},
+	}
+	// The text of a request that is sent again is another one.
+	if activity.IsActivity(ctx) {
+		info := activity.GetInfo(ctx)
+		t.TextKey = fmt.Sprintf("%s.%.40s.%d", key, info.ActivityID, info.Attempt)
+	}
+	return t
+}

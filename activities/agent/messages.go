@@ -1,0 +1,226 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/pawl-run/pawl/client/turn"
+	"github.com/pawl-run/pawl/provider"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/conversation"
+	"github.com/pawl-run/pawl/toolspec/wire"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// request returns a request with the messages of a run, and the number of the last message of a person in it.
+func (a *Agents) request(ctx context.Context, of contract.AgentRun, run Run, codec wire.Codec) (r provider.Request, taken int64, err error) {
+	rounds, err := a.Store.AgentRounds(ctx, of, run.Context.From)
+	if err != nil {
+		return r, 0, err
+	}
+	said, err := a.Store.SaidToAgent(ctx, of, run.Context.From)
+	if err != nil {
+		return r, 0, err
+	}
+	for _, m := range said {
+		taken = max(taken, m.Seq)
+	}
+	w := writer{of: of, codec: codec, said: said, context: run.Context}
+	prelude, err := w.prelude(run)
+	if err != nil {
+		return r, 0, err
+	}
+	parts := make([][]json.RawMessage, len(rounds))
+	for i, round := range rounds {
+		if parts[i], err = w.round(round); err != nil {
+			return r, 0, fmt.Errorf("round %d: %w", round.Round, err)
+		}
+	}
+	last, err := w.saidIn(0)
+	if err != nil {
+		return r, 0, err
+	}
+	limit := run.Document.Limits.ContextBytes - size(prelude.Messages) - len(prelude.System) - size(last)
+	kept, err := w.fit(rounds, parts, limit)
+	if err != nil {
+		return r, 0, err
+	}
+	if w.context != run.Context {
+		if err := a.Store.MoveContext(ctx, of, w.context); err != nil {
+			return r, 0, err
+		}
+	}
+	r.Messages, r.System, r.SystemMember = prelude.Messages, prelude.System, prelude.SystemMember
+	if w.context.From > 1 {
+		note, err := w.user(fmt.Sprintf("[The first %d rounds of this run are left out here, to save space.]", w.context.From-1))
+		if err != nil {
+			return r, 0, err
+		}
+		r.Messages = append(r.Messages, note...)
+	}
+	for _, part := range kept {
+		r.Messages = append(r.Messages, part...)
+	}
+	r.Messages = append(r.Messages, last...)
+	return r, taken, nil
+}
+
+// writer writes the messages of a run in one format.
+type writer struct {
+	of      contract.AgentRun
+	codec   wire.Codec
+	said    []Said
+	context Context
+}
+
+// prelude returns the instructions and the messages that began the run.
+func (w writer) prelude(run Run) (conversation.Request, error) {
+	c := conversation.Conversation{Messages: run.Input.Messages}
+	instructions := run.Document.Instructions
+	if len(run.Document.Output) > 0 {
+		instructions += "\n\nYour final answer must be JSON that this JSON Schema accepts, and nothing else:\n" + string(run.Document.Output)
+	}
+	if instructions != "" {
+		system := conversation.Message{Role: conversation.System, Content: []conversation.Part{{Type: conversation.Text, Text: instructions}}}
+		c.Messages = append([]conversation.Message{system}, c.Messages...)
+	}
+	return conversation.Encode(c, w.codec, nil)
+}
+
+// saidIn returns the messages that people said before a round.
+func (w writer) saidIn(round int) (messages []json.RawMessage, err error) {
+	for _, m := range w.said {
+		if m.Round != round {
+			continue
+		}
+		message, err := w.user(m.Text)
+		if err != nil {
+			return nil, err
+		}
+		messages = append(messages, message...)
+	}
+	return messages, nil
+}
+
+// user returns a message of a person.
+func (w writer) user(text string) ([]json.RawMessage, error) {
+	r, err := conversation.Encode(conversation.Conversation{Messages: []conversation.Message{
+		{Role: conversation.User, Content: []conversation.Part{{Type: conversation.Text, Text: text}}},
+	}}, w.codec, nil)
+	return r.Messages, err
+}
+
+// round returns the messages of a round: what people said before it, the response, and the answers to its calls.
+func (w writer) round(r Round) ([]json.RawMessage, error) {
+	messages, err := w.saidIn(r.Round)
+	if err != nil {
+		return nil, err
+	}
+	answers := r.Answers
+	if r.Round < w.context.TrimmedTo {
+		answers = w.trimmed(r)
+	}
+	var response []json.RawMessage
+	if r.Format == w.codec.Format() {
+		response, err = w.own(r, answers)
+	} else {
+		response, err = w.translated(r, answers)
+	}
+	if err != nil {
+		return nil, err
+	}
+	messages = append(messages, response...)
+	if r.Plan.Correction == "" {
+		return messages, nil
+	}
+	correction, err := w.user(r.Plan.Correction)
+	return append(messages, correction...), err
+}
+
+// own returns a round whose response is in the format of the request, with the reasoning that the provider wants back.
+func (w writer) own(r Round, answers []wire.Answer) ([]json.RawMessage, error) {
+	messages, err := turn.Items(r.Plan.Message)
+	if err != nil || len(answers) == 0 {
+		return messages, err
+	}
+	answered, err := w.codec.Answers(answers)
+	return append(messages, answered...), err
+}
+
+// translated returns a round whose response is in another format: its text, its calls and their answers.
+func (w writer) translated(r Round, answers []wire.Answer) ([]json.RawMessage, error) {
+	assistant := conversation.Message{Role: conversation.Assistant}
+	if r.Plan.Text != "" {
+		assistant.Content = append(assistant.Content, conversation.Part{Type: conversation.Text, Text: r.Plan.Text})
+	}
+	c := conversation.Conversation{}
+	for i, call := range r.Plan.Calls {
+		id := fmt.Sprintf("r%d-%d", r.Round, i)
+		args := json.RawMessage(call.Given)
+		if len(args) > conversation.MaxArgs || !json.Valid(args) || args[0] != '{' {
+			args = json.RawMessage(`{}`)
+		}
+		assistant.Content = append(assistant.Content, conversation.Part{Type: conversation.ToolCall, ToolCallID: id, ToolName: call.Name, Args: args})
+		a := answers[i]
+		c.Messages = append(c.Messages, conversation.Message{Role: conversation.Tool, Content: []conversation.Part{
+			{Type: conversation.ToolResult, ToolCallID: id, Result: a.Content, IsError: a.IsError, OutputRef: a.OutputRef},
+		}})
+	}
+	if len(assistant.Content) == 0 {
+		return nil, nil
+	}
+	c.Messages = append([]conversation.Message{assistant}, c.Messages...)
+	encoded, err := conversation.Encode(c, w.codec, func(name string) string { return name })
+	return encoded.Messages, err
+}
+
+// trimmed returns the answers of a round with references in place of their outputs.
+func (w writer) trimmed(r Round) []wire.Answer {
+	answers := make([]wire.Answer, len(r.Answers))
+	for i, a := range r.Answers {
+		id := toolspec.Identity{TenantID: w.of.TenantID, RunID: w.of.RunID, ToolCallID: r.Plan.Calls[i].Call.ToolCallID}
+		answers[i] = turn.TrimAnswer(a, toolspec.ResultRef(id.InvocationID()))
+	}
+	return answers
+}
+
+// fit makes the messages of the rounds fit a limit, in bytes: it replaces the oldest outputs by references (OC-01), and then
+// leaves out the oldest rounds. It goes on to three quarters of the limit, so that it changes the beginning of the requests
+// seldom. The last round stays as it is.
+func (w *writer) fit(rounds []Round, parts [][]json.RawMessage, limit int) ([][]json.RawMessage, error) {
+	sum := 0
+	for _, part := range parts {
+		sum += size(part)
+	}
+	if sum <= limit {
+		return parts, nil
+	}
+	goal := limit / 4 * 3
+	for i := 0; i+1 < len(rounds) && sum > goal; i++ {
+		if rounds[i].Round < w.context.TrimmedTo {
+			continue
+		}
+		w.context.TrimmedTo = rounds[i].Round + 1
+		before := size(parts[i])
+		var err error
+		if parts[i], err = w.round(rounds[i]); err != nil {
+			return nil, err
+		}
+		sum += size(parts[i]) - before
+	}
+	out := 0
+	for ; out+1 < len(rounds) && sum > goal; out++ {
+		w.context.From = rounds[out].Round + 1
+		sum -= size(parts[out])
+	}
+	return parts[out:], nil
+}
+
+// size returns the bytes of messages.
+func size(messages []json.RawMessage) (n int) {
+	for _, m := range messages {
+		n += len(m) + 1
+	}
+	return n
+}

@@ -1,0 +1,80 @@
+package agent
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	pawlagent "github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/provider"
+	"github.com/pawl-run/pawl/toolspec/errs"
+)
+
+// leaseTime bounds the use of a connection by one request. It is longer than a request may take.
+const leaseTime = 20 * time.Minute
+
+// reach returns the client and the address with which the model is asked. The caller calls done when the response
+// has arrived.
+func (a *Agents) reach(ctx context.Context, run Run, model pawlagent.Model) (client *http.Client, base *url.URL, done func(), err error) {
+	if model.Connection == "" {
+		if !slices.Contains(a.URLs, strings.TrimSuffix(model.URL, "/")) {
+			return nil, nil, nil, unusable("this worker asks no model at the URL of the agent: set PAWL_MODEL_URLS to it, or give the agent a connection")
+		}
+		base, err := url.Parse(model.URL)
+		if err != nil {
+			return nil, nil, nil, unusable("the URL of the model cannot be read")
+		}
+		return a.HTTP, base, func() {}, nil
+	}
+	if a.Broker == nil {
+		return nil, nil, nil, unusable("this worker has no key ring, which the connection of the model needs: set PAWL_KEYRING_FILE")
+	}
+	// The one who runs the agent holds the grant. A subject has lent its rights for tools only.
+	c := run.Input.Context
+	roles, err := a.Roles(ctx, c.TenantID, c.ActorID)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	r := broker.Request{TenantID: c.TenantID, AgentRunID: c.RunID, ConnectionID: model.Connection, Holder: c.ActorID, Lasts: leaseTime}
+	for _, role := range roles {
+		r.Roles = append(r.Roles, broker.RolePrefix+role)
+	}
+	lease, answer, err := a.Broker.Lease(ctx, r)
+	switch {
+	case err != nil:
+		return nil, nil, nil, err
+	case answer == broker.NeedsReauth:
+		return nil, nil, nil, unusable("the connection of the model needs a new sign-in: pawl connections reauth")
+	case answer != broker.Leased:
+		return nil, nil, nil, unusable("the actor of the run has no grant for the connection of the model, or there is none: pawl connections grant")
+	}
+	if client, err = lease.For(model.Connection); err == nil {
+		base, err = baseOf(lease, model)
+	}
+	if err != nil {
+		lease.Close()
+		return nil, nil, nil, unusable("%s", errs.Reason(err))
+	}
+	return client, base, lease.Close, nil
+}
+
+// baseOf returns where the API of the model's connection begins.
+func baseOf(lease *broker.Lease, model pawlagent.Model) (*url.URL, error) {
+	host, path := "", provider.Base(model.Format)
+	if model.URL != "" {
+		given, err := url.Parse(model.URL)
+		if err != nil {
+			return nil, err
+		}
+		host, path = given.Host, given.Path
+	}
+	base, err := lease.BaseURL(model.Connection, host)
+	if err != nil {
+		return nil, err
+	}
+	return base.JoinPath(path), nil
+}

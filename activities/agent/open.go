@@ -1,0 +1,83 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	pawlagent "github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// Open reads the input of a run, writes the run into the record, and says where the run goes on.
+func (a *Agents) Open(ctx context.Context, in contract.AgentOpenIn) (contract.AgentOpenOut, error) {
+	input, err := pawlagent.ReadInput(in.Input)
+	if err != nil {
+		return refused("the run cannot start: " + err.Error()), nil
+	}
+	of := contract.AgentRun{TenantID: input.Context.TenantID, RunID: input.Context.RunID}
+	if contract.Executing(ctx).WorkflowID != pawlagent.WorkflowID(of.TenantID, of.RunID) {
+		return refused("the run cannot start: the id of its workflow must be " + pawlagent.WorkflowID(of.TenantID, of.RunID)), nil
+	}
+	// Two texts of the same input are one run.
+	text, err := json.Marshal(input)
+	if err != nil {
+		return contract.AgentOpenOut{}, err
+	}
+	digest, err := strictjson.Digest(text)
+	if err != nil {
+		return contract.AgentOpenOut{}, err
+	}
+	run, err := a.Store.AgentRun(ctx, of)
+	if errors.Is(err, client.ErrNotFound) {
+		document, missing := a.Store.Agent(ctx, input.Agent, input.Version)
+		if errors.Is(missing, client.ErrNotFound) {
+			return refused("the run cannot start: there is no such agent or version, or it is retired; see `pawl agent list`"), nil
+		}
+		if missing != nil {
+			return contract.AgentOpenOut{}, missing
+		}
+		run, err = a.Store.OpenAgentRun(ctx, NewRun{Run: of, InputDigest: digest, Document: document, Input: input})
+	}
+	if err != nil {
+		return contract.AgentOpenOut{}, err
+	}
+	if run.InputDigest != digest {
+		return refused("another input has run under the id of this run: give each run an id of its own"), nil
+	}
+	out := contract.AgentOpenOut{
+		Run: of, Result: run.Result, Context: run.Input.Context, SubmitterProof: run.Input.SubmitterProof, Stays: run.Input.Stays,
+		HasFallback: run.Document.Fallback != nil, AtOnce: max(run.Document.Limits.AtOnce, 1), Round: max(run.Round, 1), Said: run.Said,
+		EndsAtMs: run.OpenedAt.Add(time.Duration(run.Document.Limits.Seconds) * time.Second).UnixMilli(),
+	}
+	out.Context.ToolIDs = tools(run)
+	for _, connection := range run.Input.Connections {
+		out.Connections = append(out.Connections, connection)
+	}
+	slices.Sort(out.Connections)
+	out.Connections = slices.Compact(out.Connections)
+	return out, nil
+}
+
+// tools returns the tools that a run may use: those of the agent, narrowed by those of the input.
+func tools(run Run) []string {
+	allowed := run.Input.Context.ToolIDs
+	if len(allowed) == 0 {
+		return run.Document.Tools
+	}
+	return slices.DeleteFunc(slices.Clone(run.Document.Tools), func(tool string) bool { return !slices.Contains(allowed, tool) })
+}
+
+func refused(reason string) contract.AgentOpenOut {
+	return contract.AgentOpenOut{Result: &pawlagent.Result{Outcome: pawlagent.Failed, Reason: reason}}
+}
+
+// Say stores a message of a person.
+func (a *Agents) Say(ctx context.Context, in contract.AgentSayIn) (out contract.AgentSayOut, err error) {
+	out.Said, err = a.Store.SayToAgent(ctx, in.Run, in.Message)
+	return out, err
+}

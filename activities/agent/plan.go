@@ -1,0 +1,144 @@
+package agent
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/client/turn"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
+	"github.com/pawl-run/pawl/toolspec/wire"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// plan returns what the record keeps of a response.
+func (a *Agents) plan(run Run, planned turn.Plan) Plan {
+	p := Plan{Message: planned.Response.Message, Text: planned.Response.Text, Finish: planned.Response.Finish}
+	allowed, started, bytes := tools(run), run.Totals.Calls, 0
+	for _, c := range planned.Calls {
+		call := PlannedCall{ID: c.Call.ID, Name: c.Call.Name, Given: c.Call.Args, Hint: c.Hint, Refused: c.Refused, Call: contract.AgentCall{Same: c.Same, Alone: c.Alone}}
+		if call.Refused == nil && c.Same < 0 {
+			inv := c.Invocation
+			bytes += len(inv.Args)
+			switch {
+			case len(allowed) == 0:
+				call.refuse(toolspec.CodePolicyDenied, "")
+			case run.Document.Limits.Calls > 0 && started >= run.Document.Limits.Calls:
+				call.refuse(toolspec.CodeRateLimited, "The run has used its tool calls")
+			case bytes > maxCallBytes:
+				call.refuse(toolspec.CodeValidation, "The arguments of all calls of this response together are too large; send fewer calls at once")
+			default:
+				started++
+				call.Call.ToolID, call.Call.ToolCallID, call.Call.Args, call.Call.ConnectionID = inv.ToolID, inv.ToolCallID, inv.Args, inv.Context.ConnectionID
+				call.Call.Ends = inv.ToolID == doneTool
+				if inv.Provider != nil && len(inv.Provider.ToolCall)+bytes <= maxCallBytes {
+					call.Call.Provider, bytes = inv.Provider, bytes+len(inv.Provider.ToolCall)
+				}
+			}
+		}
+		p.Calls = append(p.Calls, call)
+	}
+	if len(p.Calls) == 0 && len(run.Document.Output) > 0 {
+		p.Value, p.Correction = readOutput(run.Document.Output, p.Text)
+	}
+	return p
+}
+
+func (c *PlannedCall) refuse(code toolspec.Code, message string) {
+	result := toolspec.Failure(code, message, nil)
+	c.Refused = &result
+}
+
+// readOutput returns the final answer as the JSON that the schema wants, or says to the model what is wrong.
+func readOutput(schema json.RawMessage, text string) (value json.RawMessage, correction string) {
+	value = json.RawMessage(text)
+	compiled, err := jsonschema.CompileValue(schema)
+	switch {
+	case err != nil:
+		return nil, "" // the document was checked; an answer that nobody can judge counts as a text
+	case strictjson.Check(value) != nil:
+		return nil, "Your final answer must be JSON of the schema that the instructions name, and nothing else: no text around it and no code fence."
+	}
+	if problems := compiled.Validate(value); len(problems) > 0 {
+		return nil, fmt.Sprintf("Your final answer does not fit its JSON Schema. Send all of it again. The first problem is at %q: %s", problems[0].Path, problems[0].Message)
+	}
+	return value, ""
+}
+
+// started counts the calls of a plan that start.
+func (p Plan) started() (n int) {
+	for _, c := range p.Calls {
+		if c.Call.ToolCallID != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// Started counts the calls of the round that start.
+func (r Round) Started() int { return r.Plan.started() }
+
+// outOf returns the answer of Ask for a recorded round.
+func outOf(run Run, r Round) contract.AgentAskOut {
+	out := contract.AgentAskOut{Taken: run.Taken, Again: r.Plan.Correction != ""}
+	for _, c := range r.Plan.Calls {
+		out.Calls = append(out.Calls, c.Call)
+	}
+	if len(r.Plan.Calls) > 0 && r.Answers != nil {
+		out.Answered = true
+		_, out.Final = r.doneMessage()
+		out.Calls = nil
+	}
+	return out
+}
+
+// doneMessage returns the message with which a call of core__done has ended the run.
+func (r Round) doneMessage() (text string, ended bool) {
+	for i, c := range r.Plan.Calls {
+		if c.Call.Ends && i < len(r.Answers) && !r.Answers[i].IsError {
+			if json.Unmarshal(r.Answers[i].Content, &text) != nil {
+				text = string(r.Answers[i].Content)
+			}
+			return text, true
+		}
+	}
+	return "", false
+}
+
+// turnPlan returns the plan in the form that answers it.
+func (r Round) turnPlan() turn.Plan {
+	p := turn.Plan{Response: wire.Response{Message: r.Plan.Message, Text: r.Plan.Text}}
+	for i, c := range r.Plan.Calls {
+		call := wire.Call{Index: i, ID: c.ID, Name: c.Name, Args: c.Given}
+		p.Response.Calls = append(p.Response.Calls, call)
+		p.Calls = append(p.Calls, turn.PlannedCall{Call: call, ToolID: c.Call.ToolID, Refused: c.Refused, Same: c.Call.Same, Hint: c.Hint, Alone: c.Call.Alone})
+	}
+	return p
+}
+
+// promptHash is the digest of what the requests of a run begin with: the instructions, the model and the tools in the
+// order of their names (SP-32).
+func promptHash(run Run, offer client.Offer) string {
+	names := slices.Clone(tools(run))
+	slices.Sort(names)
+	var tools []json.RawMessage
+	_ = json.Unmarshal(offer.Tools, &tools) // an offer without tools has none
+	slices.SortFunc(tools, func(a, b json.RawMessage) int { return slices.Compare(a, b) })
+	text, err := json.Marshal(struct {
+		Instructions string            `json:"instructions"`
+		Format       string            `json:"format"`
+		Model        string            `json:"model"`
+		Names        []string          `json:"names"`
+		Tools        []json.RawMessage `json:"tools"`
+	}{run.Document.Instructions, run.Document.Model.Format, run.Document.Model.Name, names, tools})
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,66 @@
+package agent
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	pawlagent "github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/workflows/contract"
+	"github.com/pawl-run/pawl/workflows/steps"
+)
+
+const (
+	// maxAsk bounds one request to a model. The provider may think for minutes.
+	maxAsk = 15 * time.Minute
+	// maxTries bounds the requests of a round to one model whose provider gave no response.
+	maxTries = 6
+	// firstPause and longestPause are the waits between them, if the provider does not ask for a longer one.
+	firstPause, longestPause = time.Second, 30 * time.Second
+)
+
+// ask returns the response of the round, or how the run ends without it. Waits between requests are timers of
+// the workflow, so they last through the loss of a worker.
+func (r *run) ask(ctx workflow.Context) (contract.AgentAskOut, *contract.AgentEnd, error) {
+	r.state.Phase = pawlagent.Asking
+	in := contract.AgentAskIn{Run: r.open.Run, Round: r.state.Round}
+	pause := firstPause
+	for try := 1; ; try++ {
+		out, err := steps.Regular(ctx, contract.AgentAsk, in, askOptions(ctx, r.open.EndsAtMs))
+		if end := r.stopped(ctx); end != nil && (err != nil || out.Fault != nil) {
+			return out, end, nil
+		}
+		if err != nil {
+			return out, &contract.AgentEnd{Outcome: pawlagent.Failed, Reason: "the model could not be asked; the worker's log says why"}, nil
+		}
+		r.taken = max(r.taken, out.Taken)
+		if out.Fault == nil {
+			return out, out.End, nil
+		}
+		last := !out.Fault.Retry || try >= maxTries
+		switch {
+		case last && !in.Fallback && r.open.HasFallback:
+			in.Fallback, try, pause = true, 0, firstPause
+			continue
+		case last:
+			return out, &contract.AgentEnd{Outcome: pawlagent.Failed, Reason: out.Fault.Reason}, nil
+		}
+		wait := max(pause, time.Duration(out.Fault.AfterMs)*time.Millisecond)
+		if pause = min(2*pause, longestPause); workflow.NewTimerWithOptions(ctx, wait, workflow.TimerOptions{Summary: out.Fault.Reason}).Get(ctx, nil) != nil {
+			return out, r.stopped(ctx), nil
+		}
+	}
+}
+
+// askOptions lets the server repeat a request whose worker was lost.
+func askOptions(ctx workflow.Context, endsAtMs int64) workflow.ActivityOptions {
+	rest := time.UnixMilli(endsAtMs).Sub(workflow.Now(ctx))
+	return workflow.ActivityOptions{
+		StartToCloseTimeout:    maxAsk,
+		ScheduleToCloseTimeout: max(rest, time.Second),
+		HeartbeatTimeout:       steps.HeartbeatTimeout,
+		WaitForCancellation:    true,
+		RetryPolicy:            steps.Retries(),
+		Summary:                "ask the model",
+	}
+}

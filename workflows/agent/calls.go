@@ -1,0 +1,65 @@
+package agent
+
+import (
+	"slices"
+
+	"go.temporal.io/sdk/workflow"
+
+	pawlagent "github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/pawlflow"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows/contract"
+	"github.com/pawl-run/pawl/workflows/steps"
+)
+
+// call runs the calls of a response and returns their results by index: adjacent reads side by side, as far as
+// the agent allows it, and each effect alone. ends says that a call that ends the run has succeeded. Once the
+// run is stopped or ends, no further call starts.
+func (r *run) call(ctx workflow.Context, calls []contract.AgentCall) (results []toolspec.Result, ends bool) {
+	r.state.Phase = pawlagent.Calling
+	results = make([]toolspec.Result, len(calls))
+	slots := workflow.NewSemaphore(ctx, int64(r.open.AtOnce))
+	for _, batch := range toolspec.Batches(len(calls), func(i int) bool { return calls[i].Alone || calls[i].Ends }) {
+		all := workflow.NewWaitGroup(ctx)
+		for _, i := range batch {
+			if calls[i].ToolCallID == "" || calls[i].Same >= 0 {
+				continue
+			}
+			all.Add(1)
+			workflow.Go(ctx, func(ctx workflow.Context) {
+				defer all.Done()
+				if slots.Acquire(steps.Disconnected(ctx), 1) != nil {
+					return
+				}
+				defer slots.Release(1)
+				if ends || r.stopped(ctx) != nil {
+					results[i] = toolspec.Failure(toolspec.CodeCancelled, "The run stopped before this call started", nil)
+					return
+				}
+				results[i] = r.invoke(ctx, calls[i])
+				ends = ends || calls[i].Ends && results[i].OK
+			})
+		}
+		all.Wait(steps.Disconnected(ctx))
+	}
+	return results, ends
+}
+
+// invoke runs one call as a workflow of its own.
+func (r *run) invoke(ctx workflow.Context, c contract.AgentCall) toolspec.Result {
+	inv := toolspec.Invocation{
+		ToolID: c.ToolID, ToolCallID: c.ToolCallID, Args: c.Args, Context: r.open.Context, AllowedConnectionIDs: r.open.Connections,
+		Provider: c.Provider, SubmitterProof: r.open.SubmitterProof,
+	}
+	inv.Context.ConnectionID = c.ConnectionID
+	started := pawlflow.Start(ctx, inv)
+	open := pawlagent.OpenCall{ToolID: c.ToolID, ToolCallID: c.ToolCallID, InvocationID: started.InvocationID(), WorkflowID: started.WorkflowID()}
+	r.state.Calls = append(r.state.Calls, open)
+	result, err := started.Result(ctx)
+	r.state.Calls = slices.DeleteFunc(r.state.Calls, func(o pawlagent.OpenCall) bool { return o == open })
+	if err != nil {
+		// Temporal did not take the call. The model may try again.
+		return toolspec.Failure(toolspec.CodeUnavailable, "", nil)
+	}
+	return result
+}

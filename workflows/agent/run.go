@@ -1,0 +1,229 @@
+package agent
+
+import (
+	"encoding/json"
+	"time"
+
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	pawlagent "github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows/contract"
+	"github.com/pawl-run/pawl/workflows/steps"
+)
+
+// Run is the workflow of one run of an agent. Every end of a run completes it with a Result.
+//
+// It takes the input undecoded, because an input that does not decode must not make the workflow fail.
+func Run(ctx workflow.Context, input converter.RawValue) (pawlagent.Result, error) {
+	r := &run{state: pawlagent.State{Phase: pawlagent.Opening}}
+	if err := r.listen(ctx); err != nil {
+		return pawlagent.Result{}, err
+	}
+	result, err := r.run(ctx, input)
+	if err != nil {
+		return pawlagent.Result{}, err
+	}
+	if err := awaitHandlers(ctx); err != nil {
+		return pawlagent.Result{}, err
+	}
+	return result, nil
+}
+
+// run is a run of an agent.
+type run struct {
+	open  contract.AgentOpenOut
+	state pawlagent.State
+	// isOpen says that open has a value. Messages wait for it.
+	isOpen bool
+	// interrupted is set by the signal, and isTimeOver by the timer of the run.
+	interrupted, isTimeOver bool
+	// said is the number of the last message that was stored, and taken that of the last one that a model has read.
+	said, taken int64
+}
+
+// run opens the run, works, and closes it.
+func (r *run) run(ctx workflow.Context, input converter.RawValue) (pawlagent.Result, error) {
+	open, err := steps.Local(steps.Disconnected(ctx), contract.AgentOpen, contract.AgentOpenIn{Input: bytesOf(input)}, steps.Options("open the run", steps.Forever))
+	if err != nil {
+		return pawlagent.Result{}, err
+	}
+	r.open, r.said, r.isOpen = open, open.Said, true
+	r.state.Round = open.Round
+	if open.Result != nil {
+		return r.ended(*open.Result), nil
+	}
+	working, stop := workflow.WithCancel(ctx)
+	defer stop()
+	r.startTimer(working, stop)
+	end, err := r.work(working)
+	switch {
+	case err != nil:
+		return pawlagent.Result{}, err
+	case end == nil:
+		return pawlagent.Result{}, workflow.NewContinueAsNewError(ctx, pawlagent.WorkflowType, input)
+	}
+	out, err := r.close(ctx, *end, false)
+	if err != nil {
+		return pawlagent.Result{}, err
+	}
+	return r.ended(out), nil
+}
+
+// bytesOf returns the JSON of the input, or nothing if it is in another encoding.
+func bytesOf(input converter.RawValue) json.RawMessage {
+	payload := input.Payload()
+	if string(payload.GetMetadata()[converter.MetadataEncoding]) != converter.MetadataEncodingJSON {
+		return nil
+	}
+	return payload.GetData()
+}
+
+// startTimer stops the work when the time of the run is over.
+func (r *run) startTimer(working workflow.Context, stop workflow.CancelFunc) {
+	rest := time.UnixMilli(r.open.EndsAtMs).Sub(workflow.Now(working))
+	timer := workflow.NewTimerWithOptions(working, max(rest, 0), workflow.TimerOptions{Summary: "the time of the run"})
+	workflow.Go(working, func(working workflow.Context) {
+		if timer.Get(working, nil) == nil {
+			r.isTimeOver = true
+			stop()
+		}
+	})
+}
+
+// work runs rounds until the run ends. It returns nil if the run is to go on as a new run of the workflow.
+func (r *run) work(ctx workflow.Context) (*contract.AgentEnd, error) {
+	for {
+		if end := r.stopped(ctx); end != nil {
+			return end, nil
+		}
+		if r.isLarge(ctx) {
+			return nil, awaitHandlers(ctx)
+		}
+		asked, end, err := r.ask(ctx)
+		if err != nil || end != nil {
+			return end, err
+		}
+		isFinal := len(asked.Calls) == 0 && !asked.Again
+		if len(asked.Calls) > 0 && !asked.Answered {
+			results, ends := r.call(ctx, asked.Calls)
+			if _, err := steps.Local(steps.Disconnected(ctx), contract.AgentAnswer, contract.AgentAnswerIn{Run: r.open.Run, Round: r.state.Round, Results: results},
+				steps.Options("store the answers", steps.Forever)); err != nil {
+				return nil, err
+			}
+			isFinal = ends
+		} else if asked.Answered {
+			isFinal = asked.Final
+		}
+		if isFinal {
+			end, err := r.finish(ctx)
+			if err != nil || end != nil {
+				return end, err
+			}
+		}
+		r.state.Round++
+	}
+}
+
+// finish handles a final answer. It returns nil if there is another round, because somebody has said something.
+func (r *run) finish(ctx workflow.Context) (*contract.AgentEnd, error) {
+	completed := &contract.AgentEnd{Outcome: pawlagent.Completed}
+	if err := awaitHandlers(ctx); err != nil || r.said > r.taken {
+		return r.stopped(ctx), nil //nolint:nilerr // the end of the context is how the run was stopped
+	}
+	if !r.open.Stays {
+		return completed, nil
+	}
+	if _, err := r.close(ctx, *completed, true); err != nil {
+		return nil, err
+	}
+	r.state.Phase = pawlagent.Waiting
+	// An interrupt that came during the turn has ended it.
+	r.interrupted = false
+	if err := workflow.Await(ctx, func() bool { return r.said > r.taken || r.interrupted }); err != nil {
+		return r.stopped(ctx), nil //nolint:nilerr // as above
+	}
+	return r.stopped(ctx), nil
+}
+
+// stopped returns how the run ends if it was stopped, or nil.
+func (r *run) stopped(ctx workflow.Context) *contract.AgentEnd {
+	switch {
+	case r.isTimeOver:
+		return &contract.AgentEnd{Outcome: pawlagent.OverBudget, Reason: "the time of the run is over"}
+	case ctx.Err() != nil:
+		return &contract.AgentEnd{Outcome: pawlagent.Cancelled, Reason: "the workflow of the run was cancelled"}
+	case r.interrupted:
+		return &contract.AgentEnd{Outcome: pawlagent.Interrupted, Reason: "a person stopped the run"}
+	}
+	return nil
+}
+
+// isLarge reports whether the history is to begin again. No call is open then.
+func (r *run) isLarge(ctx workflow.Context) bool {
+	return workflow.GetInfo(ctx).GetContinueAsNewSuggested()
+}
+
+// close ends the run, or its turn.
+func (r *run) close(ctx workflow.Context, end contract.AgentEnd, stays bool) (pawlagent.Result, error) {
+	out, err := steps.Local(steps.Disconnected(ctx), contract.AgentClose, contract.AgentCloseIn{Run: r.open.Run, Round: r.state.Round, Stays: stays, End: end},
+		steps.Options("close the run", steps.Forever))
+	return out.Result, err
+}
+
+func (r *run) ended(result pawlagent.Result) pawlagent.Result {
+	r.state = pawlagent.State{Phase: pawlagent.Ended, Round: r.state.Round, Result: &result}
+	return result
+}
+
+func awaitHandlers(ctx workflow.Context) error {
+	return workflow.Await(steps.Disconnected(ctx), func() bool { return workflow.AllHandlersFinished(ctx) })
+}
+
+// listen registers the handlers of the run.
+func (r *run) listen(ctx workflow.Context) error {
+	if err := workflow.SetQueryHandlerWithOptions(ctx, pawlagent.StateName, func() (pawlagent.State, error) { return r.state, nil },
+		workflow.QueryHandlerOptions{Description: "What the run does now, with its open calls. Takes nothing."}); err != nil {
+		return err
+	}
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		interrupts := workflow.GetSignalChannelWithOptions(ctx, pawlagent.InterruptName, workflow.SignalChannelOptions{Description: "Stops the run after its current call. Takes nothing."})
+		for interrupts.Receive(ctx, nil) {
+			r.interrupted = true
+		}
+	})
+	return workflow.SetUpdateHandlerWithOptions(ctx, pawlagent.MessageName, r.say, workflow.UpdateHandlerOptions{
+		Validator: func(_ workflow.Context, m pawlagent.Message) error {
+			if r.state.Phase == pawlagent.Ended {
+				return errEnded()
+			}
+			if err := m.Check(); err != nil {
+				return temporal.NewNonRetryableApplicationError(err.Error(), string(toolspec.CodeValidation), nil)
+			}
+			return nil
+		},
+		Description: "Adds a message of a person to the run: {\"id\":…,\"text\":…,\"by\":…}. Answers when the message is stored.",
+	})
+}
+
+// say stores a message for the next round.
+func (r *run) say(ctx workflow.Context, m pawlagent.Message) error {
+	if err := workflow.Await(ctx, func() bool { return r.isOpen }); err != nil {
+		return err
+	}
+	if r.state.Phase == pawlagent.Ended {
+		return errEnded()
+	}
+	out, err := steps.Local(ctx, contract.AgentSay, contract.AgentSayIn{Run: r.open.Run, Message: m}, steps.Options("store the message", steps.Forever))
+	if err != nil {
+		return err
+	}
+	r.said = max(r.said, out.Said)
+	return nil
+}
+
+func errEnded() error {
+	return temporal.NewNonRetryableApplicationError("the run has ended", string(toolspec.CodeConflict), nil)
+}

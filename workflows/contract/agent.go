@@ -1,0 +1,143 @@
+package contract
+
+import (
+	"encoding/json"
+
+	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// The activities of a run of an agent. All that a run has said and done is in the database. An activity that is
+// repeated, also by another run of the workflow, finds what was recorded and changes nothing.
+var (
+	AgentOpen   = Activity[AgentOpenIn, AgentOpenOut]{name: "agentOpen"}
+	AgentSay    = Activity[AgentSayIn, AgentSayOut]{name: "agentSay"}
+	AgentAsk    = Activity[AgentAskIn, AgentAskOut]{name: "agentAsk", regular: true}
+	AgentAnswer = Activity[AgentAnswerIn, AgentAnswerOut]{name: "agentAnswer"}
+	AgentClose  = Activity[AgentCloseIn, AgentCloseOut]{name: "agentClose"}
+)
+
+// AgentRun names a run of an agent.
+type AgentRun struct {
+	TenantID string `json:"tenantId"`
+	RunID    string `json:"runId"`
+}
+
+// AgentOpenIn is the input of AgentOpen, which reads the input of a run and its place in the record.
+type AgentOpenIn struct {
+	Input json.RawMessage `json:"input"`
+}
+
+// AgentOpenOut is the answer of AgentOpen.
+type AgentOpenOut struct {
+	Run AgentRun `json:"run"`
+	// Result is set if the run cannot start, or has ended before.
+	Result *agent.Result `json:"result,omitempty"`
+	// Context is that of every call. Its toolIds are the tools of the agent.
+	Context        toolspec.Context `json:"context"`
+	Connections    []string         `json:"connections,omitempty"`
+	SubmitterProof string           `json:"submitterProof,omitempty"`
+	Stays          bool             `json:"stays,omitempty"`
+	HasFallback    bool             `json:"hasFallback,omitempty"`
+	AtOnce         int              `json:"atOnce"`
+	// EndsAtMs is when the time of the run is over, in milliseconds since 1970-01-01 UTC.
+	EndsAtMs int64 `json:"endsAtMs"`
+	// Round is the number of the round to go on with: the last recorded one, whose calls may not all have an answer, or 1.
+	Round int `json:"round"`
+	// Said is the number of the last message that was said to the run.
+	Said int64 `json:"said,omitempty"`
+}
+
+// AgentSayIn is the input of AgentSay, which stores a message for the next round.
+type AgentSayIn struct {
+	Run     AgentRun      `json:"run"`
+	Message agent.Message `json:"message"`
+}
+
+// AgentSayOut is the answer of AgentSay.
+type AgentSayOut struct {
+	// Said is the number of the message. Messages of a run have rising numbers.
+	Said int64 `json:"said"`
+}
+
+// AgentAskIn is the input of AgentAsk, which asks the model of a run for the response of a round, once.
+type AgentAskIn struct {
+	Run   AgentRun `json:"run"`
+	Round int      `json:"round"`
+	// Fallback asks the other model of the agent.
+	Fallback bool `json:"fallback,omitempty"`
+}
+
+// AgentAskOut is the answer of AgentAsk.
+type AgentAskOut struct {
+	// End is set if the run has to end before this round.
+	End *AgentEnd `json:"end,omitempty"`
+	// Fault is set if the provider gave no response.
+	Fault *AgentFault `json:"fault,omitempty"`
+	// Taken is the number of the last message that the requests of this round and those before it had.
+	Taken int64 `json:"taken,omitempty"`
+	// Calls are the calls of the response, in its order. Without a call the response is final, unless Again is set.
+	Calls []AgentCall `json:"calls,omitempty"`
+	// Again says that the model is to be asked once more: its answer does not fit the output schema.
+	Again bool `json:"again,omitempty"`
+	// Answered says that the record has the answers to all calls, and Final that one of them has ended the run.
+	Answered bool `json:"answered,omitempty"`
+	Final    bool `json:"final,omitempty"`
+}
+
+// AgentCall is a call of a response.
+type AgentCall struct {
+	// ToolID and ToolCallID are those of the invocation. They are empty for a call that cannot start.
+	ToolID       string             `json:"toolId,omitempty"`
+	ToolCallID   string             `json:"toolCallId,omitempty"`
+	Args         json.RawMessage    `json:"args,omitempty"`
+	ConnectionID string             `json:"connectionId,omitempty"`
+	Provider     *toolspec.Provider `json:"provider,omitempty"`
+	// Same is the index of the earlier call that runs for this one, or -1.
+	Same int `json:"same"`
+	// Alone says that the call may have an effect.
+	Alone bool `json:"alone,omitempty"`
+	// Ends says that the run ends if the call succeeds.
+	Ends bool `json:"ends,omitempty"`
+}
+
+// AgentFault says why a provider gave no response.
+type AgentFault struct {
+	// Reason is safe to show.
+	Reason string `json:"reason"`
+	// Retry says that the same request may succeed later, and AfterMs how long the provider asks to wait.
+	Retry   bool  `json:"retry,omitempty"`
+	AfterMs int64 `json:"afterMs,omitempty"`
+}
+
+// AgentEnd says how a run ends.
+type AgentEnd struct {
+	Outcome agent.Outcome `json:"outcome"`
+	Reason  string        `json:"reason,omitempty"`
+}
+
+// AgentAnswerIn is the input of AgentAnswer, which stores the answers to the calls of a round.
+type AgentAnswerIn struct {
+	Run   AgentRun `json:"run"`
+	Round int      `json:"round"`
+	// Results are the results of the calls by their indexes. Those of calls that could not start, and of calls that are the
+	// same as an earlier one, do not count.
+	Results []toolspec.Result `json:"results"`
+}
+
+// AgentAnswerOut is the answer of AgentAnswer.
+type AgentAnswerOut struct{}
+
+// AgentCloseIn is the input of AgentClose, which ends a run, or the turn of a run that stays.
+type AgentCloseIn struct {
+	Run   AgentRun `json:"run"`
+	Round int      `json:"round"`
+	// Stays says that only the turn ends.
+	Stays bool     `json:"stays,omitempty"`
+	End   AgentEnd `json:"end"`
+}
+
+// AgentCloseOut is the answer of AgentClose.
+type AgentCloseOut struct {
+	Result agent.Result `json:"result"`
+}
