@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/join"
 	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/internal/postgres/outbox"
 	"github.com/pawl-run/pawl/toolspec"
@@ -92,12 +93,12 @@ func noNamespace(err error) bool {
 // each try needs a new one.
 type maker func(queue string) worker.Worker
 
-func newMaker(temporal client.Client, c Config, a *activities.Activities, s *upkeep.Sweeper, v *upkeep.Verifier, r *upkeep.Resealer, fail context.CancelCauseFunc) maker {
-	return func(queue string) worker.Worker { return newWorker(temporal, queue, c, a, s, v, r, fail) }
+func newMaker(temporal client.Client, c Config, a *activities.Activities, s *upkeep.Sweeper, v *upkeep.Verifier, r *upkeep.Resealer, j *join.Joiner, fail context.CancelCauseFunc) maker {
+	return func(queue string) worker.Worker { return newWorker(temporal, queue, c, a, s, v, r, j, fail) }
 }
 
 // newWorker makes the Temporal worker of a task queue and registers everything on it.
-func newWorker(temporal client.Client, queue string, c Config, a *activities.Activities, s *upkeep.Sweeper, v *upkeep.Verifier, r *upkeep.Resealer, fail context.CancelCauseFunc) worker.Worker {
+func newWorker(temporal client.Client, queue string, c Config, a *activities.Activities, s *upkeep.Sweeper, v *upkeep.Verifier, r *upkeep.Resealer, j *join.Joiner, fail context.CancelCauseFunc) worker.Worker {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "localhost"
@@ -130,6 +131,7 @@ func newWorker(temporal client.Client, queue string, c Config, a *activities.Act
 	v.Register(w)
 	w.RegisterWorkflowWithOptions(upkeepflow.ResealSecrets, workflow.RegisterOptions{Name: upkeepflow.ResealType})
 	r.Register(w)
+	j.Register(w)
 	return w
 }
 

@@ -40,6 +40,19 @@ func (t Turn) formMessages(ctx context.Context, c *client.Client, r Reply) ([]js
 	return append(messages, answered...), nil
 }
 
+// Answers returns the answers to the calls of a plan, in their order. results has a result for each call, those
+// that were refused and those that are the same as an earlier one too. It reads stored values with c.
+func (p Plan) Answers(ctx context.Context, c *client.Client, tenantID string, results []toolspec.Result) ([]wire.Answer, error) {
+	answers := make([]wire.Answer, len(p.Calls))
+	for i, planned := range p.Calls {
+		var err error
+		if answers[i], err = formAnswer(ctx, c, tenantID, Outcome{Call: planned.Call, Result: results[i], hint: planned.Hint}); err != nil {
+			return nil, fmt.Errorf("call %d: %w", i, err)
+		}
+	}
+	return answers, nil
+}
+
 // splitItems returns the items of a message that is an array of items, or the message itself.
 func splitItems(message json.RawMessage) (items []json.RawMessage, err error) {
 	message = bytes.TrimSpace(message)

@@ -159,7 +159,7 @@ func TestBatches(t *testing.T) {
 	} {
 		calls := make([]PlannedCall, len(order))
 		for i, c := range order {
-			calls[i].alone = c == 'w'
+			calls[i].Alone = c == 'w'
 		}
 		var got []string
 		for _, batch := range batches(calls, false) {

@@ -42,12 +42,12 @@ type PlannedCall struct {
 	Invocation toolspec.Invocation
 	// Refused is the result of a call that cannot start, or nil.
 	Refused *toolspec.Result
-	// same is the index of an earlier, equal call, or -1.
-	same int
-	// hint tells the model why its name stands for no tool.
-	hint string
-	// alone says that the call may have an effect.
-	alone bool
+	// Same is the index of an earlier, equal call of the response, which is then the call that runs, or -1.
+	Same int
+	// Hint tells the model why its name stands for no tool.
+	Hint string
+	// Alone says that the call may have an effect.
+	Alone bool
 }
 
 // Plan reads a response and returns the calls that Take would start. It starts nothing and uses
@@ -76,18 +76,18 @@ func (t Turn) planOf(response io.Reader, arrived func(text string)) (Plan, error
 }
 
 func (t Turn) plan(i int, call wire.Call, finish wire.Finish) (PlannedCall, error) {
-	p := PlannedCall{Call: call, same: -1, alone: true}
+	p := PlannedCall{Call: call, Same: -1, Alone: true}
 	tool, err := t.Offer.Names.Resolve(call.Name)
 	p.ToolID = call.Name
 	switch {
 	case err == nil && tool.Name != call.Name && tool.ToolID != call.Name && toolspec.CheckToolID(call.Name) == nil:
 		// A complete tool id never stands for another tool, even if that tool was offered.
 	case err == nil:
-		p.ToolID, p.alone = tool.ToolID, tool.Effect != toolspec.ReadOnly
+		p.ToolID, p.Alone = tool.ToolID, tool.Effect != toolspec.ReadOnly
 	case errors.Is(err, wire.ErrAmbiguous):
-		p.ToolID, p.hint = "", err.Error()
+		p.ToolID, p.Hint = "", err.Error()
 	case toolspec.CheckToolID(call.Name) != nil:
-		p.ToolID, p.hint = "", err.Error()
+		p.ToolID, p.Hint = "", err.Error()
 	}
 	if finish != wire.FinishCalls {
 		// The calls of a response that was cut off or refused do not run.
@@ -205,7 +205,7 @@ func refuseTakenIDs(calls []PlannedCall) {
 		case !taken:
 			first[p.Invocation.ToolCallID] = i
 		case digests[j] == digest:
-			p.same = j
+			p.Same = j
 		default:
 			p.refuse(toolspec.CodeConflict, "The id of this call is that of another call in the same response; give each call an id of its own")
 		}
@@ -214,7 +214,7 @@ func refuseTakenIDs(calls []PlannedCall) {
 
 // outcome returns the outcome of a call before any call has started.
 func (p *PlannedCall) outcome() Outcome {
-	o := Outcome{Call: p.Call, ToolID: p.ToolID, hint: p.hint}
+	o := Outcome{Call: p.Call, ToolID: p.ToolID, hint: p.Hint}
 	if p.Refused != nil {
 		o.Result = *p.Refused
 		return o

@@ -24,7 +24,7 @@ func (t Turn) runAll(ctx context.Context, c *client.Client, plan Plan) []Outcome
 		group.SetLimit(max(t.AtOnce, 1))
 		for _, i := range batch {
 			outcomes[i] = plan.Calls[i].outcome()
-			if stop || !outcomes[i].Pending || plan.Calls[i].same >= 0 {
+			if stop || !outcomes[i].Pending || plan.Calls[i].Same >= 0 {
 				continue
 			}
 			group.Go(func() error {
@@ -35,12 +35,12 @@ func (t Turn) runAll(ctx context.Context, c *client.Client, plan Plan) []Outcome
 		_ = group.Wait() // each error is in its outcome
 		for _, i := range batch {
 			// A later call must not overtake a call whose outcome is unknown.
-			stop = stop || outcomes[i].Pending && plan.Calls[i].same < 0
+			stop = stop || outcomes[i].Pending && plan.Calls[i].Same < 0
 		}
 	}
 	for i, p := range plan.Calls {
-		if p.same >= 0 {
-			first := outcomes[p.same]
+		if p.Same >= 0 {
+			first := outcomes[p.Same]
 			first.Call, first.Err = p.Call, nil
 			outcomes[i] = first
 		}
@@ -49,18 +49,8 @@ func (t Turn) runAll(ctx context.Context, c *client.Client, plan Plan) []Outcome
 }
 
 // batches groups the calls that may run at the same time: adjacent reads, and each effect alone.
-func batches(calls []PlannedCall, together bool) (all [][]int) {
-	open := false
-	for i, p := range calls {
-		alone := p.alone && !together
-		if open && !alone {
-			all[len(all)-1] = append(all[len(all)-1], i)
-			continue
-		}
-		all = append(all, []int{i})
-		open = !alone
-	}
-	return all
+func batches(calls []PlannedCall, together bool) [][]int {
+	return toolspec.Batches(len(calls), func(i int) bool { return calls[i].Alone && !together })
 }
 
 // runCall starts one call, or finds it, and waits for its result until waiting ends.

@@ -43,7 +43,7 @@ var ranks = [][]string{
 		"workflows/gate", "workflows/hydrate", "workflows/approval", "workflows/capacity", "workflows/attempt", "workflows/output",
 		"workflows/settle", "workflows/upkeep", "activities/approval", "activities/hydrate", "activities/upkeep",
 		"activities/gate", "activities/capacity", "activities/cache", "activities/admit", "activities/attempt", "activities/connection",
-		"activities/settle",
+		"activities/settle", "activities/join", "pawlflow",
 	},
 	// The workflow and its activities know each other by the contract alone.
 	{"workflows", "workflows/envtest", "workflows/historytest", "activities/...", "client"},
