@@ -76,6 +76,9 @@ func (s sealedError) LogReason() string { return s.Error() }
 // Request asks for the use of a connection in an attempt of a call.
 type Request struct {
 	InvocationID string
+	// AgentRunID is the run of an agent whose model is asked, in place of a call. InvocationID, Epoch and Round are
+	// empty then.
+	AgentRunID   string
 	TenantID     string
 	ConnectionID string
 	// Holder has the grant, or one of the roles does that it has by policy; those by

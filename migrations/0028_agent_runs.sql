@@ -2,25 +2,35 @@
 
 -- A run of an agent. The row is written when the run opens, so that a version of the agent that is applied later changes nothing of the run.
 CREATE TABLE agent_runs (
-    tenant_id     text        NOT NULL,
-    run_id        text        NOT NULL,
+    tenant_id          text        NOT NULL,
+    run_id             text        NOT NULL,
     -- Another input under the same ids is another run, and is refused.
-    input_digest  text        NOT NULL,
-    agent         text        NOT NULL,
-    version       text        NOT NULL,
+    input_digest       text        NOT NULL,
+    agent              text        NOT NULL,
+    version            text        NOT NULL,
     -- What the run does, as the version of the agent said it.
-    document      json        NOT NULL,
-    input         json        NOT NULL,
+    document           json        NOT NULL,
+    input              json        NOT NULL,
     -- The digest of the instructions, the model and the tools of the last request, to compare runs.
-    prompt_hash   text        NOT NULL DEFAULT '',
+    prompt_hash        text        NOT NULL DEFAULT '',
     -- What requests have no more: the outputs of rounds before trimmed_to, and the rounds before context_from. They only grow, in
     -- large steps, because a provider can use its cache for a request only while the beginning of the request stays the same.
-    trimmed_to    integer     NOT NULL DEFAULT 1,
-    context_from  integer     NOT NULL DEFAULT 1,
-    opened_at     timestamptz NOT NULL DEFAULT now(),
-    ended_at      timestamptz,
+    trimmed_to         integer     NOT NULL DEFAULT 1,
+    context_from       integer     NOT NULL DEFAULT 1,
+    -- The totals of the rounds. The statement that writes a round adds to them, so a response counts once.
+    rounds             integer     NOT NULL DEFAULT 0,
+    calls              integer     NOT NULL DEFAULT 0,
+    input_tokens       bigint      NOT NULL DEFAULT 0,
+    cache_read_tokens  bigint      NOT NULL DEFAULT 0,
+    cache_write_tokens bigint      NOT NULL DEFAULT 0,
+    output_tokens      bigint      NOT NULL DEFAULT 0,
+    micro_usd          bigint      NOT NULL DEFAULT 0,
+    -- The number of rounds whose model has no price.
+    unpriced           integer     NOT NULL DEFAULT 0,
+    opened_at          timestamptz NOT NULL DEFAULT now(),
+    ended_at           timestamptz ,
     -- agent.Result, once the run has ended.
-    result        json,
+    result             json        ,
     CONSTRAINT agent_runs_pkey PRIMARY KEY (tenant_id, run_id),
     CONSTRAINT agent_runs_end CHECK ((ended_at IS NULL) = (result IS NULL))
 );
@@ -39,7 +49,8 @@ CREATE TABLE agent_rounds (
     model              text        NOT NULL,
     -- The response, and the calls that were planned of it.
     plan               json        NOT NULL,
-    -- The number of calls, and of those that start.
+    -- The number of calls in the response, and of those that start.
+    calls_planned      integer     NOT NULL,
     calls              integer     NOT NULL,
     -- The answers to the calls; NULL while they run.
     answers            json,

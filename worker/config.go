@@ -94,6 +94,8 @@ type Config struct {
 	DisabledTools []string
 	// MCPServersFile is the name of a file of MCP servers whose tools the worker offers: PAWL_MCP_SERVERS.
 	MCPServersFile string
+	// ModelURLs are where agents may ask models without a connection: PAWL_MODEL_URLS.
+	ModelURLs []string
 	// OIDC has the issuers whose ID tokens prove the identity of approvers. PAWL_OIDC_FILE names a
 	// file of issuers; PAWL_OIDC_ISSUER configures one issuer.
 	OIDC []OIDCIssuer
@@ -178,6 +180,9 @@ func LoadConfig() (Config, error) {
 		if c.VerifyEvery, err = time.ParseDuration(text); err != nil || c.VerifyEvery < minVerifyEvery {
 			return Config{}, fmt.Errorf("config: PAWL_VERIFY_EVERY must be a duration of at least %s, or off", minVerifyEvery)
 		}
+	}
+	if c.ModelURLs, err = loadModelURLs(); err != nil {
+		return Config{}, err
 	}
 	c.HTTPTools = os.Getenv("PAWL_HTTP_TOOLS")
 	c.RemoteTools, c.RemoteKeysFile = os.Getenv("PAWL_REMOTE_TOOLS"), os.Getenv("PAWL_REMOTE_KEYS")

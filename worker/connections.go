@@ -103,9 +103,9 @@ func (n connections) provided() []toolspec.Provided {
 // longer than the time limit of a refresh.
 const drainTime = 15 * time.Second
 
-// broker returns the broker that opens credentials for tools, or nil if the worker has no key
+// newBroker returns the broker that opens credentials for tools and models, or nil if the worker has no key
 // ring. When the worker stops, o waits for token refreshes that are in progress.
-func (n connections) broker(o *opened, store *postgres.Store, live *fingerprint.Set) connection.Broker {
+func newBroker(o *opened, n connections, store *postgres.Store, live *fingerprint.Set) connection.Broker {
 	if n.sealer == nil {
 		return nil
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/pawl-run/pawl/activities/approval"
 	"github.com/pawl-run/pawl/activities/cache"
 	"github.com/pawl-run/pawl/activities/capacity"
+	"github.com/pawl-run/pawl/activities/connection"
 	"github.com/pawl-run/pawl/activities/gate"
 	"github.com/pawl-run/pawl/activities/heartbeat"
 	"github.com/pawl-run/pawl/activities/judge"
@@ -177,7 +178,7 @@ func hooksOf(tools *catalog.Registry, from *sources, a additions, log *slog.Logg
 	return hook.NewRegistry(log, a.hooks, a.toolHooks)
 }
 
-func steps(o *opened, c Config, source *catalog.Registry, on *toolSwitch, store *postgres.Store, registry *hook.Registry, engine authz.Port, engines policy.Engines, provided *provide.Registry, tokens approval.IDTokens, watch *policyWatch, n connections, a additions, live *fingerprint.Set, away *leaver, log *slog.Logger) *activities.Activities {
+func steps(c Config, source *catalog.Registry, on *toolSwitch, store *postgres.Store, registry *hook.Registry, engine authz.Port, engines policy.Engines, provided *provide.Registry, tokens approval.IDTokens, watch *policyWatch, lends connection.Broker, a additions, live *fingerprint.Set, away *leaver, log *slog.Logger) *activities.Activities {
 	slotTimes := &capacity.SlotTimes{}
 	return activities.New(source, a.records(store), store, registry, log, activities.Config{
 		SlotTimes: slotTimes,
@@ -186,7 +187,7 @@ func steps(o *opened, c Config, source *catalog.Registry, on *toolSwitch, store 
 			capacity.Features(store), capacity.Limits(store, store, slotTimes), cache.Steps(store, source, store, log),
 		),
 		Workers: store, Leave: away.leave, IsOff: on.isOff, SearchAttributes: c.SearchAttributes, ConnectionKey: c.ConnectionKey, Providers: provided, Sessions: store, Submitters: submitter.New(store),
-		Broker: n.broker(o, store, live), Secrets: live, IDTokens: tokens, PolicyEngines: engines,
+		Broker: lends, Secrets: live, IDTokens: tokens, PolicyEngines: engines,
 		Repairer: a.repairer, Validators: a.validators, Keys: workerkey.New(store), LocalTools: c.localTools(),
 	})
 }

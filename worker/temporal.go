@@ -19,12 +19,16 @@ import (
 	"go.temporal.io/sdk/workflow"
 	"google.golang.org/grpc"
 
+	pawlagent "github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/agent"
+	"github.com/pawl-run/pawl/activities/join"
 	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/internal/postgres/outbox"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows"
 	"github.com/pawl-run/pawl/workflows/contract"
+	agentflow "github.com/pawl-run/pawl/workflows/agent"
 	upkeepflow "github.com/pawl-run/pawl/workflows/upkeep"
 )
 
@@ -92,12 +96,12 @@ func noNamespace(err error) bool {
 // each try needs a new one.
 type maker func(queue string) worker.Worker
 
-func newMaker(temporal client.Client, c Config, a *activities.Activities, s *upkeep.Sweeper, v *upkeep.Verifier, r *upkeep.Resealer, fail context.CancelCauseFunc) maker {
-	return func(queue string) worker.Worker { return newWorker(temporal, queue, c, a, s, v, r, fail) }
+func newMaker(temporal client.Client, c Config, a *activities.Activities, s *upkeep.Sweeper, v *upkeep.Verifier, r *upkeep.Resealer, j *join.Joiner, g *agent.Agents, fail context.CancelCauseFunc) maker {
+	return func(queue string) worker.Worker { return newWorker(temporal, queue, c, a, s, v, r, j, g, fail) }
 }
 
 // newWorker makes the Temporal worker of a task queue and registers everything on it.
-func newWorker(temporal client.Client, queue string, c Config, a *activities.Activities, s *upkeep.Sweeper, v *upkeep.Verifier, r *upkeep.Resealer, fail context.CancelCauseFunc) worker.Worker {
+func newWorker(temporal client.Client, queue string, c Config, a *activities.Activities, s *upkeep.Sweeper, v *upkeep.Verifier, r *upkeep.Resealer, j *join.Joiner, g *agent.Agents, fail context.CancelCauseFunc) worker.Worker {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "localhost"
@@ -122,6 +126,8 @@ func newWorker(temporal client.Client, queue string, c Config, a *activities.Act
 	})
 	w.RegisterWorkflowWithOptions(workflows.InvokeTool, workflow.RegisterOptions{Name: toolspec.WorkflowType})
 	a.Register(w)
+	w.RegisterWorkflowWithOptions(agentflow.Run, workflow.RegisterOptions{Name: pawlagent.WorkflowType})
+	g.Register(w)
 	// The worker registers Sweep even if it makes no schedule: another worker may have made the
 	// schedule.
 	w.RegisterWorkflowWithOptions(upkeepflow.Sweep, workflow.RegisterOptions{Name: upkeepflow.SweepType})
@@ -130,6 +136,7 @@ func newWorker(temporal client.Client, queue string, c Config, a *activities.Act
 	v.Register(w)
 	w.RegisterWorkflowWithOptions(upkeepflow.ResealSecrets, workflow.RegisterOptions{Name: upkeepflow.ResealType})
 	r.Register(w)
+	j.Register(w)
 	return w
 }
 

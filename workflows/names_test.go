@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/join"
 	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows/contract"
@@ -63,6 +64,7 @@ func TestEveryNameIsRegistered(t *testing.T) {
 	new(upkeep.Sweeper).Register(&got)
 	new(upkeep.Verifier).Register(&got)
 	new(upkeep.Resealer).Register(&got)
+	new(join.Joiner).Register(&got)
 	want := contract.ActivityNames()
 	slices.Sort(got)
 	slices.Sort(want)

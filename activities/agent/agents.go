@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/http"
 	"time"
@@ -20,14 +21,14 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
+// ErrNotFound means that there is no such run, or no such version of an agent.
+var ErrNotFound = errors.New("there is no such agent or run")
+
 // Store keeps runs of agents. Errors that a retry can correct are marked errs.Transient.
 type Store interface {
-	// Agent returns a version of an agent. An empty version is the active one. client.ErrNotFound means that there is
-	// no such version, or that the agent is retired.
-	Agent(ctx context.Context, name, version string) (pawlagent.Document, error)
 	// OpenAgentRun writes a run, if its ids name none yet, and returns what the ids name.
 	OpenAgentRun(ctx context.Context, r NewRun) (Run, error)
-	// AgentRun returns a run.
+	// AgentRun returns a run, and ErrNotFound if there is none.
 	AgentRun(ctx context.Context, of contract.AgentRun) (Run, error)
 	// SayToAgent stores a message, if its id is new in the run, and returns its number.
 	SayToAgent(ctx context.Context, of contract.AgentRun, m pawlagent.Message) (int64, error)
@@ -105,7 +106,10 @@ type Broker interface {
 
 // Agents has the activities of runs. Broker and Price may be nil; the other fields are needed.
 type Agents struct {
-	Store  Store
+	Store Store
+	// Document returns a version of an agent. An empty version is the active one. ErrNotFound means that there is no such
+	// version, or that the agent is retired.
+	Document func(ctx context.Context, name, version string) (pawlagent.Document, error)
 	Client *client.Client
 	Broker Broker
 	// Roles returns the roles that an identity of a tenant has by the active policy.

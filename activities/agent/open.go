@@ -8,7 +8,6 @@ import (
 	"time"
 
 	pawlagent "github.com/pawl-run/pawl/agent"
-	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -33,9 +32,9 @@ func (a *Agents) Open(ctx context.Context, in contract.AgentOpenIn) (contract.Ag
 		return contract.AgentOpenOut{}, err
 	}
 	run, err := a.Store.AgentRun(ctx, of)
-	if errors.Is(err, client.ErrNotFound) {
-		document, missing := a.Store.Agent(ctx, input.Agent, input.Version)
-		if errors.Is(missing, client.ErrNotFound) {
+	if errors.Is(err, ErrNotFound) {
+		document, missing := a.Document(ctx, input.Agent, input.Version)
+		if errors.Is(missing, ErrNotFound) {
 			return refused("the run cannot start: there is no such agent or version, or it is retired; see `pawl agent list`"), nil
 		}
 		if missing != nil {

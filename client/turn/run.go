@@ -49,18 +49,8 @@ func (t Turn) runAll(ctx context.Context, c *client.Client, plan Plan) []Outcome
 }
 
 // batches groups the calls that may run at the same time: adjacent reads, and each effect alone.
-func batches(calls []PlannedCall, together bool) (all [][]int) {
-	open := false
-	for i, p := range calls {
-		alone := p.Alone && !together
-		if open && !alone {
-			all[len(all)-1] = append(all[len(all)-1], i)
-			continue
-		}
-		all = append(all, []int{i})
-		open = !alone
-	}
-	return all
+func batches(calls []PlannedCall, together bool) [][]int {
+	return toolspec.Batches(len(calls), func(i int) bool { return calls[i].Alone && !together })
 }
 
 // runCall starts one call, or finds it, and waits for its result until waiting ends.

@@ -71,6 +71,14 @@ var fences = []fence{
 		why: "workflow code is deterministic and replayed",
 	},
 	{
+		tree: "pawlflow",
+		ours: []string{"toolspec", "toolspec/hydrate", "workflows/contract"}, third: []string{"go.temporal.io/sdk", "go.temporal.io/api"},
+		not: []string{
+			"os", "net/http", "database/sql", "syscall", "math/rand", "crypto/rand", "go.temporal.io/sdk/client",
+		},
+		why: "it runs in workflows of users, which are deterministic and replayed",
+	},
+	{
 		tree: "activities",
 		not: []string{
 			module + "/workflows/steps", module + "/workflows/envelope", module + "/workflows/gate", module + "/workflows/hydrate",
@@ -88,7 +96,7 @@ var fences = []fence{
 		tree: "examples",
 		ours: []string{
 			"toolspec", "toolspec/errs", "toolspec/hook", "toolspec/capability", "toolspec/catalog", "toolspec/legacy", "toolspec/provide", "toolspec/source",
-			"client", "client/turn", "client/postgres", "client/registry", "client/runhttp", "worker", "provider",
+			"client", "client/turn", "client/postgres", "client/registry", "client/runhttp", "worker", "provider", "pawlflow",
 			"toolspec/wire", "toolspec/wire/openai", "toolspec/wire/responses", "toolspec/wire/anthropic", "toolspec/wire/ollama", "toolspec/wire/gemini",
 			"toolspec/conversation",
 		},
@@ -163,7 +171,7 @@ var owners = []struct {
 	{"go.uber.org/dig", []string{"worker"}},
 	{"github.com/spf13/", []string{"internal/cli", "internal/devcli", "cmd"}},
 	{"go.temporal.io/", []string{
-		"workflows", "activities", "client", "internal/codec", "internal/telemetry", "internal/verify", "worker",
+		"workflows", "pawlflow", "activities", "client", "internal/codec", "internal/telemetry", "internal/verify", "worker",
 		"internal/devstack", "internal/bench", "internal/cli", "internal/devcli", "internal/faultkit",
 	}},
 }
@@ -184,7 +192,7 @@ func dependenciesHaveOwners(t *tree) (found []violation) {
 // light names the packages that a program links without the parts of a worker: no import of them,
 // direct or through another package of this module, leads to a module in heavy.
 var (
-	light = []string{"client", "client/turn", "client/runhttp"}
+	light = []string{"client", "client/turn", "client/runhttp", "pawlflow"}
 	heavy = []string{
 		"go.uber.org/fx", "go.uber.org/dig", "github.com/jackc", "github.com/pressly/goose", "cel.dev", "github.com/google/cel-go",
 		"github.com/aws",

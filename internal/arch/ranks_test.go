@@ -43,11 +43,12 @@ var ranks = [][]string{
 		"workflows/gate", "workflows/hydrate", "workflows/approval", "workflows/capacity", "workflows/attempt", "workflows/output",
 		"workflows/settle", "workflows/upkeep", "activities/approval", "activities/hydrate", "activities/upkeep",
 		"activities/gate", "activities/capacity", "activities/cache", "activities/admit", "activities/attempt", "activities/connection",
-		"activities/settle",
+		"activities/settle", "activities/join", "pawlflow",
 	},
 	// The workflow and its activities know each other by the contract alone.
 	{"workflows", "workflows/envtest", "workflows/historytest", "activities/...", "client"},
 	{"client/turn", "client/uistream"},
+	{"activities/agent"},
 	{"client/runhttp"},
 	{"internal/secretfile", "internal/workerkey", "internal/filelock", "internal/bucket/..."},
 	{"internal/postgres/db"},
@@ -56,7 +57,7 @@ var ranks = [][]string{
 	{
 		"internal/postgres/record", "internal/postgres/policies", "internal/postgres/connections", "internal/postgres/identities",
 		"internal/postgres/catalog", "internal/postgres/outbox", "internal/postgres/reads", "internal/postgres/outputs", "internal/postgres/runs", "internal/postgres/memories",
-		"internal/postgres/registrations",
+		"internal/postgres/registrations", "internal/postgres/agents",
 	},
 	// Adapters, each the one owner of its dependency.
 	{

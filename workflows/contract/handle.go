@@ -112,6 +112,8 @@ func BindSigned[In, Out any](r Registry, a Activity[In, Out], signer Signer, log
 			return result, nil
 		case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 			return result, temporal.NewCanceledError()
+		case errors.Is(err, ErrOpen): // no fault: it has no line in the log
+			return result, temporal.NewApplicationError(ErrOpen.Error()+"; it is looked for again", string(toolspec.CodeUnavailable))
 		case errs.IsTransient(err):
 			log.WarnContext(ctx, "activity will be tried again", "activity", a.name, "reason", errs.Reason(err))
 			return result, failure(toolspec.CodeUnavailable, true)

@@ -173,6 +173,41 @@ SELECT j.answer, n.settings, n.hosts, n.scopes, coalesce(n.generation, 0) AS gen
 FROM judged j LEFT JOIN connection n ON j.answer = 'leased'
 LEFT JOIN connection_secrets s ON s.tenant_id = n.tenant_id AND s.connection_id = n.connection_id AND s.version = n.secret_version;
 
+-- name: LeaseConnectionToAgent
+-- As LeaseConnection, for a request to the model of an open run of an agent. It is not a lease of a call: nothing
+-- waits for its end.
+WITH RECURSIVE held (who, depth) AS (
+    SELECT @holder::text, 0
+    UNION
+    SELECT r.object, h.depth + 1
+    FROM held h JOIN relations r ON r.tenant_id = @tenant_id AND r.subject = h.who AND r.kind = 'member'
+    WHERE h.depth < @depth::integer AND (r.expires_at IS NULL OR r.expires_at > now())
+), connection AS (
+    SELECT n.tenant_id, n.connection_id, n.provider, n.settings, n.hosts, n.scopes, n.status, n.generation, n.secret_version
+    FROM connections n WHERE n.tenant_id = @tenant_id AND n.connection_id = @connection_id AND n.status <> 'revoked'
+), granted AS (
+    SELECT g.scopes FROM connection_grants g
+    WHERE g.tenant_id = @tenant_id AND g.connection_id = @connection_id AND g.revoked_at IS NULL AND (g.expires_at IS NULL OR g.expires_at > now())
+        AND (g.grantee IN (SELECT who FROM held WHERE depth = 0 OR starts_with(who, 'role:')) OR g.grantee = ANY (@roles::text[]))
+), judged AS (
+    SELECT CASE
+        WHEN NOT EXISTS (SELECT FROM agent_runs WHERE tenant_id = @tenant_id AND run_id = @run_id AND ended_at IS NULL) THEN 'superseded'
+        WHEN NOT EXISTS (SELECT FROM connection) OR NOT EXISTS (SELECT FROM granted) THEN 'denied'
+        WHEN (SELECT status FROM connection) = 'needs_reauth' THEN 'needs_reauth'
+        ELSE 'leased'
+    END AS answer
+), audited AS (
+    INSERT INTO events (kind, tenant_id, detail)
+    SELECT 'connection_used', @tenant_id,
+        json_build_object('connectionId', @connection_id::text, 'version', n.secret_version, 'generation', n.generation, 'agentRunId', @run_id::text)
+    FROM connection n WHERE (SELECT answer FROM judged) = 'leased'
+)
+SELECT j.answer, n.settings, n.hosts, n.scopes, coalesce(n.generation, 0) AS generation, coalesce(s.version, 0) AS version,
+    coalesce(s.key_id, 0) AS key_id, s.sealed, s.expires_at AS secret_expires_at, coalesce(s.expires_at - now(), interval '0') AS remaining,
+    coalesce(s.expires_at - s.sealed_at, interval '0') AS life
+FROM judged j LEFT JOIN connection n ON j.answer = 'leased'
+LEFT JOIN connection_secrets s ON s.tenant_id = n.tenant_id AND s.connection_id = n.connection_id AND s.version = n.secret_version;
+
 -- name: SealedSecrets
 -- Returns a page of sealed secrets, of all tenants.
 SELECT s.tenant_id, s.connection_id, n.settings, n.hosts, s.version, s.key_id, s.sealed

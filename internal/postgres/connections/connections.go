@@ -342,12 +342,17 @@ func replacing(r broker.Refreshed, anew bool) db.Step {
 // attempt may not use it, the record has only an Answer.
 func (s *Store) LeaseConnection(ctx context.Context, r broker.Request) (broker.Record, error) {
 	const op = "lease connection"
-	row, found, err := db.First[leasedRow](ctx, s.db, op, db.Query("LeaseConnection", db.Values{
-		"holder": db.Text(r.Holder), "tenant_id": db.Text(r.TenantID), "depth": authz.MaxNesting, "invocation_id": r.InvocationID, "epoch": r.Epoch,
-		"temporal_run_id": contract.Executing(ctx).RunID,
-		"connection_id":   db.Text(r.ConnectionID), "roles": texts(r.Roles), "needs": texts(r.Scopes), "generation": r.Generation, "round": r.Round,
-		"lasts": r.Lasts,
-	}))
+	values := db.Values{
+		"holder": db.Text(r.Holder), "tenant_id": db.Text(r.TenantID), "depth": authz.MaxNesting, "connection_id": db.Text(r.ConnectionID), "roles": texts(r.Roles),
+	}
+	lease := db.Query("LeaseConnectionToAgent", values.With(db.Values{"run_id": db.Text(r.AgentRunID)}))
+	if r.AgentRunID == "" {
+		lease = db.Query("LeaseConnection", values.With(db.Values{
+			"invocation_id": r.InvocationID, "epoch": r.Epoch, "temporal_run_id": contract.Executing(ctx).RunID,
+			"needs": texts(r.Scopes), "generation": r.Generation, "round": r.Round, "lasts": r.Lasts,
+		}))
+	}
+	row, found, err := db.First[leasedRow](ctx, s.db, op, lease)
 	switch {
 	case err != nil:
 		return broker.Record{}, err

@@ -1,0 +1,47 @@
+package join
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// wait is how long one attempt waits for a result. It is short, because a call can wait for a person for days,
+// and the attempts of many joins must not take the places of tools that run.
+const wait = 5 * time.Second
+
+// Calls starts calls, or finds them, and returns their results.
+type Calls interface {
+	// Join returns the result of a call. If nobody has started the call, it starts. A call under the same id with
+	// another input has the result conflict. It returns contract.ErrOpen if the call has no result when ctx ends.
+	Join(ctx context.Context, inv toolspec.Invocation) (toolspec.Result, error)
+	// Cancel asks an open call to stop, if it has this input. It returns nil for a settled call.
+	Cancel(ctx context.Context, inv toolspec.Invocation) error
+}
+
+// Joiner has the activity that waits for calls.
+type Joiner struct {
+	calls Calls
+	log   *slog.Logger
+}
+
+// New returns a joiner.
+func New(calls Calls, log *slog.Logger) *Joiner { return &Joiner{calls: calls, log: log} }
+
+// Register binds the activity.
+func (j *Joiner) Register(r contract.Registry) { contract.Bind(r, contract.Join, j.log, j.Join) }
+
+// Join returns the result of a call. It waits some seconds, and then returns contract.ErrOpen.
+func (j *Joiner) Join(ctx context.Context, in contract.JoinIn) (toolspec.Result, error) {
+	if in.Cancel {
+		if err := j.calls.Cancel(ctx, in.Invocation); err != nil {
+			return toolspec.Result{}, err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	return j.calls.Join(ctx, in.Invocation)
+}

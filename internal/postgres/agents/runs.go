@@ -1,0 +1,215 @@
+package agents
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"time"
+
+	pawlagent "github.com/pawl-run/pawl/agent"
+
+	activity "github.com/pawl-run/pawl/activities/agent"
+	"github.com/pawl-run/pawl/internal/postgres/db"
+	"github.com/pawl-run/pawl/toolspec/wire"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+//go:embed *.sql
+var files embed.FS
+
+// Store stores agents and their runs. It is safe for concurrent use.
+type Store struct{ db *db.DB }
+
+// New returns a Store that uses the database d.
+func New(d *db.DB) *Store { return &Store{db: d.With(files)} }
+
+type runRow struct {
+	InputDigest                string
+	Document, Input, Result    json.RawMessage
+	TrimmedTo, ContextFrom     int
+	OpenedAt                   time.Time
+	Rounds, Calls, Unpriced    int
+	InputTokens, OutputTokens  int64
+	CacheReadTokens            int64
+	CacheWriteTokens, MicroUsd int64
+	Said, Taken                int64
+}
+
+type seqRow struct{ Seq int64 }
+
+type roundRow struct {
+	Round                     int
+	Format, Model             string
+	Plan, Answers             json.RawMessage
+	InputTokens, OutputTokens int64
+	CacheReadTokens           int64
+	CacheWriteTokens          int64
+	MicroUsd                  *int64
+}
+
+type saidRow struct {
+	Seq   int64
+	Round int
+	Text  string
+}
+
+func named(of contract.AgentRun) db.Values {
+	return db.Values{"tenant_id": db.Text(of.TenantID), "run_id": db.Text(of.RunID)}
+}
+
+// OpenAgentRun writes a run, if its ids name none yet, and returns what the ids name.
+func (s *Store) OpenAgentRun(ctx context.Context, r activity.NewRun) (activity.Run, error) {
+	const op = "open agent run"
+	document, err := db.Encoded(r.Document)
+	if err != nil {
+		return activity.Run{}, db.Failure(op, err)
+	}
+	input, err := db.Encoded(r.Input)
+	if err != nil {
+		return activity.Run{}, db.Failure(op, err)
+	}
+	if _, err := s.db.Exec(ctx, op, db.Query("OpenAgentRun", named(r.Run).With(db.Values{
+		"input_digest": r.InputDigest, "agent": db.Text(r.Document.Name), "version": db.Text(r.Document.Version), "document": document, "input": input,
+	}))); err != nil {
+		return activity.Run{}, err
+	}
+	return s.AgentRun(ctx, r.Run)
+}
+
+// AgentRun returns a run, and ErrNotFound of activities/agent if there is none.
+func (s *Store) AgentRun(ctx context.Context, of contract.AgentRun) (r activity.Run, err error) {
+	const op = "agent run"
+	row, found, err := db.First[runRow](ctx, s.db, op, db.Query("AgentRun", named(of)))
+	switch {
+	case err != nil:
+		return r, err
+	case !found:
+		return r, activity.ErrNotFound
+	}
+	r = activity.Run{
+		InputDigest: row.InputDigest, Context: activity.Context{TrimmedTo: row.TrimmedTo, From: row.ContextFrom}, OpenedAt: row.OpenedAt,
+		Round: row.Rounds, Said: row.Said, Taken: row.Taken, Totals: pawlagent.Totals{
+			Rounds: row.Rounds, Calls: row.Calls, InputTokens: row.InputTokens, CacheReadTokens: row.CacheReadTokens, CacheWriteTokens: row.CacheWriteTokens,
+			OutputTokens: row.OutputTokens, MicroUSD: row.MicroUsd, Unpriced: row.Unpriced,
+		},
+	}
+	if r.Document, err = db.Decoded[pawlagent.Document](row.Document); err != nil {
+		return r, db.Failure(op, err)
+	}
+	if r.Input, err = db.Decoded[pawlagent.Input](row.Input); err != nil {
+		return r, db.Failure(op, err)
+	}
+	r.Result, err = db.Optional[pawlagent.Result](row.Result)
+	return r, db.Failure(op, err)
+}
+
+// SayToAgent stores a message, if its id is new in the run, and returns its number.
+func (s *Store) SayToAgent(ctx context.Context, of contract.AgentRun, m pawlagent.Message) (int64, error) {
+	row, found, err := db.First[seqRow](ctx, s.db, "say to agent", db.Query("SayToAgent", named(of).With(db.Values{
+		"message_id": db.Text(m.ID), "said_by": db.Text(m.By), "text": db.Text(m.Text),
+	})))
+	if err == nil && !found {
+		err = activity.ErrNotFound
+	}
+	return row.Seq, err
+}
+
+// AgentRound returns a recorded round.
+func (s *Store) AgentRound(ctx context.Context, of contract.AgentRun, round int) (activity.Round, bool, error) {
+	const op = "agent round"
+	row, found, err := db.First[roundRow](ctx, s.db, op, db.Query("AgentRound", named(of).With(db.Values{"round": round})))
+	if err != nil || !found {
+		return activity.Round{}, false, err
+	}
+	r, err := row.round()
+	return r, err == nil, db.Failure(op, err)
+}
+
+// AgentRounds returns the rounds that need no answer any more, from a number on.
+func (s *Store) AgentRounds(ctx context.Context, of contract.AgentRun, from int) (all []activity.Round, err error) {
+	const op = "agent rounds"
+	rows, err := db.All[roundRow](ctx, s.db, op, db.Query("AgentRounds", named(of).With(db.Values{"from": from})))
+	for _, row := range rows {
+		r, err := row.round()
+		if err != nil {
+			return nil, db.Failure(op, err)
+		}
+		all = append(all, r)
+	}
+	return all, err
+}
+
+func (row roundRow) round() (r activity.Round, err error) {
+	r = activity.Round{Round: row.Round, Format: row.Format, Model: row.Model, MicroUSD: row.MicroUsd, Usage: wire.Usage{
+		Reported: true, Input: row.InputTokens, CacheRead: row.CacheReadTokens, CacheWrite: row.CacheWriteTokens, Output: row.OutputTokens,
+	}}
+	if r.Plan, err = db.Decoded[activity.Plan](row.Plan); err != nil || row.Answers == nil {
+		return r, err
+	}
+	r.Answers, err = db.Decoded[[]wire.Answer](row.Answers)
+	return r, err
+}
+
+// SaidToAgent returns the messages of the rounds from a number on, and those that no round has yet.
+func (s *Store) SaidToAgent(ctx context.Context, of contract.AgentRun, from int) (all []activity.Said, err error) {
+	rows, err := db.All[saidRow](ctx, s.db, "said to agent", db.Query("SaidToAgent", named(of).With(db.Values{"from": from})))
+	for _, row := range rows {
+		all = append(all, activity.Said(row))
+	}
+	return all, err
+}
+
+// MoveContext raises the marks of what requests have no more.
+func (s *Store) MoveContext(ctx context.Context, of contract.AgentRun, c activity.Context) error {
+	_, err := s.db.Exec(ctx, "move context", db.Query("MoveContext", named(of).With(db.Values{"trimmed_to": c.TrimmedTo, "from": c.From})))
+	return err
+}
+
+// RecordRound writes a round, if it is not there, and returns the recorded one.
+func (s *Store) RecordRound(ctx context.Context, of contract.AgentRun, r activity.Round, promptHash string, taken int64) (activity.Round, error) {
+	const op = "record round"
+	plan, err := db.Encoded(r.Plan)
+	if err != nil {
+		return r, db.Failure(op, err)
+	}
+	if _, err := s.db.Exec(ctx, op, db.Query("RecordRound", named(of).With(db.Values{
+		"round": r.Round, "format": db.Text(r.Format), "model": db.Text(r.Model), "plan": plan, "calls_planned": len(r.Plan.Calls), "calls": r.Started(),
+		"input_tokens": r.Usage.Input, "cache_read_tokens": r.Usage.CacheRead, "cache_write_tokens": r.Usage.CacheWrite, "output_tokens": r.Usage.Output,
+		"micro_usd": r.MicroUSD, "prompt_hash": promptHash, "taken": taken,
+	}))); err != nil {
+		return r, err
+	}
+	recorded, found, err := s.AgentRound(ctx, of, r.Round)
+	if err == nil && !found {
+		err = activity.ErrNotFound // the run has ended
+	}
+	return recorded, err
+}
+
+// RecordAnswers writes the answers of a round, if it has none.
+func (s *Store) RecordAnswers(ctx context.Context, of contract.AgentRun, round int, answers []wire.Answer) error {
+	const op = "record answers"
+	encoded, err := db.Encoded(answers)
+	if err != nil {
+		return db.Failure(op, err)
+	}
+	_, err = s.db.Exec(ctx, op, db.Query("RecordAnswers", named(of).With(db.Values{"round": round, "answers": encoded})))
+	return err
+}
+
+// CloseAgentRun ends a run, if it has not ended, and returns its result.
+func (s *Store) CloseAgentRun(ctx context.Context, of contract.AgentRun, result pawlagent.Result) (pawlagent.Result, error) {
+	const op = "close agent run"
+	encoded, err := db.Encoded(result)
+	if err != nil {
+		return result, db.Failure(op, err)
+	}
+	if _, err := s.db.Exec(ctx, op, db.Query("CloseAgentRun", named(of).With(db.Values{"result": encoded}))); err != nil {
+		return result, err
+	}
+	run, err := s.AgentRun(ctx, of)
+	if err != nil || run.Result == nil {
+		return result, err
+	}
+	return *run.Result, nil
+}

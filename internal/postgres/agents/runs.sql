@@ -1,0 +1,62 @@
+-- name: OpenAgentRun
+INSERT INTO agent_runs (tenant_id, run_id, input_digest, agent, version, document, input)
+VALUES (@tenant_id, @run_id, @input_digest, @agent, @version, @document::json, @input::json)
+ON CONFLICT (tenant_id, run_id) DO NOTHING;
+
+-- name: AgentRun
+SELECT r.input_digest, r.document, r.input, r.trimmed_to, r.context_from, r.opened_at, r.result, r.rounds, r.calls, r.input_tokens, r.cache_read_tokens,
+    r.cache_write_tokens, r.output_tokens, r.micro_usd, r.unpriced,
+    (SELECT coalesce(max(m.seq), 0) FROM agent_messages m WHERE m.tenant_id = r.tenant_id AND m.run_id = r.run_id) AS said,
+    (SELECT coalesce(max(m.seq), 0) FROM agent_messages m WHERE m.tenant_id = r.tenant_id AND m.run_id = r.run_id AND m.round IS NOT NULL) AS taken
+FROM agent_runs r WHERE r.tenant_id = @tenant_id AND r.run_id = @run_id;
+
+-- name: SayToAgent
+WITH said AS (
+    INSERT INTO agent_messages (tenant_id, run_id, message_id, said_by, text) VALUES (@tenant_id, @run_id, @message_id, @said_by, @text)
+    ON CONFLICT (tenant_id, run_id, message_id) DO NOTHING RETURNING seq
+)
+SELECT seq FROM said
+UNION ALL
+SELECT seq FROM agent_messages WHERE tenant_id = @tenant_id AND run_id = @run_id AND message_id = @message_id;
+
+-- name: AgentRound
+SELECT round, format, model, plan, answers, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, micro_usd
+FROM agent_rounds WHERE tenant_id = @tenant_id AND run_id = @run_id AND round = @round;
+
+-- name: AgentRounds
+SELECT round, format, model, plan, answers, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, micro_usd
+FROM agent_rounds WHERE tenant_id = @tenant_id AND run_id = @run_id AND round >= @from AND (answers IS NOT NULL OR calls_planned = 0)
+ORDER BY round;
+
+-- name: SaidToAgent
+SELECT seq, coalesce(round, 0) AS round, text FROM agent_messages
+WHERE tenant_id = @tenant_id AND run_id = @run_id AND (round IS NULL OR round >= @from) ORDER BY seq;
+
+-- name: MoveContext
+UPDATE agent_runs SET trimmed_to = greatest(trimmed_to, @trimmed_to::integer), context_from = greatest(context_from, @from::integer)
+WHERE tenant_id = @tenant_id AND run_id = @run_id;
+
+-- name: RecordRound
+-- Writes the response of a round once. A later writer leaves everything as it is, also the messages, and reads the row.
+WITH made AS (
+    INSERT INTO agent_rounds (tenant_id, run_id, round, format, model, plan, calls_planned, calls, bytes, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, micro_usd)
+    SELECT tenant_id, run_id, @round::integer, @format, @model, @plan::json, @calls_planned::integer, @calls::integer, octet_length(@plan::text), @input_tokens::bigint,
+        @cache_read_tokens::bigint, @cache_write_tokens::bigint, @output_tokens::bigint, @micro_usd::bigint
+    FROM agent_runs WHERE tenant_id = @tenant_id AND run_id = @run_id AND ended_at IS NULL
+    ON CONFLICT (tenant_id, run_id, round) DO NOTHING RETURNING round
+), read AS (
+    UPDATE agent_messages m SET round = made.round FROM made
+    WHERE m.tenant_id = @tenant_id AND m.run_id = @run_id AND m.round IS NULL AND m.seq <= @taken::bigint
+)
+UPDATE agent_runs SET prompt_hash = @prompt_hash, rounds = rounds + 1, calls = calls + @calls::integer, input_tokens = input_tokens + @input_tokens::bigint,
+    cache_read_tokens = cache_read_tokens + @cache_read_tokens::bigint, cache_write_tokens = cache_write_tokens + @cache_write_tokens::bigint,
+    output_tokens = output_tokens + @output_tokens::bigint, micro_usd = micro_usd + coalesce(@micro_usd::bigint, 0),
+    unpriced = unpriced + CASE WHEN @micro_usd::bigint IS NULL THEN 1 ELSE 0 END
+WHERE tenant_id = @tenant_id AND run_id = @run_id AND EXISTS (SELECT FROM made);
+
+-- name: RecordAnswers
+UPDATE agent_rounds SET answers = @answers::json, answered_at = now(), bytes = bytes + octet_length(@answers::text)
+WHERE tenant_id = @tenant_id AND run_id = @run_id AND round = @round AND answers IS NULL;
+
+-- name: CloseAgentRun
+UPDATE agent_runs SET ended_at = now(), result = @result::json WHERE tenant_id = @tenant_id AND run_id = @run_id AND ended_at IS NULL;

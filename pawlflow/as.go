@@ -1,0 +1,34 @@
+package pawlflow
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// ErrLarge says that the value of a call is larger than a result holds. Read the output that Result.OutputRef
+// names in an activity, with client.Output or client.OpenOutput.
+var ErrLarge = errors.New("the value is larger than a result: read the output that outputRef names in an activity")
+
+// InvokeAs works as Invoke, and decodes the value of the call into an Out. A call that ends without a value is
+// no error: look at OK of the result, and at its code. If the result has only a part of the value, the error is
+// ErrLarge. The result is complete even if there is an error of decoding.
+func InvokeAs[Out any](ctx workflow.Context, inv toolspec.Invocation) (out Out, result toolspec.Result, err error) {
+	result, err = Invoke(ctx, inv)
+	switch {
+	case err != nil || !result.OK:
+		return out, result, err
+	case result.Truncated || len(result.Value) == 0 && result.OutputRef != "":
+		return out, result, fmt.Errorf("pawlflow: call %s: %w", inv.Identity().WorkflowID(), ErrLarge)
+	}
+	err = json.Unmarshal(result.Value, &out) //workflowcheck:ignore
+	if err != nil {
+		var none Out
+		return none, result, fmt.Errorf("pawlflow: the value of call %s is no %T: %w", inv.Identity().WorkflowID(), none, err)
+	}
+	return out, result, nil
+}

@@ -1,0 +1,95 @@
+package pawlflow
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hydrate"
+)
+
+// taskTimeout is the workflow task timeout of the contract. After this time, Temporal gives the
+// task of a dead worker to another worker.
+const taskTimeout = 5 * time.Second
+
+// Call is a call that a workflow has started.
+type Call struct {
+	inv   toolspec.Invocation
+	child workflow.ChildWorkflowFuture
+	// refused is the result of a call that did not start, or nil.
+	refused *toolspec.Result
+}
+
+// Start starts a call as a child workflow and does not wait. A call that exists is not started again: Result
+// returns its result. An input that a worker would refuse never reaches Temporal, and no call starts if ctx is
+// cancelled: Result then returns the failure.
+//
+// To cancel ctx asks the call to stop, and Result still returns how it ended. If the workflow is terminated or
+// times out, Temporal asks its open calls to stop, because nobody waits for their results any more.
+func Start(ctx workflow.Context, inv toolspec.Invocation) Call {
+	if refused := check(ctx, inv); refused != nil {
+		return Call{inv: inv, refused: refused}
+	}
+	if ctx.Err() != nil {
+		return Call{inv: inv, refused: refuse(inv, toolspec.Failure(toolspec.CodeCancelled, "", nil))}
+	}
+	child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+		WorkflowID:            inv.Identity().WorkflowID(),
+		TaskQueue:             toolspec.TaskQueue,
+		WorkflowTaskTimeout:   taskTimeout,
+		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		// The result of the call is the result of the workflow, also after a cancel.
+		WaitForCancellation: true,
+		// A call that waits for a person could otherwise take effect days after its caller is gone.
+		ParentClosePolicy: enumspb.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
+		StaticSummary:     inv.ToolID + " for " + inv.Context.TenantID,
+	}), toolspec.WorkflowType, inv)
+	return Call{inv: inv, child: child}
+}
+
+// WorkflowID returns the id of the workflow of the call.
+func (c Call) WorkflowID() string { return c.inv.Identity().WorkflowID() }
+
+// InvocationID returns the id of the call in the record.
+func (c Call) InvocationID() string { return c.inv.Identity().InvocationID() }
+
+// Result waits for the result. A call that ends without a value has a result with a code, and the error is nil:
+// conflict for a call under the same id with another input, and outcome_unknown for a call whose workflow was
+// terminated or failed. An error says that Temporal could not start or find the call.
+func (c Call) Result(ctx workflow.Context) (toolspec.Result, error) {
+	if c.refused != nil {
+		return *c.refused, nil
+	}
+	var result toolspec.Result
+	err := c.child.Get(ctx, &result)
+	var there *temporal.ChildWorkflowExecutionAlreadyStartedError
+	var closed *temporal.ChildWorkflowExecutionError
+	switch {
+	case err == nil:
+		return result, nil
+	case errors.As(err, &there):
+		return c.join(ctx)
+	case errors.As(err, &closed):
+		// The record may say more later, but the workflow cannot know whether the tool took effect.
+		result = toolspec.Failure(toolspec.CodeOutcomeUnknown, "", &toolspec.Details{Cause: "the workflow closed without a result"})
+		result.ToolCallID, result.InvocationID = c.inv.ToolCallID, c.InvocationID()
+		// It has no influence on what the workflow does next in Temporal.
+		result.InputDigest, err = hydrate.InputDigest(c.inv) //workflowcheck:ignore
+		return result, err
+	case ctx.Err() != nil && temporal.IsCanceledError(err):
+		// The workflow was cancelled in the same moment, and the start was withdrawn.
+		return *refuse(c.inv, toolspec.Failure(toolspec.CodeCancelled, "", nil)), nil
+	default:
+		return toolspec.Result{}, fmt.Errorf("pawlflow: call %s: %w", c.WorkflowID(), err)
+	}
+}
+
+// Invoke starts a call and waits for its result. See Start and Call.Result.
+func Invoke(ctx workflow.Context, inv toolspec.Invocation) (toolspec.Result, error) {
+	return Start(ctx, inv).Result(ctx)
+}

@@ -1,0 +1,40 @@
+package pawlflow
+
+import (
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// join waits for the result of a call that exists already: a reset of this workflow has started it before, or
+// another program. An activity of Pawl's worker does it, and compares the input.
+func (c Call) join(ctx workflow.Context) (toolspec.Result, error) {
+	result, err := c.joinOnce(ctx, contract.JoinIn{Invocation: c.inv})
+	if err != nil && ctx.Err() != nil {
+		disconnected, _ := workflow.NewDisconnectedContext(ctx)
+		result, err = c.joinOnce(disconnected, contract.JoinIn{Invocation: c.inv, Cancel: true})
+	}
+	if err != nil {
+		return toolspec.Result{}, fmt.Errorf("pawlflow: join call %s: %w", c.WorkflowID(), err)
+	}
+	return result, nil
+}
+
+func (c Call) joinOnce(ctx workflow.Context, in contract.JoinIn) (result toolspec.Result, err error) {
+	options := workflow.ActivityOptions{
+		TaskQueue: toolspec.TaskQueue,
+		// An attempt looks for the result for some seconds. The call may wait for days, so attempts follow each other
+		// until there is one, and the history gets no event of them.
+		StartToCloseTimeout: contract.JoinTimeout,
+		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 30 * time.Second},
+		WaitForCancellation: true,
+		Summary:             "wait for " + c.WorkflowID(),
+	}
+	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), contract.Join.Name(), in).Get(ctx, &result)
+	return result, err
+}

@@ -1,0 +1,77 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	temporal "go.temporal.io/sdk/client"
+
+	"github.com/pawl-run/pawl/activities/agent"
+	agentstore "github.com/pawl-run/pawl/internal/postgres/agents"
+	pawlagent "github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/activities/connection"
+	pawl "github.com/pawl-run/pawl/client"
+	clientpg "github.com/pawl-run/pawl/client/postgres"
+	"github.com/pawl-run/pawl/internal/postgres"
+)
+
+// agents returns the activities of runs of agents.
+func agents(c Config, store *postgres.Store, client temporal.Client, lends connection.Broker, log *slog.Logger) *agent.Agents {
+	o := clientpg.Of(store).Options()
+	o.DataConverter = c.Temporal.DataConverter
+	return &agent.Agents{
+		Store: store, Document: documents(store), Client: pawl.New(client, o), Broker: lends, Roles: rolesBy(store), URLs: c.ModelURLs, HTTP: modelClient(), Log: log,
+	}
+}
+
+// documents reads versions of agents.
+func documents(store *postgres.Store) func(ctx context.Context, name, version string) (pawlagent.Document, error) {
+	return func(ctx context.Context, name, version string) (pawlagent.Document, error) {
+		document, _, err := store.Agent(ctx, name, version)
+		if errors.Is(err, postgres.ErrNotFound) || errors.Is(err, agentstore.ErrRetired) {
+			err = agent.ErrNotFound
+		}
+		return document, err
+	}
+}
+
+// rolesBy returns the roles that the active policy gives.
+func rolesBy(store *postgres.Store) func(ctx context.Context, tenantID, identity string) ([]string, error) {
+	return func(ctx context.Context, tenantID, identity string) ([]string, error) {
+		active, _, err := store.ActivePolicy(ctx)
+		if err != nil {
+			return nil, err
+		}
+		p, err := store.Policy(ctx, active.Digest)
+		if err != nil {
+			return nil, err
+		}
+		return p.Roles(tenantID, identity), nil
+	}
+}
+
+// modelClient returns the client for models without a connection. It has no timeout of its own, because a model may think
+// for minutes.
+func modelClient() *http.Client {
+	transport := &http.Transport{MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 10 * time.Second, ForceAttemptHTTP2: true}
+	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// loadModelURLs reads where models may be asked without a connection.
+func loadModelURLs() (urls []string, err error) {
+	for text := range strings.FieldsSeq(strings.ReplaceAll(os.Getenv("PAWL_MODEL_URLS"), ",", " ")) {
+		u, err := url.Parse(text)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+			return nil, fmt.Errorf("config: PAWL_MODEL_URLS has an entry that is not http://HOST/PATH or https://HOST/PATH without a query and a user")
+		}
+		urls = append(urls, strings.TrimSuffix(text, "/"))
+	}
+	return urls, nil
+}

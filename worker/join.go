@@ -1,0 +1,64 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"go.temporal.io/sdk/client"
+	"google.golang.org/grpc/codes"
+
+	"github.com/pawl-run/pawl/activities/join"
+	pawl "github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hydrate"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// joinable are the calls of the namespace of the worker.
+type joinable struct{ calls *pawl.Client }
+
+var _ join.Calls = joinable{}
+
+func joiner(temporal client.Client, log *slog.Logger) *join.Joiner {
+	return join.New(joinable{pawl.New(temporal, pawl.Options{})}, log)
+}
+
+// Join implements join.Calls.
+func (j joinable) Join(ctx context.Context, inv toolspec.Invocation) (toolspec.Result, error) {
+	result, err := j.calls.Invoke(ctx, inv)
+	var ended *pawl.CallError
+	switch {
+	case errors.As(err, &ended):
+		return ended.Result, nil
+	case errors.Is(err, pawl.ErrNoAnswer):
+		return toolspec.Result{}, contract.ErrOpen
+	case err != nil:
+		return toolspec.Result{}, notNow(unanswered("an error"), codes.Unavailable)
+	}
+	return result, nil
+}
+
+// Cancel implements join.Calls. A call that does not say its input yet, because no worker has admitted it, is
+// asked again.
+func (j joinable) Cancel(ctx context.Context, inv toolspec.Invocation) error {
+	digest, err := hydrate.InputDigest(inv)
+	if err != nil {
+		return err
+	}
+	id := inv.Identity().WorkflowID()
+	state, err := j.calls.State(ctx, id)
+	switch {
+	case err == nil && state.InputDigest == "" && state.Status != toolspec.StatusSettled:
+		return contract.ErrOpen
+	case err == nil && state.InputDigest == digest:
+		err = j.calls.Cancel(ctx, id)
+	}
+	if errors.Is(err, pawl.ErrSettled) || errors.Is(err, pawl.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return notNow(unanswered("an error"), codes.Unavailable)
+	}
+	return nil
+}
