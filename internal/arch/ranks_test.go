@@ -77,7 +77,7 @@ var ranks = [][]string{
 	{"internal/cli"},
 	{"command"},
 	// For development only: no program for production links them.
-	{"internal/devstack/..."},
+	{"internal/devstack/...", "internal/modelserver"},
 	{"internal/bench/...", "internal/faultkit/...", "internal/attack"},
 	{"internal/devcli"},
 	{"internal/arch"},
