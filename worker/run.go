@@ -79,9 +79,9 @@ func run(ctx context.Context, c Config, a *additions) error {
 			func() context.Context { return ctx },
 			func() context.CancelCauseFunc { return fail },
 			func() *slog.Logger { return c.Log },
-			newStored, readPolicy, newConnections, prepareStore, newPolicyWatch, newSources, newPublished, newPresence, newLeaver, providers, connectTemporal, boundTools, authorizer, policyEngines, idTokens, notifiers, hooksOf, steps, sweeper, verifier, resealer, newMaker,
+			newStored, readPolicy, newConnections, prepareStore, newPolicyWatch, newSources, newPublished, newPresence, newLeaver, providers, connectTemporal, boundTools, authorizer, policyEngines, idTokens, notifiers, hooksOf, steps, sweeper, verifier, resealer, newMaker, readPrices,
 		),
-		fx.Invoke(publish, needSchedules, serve),
+		fx.Invoke(publish, needSchedules, func(*modelPrices) {}, serve),
 	)
 	if err := app.Err(); err != nil {
 		return dig.RootCause(err)
