@@ -88,6 +88,8 @@ type Config struct {
 	// RemoteListen is the loopback address at which remote workers redeem leases of connections: PAWL_REMOTE_LISTEN.
 	// RemoteURL is the https address of a proxy in front of it, for workers on other hosts: PAWL_REMOTE_URL.
 	RemoteListen, RemoteURL string
+	// ModelPrices is the name of a file with the prices of models: PAWL_MODEL_PRICES.
+	ModelPrices string
 	// DisabledTools has the tools that the worker does not offer: a tool id, or a prefix of ids
 	// and *. PAWL_DISABLED_TOOLS has the same list, separated by commas. The worker does not need
 	// the capabilities of these tools.
@@ -187,6 +189,7 @@ func LoadConfig() (Config, error) {
 	c.HTTPTools = os.Getenv("PAWL_HTTP_TOOLS")
 	c.RemoteTools, c.RemoteKeysFile = os.Getenv("PAWL_REMOTE_TOOLS"), os.Getenv("PAWL_REMOTE_KEYS")
 	c.RemoteListen, c.RemoteURL = os.Getenv("PAWL_REMOTE_LISTEN"), os.Getenv("PAWL_REMOTE_URL")
+	c.ModelPrices = os.Getenv("PAWL_MODEL_PRICES")
 	c.DisabledTools = words(os.Getenv("PAWL_DISABLED_TOOLS"))
 	if c.Shell, err = loadShell(); err != nil {
 		return Config{}, err

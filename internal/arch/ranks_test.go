@@ -28,7 +28,7 @@ var ranks = [][]string{
 	{"proof", "tools/...", "migrations/...", "policy/authz/...", "policy/suggest"},
 	// A policy is written, its conditions are compiled, it decides, and people review it.
 	{"policy/strictyaml", "policy/script"},
-	{"policy/document", "toolspec/httptool", "toolspec/remotetool"},
+	{"policy/document", "toolspec/httptool", "toolspec/remotetool", "provider/price"},
 	{"policy/condition"},
 	{"policy"},
 	{"policy/review"},
@@ -78,7 +78,7 @@ var ranks = [][]string{
 	{"internal/cli"},
 	{"command"},
 	// For development only: no program for production links them.
-	{"internal/devstack/..."},
+	{"internal/devstack/...", "internal/modelserver"},
 	{"internal/bench/...", "internal/faultkit/...", "internal/attack"},
 	{"internal/devcli"},
 	{"internal/arch"},

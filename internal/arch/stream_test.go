@@ -28,7 +28,8 @@ func oneWriterOfStreams(t *tree) (found []violation) {
 			continue
 		}
 		words := streamWords
-		if p.path == "internal/mcp" { // a client of servers that stream
+		switch p.path {
+		case "internal/mcp", "internal/modelserver": // streams of other protocols
 			words = streamWords[1:]
 		}
 		for _, f := range p.code() {

@@ -16,6 +16,7 @@ import (
 	"github.com/pawl-run/pawl/internal/docsgen/pagetest"
 	"github.com/pawl-run/pawl/internal/mcp"
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/provider/price"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/httptool"
 	"github.com/pawl-run/pawl/toolspec/hydrate"
@@ -58,6 +59,12 @@ func TestExamples(t *testing.T) {
 				}
 				if kind == "remote-tools" {
 					if _, err := remotetool.Read(block.String(), text); err != nil {
+						t.Errorf("%s: %v in\n%s", block, err, text)
+					}
+					continue
+				}
+				if kind == "prices" {
+					if _, err := price.Parse(block.String(), text); err != nil {
 						t.Errorf("%s: %v in\n%s", block, err, text)
 					}
 					continue
