@@ -30,7 +30,7 @@ var ranks = [][]string{
 	{"policy/strictyaml", "policy/script"},
 	{"policy/document", "toolspec/httptool", "toolspec/remotetool"},
 	{"policy/condition"},
-	{"policy"},
+	{"policy", "agent/agentfile"},
 	{"policy/review"},
 	{"broker/..."},
 	{"workflows/contract"},
@@ -56,7 +56,7 @@ var ranks = [][]string{
 	{
 		"internal/postgres/record", "internal/postgres/policies", "internal/postgres/connections", "internal/postgres/identities",
 		"internal/postgres/catalog", "internal/postgres/outbox", "internal/postgres/reads", "internal/postgres/outputs", "internal/postgres/runs", "internal/postgres/memories",
-		"internal/postgres/registrations",
+		"internal/postgres/registrations", "internal/postgres/agents",
 	},
 	// Adapters, each the one owner of its dependency.
 	{
@@ -72,7 +72,7 @@ var ranks = [][]string{
 	// Commands of one subject know none of another.
 	{
 		"internal/cli/calls", "internal/cli/approvals", "internal/cli/policies", "internal/cli/connections", "internal/cli/keys",
-		"internal/cli/tools", "internal/cli/operations", "internal/cli/outputs", "internal/cli/memory", "internal/cli/mcp",
+		"internal/cli/tools", "internal/cli/operations", "internal/cli/outputs", "internal/cli/memory", "internal/cli/mcp", "internal/cli/agents",
 	},
 	{"internal/cli"},
 	{"command"},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/activities/upkeep"
+	"github.com/pawl-run/pawl/internal/postgres/agents"
 	"github.com/pawl-run/pawl/internal/postgres/catalog"
 	"github.com/pawl-run/pawl/internal/postgres/connections"
 	"github.com/pawl-run/pawl/internal/postgres/db"
@@ -36,6 +37,7 @@ type (
 	runStore        = runs.Store
 	memoryStore     = memories.Store
 	registryStore   = registrations.Store
+	agentStore      = agents.Store
 )
 
 // Store has the methods of all stores, on one pool of connections. It is safe for concurrent
@@ -52,6 +54,7 @@ type Store struct {
 	*runStore
 	*memoryStore
 	*registryStore
+	*agentStore
 
 	db *db.DB
 }
@@ -99,7 +102,8 @@ func on(d *db.DB) *Store {
 	p := policies.New(d)
 	return &Store{
 		recordStore: record.New(d), outputStore: outputs.New(d), policyStore: p, connectionStore: connections.New(d), identityStore: identities.New(d),
-		catalogStore: catalog.New(d, p), recheckStore: recheck.New(d), readStore: reads.New(d), runStore: runs.New(d), memoryStore: memories.New(d), registryStore: registrations.New(d), db: d,
+		catalogStore: catalog.New(d, p), recheckStore: recheck.New(d), readStore: reads.New(d), runStore: runs.New(d), memoryStore: memories.New(d), registryStore: registrations.New(d), agentStore: agents.New(d),
+		db: d,
 	}
 }
 

@@ -4,6 +4,6 @@
 // line, column and path, and suggests a correct key for a misspelled one.
 //
 // The package does not know the content of any document. It imports the YAML library,
-// policy/suggest and toolspec/strictjson. The packages policy/document, policy/review, toolspec/httptool and
-// toolspec/remotetool read their documents with it; other packages use only its type Errors.
+// policy/suggest and toolspec/strictjson. The packages policy/document, policy/review, toolspec/httptool,
+// toolspec/remotetool and agent/agentfile read their documents with it; other packages use only its type Errors.
 package strictyaml

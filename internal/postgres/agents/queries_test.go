@@ -1,0 +1,19 @@
+package agents
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/pawl-run/pawl/internal/postgres/querytest"
+)
+
+func TestQueries(t *testing.T) {
+	querytest.Run(t, files, map[string]reflect.Type{
+		"ApplyAgent":    reflect.TypeFor[applyRow](),
+		"ActivateAgent": reflect.TypeFor[Activated](),
+		"RetireAgent":   reflect.TypeFor[Retired](),
+		"AgentDocument": reflect.TypeFor[documentRow](),
+		"Agents":        reflect.TypeFor[ActiveVersion](),
+		"AgentVersions": reflect.TypeFor[Version](),
+	}, "LockAgent")
+}
