@@ -14,20 +14,20 @@ import (
 	temporal "go.temporal.io/sdk/client"
 
 	"github.com/pawl-run/pawl/activities/agent"
-	agentstore "github.com/pawl-run/pawl/internal/postgres/agents"
-	pawlagent "github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/activities/connection"
+	pawlagent "github.com/pawl-run/pawl/agent"
 	pawl "github.com/pawl-run/pawl/client"
 	clientpg "github.com/pawl-run/pawl/client/postgres"
 	"github.com/pawl-run/pawl/internal/postgres"
+	agentstore "github.com/pawl-run/pawl/internal/postgres/agents"
 )
 
 // agents returns the activities of runs of agents.
-func agents(c Config, store *postgres.Store, client temporal.Client, lends connection.Broker, log *slog.Logger) *agent.Agents {
+func agents(c Config, store *postgres.Store, client temporal.Client, lends connection.Broker, prices *modelPrices, log *slog.Logger) *agent.Agents {
 	o := clientpg.Of(store).Options()
 	o.DataConverter = c.Temporal.DataConverter
 	return &agent.Agents{
-		Store: store, Document: documents(store), Client: pawl.New(client, o), Broker: lends, Roles: rolesBy(store), URLs: c.ModelURLs, HTTP: modelClient(), Log: log,
+		Store: store, Document: documents(store), Client: pawl.New(client, o), Broker: lends, Roles: rolesBy(store), URLs: c.ModelURLs, HTTP: modelClient(), Price: prices.Cost, Log: log,
 	}
 }
 

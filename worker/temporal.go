@@ -19,16 +19,16 @@ import (
 	"go.temporal.io/sdk/workflow"
 	"google.golang.org/grpc"
 
-	pawlagent "github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/activities/agent"
 	"github.com/pawl-run/pawl/activities/join"
 	"github.com/pawl-run/pawl/activities/upkeep"
+	pawlagent "github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/internal/postgres/outbox"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows"
-	"github.com/pawl-run/pawl/workflows/contract"
 	agentflow "github.com/pawl-run/pawl/workflows/agent"
+	"github.com/pawl-run/pawl/workflows/contract"
 	upkeepflow "github.com/pawl-run/pawl/workflows/upkeep"
 )
 

@@ -110,8 +110,8 @@ type Agents struct {
 	// Document returns a version of an agent. An empty version is the active one. ErrNotFound means that there is no such
 	// version, or that the agent is retired.
 	Document func(ctx context.Context, name, version string) (pawlagent.Document, error)
-	Client *client.Client
-	Broker Broker
+	Client   *client.Client
+	Broker   Broker
 	// Roles returns the roles that an identity of a tenant has by the active policy.
 	Roles func(ctx context.Context, tenantID, identity string) ([]string, error)
 	// URLs are where models may be asked without a connection: the beginnings of their APIs. HTTP asks them.

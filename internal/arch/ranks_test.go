@@ -30,7 +30,7 @@ var ranks = [][]string{
 	{"policy/strictyaml", "policy/script"},
 	{"policy/document", "toolspec/httptool", "toolspec/remotetool", "provider/price"},
 	{"policy/condition"},
-	{"policy"},
+	{"policy", "agent/agentfile"},
 	{"policy/review"},
 	{"broker/..."},
 	{"workflows/contract"},
@@ -73,7 +73,7 @@ var ranks = [][]string{
 	// Commands of one subject know none of another.
 	{
 		"internal/cli/calls", "internal/cli/approvals", "internal/cli/policies", "internal/cli/connections", "internal/cli/keys",
-		"internal/cli/tools", "internal/cli/operations", "internal/cli/outputs", "internal/cli/memory", "internal/cli/mcp",
+		"internal/cli/tools", "internal/cli/operations", "internal/cli/outputs", "internal/cli/memory", "internal/cli/mcp", "internal/cli/agents",
 	},
 	{"internal/cli"},
 	{"command"},

@@ -102,8 +102,8 @@ func on(d *db.DB) *Store {
 	p := policies.New(d)
 	return &Store{
 		recordStore: record.New(d), outputStore: outputs.New(d), policyStore: p, connectionStore: connections.New(d), identityStore: identities.New(d),
-		catalogStore: catalog.New(d, p), recheckStore: recheck.New(d), readStore: reads.New(d), runStore: runs.New(d), memoryStore: memories.New(d), registryStore: registrations.New(d),
-		agentStore: agents.New(d), db: d,
+		catalogStore: catalog.New(d, p), recheckStore: recheck.New(d), readStore: reads.New(d), runStore: runs.New(d), memoryStore: memories.New(d), registryStore: registrations.New(d), agentStore: agents.New(d),
+		db: d,
 	}
 }
 

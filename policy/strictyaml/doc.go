@@ -5,5 +5,5 @@
 //
 // The package does not know the content of any document. It imports the YAML library,
 // policy/suggest and toolspec/strictjson. The packages policy/document, policy/review, toolspec/httptool,
-// toolspec/remotetool and provider/price read their documents with it; other packages use only its type Errors.
+// toolspec/remotetool, provider/price and agent/agentfile read their documents with it; other packages use only its type Errors.
 package strictyaml

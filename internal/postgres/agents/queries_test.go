@@ -9,10 +9,16 @@ import (
 
 func TestQueries(t *testing.T) {
 	querytest.Run(t, files, map[string]reflect.Type{
-		"AgentRun":    reflect.TypeFor[runRow](),
-		"SayToAgent":  reflect.TypeFor[seqRow](),
-		"AgentRound":  reflect.TypeFor[roundRow](),
-		"AgentRounds": reflect.TypeFor[roundRow](),
-		"SaidToAgent": reflect.TypeFor[saidRow](),
-	}, "OpenAgentRun", "MoveContext", "RecordRound", "RecordAnswers", "CloseAgentRun")
+		"ApplyAgent":    reflect.TypeFor[applyRow](),
+		"ActivateAgent": reflect.TypeFor[Activated](),
+		"RetireAgent":   reflect.TypeFor[Retired](),
+		"AgentDocument": reflect.TypeFor[documentRow](),
+		"Agents":        reflect.TypeFor[ActiveVersion](),
+		"AgentVersions": reflect.TypeFor[Version](),
+		"AgentRun":      reflect.TypeFor[runRow](),
+		"SayToAgent":    reflect.TypeFor[seqRow](),
+		"AgentRound":    reflect.TypeFor[roundRow](),
+		"AgentRounds":   reflect.TypeFor[roundRow](),
+		"SaidToAgent":   reflect.TypeFor[saidRow](),
+	}, "LockAgent", "OpenAgentRun", "MoveContext", "RecordRound", "RecordAnswers", "CloseAgentRun")
 }

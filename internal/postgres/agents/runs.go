@@ -2,7 +2,6 @@ package agents
 
 import (
 	"context"
-	"embed"
 	"encoding/json"
 	"time"
 
@@ -13,15 +12,6 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
-
-//go:embed *.sql
-var files embed.FS
-
-// Store stores agents and their runs. It is safe for concurrent use.
-type Store struct{ db *db.DB }
-
-// New returns a Store that uses the database d.
-func New(d *db.DB) *Store { return &Store{db: d.With(files)} }
 
 type runRow struct {
 	InputDigest                string

@@ -1,0 +1,143 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/agent/agentfile"
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/agents"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+func newApply(a *app.App) *cobra.Command {
+	var by string
+	var check bool
+	cmd := &cobra.Command{
+		Use: "apply FILE", Short: "Store a version of an agent and make it the active one",
+		Long: "Store a version of an agent and make it the version with which runs start. Runs that have started keep their\n" +
+			"version. A file with an error changes nothing. A stored version does not change: new content needs a new version.\n\n" +
+			"With --check, apply stores nothing. It checks the file and shows what would change. Without a database, it\n" +
+			"checks the file only.",
+		Args: app.ExactArgs(1, "a file with an agent"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, err := readAgent(args[0])
+			if err != nil {
+				return err
+			}
+			if check {
+				return checkAgent(cmd.Context(), a, d)
+			}
+			if err := app.RequireIdentity(by, app.ForAudit); err != nil {
+				return err
+			}
+			return app.WithStore(cmd.Context(), func(s *app.Session) error {
+				about, err := compare(cmd.Context(), s, d)
+				if err != nil {
+					return err
+				}
+				done, err := s.Store.ApplyAgent(cmd.Context(), d, by)
+				if err != nil {
+					return err
+				}
+				about.Digest, about.Before = done.Digest, done.Before
+				switch {
+				case done.Changed:
+					about.State = "active"
+				case done.Active:
+					about.State = "was active already"
+				default:
+					about.State = "stored; the agent is retired: `pawl agent activate` makes a version active"
+				}
+				return printState(a, about)
+			})
+		},
+	}
+	app.IdentityVar(cmd.Flags(), &by, "as", app.DefaultApprover(), "your identity, for the audit trail (PAWL_APPROVER)")
+	cmd.Flags().BoolVar(&check, "check", false, "store nothing; check the file and show what would change")
+	return cmd
+}
+
+// checkAgent prints what applying the document would change. Without a database it says that it compares nothing.
+func checkAgent(ctx context.Context, a *app.App, d agent.Document) error {
+	s, err := app.Connect(ctx, false, true)
+	if err != nil {
+		fmt.Fprintln(a.Err, "the agent was not compared with the active version and the published tools:", app.Printable(err.Error()))
+		digest, err := d.Digest()
+		if err != nil {
+			return err
+		}
+		return printState(a, state{Name: d.Name, Version: d.Version, Digest: digest, State: "valid"})
+	}
+	defer s.Close()
+	about, err := compare(ctx, s, d)
+	if err != nil {
+		return err
+	}
+	return printState(a, about)
+}
+
+// compare returns the differences of a document to the active version of its agent. The error wraps agents.ErrTaken if
+// the version is stored with another content.
+func compare(ctx context.Context, s *app.Session, d agent.Document) (state, error) {
+	about := state{Name: d.Name, Version: d.Version, State: "valid"}
+	var err error
+	if about.Digest, err = d.Digest(); err != nil {
+		return about, err
+	}
+	switch _, digest, err := s.Store.Agent(ctx, d.Name, d.Version); {
+	case errors.Is(err, postgres.ErrNotFound):
+	case err != nil:
+		return about, err
+	case digest != about.Digest:
+		return about, fmt.Errorf("%w: %s %s; give the new content another version", agents.ErrTaken, d.Name, d.Version)
+	}
+	active, _, err := s.Store.Agent(ctx, d.Name, "")
+	switch {
+	case err == nil:
+		about.Before = active.Version
+		if about.Diff, err = diff(active, d); err != nil {
+			return about, err
+		}
+	case !errors.Is(err, postgres.ErrNotFound):
+		return about, err
+	}
+	specs, err := s.Store.Specs(ctx)
+	if err != nil {
+		return about, err
+	}
+	about.Warnings = unpublished(d.Tools, specs)
+	return about, nil
+}
+
+// diff returns the unified diff of two versions as YAML.
+func diff(from, to agent.Document) (string, error) {
+	before, err := agentfile.Write(from)
+	if err != nil {
+		return "", err
+	}
+	after, err := agentfile.Write(to)
+	if err != nil {
+		return "", err
+	}
+	return udiff.Unified(from.Name+" "+from.Version, to.Name+" "+to.Version, string(before), string(after)), nil
+}
+
+// unpublished warns of tools that no worker has published. Tools of tenants are registered, and only tenants know them.
+func unpublished(tools []string, specs []toolspec.Spec) (warnings []string) {
+	for _, id := range tools {
+		published := slices.ContainsFunc(specs, func(s toolspec.Spec) bool { return s.Name == id })
+		if !published && !strings.HasPrefix(id, "tenant-") && !strings.HasPrefix(id, "mcp__tenant-") {
+			warnings = append(warnings, "no worker has published the tool "+id)
+		}
+	}
+	return warnings
+}
