@@ -1,3 +1,84 @@
+TABLE agent_active
+    name text NOT NULL
+    version text NOT NULL
+    retired boolean NOT NULL DEFAULT false
+    changed_by text NOT NULL
+    changed_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT agent_active_pkey PRIMARY KEY (name)
+    CONSTRAINT agent_active_version FOREIGN KEY (name, version) REFERENCES agents(name, version)
+
+TABLE agent_messages
+    tenant_id text NOT NULL
+    run_id text NOT NULL
+    seq bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+    message_id text NOT NULL
+    said_by text NOT NULL
+    text text NOT NULL
+    round integer
+    said_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT agent_messages_pkey PRIMARY KEY (tenant_id, run_id, message_id)
+    CONSTRAINT agent_messages_run FOREIGN KEY (tenant_id, run_id) REFERENCES agent_runs(tenant_id, run_id) ON DELETE CASCADE
+
+TABLE agent_rounds
+    tenant_id text NOT NULL
+    run_id text NOT NULL
+    round integer NOT NULL
+    format text NOT NULL
+    model text NOT NULL
+    plan json NOT NULL
+    calls_planned integer NOT NULL
+    calls integer NOT NULL
+    answers json
+    bytes integer NOT NULL
+    input_tokens bigint NOT NULL
+    cache_read_tokens bigint NOT NULL
+    cache_write_tokens bigint NOT NULL
+    output_tokens bigint NOT NULL
+    micro_usd bigint
+    asked_at timestamp with time zone NOT NULL DEFAULT now()
+    answered_at timestamp with time zone
+    CONSTRAINT agent_rounds_pkey PRIMARY KEY (tenant_id, run_id, round)
+    CONSTRAINT agent_rounds_run FOREIGN KEY (tenant_id, run_id) REFERENCES agent_runs(tenant_id, run_id) ON DELETE CASCADE
+
+TABLE agent_runs
+    tenant_id text NOT NULL
+    run_id text NOT NULL
+    input_digest text NOT NULL
+    agent text NOT NULL
+    version text NOT NULL
+    document json NOT NULL
+    input json NOT NULL
+    prompt_hash text NOT NULL DEFAULT ''::text
+    trimmed_to integer NOT NULL DEFAULT 1
+    context_from integer NOT NULL DEFAULT 1
+    rounds integer NOT NULL DEFAULT 0
+    calls integer NOT NULL DEFAULT 0
+    input_tokens bigint NOT NULL DEFAULT 0
+    cache_read_tokens bigint NOT NULL DEFAULT 0
+    cache_write_tokens bigint NOT NULL DEFAULT 0
+    output_tokens bigint NOT NULL DEFAULT 0
+    micro_usd bigint NOT NULL DEFAULT 0
+    unpriced integer NOT NULL DEFAULT 0
+    opened_at timestamp with time zone NOT NULL DEFAULT now()
+    ended_at timestamp with time zone
+    result json
+    CONSTRAINT agent_runs_end CHECK ((ended_at IS NULL) = (result IS NULL))
+    CONSTRAINT agent_runs_pkey PRIMARY KEY (tenant_id, run_id)
+    CREATE INDEX agent_runs_by_age ON public.agent_runs USING btree (opened_at)
+    CREATE INDEX agent_runs_of_tenant ON public.agent_runs USING btree (tenant_id, opened_at)
+
+TABLE agents
+    id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+    name text NOT NULL
+    version text NOT NULL
+    digest text NOT NULL
+    document text NOT NULL
+    applied_by text NOT NULL
+    applied_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT agents_digest_of_document CHECK (digest = encode(sha256(convert_to(document, 'UTF8'::name)), 'hex'::text))
+    CONSTRAINT agents_pkey PRIMARY KEY (name, version)
+    CREATE INDEX agents_versions ON public.agents USING btree (name, id DESC)
+
 TABLE approval_grants
     grant_id uuid NOT NULL DEFAULT gen_random_uuid()
     tenant_id text NOT NULL

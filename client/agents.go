@@ -1,0 +1,134 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	temporal "go.temporal.io/sdk/client"
+	sdktemporal "go.temporal.io/sdk/temporal"
+
+	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// AgentRun is a started run of an agent.
+type AgentRun struct {
+	TenantID, RunID string
+	run             temporal.WorkflowRun
+}
+
+// WorkflowID returns the id of the workflow of the run.
+func (r *AgentRun) WorkflowID() string { return agent.WorkflowID(r.TenantID, r.RunID) }
+
+// StartAgent starts a run of an agent, or attaches to it if it was started before. An invalid input never reaches
+// Temporal. A run that exists with another input is not replaced: its Result says it. While Temporal does not answer,
+// StartAgent tries again until ctx ends, and then returns ErrNoAnswer.
+func (c *Client) StartAgent(ctx context.Context, in agent.Input) (*AgentRun, error) {
+	if err := in.Check(); err != nil {
+		return nil, fmt.Errorf("client: start agent: %w", err)
+	}
+	r := &AgentRun{TenantID: in.Context.TenantID, RunID: in.Context.RunID}
+	if err := persist(ctx, func() (err error) {
+		r.run, err = c.temporal.ExecuteWorkflow(ctx, temporal.StartWorkflowOptions{
+			ID:                                       r.WorkflowID(),
+			TaskQueue:                                toolspec.TaskQueue,
+			WorkflowIDConflictPolicy:                 enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
+			WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+			WorkflowExecutionErrorWhenAlreadyStarted: true,
+			StaticSummary:                            "agent " + in.Agent + " for " + r.TenantID,
+		}, agent.WorkflowType, in)
+		var there *serviceerror.WorkflowExecutionAlreadyStarted
+		if errors.As(err, &there) {
+			r.run, err = c.temporal.GetWorkflow(ctx, r.WorkflowID(), ""), nil
+		}
+		return err
+	}); err != nil {
+		return nil, fmt.Errorf("client: start agent %s: %w", r.WorkflowID(), err)
+	}
+	return r, nil
+}
+
+// AttachAgent returns the handle of a run that was started before. It sends no request to Temporal.
+func (c *Client) AttachAgent(ctx context.Context, tenantID, runID string) *AgentRun {
+	return &AgentRun{TenantID: tenantID, RunID: runID, run: c.temporal.GetWorkflow(ctx, agent.WorkflowID(tenantID, runID), "")}
+}
+
+// AgentResult waits for the result of a run until ctx ends. A run that does not exist is ErrNotFound. A run whose workflow
+// was terminated has the outcome failed.
+func (c *Client) AgentResult(ctx context.Context, r *AgentRun) (result agent.Result, err error) {
+	err = persist(ctx, func() error { return r.run.Get(ctx, &result) })
+	var closed *sdktemporal.WorkflowExecutionError
+	switch {
+	case errors.As(err, &closed):
+		return agent.Result{Outcome: agent.Failed, Reason: "the workflow of the run closed without a result"}, nil
+	case err != nil:
+		return agent.Result{}, fmt.Errorf("client: result of %s: %w", r.WorkflowID(), orNotFound(err))
+	}
+	return result, nil
+}
+
+// RunAgent starts a run and waits for its result.
+func (c *Client) RunAgent(ctx context.Context, in agent.Input) (agent.Result, error) {
+	r, err := c.StartAgent(ctx, in)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	return c.AgentResult(ctx, r)
+}
+
+// SayToAgent adds a message of a person to a run, and returns when the message is stored. The same message sent again
+// adds nothing. A run that has ended is ErrSettled.
+func (c *Client) SayToAgent(ctx context.Context, tenantID, runID string, m agent.Message) error {
+	id := agent.WorkflowID(tenantID, runID)
+	if err := m.Check(); err != nil {
+		return fmt.Errorf("client: message to %s: %w", id, err)
+	}
+	handle, err := c.temporal.UpdateWorkflow(ctx, temporal.UpdateWorkflowOptions{
+		UpdateID: "message-" + m.ID, WorkflowID: id, UpdateName: agent.MessageName, Args: []any{m}, WaitForStage: temporal.WorkflowUpdateStageCompleted,
+	})
+	if err == nil {
+		err = handle.Get(ctx, nil)
+	}
+	var refused *sdktemporal.ApplicationError
+	if errors.As(err, &refused) && refused.Type() == string(toolspec.CodeConflict) {
+		err = ErrSettled
+	}
+	if err != nil {
+		return fmt.Errorf("client: message to %s: %w", id, orSettled(err))
+	}
+	return nil
+}
+
+// InterruptAgent stops a run after its current call. A run that has ended is ErrSettled.
+func (c *Client) InterruptAgent(ctx context.Context, tenantID, runID string) error {
+	id := agent.WorkflowID(tenantID, runID)
+	if err := c.temporal.SignalWorkflow(ctx, id, "", agent.InterruptName, nil); err != nil {
+		return fmt.Errorf("client: interrupt %s: %w", id, orSettled(err))
+	}
+	return nil
+}
+
+// CancelAgent stops a run at once: it also cancels the open calls. A run that has ended is ErrSettled.
+func (c *Client) CancelAgent(ctx context.Context, tenantID, runID string) error {
+	id := agent.WorkflowID(tenantID, runID)
+	if err := c.temporal.CancelWorkflow(ctx, id, ""); err != nil {
+		return fmt.Errorf("client: cancel %s: %w", id, orSettled(err))
+	}
+	return nil
+}
+
+// AgentState asks a run what it does now, once. It needs a worker. A run that does not exist is ErrNotFound.
+func (c *Client) AgentState(ctx context.Context, tenantID, runID string) (state agent.State, err error) {
+	id := agent.WorkflowID(tenantID, runID)
+	value, err := c.temporal.QueryWorkflow(ctx, id, "", agent.StateName)
+	if err == nil {
+		err = value.Get(&state)
+	}
+	if err != nil {
+		return state, fmt.Errorf("client: state of %s: %w", id, orNotFound(err))
+	}
+	return state, nil
+}
