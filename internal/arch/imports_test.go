@@ -64,7 +64,7 @@ var fences = []fence{
 	},
 	{
 		tree: "workflows",
-		ours: []string{"toolspec", "toolspec/errs", "toolspec/hook"}, third: []string{"go.temporal.io/sdk", "go.temporal.io/api"},
+		ours: []string{"toolspec", "toolspec/errs", "toolspec/hook", "agent", "pawlflow"}, third: []string{"go.temporal.io/sdk", "go.temporal.io/api"},
 		not: []string{
 			"os", "net/http", "database/sql", "syscall", "math/rand", "crypto/rand", "go.temporal.io/sdk/client",
 		},

@@ -34,6 +34,9 @@ var ranks = [][]string{
 	{"policy/review"},
 	{"broker/..."},
 	{"workflows/contract"},
+	// A run of an agent answers its model as a program of a user does.
+	{"client"},
+	{"client/turn"},
 	{"workflows/steps", "activities/heartbeat", "activities/judge"},
 	{"activities/answer", "activities/providers", "activities/output"},
 	{"activities/stage", "activities/preview"},
@@ -43,12 +46,13 @@ var ranks = [][]string{
 		"workflows/gate", "workflows/hydrate", "workflows/approval", "workflows/capacity", "workflows/attempt", "workflows/output",
 		"workflows/settle", "workflows/upkeep", "activities/approval", "activities/hydrate", "activities/upkeep",
 		"activities/gate", "activities/capacity", "activities/cache", "activities/admit", "activities/attempt", "activities/connection",
-		"activities/settle", "activities/join", "pawlflow",
+		"activities/settle", "activities/join", "pawlflow", "activities/agent",
 	},
+	// A run of an agent starts calls, and knows nothing of their inside.
+	{"workflows/agent"},
 	// The workflow and its activities know each other by the contract alone.
-	{"workflows", "workflows/envtest", "workflows/historytest", "activities/...", "client"},
-	{"client/turn", "client/uistream"},
-	{"activities/agent"},
+	{"workflows", "workflows/envtest", "workflows/historytest", "activities/..."},
+	{"client/uistream"},
 	{"client/runhttp"},
 	{"internal/secretfile", "internal/workerkey", "internal/filelock", "internal/bucket/..."},
 	{"internal/postgres/db"},

@@ -12,8 +12,10 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	pawlagent "github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows"
+	agentflow "github.com/pawl-run/pawl/workflows/agent"
 	"github.com/pawl-run/pawl/workflows/upkeep"
 )
 
@@ -34,6 +36,7 @@ func Replay(h *historypb.History) error {
 		got = result
 		return result, err
 	}, workflow.RegisterOptions{Name: toolspec.WorkflowType})
+	replayer.RegisterWorkflowWithOptions(agentflow.Run, workflow.RegisterOptions{Name: pawlagent.WorkflowType})
 	replayer.RegisterWorkflowWithOptions(upkeep.Sweep, workflow.RegisterOptions{Name: upkeep.SweepType})
 	replayer.RegisterWorkflowWithOptions(upkeep.VerifyHistory, workflow.RegisterOptions{Name: upkeep.VerifyType})
 	if err := replayer.ReplayWorkflowHistoryWithOptions(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)), h,
