@@ -63,6 +63,9 @@ func (u *stores) DeleteExpiredCalls(context.Context, int, int) (int, error) {
 }
 func (u *stores) DeleteExpiredMemory(context.Context, int) (int, error)    { return 0, u.did("memory") }
 func (u *stores) DeleteOldSessions(context.Context, int) (int, error)      { return 0, u.did("sessions") }
+func (u *stores) DeleteExpiredAgentRuns(context.Context, int, int) (int, error) {
+	return 0, u.did("agent runs")
+}
 func (u *stores) DeleteExpiredRuns(context.Context, int, int) (int, error) { return 0, u.did("runs") }
 func (u *stores) DeleteExpiredRows(context.Context, int, int) (int, error) { return 0, u.did("rows") }
 func (u *stores) DeleteExpiredCache(context.Context, int) (int, error) {
