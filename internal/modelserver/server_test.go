@@ -260,7 +260,9 @@ func TestErrors(t *testing.T) {
 			want := provider.Error{Status: b.Status, Kind: kinds[codec.Format()][i/2], Retry: b.Status != 400, After: 7 * time.Second}
 			if b.InStream {
 				want.Status, want.After = 0, 0
-				want.Retry = want.Retry && codec.Format() != "ollama" // which sends no word
+				if codec.Format() == "ollama" { // which sends no word
+					want.Kind, want.Retry = "stream_error", true
+				}
 			}
 			if e.Status != want.Status || e.Kind != want.Kind || e.Retry != want.Retry || e.After != want.After {
 				t.Errorf("%+v: got %+v, want %+v", b, e, want)

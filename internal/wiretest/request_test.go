@@ -97,10 +97,12 @@ func TestProviderRequests(t *testing.T) {
 			for _, m := range r.Messages {
 				params.Messages = append(params.Messages, readAs[anthropic.MessageParam](t, "message", m))
 			}
-			// The places up to which the provider keeps the request: the system, and the last message.
+			// The places up to which the provider keeps the request: the system, and the last two messages of the user.
 			params.System[len(params.System)-1].CacheControl = anthropic.NewCacheControlEphemeralParam()
 			last := params.Messages[len(params.Messages)-1].Content
 			last[len(last)-1].OfText.CacheControl = anthropic.NewCacheControlEphemeralParam()
+			before := params.Messages[len(params.Messages)-3].Content
+			before[len(before)-1].OfToolResult.CacheControl = anthropic.NewCacheControlEphemeralParam()
 			client := anthropic.NewClient(anthropicoption.WithHTTPClient(to), anthropicoption.WithAPIKey("none"), anthropicoption.WithMaxRetries(0))
 			_ = client.Messages.NewStreaming(t.Context(), params).Close()
 		}},
