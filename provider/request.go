@@ -138,8 +138,11 @@ func (r Request) body(f form) ([]byte, error) {
 	messages := r.Messages
 	system := r.System
 	tools := r.Tools
-	if r.Codec.Format() == "anthropic" {
+	switch r.Codec.Format() {
+	case "anthropic":
 		messages, system = r.markCached()
+	case "responses":
+		messages = r.withoutLost()
 	}
 	if len(messages) == 0 {
 		return nil, errors.New("provider: a request needs a message")
