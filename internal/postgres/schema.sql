@@ -1,3 +1,24 @@
+TABLE agent_active
+    name text NOT NULL
+    version text NOT NULL
+    retired boolean NOT NULL DEFAULT false
+    changed_by text NOT NULL
+    changed_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT agent_active_pkey PRIMARY KEY (name)
+    CONSTRAINT agent_active_version FOREIGN KEY (name, version) REFERENCES agents(name, version)
+
+TABLE agents
+    id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+    name text NOT NULL
+    version text NOT NULL
+    digest text NOT NULL
+    document text NOT NULL
+    applied_by text NOT NULL
+    applied_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT agents_digest_of_document CHECK (digest = encode(sha256(convert_to(document, 'UTF8'::name)), 'hex'::text))
+    CONSTRAINT agents_pkey PRIMARY KEY (name, version)
+    CREATE INDEX agents_versions ON public.agents USING btree (name, id DESC)
+
 TABLE approval_grants
     grant_id uuid NOT NULL DEFAULT gen_random_uuid()
     tenant_id text NOT NULL
