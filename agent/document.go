@@ -6,6 +6,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
+// ToolPrefix and the name of an agent are the id that the agent has as a tool.
+const ToolPrefix = "agent__"
+
 // Document is one version of an agent. Its JSON is the canonical form of the YAML that people write.
 type Document struct {
 	// Name names the agent: 1 to 64 characters of a-z 0-9 _ -, the first a letter.

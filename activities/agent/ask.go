@@ -43,6 +43,9 @@ func (a *Agents) Ask(ctx context.Context, in contract.AgentAskIn) (out contract.
 	if end := limited(run); end != nil {
 		return contract.AgentAskOut{End: end}, nil
 	}
+	if reason, err := a.Killed(ctx, in.Run.TenantID, run.Document.Name); err != nil || reason != "" {
+		return contract.AgentAskOut{End: &contract.AgentEnd{Outcome: pawlagent.Failed, Reason: reason}}, err
+	}
 	model := run.Document.Model
 	if in.Fallback && run.Document.Fallback != nil {
 		model = *run.Document.Fallback
