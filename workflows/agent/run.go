@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"encoding/json"
 	"time"
 
 	"go.temporal.io/sdk/converter"
@@ -73,7 +72,7 @@ func (r *run) run(ctx workflow.Context, input converter.RawValue) (pawlagent.Res
 }
 
 // bytesOf returns the JSON of the input, or nothing if it is in another encoding.
-func bytesOf(input converter.RawValue) json.RawMessage {
+func bytesOf(input converter.RawValue) []byte {
 	payload := input.Payload()
 	if string(payload.GetMetadata()[converter.MetadataEncoding]) != converter.MetadataEncodingJSON {
 		return nil
@@ -100,7 +99,15 @@ func (r *run) work(ctx workflow.Context) (*contract.AgentEnd, error) {
 			return end, nil
 		}
 		if r.isLarge(ctx) {
-			return nil, awaitHandlers(ctx)
+			if err := awaitHandlers(ctx); err != nil {
+				return nil, err
+			}
+			// The coroutine of the signal may not have run since the last one arrived, and a signal does not go along.
+			if !workflow.GetSignalChannel(ctx, pawlagent.InterruptName).ReceiveAsync(nil) {
+				return nil, nil //nolint:nilnil // the run goes on
+			}
+			r.interrupted = true
+			continue
 		}
 		asked, end, err := r.ask(ctx)
 		if err != nil || end != nil {

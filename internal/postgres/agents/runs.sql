@@ -42,7 +42,7 @@ WITH made AS (
     INSERT INTO agent_rounds (tenant_id, run_id, round, format, model, plan, calls_planned, calls, bytes, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, micro_usd)
     SELECT tenant_id, run_id, @round::integer, @format, @model, @plan::json, @calls_planned::integer, @calls::integer, octet_length(@plan::text), @input_tokens::bigint,
         @cache_read_tokens::bigint, @cache_write_tokens::bigint, @output_tokens::bigint, @micro_usd::bigint
-    FROM agent_runs WHERE tenant_id = @tenant_id AND run_id = @run_id AND ended_at IS NULL
+    FROM agent_runs WHERE tenant_id = @tenant_id AND run_id = @run_id AND ended_at IS NULL AND rounds + 1 = @round::integer
     ON CONFLICT (tenant_id, run_id, round) DO NOTHING RETURNING round
 ), read AS (
     UPDATE agent_messages m SET round = made.round FROM made
