@@ -23,12 +23,10 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	temporal "go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/contrib/envconfig"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 
-	"github.com/pawl-run/pawl/client"
-	"github.com/pawl-run/pawl/client/postgres"
+	pawl "github.com/pawl-run/pawl/worker"
 )
 
 // queue is the task queue of this program. The calls are on the task queue of Pawl.
@@ -61,23 +59,23 @@ func main() {
 
 // answer runs the worker of the loop until the workflow of the run has an answer, and prints it.
 func answer(ctx context.Context, a activities, run, question string) error {
-	options := envconfig.MustLoadDefaultClientOptions()
-	options.Logger = sdklog.NewStructuredLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
-	c, err := temporal.Dial(options)
+	config, err := pawl.LoadConfig()
+	if err != nil {
+		return err
+	}
+	// The client offers the tools that workers have published.
+	pawlClient, closed, err := pawl.Connect(ctx, config)
+	if err != nil {
+		return err
+	}
+	defer closed()
+	a.pawl = pawlClient
+	config.Temporal.Logger = sdklog.NewStructuredLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	c, err := temporal.Dial(config.Temporal)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	// What workers have published is in the database of Pawl.
-	db, err := postgres.Open(ctx, os.Getenv("PAWL_DATABASE_URL"))
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	if options.Namespace != "" {
-		db.UseNamespace(options.Namespace)
-	}
-	a.pawl = client.New(c, db.Options())
 	w := worker.New(c, queue, worker.Options{})
 	w.RegisterWorkflow(Loop)
 	w.RegisterActivity(&a)
