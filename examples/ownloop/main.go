@@ -13,6 +13,7 @@ import (
 	"crypto/rand"
 	"flag"
 	"fmt"
+	"io"
 	"log"
 	"log/slog"
 	"net/http"
@@ -50,7 +51,7 @@ func main() {
 	}
 	var err error
 	if a.base, err = url.Parse(*base); err == nil {
-		err = answer(ctx, a, *run, strings.Join(flag.Args(), " "))
+		err = answer(ctx, a, *run, strings.Join(flag.Args(), " "), os.Stdout)
 	}
 	if err != nil {
 		log.Fatal(err)
@@ -58,7 +59,7 @@ func main() {
 }
 
 // answer runs the worker of the loop until the workflow of the run has an answer, and prints it.
-func answer(ctx context.Context, a activities, run, question string) error {
+func answer(ctx context.Context, a activities, run, question string, to io.Writer) error {
 	config, err := pawl.LoadConfig()
 	if err != nil {
 		return err
@@ -93,7 +94,7 @@ func answer(ctx context.Context, a activities, run, question string) error {
 	if err := started.Get(ctx, &said); err != nil {
 		return err
 	}
-	_, err = fmt.Println(said)
+	_, err = fmt.Fprintln(to, said)
 	return err
 }
 

@@ -123,21 +123,30 @@ func TestCancelledCaller(t *testing.T) {
 	e2etest.WantCode(t, get[toolspec.Result](w, run), toolspec.CodeConflict)
 }
 
-// TestTerminatedCaller: nobody waits for the call of a workflow that is terminated, so the call is asked to stop.
-func TestTerminatedCaller(t *testing.T) {
+// TestCallerLeaves: nobody waits for the call of a workflow that is terminated, ends or continues as new, so the call
+// is asked to stop.
+func TestCallerLeaves(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var effects e2etest.Ledger
 	w.Work(worker.Tools(e2etest.Tool("test__send", effects.Counted(e2etest.Echo), e2etest.Once, e2etest.Risky)))
-	inv := e2etest.Invocation("send", "test__send", `{"text":"hello"}`)
-	run := w.run(oneCall, inv)
-	w.Waiting(inv.Identity().WorkflowID())
-	if err := w.Temporal.TerminateWorkflow(t.Context(), run.GetID(), "", "a test"); err != nil {
-		t.Fatal(err)
-	}
-	w.Closed(inv)
-	if record := w.Record(inv); record.Outcome != "cancelled" || effects.Of("send") != 0 {
-		t.Errorf("the call ended %q, with %d effects", record.Outcome, effects.Of("send"))
+	for _, way := range []string{"terminated", "ended", "continued"} {
+		inv := e2etest.Invocation(way, "test__send", `{"text":"hello"}`)
+		run := w.run(leaving, inv, way == "continued")
+		w.Waiting(inv.Identity().WorkflowID())
+		var err error
+		if way == "terminated" {
+			err = w.Temporal.TerminateWorkflow(t.Context(), run.GetID(), "", "a test")
+		} else {
+			err = w.Temporal.SignalWorkflow(t.Context(), run.GetID(), "", "leave", nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Closed(inv)
+		if record := w.Record(inv); record.Outcome != "cancelled" || effects.Of(way) != 0 {
+			t.Errorf("%s: the call ended %q, with %d effects", way, record.Outcome, effects.Of(way))
+		}
 	}
 }
 

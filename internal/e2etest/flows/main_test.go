@@ -45,10 +45,11 @@ type typed struct {
 // typedCall is a workflow of a user that decodes the value of a call.
 func typedCall(ctx workflow.Context, inv toolspec.Invocation) (typed, error) {
 	out, result, err := pawlflow.InvokeAs[e2etest.Out](ctx, inv)
+	got := typed{Out: out, Result: result}
 	if err != nil {
-		return typed{Out: out, Result: result, Err: err.Error()}, nil
+		got.Err = err.Error()
 	}
-	return typed{Out: out, Result: result}, nil
+	return got, nil
 }
 
 // oneTurn is a workflow of a user that makes the calls of one response.
@@ -67,12 +68,27 @@ func twice(ctx workflow.Context, inv toolspec.Invocation) ([]toolspec.Result, er
 	return []toolspec.Result{result, second}, err
 }
 
+// leaving is a workflow of a user that starts a call, and does not wait for it: after a signal it ends, or continues as new.
+func leaving(ctx workflow.Context, inv toolspec.Invocation, again bool) error {
+	if again && workflow.GetInfo(ctx).ContinuedExecutionRunID != "" {
+		workflow.GetSignalChannel(ctx, "leave").Receive(ctx, nil)
+		return nil
+	}
+	pawlflow.Start(ctx, inv)
+	workflow.GetSignalChannel(ctx, "leave").Receive(ctx, nil)
+	if again {
+		return workflow.NewContinueAsNewError(ctx, leaving, inv, again)
+	}
+	return nil
+}
+
 func newTeam(c client.Client) sdkworker.Worker {
 	w := sdkworker.New(c, queue, sdkworker.Options{})
 	w.RegisterWorkflow(oneCall)
 	w.RegisterWorkflow(typedCall)
 	w.RegisterWorkflow(oneTurn)
 	w.RegisterWorkflow(twice)
+	w.RegisterWorkflow(leaving)
 	return w
 }
 
