@@ -172,7 +172,7 @@ var owners = []struct {
 	{"github.com/spf13/", []string{"internal/cli", "internal/devcli", "cmd"}},
 	{"go.temporal.io/", []string{
 		"workflows", "pawlflow", "activities", "client", "internal/codec", "internal/telemetry", "internal/verify", "worker",
-		"internal/devstack", "internal/bench", "internal/cli", "internal/devcli", "internal/faultkit",
+		"internal/devstack", "internal/bench", "internal/cli", "internal/devcli", "internal/faultkit", "examples/ownloop",
 	}},
 }
 
