@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"google.golang.org/grpc"
@@ -30,6 +31,7 @@ import (
 
 	"github.com/pawl-run/pawl/internal/devstack"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
+	"github.com/pawl-run/pawl/toolspec"
 )
 
 // certificate is a self-signed certificate for 127.0.0.1, with its files.
@@ -326,6 +328,12 @@ func TestANamespaceThatIsNew(t *testing.T) {
 		w := newWorld(t)
 		w.config.SearchAttributes = attributes
 		w.config.Temporal.Namespace = "new-" + strings.ToLower(rand.Text()[:12])
+		// A server that was asked for the namespace before remembers for a second that it does not exist.
+		if _, err := w.temporal.WorkflowService().DescribeTaskQueue(t.Context(), &workflowservice.DescribeTaskQueueRequest{
+			Namespace: w.config.Temporal.Namespace, TaskQueue: &taskqueue.TaskQueue{Name: toolspec.TaskQueue},
+		}); err == nil {
+			t.Fatal("there is a namespace that nobody has made")
+		}
 		if _, err := w.temporal.WorkflowService().RegisterNamespace(t.Context(), &workflowservice.RegisterNamespaceRequest{
 			Namespace: w.config.Temporal.Namespace, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
 		}); err != nil {
