@@ -25,19 +25,19 @@ const (
 	shownSources = 5
 )
 
-// answerProbes starts the health listener, if there is one. c gets the board that probes see.
-func (c *Config) answerProbes(ctx context.Context) (stop func(), err error) {
+// answerProbes starts the health listener, if there is one, and returns the board that probes see.
+func answerProbes(ctx context.Context, c Config) (board *health.Board, stop func(), err error) {
 	if c.HealthListen == "" {
-		return func() {}, nil
+		return nil, func() {}, nil
 	}
-	c.board = health.NewBoard()
-	context.AfterFunc(ctx, c.board.Stopping) // also while the worker starts
-	at, stop, err := health.Listen(context.WithoutCancel(ctx), c.HealthListen, c.board)
+	board = health.NewBoard()
+	context.AfterFunc(ctx, board.Stopping) // also while the worker starts
+	at, stop, err := health.Listen(context.WithoutCancel(ctx), c.HealthListen, board)
 	if err != nil {
-		return nil, fmt.Errorf("config: PAWL_HEALTH_LISTEN: %w", err)
+		return nil, nil, fmt.Errorf("config: PAWL_HEALTH_LISTEN: %w", err)
 	}
 	c.Log.InfoContext(ctx, "the worker answers probes", "address", at.String())
-	return stop, nil
+	return board, stop, nil
 }
 
 // reportHealth lets probes see the checks from the moment that the worker runs.

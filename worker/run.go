@@ -56,8 +56,8 @@ func run(ctx context.Context, c Config, a *additions) error {
 		return err
 	}
 	c.Log = slog.New(redact.Handler(c.Log.Handler(), live))
-	stopHealth, err := c.answerProbes(ctx)
-	if err != nil {
+	var stopHealth func()
+	if c.board, stopHealth, err = answerProbes(ctx, c); err != nil {
 		return err
 	}
 	defer stopHealth() // last of all

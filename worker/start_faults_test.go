@@ -89,7 +89,7 @@ func (c certificate) withTLS(t *testing.T, target string) string {
 			}
 			go func() {
 				defer conn.Close()
-				server, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", target)
+				server, err := (&net.Dialer{}).DialContext(context.WithoutCancel(t.Context()), "tcp", target)
 				if err != nil {
 					return
 				}

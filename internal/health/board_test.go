@@ -28,7 +28,7 @@ func TestAFloodOfProbes(t *testing.T) {
 		var sets, wrong atomic.Int32
 		b.Started(func(ctx context.Context) []health.Check {
 			sets.Add(1)
-			time.Sleep(200 * time.Millisecond)
+			<-time.After(200 * time.Millisecond)
 			return fine(ctx)
 		})
 		flood := func() {
@@ -47,7 +47,7 @@ func TestAFloodOfProbes(t *testing.T) {
 		if sets.Load() != 1 || wrong.Load() != 0 {
 			t.Errorf("two floods made %d sets of checks; %d probes were not answered with ready", sets.Load(), wrong.Load())
 		}
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		flood()
 		if sets.Load() != 2 {
 			t.Errorf("after a second there were %d sets of checks", sets.Load())
@@ -132,7 +132,7 @@ func TestListen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer stop()
+		t.Cleanup(stop)
 		if tcp, ok := at.(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
 			t.Errorf("%q listens at %s", address, at)
 		}

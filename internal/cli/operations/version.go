@@ -11,7 +11,7 @@ import (
 
 func newVersion(a *app.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print the version of this program, of the plan of calls and of the database schema", Args: app.ExactArgs(0, "no arguments"),
+		Use: "version", Short: "Print the version of this program", Args: app.ExactArgs(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			v := buildinfo.Current()
 			if a.JSON {
