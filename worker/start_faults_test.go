@@ -205,6 +205,7 @@ func TestStartFaultsOfTheDatabase(t *testing.T) {
 		"no TLS": {changed(t, w.config.DatabaseURL, parameter("sslmode", "require")), true,
 			"the database has no TLS, and sslmode in PAWL_DATABASE_URL requires it"},
 		"unknown authority": {changed(t, secured.URL(), parameter("sslmode", "verify-full")), true, "the certificate of the database is of an unknown authority"},
+		"no such file":      {changed(t, secured.URL(), func(u *url.URL) { u.RawQuery = "sslmode=verify-full&sslrootcert=/nowhere/ca.pem" }), false, "names a file that does not exist: correct sslrootcert"},
 		"no privilege":      {changed(t, w.config.DatabaseURL, role(t, w, canary)), false, `lacks a privilege that "check schema" needs (42501): grant it`},
 		"no address":        {"host", false, "the database URL cannot be read"},
 		"older schema":      {devstacktest.Postgres(t), false, "run `pawl migrate up`"},

@@ -105,7 +105,11 @@ func diagnose(ctx context.Context) *diagnosis {
 
 func (d *diagnosis) add(name string, err error, fine string) {
 	message := fine
-	if err != nil {
+	var database *postgres.Error
+	switch {
+	case errors.As(err, &database):
+		message = health.DatabaseFault(err)
+	case err != nil:
 		message = err.Error()
 	}
 	d.Checks = append(d.Checks, checked{Name: name, OK: err == nil, Message: message})
