@@ -18,6 +18,9 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
+// NoServer begins the sentence for an address at which nothing listens.
+const NoServer = "no server listens"
+
 // dialTime bounds a connection that looks for the cause of a fault.
 const dialTime = 2 * time.Second
 
@@ -144,7 +147,7 @@ func dialFault(err error) string {
 	var network net.Error
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return "no server listens at TEMPORAL_ADDRESS: start Temporal there, or correct the address"
+		return NoServer + " at TEMPORAL_ADDRESS: start Temporal there, or correct the address"
 	case errors.As(err, &name) && name.IsNotFound:
 		return "the host of TEMPORAL_ADDRESS does not exist: correct its name, or the DNS of this machine"
 	case errors.As(err, &network) && network.Timeout():

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"os/user"
+	"strings"
 	"time"
 
 	temporal "go.temporal.io/sdk/client"
@@ -59,7 +60,7 @@ func Connect(ctx context.Context, needTemporal, needStore bool) (*Session, error
 	if needTemporal {
 		if s.Temporal, err = temporal.DialContext(ctx, WithTimeout(c.Temporal, DialTimeout)); err != nil {
 			s.Close()
-			return nil, fmt.Errorf("%s: %s", s.Address(), health.TemporalFault(context.WithoutCancel(ctx), c.Temporal, err))
+			return nil, ExplainTemporalError(ctx, c.Temporal, err)
 		}
 	}
 	return s, nil
@@ -81,6 +82,18 @@ func ExplainConnectError(where string, err error) error {
 		return err
 	}
 	return fmt.Errorf("%s: %s", where, health.DatabaseFault(err))
+}
+
+// ExplainTemporalError explains why Temporal is not usable, and says what to do. It has a time of its own, because the fault may have
+// used up ctx.
+func ExplainTemporalError(ctx context.Context, o temporal.Options, err error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), DialTimeout)
+	defer cancel()
+	sentence := health.TemporalFault(ctx, o, err)
+	if strings.HasPrefix(sentence, health.NoServer) {
+		sentence += "; `pawl dev` runs the servers for development"
+	}
+	return fmt.Errorf("%s: %s", cmp.Or(o.HostPort, temporal.DefaultHostPort), sentence)
 }
 
 // WithStore opens the database, calls use, and closes the database.

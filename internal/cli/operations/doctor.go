@@ -159,26 +159,19 @@ func (d *diagnosis) server(ctx context.Context, c worker.Config) {
 	defer cancel()
 	t, err := temporal.DialContext(ctx, app.WithTimeout(c.Temporal, checkTimeout))
 	if err != nil {
-		d.add("temporal", d.temporalFault(ctx, c, err), "")
+		d.add("temporal", app.ExplainTemporalError(ctx, c.Temporal, err), "")
 		return
 	}
 	defer t.Close()
 	namespace := cmp.Or(c.Temporal.Namespace, temporal.DefaultNamespace)
 	if _, err := t.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace}); err != nil {
-		d.add("temporal", d.temporalFault(ctx, c, err), "")
+		d.add("temporal", app.ExplainTemporalError(ctx, c.Temporal, err), "")
 		return
 	}
 	d.add("temporal", nil, d.Temporal.Address+" answers, and has the namespace "+namespace)
 	d.workers(ctx, t)
 	d.inPools(func(queue string) (int64, error) { return worker.OpenCalls(ctx, t, queue) })
 	d.sweeper(ctx, t, c.SweepEvery > 0)
-}
-
-// temporalFault returns the sentence of a fault of Temporal. It has a time of its own, because the fault may have used up ctx.
-func (d *diagnosis) temporalFault(ctx context.Context, c worker.Config, err error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTimeout)
-	defer cancel()
-	return fmt.Errorf("%s: %s", d.Temporal.Address, health.TemporalFault(ctx, c.Temporal, err))
 }
 
 func (d *diagnosis) workers(ctx context.Context, t temporal.Client) {
