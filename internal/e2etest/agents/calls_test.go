@@ -101,8 +101,8 @@ func TestEffectsRunAlone(t *testing.T) {
 func TestDone(t *testing.T) {
 	t.Parallel()
 	w := newWorldOf(t, "anthropic", scripts{
-		"done": modelserver.Script(calls(call("test__echo", "first"), modelserver.Call{Name: "core__done", Args: `{"final_message":"all is well"}`}, call("test__echo", "late"))),
-		"wrong": modelserver.Script(calls(modelserver.Call{Name: "core__done", Args: `{"final_message":7}`}),
+		"done": modelserver.Script(calls(call("test__echo", "first"), modelserver.Call{Name: "core__done", Args: `{"message":"all is well"}`}, call("test__echo", "late"))),
+		"wrong": modelserver.Script(calls(modelserver.Call{Name: "core__done", Args: `{"message":7}`}),
 			modelserver.Reply{Text: "as a text"}),
 	})
 	var runs e2etest.Ledger

@@ -3,6 +3,8 @@ package agents
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -51,6 +53,12 @@ func (w *world) work(tools ...toolspec.Tool) (stop func()) {
 	w.T.Helper()
 	c := w.Config()
 	c.ModelURLs = []string{w.model.URL.String()}
+	return w.workWith(c, tools...)
+}
+
+// workWith is work with another configuration.
+func (w *world) workWith(c worker.Config, tools ...toolspec.Tool) (stop func()) {
+	w.T.Helper()
 	return w.WorkWith(c, worker.Tools(tools...))
 }
 
@@ -193,4 +201,17 @@ func (w *world) again(in agent.Input) (result agent.Result) {
 		w.T.Fatal(err)
 	}
 	return result
+}
+
+// workPriced is work with a table of prices: 1 dollar for a million tokens that the model reads, and 2 for those that it writes.
+func (w *world) workPriced(model string, tools ...toolspec.Tool) (stop func()) {
+	w.T.Helper()
+	c := w.Config()
+	c.ModelURLs = []string{w.model.URL.String()}
+	c.ModelPrices = filepath.Join(w.T.TempDir(), "prices.yaml")
+	table := "date: 2026-11-01\nprices:\n  - {format: openai, model: " + model + ", input: 1, cached: 1, cacheWrite: 1, output: 2}\n"
+	if err := os.WriteFile(c.ModelPrices, []byte(table), 0o600); err != nil {
+		w.T.Fatal(err)
+	}
+	return w.workWith(c, tools...)
 }
