@@ -37,8 +37,11 @@ type run struct {
 	state pawlagent.State
 	// isOpen says that open has a value. Messages wait for it.
 	isOpen bool
-	// interrupted is set by the signal, and isTimeOver by the timer of the run.
-	interrupted, isTimeOver bool
+	// interrupts has the signals that no coroutine has received yet.
+	interrupts workflow.ReceiveChannel
+	// interrupted is set by the signal, and isTimeOver by the timer of the run. isClosing says that no further message
+	// can reach the model.
+	interrupted, isTimeOver, isClosing bool
 	// said is the number of the last message that was stored, and taken that of the last one that a model has read.
 	said, taken int64
 }
@@ -102,12 +105,8 @@ func (r *run) work(ctx workflow.Context) (*contract.AgentEnd, error) {
 			if err := awaitHandlers(ctx); err != nil {
 				return nil, err
 			}
-			// The coroutine of the signal may not have run since the last one arrived, and a signal does not go along.
-			if !workflow.GetSignalChannel(ctx, pawlagent.InterruptName).ReceiveAsync(nil) {
-				return nil, nil //nolint:nilnil // the run goes on
-			}
-			r.interrupted = true
-			continue
+			// The next run of the workflow learns nothing of what stopped this one meanwhile.
+			return r.stopped(ctx), nil
 		}
 		asked, end, err := r.ask(ctx)
 		if err != nil || end != nil {
@@ -141,6 +140,7 @@ func (r *run) finish(ctx workflow.Context) (*contract.AgentEnd, error) {
 		return r.stopped(ctx), nil //nolint:nilerr // the end of the context is how the run was stopped
 	}
 	if !r.open.Stays {
+		r.isClosing = true
 		return completed, nil
 	}
 	if _, err := r.close(ctx, *completed, true); err != nil {
@@ -157,6 +157,10 @@ func (r *run) finish(ctx workflow.Context) (*contract.AgentEnd, error) {
 
 // stopped returns how the run ends if it was stopped, or nil.
 func (r *run) stopped(ctx workflow.Context) *contract.AgentEnd {
+	// A signal of the current workflow task may not have been received yet.
+	for r.interrupts.ReceiveAsync(nil) {
+		r.interrupted = true
+	}
 	switch {
 	case r.isTimeOver:
 		return &contract.AgentEnd{Outcome: pawlagent.OverBudget, Reason: "the time of the run is over"}
@@ -195,15 +199,15 @@ func (r *run) listen(ctx workflow.Context) error {
 		workflow.QueryHandlerOptions{Description: "What the run does now, with its open calls. Takes nothing."}); err != nil {
 		return err
 	}
+	r.interrupts = workflow.GetSignalChannelWithOptions(ctx, pawlagent.InterruptName, workflow.SignalChannelOptions{Description: "Stops the run after its current call. Takes nothing."})
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		interrupts := workflow.GetSignalChannelWithOptions(ctx, pawlagent.InterruptName, workflow.SignalChannelOptions{Description: "Stops the run after its current call. Takes nothing."})
-		for interrupts.Receive(ctx, nil) {
+		for r.interrupts.Receive(ctx, nil) {
 			r.interrupted = true
 		}
 	})
 	return workflow.SetUpdateHandlerWithOptions(ctx, pawlagent.MessageName, r.say, workflow.UpdateHandlerOptions{
 		Validator: func(_ workflow.Context, m pawlagent.Message) error {
-			if r.state.Phase == pawlagent.Ended {
+			if r.isClosing || r.state.Phase == pawlagent.Ended {
 				return errEnded()
 			}
 			if err := m.Check(); err != nil {
@@ -220,7 +224,7 @@ func (r *run) say(ctx workflow.Context, m pawlagent.Message) error {
 	if err := workflow.Await(ctx, func() bool { return r.isOpen }); err != nil {
 		return err
 	}
-	if r.state.Phase == pawlagent.Ended {
+	if r.isClosing || r.state.Phase == pawlagent.Ended {
 		return errEnded()
 	}
 	out, err := steps.Local(ctx, contract.AgentSay, contract.AgentSayIn{Run: r.open.Run, Message: m}, steps.Options("store the message", steps.Forever))
