@@ -20,13 +20,17 @@ const (
 )
 
 // ask returns the response of the round, or how the run ends without it. Waits between requests are timers of
-// the workflow, so they last through the loss of a worker.
+// the workflow, so they last through the loss of a worker. An interrupt gives the request up.
 func (r *run) ask(ctx workflow.Context) (contract.AgentAskOut, *contract.AgentEnd, error) {
 	r.state.Phase = pawlagent.Asking
+	asking, stop := workflow.WithCancel(ctx)
+	defer stop()
+	r.stopAsking = stop
+	defer func() { r.stopAsking = nil }()
 	in := contract.AgentAskIn{Run: r.open.Run, Round: r.state.Round}
 	pause := firstPause
 	for try := 1; ; try++ {
-		out, err := steps.Regular(ctx, contract.AgentAsk, in, askOptions(ctx, r.open.EndsAtMs))
+		out, err := steps.Regular(asking, contract.AgentAsk, in, askOptions(ctx, r.open.EndsAtMs))
 		if end := r.stopped(ctx); end != nil && (err != nil || out.Fault != nil) {
 			return out, end, nil
 		}
@@ -46,7 +50,7 @@ func (r *run) ask(ctx workflow.Context) (contract.AgentAskOut, *contract.AgentEn
 			return out, &contract.AgentEnd{Outcome: pawlagent.Failed, Reason: out.Fault.Reason}, nil
 		}
 		wait := max(pause, time.Duration(out.Fault.AfterMs)*time.Millisecond)
-		if pause = min(2*pause, longestPause); workflow.NewTimerWithOptions(ctx, wait, workflow.TimerOptions{Summary: out.Fault.Reason}).Get(ctx, nil) != nil {
+		if pause = min(2*pause, longestPause); workflow.NewTimerWithOptions(asking, wait, workflow.TimerOptions{Summary: out.Fault.Reason}).Get(asking, nil) != nil {
 			return out, r.stopped(ctx), nil
 		}
 	}
