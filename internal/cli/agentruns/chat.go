@@ -130,6 +130,9 @@ func (c *chat) comeBack(ctx context.Context) (ended bool, err error) {
 	c.line("run %s of %s", app.OneLine(c.runID, 100), app.OneLine(record.Agent+" "+record.Version, 200))
 	printRounds(c.console, record, false)
 	if record.Result != nil {
+		if n := len(record.Rounds); n > 0 {
+			c.said.WriteString(record.Rounds[n-1].Text) // it stands there already
+		}
 		c.end(*record.Result)
 		return true, nil
 	}

@@ -2,6 +2,7 @@ package agentruns
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -223,7 +224,8 @@ func (k *keys) add(text string) { k.change(func() { k.typed = append(k.typed, te
 func (k *keys) drop()           { k.change(func() { k.typed = nil }) }
 func (k *keys) end()            { k.change(func() { k.ended = true }) }
 
-// Read implements io.Reader.
+// Read implements io.Reader. It reads no key behind the end of a line, because the line editor would keep it, and drop would not
+// reach it.
 func (k *keys) Read(into []byte) (int, error) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -233,7 +235,11 @@ func (k *keys) Read(into []byte) (int, error) {
 	if len(k.typed) == 0 {
 		return 0, io.EOF
 	}
-	n := copy(into, k.typed)
+	line := k.typed
+	if end := bytes.IndexAny(line, "\r\n"); end >= 0 {
+		line = line[:end+1]
+	}
+	n := copy(into, line)
 	k.typed = k.typed[n:]
 	return n, nil
 }

@@ -140,7 +140,7 @@ func (s *Store) agentCalls(ctx context.Context, r *client.AgentRunRecord, of db.
 			started = append(started, ids[i])
 		}
 	}
-	rows, err := db.All[agentOutcomeRow](ctx, s.db, op, db.Query("ShowAgentOutcomes", of.With(db.Values{"ids": started})))
+	rows, err := db.All[agentOutcomeRow](ctx, s.db, op, db.Query("ShowAgentOutcomes", db.Values{"tenant_id": db.Text(r.TenantID), "ids": started}))
 	if err != nil {
 		return err
 	}
