@@ -79,6 +79,7 @@ var ranks = [][]string{
 		"internal/cli/calls", "internal/cli/approvals", "internal/cli/policies", "internal/cli/connections", "internal/cli/keys",
 		"internal/cli/tools", "internal/cli/operations", "internal/cli/outputs", "internal/cli/memory", "internal/cli/mcp", "internal/cli/agents",
 	},
+	{"internal/cli/agentruns"}, // people decide in the middle of a run, as internal/cli/approvals lets them
 	{"internal/cli"},
 	{"command"},
 	// For development only: no program for production links them.

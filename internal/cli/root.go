@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pawl-run/pawl/internal/cli/agentruns"
 	"github.com/pawl-run/pawl/internal/cli/agents"
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/cli/approvals"
@@ -92,7 +93,12 @@ func Main(ctx context.Context, args []string, s app.Streams, with ...Option) int
 
 // subjects make the commands for production, one function for each subject.
 var subjects = []func(*app.App) []*cobra.Command{
-	calls.Commands, approvals.Commands, policies.Commands, agents.Commands, connections.Commands, keys.Commands, tools.Commands, mcp.Commands, outputs.Commands, memory.Commands, operations.Commands,
+	calls.Commands, approvals.Commands, policies.Commands, agentCommands, connections.Commands, keys.Commands, tools.Commands, mcp.Commands, outputs.Commands, memory.Commands, operations.Commands,
+}
+
+// agentCommands are those of agents and of their runs.
+func agentCommands(a *app.App) []*cobra.Command {
+	return append(agents.Commands(a, agentruns.Commands(a)...), agentruns.Chat(a))
 }
 
 func newRoot(a *app.App, more []func(*app.App) []*cobra.Command) *cobra.Command {

@@ -133,6 +133,8 @@ type AgentAnswerOut struct{}
 type AgentCloseIn struct {
 	Run   AgentRun `json:"run"`
 	Round int      `json:"round"`
+	// Said is the number of the last message of the turn. With Round it names the turn.
+	Said int64 `json:"said,omitempty"`
 	// Stays says that only the turn ends.
 	Stays bool     `json:"stays,omitempty"`
 	End   AgentEnd `json:"end"`
