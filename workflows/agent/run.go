@@ -36,7 +36,7 @@ type run struct {
 	open  contract.AgentOpenOut
 	state pawlagent.State
 	// isOpen says that open has a value. Messages wait for it.
-	isOpen bool
+	isOpen  bool
 	signals []signal
 	// interrupted is set by the signal, and isTimeOver by the timer of the run. isClosing says that no further message
 	// can reach the model.
