@@ -34,7 +34,7 @@ func agents(c Config, store *postgres.Store, client temporal.Client, lends conne
 // documents reads versions of agents.
 func documents(store *postgres.Store) func(ctx context.Context, name, version string) (pawlagent.Document, error) {
 	return func(ctx context.Context, name, version string) (pawlagent.Document, error) {
-		document, _, err := store.Agent(ctx, name, version)
+		document, _, err := store.AgentToStart(ctx, name, version)
 		if errors.Is(err, postgres.ErrNotFound) || errors.Is(err, agentstore.ErrRetired) {
 			err = agent.ErrNotFound
 		}

@@ -60,3 +60,12 @@ WHERE tenant_id = @tenant_id AND run_id = @run_id AND round = @round AND answers
 
 -- name: CloseAgentRun
 UPDATE agent_runs SET ended_at = now(), result = @result::json WHERE tenant_id = @tenant_id AND run_id = @run_id AND ended_at IS NULL;
+
+-- name: DeleteExpiredAgentRuns
+-- A run without an end may wait for a person until its time is over. Its workflow is gone after that.
+DELETE FROM agent_runs WHERE ctid = ANY (ARRAY (
+    SELECT r.ctid FROM agent_runs r
+    WHERE r.opened_at < now() - make_interval(days => @days::integer)
+        AND coalesce(r.ended_at, r.opened_at + make_interval(secs => (r.document -> 'limits' ->> 'seconds')::integer)) < now() - make_interval(days => @days::integer)
+    ORDER BY r.opened_at LIMIT @batch FOR UPDATE SKIP LOCKED
+));
