@@ -93,7 +93,8 @@ func TestAgentsOfTheAgent(t *testing.T) {
 	}
 }
 
-// TestDepth: the agent that an agent runs has no agents, and a call of it that starts one is refused, also one under the id of its run (GT-03).
+// TestDepth: the agent that an agent runs has no agents, and a call of it that starts one is refused, also one under the id of its run. A call
+// that no model has planned starts no run of a running agent (GT-03).
 func TestDepth(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, e2etest.PlainPolicy, scripts{
@@ -107,9 +108,9 @@ func TestDepth(t *testing.T) {
 	asked := invocation("run", "r1-0.r2-0").WorkflowID()
 	w.Waiting(asked)
 	// The run of research is open.
-	for _, id := range []string{"r1-0", "r2-0", "r1-0.r1-0"} {
-		inv := e2etest.Invocation(id+"x", agent.RunTool, `{"agent":"research","task":"x"}`)
-		inv.Context.RunID = childOf("run", "r1-0")
+	for _, id := range []string{"run", childOf("run", "r1-0")} {
+		inv := e2etest.Invocation("foreign", agent.RunTool, `{"agent":"research","task":"x"}`)
+		inv.Context.RunID = id
 		e2etest.WantCode(t, w.Invoke(inv), toolspec.CodeExecution)
 	}
 	w.Approve(asked)

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/output"
 )
