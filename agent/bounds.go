@@ -6,6 +6,10 @@ const (
 	MaxName = 64
 	// MaxInstructions bounds the instructions, in bytes.
 	MaxInstructions = 128 << 10
+	// MaxDescription bounds the description, in bytes.
+	MaxDescription = 1000
+	// MaxAgents bounds the agents that an agent may run, in entries.
+	MaxAgents = 32
 	// MaxTools bounds the tools of an agent, in entries.
 	MaxTools = 1024
 	// MaxMembers bounds the further members of a request, in entries.

@@ -15,6 +15,8 @@ type Document struct {
 	Name string `json:"name"`
 	// Version is the author's name for this version: 1 to 64 characters of A-Z a-z 0-9 _ . -
 	Version string `json:"version"`
+	// Description says what the agent does. The model of another agent that may run it reads it.
+	Description string `json:"description,omitempty"`
 	// Model answers the rounds of a run.
 	Model Model `json:"model"`
 	// Fallback answers a round for which Model has given no answer after all its retries.
@@ -24,6 +26,8 @@ type Document struct {
 	// Tools are the ids of the tools that the model is offered, in their order. A run can use no other
 	// tool, and of these only what policy allows.
 	Tools []string `json:"tools,omitempty"`
+	// Agents are the names of the agents that the model may run with the tool RunTool, in their active versions.
+	Agents []string `json:"agents,omitempty"`
 	// Choice says whether the model may, must or must not call tools.
 	Choice Choice `json:"choice,omitzero"`
 	// Output is the JSON Schema of the final answer. If it is set, the final answer is JSON that the schema

@@ -25,6 +25,8 @@ const (
 	InterruptTurnName = "interruptTurn"
 	// StateName is the query that returns the State of a run.
 	StateName = "state"
+	// RunTool is the id of the tool with which an agent runs another one.
+	RunTool = "core__run_agent"
 )
 
 // Bounds of the input of a run.
@@ -37,13 +39,30 @@ const (
 	MaxMessageID = 64
 	// MaxText bounds Result.Text, in bytes.
 	MaxText = 32 << 10
+	// MaxAnswer bounds what an agent reads of the final text of an agent that it runs, in bytes. The answer has a
+	// reference to the whole text.
+	MaxAnswer = 4 << 10
 )
 
 // WorkflowID is `agent:<tenantId>:<runId>`.
 func WorkflowID(tenantID, runID string) string { return "agent:" + tenantID + ":" + runID }
 
+// ChildRunID returns the id of the run that a call of RunTool starts.
+func ChildRunID(invocationID string) string { return "agent-" + invocationID }
+
+// Parent names the call by which an agent runs another one.
+type Parent struct {
+	// RunID is the run of the calling agent.
+	RunID string `json:"runId"`
+	// ToolCallID is the call of RunTool.
+	ToolCallID string `json:"toolCallId"`
+}
+
 // Input is the input of the workflow RunAgent.
 type Input struct {
+	// Parent is set for the run of an agent that another agent has started. The record has the rest of its input, so
+	// only tenantId and runId of Context may be set beside it. A caller does not set it.
+	Parent *Parent `json:"parent,omitempty"`
 	// Agent is the name of the agent. Version is one of its versions; empty means the active one.
 	Agent   string `json:"agent"`
 	Version string `json:"version,omitempty"`
@@ -78,6 +97,9 @@ func ReadInput(data []byte) (in Input, err error) {
 
 // Check returns an error if no run can start with the input.
 func (in Input) Check() error {
+	if in.Parent != nil {
+		return in.checkChild()
+	}
 	if err := toolspec.CheckVisible("agent", in.Agent, 64); err != nil {
 		return err
 	}
@@ -107,6 +129,18 @@ func (in Input) Check() error {
 	}
 	if data, err := json.Marshal(in); err != nil || len(data) > MaxInput {
 		return fmt.Errorf("the input is larger than %d bytes, or not JSON", MaxInput)
+	}
+	return nil
+}
+
+// checkChild checks the input of a run that another agent has started.
+func (in Input) checkChild() error {
+	of := toolspec.Identity{TenantID: in.Context.TenantID, RunID: in.Parent.RunID, ToolCallID: in.Parent.ToolCallID}
+	if err := of.Check(); err != nil {
+		return fmt.Errorf("parent: %w", err)
+	}
+	if in.Context.RunID != ChildRunID(of.InvocationID()) {
+		return errors.New("context.runId is not that of the run that the call of the parent starts")
 	}
 	return nil
 }
@@ -216,4 +250,6 @@ type OpenCall struct {
 	ToolCallID   string `json:"toolCallId"`
 	InvocationID string `json:"invocationId"`
 	WorkflowID   string `json:"workflowId"`
+	// AgentRunID is the run of the agent that the call has started. Its own State has its open calls.
+	AgentRunID string `json:"agentRunId,omitempty"`
 }

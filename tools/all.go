@@ -26,6 +26,7 @@ func All() []toolspec.Tool {
 		ReadReasoning(),
 		RecordDecision(),
 		Remember(),
+		RunAgent(),
 		Shell(),
 		SwitchGoal(),
 		TriggerHotSwap(),

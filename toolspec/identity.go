@@ -102,6 +102,20 @@ func SplitResultRef(ref string) (invocationID string, ok bool) {
 	return invocationID, true
 }
 
+// AnswerRef names the final text of the agent that a call has run.
+func AnswerRef(invocationID string) string { return invocationID + answerRef }
+
+const answerRef = ".answer"
+
+// SplitAnswerRef takes an AnswerRef apart; ok is false if it is not one.
+func SplitAnswerRef(ref string) (invocationID string, ok bool) {
+	invocationID, found := strings.CutSuffix(ref, answerRef)
+	if !found || !IsInvocationID(invocationID) {
+		return "", false
+	}
+	return invocationID, true
+}
+
 // IsInvocationID reports whether s has the form of an invocation id.
 func IsInvocationID(s string) bool {
 	if len(s) != 36 {

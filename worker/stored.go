@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 
+	"github.com/pawl-run/pawl/activities/agent"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/internal/postgres/policies"
 	"github.com/pawl-run/pawl/toolspec"
@@ -17,6 +18,7 @@ type stored struct {
 	memory  struct{ capability.Memory }
 	plans   struct{ capability.Plans }
 	swap    hotSwap
+	runs    struct{ capability.AgentRuns }
 }
 
 func newStored() *stored { return &stored{} }
@@ -24,12 +26,13 @@ func newStored() *stored { return &stored{} }
 // in says which database has what they store.
 func (s *stored) in(store *postgres.Store) {
 	s.outputs.Reader, s.memory.Memory, s.plans.Plans, s.swap.store = store, store, store, store
+	s.runs.AgentRuns = &agent.Children{Store: store, Document: documents(store)}
 }
 
 func (s *stored) provided() []toolspec.Provided {
 	return []toolspec.Provided{
 		capability.OutputsKey.Provide(&s.outputs), capability.MemoryKey.Provide(&s.memory), capability.PlansKey.Provide(&s.plans),
-		capability.HotSwapKey.Provide(&s.swap),
+		capability.HotSwapKey.Provide(&s.swap), capability.AgentRunsKey.Provide(&s.runs),
 	}
 }
 

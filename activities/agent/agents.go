@@ -46,8 +46,9 @@ type Store interface {
 	RecordRound(ctx context.Context, of contract.AgentRun, r Round, promptHash string, taken int64) (Round, error)
 	// RecordAnswers writes the answers of a round, if it has none.
 	RecordAnswers(ctx context.Context, of contract.AgentRun, round int, answers []wire.Answer) error
-	// CloseAgentRun ends a run, if it has not ended, and returns its result.
-	CloseAgentRun(ctx context.Context, of contract.AgentRun, result pawlagent.Result) (pawlagent.Result, error)
+	// CloseAgentRun ends a run, if it has not ended, and returns its result. answer is the whole final text. What a run
+	// with a parent has used counts as used by its parent then.
+	CloseAgentRun(ctx context.Context, of contract.AgentRun, result pawlagent.Result, answer string) (pawlagent.Result, error)
 }
 
 // NewRun is a run that begins.
@@ -62,7 +63,10 @@ type NewRun struct {
 type Run struct {
 	InputDigest string
 	Document    pawlagent.Document
-	Input       pawlagent.Input
+	// Input is that of the run. For a run with a Parent, its Context is that of the calls, which are calls of the parent's run.
+	Input pawlagent.Input
+	// Parent is the call that has started the run, if one has.
+	Parent *pawlagent.Parent
 	// Context says what the requests of the run have no more.
 	Context Context
 	// EndsAt is when the time of the run is over, and Now the time of the database.
@@ -131,6 +135,7 @@ func (a *Agents) Register(r contract.Registry) {
 	contract.Bind(r, contract.AgentAsk, a.Log, a.Ask)
 	contract.Bind(r, contract.AgentAnswer, a.Log, a.Answer)
 	contract.Bind(r, contract.AgentClose, a.Log, a.Close)
+	contract.Bind(r, contract.AgentJoin, a.Log, a.Join)
 }
 
 // codecs are the formats of providers.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	pawlagent "github.com/pawl-run/pawl/agent"
@@ -13,6 +14,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
+
+// joinWait is how long one attempt waits for the end of a run. It is short, because a run may wait for a person for days.
+const joinWait = 5 * time.Second
 
 // Answer stores the answers to the calls of a round.
 func (a *Agents) Answer(ctx context.Context, in contract.AgentAnswerIn) (out contract.AgentAnswerOut, err error) {
@@ -29,6 +33,11 @@ func (a *Agents) Answer(ctx context.Context, in contract.AgentAnswerIn) (out con
 			results[i] = results[c.Call.Same]
 		default:
 			results[i] = in.Results[i]
+			if c.Call.ToolID == pawlagent.RunTool {
+				if results[i], err = a.answerOf(ctx, in.Run, c.Call.ToolCallID, results[i]); err != nil {
+					return out, err
+				}
+			}
 		}
 	}
 	answers, err := round.turnPlan().Answers(ctx, a.Client, in.Run.TenantID, results)
@@ -50,6 +59,7 @@ func (a *Agents) Close(ctx context.Context, in contract.AgentCloseIn) (out contr
 	result := pawlagent.Result{
 		Outcome: in.End.Outcome, Reason: in.End.Reason, Agent: run.Document.Name, Version: run.Document.Version, Totals: run.Totals,
 	}
+	answer := ""
 	if last, found, err := a.Store.AgentRound(ctx, in.Run, run.Round); err != nil {
 		return out, err
 	} else if found {
@@ -63,33 +73,53 @@ func (a *Agents) Close(ctx context.Context, in contract.AgentCloseIn) (out contr
 				result.Reason = "the model did not finish its answer: " + string(finish)
 			}
 		}
-		result.Text, result.Truncated = cut(text)
+		answer = strings.ToValidUTF8(text, "")
+		result.Text, result.Truncated = cutTo(text, pawlagent.MaxText)
 	}
+	if run.Parent == nil {
+		err = a.tellEnd(ctx, in)
+	}
+	if err == nil && !in.Stays {
+		result, err = a.Store.CloseAgentRun(ctx, in.Run, result, answer)
+	}
+	return contract.AgentCloseOut{Result: result}, err
+}
+
+// tellEnd tells the watchers of a run that it, or its turn, has ended. The watchers of a run that a call has started are those of
+// its parent.
+func (a *Agents) tellEnd(ctx context.Context, in contract.AgentCloseIn) error {
 	key := "end"
 	if in.Stays {
 		// The turn that an interrupt ends has no round, or shares it with the next turn.
 		key = fmt.Sprintf("turn%d-%d", in.Round, in.Said)
 	}
-	err = a.Client.Append(ctx, in.Run.TenantID, in.Run.RunID, client.TurnEvent{Key: key, Done: true})
+	err := a.Client.Append(ctx, in.Run.TenantID, in.Run.RunID, client.TurnEvent{Key: key, Done: true})
 	if errors.Is(err, client.ErrRunOpen) {
 		// Another program has started a call under the ids of this run. The run must not wait for it.
 		a.Log.WarnContext(ctx, "the end of a run could not be shown to its watchers: it has an open call that is not its own", "workflowId", contract.Executing(ctx).WorkflowID)
-	} else if err != nil {
-		return out, err
+		return nil
 	}
-	if !in.Stays {
-		result, err = a.Store.CloseAgentRun(ctx, in.Run, result)
-	}
-	return contract.AgentCloseOut{Result: result}, err
+	return err
 }
 
-// cut returns the beginning of a text that is too long.
-func cut(text string) (string, bool) {
+// Join returns when a run has ended. It waits some seconds, and then returns contract.ErrOpen.
+func (a *Agents) Join(ctx context.Context, in contract.AgentJoinIn) (out contract.AgentJoinOut, err error) {
+	ctx, cancel := context.WithTimeout(ctx, joinWait)
+	defer cancel()
+	_, err = a.Client.AgentResult(ctx, a.Client.AttachAgent(ctx, in.Run.TenantID, in.Run.RunID))
+	if ctx.Err() != nil {
+		err = contract.ErrOpen
+	}
+	return out, err
+}
+
+// cutTo returns the beginning of a text of more than most bytes.
+func cutTo(text string, most int) (string, bool) {
 	text = strings.ToValidUTF8(text, "")
-	if len(text) <= pawlagent.MaxText {
+	if len(text) <= most {
 		return text, false
 	}
-	end := pawlagent.MaxText
+	end := most
 	for !utf8.RuneStart(text[end]) {
 		end--
 	}

@@ -109,6 +109,11 @@ func (a *Agents) respond(ctx context.Context, in contract.AgentAskIn, run Run, m
 	if err != nil {
 		return r, "", 0, err
 	}
+	about, err := a.agentsText(ctx, run)
+	if err != nil {
+		return r, "", 0, err
+	}
+	run.Document.Instructions += about
 	request, taken, err := a.request(ctx, in.Run, run, codec)
 	if err != nil {
 		return r, "", 0, err
@@ -198,9 +203,12 @@ func (a *Agents) offer(ctx context.Context, in contract.AgentAskIn, run Run, mod
 // turnOf returns the turn with which a response is read.
 func (a *Agents) turnOf(ctx context.Context, in contract.AgentAskIn, run Run, codec wire.Codec, offer client.Offer) turn.Turn {
 	key := "r" + strconv.Itoa(in.Round)
+	if run.Parent != nil {
+		key = run.Parent.ToolCallID + "." + key // the calls are calls of the parent's run
+	}
 	t := turn.Turn{
 		// Ids of providers are not unique in a run of many rounds.
-		Key: key, OwnIDs: true, Codec: codec, Streamed: true, Offer: offer, Context: run.Input.Context, Publish: true,
+		Key: key, OwnIDs: true, Codec: codec, Streamed: true, Offer: offer, Context: run.Input.Context, Publish: run.Parent == nil,
 		Prepare: func(inv *toolspec.Invocation) error {
 			inv.Context.ConnectionID = run.Input.Connections[inv.ToolID]
 			return nil

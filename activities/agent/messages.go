@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	pawlagent "github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/client/turn"
 	"github.com/pawl-run/pawl/provider"
 	"github.com/pawl-run/pawl/toolspec"
@@ -26,7 +27,7 @@ func (a *Agents) request(ctx context.Context, of contract.AgentRun, run Run, cod
 	for _, m := range said {
 		taken = max(taken, m.Seq)
 	}
-	w := &writer{of: of, codec: codec, said: said, context: run.Context}
+	w := &writer{of: contract.AgentRun{TenantID: of.TenantID, RunID: run.Input.Context.RunID}, codec: codec, said: said, context: run.Context}
 	prelude, err := w.prelude(run)
 	if err != nil {
 		return r, 0, err
@@ -68,6 +69,7 @@ func (a *Agents) request(ctx context.Context, of contract.AgentRun, run Run, cod
 
 // writer writes the messages of a run in one format.
 type writer struct {
+	// of is the run of the calls.
 	of      contract.AgentRun
 	codec   wire.Codec
 	said    []Said
@@ -180,7 +182,11 @@ func (w *writer) trimmed(r Round) []wire.Answer {
 	answers := make([]wire.Answer, len(r.Answers))
 	for i, a := range r.Answers {
 		id := toolspec.Identity{TenantID: w.of.TenantID, RunID: w.of.RunID, ToolCallID: r.Plan.Calls[i].Call.ToolCallID}
-		answers[i] = turn.TrimAnswer(a, toolspec.ResultRef(id.InvocationID()))
+		ref := toolspec.ResultRef(id.InvocationID())
+		if r.Plan.Calls[i].Call.ToolID == pawlagent.RunTool {
+			ref = toolspec.AnswerRef(id.InvocationID())
+		}
+		answers[i] = turn.TrimAnswer(a, ref)
 	}
 	return answers
 }

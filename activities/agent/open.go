@@ -32,6 +32,16 @@ func (a *Agents) Open(ctx context.Context, in contract.AgentOpenIn) (contract.Ag
 		return contract.AgentOpenOut{}, err
 	}
 	run, err := a.Store.AgentRun(ctx, of)
+	if input.Parent != nil {
+		// The call has written the run, with all of its input, so it does not matter who has started the workflow.
+		switch {
+		case errors.Is(err, ErrNotFound) || err == nil && (run.Parent == nil || *run.Parent != *input.Parent):
+			return refused("the run cannot start: no call of " + pawlagent.RunTool + " has made it"), nil
+		case err != nil:
+			return contract.AgentOpenOut{}, err
+		}
+		return opened(of, run), nil
+	}
 	if errors.Is(err, ErrNotFound) {
 		document, missing := a.Document(ctx, input.Agent, input.Version)
 		if errors.Is(missing, ErrNotFound) {
@@ -48,6 +58,11 @@ func (a *Agents) Open(ctx context.Context, in contract.AgentOpenIn) (contract.Ag
 	if run.InputDigest != digest {
 		return refused("another input has run under the id of this run: give each run an id of its own"), nil
 	}
+	return opened(of, run), nil
+}
+
+// opened says where a run goes on.
+func opened(of contract.AgentRun, run Run) contract.AgentOpenOut {
 	out := contract.AgentOpenOut{
 		Run: of, Result: run.Result, Context: run.Input.Context, SubmitterProof: run.Input.SubmitterProof, Stays: run.Input.Stays,
 		HasFallback: run.Document.Fallback != nil, AtOnce: max(run.Document.Limits.AtOnce, 1), Round: max(run.Round, 1), Said: run.Said,
@@ -59,16 +74,21 @@ func (a *Agents) Open(ctx context.Context, in contract.AgentOpenIn) (contract.Ag
 	}
 	slices.Sort(out.Connections)
 	out.Connections = slices.Compact(out.Connections)
-	return out, nil
+	return out
 }
 
-// tools returns the tools that a run may use: those of the agent, narrowed by those of the input.
+// tools returns the tools that a run may use: those of the agent, and RunTool if it has agents, narrowed by those of the input. A
+// run with a parent may start no run.
 func tools(run Run) []string {
+	own := slices.DeleteFunc(slices.Clone(run.Document.Tools), func(tool string) bool { return tool == pawlagent.RunTool })
+	if run.Parent == nil && len(run.Document.Agents) > 0 {
+		own = append(own, pawlagent.RunTool)
+	}
 	allowed := run.Input.Context.ToolIDs
 	if len(allowed) == 0 {
-		return run.Document.Tools
+		return own
 	}
-	return slices.DeleteFunc(slices.Clone(run.Document.Tools), func(tool string) bool { return !slices.Contains(allowed, tool) })
+	return slices.DeleteFunc(own, func(tool string) bool { return !slices.Contains(allowed, tool) })
 }
 
 func refused(reason string) contract.AgentOpenOut {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	pawlagent "github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/client/turn"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/jsonschema"
@@ -24,6 +25,8 @@ func (a *Agents) plan(run Run, planned turn.Plan) Plan {
 			switch {
 			case len(allowed) == 0:
 				call.refuse(toolspec.CodePolicyDenied, "")
+			case inv.ToolID == pawlagent.RunTool && !run.allows(inv.Args):
+				call.refuse(toolspec.CodePolicyDenied, "This agent is not one of those that you may run")
 			case run.Document.Limits.Calls > 0 && started >= run.Document.Limits.Calls:
 				call.refuse(toolspec.CodeRateLimited, "The run has used its tool calls")
 			case bytes > maxCallBytes:

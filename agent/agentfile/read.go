@@ -79,6 +79,7 @@ func (r *reader) document(n *node) {
 			}
 			r.formed(&d.Version, versionForm, "must have 1 to 64 of letters, digits, _ . and -")(n, path)
 		}},
+		field{Name: "description", Read: func(n *node, path string) { d.Description = r.description(n, path) }},
 		field{Name: "model", Required: "is missing: the model that answers", Read: func(n *node, path string) { d.Model = r.model(n, path) }},
 		field{Name: "fallback", Read: func(n *node, path string) {
 			m := r.model(n, path)
@@ -86,6 +87,7 @@ func (r *reader) document(n *node) {
 		}},
 		field{Name: "instructions", Read: func(n *node, path string) { d.Instructions = r.instructions(n, path) }},
 		field{Name: "tools", Read: func(n *node, path string) { d.Tools = r.tools(n, path) }},
+		field{Name: "agents", Read: func(n *node, path string) { d.Agents = r.agents(n, path) }},
 		field{Name: "choice", Read: func(n *node, path string) { r.choice(n, path) }},
 		field{Name: "output", Read: func(n *node, path string) { d.Output = r.output(n, path) }},
 		field{Name: "limits", Read: func(n *node, path string) { r.limits(n, path) }},
@@ -145,6 +147,8 @@ func (r *reader) tools(n *node, path string) (tools []string) {
 		case !ok:
 		case err != nil:
 			r.Fail(n, path, "a tool id %v", err)
+		case id == agent.RunTool:
+			r.Fail(n, path, "is a tool that every agent with agents has: name the agents in agents")
 		case slices.Contains(tools, id):
 			r.Fail(n, path, "is there twice")
 		default:
@@ -152,6 +156,23 @@ func (r *reader) tools(n *node, path string) (tools []string) {
 		}
 	})
 	return tools
+}
+
+// agents reads the names of the agents that the agent may run.
+func (r *reader) agents(n *node, path string) (names []string) {
+	r.List(n, path, agent.MaxAgents, func(n *node, path string) {
+		name, ok := r.Text(n, path, agent.MaxName)
+		switch {
+		case !ok:
+		case !nameForm.MatchString(name):
+			r.Fail(n, path, "must be the name of an agent: 1 to 64 of a-z, 0-9, _ and -, and begin with a letter")
+		case slices.Contains(names, name):
+			r.Fail(n, path, "is there twice")
+		default:
+			names = append(names, name)
+		}
+	})
+	return names
 }
 
 // choice reads a mode, or the id of the tool that the model must call.

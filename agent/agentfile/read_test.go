@@ -15,6 +15,7 @@ import (
 
 const whole = `name: reviewer
 version: "1"
+description: Reviews a change.
 model:
   format: anthropic
   name: claude-sonnet-4-5
@@ -28,6 +29,7 @@ instructions: |
   Review the change.
   Answer shortly.
 tools: [core__read_file, core__grep_search]
+agents: [research, search-2]
 choice: required
 output:
   type: object
@@ -52,7 +54,7 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := agent.Document{
-		Name: "reviewer", Version: "1",
+		Name: "reviewer", Version: "1", Description: "Reviews a change.", Agents: []string{"research", "search-2"},
 		Model: agent.Model{
 			Format: "anthropic", Name: "claude-sonnet-4-5", Connection: "anthropic", URL: "https://api.anthropic.com/v1", MaxTokens: 4096, Strict: true,
 			Members: map[string]json.RawMessage{"temperature": json.RawMessage("0.7"), "thinking": json.RawMessage(`{"type":"disabled"}`)},

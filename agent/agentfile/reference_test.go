@@ -47,7 +47,8 @@ func TestReferenceBounds(t *testing.T) {
 	for heading, want := range map[string]map[string][2]string{
 		"The file": {
 			"name": {upTo(agent.MaxName), ""}, "version": {upTo(agent.MaxName), ""}, "instructions": {upTo(agent.MaxInstructions) + " bytes", ""},
-			"tools": {fmt.Sprintf("at most %d,", agent.MaxTools), ""},
+			"tools": {fmt.Sprintf("at most %d,", agent.MaxTools), ""}, "agents": {fmt.Sprintf("at most %d,", agent.MaxAgents), ""},
+			"description": {upTo(agent.MaxDescription) + " bytes", ""},
 		},
 		"Model": {
 			"maxTokens": {upTo(agent.MaxMaxTokens), fmt.Sprint(agent.DefaultMaxTokens)}, "members": {fmt.Sprintf("at most %d.", agent.MaxMembers), ""},

@@ -47,7 +47,7 @@ func tryRequest(d agent.Document, m agent.Model) error {
 		Codec: codec, Model: m.Name, Messages: messages.Messages, System: messages.System, SystemMember: messages.SystemMember,
 		MaxTokens: m.MaxTokens, Members: m.Members, Choice: map[string]json.RawMessage{},
 	}
-	if len(d.Tools) > 0 {
+	if len(d.Tools)+len(d.Agents) > 0 {
 		if request.Tools, err = codec.Tools([]wire.Tool{{Name: "x", Description: "x", Schema: json.RawMessage(`{"type":"object"}`)}}); err != nil {
 			return err
 		}

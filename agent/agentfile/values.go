@@ -36,8 +36,14 @@ func (r *reader) number(into *int, limit int64) readInto {
 	return func(n *node, path string) { *into = int(r.Number(n, path, limit)) }
 }
 
-// instructions reads a text of several lines. Nobody who reviews a file sees hidden characters, but a model does.
-func (r *reader) instructions(n *node, path string) string {
+// instructions reads a text of several lines.
+func (r *reader) instructions(n *node, path string) string { return r.prose(n, path, agent.MaxInstructions) }
+
+// description reads what other agents are told of the agent.
+func (r *reader) description(n *node, path string) string { return r.prose(n, path, agent.MaxDescription) }
+
+// prose reads a text for models. Nobody who reviews a file sees hidden characters, but a model does.
+func (r *reader) prose(n *node, path string, limit int) string {
 	v, ok := r.Scalar(n, path, "!!str", "text")
 	if !ok {
 		return ""
@@ -45,8 +51,8 @@ func (r *reader) instructions(n *node, path string) string {
 	_, hidden := sanitize.Text(v)
 	hidden = slices.DeleteFunc(hidden, func(kind string) bool { return kind == sanitize.RoleMarkers })
 	switch {
-	case strings.TrimSpace(v) == "" || len(v) > agent.MaxInstructions:
-		r.Fail(n, path, "must have 1 to %d bytes", agent.MaxInstructions)
+	case strings.TrimSpace(v) == "" || len(v) > limit:
+		r.Fail(n, path, "must have 1 to %d bytes", limit)
 	case len(hidden) > 0:
 		r.Fail(n, path, "has characters that are not shown (%s): remove them", strings.Join(hidden, ", "))
 	}

@@ -48,12 +48,24 @@ func (m mapping) number(key string, value int) {
 	}
 }
 
+func (m mapping) list(key string, entries []string) {
+	if len(entries) == 0 {
+		return
+	}
+	list := &node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+	for _, entry := range entries {
+		list.Content = append(list.Content, textNode(entry))
+	}
+	m.add(key, list)
+}
+
 func documentNode(d agent.Document) (*node, error) {
 	m := newMapping()
 	m.text("name", d.Name)
 	version := textNode(d.Version)
 	version.Style = yaml.DoubleQuotedStyle
 	m.add("version", version)
+	m.text("description", d.Description)
 	model, err := modelNode(d.Model)
 	if err != nil {
 		return nil, err
@@ -66,13 +78,8 @@ func documentNode(d agent.Document) (*node, error) {
 		m.add("fallback", model)
 	}
 	m.text("instructions", d.Instructions)
-	if len(d.Tools) > 0 {
-		list := &node{Kind: yaml.SequenceNode, Tag: "!!seq"}
-		for _, id := range d.Tools {
-			list.Content = append(list.Content, textNode(id))
-		}
-		m.add("tools", list)
-	}
+	m.list("tools", d.Tools)
+	m.list("agents", d.Agents)
 	if d.Choice.Mode == wire.Named {
 		m.text("choice", d.Choice.Tool)
 	} else {

@@ -62,10 +62,17 @@ TABLE agent_runs
     opened_at timestamp with time zone NOT NULL DEFAULT now()
     ended_at timestamp with time zone
     result json
+    parent_run_id text
+    parent_call_id text
+    token_limit bigint
+    micro_usd_limit bigint
+    answer text
     CONSTRAINT agent_runs_end CHECK ((ended_at IS NULL) = (result IS NULL))
+    CONSTRAINT agent_runs_parent CHECK ((parent_run_id IS NULL) = (parent_call_id IS NULL))
     CONSTRAINT agent_runs_pkey PRIMARY KEY (tenant_id, run_id)
     CREATE INDEX agent_runs_by_age ON public.agent_runs USING btree (opened_at)
     CREATE INDEX agent_runs_of_tenant ON public.agent_runs USING btree (tenant_id, opened_at)
+    CREATE INDEX agent_runs_open_children ON public.agent_runs USING btree (tenant_id, parent_run_id) WHERE ((parent_run_id IS NOT NULL) AND (ended_at IS NULL))
 
 TABLE agents
     id bigint NOT NULL GENERATED ALWAYS AS IDENTITY

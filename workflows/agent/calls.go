@@ -56,7 +56,10 @@ func (r *run) invoke(ctx workflow.Context, c contract.AgentCall) toolspec.Result
 	open := pawlagent.OpenCall{ToolID: c.ToolID, ToolCallID: c.ToolCallID, InvocationID: started.InvocationID(), WorkflowID: started.WorkflowID()}
 	r.state.Calls = append(r.state.Calls, open)
 	result, err := started.Result(ctx)
-	r.state.Calls = slices.DeleteFunc(r.state.Calls, func(o pawlagent.OpenCall) bool { return o == open })
+	if err == nil && result.OK && c.ToolID == pawlagent.RunTool {
+		r.runAgent(ctx, c.ToolCallID, open.InvocationID)
+	}
+	r.state.Calls = slices.DeleteFunc(r.state.Calls, func(o pawlagent.OpenCall) bool { return o.InvocationID == open.InvocationID })
 	if err != nil {
 		// Temporal did not take the call. The model may try again.
 		return toolspec.Failure(toolspec.CodeUnavailable, "", nil)

@@ -15,6 +15,7 @@ var (
 	AgentAsk    = Activity[AgentAskIn, AgentAskOut]{name: "agentAsk", regular: true}
 	AgentAnswer = Activity[AgentAnswerIn, AgentAnswerOut]{name: "agentAnswer"}
 	AgentClose  = Activity[AgentCloseIn, AgentCloseOut]{name: "agentClose"}
+	AgentJoin   = Activity[AgentJoinIn, AgentJoinOut]{name: "agentJoin", regular: true}
 )
 
 // AgentRun names a run of an agent.
@@ -144,3 +145,11 @@ type AgentCloseIn struct {
 type AgentCloseOut struct {
 	Result agent.Result `json:"result"`
 }
+
+// AgentJoinIn is the input of AgentJoin, which returns when a run that another workflow has started has ended.
+type AgentJoinIn struct {
+	Run AgentRun `json:"run"`
+}
+
+// AgentJoinOut is the answer of AgentJoin.
+type AgentJoinOut struct{}

@@ -20,5 +20,6 @@ func TestQueries(t *testing.T) {
 		"AgentRound":    reflect.TypeFor[roundRow](),
 		"AgentRounds":   reflect.TypeFor[roundRow](),
 		"SaidToAgent":   reflect.TypeFor[saidRow](),
-	}, "LockAgent", "OpenAgentRun", "MoveContext", "RecordRound", "RecordAnswers", "CloseAgentRun", "DeleteExpiredAgentRuns")
+		"StartChild":    reflect.TypeFor[startedRow](),
+	}, "LockAgent", "LockParent", "OpenAgentRun", "MoveContext", "RecordRound", "RecordAnswers", "CloseAgentRun", "DeleteExpiredAgentRuns")
 }

@@ -23,6 +23,8 @@ type runRow struct {
 	CacheReadTokens            int64
 	CacheWriteTokens, MicroUsd int64
 	Said, Taken                int64
+	ParentRunID, ParentCallID  string
+	TokenLimit, MicroUsdLimit  int64
 }
 
 type seqRow struct{ Seq int64 }
@@ -60,6 +62,7 @@ func (s *Store) OpenAgentRun(ctx context.Context, r activity.NewRun) (activity.R
 	}
 	if _, err := s.db.Exec(ctx, op, db.Query("OpenAgentRun", named(r.Run).With(db.Values{
 		"input_digest": r.InputDigest, "agent": db.Text(r.Document.Name), "version": db.Text(r.Document.Version), "document": document, "input": input,
+		"token_limit": r.Document.Limits.Tokens, "micro_usd_limit": r.Document.Limits.MicroUSD,
 	}))); err != nil {
 		return activity.Run{}, err
 	}
@@ -85,6 +88,11 @@ func (s *Store) AgentRun(ctx context.Context, of contract.AgentRun) (r activity.
 	}
 	if r.Document, err = db.Decoded[pawlagent.Document](row.Document); err != nil {
 		return r, db.Failure(op, err)
+	}
+	// Those of a run with a parent are what was reserved for it.
+	r.Document.Limits.Tokens, r.Document.Limits.MicroUSD = int(row.TokenLimit), row.MicroUsdLimit
+	if row.ParentRunID != "" {
+		r.Parent = &pawlagent.Parent{RunID: row.ParentRunID, ToolCallID: row.ParentCallID}
 	}
 	if r.Input, err = db.Decoded[pawlagent.Input](row.Input); err != nil {
 		return r, db.Failure(op, err)
@@ -195,13 +203,13 @@ func (s *Store) DeleteExpiredAgentRuns(ctx context.Context, days, most int) (int
 }
 
 // CloseAgentRun ends a run, if it has not ended, and returns its result.
-func (s *Store) CloseAgentRun(ctx context.Context, of contract.AgentRun, result pawlagent.Result) (pawlagent.Result, error) {
+func (s *Store) CloseAgentRun(ctx context.Context, of contract.AgentRun, result pawlagent.Result, answer string) (pawlagent.Result, error) {
 	const op = "close agent run"
 	encoded, err := db.Encoded(result)
 	if err != nil {
 		return result, db.Failure(op, err)
 	}
-	if _, err := s.db.Exec(ctx, op, db.Query("CloseAgentRun", named(of).With(db.Values{"result": encoded}))); err != nil {
+	if _, err := s.db.Exec(ctx, op, db.Query("CloseAgentRun", named(of).With(db.Values{"result": encoded, "answer": db.Text(answer)}))); err != nil {
 		return result, err
 	}
 	run, err := s.AgentRun(ctx, of)

@@ -1,11 +1,12 @@
 -- name: OpenAgentRun
-INSERT INTO agent_runs (tenant_id, run_id, input_digest, agent, version, document, input)
-VALUES (@tenant_id, @run_id, @input_digest, @agent, @version, @document::json, @input::json)
+INSERT INTO agent_runs (tenant_id, run_id, input_digest, agent, version, document, input, token_limit, micro_usd_limit)
+VALUES (@tenant_id, @run_id, @input_digest, @agent, @version, @document::json, @input::json, nullif(@token_limit::bigint, 0), nullif(@micro_usd_limit::bigint, 0))
 ON CONFLICT (tenant_id, run_id) DO NOTHING;
 
 -- name: AgentRun
 SELECT r.input_digest, r.document, r.input, r.trimmed_to, r.context_from, r.opened_at, r.result, r.rounds, r.calls, r.input_tokens, r.cache_read_tokens,
-    r.cache_write_tokens, r.output_tokens, r.micro_usd, r.unpriced,
+    r.cache_write_tokens, r.output_tokens, r.micro_usd, r.unpriced, coalesce(r.parent_run_id, '') AS parent_run_id,
+    coalesce(r.parent_call_id, '') AS parent_call_id, coalesce(r.token_limit, 0) AS token_limit, coalesce(r.micro_usd_limit, 0) AS micro_usd_limit,
     (SELECT coalesce(max(m.seq), 0) FROM agent_messages m WHERE m.tenant_id = r.tenant_id AND m.run_id = r.run_id) AS said,
     (SELECT coalesce(max(m.seq), 0) FROM agent_messages m WHERE m.tenant_id = r.tenant_id AND m.run_id = r.run_id AND m.round IS NOT NULL) AS taken
 FROM agent_runs r WHERE r.tenant_id = @tenant_id AND r.run_id = @run_id;
@@ -46,7 +47,8 @@ WITH made AS (
     INSERT INTO agent_rounds (tenant_id, run_id, round, format, model, plan, calls_planned, calls, bytes, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, micro_usd)
     SELECT tenant_id, run_id, @round::integer, @format, @model, @plan::json, @calls_planned::integer, @calls::integer, octet_length(@plan::text), @input_tokens::bigint,
         @cache_read_tokens::bigint, @cache_write_tokens::bigint, @output_tokens::bigint, @micro_usd::bigint
-    FROM agent_runs WHERE tenant_id = @tenant_id AND run_id = @run_id AND ended_at IS NULL AND rounds + 1 = @round::integer
+    -- The lock lets a run that ends now end first: what is written after that would not count for its parent.
+    FROM agent_runs WHERE tenant_id = @tenant_id AND run_id = @run_id AND ended_at IS NULL AND rounds + 1 = @round::integer FOR NO KEY UPDATE
     ON CONFLICT (tenant_id, run_id, round) DO NOTHING RETURNING round
 ), read AS (
     UPDATE agent_messages m SET round = made.round FROM made
@@ -63,7 +65,16 @@ UPDATE agent_rounds SET answers = @answers::json, answered_at = now(), bytes = b
 WHERE tenant_id = @tenant_id AND run_id = @run_id AND round = @round AND answers IS NULL;
 
 -- name: CloseAgentRun
-UPDATE agent_runs SET ended_at = now(), result = @result::json WHERE tenant_id = @tenant_id AND run_id = @run_id AND ended_at IS NULL;
+-- Ends a run once. What a run with a parent has used counts as used by its parent from then on, in place of what was reserved.
+WITH closed AS (
+    UPDATE agent_runs SET ended_at = now(), result = @result::json, answer = CASE WHEN parent_run_id IS NULL THEN NULL ELSE @answer END
+    WHERE tenant_id = @tenant_id AND run_id = @run_id AND ended_at IS NULL
+    RETURNING tenant_id, parent_run_id, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, micro_usd, unpriced
+)
+UPDATE agent_runs p SET input_tokens = p.input_tokens + c.input_tokens, cache_read_tokens = p.cache_read_tokens + c.cache_read_tokens,
+    cache_write_tokens = p.cache_write_tokens + c.cache_write_tokens, output_tokens = p.output_tokens + c.output_tokens,
+    micro_usd = p.micro_usd + c.micro_usd, unpriced = p.unpriced + c.unpriced
+FROM closed c WHERE p.tenant_id = c.tenant_id AND p.run_id = c.parent_run_id;
 
 -- name: DeleteExpiredAgentRuns
 -- A run without an end may wait for a person until its time is over. Its workflow is gone after that.

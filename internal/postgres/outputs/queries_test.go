@@ -18,6 +18,7 @@ func TestQueries(t *testing.T) {
 		"ChunkOfLine":  reflect.TypeFor[placeRow](),
 		"Chunks":       reflect.TypeFor[chunkRow](),
 		"SettledValue": reflect.TypeFor[settledValueRow](),
+		"AgentAnswer":  reflect.TypeFor[agentAnswerRow](),
 		"OldValue":     reflect.TypeFor[oldValueRow](),
 		"DeleteChunks": reflect.TypeFor[deletedRow](),
 

@@ -38,3 +38,8 @@ WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state 
 SELECT p.value, p.created_at, p.invocation_id::text, coalesce(i.run_id, '') AS run_id, coalesce(i.tool_id, '') AS tool_id
 FROM payloads p LEFT JOIN invocations i USING (invocation_id)
 WHERE p.ref = @ref AND p.tenant_id = @tenant_id;
+
+-- name: AgentAnswer
+-- The final text of a run that a call has started.
+SELECT r.answer, r.parent_run_id, r.ended_at FROM agent_runs r
+WHERE r.tenant_id = @tenant_id AND r.run_id = @run_id AND r.answer IS NOT NULL;

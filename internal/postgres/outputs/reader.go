@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/output"
@@ -84,6 +85,9 @@ func (s *Store) find(ctx context.Context, tenantID, ref string) (found, error) {
 	if invocationID, ok := toolspec.SplitResultRef(ref); ok {
 		return s.settledValue(ctx, tenantID, ref, invocationID)
 	}
+	if invocationID, ok := toolspec.SplitAnswerRef(ref); ok {
+		return s.agentAnswer(ctx, tenantID, ref, invocationID)
+	}
 	row, ok, err := db.First[describeRow](ctx, s.db, "describe an output", db.Query("Describe", db.Values{"ref": db.Text(ref), "tenant_id": db.Text(tenantID)}))
 	switch {
 	case err != nil:
@@ -151,6 +155,30 @@ func (s *Store) settledValue(ctx context.Context, tenantID, ref, invocationID st
 	return inline(output.Info{
 		Ref: ref, TenantID: tenantID, RunID: row.RunID, InvocationID: invocationID, ToolID: row.ToolID, CreatedAt: row.SettledAt,
 	}, result.Value), nil
+}
+
+type agentAnswerRow struct {
+	Answer, ParentRunID string
+	EndedAt             time.Time
+}
+
+// agentAnswer returns the final text of the agent that a call has run.
+func (s *Store) agentAnswer(ctx context.Context, tenantID, ref, invocationID string) (found, error) {
+	const op = "answer of an agent"
+	row, ok, err := db.First[agentAnswerRow](ctx, s.db, op, db.Query("AgentAnswer", db.Values{"run_id": agent.ChildRunID(invocationID), "tenant_id": db.Text(tenantID)}))
+	if err == nil && !ok {
+		err = db.ErrNotFound
+	}
+	if err != nil {
+		return found{}, err
+	}
+	text, err := json.Marshal(row.Answer)
+	if err != nil {
+		return found{}, fmt.Errorf("postgres: %s: %w", op, err)
+	}
+	return inline(output.Info{
+		Ref: ref, TenantID: tenantID, RunID: row.ParentRunID, InvocationID: invocationID, ToolID: agent.RunTool, CreatedAt: row.EndedAt,
+	}, text), nil
 }
 
 type oldValueRow struct {

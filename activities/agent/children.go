@@ -1,0 +1,193 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	pawlagent "github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/capability"
+	"github.com/pawl-run/pawl/toolspec/conversation"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// ErrSpent means that a run has nothing left of a limit.
+var ErrSpent = errors.New("the run has nothing left of a limit")
+
+// NewChild is a run that a call of another run starts.
+type NewChild struct {
+	// Parent is the calling run, ToolCallID the call, and RunID the run to write.
+	Parent            contract.AgentRun
+	ToolCallID, RunID string
+	Document          pawlagent.Document
+	Input             pawlagent.Input
+}
+
+// Children starts runs for calls of runs.
+type Children struct {
+	Store interface {
+		AgentRun(ctx context.Context, of contract.AgentRun) (Run, error)
+		AgentRound(ctx context.Context, of contract.AgentRun, round int) (r Round, found bool, err error)
+		// StartChild writes the run of a call, if there is none yet, and reserves its limits. ErrNotFound says that the
+		// calling run cannot start one, and ErrSpent that it has nothing left.
+		StartChild(ctx context.Context, c NewChild) (Run, error)
+	}
+	// Document is that of Agents.
+	Document func(ctx context.Context, name, version string) (pawlagent.Document, error)
+}
+
+// StartAgentRun implements capability.AgentRuns. Anybody who may call tools can name a run, so the call has to be one that
+// the model of the run has planned and that has no answer yet. The calls of a child have the run id of its parent and
+// stand in no plan of it, so a child starts no run.
+func (c *Children) StartAgentRun(ctx context.Context, call capability.AgentCall) (started capability.StartedAgent, err error) {
+	parent := contract.AgentRun{TenantID: call.TenantID, RunID: call.RunID}
+	run, err := c.Store.AgentRun(ctx, parent)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return started, capability.ErrNoAgentRun
+	case err != nil:
+		return started, err
+	case run.Result != nil || !slices.Contains(tools(run), pawlagent.RunTool):
+		return started, capability.ErrNoAgentRun
+	}
+	round, found, err := c.Store.AgentRound(ctx, parent, run.Round)
+	switch {
+	case err != nil:
+		return started, err
+	case !found || round.Answers != nil || !round.plans(call.ToolCallID):
+		return started, capability.ErrNoAgentRun
+	case !slices.Contains(run.Document.Agents, call.Agent):
+		return started, capability.ErrAgentNotAllowed
+	}
+	document, err := c.Document(ctx, call.Agent, "")
+	if errors.Is(err, ErrNotFound) {
+		return started, capability.ErrNoAgent
+	}
+	if err != nil {
+		return started, err
+	}
+	rest := time.Until(run.OpenedAt.Add(time.Duration(run.Document.Limits.Seconds) * time.Second))
+	if rest < time.Second {
+		return started, capability.ErrAgentBudget
+	}
+	document.Limits.Seconds = min(document.Limits.Seconds, int(rest/time.Second))
+	child, err := c.Store.StartChild(ctx, NewChild{
+		Parent: parent, ToolCallID: call.ToolCallID, RunID: childOf(parent, call.ToolCallID).RunID, Document: document, Input: childInput(run, call),
+	})
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return started, capability.ErrNoAgentRun
+	case errors.Is(err, ErrSpent):
+		return started, capability.ErrAgentBudget
+	case err != nil:
+		return started, err
+	case child.Parent == nil || *child.Parent != (pawlagent.Parent{RunID: call.RunID, ToolCallID: call.ToolCallID}):
+		return started, capability.ErrNoAgentRun // somebody has used the id for a run of their own
+	}
+	return capability.StartedAgent{RunID: childOf(parent, call.ToolCallID).RunID, Agent: child.Document.Name, Version: child.Document.Version}, nil
+}
+
+// childInput returns the input of the run that a call starts. Its calls are calls of the run of its parent, so the proof of
+// the submitter, the sessions and the outputs of that run are theirs too, and its tools are those of the parent at most.
+func childInput(run Run, call capability.AgentCall) pawlagent.Input {
+	in := pawlagent.Input{
+		Agent: call.Agent, Context: run.Input.Context, Connections: run.Input.Connections, SubmitterProof: run.Input.SubmitterProof,
+		Messages: []conversation.Message{{Role: conversation.User, Content: []conversation.Part{{Type: conversation.Text, Text: call.Task}}}},
+	}
+	in.Context.ToolIDs = tools(run)
+	return in
+}
+
+// childOf returns the run that a call of a run starts.
+func childOf(parent contract.AgentRun, toolCallID string) contract.AgentRun {
+	id := toolspec.Identity{TenantID: parent.TenantID, RunID: parent.RunID, ToolCallID: toolCallID}
+	return contract.AgentRun{TenantID: parent.TenantID, RunID: pawlagent.ChildRunID(id.InvocationID())}
+}
+
+// plans reports whether a call of RunTool is in the plan.
+func (r Round) plans(toolCallID string) bool {
+	return slices.ContainsFunc(r.Plan.Calls, func(c PlannedCall) bool {
+		return c.Call.ToolID == pawlagent.RunTool && c.Call.ToolCallID == toolCallID
+	})
+}
+
+// allows reports whether the arguments of a call name an agent of the run. Arguments that name none are for the call to refuse.
+func (r Run) allows(args json.RawMessage) bool {
+	var in struct {
+		Agent *string `json:"agent"`
+	}
+	return json.Unmarshal(args, &in) != nil || in.Agent == nil || slices.Contains(r.Document.Agents, *in.Agent)
+}
+
+// agentsText returns what the instructions say of the agents that a run may run, or "".
+func (a *Agents) agentsText(ctx context.Context, run Run) (string, error) {
+	if !slices.Contains(tools(run), pawlagent.RunTool) {
+		return "", nil
+	}
+	text := &strings.Builder{}
+	text.WriteString("\n\nThe agents that " + pawlagent.RunTool + " can run:")
+	for _, name := range run.Document.Agents {
+		document, err := a.Document(ctx, name, "")
+		if errors.Is(err, ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		text.WriteString("\n- " + name)
+		if document.Description != "" {
+			text.WriteString(": " + strings.Join(strings.Fields(document.Description), " "))
+		}
+	}
+	return text.String(), nil
+}
+
+// childAnswer is what the model reads of an agent that it has run. The answer to the call has the reference of the whole text beside it.
+type childAnswer struct {
+	Agent     string            `json:"agent"`
+	Outcome   pawlagent.Outcome `json:"outcome"`
+	Reason    string            `json:"reason,omitempty"`
+	Text      string            `json:"text"`
+	Truncated bool              `json:"truncated,omitempty"`
+}
+
+// answerOf returns the result of a call of RunTool with the answer of the agent that it has run. The workflow of that run has ended. If it
+// ended without a result, or never began, answerOf ends the run in the record, so that nothing stays reserved.
+func (a *Agents) answerOf(ctx context.Context, parent contract.AgentRun, toolCallID string, result toolspec.Result) (toolspec.Result, error) {
+	of := childOf(parent, toolCallID)
+	child, err := a.Store.AgentRun(ctx, of)
+	if errors.Is(err, ErrNotFound) {
+		return result, nil
+	}
+	if err != nil {
+		return result, err
+	}
+	if child.Parent == nil {
+		return result, nil
+	}
+	if child.Result == nil {
+		closed, err := a.Close(ctx, contract.AgentCloseIn{Run: of, End: contract.AgentEnd{Outcome: pawlagent.Cancelled, Reason: "the run was stopped before it had a result"}})
+		if err != nil {
+			return result, err
+		}
+		child.Result = &closed.Result
+	}
+	if !result.OK {
+		return result, nil
+	}
+	answer := childAnswer{Agent: child.Result.Agent, Outcome: child.Result.Outcome, Reason: child.Result.Reason}
+	answer.Text, answer.Truncated = cutTo(child.Result.Text, pawlagent.MaxAnswer)
+	ref := ""
+	if answer.Truncated {
+		ref = toolspec.AnswerRef(result.InvocationID)
+	}
+	value, err := json.Marshal(answer)
+	if err != nil {
+		return result, err
+	}
+	return result.WithOutput(value, toolspec.OutputInfo{Bytes: int64(len(value)), OutputRef: ref}), nil
+}

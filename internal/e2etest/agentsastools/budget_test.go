@@ -1,0 +1,108 @@
+package agentsastools
+
+import (
+	"testing"
+
+	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/internal/modelserver"
+)
+
+// pricesFile has a price of a dollar for a million tokens, so a response of these tests costs 15 millionths of a dollar.
+const pricesFile = `date: 2026-01-01
+prices:
+  - {format: openai, model: "*", input: 1, cached: 1, cacheWrite: 1, output: 1}
+`
+
+// endless calls a tool in each round.
+func endless(modelserver.Request) modelserver.Reply { return calls(echo("test__echo", "again")) }
+
+// TestBudgets: what the calling run has left of its time, tokens and money, and the agent's own limit of each, stops the agent. The calling
+// model is told so and goes on, if it has something left itself (BU-06). A response is 15 tokens and 15 millionths of a dollar.
+func TestBudgets(t *testing.T) {
+	for name, c := range map[string]struct {
+		lead, research agent.Limits
+		reason         string
+		rounds         int
+		goesOn         bool
+	}{
+		"own tokens":      {agent.Limits{}, agent.Limits{Tokens: 40}, "tokens", 3, true},
+		"own money":       {agent.Limits{}, agent.Limits{MicroUSD: 40}, "cost", 3, true},
+		"own time":        {agent.Limits{}, agent.Limits{Seconds: 3}, "time", 0, true},
+		"tokens of lead":  {agent.Limits{Tokens: 45}, agent.Limits{}, "tokens", 2, false},
+		"money of lead":   {agent.Limits{MicroUSD: 45}, agent.Limits{}, "cost", 2, false},
+		"less than lead":  {agent.Limits{Tokens: 1000}, agent.Limits{Tokens: 20}, "tokens", 2, true},
+		"smaller of lead": {agent.Limits{Tokens: 45}, agent.Limits{Tokens: 1000}, "tokens", 2, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, e2etest.PlainPolicy, scripts{lead: modelserver.Script(calls(delegate(research, "x")), say("done")), research: endless})
+			defer w.workPriced(e2etest.Tool("test__echo", e2etest.Echo))()
+			limit := func(l agent.Limits) func(*agent.Document) {
+				return func(d *agent.Document) {
+					d.Limits.Rounds, d.Limits.Calls = 1000, 1000
+					d.Limits.Tokens, d.Limits.MicroUSD = l.Tokens, l.MicroUSD
+					if l.Seconds > 0 {
+						d.Limits.Seconds = l.Seconds
+					}
+				}
+			}
+			w.apply(lead, limit(c.lead), "test__echo")
+			w.apply(research, limit(c.research), "test__echo")
+			result := w.run("run")
+			want := agent.Completed
+			if !c.goesOn {
+				want = agent.OverBudget
+			}
+			if result.Outcome != want {
+				t.Errorf("the run ended %+v", result)
+			}
+			if c.goesOn {
+				wantHas(t, w.answers(lead)[0], `"outcome":"over_budget"`, c.reason)
+			}
+			if asked := w.asked(research); c.rounds > 0 && asked != c.rounds {
+				t.Errorf("research was asked %d times, want %d", asked, c.rounds)
+			}
+			all := int64(15 * (w.asked(lead) + w.asked(research)))
+			if result.Tokens() != all || result.MicroUSD != all {
+				t.Errorf("the totals are %+v, want %d tokens and as many millionths of a dollar", result.Totals, all)
+			}
+		})
+	}
+}
+
+// TestBudgetsSideBySide: two agents at the same time do not get more than the calling run has left, and a third gets nothing (BU-06).
+func TestBudgetsSideBySide(t *testing.T) {
+	t.Parallel()
+	entered, leave := make(chan struct{}, 3), make(chan struct{})
+	w := newWorld(t, e2etest.PlainPolicy, scripts{
+		lead: modelserver.Script(calls(delegate(research, "x"), delegate(research, "y"), delegate(research, "z")), say("done")),
+		research: func(r modelserver.Request) modelserver.Reply {
+			if r.Answers == 0 {
+				entered <- struct{}{}
+				return modelserver.Reply{Delay: leave, Calls: []modelserver.Call{echo("test__echo", "again")}}
+			}
+			return endless(r)
+		},
+	})
+	defer w.work(e2etest.Tool("test__echo", e2etest.Echo))()
+	w.apply(lead, func(d *agent.Document) { d.Limits.AtOnce, d.Limits.Tokens = 3, 75 }, "test__echo")
+	w.apply(research, func(d *agent.Document) { d.Limits.Tokens = 40 }, "test__echo")
+	run := w.start(input("run"))
+	e2etest.Receive(t, entered)
+	e2etest.Receive(t, entered)
+	w.Until(func() bool {
+		return e2etest.Scalar[int](w.World, "SELECT count(*)::integer FROM invocations WHERE tool_id = $1 AND state = 'settled'", agent.RunTool) == 3
+	}, "all calls are permitted or refused")
+	limits := e2etest.Query[int64](w.World, "SELECT token_limit FROM agent_runs WHERE parent_run_id IS NOT NULL ORDER BY 1 DESC")
+	if len(limits) != 2 || limits[0] != 40 || limits[1] != 20 {
+		t.Errorf("the agents may use %v tokens, want 40 and the 20 that are left", limits)
+	}
+	close(leave)
+	if result := w.result(run); result.Tokens() != int64(15*(w.asked(lead)+w.asked(research))) {
+		t.Errorf("the totals are %+v", result.Totals)
+	}
+	if w.asked(research) != 3+2 {
+		t.Errorf("research was asked %d times", w.asked(research))
+	}
+}

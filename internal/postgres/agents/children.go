@@ -1,0 +1,48 @@
+package agents
+
+import (
+	"context"
+	"errors"
+
+	activity "github.com/pawl-run/pawl/activities/agent"
+	"github.com/pawl-run/pawl/internal/postgres/db"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+type startedRow struct{ Made, HasTokens, HasMoney bool }
+
+// StartChild writes the run of a call, if there is none yet, and reserves its limits of what the calling run has left.
+// Errors: activity.ErrNotFound for a calling run that has ended or cannot start runs, and activity.ErrSpent for one that
+// has nothing left.
+func (s *Store) StartChild(ctx context.Context, c activity.NewChild) (activity.Run, error) {
+	const op = "start child"
+	of := contract.AgentRun{TenantID: c.Parent.TenantID, RunID: c.RunID}
+	run, err := s.AgentRun(ctx, of)
+	if err == nil {
+		return run, nil // an earlier attempt of the call has made it
+	}
+	if !errors.Is(err, activity.ErrNotFound) {
+		return run, err
+	}
+	document, err := db.Encoded(c.Document)
+	if err != nil {
+		return run, db.Failure(op, err)
+	}
+	input, err := db.Encoded(c.Input)
+	if err != nil {
+		return run, db.Failure(op, err)
+	}
+	row, found, err := db.Batched[startedRow](ctx, s.db, op, db.Query("LockParent", named(c.Parent)), db.Query("StartChild", named(c.Parent).With(db.Values{
+		"child_run_id": db.Text(c.RunID), "call_id": db.Text(c.ToolCallID), "agent": db.Text(c.Document.Name), "version": db.Text(c.Document.Version),
+		"document": document, "input": input, "token_limit": c.Document.Limits.Tokens, "micro_usd_limit": c.Document.Limits.MicroUSD,
+	})))
+	switch {
+	case err != nil:
+		return run, err
+	case !found:
+		return run, activity.ErrNotFound
+	case !row.HasTokens || !row.HasMoney:
+		return run, activity.ErrSpent
+	}
+	return s.AgentRun(ctx, of)
+}

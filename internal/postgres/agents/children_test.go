@@ -1,0 +1,96 @@
+package agents
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	pawlagent "github.com/pawl-run/pawl/agent"
+
+	activity "github.com/pawl-run/pawl/activities/agent"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// TestStartChild: runs that calls start at the same moment reserve no more than the calling run has left (BU-06).
+func TestStartChild(t *testing.T) {
+	t.Parallel()
+	s, conn := open(t)
+	for n := range 20 { // the first ones open connections, and so they come one after the other
+		parent := opened(t, s, fmt.Sprintf("run%d", n))
+		var all sync.WaitGroup
+		for i := range 8 {
+			all.Go(func() {
+				if _, err := s.StartChild(t.Context(), child(parent, i)); err != nil && !errors.Is(err, activity.ErrSpent) {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		var tokens, money, runs int
+		sums := "SELECT sum(token_limit), sum(micro_usd_limit), count(*) FROM agent_runs WHERE parent_run_id = $1 AND ended_at IS NULL"
+		if err := conn.QueryRow(t.Context(), sums, parent.RunID).Scan(&tokens, &money, &runs); err != nil {
+			t.Fatal(err)
+		}
+		if tokens != 90 || money != 50 || runs != 3 { // the third gets the rest of the money, 10
+			t.Fatalf("%d runs have %d tokens and %d of the money", runs, tokens, money)
+		}
+	}
+}
+
+// opened returns an open run with 100 tokens and 50 millionths of a dollar.
+func opened(t *testing.T, s *Store, runID string) contract.AgentRun {
+	t.Helper()
+	of, d := contract.AgentRun{TenantID: "acme", RunID: runID}, document("1", "")
+	d.Limits.Tokens, d.Limits.MicroUSD = 100, 50
+	if _, err := s.OpenAgentRun(t.Context(), activity.NewRun{Run: of, Document: d}); err != nil {
+		t.Fatal(err)
+	}
+	return of
+}
+
+// child is a run with at most 30 tokens and 20 millionths of a dollar that a call starts.
+func child(parent contract.AgentRun, i int) activity.NewChild {
+	d := document("1", "")
+	d.Limits.Tokens, d.Limits.MicroUSD = 30, 20
+	call := fmt.Sprintf("c%d", i)
+	return activity.NewChild{Parent: parent, ToolCallID: call, RunID: "agent-" + parent.RunID + call, Document: d}
+}
+
+// TestCloseChild: a repeated start changes nothing, a run that has ended counts for the calling run with what it has used, once, and a run that has
+// ended or has a parent starts none (GT-03).
+func TestCloseChild(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t)
+	ctx, parent := t.Context(), opened(t, s, "run")
+	of := contract.AgentRun{TenantID: "acme", RunID: child(parent, 1).RunID}
+	for range 2 {
+		if run, err := s.StartChild(ctx, child(parent, 1)); err != nil || run.Parent == nil || run.Parent.ToolCallID != "c1" || run.Document.Limits.Tokens != 30 {
+			t.Fatalf("a start: %+v, %v", run, err)
+		}
+	}
+	cost := int64(1)
+	for range 2 {
+		if _, err := s.RecordRound(ctx, of, activity.Round{Round: 1, MicroUSD: &cost}, "", 0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.CloseAgentRun(ctx, of, pawlagent.Result{Outcome: pawlagent.Completed}, "text"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.RecordRound(ctx, of, activity.Round{Round: 2, MicroUSD: &cost}, "", 0); !errors.Is(err, activity.ErrNotFound) {
+		t.Errorf("a round of a run that has ended: %v", err)
+	}
+	if run, err := s.AgentRun(ctx, parent); err != nil || run.Totals.MicroUSD != 1 || run.Totals.Rounds != 0 {
+		t.Errorf("the calling run has %+v, %v", run.Totals, err)
+	}
+	if _, err := s.StartChild(ctx, child(of, 2)); !errors.Is(err, activity.ErrNotFound) {
+		t.Errorf("a run with a parent: %v", err)
+	}
+	if _, err := s.CloseAgentRun(ctx, parent, pawlagent.Result{Outcome: pawlagent.Completed}, ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.StartChild(ctx, child(parent, 3)); !errors.Is(err, activity.ErrNotFound) {
+		t.Errorf("a run that has ended: %v", err)
+	}
+}

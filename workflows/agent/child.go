@@ -1,0 +1,79 @@
+package agent
+
+import (
+	"errors"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	pawlagent "github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows/contract"
+	"github.com/pawl-run/pawl/workflows/steps"
+)
+
+// taskTimeout is the workflow task timeout of runs.
+const taskTimeout = 5 * time.Second
+
+// runAgent runs the agent of a call that may run it, and returns when that run has ended. Its result is in the record, and so is
+// its absence: the activity that stores the answers ends a run that has none.
+func (r *run) runAgent(ctx workflow.Context, toolCallID, invocationID string) {
+	if r.stopped(ctx) != nil {
+		return
+	}
+	of := contract.AgentRun{TenantID: r.open.Run.TenantID, RunID: pawlagent.ChildRunID(invocationID)}
+	for i := range r.state.Calls {
+		if r.state.Calls[i].InvocationID == invocationID {
+			r.state.Calls[i].AgentRunID = of.RunID
+		}
+	}
+	id := pawlagent.WorkflowID(of.TenantID, of.RunID)
+	child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+		WorkflowID:            id,
+		TaskQueue:             toolspec.TaskQueue,
+		WorkflowTaskTimeout:   taskTimeout,
+		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		WaitForCancellation:   true,
+		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
+		StaticSummary:         "agent of " + r.open.Run.RunID + " for " + of.TenantID,
+	}), pawlagent.WorkflowType, pawlagent.Input{
+		Parent:  &pawlagent.Parent{RunID: r.open.Run.RunID, ToolCallID: toolCallID},
+		Context: toolspec.Context{TenantID: of.TenantID, RunID: of.RunID},
+	})
+	ended := false
+	workflow.Go(steps.Disconnected(ctx), func(ctx workflow.Context) {
+		// A run that has not started takes no signal.
+		_ = child.GetChildWorkflowExecution().Get(ctx, nil)
+		if workflow.Await(ctx, func() bool { return r.interrupted || ended }) == nil && !ended {
+			_ = workflow.SignalExternalWorkflow(ctx, id, "", pawlagent.InterruptName, nil).Get(ctx, nil)
+		}
+	})
+	err := child.Get(ctx, nil)
+	var there *temporal.ChildWorkflowExecutionAlreadyStartedError
+	if errors.As(err, &there) {
+		r.joinAgent(ctx, of)
+	}
+	ended = true
+}
+
+// joinAgent waits for a run that exists already: a reset of this workflow has started it before. An activity waits, because a
+// workflow can wait only for workflows that it has started itself.
+func (r *run) joinAgent(ctx workflow.Context, of contract.AgentRun) {
+	id := pawlagent.WorkflowID(of.TenantID, of.RunID)
+	options := workflow.ActivityOptions{
+		// An attempt looks for the result for some seconds. The run may wait for days, so attempts follow each other until
+		// there is one, and the history gets no event of them.
+		StartToCloseTimeout: contract.JoinTimeout,
+		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 30 * time.Second},
+		WaitForCancellation: true,
+		Summary:             "wait for " + id,
+	}
+	if _, err := steps.Regular(ctx, contract.AgentJoin, contract.AgentJoinIn{Run: of}, options); err == nil || ctx.Err() == nil {
+		return
+	}
+	ctx = steps.Disconnected(ctx)
+	_ = workflow.RequestCancelExternalWorkflow(ctx, id, "").Get(ctx, nil)
+	_, _ = steps.Regular(ctx, contract.AgentJoin, contract.AgentJoinIn{Run: of}, options)
+}
