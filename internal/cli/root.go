@@ -23,6 +23,7 @@ import (
 	"github.com/pawl-run/pawl/internal/cli/outputs"
 	"github.com/pawl-run/pawl/internal/cli/policies"
 	"github.com/pawl-run/pawl/internal/cli/tools"
+	"github.com/pawl-run/pawl/internal/cli/triggers"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/worker"
 )
@@ -92,7 +93,7 @@ func Main(ctx context.Context, args []string, s app.Streams, with ...Option) int
 
 // subjects make the commands for production, one function for each subject.
 var subjects = []func(*app.App) []*cobra.Command{
-	calls.Commands, approvals.Commands, policies.Commands, agents.Commands, connections.Commands, keys.Commands, tools.Commands, mcp.Commands, outputs.Commands, memory.Commands, operations.Commands,
+	calls.Commands, approvals.Commands, policies.Commands, agents.Commands, triggers.Commands, connections.Commands, keys.Commands, tools.Commands, mcp.Commands, outputs.Commands, memory.Commands, operations.Commands,
 }
 
 func newRoot(a *app.App, more []func(*app.App) []*cobra.Command) *cobra.Command {
