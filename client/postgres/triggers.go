@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -37,10 +36,9 @@ func (s webhookSecrets) WebhookSecret(ctx context.Context, tenantID, connectionI
 	case err != nil:
 		return nil, fmt.Errorf("client/postgres: %w", err)
 	}
-	credential, err := broker.Open(s.sealer, record.Sealed)
+	secret, err := broker.OpenPart(s.sealer, record.Sealed, broker.FieldKey)
 	if err != nil {
 		return nil, fmt.Errorf("client/postgres: %w", err)
 	}
-	defer credential.Destroy()
-	return bytes.Clone(credential.Get(broker.FieldKey).Reveal()), nil
+	return secret, nil
 }

@@ -57,6 +57,7 @@ func TestSchedule(t *testing.T) {
 		}
 		return fired != ""
 	}, "the event is recorded")
+	w.Replay("trigger:acme:nightly-" + fired)
 	w.MustCLI("workflow", "reset", "--workflow-id", "trigger:acme:nightly-"+fired, "--type", "FirstWorkflowTask", "--reason", "test")
 	w.Until(func() bool {
 		d, err := w.Temporal.DescribeWorkflowExecution(t.Context(), "trigger:acme:nightly-"+fired, "")
