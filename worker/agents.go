@@ -29,11 +29,11 @@ func agents(c Config, store *postgres.Store, client temporal.Client, lends conne
 	o := clientpg.Of(store).Options()
 	o.DataConverter = c.Temporal.DataConverter
 	return &agent.Agents{
-		Store: store, Document: documents(store), Client: pawl.New(client, o), Broker: lends, Roles: rolesBy(store), Killed: killedBy(store), URLs: c.ModelURLs, HTTP: modelClient(), Price: prices.Cost, Log: log,
+		Store: store, Triggers: store, Document: documents(store), Client: pawl.New(client, o), Broker: lends, Roles: rolesBy(store), Killed: killedBy(store), URLs: c.ModelURLs, HTTP: modelClient(), Price: prices.Cost, Log: log,
 	}
 }
 
-// documents reads versions of agents.
+// documents reads versions of agents, for runs that start.
 func documents(store *postgres.Store) func(ctx context.Context, name, version string) (pawlagent.Document, error) {
 	return func(ctx context.Context, name, version string) (pawlagent.Document, error) {
 		document, _, err := store.AgentToStart(ctx, name, version)

@@ -149,6 +149,7 @@ func newWorker(temporal client.Client, queue string, c Config, a *activities.Act
 	w.RegisterWorkflowWithOptions(workflows.InvokeTool, workflow.RegisterOptions{Name: toolspec.WorkflowType})
 	a.Register(w)
 	w.RegisterWorkflowWithOptions(agentflow.Run, workflow.RegisterOptions{Name: pawlagent.WorkflowType})
+	w.RegisterWorkflowWithOptions(agentflow.Fire, workflow.RegisterOptions{Name: contract.FireTriggerType})
 	g.Register(w)
 	// The worker registers Sweep even if it makes no schedule: another worker may have made the
 	// schedule.

@@ -26,6 +26,7 @@ func TestNames(t *testing.T) {
 	fmt.Fprintf(&b, "signal and update %s\nsignal %s\nquery %s\n", toolspec.DecideName, toolspec.RecheckName, toolspec.StateName)
 	fmt.Fprintf(&b, "workflow %s\nschedule %s\n", upkeepflow.SweepType, upkeepflow.SweepID)
 	fmt.Fprintf(&b, "workflow %s\nschedule %s\n", upkeepflow.VerifyType, upkeepflow.VerifyID)
+	fmt.Fprintf(&b, "workflow %s\n", contract.FireTriggerType)
 	for _, name := range contract.ActivityNames() {
 		fmt.Fprintf(&b, "activity %s\n", name)
 	}

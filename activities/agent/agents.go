@@ -9,6 +9,7 @@ import (
 	"time"
 
 	pawlagent "github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/agent/trigger"
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/toolspec"
@@ -111,6 +112,8 @@ type Broker interface {
 // Agents has the activities of runs. Broker and Price may be nil; the other fields are needed.
 type Agents struct {
 	Store Store
+	// Triggers has the triggers of schedules.
+	Triggers trigger.Store
 	// Document returns a version of an agent. An empty version is the active one. ErrNotFound means that there is no such
 	// version, or that the agent is retired.
 	Document func(ctx context.Context, name, version string) (pawlagent.Document, error)
@@ -136,6 +139,7 @@ func (a *Agents) Register(r contract.Registry) {
 	contract.Bind(r, contract.AgentAnswer, a.Log, a.Answer)
 	contract.Bind(r, contract.AgentClose, a.Log, a.Close)
 	contract.Bind(r, contract.AgentJoin, a.Log, a.Join)
+	contract.Bind(r, contract.TriggerFire, a.Log, a.Fire)
 }
 
 // codecs are the formats of providers.

@@ -146,7 +146,7 @@ var owners = []struct {
 	{"cel.dev/", []string{"policy/condition"}},
 	{"github.com/google/cel-go", []string{"policy/condition"}},
 	{"mvdan.cc/sh", []string{"policy/script"}},
-	{"go.yaml.in/yaml", []string{"policy/strictyaml", "policy/document", "policy/review", "broker", "internal/mcp", "toolspec/httptool", "toolspec/remotetool", "provider/price", "agent/agentfile"}},
+	{"go.yaml.in/yaml", []string{"policy/strictyaml", "policy/document", "policy/review", "broker", "internal/mcp", "toolspec/httptool", "toolspec/remotetool", "provider/price", "agent/agentfile", "agent/trigger"}},
 	{"github.com/dunglas/httpsfv", []string{"internal/remote"}},
 	{"github.com/pb33f/", []string{"internal/openapi"}},
 	{"gopkg.in/yaml.v2", []string{"policy/strictyaml"}},

@@ -30,7 +30,7 @@ var ranks = [][]string{
 	{"policy/strictyaml", "policy/script"},
 	{"policy/document", "toolspec/httptool", "toolspec/remotetool", "provider/price"},
 	{"policy/condition"},
-	{"policy", "agent/agentfile"},
+	{"policy", "agent/agentfile", "agent/trigger"},
 	{"policy/review"},
 	{"broker/..."},
 	{"workflows/contract"},
@@ -53,7 +53,7 @@ var ranks = [][]string{
 	// The workflow and its activities know each other by the contract alone.
 	{"workflows", "workflows/envtest", "workflows/historytest", "activities/..."},
 	{"client/uistream"},
-	{"client/runhttp"},
+	{"client/runhttp", "client/triggerhttp"},
 	{"internal/secretfile", "internal/workerkey", "internal/filelock", "internal/bucket/...", "internal/buildinfo"},
 	{"internal/postgres/db"},
 	{"internal/postgres/recheck"},
@@ -61,7 +61,7 @@ var ranks = [][]string{
 	{
 		"internal/postgres/record", "internal/postgres/policies", "internal/postgres/connections", "internal/postgres/identities",
 		"internal/postgres/catalog", "internal/postgres/outbox", "internal/postgres/reads", "internal/postgres/outputs", "internal/postgres/runs", "internal/postgres/memories",
-		"internal/postgres/registrations", "internal/postgres/agents",
+		"internal/postgres/registrations", "internal/postgres/agents", "internal/postgres/triggers",
 	},
 	// Adapters, each the one owner of its dependency.
 	{
@@ -77,7 +77,7 @@ var ranks = [][]string{
 	// Commands of one subject know none of another.
 	{
 		"internal/cli/calls", "internal/cli/approvals", "internal/cli/policies", "internal/cli/connections", "internal/cli/keys",
-		"internal/cli/tools", "internal/cli/operations", "internal/cli/outputs", "internal/cli/memory", "internal/cli/mcp", "internal/cli/agents",
+		"internal/cli/tools", "internal/cli/operations", "internal/cli/outputs", "internal/cli/memory", "internal/cli/mcp", "internal/cli/agents", "internal/cli/triggers",
 	},
 	{"internal/cli/agentruns"}, // people decide in the middle of a run, as internal/cli/approvals lets them
 	{"internal/cli"},

@@ -29,6 +29,7 @@ func workflowAttacks() []attack {
 		{target: invoke, what: "as a call that has moved", run: invokeMoved},
 		{target: target{workflowTypes, "Sweep"}, what: "by hand", run: sweepByHand},
 		{target: target{workflowTypes, "VerifyHistory"}, what: "after a search that never was", run: verifyByHand},
+		{target: target{workflowTypes, "FireTrigger"}, what: "by hand", run: fireByHand},
 		{target: target{workflowTypes, "ResealSecrets"}, what: "with a key that nobody has", run: resealByHand},
 	}
 }
@@ -232,6 +233,18 @@ func verifyByHand(t *testing.T, w *world) {
 	got := w.upkept(t, w.attacker.continued(t, anyID(), "VerifyHistory", plain(object{"sinceMs": now.UnixMilli()}), last))
 	if since, _ := got["sinceMs"].(float64); since == 0 || int64(since) > now.Add(-23*time.Hour).UnixMilli() {
 		t.Errorf("it searched since %v, want a day", got["sinceMs"])
+	}
+}
+
+// fireByHand: a workflow that no schedule has started starts no run.
+func fireByHand(t *testing.T, w *world) {
+	run, err := w.attacker.client.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: anyID(), TaskQueue: victimQueue}, "FireTrigger",
+		converter.NewRawValue(plain(object{"tenantId": "acme", "name": "nightly"})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := w.upkept(t, run); got["runId"] != nil || got["refused"] == nil {
+		t.Errorf("it says %v", got)
 	}
 }
 

@@ -43,6 +43,9 @@ func (c *Command) Interrupt() {
 	}
 }
 
+// Kill ends the command with SIGKILL.
+func (c *Command) Kill() { Kill(c.cmd) }
+
 // Wait waits for the end and returns the exit status.
 func (c *Command) Wait() int {
 	c.t.Helper()

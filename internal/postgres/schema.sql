@@ -822,6 +822,43 @@ TABLE tool_specs
     seen_at timestamp with time zone NOT NULL DEFAULT now()
     CONSTRAINT tool_specs_pkey PRIMARY KEY (tool_id, digest)
 
+TABLE trigger_active
+    tenant_id text NOT NULL
+    name text NOT NULL
+    version text NOT NULL
+    retired boolean NOT NULL DEFAULT false
+    changed_by text NOT NULL
+    changed_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT trigger_active_pkey PRIMARY KEY (tenant_id, name)
+    CONSTRAINT trigger_active_version FOREIGN KEY (tenant_id, name, version) REFERENCES triggers(tenant_id, name, version)
+
+TABLE trigger_events
+    tenant_id text NOT NULL
+    name text NOT NULL
+    event_id text NOT NULL
+    version text NOT NULL
+    run_id text
+    reason text
+    first_at timestamp with time zone NOT NULL DEFAULT now()
+    last_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT trigger_events_done CHECK ((run_id IS NULL) <> (reason IS NULL))
+    CONSTRAINT trigger_events_pkey PRIMARY KEY (tenant_id, name, event_id)
+    CONSTRAINT trigger_events_trigger FOREIGN KEY (tenant_id, name, version) REFERENCES triggers(tenant_id, name, version)
+    CREATE INDEX trigger_events_by_age ON public.trigger_events USING btree (tenant_id, name, last_at)
+
+TABLE triggers
+    id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+    tenant_id text NOT NULL
+    name text NOT NULL
+    version text NOT NULL
+    digest text NOT NULL
+    document text NOT NULL
+    applied_by text NOT NULL
+    applied_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT triggers_digest_of_document CHECK (digest = encode(sha256(convert_to(document, 'UTF8'::name)), 'hex'::text))
+    CONSTRAINT triggers_pkey PRIMARY KEY (tenant_id, name, version)
+    CONSTRAINT triggers_tenant_of_document CHECK ((document::json ->> 'tenant'::text) = tenant_id AND (document::json ->> 'name'::text) = name)
+
 TABLE worker_keys
     key_id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
     secret bytea NOT NULL

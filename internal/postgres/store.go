@@ -22,6 +22,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/record"
 	"github.com/pawl-run/pawl/internal/postgres/registrations"
 	"github.com/pawl-run/pawl/internal/postgres/runs"
+	"github.com/pawl-run/pawl/internal/postgres/triggers"
 )
 
 // The stores that Store embeds. Each alias gives an embedded field its own name.
@@ -38,6 +39,7 @@ type (
 	memoryStore     = memories.Store
 	registryStore   = registrations.Store
 	agentStore      = agents.Store
+	triggerStore    = triggers.Store
 )
 
 // Store has the methods of all stores, on one pool of connections. It is safe for concurrent
@@ -55,6 +57,7 @@ type Store struct {
 	*memoryStore
 	*registryStore
 	*agentStore
+	*triggerStore
 
 	db *db.DB
 }
@@ -119,7 +122,7 @@ func on(d *db.DB) *Store {
 	p := policies.New(d)
 	return &Store{
 		recordStore: record.New(d), outputStore: outputs.New(d), policyStore: p, connectionStore: connections.New(d), identityStore: identities.New(d),
-		catalogStore: catalog.New(d, p), recheckStore: recheck.New(d), readStore: reads.New(d), runStore: runs.New(d), memoryStore: memories.New(d), registryStore: registrations.New(d), agentStore: agents.New(d),
+		catalogStore: catalog.New(d, p), recheckStore: recheck.New(d), readStore: reads.New(d), runStore: runs.New(d), memoryStore: memories.New(d), registryStore: registrations.New(d), agentStore: agents.New(d), triggerStore: triggers.New(d),
 		db: d,
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows"
 	agentflow "github.com/pawl-run/pawl/workflows/agent"
+	"github.com/pawl-run/pawl/workflows/contract"
 	"github.com/pawl-run/pawl/workflows/upkeep"
 )
 
@@ -37,6 +38,7 @@ func Replay(h *historypb.History) error {
 		return result, err
 	}, workflow.RegisterOptions{Name: toolspec.WorkflowType})
 	replayer.RegisterWorkflowWithOptions(agentflow.Run, workflow.RegisterOptions{Name: pawlagent.WorkflowType})
+	replayer.RegisterWorkflowWithOptions(agentflow.Fire, workflow.RegisterOptions{Name: contract.FireTriggerType})
 	replayer.RegisterWorkflowWithOptions(upkeep.Sweep, workflow.RegisterOptions{Name: upkeep.SweepType})
 	replayer.RegisterWorkflowWithOptions(upkeep.VerifyHistory, workflow.RegisterOptions{Name: upkeep.VerifyType})
 	if err := replayer.ReplayWorkflowHistoryWithOptions(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)), h,

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/spf13/cobra"
 
 	clientpg "github.com/pawl-run/pawl/client/postgres"
 	"github.com/pawl-run/pawl/client/registry"
 	"github.com/pawl-run/pawl/client/runhttp"
+	"github.com/pawl-run/pawl/client/triggerhttp"
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/worker"
 )
@@ -21,6 +23,7 @@ type served struct {
 	as, tokenFile string
 	perViewer     int
 	registers     bool
+	triggers      triggerFlags
 }
 
 func newServe(a *app.App) *cobra.Command {
@@ -35,6 +38,9 @@ func newServe(a *app.App) *cobra.Command {
 			"It also serves GET /v1/catalog?tenant=TENANT: the tools that the owner of the token may call, as JSON.\n\n" +
 			"With --register it also serves /v1/tools and /v1/tools/{name}: people with the role tool-admin in the policy of a\n" +
 			"tenant register and remove tools of this tenant. docs/registration.md describes it.\n\n" +
+			"With --triggers it also serves POST /v1/triggers/{tenant}/{trigger}: signed webhooks start runs of agents. It needs\n" +
+			"Temporal and the key ring of the workers. Without a provider of PAWL_OIDC_* and without --as, it serves nothing else.\n" +
+			"docs/triggers.md describes it.\n\n" +
 			"For development, --as IDENTITY lets the owner of a token file watch the runs of that identity, on this machine\n" +
 			"only. The file has mode 0600. The command writes a random token into it if it does not exist.",
 		Example: `  pawl serve --origin https://app.example.com --behind-proxy --listen :8235
@@ -48,6 +54,7 @@ func newServe(a *app.App) *cobra.Command {
 	app.IdentityVar(cmd.Flags(), &o.as, "as", "", "for development: the identity of the owner of the token file")
 	cmd.Flags().StringVar(&o.tokenFile, "token-file", "", "for development: the token file; default one in the directory of the running pawl dev")
 	cmd.Flags().BoolVar(&o.registers, "register", false, "let people with the role "+registry.Role+" register tools of their tenant")
+	o.triggers.add(cmd)
 	cmd.Flags().IntVar(&o.perViewer, "streams-per-viewer", 0, "streams that one identity may have at the same time; default 8")
 	return cmd
 }
@@ -62,12 +69,24 @@ func runServe(ctx context.Context, a *app.App, o served) error {
 	if o.as != "" && (o.behindProxy || o.cert != "") {
 		return app.Usage(errors.New("--as is for development on this machine: leave out --behind-proxy and --tls-cert"))
 	}
-	return app.WithStore(ctx, func(s *app.Session) error {
+	return o.triggers.withServers(ctx, func(s *app.Session) error {
+		mux := http.NewServeMux()
+		if o.triggers.fires {
+			webhooks, err := o.triggers.handler(a, s)
+			if err != nil {
+				return err
+			}
+			mux.Handle(triggerhttp.Path, webhooks)
+		}
 		listener, err := o.open(ctx)
 		if err != nil {
 			return err
 		}
 		defer listener.Close()
+		if o.triggers.fires && o.as == "" && len(s.Config.OIDC) == 0 {
+			fmt.Fprintf(a.Err, "webhooks are taken on %s; Ctrl-C stops the server\n", listener.Addr())
+			return o.serve(ctx, listener, mux)
+		}
 		authenticator, who, end, err := o.authenticator(s.Config)
 		if err != nil {
 			return err
@@ -84,8 +103,9 @@ func runServe(ctx context.Context, a *app.App, o served) error {
 		if err != nil {
 			return app.Usage(err)
 		}
+		mux.Handle("/", handler)
 		fmt.Fprintf(a.Err, "runs can be watched on %s, by %s; Ctrl-C stops the server\n", listener.Addr(), who)
-		return o.serve(ctx, listener, handler)
+		return o.serve(ctx, listener, mux)
 	})
 }
 

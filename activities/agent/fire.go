@@ -1,0 +1,45 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	pawlagent "github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/agent/trigger"
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/toolspec/errs"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// Fire starts the run of a time of a schedule, unless it was started before.
+func (a *Agents) Fire(ctx context.Context, in contract.TriggerFireIn) (contract.TriggerFireOut, error) {
+	at := time.UnixMilli(in.At).UTC().Format(time.RFC3339)
+	data, err := json.Marshal(struct {
+		ScheduledAt string `json:"scheduledAt"`
+	}{at})
+	if err != nil {
+		return contract.TriggerFireOut{}, err
+	}
+	firer := trigger.Firer{Store: a.Triggers, Start: func(ctx context.Context, in pawlagent.Input) error {
+		_, err := a.Client.StartAgent(ctx, in)
+		if errors.Is(err, client.ErrNoAnswer) {
+			err = errs.Transient(err)
+		}
+		return err
+	}}
+	d, err := firer.Trigger(ctx, in.TenantID, in.Name, trigger.Schedule)
+	if errors.Is(err, trigger.ErrNotFound) {
+		return contract.TriggerFireOut{Refused: err.Error()}, nil
+	}
+	if err != nil {
+		return contract.TriggerFireOut{}, err
+	}
+	runID, err := firer.Fire(ctx, d, trigger.Event{ID: at, Data: data})
+	var refused *trigger.RefusedError
+	if errors.As(err, &refused) {
+		return contract.TriggerFireOut{Refused: refused.Reason}, nil
+	}
+	return contract.TriggerFireOut{RunID: runID}, err
+}

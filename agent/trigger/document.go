@@ -1,0 +1,114 @@
+package trigger
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/pawl-run/pawl/toolspec/strictjson"
+)
+
+// Bounds of a trigger.
+const (
+	// MaxName bounds the name and the version of a trigger, in characters.
+	MaxName = 64
+	// MaxPrompt bounds the prompt, in bytes.
+	MaxPrompt = 16 << 10
+	// MaxValues bounds the different paths of a prompt.
+	MaxValues = 32
+	// MaxTools bounds the tools that a trigger names.
+	MaxTools = 1024
+	// MaxConnections bounds the connections that a trigger names.
+	MaxConnections = 64
+	// MinEverySeconds and MaxEverySeconds bound the interval of a schedule.
+	MinEverySeconds, MaxEverySeconds = 60, 30 * 24 * 60 * 60
+)
+
+// Source is where the events of a trigger come from.
+type Source string
+
+// The sources.
+const (
+	// Webhook is a signed HTTP request of another service.
+	Webhook Source = "webhook"
+	// Schedule is a time.
+	Schedule Source = "schedule"
+)
+
+// Signature is how the sender of a webhook signs it.
+type Signature string
+
+// The signatures.
+const (
+	// Standard is the signature of the Standard Webhooks specification, with an id and a time.
+	Standard Signature = "standard"
+	// GitHub is the header X-Hub-Signature-256 over the body.
+	GitHub Signature = "github"
+)
+
+// Document is one version of a trigger. Its JSON is the canonical form of the YAML that people write.
+type Document struct {
+	// Name names the trigger in its tenant: 1 to 64 characters of a-z 0-9 _ -, the first a letter.
+	Name string `json:"name"`
+	// Version is the author's name for this version: 1 to 64 characters of A-Z a-z 0-9 _ . -
+	Version string `json:"version"`
+	// TenantID and ActorID are those of every run. No event changes them.
+	TenantID string `json:"tenant"`
+	ActorID  string `json:"actor"`
+	// Agent is the name of the agent. AgentVersion is one of its versions; empty means the active one.
+	Agent        string `json:"agent"`
+	AgentVersion string `json:"agentVersion,omitempty"`
+	// On is where the events come from.
+	On Source `json:"on"`
+	// Webhook is set for events of that source, and Times for those of a schedule.
+	Webhook *WebhookOptions `json:"webhook,omitempty"`
+	Times   *Times          `json:"schedule,omitempty"`
+	// Prompt is the message that starts a run. {{a.b}} stands for a value of the event.
+	Prompt string `json:"prompt"`
+	// SessionID is the session of every run.
+	SessionID string `json:"session,omitempty"`
+	// Tools narrow the tools of the agent. Without an entry they do not.
+	Tools []string `json:"tools,omitempty"`
+	// Connections maps ids of tools to the connections that their calls use.
+	Connections map[string]string `json:"connections,omitempty"`
+}
+
+// WebhookOptions say how a webhook is verified.
+type WebhookOptions struct {
+	// Secret is the id of the connection of the tenant, of the provider webhook, that has the secret.
+	Secret string `json:"secret"`
+	// Signature is Standard if it is empty.
+	Signature Signature `json:"signature,omitempty"`
+}
+
+// Times says when a schedule starts runs: by Cron or each EverySeconds.
+type Times struct {
+	// Cron has five fields: minute, hour, day of the month, month, day of the week.
+	Cron string `json:"cron,omitempty"`
+	// Zone is the time zone of Cron, such as Europe/Berlin; empty means UTC.
+	Zone         string `json:"zone,omitempty"`
+	EverySeconds int    `json:"everySeconds,omitempty"`
+}
+
+// Canonical returns the text that is stored of the document and that its digest is of: RFC 8785 JSON.
+func (d Document) Canonical() ([]byte, error) {
+	raw, err := json.Marshal(d)
+	if err == nil {
+		raw, err = strictjson.Canonical(raw)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("trigger: %w", err)
+	}
+	return raw, nil
+}
+
+// Digest returns the SHA-256 of the canonical text, in hexadecimal.
+func (d Document) Digest() (string, error) {
+	text, err := d.Canonical()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), nil
+}

@@ -1,0 +1,92 @@
+package trigger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/pawl-run/pawl/agent"
+)
+
+// ErrNotFound means that there is no such trigger with events of such a source, or that it is retired. ErrNoAgent means
+// that no run of an agent can start, because there is none of the name and version or it is retired.
+var (
+	ErrNotFound = errors.New("there is no such trigger, or it is retired")
+	ErrNoAgent  = errors.New("there is no such agent or version, or it is retired")
+)
+
+// Store reads triggers and records what events have done.
+type Store interface {
+	// TriggerToFire returns the active version of a trigger, and ErrNotFound if there is none.
+	TriggerToFire(ctx context.Context, tenantID, name string) (Document, error)
+	// CanStartAgent returns ErrNoAgent if no run of the agent can start. An empty version is the active one.
+	CanStartAgent(ctx context.Context, name, version string) error
+	// HasStarted reports whether it is recorded that an event has started a run.
+	HasStarted(ctx context.Context, tenantID, name, eventID string) (bool, error)
+	// RecordTriggerEvent records what an event has done. An event that has started a run is not changed.
+	RecordTriggerEvent(ctx context.Context, r Record) error
+}
+
+// Record says what an event has done.
+type Record struct {
+	TenantID, Name, Version, EventID string
+	// RunID is the run that was started. Reason says why none was.
+	RunID, Reason string
+}
+
+// Starter starts a run, or does nothing if the run was started before. package client has it.
+type Starter func(ctx context.Context, in agent.Input) error
+
+// Firer starts the runs of events.
+type Firer struct {
+	Store Store
+	Start Starter
+}
+
+// Trigger returns the active version of a trigger whose events come from a source. The error is ErrNotFound if there is
+// none.
+func (f Firer) Trigger(ctx context.Context, tenantID, name string, from Source) (Document, error) {
+	d, err := f.Store.TriggerToFire(ctx, tenantID, name)
+	if err == nil && (d.On != from || d.TenantID != tenantID || d.Name != name) {
+		err = ErrNotFound
+	}
+	return d, err
+}
+
+// Fire starts the run of an event of a trigger, once for each id of an event, and returns its id. When it returns
+// without an error, the run goes on without the caller. The error is a *RefusedError if the event starts no run, and
+// that is recorded; any other error may pass, and the event may come again.
+func (f Firer) Fire(ctx context.Context, d Document, e Event) (runID string, err error) {
+	in, refusal := d.Input(e)
+	if refusal == nil {
+		started, err := f.Store.HasStarted(ctx, d.TenantID, d.Name, e.ID)
+		if err != nil || started {
+			return in.Context.RunID, err
+		}
+		refusal = f.Store.CanStartAgent(ctx, d.Agent, d.AgentVersion)
+		if refusal != nil && !errors.Is(refusal, ErrNoAgent) {
+			return "", refusal
+		}
+	}
+	r := Record{TenantID: d.TenantID, Name: d.Name, Version: d.Version, EventID: e.ID}
+	if refusal != nil {
+		var refused *RefusedError
+		if !errors.As(refusal, &refused) {
+			refused = &RefusedError{refusal.Error()}
+		}
+		if checkEventID(e.ID) != nil {
+			return "", refused // such an id cannot be stored
+		}
+		r.Reason = refused.Reason
+		if err := f.Store.RecordTriggerEvent(ctx, r); err != nil {
+			return "", err
+		}
+		return "", refused
+	}
+	if err := f.Start(ctx, in); err != nil {
+		return "", fmt.Errorf("trigger: %w", err)
+	}
+	// A process that ends here has started the run. The next delivery finds it, and writes this row.
+	r.RunID = in.Context.RunID
+	return r.RunID, f.Store.RecordTriggerEvent(ctx, r)
+}

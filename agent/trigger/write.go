@@ -1,0 +1,63 @@
+package trigger
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/pawl-run/pawl/policy/document"
+)
+
+// written is a document in the order and the words in which people write it.
+type written struct {
+	Name         string            `yaml:"name"`
+	Version      string            `yaml:"version"`
+	Tenant       string            `yaml:"tenant"`
+	Actor        string            `yaml:"actor"`
+	Agent        string            `yaml:"agent"`
+	AgentVersion string            `yaml:"agentVersion,omitempty"`
+	On           Source            `yaml:"on"`
+	Webhook      *writtenWebhook   `yaml:"webhook,omitempty"`
+	Schedule     *writtenTimes     `yaml:"schedule,omitempty"`
+	Prompt       string            `yaml:"prompt"`
+	Session      string            `yaml:"session,omitempty"`
+	Tools        []string          `yaml:"tools,omitempty"`
+	Connections  map[string]string `yaml:"connections,omitempty"`
+}
+
+type writtenWebhook struct {
+	Secret    string    `yaml:"secret"`
+	Signature Signature `yaml:"signature,omitempty"`
+}
+
+type writtenTimes struct {
+	Cron  string `yaml:"cron,omitempty"`
+	Zone  string `yaml:"zone,omitempty"`
+	Every string `yaml:"every,omitempty"`
+}
+
+// Write writes a document as YAML that Read reads as the same document.
+func Write(d Document) ([]byte, error) {
+	w := written{
+		Name: d.Name, Version: d.Version, Tenant: d.TenantID, Actor: d.ActorID, Agent: d.Agent, AgentVersion: d.AgentVersion, On: d.On, Prompt: d.Prompt,
+		Session: d.SessionID, Tools: d.Tools, Connections: d.Connections,
+	}
+	if d.Webhook != nil {
+		w.Webhook = &writtenWebhook{d.Webhook.Secret, d.Webhook.Signature}
+	}
+	if d.Times != nil {
+		w.Schedule = &writtenTimes{Cron: d.Times.Cron, Zone: d.Times.Zone}
+		if d.Times.EverySeconds > 0 {
+			w.Schedule.Every = document.Brief(time.Duration(d.Times.EverySeconds) * time.Second)
+		}
+	}
+	var text bytes.Buffer
+	encoder := yaml.NewEncoder(&text)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(w); err != nil {
+		return nil, fmt.Errorf("trigger: %w", err)
+	}
+	return text.Bytes(), nil
+}

@@ -1,0 +1,175 @@
+package triggerhttp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/pawl-run/pawl/agent/trigger"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
+)
+
+// Path is the pattern of the paths that the handler serves, for http.ServeMux.
+const Path = "/v1/triggers/{tenant}/{trigger}"
+
+const (
+	// bodyTime is how long a client may take to send an event.
+	bodyTime = 15 * time.Second
+	// startTime bounds the time in which a run is started.
+	startTime = 20 * time.Second
+	// places bounds the requests at the same time.
+	places = 128
+	// retryAfter is when a client may try again, in seconds.
+	retryAfter = "10"
+)
+
+// Secrets returns the secret with which a sender signs, from a connection of the tenant. The error is ErrNoSecret if
+// there is none. client/postgres has an implementation.
+type Secrets interface {
+	WebhookSecret(ctx context.Context, tenantID, connectionID string) (secret []byte, err error)
+}
+
+// ErrNoSecret means that there is no such connection, or that it is of another provider than webhook.
+var ErrNoSecret = errors.New("the trigger has no secret: there is no such connection of the provider webhook")
+
+// Options are the parts of a handler. Firer and Secrets are required.
+type Options struct {
+	Firer   trigger.Firer
+	Secrets Secrets
+	// Log gets which triggers refused requests, and why, at most once a second. It has no value of a request. Nothing is
+	// logged if it is nil.
+	Log *slog.Logger
+}
+
+// New returns the handler of Path. It answers 202 when the run of an event goes on without the handler, also if it was
+// started before; 401 if there is no such trigger or the request is not signed by its secret; 413 for a body of more
+// than trigger.MaxEvent bytes; 422 if the event starts no run, and that is recorded; 503 if it may come again later.
+func New(o Options) (http.Handler, error) {
+	if o.Firer.Store == nil || o.Firer.Start == nil || o.Secrets == nil {
+		return nil, errors.New("triggerhttp: Firer and Secrets are required")
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	mux := http.NewServeMux()
+	mux.Handle(Path, &handler{Options: o, places: make(chan struct{}, places), logs: rate.NewLimiter(rate.Every(time.Second), 10)})
+	return mux, nil
+}
+
+type handler struct {
+	Options
+	places chan struct{}
+	// logs bounds what senders without a secret can write into the log.
+	logs *rate.Limiter
+}
+
+// ServeHTTP verifies an event and starts its run.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		refuse(w, http.StatusMethodNotAllowed, toolspec.CodeValidation, "send the event with POST")
+		return
+	}
+	select {
+	case h.places <- struct{}{}:
+		defer func() { <-h.places }()
+	default:
+		refuse(w, http.StatusServiceUnavailable, toolspec.CodeCapacity, "the server has no place for another event; send it again")
+		return
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime)) // not every server has it
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, trigger.MaxEvent))
+	if err != nil {
+		refuse(w, http.StatusRequestEntityTooLarge, toolspec.CodeValidation, "an event is a body of at most 256 KB, sent within 15 seconds")
+		return
+	}
+	// A run that is being started does not depend on a client that waits.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), startTime)
+	defer cancel()
+	h.receive(ctx, w, r, body)
+}
+
+func (h *handler) receive(ctx context.Context, w http.ResponseWriter, r *http.Request, body []byte) {
+	tenantID, name := r.PathValue("tenant"), r.PathValue("trigger")
+	if (toolspec.Identity{TenantID: tenantID, RunID: "any", ToolCallID: "any"}).Check() != nil || toolspec.CheckVisible("trigger", name, trigger.MaxName) != nil {
+		unknown(w)
+		return
+	}
+	d, err := h.Firer.Trigger(ctx, tenantID, name, trigger.Webhook)
+	if errors.Is(err, trigger.ErrNotFound) || err == nil && d.Webhook == nil {
+		unknown(w)
+		return
+	}
+	var secret []byte
+	if err == nil {
+		secret, err = h.Secrets.WebhookSecret(ctx, tenantID, d.Webhook.Secret)
+		defer clear(secret)
+	}
+	if errors.Is(err, ErrNoSecret) {
+		h.log(ctx, d, ErrNoSecret.Error())
+		unknown(w)
+		return
+	}
+	if err != nil {
+		h.unavailable(ctx, w, d, err)
+		return
+	}
+	eventID, ok := verified(*d.Webhook, secret, r.Header, body)
+	if !ok {
+		h.log(ctx, d, "the signature is wrong, or its time is not within 5 minutes of now")
+		unknown(w)
+		return
+	}
+	_, err = h.Firer.Fire(ctx, d, trigger.Event{ID: eventID, Data: body})
+	var refused *trigger.RefusedError
+	switch {
+	case errors.As(err, &refused):
+		h.log(ctx, d, refused.Reason)
+		refuse(w, http.StatusUnprocessableEntity, toolspec.CodeValidation, "the event was not accepted")
+	case err != nil:
+		h.unavailable(ctx, w, d, err)
+	default:
+		w.WriteHeader(http.StatusAccepted)
+	}
+}
+
+// unknown answers a request that does not prove that its sender knows a trigger and its secret.
+func unknown(w http.ResponseWriter) {
+	refuse(w, http.StatusUnauthorized, toolspec.CodeAuthzDenied, "there is no such trigger, or the signature is not valid")
+}
+
+func (h *handler) unavailable(ctx context.Context, w http.ResponseWriter, d trigger.Document, err error) {
+	h.log(ctx, d, errs.Reason(err))
+	refuse(w, http.StatusServiceUnavailable, toolspec.CodeUnavailable, "the event cannot be taken now; send it again")
+}
+
+func (h *handler) log(ctx context.Context, d trigger.Document, reason string) {
+	if h.logs.Allow() {
+		h.Log.WarnContext(ctx, "a webhook started no run", "tenant", d.TenantID, "trigger", d.Name, "reason", reason)
+	}
+}
+
+func refuse(w http.ResponseWriter, status int, code toolspec.Code, words string) {
+	body, err := json.Marshal(struct {
+		ErrorCode   toolspec.Code `json:"errorCode"`
+		SafeMessage string        `json:"safeMessage"`
+	}{code, words})
+	if err != nil {
+		body = []byte("{}")
+	}
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", retryAfter)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n'))
+}

@@ -1,0 +1,51 @@
+package operations
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/agent/trigger"
+	clientpg "github.com/pawl-run/pawl/client/postgres"
+	"github.com/pawl-run/pawl/client/triggerhttp"
+	"github.com/pawl-run/pawl/internal/cli/app"
+)
+
+// triggerFlags are the flags of `pawl serve` for webhooks.
+type triggerFlags struct {
+	fires bool
+	ring  string
+}
+
+func (f *triggerFlags) add(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.fires, "triggers", false, "let signed webhooks start runs of agents: POST "+triggerhttp.Path)
+	app.KeyRingFlag(cmd, &f.ring)
+}
+
+// withServers opens the database, and Temporal where webhooks start runs.
+func (f triggerFlags) withServers(ctx context.Context, use func(*app.Session) error) error {
+	s, err := app.Connect(ctx, f.fires, true)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return use(s)
+}
+
+// handler returns the handler of webhooks.
+func (f triggerFlags) handler(a *app.App, s *app.Session) (http.Handler, error) {
+	sealer, err := a.OpenSealer(s, f.ring)
+	if err != nil {
+		return nil, err
+	}
+	db, c := clientpg.Of(s.Store), s.Client()
+	return triggerhttp.New(triggerhttp.Options{
+		Firer: trigger.Firer{Store: db.Triggers(), Start: func(ctx context.Context, in agent.Input) error {
+			_, err := c.StartAgent(ctx, in)
+			return err
+		}},
+		Secrets: db.WebhookSecrets(sealer), Log: serveLog(a.Err),
+	})
+}

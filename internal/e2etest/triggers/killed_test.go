@@ -1,0 +1,57 @@
+package triggers
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pawl-run/pawl/internal/e2etest"
+)
+
+// TestKilledServer: the server is killed between the check of a signature and the start of the run, and between the start and its record.
+// The sender gets no 2xx, sends again, and there is one run.
+func TestKilledServer(t *testing.T) {
+	t.Parallel()
+	for name, mode := range map[string]string{"before the start": "ACCESS EXCLUSIVE", "after the start": "SHARE"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.apply(triage)
+			w.serve()
+			conn, err := pgx.Connect(t.Context(), w.Database)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close(context.WithoutCancel(t.Context()))
+			tx, err := conn.Begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := tx.Exec(t.Context(), "LOCK TABLE trigger_events IN "+mode+" MODE"); err != nil {
+				t.Fatal(err)
+			}
+			now, got := time.Now(), make(chan int, 1)
+			r := w.request("msg_1", now, event(1, "x"))
+			go func() { got <- w.send(r) }()
+			w.Until(func() bool {
+				return e2etest.Query[int](w.World, "SELECT count(*)::int FROM pg_locks WHERE NOT granted AND relation = 'trigger_events'::regclass")[0] == 1
+			}, "the server waits")
+			w.serves.Kill()
+			if status := <-got; status != 0 {
+				t.Errorf("the killed server has answered %d", status)
+			}
+			if err := tx.Rollback(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			w.serve()
+			w.sends(http.StatusAccepted, w.request("msg_1", now, event(1, "x")), "the next delivery")
+			w.Until(func() bool { return w.runs() == 1 }, "the run ends")
+			if runs, rows := e2etest.Query[int](w.World, "SELECT count(*)::int FROM agent_runs")[0], e2etest.Query[int](w.World, "SELECT count(*)::int FROM trigger_events WHERE run_id IS NOT NULL")[0]; runs != 1 || rows != 1 || len(w.model.Requests()) != 1 {
+				t.Errorf("there are %d runs, %d rows of events, and the model was asked %d times", runs, rows, len(w.model.Requests()))
+			}
+		})
+	}
+}

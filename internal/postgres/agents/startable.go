@@ -1,0 +1,19 @@
+package agents
+
+import (
+	"context"
+	"errors"
+
+	"github.com/pawl-run/pawl/agent/trigger"
+	"github.com/pawl-run/pawl/internal/postgres/db"
+)
+
+// CanStartAgent returns trigger.ErrNoAgent if no run can start of a version of an agent, which is the active one if it
+// is empty.
+func (s *Store) CanStartAgent(ctx context.Context, name, version string) error {
+	_, _, err := s.AgentToStart(ctx, name, version)
+	if errors.Is(err, db.ErrNotFound) || errors.Is(err, ErrRetired) {
+		return trigger.ErrNoAgent
+	}
+	return err
+}
