@@ -10,6 +10,7 @@ import (
 	pawlagent "github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/wire"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
@@ -58,6 +59,9 @@ func (a *Agents) Close(ctx context.Context, in contract.AgentCloseIn) (out contr
 		}
 		if result.Outcome == pawlagent.Completed {
 			result.Value = last.Plan.Value
+			if finish := last.Plan.Finish; !ended && finish != wire.FinishStop {
+				result.Reason = "the model did not finish its answer: " + string(finish)
+			}
 		}
 		result.Text, result.Truncated = cut(text)
 	}

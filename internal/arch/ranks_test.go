@@ -54,7 +54,7 @@ var ranks = [][]string{
 	{"workflows", "workflows/envtest", "workflows/historytest", "activities/..."},
 	{"client/uistream"},
 	{"client/runhttp"},
-	{"internal/secretfile", "internal/workerkey", "internal/filelock", "internal/bucket/..."},
+	{"internal/secretfile", "internal/workerkey", "internal/filelock", "internal/bucket/...", "internal/buildinfo"},
 	{"internal/postgres/db"},
 	{"internal/postgres/recheck"},
 	// The stores know none of each other.
@@ -69,7 +69,7 @@ var ranks = [][]string{
 		"internal/codec/...", "internal/notify/...", "internal/openfga/...", "internal/submitter/...", "internal/seal/...",
 		"internal/verify/...", "internal/oidc/...", "internal/web", "internal/mcp", "internal/openapi", "internal/remote",
 	},
-	{"internal/registered"},
+	{"internal/registered", "internal/health"},
 	{"internal/devstate"},
 	{"client/postgres", "client/registry"}, // for programs that may read the database; package client links no driver
 	{"worker/..."},

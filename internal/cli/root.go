@@ -112,7 +112,7 @@ func newRoot(a *app.App, more []func(*app.App) []*cobra.Command) *cobra.Command 
 
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
 			for _, name := range worker.UnknownVariables(os.Environ()) {
-				fmt.Fprintf(a.Err, "warning: nothing reads the environment variable %s: it may be misspelled\n", app.Printable(name))
+				fmt.Fprintf(a.Err, "warning: %s\n", app.Printable(worker.SuggestVariable(name)))
 			}
 			return app.CheckIdentities(cmd, args)
 		},

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"encoding/json"
 	"time"
 
 	"go.temporal.io/sdk/converter"
@@ -38,8 +37,10 @@ type run struct {
 	state pawlagent.State
 	// isOpen says that open has a value. Messages wait for it.
 	isOpen bool
-	// interrupted is set by the signal, and isTimeOver by the timer of the run.
-	interrupted, isTimeOver bool
+	signals []signal
+	// interrupted is set by the signal, and isTimeOver by the timer of the run. isClosing says that no further message
+	// can reach the model.
+	interrupted, isTimeOver, isClosing bool
 	// said is the number of the last message that was stored, and taken that of the last one that a model has read.
 	said, taken int64
 	// heard is the number of the last message of the turns that have ended, or -1. The next turn begins with a later one.
@@ -77,7 +78,7 @@ func (r *run) run(ctx workflow.Context, input converter.RawValue) (pawlagent.Res
 }
 
 // bytesOf returns the JSON of the input, or nothing if it is in another encoding.
-func bytesOf(input converter.RawValue) json.RawMessage {
+func bytesOf(input converter.RawValue) []byte {
 	payload := input.Payload()
 	if string(payload.GetMetadata()[converter.MetadataEncoding]) != converter.MetadataEncodingJSON {
 		return nil
@@ -101,10 +102,16 @@ func (r *run) startTimer(working workflow.Context, stop workflow.CancelFunc) {
 func (r *run) work(ctx workflow.Context) (*contract.AgentEnd, error) {
 	for {
 		end, isFinal := r.stopped(ctx), false
-		if end == nil {
-			if r.isLarge(ctx) {
-				return nil, awaitHandlers(ctx)
+		if end == nil && r.isLarge(ctx) {
+			if err := awaitHandlers(ctx); err != nil {
+				return nil, err
 			}
+			// The next run of the workflow learns nothing of what stopped this one meanwhile.
+			if end = r.stopped(ctx); end == nil {
+				return nil, nil //nolint:nilnil // the run goes on
+			}
+		}
+		if end == nil {
 			var err error
 			if isFinal, end, err = r.round(ctx); err != nil {
 				return nil, err
@@ -158,6 +165,7 @@ func (r *run) finish(ctx workflow.Context, end *contract.AgentEnd) (*contract.Ag
 			return nil, nil
 		}
 		if end = (&contract.AgentEnd{Outcome: pawlagent.Completed}); !r.open.Stays {
+			r.isClosing = true
 			return end, nil
 		}
 	}
@@ -176,6 +184,12 @@ func (r *run) finish(ctx workflow.Context, end *contract.AgentEnd) (*contract.Ag
 
 // stopped returns how the run ends if it was stopped, or nil.
 func (r *run) stopped(ctx workflow.Context) *contract.AgentEnd {
+	// A signal of the current workflow task may not have been received yet.
+	for _, s := range r.signals {
+		for s.channel.ReceiveAsync(nil) {
+			s.do()
+		}
+	}
 	switch {
 	case r.isTimeOver:
 		return &contract.AgentEnd{Outcome: pawlagent.OverBudget, Reason: "the time of the run is over"}
@@ -222,7 +236,7 @@ func (r *run) listen(ctx workflow.Context) error {
 	})
 	return workflow.SetUpdateHandlerWithOptions(ctx, pawlagent.MessageName, r.say, workflow.UpdateHandlerOptions{
 		Validator: func(_ workflow.Context, m pawlagent.Message) error {
-			if r.state.Phase == pawlagent.Ended {
+			if r.isClosing || r.state.Phase == pawlagent.Ended {
 				return errEnded()
 			}
 			if err := m.Check(); err != nil {
@@ -234,11 +248,18 @@ func (r *run) listen(ctx workflow.Context) error {
 	})
 }
 
+// signal is a signal of a run, and what it does.
+type signal struct {
+	channel workflow.ReceiveChannel
+	do      func()
+}
+
 // onSignal does something for each signal.
 func (r *run) onSignal(ctx workflow.Context, name, description string, do func()) {
-	signals := workflow.GetSignalChannelWithOptions(ctx, name, workflow.SignalChannelOptions{Description: description})
+	channel := workflow.GetSignalChannelWithOptions(ctx, name, workflow.SignalChannelOptions{Description: description})
+	r.signals = append(r.signals, signal{channel, do})
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		for signals.Receive(ctx, nil) {
+		for channel.Receive(ctx, nil) {
 			do()
 		}
 	})
@@ -257,7 +278,7 @@ func (r *run) say(ctx workflow.Context, m pawlagent.Message) error {
 	if err := workflow.Await(ctx, func() bool { return r.isOpen }); err != nil {
 		return err
 	}
-	if r.state.Phase == pawlagent.Ended {
+	if r.isClosing || r.state.Phase == pawlagent.Ended {
 		return errEnded()
 	}
 	out, err := steps.Local(ctx, contract.AgentSay, contract.AgentSayIn{Run: r.open.Run, Message: m}, steps.Options("store the message", steps.Forever))

@@ -25,7 +25,8 @@ type AgentRun struct {
 
 // AgentOpenIn is the input of AgentOpen, which reads the input of a run and its place in the record.
 type AgentOpenIn struct {
-	Input json.RawMessage `json:"input"`
+	// Input is the undecoded input of the workflow, or nothing if it is not JSON.
+	Input []byte `json:"input"`
 }
 
 // AgentOpenOut is the answer of AgentOpen.

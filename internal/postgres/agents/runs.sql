@@ -11,8 +11,12 @@ SELECT r.input_digest, r.document, r.input, r.trimmed_to, r.context_from, r.open
 FROM agent_runs r WHERE r.tenant_id = @tenant_id AND r.run_id = @run_id;
 
 -- name: SayToAgent
-WITH said AS (
-    INSERT INTO agent_messages (tenant_id, run_id, message_id, said_by, text) VALUES (@tenant_id, @run_id, @message_id, @said_by, @text)
+-- The lock of the run lets messages of a run commit in the order of their numbers. Without it, a request could have a message and not
+-- the one before it, which RecordRound would take as read.
+WITH run AS (
+    SELECT tenant_id, run_id FROM agent_runs WHERE tenant_id = @tenant_id AND run_id = @run_id FOR NO KEY UPDATE
+), said AS (
+    INSERT INTO agent_messages (tenant_id, run_id, message_id, said_by, text) SELECT tenant_id, run_id, @message_id, @said_by, @text FROM run
     ON CONFLICT (tenant_id, run_id, message_id) DO NOTHING RETURNING seq
 )
 SELECT seq FROM said
@@ -42,7 +46,7 @@ WITH made AS (
     INSERT INTO agent_rounds (tenant_id, run_id, round, format, model, plan, calls_planned, calls, bytes, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, micro_usd)
     SELECT tenant_id, run_id, @round::integer, @format, @model, @plan::json, @calls_planned::integer, @calls::integer, octet_length(@plan::text), @input_tokens::bigint,
         @cache_read_tokens::bigint, @cache_write_tokens::bigint, @output_tokens::bigint, @micro_usd::bigint
-    FROM agent_runs WHERE tenant_id = @tenant_id AND run_id = @run_id AND ended_at IS NULL
+    FROM agent_runs WHERE tenant_id = @tenant_id AND run_id = @run_id AND ended_at IS NULL AND rounds + 1 = @round::integer
     ON CONFLICT (tenant_id, run_id, round) DO NOTHING RETURNING round
 ), read AS (
     UPDATE agent_messages m SET round = made.round FROM made
@@ -60,3 +64,12 @@ WHERE tenant_id = @tenant_id AND run_id = @run_id AND round = @round AND answers
 
 -- name: CloseAgentRun
 UPDATE agent_runs SET ended_at = now(), result = @result::json WHERE tenant_id = @tenant_id AND run_id = @run_id AND ended_at IS NULL;
+
+-- name: DeleteExpiredAgentRuns
+-- A run without an end may wait for a person until its time is over. Its workflow is gone after that.
+DELETE FROM agent_runs WHERE ctid = ANY (ARRAY (
+    SELECT r.ctid FROM agent_runs r
+    WHERE r.opened_at < now() - make_interval(days => @days::integer)
+        AND coalesce(r.ended_at, r.opened_at + make_interval(secs => (r.document -> 'limits' ->> 'seconds')::integer)) < now() - make_interval(days => @days::integer)
+    ORDER BY r.opened_at LIMIT @batch FOR UPDATE SKIP LOCKED
+));
