@@ -46,7 +46,7 @@ func newDev(a devApp) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&policyFile, "policy", "", "policy file; default the built-in development policy")
 	cmd.Flags().BoolVar(&throwaway, "throwaway", false, "delete the data at the end")
-	cmd.AddCommand(newDevEnv(a))
+	cmd.AddCommand(newDevEnv(a), newDevModel(a))
 	return cmd
 }
 

@@ -103,7 +103,7 @@ func newSay(a *app.App) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&runID, "run", "", "`id` of the run")
 	cmd.Flags().StringVar(&id, "id", "", "id of the message; default a new one")
-	app.ActorVar(cmd.Flags(), &by, "as", app.DefaultApprover(), "your identity, for the record (PAWL_APPROVER)")
+	app.ActorVar(cmd.Flags(), &by, "as", app.DefaultApprover(), "your identity, for the audit trail (PAWL_APPROVER)")
 	return cmd
 }
 
