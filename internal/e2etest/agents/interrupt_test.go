@@ -36,11 +36,6 @@ func (w *world) phase(runID string, phase agent.Phase) agent.State {
 	return state
 }
 
-// dones counts the turns that have ended for the watchers of a run.
-func (w *world) dones(runID string) int {
-	return len(e2etest.Query[string](w.World, "SELECT kind FROM run_events WHERE run_id = $1 AND kind = 'done'", runID))
-}
-
 // TestInterruptedTurns: in a run that stays, an interrupt ends the turn: while the model is asked, and while a call runs. The calls behind
 // that one do not start. The run goes on with the next message, and the model is not told of what was given up. An interrupt of a turn does
 // nothing to a run that waits, and an interrupt ends it.
@@ -62,7 +57,7 @@ func TestInterruptedTurns(t *testing.T) {
 		<-release
 		return e2etest.Echo(ctx, in, call)
 	}
-	defer w.work(e2etest.Tool("test__slow", slow))()
+	w.work(e2etest.Tool("test__slow", slow))
 	w.apply(w.document("openai", "test__slow"))
 	in := input("run", "hang")
 	in.Stays = true
