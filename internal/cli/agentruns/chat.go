@@ -280,6 +280,7 @@ func (c *chat) happened(e toolspec.RunEvent) {
 			c.forget(c.asked.approvalID)
 		}
 		c.setBusy(false)
+	case toolspec.RunTextDelta, toolspec.RunCallStart, toolspec.RunCallProgress, toolspec.RunCallResult:
 	}
 	c.event(e)
 }

@@ -54,6 +54,8 @@ func (p *printer) event(e toolspec.RunEvent) {
 		}
 	case toolspec.RunCallResult:
 		p.result(tool, e.Result)
+	case toolspec.RunCallProgress:
+		// It is for a line that changes.
 	case toolspec.RunDone:
 		p.endLine()
 	}
@@ -132,6 +134,7 @@ func failure(r agent.Result) error {
 		err = app.WithStatus(err, app.ExitOverBudget)
 	case agent.Interrupted, agent.Cancelled:
 		err = app.WithStatus(err, app.ExitStopped)
+	case agent.Failed:
 	}
 	return app.Silent(err)
 }
