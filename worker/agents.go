@@ -83,8 +83,8 @@ func modelClient() *http.Client {
 	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// loadModelURLs reads where models may be asked without a connection.
-func loadModelURLs() (urls []string, err error) {
+// LoadModelURLs reads PAWL_MODEL_URLS: where models may be asked without a connection.
+func LoadModelURLs() (urls []string, err error) {
 	for text := range strings.FieldsSeq(strings.ReplaceAll(os.Getenv("PAWL_MODEL_URLS"), ",", " ")) {
 		u, err := url.Parse(text)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {

@@ -190,7 +190,7 @@ func LoadConfig() (Config, error) {
 			return Config{}, fmt.Errorf("config: PAWL_VERIFY_EVERY must be a duration of at least %s, or off", minVerifyEvery)
 		}
 	}
-	if c.ModelURLs, err = loadModelURLs(); err != nil {
+	if c.ModelURLs, err = LoadModelURLs(); err != nil {
 		return Config{}, err
 	}
 	c.HTTPTools = os.Getenv("PAWL_HTTP_TOOLS")

@@ -46,7 +46,7 @@ func newDev(a devApp) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&policyFile, "policy", "", "policy file; default the built-in development policy")
 	cmd.Flags().BoolVar(&throwaway, "throwaway", false, "delete the data at the end")
-	cmd.AddCommand(newDevEnv(a))
+	cmd.AddCommand(newDevEnv(a), newDevModel(a))
 	return cmd
 }
 
@@ -148,6 +148,10 @@ func (a devApp) prepare(ctx context.Context, stack *devstack.Stack, p *policy.Po
 		return worker.Config{}, err
 	}
 	log := slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	models, err := worker.LoadModelURLs()
+	if err != nil {
+		return worker.Config{}, err
+	}
 	config := worker.Config{
 		Temporal:         temporal.Options{HostPort: stack.TemporalAddress(), Namespace: stack.Namespace()},
 		DatabaseURL:      stack.DatabaseURL(),
@@ -155,6 +159,8 @@ func (a devApp) prepare(ctx context.Context, stack *devstack.Stack, p *policy.Po
 		SearchAttributes: true,
 		SweepEvery:       worker.DefaultSweepEvery,
 		KeyRing:          ring,
+		ModelURLs:        models,
+		ModelPrices:      os.Getenv("PAWL_MODEL_PRICES"),
 		Log:              log,
 	}
 	store, err := postgres.Open(ctx, config.DatabaseURL, postgres.Options{MaxConns: 4, Application: "pawl-dev"})

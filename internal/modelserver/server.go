@@ -85,11 +85,16 @@ func Serve(t T, format string, answer func(Request) Reply) *Server {
 // Start starts a server of a format of toolspec/wire, such as openai. answer picks the reply to a request: see
 // Script. It is called by several goroutines. The caller closes the server.
 func Start(name string, answer func(Request) Reply) (*Server, error) {
+	return Listen(name, "127.0.0.1:0", answer)
+}
+
+// Listen is Start at an address, such as 127.0.0.1:8231.
+func Listen(name, address string, answer func(Request) Reply) (*Server, error) {
 	f, ok := formats[name]
 	if !ok {
 		return nil, fmt.Errorf("modelserver: unknown format %q", name)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("modelserver: %w", err)
 	}

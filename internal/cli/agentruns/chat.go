@@ -62,7 +62,7 @@ func Chat(a *app.App) *cobra.Command {
 	cmd.Flags().StringVar(&name, "agent", "", "`NAME` of the agent to begin a run with")
 	f.define(cmd.Flags())
 	cmd.Flags().Lookup("run").Usage = "`id` of the run to come back to, or with --agent of the new run"
-	app.IdentityVar(cmd.Flags(), &by, "as", app.DefaultApprover(), "your identity, as the approver and for the record (PAWL_APPROVER)")
+	app.IdentityVar(cmd.Flags(), &by, "as", app.DefaultApprover(), "your identity, also as the approver (PAWL_APPROVER)")
 	cmd.Flags().StringVar(&key, "key", "", "`FILE` of the private key to sign decisions with ("+app.KeyFileEnv+"); default the key of pawl keys new, if it exists")
 	return cmd
 }
@@ -265,6 +265,7 @@ func (c *chat) happened(e toolspec.RunEvent) {
 	}
 	switch e.Kind {
 	case toolspec.RunApprovalRequested:
+		c.hasAsked(e.InvocationID)
 		if e.Approval != nil && e.Approval.ApprovalID != c.asked.approvalID && !slices.Contains(c.waiting, e.Approval.ApprovalID) {
 			c.waiting = append(c.waiting, e.Approval.ApprovalID)
 		}
@@ -279,6 +280,7 @@ func (c *chat) happened(e toolspec.RunEvent) {
 			c.forget(c.asked.approvalID)
 		}
 		c.setBusy(false)
+	case toolspec.RunTextDelta, toolspec.RunCallStart, toolspec.RunCallProgress, toolspec.RunCallResult:
 	}
 	c.event(e)
 }

@@ -84,6 +84,9 @@ func newSay(a *app.App) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if id == "" {
+			id = newID("say")
+		}
 		s, err := app.Connect(cmd.Context(), true, false)
 		if err != nil {
 			return err
@@ -99,8 +102,8 @@ func newSay(a *app.App) *cobra.Command {
 		return nil
 	}
 	cmd.Flags().StringVar(&runID, "run", "", "`id` of the run")
-	cmd.Flags().StringVar(&id, "id", newID("say"), "id of the message")
-	app.ActorVar(cmd.Flags(), &by, "as", app.DefaultApprover(), "your identity, for the record (PAWL_APPROVER)")
+	cmd.Flags().StringVar(&id, "id", "", "id of the message; default a new one")
+	app.ActorVar(cmd.Flags(), &by, "as", app.DefaultApprover(), "your identity, for the audit trail (PAWL_APPROVER)")
 	return cmd
 }
 

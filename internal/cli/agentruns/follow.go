@@ -90,8 +90,10 @@ func (f *feed) rest(ctx context.Context, c *client.Client, tenant, runID string,
 		case e := <-f.events:
 			seq = e.Seq
 			show(e)
-		case <-f.failed:
-			return
+		case err := <-f.failed:
+			if err != nil {
+				return // as above
+			}
 		case <-enough.C:
 			return
 		case <-ctx.Done():

@@ -19,6 +19,8 @@ type printer struct {
 	// said is the text since the last line, and open that it does not end with a line break.
 	said strings.Builder
 	open bool
+	// asked are the calls whose approval requests have shown what they do.
+	asked map[string]bool
 }
 
 // event prints an event.
@@ -28,8 +30,12 @@ func (p *printer) event(e toolspec.RunEvent) {
 	case toolspec.RunTextDelta:
 		p.say(e.Text)
 	case toolspec.RunCallStart:
-		p.line("call      %s %s", tool, app.OneLine(string(e.Args), maxShown))
+		// The record of a call that was denied has a start too.
+		if !p.asked[e.InvocationID] {
+			p.line("call      %s %s", tool, app.OneLine(string(e.Args), maxShown))
+		}
 	case toolspec.RunApprovalRequested:
+		p.hasAsked(e.InvocationID)
 		p.line("approval  %s %s", tool, app.OneLine(string(e.Args), maxShown))
 		if e.Approval != nil {
 			if e.Approval.Message != "" {
@@ -48,9 +54,18 @@ func (p *printer) event(e toolspec.RunEvent) {
 		}
 	case toolspec.RunCallResult:
 		p.result(tool, e.Result)
+	case toolspec.RunCallProgress:
+		// It is for a line that changes.
 	case toolspec.RunDone:
 		p.endLine()
 	}
+}
+
+func (p *printer) hasAsked(invocationID string) {
+	if p.asked == nil {
+		p.asked = map[string]bool{}
+	}
+	p.asked[invocationID] = true
 }
 
 // result prints the result of a call in one line.
@@ -119,6 +134,7 @@ func failure(r agent.Result) error {
 		err = app.WithStatus(err, app.ExitOverBudget)
 	case agent.Interrupted, agent.Cancelled:
 		err = app.WithStatus(err, app.ExitStopped)
+	case agent.Failed:
 	}
 	return app.Silent(err)
 }

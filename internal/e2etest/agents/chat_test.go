@@ -44,7 +44,7 @@ func TestChatOfLines(t *testing.T) {
 	if p.status != 0 {
 		t.Errorf("the exit status is %d: %s", p.status, p.err)
 	}
-	has(t, p.out, "talking to helper as the run talk", "you said hello\n", "tool     test__write", "a = approve", "approve counted", "call      test__write",
+	has(t, p.out, "talking to helper as the run talk", "you said hello\n", "tool     test__write", "a = approve", "approve counted",
 		"result    test__write ok", "you said write one\n", "tool     test__write", `"what?" is no decision`, "deny counted", "I may not.\n", "`pawl chat --run talk` comes back")
 	reasons := e2etest.Query[string](w.World, "SELECT reason FROM decisions WHERE decision = 'deny' AND approver = 'user:ann'")
 	if strings.Join(reasons, "|") != "not this file" {
