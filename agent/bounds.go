@@ -14,8 +14,8 @@ const (
 	DefaultMaxTokens = 8192
 	// MaxMaxTokens bounds Model.MaxTokens.
 	MaxMaxTokens = 1_000_000
-	// MaxGraph bounds the name and the version of a graph, in characters.
-	MaxGraph = 200
+	// MaxLine bounds the name of a model, the id of a connection, and the name and the version of a graph, in characters.
+	MaxLine = 200
 )
 
 // Bounds of Limits. A limit that a document does not set has its default, and Tokens and MicroUSD have none.

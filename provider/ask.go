@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,7 +67,7 @@ func judge(out wire.Response, endErr, readErr error) error {
 	var sent *wire.ProviderError
 	switch {
 	case errors.As(endErr, &sent):
-		return &Error{Kind: word(sent.Kind), Retry: passing(sent.Kind), cause: sent}
+		return &Error{Kind: cmp.Or(word(sent.Kind), kindStream), Retry: passing(sent.Kind), After: retryInfo(sent.Raw), cause: sent}
 	case endErr != nil:
 		return &Error{Kind: kindForeign, cause: fmt.Errorf("provider: %w", endErr)}
 	case out.Finish != wire.FinishCut:
@@ -103,9 +104,13 @@ func open(ctx context.Context, client *http.Client, base *url.URL, r Request, id
 	}
 	b.ReadCloser = response.Body
 	if response.StatusCode != http.StatusOK {
-		err := refused(r.Codec, response)
+		refusal := refused(r.Codec, response)
+		gaveUp := ctx.Err() != nil && !errors.Is(context.Cause(ctx), errIdle)
 		_ = b.Close()
-		return nil, err
+		if gaveUp { // while the text of the error arrived
+			return nil, ctx.Err()
+		}
+		return nil, refusal
 	}
 	return b, nil
 }

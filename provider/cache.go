@@ -1,28 +1,52 @@
 package provider
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+)
 
-var ephemeral = json.RawMessage(`{"type":"ephemeral"}`)
+var (
+	ephemeral = json.RawMessage(`{"type":"ephemeral"}`)
+	mark      = []byte(`"cache_control":`)
+)
 
 // markCached marks the places up to which the provider may keep the request in its cache, in the format
-// anthropic: the system, before which the tools stand, and the last message. The other formats cache without a
-// mark. What does not have the expected form stays as it is.
-func markCached(messages []json.RawMessage, system json.RawMessage) ([]json.RawMessage, json.RawMessage) {
-	system = markLast(system)
-	if len(messages) == 0 {
-		return messages, system
+// anthropic: the system, before which the tools stand, the last message, and the last message of the user before it,
+// which was the last one of the request before. The provider looks only 20 blocks back from a mark, and one round can
+// have more. The other formats cache without a mark. What does not have the expected form stays as it is, and so does
+// a request with marks of the caller: the provider takes 4 at most.
+func (r Request) markCached() (messages []json.RawMessage, system json.RawMessage) {
+	marked := r.Members["cache_control"] != nil || bytes.Contains(r.System, mark) || bytes.Contains(r.Tools, mark)
+	for _, m := range r.Messages {
+		marked = marked || bytes.Contains(m, mark)
 	}
+	if marked || len(r.Messages) == 0 {
+		return r.Messages, r.System
+	}
+	messages = append([]json.RawMessage(nil), r.Messages...)
 	last := len(messages) - 1
+	messages[last] = markMessage(messages[last], "")
+	for i := last - 1; i >= 0; i-- {
+		if before := markMessage(messages[i], "user"); !bytes.Equal(before, messages[i]) {
+			messages[i] = before
+			break
+		}
+	}
+	return messages, markLast(r.System)
+}
+
+// markMessage marks the content of a message. A message of another role stays as it is, unless role is empty.
+func markMessage(raw json.RawMessage, role string) json.RawMessage {
 	var message map[string]json.RawMessage
-	if json.Unmarshal(messages[last], &message) != nil || message == nil {
-		return messages, system
+	if json.Unmarshal(raw, &message) != nil || message == nil || role != "" && string(message["role"]) != `"`+role+`"` {
+		return raw
 	}
 	message["content"] = markLast(message["content"])
 	marked, err := json.Marshal(message)
-	if err != nil {
-		return messages, system
+	if err != nil || !bytes.Contains(marked, mark) {
+		return raw
 	}
-	return append(messages[:last:last], marked), system
+	return marked
 }
 
 // markLast marks the last block of a content, which is a text or a list of blocks.
@@ -46,6 +70,9 @@ func markLast(content json.RawMessage) json.RawMessage {
 	switch string(block["type"]) {
 	case `"text"`, `"image"`, `"document"`, `"tool_result"`: // the provider refuses a mark at others, such as thinking
 	default:
+		return content
+	}
+	if string(block["text"]) == `""` { // as at an empty text
 		return content
 	}
 	block["cache_control"] = ephemeral

@@ -1,8 +1,10 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +17,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
-// The kinds of errors that no provider sent.
+// The kinds of errors for which no provider sent a word.
 const (
 	// kindConnection: there was no response.
 	kindConnection = "connection"
@@ -25,6 +27,8 @@ const (
 	kindIdle = "idle"
 	// kindForeign: the response is not of the format.
 	kindForeign = "foreign_response"
+	// kindStream: the provider sent an error without a kind inside of a stream.
+	kindStream = "stream_error"
 	// kindRedirect: the provider sent a redirect.
 	kindRedirect = "redirect"
 )
@@ -42,7 +46,8 @@ type Error struct {
 	// response.
 	Status int
 	// Kind is the provider's word for the error, such as overloaded_error, of a-z, A-Z, 0-9 and _ . - only. It
-	// can also be connection, cut, idle, foreign_response or redirect, for errors that no provider sent.
+	// can also be connection, cut, idle, foreign_response or redirect, for errors that no provider sent, and stream_error for one
+	// without a word inside of a response.
 	Kind string
 	// Retry says that the same request may succeed later.
 	Retry bool
@@ -113,8 +118,28 @@ func refused(codec wire.Codec, response *http.Response) error {
 	if sent != nil {
 		e.Kind, e.cause = word(sent.Kind), sent
 		e.Retry = e.Retry && sent.Kind != "insufficient_quota" // no wait fills an account
+		e.After = cmp.Or(e.After, retryInfo(sent.Raw))
 	}
 	return e
+}
+
+// retryInfo reads how long Gemini asks to wait: a google.rpc.RetryInfo in the error, in place of a header.
+func retryInfo(sent json.RawMessage) time.Duration {
+	var e struct {
+		Details []struct {
+			Type       string `json:"@type"`
+			RetryDelay string `json:"retryDelay"`
+		} `json:"details"`
+	}
+	if json.Unmarshal(sent, &e) != nil {
+		return 0
+	}
+	for _, d := range e.Details {
+		if pause, err := time.ParseDuration(d.RetryDelay); d.Type == "type.googleapis.com/google.rpc.RetryInfo" && err == nil && pause > 0 {
+			return min(pause, maxAfter)
+		}
+	}
+	return 0
 }
 
 // retried reports whether the same request may succeed later. As in the clients of the providers,
@@ -126,19 +151,29 @@ func retried(response *http.Response) bool {
 	case "false":
 		return false
 	}
-	switch code := response.StatusCode; code {
+	return isPassing(response.StatusCode)
+}
+
+// isPassing reports whether a request that got an HTTP status may succeed later.
+func isPassing(status int) bool {
+	switch status {
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
 		return true
 	default:
-		return code >= 500
+		return status >= 500
 	}
 }
 
-// passing reports whether an error inside of a stream passes.
+// passing reports whether an error inside of a stream passes. Some servers send an HTTP status as its kind.
 func passing(kind string) bool {
+	if status, err := strconv.Atoi(kind); err == nil {
+		return isPassing(status)
+	}
 	switch strings.ToLower(kind) {
+	case "": // Ollama: it accepted the request and failed later
+		return true
 	case "overloaded_error", "api_error", "rate_limit_error", "timeout_error", "server_error", "rate_limit_exceeded", "internal_error",
-		"unavailable", "resource_exhausted", "internal", "deadline_exceeded", "500", "502", "503", "529", "429":
+		"unavailable", "resource_exhausted", "internal", "deadline_exceeded":
 		return true
 	default:
 		return false

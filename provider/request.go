@@ -82,7 +82,8 @@ func Base(format string) string {
 }
 
 // New returns the HTTP request. base is where the API of the provider begins, such as
-// https://api.anthropic.com/v1: the scheme and the host, and the path of Base or another.
+// https://api.anthropic.com/v1: the scheme and the host, and the path of Base or another. A query stays, such as the
+// api-version of Azure.
 func (r Request) New(ctx context.Context, base *url.URL) (*http.Request, error) {
 	f, ok := forms[r.Codec.Format()]
 	if !ok {
@@ -109,7 +110,7 @@ func (r Request) New(ctx context.Context, base *url.URL) (*http.Request, error) 
 		path = fmt.Sprintf(path, model)
 	}
 	to.Path, to.RawPath = strings.TrimSuffix(to.Path, "/")+path, ""
-	to.RawQuery = query
+	to.RawQuery = strings.Trim(to.RawQuery+"&"+query, "&")
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("provider: %w", err)
@@ -137,8 +138,11 @@ func (r Request) body(f form) ([]byte, error) {
 	messages := r.Messages
 	system := r.System
 	tools := r.Tools
-	if r.Codec.Format() == "anthropic" {
-		messages, system = markCached(messages, system)
+	switch r.Codec.Format() {
+	case "anthropic":
+		messages, system = r.markCached()
+	case "responses":
+		messages = r.withoutLost()
 	}
 	if len(messages) == 0 {
 		return nil, errors.New("provider: a request needs a message")

@@ -40,3 +40,43 @@ func TestBase(t *testing.T) {
 		}
 	}
 }
+
+// TestLostReasoning: reasoning that the provider does not know any more is left out, with the ids that refer to it.
+func TestLostReasoning(t *testing.T) {
+	const (
+		lost    = `{"type":"reasoning","id":"rs_1","summary":[]}`
+		null    = `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":null}`
+		whole   = `{"type":"reasoning","id":"rs_2","summary":[],"encrypted_content":"gAAA"}`
+		call    = `{"type":"function_call","id":"fc_1","call_id":"call_1","name":"f","arguments":"{}"}`
+		search  = `{"type":"web_search_call","id":"ws_1","status":"completed"}`
+		callOut = `{"arguments":"{}","call_id":"call_1","name":"f","type":"function_call"}`
+	)
+	for _, tc := range []struct {
+		name, store string
+		items       []string
+		want        string
+	}{
+		{"nothing lost", "", []string{whole, call}, whole + "," + call},
+		{"lost", "", []string{lost, call, search}, callOut + "," + search},
+		{"null", "", []string{null, call}, callOut},
+		{"one of two", "false", []string{lost, call, whole}, callOut + "," + whole},
+		{"stored", "true", []string{lost, call}, lost + "," + call},
+	} {
+		r := apis[1].request(t)
+		r.Messages = nil
+		for _, item := range tc.items {
+			r.Messages = append(r.Messages, json.RawMessage(item))
+		}
+		if tc.store != "" {
+			r.Members = map[string]json.RawMessage{"store": json.RawMessage(tc.store)}
+		}
+		request, err := r.New(t.Context(), &url.URL{Scheme: "https", Host: "api.test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(request.Body)
+		if err != nil || !strings.Contains(string(body), `"input":[`+tc.want+`]`) {
+			t.Errorf("%s: got %s, %v", tc.name, body, err)
+		}
+	}
+}

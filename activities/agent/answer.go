@@ -3,13 +3,14 @@ package agent
 import (
 	"context"
 	"errors"
-	"strconv"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	pawlagent "github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/wire"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
@@ -58,12 +59,16 @@ func (a *Agents) Close(ctx context.Context, in contract.AgentCloseIn) (out contr
 		}
 		if result.Outcome == pawlagent.Completed {
 			result.Value = last.Plan.Value
+			if finish := last.Plan.Finish; !ended && finish != wire.FinishStop {
+				result.Reason = "the model did not finish its answer: " + string(finish)
+			}
 		}
 		result.Text, result.Truncated = cut(text)
 	}
 	key := "end"
 	if in.Stays {
-		key = "turn" + strconv.Itoa(in.Round)
+		// The turn that an interrupt ends has no round, or shares it with the next turn.
+		key = fmt.Sprintf("turn%d-%d", in.Round, in.Said)
 	}
 	err = a.Client.Append(ctx, in.Run.TenantID, in.Run.RunID, client.TurnEvent{Key: key, Done: true})
 	if errors.Is(err, client.ErrRunOpen) {

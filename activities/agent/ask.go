@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"go.temporal.io/sdk/activity"
@@ -41,6 +42,9 @@ func (a *Agents) Ask(ctx context.Context, in contract.AgentAskIn) (out contract.
 	}
 	if end := limited(run); end != nil {
 		return contract.AgentAskOut{End: end}, nil
+	}
+	if reason, err := a.Killed(ctx, in.Run.TenantID, run.Document.Name); err != nil || reason != "" {
+		return contract.AgentAskOut{End: &contract.AgentEnd{Outcome: pawlagent.Failed, Reason: reason}}, err
 	}
 	model := run.Document.Model
 	if in.Fallback && run.Document.Fallback != nil {
@@ -100,7 +104,7 @@ func (a *Agents) respond(ctx context.Context, in contract.AgentAskIn, run Run, m
 	if !ok {
 		return r, "", 0, unusable("the format %s of the model is unknown to this worker", model.Format)
 	}
-	offer, err := a.offer(ctx, in, run, model, codec)
+	offer, offered, err := a.offer(ctx, in, run, model, codec)
 	if err != nil {
 		return r, "", 0, err
 	}
@@ -139,7 +143,8 @@ func (a *Agents) respond(ctx context.Context, in contract.AgentAskIn, run Run, m
 			r.MicroUSD = &cost
 		}
 	}
-	return r, promptHash(run, offer), taken, nil
+	hash, err = pawlagent.PromptHash(run.Document, offered)
+	return r, hash, taken, err
 }
 
 // readFault returns the error of a response that could not be read. A response that is not of its format may
@@ -156,44 +161,44 @@ func readFault(err error) error {
 	return &provider.Error{Kind: "foreign_response", Retry: true}
 }
 
-// offer returns the tools that the request has, in the order of the agent.
-func (a *Agents) offer(ctx context.Context, in contract.AgentAskIn, run Run, model pawlagent.Model, codec wire.Codec) (client.Offer, error) {
+// offer returns the tools that the request has, in the order of the agent, and their definitions.
+func (a *Agents) offer(ctx context.Context, in contract.AgentAskIn, run Run, model pawlagent.Model, codec wire.Codec) (offer client.Offer, offered []toolspec.Spec, err error) {
 	allowed := tools(run)
 	if len(allowed) == 0 {
-		return client.Offer{Format: codec.Format()}, nil
+		return client.Offer{Format: codec.Format()}, nil, nil
 	}
 	viewer := catalog.Viewer{TenantID: in.Run.TenantID, ActorID: run.Input.Context.ActorID, GraphID: run.Input.Context.GraphID, ToolIDs: allowed}
-	visible := map[string]bool{}
 	o := client.OfferOptions{Codec: codec, Strict: model.Strict, Pick: func(c catalog.Catalog) (picked []catalog.Entry) {
 		for _, id := range allowed {
 			if e, ok := c.Get(id); ok {
-				picked = append(picked, e)
-				visible[id] = true
+				picked, offered = append(picked, e), append(offered, e.Spec)
 			}
 		}
 		return picked
 	}}
-	offer, err := a.Client.Offer(ctx, viewer, o)
-	if err != nil || len(offer.Tools) == 0 {
-		return offer, err
+	if offer, err = a.Client.Offer(ctx, viewer, o); err != nil || len(offer.Tools) == 0 {
+		return offer, offered, err
+	}
+	isOffered := func(tool string) bool {
+		return slices.ContainsFunc(offered, func(s toolspec.Spec) bool { return s.Name == tool })
 	}
 	choice := wire.Choice{Mode: run.Document.Choice.Mode, Name: run.Document.Choice.Tool}
 	// A model that had to call a tool in each round would never end.
 	first := run.Totals.Rounds == 0
 	switch choice.Mode {
 	case wire.Named:
-		if !first || !visible[choice.Name] {
+		if !first || !isOffered(choice.Name) {
 			choice = wire.Choice{}
 		}
 	case wire.Required:
-		if !first && !visible[doneTool] {
+		if !first && !isOffered(doneTool) {
 			choice = wire.Choice{}
 		}
 	}
-	if choice == (wire.Choice{}) {
-		return offer, nil
+	if choice != (wire.Choice{}) {
+		offer, err = offer.WithChoice(codec, choice)
 	}
-	return offer.WithChoice(codec, choice)
+	return offer, offered, err
 }
 
 // turnOf returns the turn with which a response is read.

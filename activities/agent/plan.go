@@ -1,13 +1,9 @@
 package agent
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"slices"
 
-	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/client/turn"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/jsonschema"
@@ -43,7 +39,12 @@ func (a *Agents) plan(run Run, planned turn.Plan) Plan {
 		}
 		p.Calls = append(p.Calls, call)
 	}
-	if len(p.Calls) == 0 && len(run.Document.Output) > 0 {
+	switch {
+	case len(p.Calls) > 0:
+	case p.Finish == wire.FinishOther && p.Text == "":
+		// Gemini sends no call in place of one whose arguments it could not read.
+		p.Correction = "Your last response had neither a text nor a call that can be read. Send it again."
+	case len(run.Document.Output) > 0 && p.Finish == wire.FinishStop:
 		p.Value, p.Correction = readOutput(run.Document.Output, p.Text)
 	}
 	return p
@@ -119,26 +120,4 @@ func (r Round) turnPlan() turn.Plan {
 		p.Calls = append(p.Calls, turn.PlannedCall{Call: call, ToolID: c.Call.ToolID, Refused: c.Refused, Same: c.Call.Same, Hint: c.Hint, Alone: c.Call.Alone})
 	}
 	return p
-}
-
-// promptHash is the digest of what the requests of a run begin with: the instructions, the model and the tools in the
-// order of their names (SP-32).
-func promptHash(run Run, offer client.Offer) string {
-	names := slices.Clone(tools(run))
-	slices.Sort(names)
-	var tools []json.RawMessage
-	_ = json.Unmarshal(offer.Tools, &tools) // an offer without tools has none
-	slices.SortFunc(tools, func(a, b json.RawMessage) int { return slices.Compare(a, b) })
-	text, err := json.Marshal(struct {
-		Instructions string            `json:"instructions"`
-		Format       string            `json:"format"`
-		Model        string            `json:"model"`
-		Names        []string          `json:"names"`
-		Tools        []json.RawMessage `json:"tools"`
-	}{run.Document.Instructions, run.Document.Model.Format, run.Document.Model.Name, names, tools})
-	if err != nil {
-		return ""
-	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
 }

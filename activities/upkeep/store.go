@@ -38,6 +38,10 @@ type Store interface {
 	// DeleteExpiredRuns deletes up to most runs that ended more than the given number of days ago
 	// and have no events left, and returns how many. Call it until it deletes none.
 	DeleteExpiredRuns(ctx context.Context, days, most int) (int, error)
+	// DeleteExpiredAgentRuns deletes up to most runs of agents that ended more than the given number of days ago,
+	// with their rounds and messages, and returns how many. A run whose workflow never ended goes that long after its time
+	// was over.
+	DeleteExpiredAgentRuns(ctx context.Context, days, most int) (int, error)
 	// DeleteExpiredCache deletes up to most expired values of the result cache, and returns
 	// how many it deleted.
 	DeleteExpiredCache(ctx context.Context, most int) (int, error)

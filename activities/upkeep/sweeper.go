@@ -216,6 +216,9 @@ func (s *Sweeper) Expired(ctx context.Context, _ contract.DropExpiredIn) (contra
 		{&out.Runs, func(ctx context.Context) (int, error) {
 			return s.upkeep.DeleteExpiredRuns(ctx, s.retention, expireBatch)
 		}, false},
+		{&out.AgentRuns, func(ctx context.Context) (int, error) {
+			return s.upkeep.DeleteExpiredAgentRuns(ctx, s.retention, expireBatch)
+		}, false},
 		{&out.Cached, func(ctx context.Context) (int, error) { return s.upkeep.DeleteExpiredCache(ctx, expireBatch) }, false},
 		{&uncounted, func(ctx context.Context) (int, error) { return s.upkeep.DeleteIdleCapacity(ctx, expireBatch) }, false},
 		{&uncounted, func(ctx context.Context) (int, error) { return s.upkeep.DeleteOldSessions(ctx, expireBatch) }, false},

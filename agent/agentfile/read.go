@@ -92,8 +92,8 @@ func (r *reader) document(n *node) {
 		field{Name: "graph", Read: func(n *node, path string) {
 			d.Graph = new(agent.Graph)
 			r.Mapping(n, path,
-				field{Name: "name", Required: "is missing: a graph needs a name and a version", Read: r.line(&d.Graph.Name, agent.MaxGraph)},
-				field{Name: "version", Required: "is missing: a graph needs a name and a version", Read: r.line(&d.Graph.Version, agent.MaxGraph)},
+				field{Name: "name", Required: "is missing: a graph needs a name and a version", Read: r.line(&d.Graph.Name)},
+				field{Name: "version", Required: "is missing: a graph needs a name and a version", Read: r.line(&d.Graph.Version)},
 			)
 		}},
 	)
@@ -106,9 +106,9 @@ func (r *reader) model(n *node, path string) agent.Model {
 		field{Name: "format", Required: "is missing: the format that the provider speaks", Read: func(n *node, path string) {
 			m.Format = strictyaml.OneOf(r.Reader, n, path, formatNames()...)
 		}},
-		field{Name: "name", Required: "is missing: the provider's name of the model", Read: r.line(&m.Name, 200)},
+		field{Name: "name", Required: "is missing: the provider's name of the model", Read: r.line(&m.Name)},
 		field{Name: "connection", Read: func(n *node, path string) {
-			r.line(&m.Connection, 200)(n, path)
+			r.line(&m.Connection)(n, path)
 			if err := toolspec.CheckConnectionID(m.Connection); m.Connection != "" && err != nil {
 				r.Fail(n, path, "%v", err)
 			}

@@ -18,8 +18,8 @@ import (
 // readInto reads one key.
 type readInto = func(n *node, path string)
 
-func (r *reader) line(into *string, limit int) readInto {
-	return func(n *node, path string) { *into, _ = r.Text(n, path, limit) }
+func (r *reader) line(into *string) readInto {
+	return func(n *node, path string) { *into, _ = r.Text(n, path, agent.MaxLine) }
 }
 
 func (r *reader) formed(into *string, form *regexp.Regexp, otherwise string) readInto {

@@ -9,7 +9,7 @@ import (
 
 // item is an item of the format responses.
 type item struct {
-	Type, Role      string
+	Type, Role, ID  string
 	Content         json.RawMessage
 	CallID          string `json:"call_id"`
 	Name, Arguments string
@@ -50,6 +50,9 @@ func decodeItems(body []byte, _ string) (r Request, err error) {
 				return r, fmt.Errorf("the role %q is unknown", i.Role)
 			}
 		case "reasoning":
+			if i.Encrypted == "" {
+				return r, fmt.Errorf("the item %q is not found: items are not persisted when store is false", i.ID)
+			}
 			r.add(Message{Role: "assistant", Reasoning: i.Encrypted})
 		case "function_call":
 			r.add(Message{Role: "assistant", Calls: []Call{{ID: i.CallID, Name: i.Name, Args: i.Arguments}}})
@@ -108,9 +111,17 @@ func (s *itemStream) done(item string) {
 	s.output = append(s.output, item)
 }
 
-func itemFrames(reply Reply, r Request) []string {
+// encrypted is the encrypted content of a reasoning, if the request asks for it.
+func encrypted(reasoning string, r Request) string {
 	var in struct{ Include []string }
 	_ = json.Unmarshal(r.Body, &in) // it was read before
+	if !slices.Contains(in.Include, "reasoning.encrypted_content") {
+		return ""
+	}
+	return sealed(reasoning)
+}
+
+func itemFrames(reply Reply, r Request) []string {
 	u, usage := reply.usage(), "null"
 	if !reply.NoUsage {
 		usage = fmt.Sprintf(`{"input_tokens":%d,"input_tokens_details":{"cached_tokens":%d},"output_tokens":%d,"output_tokens_details":{"reasoning_tokens":%d},"total_tokens":%d}`,
@@ -128,11 +139,11 @@ func itemFrames(reply Reply, r Request) []string {
 	s.event("response.in_progress", response("in_progress", "null", "null"))
 	if reply.Reasoning != "" {
 		s.event("response.output_item.added", `"output_index":0,"item":{"type":"reasoning","id":"rs_1","summary":[]}`)
-		encrypted := ""
-		if slices.Contains(in.Include, "reasoning.encrypted_content") {
-			encrypted = `,"encrypted_content":` + quote(sealed(reply.Reasoning))
+		content := ""
+		if text := encrypted(reply.Reasoning, r); text != "" {
+			content = `,"encrypted_content":` + quote(text)
 		}
-		s.done(`{"type":"reasoning","id":"rs_1","summary":[]` + encrypted + `}`)
+		s.done(`{"type":"reasoning","id":"rs_1","summary":[]` + content + `}`)
 	}
 	status, event, details := "completed", "response.completed", "null"
 	if reply.Length {

@@ -28,18 +28,21 @@ type format struct {
 	fail, late func(status int, text string) string
 	// contentType is that of the stream.
 	contentType string
-	// seal returns what must come back of a reasoning with the calls behind it. It is nil if the provider does
-	// not ask for it.
-	seal func(reasoning string) string
+	// seal returns what must come back of a reasoning with the calls behind it. It is nil, or returns nothing, if the
+	// provider does not ask for it.
+	seal func(reasoning string, r Request) string
 }
+
+// maxKept bounds the bodies that a server keeps, in bytes: each request of a long run repeats the whole run.
+const maxKept = 64 << 20
 
 const events = "text/event-stream"
 
 var formats = map[string]format{
 	"openai":    {"/v1/chat/completions", "", decodeChat, chatFrames, openaiError, openaiLate, events, plain},
-	"responses": {"/v1/responses", "", decodeItems, itemFrames, openaiError, responsesLate, events, sealed},
-	"anthropic": {"/v1/messages", "", decodeAnthropic, anthropicFrames, anthropicError, anthropicLate, events, sealed},
-	"gemini":    {"/v1beta/models/", ":streamGenerateContent", decodeGemini, geminiFrames, geminiError, geminiLate, events, sealed},
+	"responses": {"/v1/responses", "", decodeItems, itemFrames, openaiError, responsesLate, events, encrypted},
+	"anthropic": {"/v1/messages", "", decodeAnthropic, anthropicFrames, anthropicError, anthropicLate, events, signed},
+	"gemini":    {"/v1beta/models/", ":streamGenerateContent", decodeGemini, geminiFrames, geminiError, geminiLate, events, signed},
 	"ollama":    {"/api/chat", "", decodeOllama, ollamaFrames, ollamaError, ollamaLate, "application/x-ndjson", nil},
 }
 
@@ -55,6 +58,8 @@ type Server struct {
 
 	mutex     sync.Mutex
 	requests  []Request
+	kept      int // bytes of bodies
+	forgotten int // the first requests, of which the content is no longer kept
 	asked     map[[32]byte]int
 	reasoning map[string]string // by the id of a call: what must come back with it
 }
@@ -105,7 +110,8 @@ func (s *Server) Close() {
 	s.active.Wait()
 }
 
-// Requests returns the requests in the order of their arrival.
+// Requests returns the requests in the order of their arrival. Of earlier requests, if all have more than 64 MiB, it has no
+// more than the model and the counts.
 func (s *Server) Requests() []Request {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -161,10 +167,20 @@ func (s *Server) serve(w http.ResponseWriter, got *http.Request) {
 	if reply.Status != 0 && !reply.InStream {
 		r.Status = reply.Status
 	}
-	s.mutex.Lock()
-	s.requests = append(s.requests, r)
-	s.mutex.Unlock()
+	s.record(r)
 	s.send(w, got, r, reply)
+}
+
+// record keeps a request, and the content of the last ones.
+func (s *Server) record(r Request) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.requests = append(s.requests, r)
+	for s.kept += len(r.Body); s.kept > maxKept && s.forgotten < len(s.requests)-1; s.forgotten++ {
+		old := &s.requests[s.forgotten]
+		s.kept -= len(old.Body)
+		old.Messages, old.Tools, old.Header, old.Body, old.System = nil, nil, nil, nil, ""
+	}
 }
 
 // count counts a request and returns how often its conversation came before.
@@ -218,7 +234,7 @@ func (s *Server) send(w http.ResponseWriter, got *http.Request, r Request, reply
 	if reply.InStream {
 		frames = append(frames[:half:half], s.format.late(reply.Status, reply.Text))
 	} else if s.format.seal != nil {
-		s.keep(reply)
+		s.keep(r, reply)
 	}
 	w.Header().Set("Content-Type", s.format.contentType)
 	left := reply.Cut
@@ -243,7 +259,7 @@ func (s *Server) send(w http.ResponseWriter, got *http.Request, r Request, reply
 }
 
 // keep notes the reasoning that has to come back with the calls of a reply.
-func (s *Server) keep(reply Reply) {
+func (s *Server) keep(r Request, reply Reply) {
 	if reply.Reasoning == "" || reply.Cut > 0 {
 		return
 	}
@@ -251,7 +267,7 @@ func (s *Server) keep(reply Reply) {
 	defer s.mutex.Unlock()
 	for _, c := range reply.Calls {
 		if c.ID != "" {
-			s.reasoning[c.ID] = s.format.seal(reply.Reasoning)
+			s.reasoning[c.ID] = s.format.seal(reply.Reasoning, r)
 		}
 	}
 }
@@ -284,7 +300,9 @@ func withIDs(calls []Call, answers int) []Call {
 }
 
 // plain is the form of a reasoning that comes back as it was sent.
-func plain(reasoning string) string { return reasoning }
+func plain(reasoning string, _ Request) string { return reasoning }
+
+func signed(reasoning string, _ Request) string { return sealed(reasoning) }
 
 // sealed is the form of a reasoning that a provider wants back: its signature, or its encrypted text.
 func sealed(reasoning string) string {

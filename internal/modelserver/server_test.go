@@ -175,6 +175,26 @@ func TestRefused(t *testing.T) {
 	})
 }
 
+// TestReasoningIsNotStored: a model of the format responses that reasons without being asked to sends its reasoning
+// without its content. A conversation with it goes on, because provider leaves out what the provider does not know any more.
+func TestReasoningIsNotStored(t *testing.T) {
+	codec := responses.Codec{}
+	s := Serve(t, codec.Format(), Script(Reply{Reasoning: "Hm.", Text: "I look.", Calls: []Call{{Name: "core__ls", Args: "{}"}}}, Reply{Text: "ok"}))
+	r, c := first(t, codec), client(t)
+	r.Members = nil
+	out, err := provider.Ask(t.Context(), c, s.URL, r, nil)
+	if err != nil || !strings.Contains(string(out.Message), `"rs_1"`) {
+		t.Fatalf("got %+v, %v", out, err)
+	}
+	last, err := provider.Ask(t.Context(), c, s.URL, next(t, r, out), nil)
+	if err != nil || last.Text != "ok" {
+		t.Fatalf("got %+v, %v", last, errors.Unwrap(err))
+	}
+	if body := string(s.Requests()[1].Body); strings.Contains(body, "rs_1") || strings.Contains(body, "fc_1") || strings.Contains(body, "msg_1") {
+		t.Errorf("an id of the provider is in %s", body)
+	}
+}
+
 // TestBadArguments: arguments that are not JSON arrive as each format has them.
 func TestBadArguments(t *testing.T) {
 	each(t, func(t *testing.T, codec wire.Codec) {
@@ -260,7 +280,9 @@ func TestErrors(t *testing.T) {
 			want := provider.Error{Status: b.Status, Kind: kinds[codec.Format()][i/2], Retry: b.Status != 400, After: 7 * time.Second}
 			if b.InStream {
 				want.Status, want.After = 0, 0
-				want.Retry = want.Retry && codec.Format() != "ollama" // which sends no word
+				if codec.Format() == "ollama" { // which sends no word
+					want.Kind, want.Retry = "stream_error", true
+				}
 			}
 			if e.Status != want.Status || e.Kind != want.Kind || e.Retry != want.Retry || e.After != want.After {
 				t.Errorf("%+v: got %+v, want %+v", b, e, want)
@@ -270,6 +292,18 @@ func TestErrors(t *testing.T) {
 			t.Errorf("got %+v, %v", out, err)
 		}
 	})
+}
+
+// TestForget: a server of a long run does not keep all of its requests.
+func TestForget(t *testing.T) {
+	s := &Server{}
+	for i := range 5 {
+		s.record(Request{Model: "m", Answers: i, Body: make([]byte, maxKept/2), Messages: []Message{{Role: "user"}}})
+	}
+	requests := s.Requests()
+	if len(requests) != 5 || requests[2].Body != nil || requests[2].Messages != nil || requests[2].Answers != 2 || requests[3].Body == nil || requests[4].Messages == nil || s.kept != maxKept {
+		t.Errorf("kept are %d bytes of %d requests", s.kept, len(requests))
+	}
 }
 
 // TestGates: a reply is held back until its gate opens, or its request ends.

@@ -23,13 +23,17 @@ const (
 )
 
 // ask returns the response of the round, or how the run ends without it. Waits between requests are timers of
-// the workflow, so they last through the loss of a worker.
+// the workflow, so they last through the loss of a worker. An interrupt gives the request up.
 func (r *run) ask(ctx workflow.Context) (contract.AgentAskOut, *contract.AgentEnd, error) {
 	r.state.Phase = pawlagent.Asking
+	asking, stop := workflow.WithCancel(ctx)
+	defer stop()
+	r.stopAsking = stop
+	defer func() { r.stopAsking = nil }()
 	in := contract.AgentAskIn{Run: r.open.Run, Round: r.state.Round}
 	pause := firstPause
 	for try := 1; ; try++ {
-		out, err := steps.Regular(ctx, contract.AgentAsk, in, askOptions(ctx, r.open.EndsAtMs))
+		out, err := steps.Regular(asking, contract.AgentAsk, in, askOptions(ctx, r.open.EndsAtMs))
 		if end := r.stopped(ctx); end != nil && (err != nil || out.Fault != nil) {
 			return out, end, nil
 		}
@@ -50,8 +54,7 @@ func (r *run) ask(ctx workflow.Context) (contract.AgentAskOut, *contract.AgentEn
 		}
 		wait := max(pause, time.Duration(out.Fault.AfterMs)*time.Millisecond)
 		pause = min(2*pause, longestPause)
-		if _, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{Timeout: wait, TimerOptions: workflow.TimerOptions{Summary: out.Fault.Reason}},
-			func() bool { return r.interrupted }); err != nil || r.interrupted {
+		if workflow.NewTimerWithOptions(asking, wait, workflow.TimerOptions{Summary: out.Fault.Reason}).Get(asking, nil) != nil {
 			return out, r.stopped(ctx), nil
 		}
 	}

@@ -49,6 +49,8 @@ type DropExpiredOut struct {
 	Rows          int `json:"rows"`
 	// Runs counts the deleted runs.
 	Runs int `json:"runs,omitempty"`
+	// AgentRuns counts the deleted runs of agents.
+	AgentRuns int `json:"agentRuns,omitempty"`
 	// Cached counts the deleted values of the result cache.
 	Cached int `json:"cached,omitempty"`
 	// Outputs counts changed rows of stored outputs and their chunks.

@@ -18,10 +18,11 @@ import (
 // shortDigest is the number of characters of a digest that tables show.
 const shortDigest = 12
 
-// Commands returns the commands of agents.
-func Commands(a *app.App) []*cobra.Command {
-	cmd := &cobra.Command{Use: "agent", Short: "Apply, show and retire agents"}
+// Commands returns the commands of agents. runs are the commands of their runs.
+func Commands(a *app.App, runs ...*cobra.Command) []*cobra.Command {
+	cmd := &cobra.Command{Use: "agent", Short: "Apply and show agents, and run them"}
 	cmd.AddCommand(newApply(a), newList(a), newShow(a), newVersions(a), newActivate(a), newRetire(a))
+	cmd.AddCommand(runs...)
 	return []*cobra.Command{app.Group(cmd)}
 }
 
@@ -108,7 +109,7 @@ func newVersions(a *app.App) *cobra.Command {
 }
 
 func newActivate(a *app.App) *cobra.Command {
-	return newChange(a, &cobra.Command{
+	return newChange(&cobra.Command{
 		Use: "activate NAME VERSION", Short: "Make a stored version of an agent the active one",
 		Long: "Make a stored version of an agent the version with which runs start. If the agent is retired, it is so no\n" +
 			"more. Runs that have started keep their version.",
@@ -127,7 +128,7 @@ func newActivate(a *app.App) *cobra.Command {
 }
 
 func newRetire(a *app.App) *cobra.Command {
-	return newChange(a, &cobra.Command{
+	return newChange(&cobra.Command{
 		Use: "retire NAME", Short: "Let no new run of an agent start",
 		Long: "Let no new run of an agent start, until `pawl agent activate`. Runs that have started go on. A version that is\n" +
 			"applied is stored, and the agent stays retired.",
@@ -146,7 +147,7 @@ func newRetire(a *app.App) *cobra.Command {
 }
 
 // newChange completes a command that changes an agent in the name of a person.
-func newChange(a *app.App, cmd *cobra.Command, change func(ctx context.Context, s *app.Session, args []string, by string) error) *cobra.Command {
+func newChange(cmd *cobra.Command, change func(ctx context.Context, s *app.Session, args []string, by string) error) *cobra.Command {
 	var by string
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := app.RequireIdentity(by, app.ForAudit); err != nil {

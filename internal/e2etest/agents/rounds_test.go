@@ -9,6 +9,7 @@ import (
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/internal/e2etest"
 	"github.com/pawl-run/pawl/internal/modelserver"
+	"github.com/pawl-run/pawl/internal/postgres/policies"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -116,6 +117,23 @@ func TestToolsOfTheAgent(t *testing.T) {
 	for i, isDenied := range []bool{false, true, true} {
 		if got := strings.Contains(results[i].Text, string(toolspec.CodePolicyDenied)); got != isDenied {
 			t.Errorf("call %d: the model was told %s", i, results[i].Text)
+		}
+	}
+}
+
+// TestKillSwitch: a switch for all tools of the tenant, or for the agent, stops a run before the next request to the model.
+func TestKillSwitch(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []string{"*", "agent__helper"} {
+		w := newWorld(t, "openai", nil)
+		w.work()
+		w.apply(w.document("openai"))
+		if _, err := w.Store.KillOn(t.Context(), policies.KillScope{TenantID: "acme", Tool: tool}, "too dear", "user:sue"); err != nil {
+			t.Fatal(err)
+		}
+		result := w.run(input("run", "go"))
+		if result.Outcome != agent.Failed || !strings.Contains(result.Reason, "too dear") || len(w.model.Requests()) != 0 {
+			t.Errorf("%s: the run ended %+v after %d requests", tool, result, len(w.model.Requests()))
 		}
 	}
 }

@@ -20,5 +20,5 @@ func TestQueries(t *testing.T) {
 		"AgentRound":    reflect.TypeFor[roundRow](),
 		"AgentRounds":   reflect.TypeFor[roundRow](),
 		"SaidToAgent":   reflect.TypeFor[saidRow](),
-	}, "LockAgent", "OpenAgentRun", "MoveContext", "RecordRound", "RecordAnswers", "CloseAgentRun")
+	}, "LockAgent", "OpenAgentRun", "MoveContext", "RecordRound", "RecordAnswers", "CloseAgentRun", "DeleteExpiredAgentRuns")
 }

@@ -187,6 +187,13 @@ func (s *Store) RecordAnswers(ctx context.Context, of contract.AgentRun, round i
 	return err
 }
 
+// DeleteExpiredAgentRuns deletes up to most runs that ended more than the given number of days ago, or whose time was over
+// that long ago, with all that belongs to them.
+func (s *Store) DeleteExpiredAgentRuns(ctx context.Context, days, most int) (int, error) {
+	n, err := s.db.Exec(ctx, "delete expired agent runs", db.Query("DeleteExpiredAgentRuns", db.Values{"days": days, "batch": most}))
+	return int(n), err
+}
+
 // CloseAgentRun ends a run, if it has not ended, and returns its result.
 func (s *Store) CloseAgentRun(ctx context.Context, of contract.AgentRun, result pawlagent.Result) (pawlagent.Result, error) {
 	const op = "close agent run"

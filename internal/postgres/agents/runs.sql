@@ -46,7 +46,7 @@ WITH made AS (
     INSERT INTO agent_rounds (tenant_id, run_id, round, format, model, plan, calls_planned, calls, bytes, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, micro_usd)
     SELECT tenant_id, run_id, @round::integer, @format, @model, @plan::json, @calls_planned::integer, @calls::integer, octet_length(@plan::text), @input_tokens::bigint,
         @cache_read_tokens::bigint, @cache_write_tokens::bigint, @output_tokens::bigint, @micro_usd::bigint
-    FROM agent_runs WHERE tenant_id = @tenant_id AND run_id = @run_id AND ended_at IS NULL
+    FROM agent_runs WHERE tenant_id = @tenant_id AND run_id = @run_id AND ended_at IS NULL AND rounds + 1 = @round::integer
     ON CONFLICT (tenant_id, run_id, round) DO NOTHING RETURNING round
 ), read AS (
     UPDATE agent_messages m SET round = made.round FROM made
@@ -64,3 +64,12 @@ WHERE tenant_id = @tenant_id AND run_id = @run_id AND round = @round AND answers
 
 -- name: CloseAgentRun
 UPDATE agent_runs SET ended_at = now(), result = @result::json WHERE tenant_id = @tenant_id AND run_id = @run_id AND ended_at IS NULL;
+
+-- name: DeleteExpiredAgentRuns
+-- A run without an end may wait for a person until its time is over. Its workflow is gone after that.
+DELETE FROM agent_runs WHERE ctid = ANY (ARRAY (
+    SELECT r.ctid FROM agent_runs r
+    WHERE r.opened_at < now() - make_interval(days => @days::integer)
+        AND coalesce(r.ended_at, r.opened_at + make_interval(secs => (r.document -> 'limits' ->> 'seconds')::integer)) < now() - make_interval(days => @days::integer)
+    ORDER BY r.opened_at LIMIT @batch FOR UPDATE SKIP LOCKED
+));

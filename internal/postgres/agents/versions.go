@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/pawl-run/pawl/agent"
@@ -139,8 +140,13 @@ func (s *Store) document(ctx context.Context, name, version string) (d agent.Doc
 	case err != nil:
 	case !found:
 		err = db.ErrNotFound
-	case json.Unmarshal([]byte(row.Document), &d) != nil:
-		err = &db.Error{Op: op, State: "the stored version cannot be read"}
+	default:
+		// A newer release may have stored a key that this one would leave out, such as another limit.
+		decode := json.NewDecoder(strings.NewReader(row.Document))
+		decode.DisallowUnknownFields()
+		if decode.Decode(&d) != nil {
+			return agent.Document{}, documentRow{}, &db.Error{Op: op, State: "this release cannot read the stored version"}
+		}
 	}
 	return d, row, err
 }

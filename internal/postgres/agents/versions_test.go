@@ -1,16 +1,18 @@
 package agents
 
 import (
+	"context"
 	"errors"
 	"reflect"
-	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
+	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
 func open(t *testing.T) (*Store, *pgx.Conn) {
@@ -175,6 +177,24 @@ func TestActivateAndRetire(t *testing.T) {
 		"agent_activated one two activate", "agent_retired one  ", "agent_applied three  ", "agent_activated three one activate")
 }
 
+// TestNewerDocument: a release reads no version with a key that it does not know.
+func TestNewerDocument(t *testing.T) {
+	t.Parallel()
+	s, conn := open(t)
+	if _, err := s.ApplyAgent(t.Context(), document("one", "Read."), "user:ann"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Exec(t.Context(), `WITH newer AS (SELECT replace(document, '"limits":{', '"limits":{"people":1,') AS document FROM agents)
+		UPDATE agents SET document = newer.document, digest = encode(sha256(convert_to(newer.document, 'UTF8')), 'hex') FROM newer`); err != nil {
+		t.Fatal(err)
+	}
+	d, digest, err := s.AgentToStart(t.Context(), "reader", "")
+	var failed *db.Error
+	if !errors.As(err, &failed) || errs.IsTransient(err) || digest != "" || !reflect.DeepEqual(d, agent.Document{}) {
+		t.Errorf("%+v, %s, %v", d, digest, err)
+	}
+}
+
 // events compares the audit trail: kind, version, version before, how.
 func events(t *testing.T, conn *pgx.Conn, want ...string) {
 	t.Helper()
@@ -189,30 +209,47 @@ func events(t *testing.T, conn *pgx.Conn, want ...string) {
 	}
 }
 
-// TestApplyAtOnce: of several contents of one version exactly one is stored.
+// TestApplyAtOnce: a change sees the change that it had to wait for. Of two contents of one version one is stored.
 func TestApplyAtOnce(t *testing.T) {
 	t.Parallel()
-	s, _ := open(t)
-	var group sync.WaitGroup
-	outcomes := make(chan error, 8)
-	for i := range cap(outcomes) {
-		group.Go(func() {
-			_, err := s.ApplyAgent(t.Context(), document("one", string(rune('a'+i))), "user:ann")
-			outcomes <- err
-		})
+	s, conn := open(t)
+	tx, err := conn.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
-	group.Wait()
-	close(outcomes)
-	stored := 0
-	for err := range outcomes {
-		switch {
-		case err == nil:
-			stored++
-		case !errors.Is(err, ErrTaken):
-			t.Error(err)
+	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+	if _, err := tx.Exec(t.Context(), `SELECT pg_advisory_xact_lock(hashtextextended('agents reader', 0))`); err != nil {
+		t.Fatal(err)
+	}
+	for _, sql := range []string{
+		`INSERT INTO agents (name, version, digest, document, applied_by) VALUES ('reader', 'one', encode(sha256('{}'), 'hex'), '{}', 'user:bob')`,
+		`INSERT INTO agent_active (name, version, changed_by) VALUES ('reader', 'one', 'user:bob')`,
+	} {
+		if _, err := tx.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
 		}
 	}
-	if version, _ := active(t, s); stored != 1 || version != "one" {
-		t.Errorf("%d contents are stored, %s is active", stored, version)
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.ApplyAgent(t.Context(), document("one", "Read."), "user:ann")
+		done <- err
+	}()
+	deadline := time.Now().Add(time.Minute)
+	for waits, tick := false, time.NewTicker(2*time.Millisecond); !waits; <-tick.C {
+		if err := tx.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid)))`).Scan(&waits); err != nil {
+			t.Fatal(err)
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("no change waits for another")
+		}
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; !errors.Is(err, ErrTaken) {
+		t.Errorf("the second content: %v", err)
+	}
+	if version, by := active(t, s); version != "one" || by != "user:bob" {
+		t.Errorf("%s by %s", version, by)
 	}
 }
