@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -65,15 +66,32 @@ func TestVeryLongRun(t *testing.T) {
 	early := rss(t, worker)
 	reach(*long / 2)
 	late := rss(t, worker)
-	e2etest.Kill(worker)
-	runs := strings.Count(w.Log.String(), "worker runs")
-	at := effects()
-	worker = w.child("PAWL_LOG_LEVEL=info")
-	w.Until(func() bool { return strings.Count(w.Log.String(), "worker runs") > runs }, "the next worker runs")
-	back := time.Now()
-	w.Until(func() bool { return effects() > at }, "the run goes on")
-	t.Logf("%d calls after %s: the worker had %d MB at %d calls and %d MB at %d; after its loss the run went on %s after the next one was there",
-		at, time.Since(began).Round(time.Second), early>>20, *long/10, late>>20, *long/2, time.Since(back).Round(time.Millisecond))
+	t.Logf("the worker had %d MB at %d calls and %d MB at %d", early>>20, *long/10, late>>20, *long/2)
+	again := func(how string, stop func()) time.Duration {
+		t.Helper()
+		stop()
+		runs, at := strings.Count(w.Log.String(), "worker runs"), effects()
+		worker = w.child("PAWL_LOG_LEVEL=info")
+		w.Until(func() bool { return strings.Count(w.Log.String(), "worker runs") > runs }, "the next worker runs")
+		back := time.Now()
+		w.Until(func() bool { return effects() > at }, "the run goes on")
+		took := time.Since(back)
+		t.Logf("%s at %d calls: the run went on %s after the next worker was there", how, at, took.Round(time.Millisecond))
+		return took
+	}
+	if took := again("stopped", func() {
+		if err := worker.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if err := worker.Wait(); err != nil {
+			t.Errorf("the worker ended with %v", err)
+		}
+	}); took > 2*time.Second {
+		t.Errorf("the run went on after %s, want 2 s", took)
+	}
+	reach(*long / 4 * 3)
+	// The server waits up to five seconds for a workflow task that the worker held.
+	again("killed", func() { e2etest.Kill(worker) })
 	reach(rounds * width)
 	result := w.result(run)
 	want(t, result, agent.Completed, "done")
