@@ -17,7 +17,7 @@ import (
 //
 // It takes the input undecoded, because an input that does not decode must not make the workflow fail.
 func Run(ctx workflow.Context, input converter.RawValue) (pawlagent.Result, error) {
-	r := &run{state: pawlagent.State{Phase: pawlagent.Opening}, heard: -1}
+	r := &run{state: pawlagent.State{Phase: pawlagent.Opening}, closed: -1}
 	if err := r.listen(ctx); err != nil {
 		return pawlagent.Result{}, err
 	}
@@ -43,8 +43,8 @@ type run struct {
 	interrupted, isTimeOver, isClosing bool
 	// said is the number of the last message that was stored, and taken that of the last one that a model has read.
 	said, taken int64
-	// heard is the number of the last message of the turns that have ended, or -1. The next turn begins with a later one.
-	heard int64
+	// closed is the number of the last message of the turns that have ended, or -1. The next turn begins with a later one.
+	closed int64
 	// stopAsking gives up the request to the model. It is nil while there is none.
 	stopAsking workflow.CancelFunc
 }
@@ -147,7 +147,7 @@ func (r *run) round(ctx workflow.Context) (isFinal bool, end *contract.AgentEnd,
 		return !asked.Again, nil, nil
 	}
 	// A response that was recorded just before an interrupt has no message after it. It starts nothing.
-	isPast := asked.Taken <= r.heard
+	isPast := asked.Taken <= r.closed
 	results, isFinal := r.call(ctx, asked.Calls, isPast)
 	_, err = steps.Local(steps.Disconnected(ctx), contract.AgentAnswer, contract.AgentAnswerIn{Run: r.open.Run, Round: r.state.Round, Results: results},
 		steps.Options("store the answers", steps.Forever))
@@ -169,14 +169,14 @@ func (r *run) finish(ctx workflow.Context, end *contract.AgentEnd) (*contract.Ag
 			return end, nil
 		}
 	}
-	r.heard = max(r.said, r.taken)
+	r.closed = max(r.said, r.taken)
 	if _, err := r.close(ctx, *end, true); err != nil {
 		return nil, err
 	}
 	r.state.Phase = pawlagent.Waiting
 	// An interrupt that came during the turn has ended it. One that comes now ends the run.
 	r.interrupted = false
-	if err := workflow.Await(ctx, func() bool { return r.said > r.heard || r.interrupted }); err != nil {
+	if err := workflow.Await(ctx, func() bool { return r.said > r.closed || r.interrupted }); err != nil {
 		return r.stopped(ctx), nil //nolint:nilerr // the end of the context is how the run was stopped
 	}
 	return r.stopped(ctx), nil
@@ -208,7 +208,7 @@ func (r *run) isLarge(ctx workflow.Context) bool {
 
 // close ends the run, or its turn.
 func (r *run) close(ctx workflow.Context, end contract.AgentEnd, stays bool) (pawlagent.Result, error) {
-	out, err := steps.Local(steps.Disconnected(ctx), contract.AgentClose, contract.AgentCloseIn{Run: r.open.Run, Round: r.state.Round, Said: r.heard, Stays: stays, End: end},
+	out, err := steps.Local(steps.Disconnected(ctx), contract.AgentClose, contract.AgentCloseIn{Run: r.open.Run, Round: r.state.Round, Said: r.closed, Stays: stays, End: end},
 		steps.Options("close the run", steps.Forever))
 	return out.Result, err
 }

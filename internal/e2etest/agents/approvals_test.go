@@ -38,7 +38,7 @@ func TestApproval(t *testing.T) {
 	second := w.child()
 	w.Decide(two, toolspec.Decision{ApprovalID: other.ApprovalID, Decision: toolspec.Deny, Approver: e2etest.Ann})
 	want(t, w.result(denied), agent.Completed, "done")
-	if texts := told(t, w.asks("denied")); len(texts) != 1 || !strings.Contains(texts[0], string(toolspec.CodeApprovalDenied)) {
+	if texts := answersIn(t, w.asks("denied")); len(texts) != 1 || !strings.Contains(texts[0], string(toolspec.CodeApprovalDenied)) {
 		t.Errorf("the model was told %q", texts)
 	}
 	if n := len(w.Effects(file)); n != 0 {

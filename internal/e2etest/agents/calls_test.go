@@ -36,17 +36,17 @@ func TestReadsAtOnce(t *testing.T) {
 		return e2etest.Echo(ctx, in, call)
 	}
 	single, double := e2etest.NewHung(), e2etest.NewHung()
-	defer w.work(e2etest.Tool("test__read", read, e2etest.Attempts(1)), e2etest.Tool("test__held", func(ctx context.Context, in e2etest.In, call toolspec.Call) (e2etest.Out, error) {
+	w.work(e2etest.Tool("test__read", read, e2etest.Attempts(1)), e2etest.Tool("test__held", func(ctx context.Context, in e2etest.In, call toolspec.Call) (e2etest.Out, error) {
 		if call.Context.RunID == "two" {
 			return double.Run(ctx, in, call)
 		}
 		return single.Run(ctx, in, call)
-	}))()
+	}))
 	d := w.document("openai", "test__read", "test__held")
 	d.Limits.AtOnce = 3
 	w.apply(d)
 	want(t, w.run(input("three", "three")), agent.Completed, "done")
-	if got := strings.Join(told(t, w.asks("three")), " "); got != `{"text":"a"} {"text":"b"} {"text":"c"}` {
+	if got := strings.Join(answersIn(t, w.asks("three")), " "); got != `{"text":"a"} {"text":"b"} {"text":"c"}` {
 		t.Errorf("the model was told %s", got)
 	}
 
@@ -83,7 +83,7 @@ func TestEffectsRunAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "openai", modelserver.Script(calls(call("test__read", "a"), call("test__write", "b"), call("test__read", "c")), modelserver.Reply{Text: "done"}))
 	hung := e2etest.NewHung()
-	defer w.work(e2etest.Tool("test__read", hung.Run), e2etest.Tool("test__write", hung.Run, e2etest.Idempotent))()
+	w.work(e2etest.Tool("test__read", hung.Run), e2etest.Tool("test__write", hung.Run, e2etest.Idempotent))
 	d := w.document("openai", "test__read", "test__write")
 	d.Limits.AtOnce = 3
 	w.apply(d)
@@ -106,7 +106,7 @@ func TestDone(t *testing.T) {
 			modelserver.Reply{Text: "as a text"}),
 	})
 	var runs e2etest.Ledger
-	defer w.work(e2etest.Tool("test__echo", runs.Counted(e2etest.Echo)))()
+	w.work(e2etest.Tool("test__echo", runs.Counted(e2etest.Echo)))
 	w.apply(w.document("anthropic", "test__echo", "core__done"))
 	result := w.run(input("done", "done"))
 	want(t, result, agent.Completed, "all is well")
@@ -121,11 +121,11 @@ func TestDone(t *testing.T) {
 func TestNoTools(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "openai", modelserver.Script(calls(call("test__echo", "a")), modelserver.Reply{Text: "done"}))
-	defer w.work(e2etest.Tool("test__echo", e2etest.Echo))()
+	w.work(e2etest.Tool("test__echo", e2etest.Echo))
 	w.apply(w.document("openai"))
 	result := w.run(input("run", "go"))
 	want(t, result, agent.Completed, "done")
-	if texts := told(t, w.asks("go")); len(texts) != 1 || !strings.Contains(texts[0], string(toolspec.CodePolicyDenied)) || result.Calls != 0 {
+	if texts := answersIn(t, w.asks("go")); len(texts) != 1 || !strings.Contains(texts[0], string(toolspec.CodePolicyDenied)) || result.Calls != 0 {
 		t.Errorf("the model was told %q, with %d calls", texts, result.Calls)
 	}
 	if n := e2etest.Scalar[int](w.World, "SELECT count(*)::int FROM invocations WHERE run_id = 'run'"); n != 0 || len(w.asks("go")[0].Tools) != 0 {
@@ -142,7 +142,7 @@ func TestNoTools(t *testing.T) {
 func TestSameRunOtherInput(t *testing.T) {
 	t.Parallel()
 	w := newWorldOf(t, "openai", scripts{"first": modelserver.Script(modelserver.Reply{Text: "one"}), "second": modelserver.Script(modelserver.Reply{Text: "two"})})
-	defer w.work()()
+	w.work()
 	w.apply(w.document("openai"))
 	first := w.run(input("run", "first"))
 	want(t, first, agent.Completed, "one")

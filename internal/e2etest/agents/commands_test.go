@@ -67,7 +67,7 @@ func TestRunCommands(t *testing.T) {
 		}
 		return modelserver.Reply{Text: "It is done."}
 	})
-	defer w.work(e2etest.Tool("test__echo", e2etest.Echo, e2etest.Masks("/note")))()
+	w.work(e2etest.Tool("test__echo", e2etest.Echo, e2etest.Masks("/note")))
 	w.apply(w.document("openai", "test__echo"))
 
 	p := w.pawl("", "agent", "run", "helper", "go", "--run", "r1")
@@ -129,7 +129,7 @@ func TestStopCommands(t *testing.T) {
 		}
 		return modelserver.Reply{Text: "you said " + lastOf(r)}
 	})
-	defer w.work()()
+	w.work()
 	w.apply(w.document("openai"))
 	for i, now := range []string{"", "--now"} {
 		id := "stopped" + now

@@ -26,7 +26,7 @@ func TestEarlierConversation(t *testing.T) {
 				return modelserver.Reply{Text: "done"}
 			})
 			var runs e2etest.Ledger
-			defer w.work(e2etest.Tool("test__echo", runs.Counted(e2etest.Echo)))()
+			w.work(e2etest.Tool("test__echo", runs.Counted(e2etest.Echo)))
 			w.apply(w.document(format, "test__echo"))
 			in := input("run", "earlier")
 			part := func(kind conversation.PartType, id string) conversation.Part {
@@ -77,7 +77,7 @@ func TestContext(t *testing.T) {
 			return calls(modelserver.Call{ID: fmt.Sprintf("call-%d", n), Name: "test__echo", Args: fmt.Sprintf(`{"text":"%d-%s"}`, n, big[:100+2900*(n%2)])})
 		}
 	}())
-	defer w.work(e2etest.Tool("test__echo", e2etest.Echo))()
+	w.work(e2etest.Tool("test__echo", e2etest.Echo))
 	d := w.document("openai", "test__echo")
 	d.Limits = agent.Limits{Rounds: 100, Calls: 100, Seconds: 600, ContextBytes: 64 << 10, AtOnce: 1}
 	w.apply(d)

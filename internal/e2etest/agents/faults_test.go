@@ -33,7 +33,7 @@ func TestProviderFaults(t *testing.T) {
 			}
 			w := newWorldOf(t, format, of)
 			var runs e2etest.Ledger
-			defer w.work(e2etest.Tool("test__echo", runs.Counted(e2etest.Echo)))()
+			w.work(e2etest.Tool("test__echo", runs.Counted(e2etest.Echo)))
 			w.apply(w.document(format, "test__echo"))
 			began := time.Now()
 			for name := range faults {
@@ -69,7 +69,7 @@ func TestProviderGone(t *testing.T) {
 		"refused": modelserver.Script(modelserver.Reply{Status: 401, Text: text}),
 	})
 	w.Secrets.Never("the provider's text", []byte(text))
-	defer w.work(e2etest.Tool("test__echo", e2etest.Echo))()
+	w.work(e2etest.Tool("test__echo", e2etest.Echo))
 	w.apply(w.document("openai", "test__echo"))
 	down, refused := w.start(input("down", "down")), w.start(input("refused", "refused"))
 	if result := w.result(refused); result.Outcome != agent.Failed || !strings.Contains(result.Reason, "401") || len(w.asks("refused")) != 1 {
@@ -90,7 +90,7 @@ func TestFallback(t *testing.T) {
 	var runs e2etest.Ledger
 	c := w.Config()
 	c.ModelURLs = []string{w.model.URL.String(), other.URL.String()}
-	defer w.workWith(c, e2etest.Tool("test__echo", runs.Counted(e2etest.Echo)))()
+	w.workWith(c, e2etest.Tool("test__echo", runs.Counted(e2etest.Echo)))
 	d := w.document("openai", "test__echo")
 	d.Fallback = &agent.Model{Format: "anthropic", Name: "other", URL: other.URL.String(), MaxTokens: 100}
 	w.apply(d)
@@ -121,7 +121,7 @@ func TestNothingBeforeTheEnd(t *testing.T) {
 	t.Parallel()
 	hang := make(chan struct{})
 	w := newWorld(t, "responses", modelserver.Script(modelserver.Reply{Calls: []modelserver.Call{call("test__echo", "a"), call("test__echo", "b")}, Text: "first I say something", Hang: hang}, modelserver.Reply{Text: "done"}))
-	defer w.work(e2etest.Tool("test__echo", e2etest.Echo))()
+	w.work(e2etest.Tool("test__echo", e2etest.Echo))
 	w.apply(w.document("responses", "test__echo"))
 	run := w.start(input("run", "go"))
 	// The half that has arrived is shown to the watchers of the run.
@@ -139,7 +139,7 @@ func TestNothingBeforeTheEnd(t *testing.T) {
 func TestOutput(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "gemini", modelserver.Script(modelserver.Reply{Text: "about seven"}, modelserver.Reply{Text: `{"count":"seven"}`}, calls(call("test__echo", "a")), modelserver.Reply{Text: `{"count":7}`}))
-	defer w.work(e2etest.Tool("test__echo", e2etest.Echo))()
+	w.work(e2etest.Tool("test__echo", e2etest.Echo))
 	d := w.document("gemini", "test__echo")
 	d.Output = json.RawMessage(`{"type":"object","properties":{"count":{"type":"integer"}},"required":["count"],"additionalProperties":false}`)
 	w.apply(d)

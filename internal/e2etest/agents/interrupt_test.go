@@ -57,7 +57,7 @@ func TestInterruptedTurns(t *testing.T) {
 		<-release
 		return e2etest.Echo(ctx, in, call)
 	}
-	defer w.work(e2etest.Tool("test__slow", slow))()
+	w.work(e2etest.Tool("test__slow", slow))
 	w.apply(w.document("openai", "test__slow"))
 	in := input("run", "hang")
 	in.Stays = true

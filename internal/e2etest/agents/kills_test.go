@@ -123,8 +123,8 @@ func TestWorkerKilledInRequest(t *testing.T) {
 	close(thought)
 	w.child()
 	w.whole("run", 3, 3)
-	if asks := w.asks("run"); heard(asks[1]) != "run, one" || heard(asks[2]) != "run, one" || len(w.Effects(file)) != 1 {
-		t.Errorf("the model heard %q and %q, and the effects are %v", heard(asks[1]), heard(asks[2]), w.Effects(file))
+	if asks := w.asks("run"); said(asks[1]) != "run, one" || said(asks[2]) != "run, one" || len(w.Effects(file)) != 1 {
+		t.Errorf("the model got %q and %q, and the effects are %v", said(asks[1]), said(asks[2]), w.Effects(file))
 	}
 }
 
@@ -171,7 +171,7 @@ func TestWorkerKilledInCall(t *testing.T) {
 	w.child()
 	w.whole("write", 2, 2)
 	w.whole("send", 2, 2)
-	if texts := told(t, w.asks("send")); !strings.Contains(texts[0], string(toolspec.CodeOutcomeUnknown)) || len(w.Effects(send)) != 1 || len(w.Effects(write)) != 2 {
+	if texts := answersIn(t, w.asks("send")); !strings.Contains(texts[0], string(toolspec.CodeOutcomeUnknown)) || len(w.Effects(send)) != 1 || len(w.Effects(write)) != 2 {
 		t.Errorf("the model was told %q, and the effects are %v and %v", texts, w.Effects(send), w.Effects(write))
 	}
 }
@@ -183,7 +183,7 @@ func TestRunReset(t *testing.T) {
 	script := modelserver.Script(calls(call("test__echo", "a")), calls(call("test__held", "b")), modelserver.Reply{Text: "done"})
 	w := newWorldOf(t, "openai", scripts{"ended": script, "open": script})
 	var runs e2etest.Ledger
-	defer w.work(e2etest.Tool("test__echo", runs.Counted(e2etest.Echo)), e2etest.Tool("test__held", runs.Counted(hung.Run)))()
+	w.work(e2etest.Tool("test__echo", runs.Counted(e2etest.Echo)), e2etest.Tool("test__held", runs.Counted(hung.Run)))
 	w.apply(w.document("openai", "test__echo", "test__held"))
 	open := w.start(input("open", "open"))
 	e2etest.Receive(t, hung.Entered)

@@ -23,8 +23,8 @@ func (w *world) say(run, id, text string) {
 	}
 }
 
-// heard are the messages of people in a request.
-func heard(r modelserver.Request) string {
+// said are the messages of people in a request.
+func said(r modelserver.Request) string {
 	var texts []string
 	for _, m := range r.Messages {
 		if m.Role == "user" {
@@ -51,7 +51,7 @@ func TestMessages(t *testing.T) {
 		}
 	})
 	hung := e2etest.NewHung()
-	defer w.work(e2etest.Tool("test__held", hung.Run))()
+	w.work(e2etest.Tool("test__held", hung.Run))
 	w.apply(w.document("openai", "test__held"))
 	run := w.start(input("run", "go"))
 	e2etest.Receive(t, thinks)
@@ -65,8 +65,8 @@ func TestMessages(t *testing.T) {
 	close(hung.Release)
 	want(t, w.result(run), agent.Completed, "done")
 	asks := w.asks("go")
-	if len(asks) != 3 || heard(asks[0]) != "go" || heard(asks[1]) != "go, one, two" || heard(asks[2]) != "go, one, two, three" {
-		t.Fatalf("the model was asked %d times, and heard %q at the end", len(asks), heard(asks[len(asks)-1]))
+	if len(asks) != 3 || said(asks[0]) != "go" || said(asks[1]) != "go, one, two" || said(asks[2]) != "go, one, two, three" {
+		t.Fatalf("the model was asked %d times, and heard %q at the end", len(asks), said(asks[len(asks)-1]))
 	}
 	if last := asks[2].Messages; last[len(last)-1].Text != "three" || last[len(last)-2].Role != "tool" {
 		t.Errorf("the last messages are %+v", last)
@@ -104,7 +104,7 @@ func TestStays(t *testing.T) {
 	waits(3)
 	// A person comes back later, and the worker is another one.
 	stop()
-	defer w.work(e2etest.Tool("test__echo", e2etest.Echo))()
+	w.work(e2etest.Tool("test__echo", e2etest.Echo))
 	w.say("run", "m2", "more")
 	w.say("run", "m2", "more")
 	waits(4)
@@ -121,8 +121,8 @@ func TestStays(t *testing.T) {
 	if n := w.dones("run"); n != 4 {
 		t.Errorf("%d ends, want 4", n)
 	}
-	if got := heard(w.asks("hello")[3]); got != "hello, call, more" {
-		t.Errorf("the model heard %q", got)
+	if got := said(w.asks("hello")[3]); got != "hello, call, more" {
+		t.Errorf("the model got %q", got)
 	}
 }
 
@@ -130,7 +130,7 @@ func TestStays(t *testing.T) {
 func TestMessagesAtTheEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "openai", func(modelserver.Request) modelserver.Reply { return modelserver.Reply{Text: "done"} })
-	defer w.work()()
+	w.work()
 	w.apply(w.document("openai"))
 	for n := range 8 {
 		id := fmt.Sprintf("run-%d", n)
@@ -150,10 +150,10 @@ func TestMessagesAtTheEnd(t *testing.T) {
 		all.Wait()
 		want(t, result, agent.Completed, "done")
 		asks := w.asks(id)
-		got := heard(asks[len(asks)-1])
+		got := said(asks[len(asks)-1])
 		for i, is := range taken {
 			if n := strings.Count(got, fmt.Sprintf("message %d", i)); is && n != 1 || n > 1 {
-				t.Errorf("%s: message %d was taken: %t, and the model heard it %d times", id, i, is, n)
+				t.Errorf("%s: message %d was taken: %t, and the model got it %d times", id, i, is, n)
 			}
 		}
 	}

@@ -22,7 +22,7 @@ func outage(t *testing.T, w *world, thought chan struct{}, stop, start func() er
 		runs.Add(call)
 		return hung.Run(ctx, in, call)
 	}
-	defer w.work(e2etest.Tool("test__held", slow, e2etest.Once, e2etest.Within(2*time.Minute)), e2etest.Tool("test__echo", runs.Counted(e2etest.Echo)))()
+	w.work(e2etest.Tool("test__held", slow, e2etest.Once, e2etest.Within(2*time.Minute)), e2etest.Tool("test__echo", runs.Counted(e2etest.Echo)))
 	w.apply(w.document("openai", "test__held", "test__echo"))
 	w.start(input("thinks", "thinks"))
 	w.start(input("calls", "calls"))
@@ -42,8 +42,8 @@ func outage(t *testing.T, w *world, thought chan struct{}, stop, start func() er
 	// The response that came while nobody could record it is asked for again.
 	w.whole("thinks", 2, 6)
 	asks := w.asks("thinks")
-	if got := heard(asks[len(asks)-1]); got != "thinks, one" {
-		t.Errorf("the model heard %q", got)
+	if got := said(asks[len(asks)-1]); got != "thinks, one" {
+		t.Errorf("the model got %q", got)
 	}
 	for id, n := range runs.Counts {
 		if n != 2 { // once in each run

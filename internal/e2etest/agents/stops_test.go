@@ -23,7 +23,7 @@ func TestCancel(t *testing.T) {
 		"thinks": modelserver.Script(modelserver.Reply{Text: "late", Delay: never}),
 	})
 	var runs e2etest.Ledger
-	defer w.work(e2etest.Tool("test__write", runs.Counted(e2etest.Echo), e2etest.Once, e2etest.Risky), e2etest.Tool("test__echo", runs.Counted(e2etest.Echo)))()
+	w.work(e2etest.Tool("test__write", runs.Counted(e2etest.Echo), e2etest.Once, e2etest.Risky), e2etest.Tool("test__echo", runs.Counted(e2etest.Echo)))
 	w.apply(w.document("openai", "test__write", "test__echo"))
 
 	waits, thinks := w.start(input("waits", "waits")), w.start(input("thinks", "thinks"))
@@ -63,7 +63,7 @@ func TestInterrupt(t *testing.T) {
 		"pauses": modelserver.Script(modelserver.Reply{Status: 429, RetryAfter: "1800"}),
 	})
 	hung := e2etest.NewHung()
-	defer w.work(e2etest.Tool("test__held", hung.Run))()
+	w.work(e2etest.Tool("test__held", hung.Run))
 	w.apply(w.document("openai", "test__held"))
 	interrupt := func(run string) {
 		t.Helper()
@@ -114,7 +114,7 @@ func TestBudgets(t *testing.T) {
 	w := newWorldOf(t, "openai", scripts{"rounds": on, "calls": on, "tokens": on, "cost": on, "price": on, "time": modelserver.Script(calls(call("test__held", "a")))})
 	var runs e2etest.Ledger
 	hung := e2etest.NewHung()
-	defer w.workPriced("model", e2etest.Tool("test__echo", runs.Counted(e2etest.Echo)), e2etest.Tool("test__held", hung.Run, e2etest.Attempts(1)))()
+	w.workPriced("model", e2etest.Tool("test__echo", runs.Counted(e2etest.Echo)), e2etest.Tool("test__held", hung.Run, e2etest.Attempts(1)))
 	for _, tc := range []struct {
 		run     string
 		change  func(*agent.Document)
@@ -161,7 +161,7 @@ func TestBudgets(t *testing.T) {
 func TestTokensLeft(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "anthropic", modelserver.Script(calls(call("test__echo", "a")), modelserver.Reply{Text: "done"}))
-	defer w.work(e2etest.Tool("test__echo", e2etest.Echo))()
+	w.work(e2etest.Tool("test__echo", e2etest.Echo))
 	d := w.document("anthropic", "test__echo")
 	d.Limits.Tokens = 100
 	w.apply(d)

@@ -160,8 +160,8 @@ func (w *world) dones(runID string) int {
 	return e2etest.Scalar[int](w.World, "SELECT count(*)::int FROM run_events WHERE run_id = $1 AND kind = 'done'", runID)
 }
 
-// told are the results of the calls before the last request of a conversation, in their order.
-func told(t *testing.T, asks []modelserver.Request) (texts []string) {
+// answersIn are the results of the calls before the last request of a conversation, in their order.
+func answersIn(t *testing.T, asks []modelserver.Request) (texts []string) {
 	t.Helper()
 	if len(asks) == 0 {
 		t.Fatal("the model was not asked")
