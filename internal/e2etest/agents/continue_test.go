@@ -59,10 +59,10 @@ func TestLongRun(t *testing.T) {
 	d.Limits.Rounds, d.Limits.Calls, d.Limits.AtOnce, d.Limits.ContextBytes = 1000, 1000, 2, 4<<20
 	w.apply(d)
 	run := w.start(input("run", "go"))
-	said := 0
+	sent := 0
 	for len(w.asks("go")) < rounds {
-		w.say("run", fmt.Sprint(said), fmt.Sprintf("message %d", said))
-		said++
+		w.say("run", fmt.Sprint(sent), fmt.Sprintf("message %d", sent))
+		sent++
 		before := len(w.asks("go"))
 		w.Until(func() bool { return len(w.asks("go")) > before }, "the run goes on")
 	}
@@ -78,14 +78,14 @@ func TestLongRun(t *testing.T) {
 	}
 	asks := w.asks("go")
 	var all []string
-	for n := range said {
+	for n := range sent {
 		all = append(all, fmt.Sprintf("message %d", n))
 	}
-	if got := heard(asks[len(asks)-1]); got != "go, "+strings.Join(all, ", ") {
-		t.Errorf("%d messages were said, and the model heard %s", said, got)
+	if got := said(asks[len(asks)-1]); got != "go, "+strings.Join(all, ", ") {
+		t.Errorf("%d messages were said, and the model read %s", sent, got)
 	}
 	events := w.chain(agent.WorkflowID("acme", "run"))
-	t.Logf("%d messages, and %d runs of the workflow with %v events", said, len(events), events)
+	t.Logf("%d messages, and %d runs of the workflow with %v events", sent, len(events), events)
 	if len(events) < 5 {
 		t.Errorf("there are %d runs of the workflow", len(events))
 	}
