@@ -230,7 +230,7 @@ func ask(ctx context.Context, base string, messages []json.RawMessage) (out aske
 	if err != nil {
 		return out, err
 	}
-	response, err := provider.Ask(ctx, http.DefaultClient, u, provider.Request{Codec: openai.Codec{}, Model: "model", Messages: messages, MaxTokens: pawlagent.DefaultMaxTokens}, nil)
+	response, err := provider.Ask(ctx, &http.Client{}, u, provider.Request{Codec: openai.Codec{}, Model: "model", Messages: messages, MaxTokens: pawlagent.DefaultMaxTokens}, nil)
 	if err != nil {
 		return out, err
 	}

@@ -54,7 +54,7 @@ func TestLongRun(t *testing.T) {
 		return calls(all...)
 	})
 	var runs e2etest.Ledger
-	defer w.work(e2etest.Tool("test__echo", runs.Counted(e2etest.Echo), e2etest.Fast))()
+	w.work(e2etest.Tool("test__echo", runs.Counted(e2etest.Echo), e2etest.Fast))
 	d := w.document("openai", "test__echo")
 	d.Limits.Rounds, d.Limits.Calls, d.Limits.AtOnce, d.Limits.ContextBytes = 1000, 1000, 2, 4<<20
 	w.apply(d)
@@ -125,7 +125,7 @@ func TestStoppedAtContinue(t *testing.T) {
 		return calls(call("test__echo", fmt.Sprint(r.Answers)))
 	})
 	begins.Done()
-	defer w.work(e2etest.Tool("test__echo", e2etest.Echo, e2etest.Fast))()
+	w.work(e2etest.Tool("test__echo", e2etest.Echo, e2etest.Fast))
 	d := w.document("openai", "test__echo")
 	d.Limits.Rounds = 1000
 	w.apply(d)

@@ -28,7 +28,7 @@ func TestKeyOfTheModel(t *testing.T) {
 	host := w.model.URL.Host
 	provider := broker.Provider{ID: "test", Kind: broker.Bearer, Hosts: []string{host}, Insecure: true}
 	v.Add("model", provider, key)
-	defer w.workWith(v.Config(), e2etest.Tool("test__echo", e2etest.Echo))()
+	w.workWith(v.Config(), e2etest.Tool("test__echo", e2etest.Echo))
 	d := w.document("openai", "test__echo")
 	d.Model.URL, d.Model.Connection = "", "model"
 	w.apply(d)
@@ -71,7 +71,7 @@ func TestLogsSayNothing(t *testing.T) {
 			Before: []modelserver.Reply{{Status: http.StatusInternalServerError, Text: canary + "-error"}, {Text: canary, Cut: 200}}},
 		modelserver.Reply{Text: canary + "-done"},
 	))
-	defer w.work(e2etest.Tool("test__echo", e2etest.Echo))()
+	w.work(e2etest.Tool("test__echo", e2etest.Echo))
 	d := w.document("anthropic", "test__echo")
 	d.Instructions = canary + "-instructions"
 	w.apply(d)

@@ -167,7 +167,7 @@ func TestMessageWhileClosing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "openai", modelserver.Script(modelserver.Reply{Text: "done"}))
 	isHeld, release := w.hold("UPDATE ON agent_runs FOR EACH ROW WHEN (NEW.ended_at IS NOT NULL)")
-	defer w.work()()
+	w.work()
 	w.apply(w.document("openai"))
 	run := w.start(input("run", "go"))
 	w.Until(isHeld, "the end is written")
