@@ -74,6 +74,7 @@ func (h *handWritten) cleanUp(ctx context.Context) {
 func (h *handWritten) register(w worker.Worker) {
 	w.RegisterActivityWithOptions(h.echo, activity.RegisterOptions{Name: "echo"})
 	w.RegisterActivityWithOptions(h.written, activity.RegisterOptions{Name: "written"})
+	registerLoop(w)
 	for name, f := range map[string]func(workflow.Context, echoIn) (echoOut, error){
 		bareType: oneActivity("echo", 1), bareSQLType: oneActivity("written", 1), perStageType: oneActivity("echo", stagesOfRead),
 	} {

@@ -183,3 +183,20 @@ func TestGrow(t *testing.T) {
 		t.Errorf("got %+v", report)
 	}
 }
+
+// TestAgent: the agent and the workflow by hand make the same calls, and the report says what each took. How much that is is for `pawl bench`.
+func TestAgent(t *testing.T) {
+	report, err := Agent(t.Context(), Options{Rounds: 1, Calls: 1, Parallel: 1, Store: Memory, Progress: func(line string) { t.Log(line) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range report.Cases {
+		t.Logf("%+v", f)
+		if f.P50Ms <= 0 || f.HistoryEvents < 5 || f.SQLStatements < 1 {
+			t.Errorf("%+v", f)
+		}
+	}
+	if len(report.Cases) != 2 {
+		t.Errorf("the report has %d cases", len(report.Cases))
+	}
+}

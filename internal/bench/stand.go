@@ -36,7 +36,9 @@ type stand struct {
 	// keyRing opens the credential of connectionID.
 	keyRing worker.KeyRing
 	// mcpServers is the file of the worker's MCP servers; empty for none.
-	mcpServers   string
+	mcpServers string
+	// modelURLs are where the worker asks models.
+	modelURLs    []string
 	connectionID string
 }
 
@@ -150,7 +152,7 @@ func (s *stand) servePawl(ctx context.Context) error {
 		failed = worker.Run(working, worker.Config{
 			Temporal:    temporal.Options{HostPort: s.stack.TemporalAddress(), Namespace: s.stack.Namespace()},
 			DatabaseURL: s.stack.DatabaseURL(), Workspace: s.workspace, SearchAttributes: true,
-			KeyRing: s.keyRing, MCPServersFile: s.mcpServers, Log: slog.New(slog.DiscardHandler),
+			KeyRing: s.keyRing, MCPServersFile: s.mcpServers, ModelURLs: s.modelURLs, Log: slog.New(slog.DiscardHandler),
 		}, append(options(), worker.Tools(connected()), worker.Started(func(c *client.Client) { ready <- c }), worker.RoundTrips(s.trip))...)
 	}()
 	select {

@@ -26,7 +26,7 @@ func newBench(a devApp) *cobra.Command {
 	}
 	var store, profile string
 	var grow, park []int
-	var outputs, overMCP bool
+	var outputs, overMCP, ofAgent bool
 	var tree string
 	cmd := &cobra.Command{
 		Use: "bench", Short: "Measure the cost of a call against a bare workflow",
@@ -57,6 +57,9 @@ func newBench(a devApp) *cobra.Command {
 			if overMCP {
 				return a.benchMCP(cmd.Context(), o)
 			}
+			if ofAgent {
+				return a.benchAgent(cmd.Context(), o)
+			}
 			if outputs {
 				return a.benchOutputs(cmd.Context(), o)
 			}
@@ -73,6 +76,7 @@ func newBench(a devApp) *cobra.Command {
 	flags.IntSliceVar(&park, "park", nil, "instead measure a worker's memory while so many calls wait for a person, and how long decided ones take: --park 200,2000")
 	flags.BoolVar(&outputs, "outputs", false, "instead measure a stream of 200 MB: memory, the first page, a line, a search")
 	flags.BoolVar(&overMCP, "mcp", false, "instead measure a call of a tool of an MCP server beside the SDK's own call over the same transport")
+	flags.BoolVar(&ofAgent, "agent", false, "instead measure a round of a run of an agent beside a hand-written loop that starts the same calls")
 	flags.StringVar(&tree, "tools", "", "instead measure core__grep, core__glob and core__read_file beside ripgrep and fd, over the Go module cache or --tools=`directory`")
 	flags.Lookup("tools").NoOptDefVal = modCache
 	flags.StringVar(&profile, "cpuprofile", "", "`file` for a profile of this process, for go tool pprof")

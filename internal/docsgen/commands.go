@@ -16,9 +16,9 @@ import (
 
 // Defaults of this moment and of this person, which pages must not hold.
 var moments = map[*regexp.Regexp]string{
-	regexp.MustCompile(`\(default "call-[a-z0-9]+"\)`):                                                                        "(default a random one)",
-	regexp.MustCompile(`((?:as the approver|for the audit trail|kept with the entry) \(PAWL_APPROVER\)) \(default "[^"]*"\)`): `$1 (default user: and the name of the login)`,
-	regexp.MustCompile(`(tenant \(PAWL_TENANT\)) \(default "[^"]*"\)`):                                                        `$1 (default "acme")`,
+	regexp.MustCompile(`\(default "call-[a-z0-9]+"\)`): "(default a random one)",
+	regexp.MustCompile(`((?:as the approver|for the audit trail|kept with the entry|for the record) \(PAWL_APPROVER\)) \(default "[^"]*"\)`): `$1 (default user: and the name of the login)`,
+	regexp.MustCompile(`(tenant \(PAWL_TENANT\)) \(default "[^"]*"\)`):                                                                       `$1 (default "acme")`,
 }
 
 var listed = regexp.MustCompile(`(?m)^  ([a-z][a-z-]*) +(\S.*)$`)

@@ -5,7 +5,7 @@ package historytest
 // that the histories of the released version stay unchanged.
 const Version = "v0.1"
 
-// Case is a kind of call that has a recorded history, with the events that distinguish it
+// Case is a kind of call, or of a run of an agent, that has a recorded history, with the events that distinguish it
 // from other kinds.
 type Case struct {
 	Name string
@@ -96,6 +96,14 @@ func Cases() []Case {
 		ended("connection_revoked", "activity execute", "signal recheck", "local reviewDecision", "local willAuthorize", "activity cancel", "ended outcome_unknown"),
 		ended("moved", "signal decide", "local admit", "marker Version", "local locateTool", "ended on pawl-media"),
 		ended("moved_here", "local admit", "local requestApproval", "local reviewDecision", "activity execute", "ended ok"),
+		ended("agent_calls", "local agentOpen", "activity agentAsk", "child", "child completed", "local agentAnswer", "activity agentAsk", "local agentClose", "ended completed"),
+		ended("agent_approved", "activity agentAsk", "child", "child completed", "local agentAnswer", "local agentClose", "ended completed"),
+		ended("agent_interrupted", "update message", "local agentSay", "signal interrupt", "local agentAnswer", "local agentClose", "ended interrupted"),
+		ended("agent_cancelled", "child", "cancel", "child cancel", "local agentAnswer", "local agentClose", "ended cancelled"),
+		ended("agent_retried", "activity agentAsk", "timer", "timer fired", "activity agentAsk", "local agentClose", "ended completed"),
+		ended("agent_continued", "local agentOpen", "activity agentAsk", "child completed", "ended on pawl"),
+		waits("agent_waiting_call", "activity agentAsk", "child", "child started"),
+		waits("agent_waiting_message", "local agentClose", "update message", "activity agentAsk", "local agentClose"),
 		waits("waiting_approval", "local requestApproval", "timer"),
 		waits("waiting_edited", "update decide", "local hydrate", "local requestApproval", "timer"),
 		waits("waiting_all_stages", "local willCreateInvokeContext", "local willRedactInput", "local requestApproval", "timer"),

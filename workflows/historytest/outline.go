@@ -1,6 +1,7 @@
 package historytest
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -64,6 +65,14 @@ func outline(e *historypb.HistoryEvent) string {
 		return "update " + e.GetWorkflowExecutionUpdateAcceptedEventAttributes().GetAcceptedRequest().GetInput().GetName()
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED:
 		return "cancel"
+	case enumspb.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED:
+		return "child"
+	case enumspb.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_STARTED:
+		return "child started"
+	case enumspb.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_COMPLETED:
+		return "child completed"
+	case enumspb.EVENT_TYPE_REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED:
+		return "child cancel"
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED:
 		return "ended " + ending(e)
 	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW:
@@ -105,12 +114,13 @@ func local(e *historypb.HistoryEvent) (data localData) {
 	return data
 }
 
-// ending returns "ok", or the error code with which a call ended. It returns "unreadable"
+// ending returns "ok", or the error code with which a call ended, or the outcome of a run of an agent. It returns "unreadable"
 // if the result of the workflow does not decode.
 func ending(e *historypb.HistoryEvent) string {
 	var result struct {
 		OK        bool   `json:"ok"`
 		ErrorCode string `json:"errorCode"`
+		Outcome   string `json:"outcome"`
 	}
 	payloads := e.GetWorkflowExecutionCompletedEventAttributes().GetResult().GetPayloads()
 	if len(payloads) != 1 || converter.GetDefaultDataConverter().FromPayload(payloads[0], &result) != nil {
@@ -119,7 +129,7 @@ func ending(e *historypb.HistoryEvent) string {
 	if result.OK {
 		return "ok"
 	}
-	return result.ErrorCode
+	return cmp.Or(result.ErrorCode, result.Outcome)
 }
 
 // Check returns an error if the history does not show the case: a line of Shows is

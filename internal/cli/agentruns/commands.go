@@ -80,6 +80,9 @@ func newSay(a *app.App) *cobra.Command {
 		if runID == "" {
 			return app.Usage(errors.New(aRun))
 		}
+		if id == "" {
+			id = newID("say")
+		}
 		text, err := readText(a, args[0])
 		if err != nil {
 			return err
@@ -102,8 +105,8 @@ func newSay(a *app.App) *cobra.Command {
 		return nil
 	}
 	cmd.Flags().StringVar(&runID, "run", "", "`id` of the run")
-	cmd.Flags().StringVar(&id, "id", "", "id of the message; default a new one")
-	app.ActorVar(cmd.Flags(), &by, "as", app.DefaultApprover(), "your identity, for the audit trail (PAWL_APPROVER)")
+	cmd.Flags().StringVar(&id, "id", "", "id of the message; without it, a new one")
+	app.ActorVar(cmd.Flags(), &by, "as", app.DefaultApprover(), "your identity, for the record (PAWL_APPROVER)")
 	return cmd
 }
 

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	enumspb "go.temporal.io/api/enums/v1"
+
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/e2etest"
@@ -157,5 +159,33 @@ func TestMessagesAtTheEnd(t *testing.T) {
 	}
 	if n := e2etest.Scalar[int](w.World, "SELECT count(*)::int FROM agent_messages WHERE round IS NULL"); n != 0 {
 		t.Errorf("%d messages were stored and never read", n)
+	}
+}
+
+// TestMessageWhileClosing: a message that comes while the end of a run is written is refused, and the record does not have it.
+func TestMessageWhileClosing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "openai", modelserver.Script(modelserver.Reply{Text: "done"}))
+	isHeld, release := w.hold("UPDATE ON agent_runs FOR EACH ROW WHEN (NEW.ended_at IS NOT NULL)")
+	w.work()
+	w.apply(w.document("openai"))
+	run := w.start(input("run", "go"))
+	w.Until(isHeld, "the end is written")
+	refused := make(chan error, 1)
+	go func() {
+		refused <- w.Pawl.SayToAgent(t.Context(), "acme", "run", agent.Message{ID: "late", Text: "late"})
+	}()
+	// The server asks the workflow within the five seconds of a workflow task, while the statement still waits.
+	w.Until(func() bool { return w.HasUpdate(run.WorkflowID(), "message-late") || len(refused) == 1 }, "the message is on its way")
+	w.Until(func() bool {
+		return len(refused) == 1 || e2etest.CountEvents(w.History(run.WorkflowID(), ""), enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED) == 1
+	}, "the workflow takes the message or refuses it")
+	release()
+	if err := e2etest.Receive(t, refused); !errors.Is(err, client.ErrSettled) {
+		t.Errorf("the message got %v", err)
+	}
+	want(t, w.result(run), agent.Completed, "done")
+	if n := e2etest.Scalar[int](w.World, "SELECT count(*)::int FROM agent_messages"); n != 0 {
+		t.Errorf("the record has %d messages that nobody reads", n)
 	}
 }

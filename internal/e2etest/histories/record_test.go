@@ -60,9 +60,15 @@ func (r *recorder) ended(w *e2etest.World, shape string, inv toolspec.Invocation
 // waits takes the history of an open call, once what it waits for is the last that happened and no workflow task is on its way.
 func (r *recorder) waits(w *e2etest.World, shape, last string, inv toolspec.Invocation) {
 	w.T.Helper()
+	r.rests(w, shape, last, inv.Identity().WorkflowID())
+}
+
+// rests is waits for any workflow.
+func (r *recorder) rests(w *e2etest.World, shape, last, workflowID string) {
+	w.T.Helper()
 	var h *historypb.History
 	w.Until(func() bool {
-		h = w.History(inv.Identity().WorkflowID(), "")
+		h = w.History(workflowID, "")
 		lines := historytest.Outline(h)
 		return !inTask(h) && len(lines) > 0 && lines[len(lines)-1] == last
 	}, shape+" waits")
@@ -93,7 +99,7 @@ func TestRecordHistories(t *testing.T) {
 			"plain": (*recorder).plain, "approvals": (*recorder).approvals, "waiting": (*recorder).waiting, "ended badly": (*recorder).failing,
 			"all stages": (*recorder).allStages, "lost": (*recorder).lost, "deploys": (*recorder).deploys, "database": (*recorder).databaseAway,
 			"limits": (*recorder).limits, "doubt": (*recorder).doubt, "cache": (*recorder).cached, "connections": (*recorder).connections,
-			"pools": (*recorder).pools,
+			"pools": (*recorder).pools, "agents": (*recorder).agents, "continued": (*recorder).continued,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()

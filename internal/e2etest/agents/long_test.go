@@ -1,0 +1,118 @@
+package agents
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/internal/devstack"
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
+	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/internal/modelserver"
+	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
+)
+
+var long = flag.Int("long", 0, "the number of tool calls of TestVeryLongRun, which is skipped without it: task agent-long")
+
+// TestVeryLongRun: a run of very many calls stays healthy. Its histories are bounded, the memory of its worker does not grow with the run, and
+// after a restart in the middle it goes on soon. Every call runs once.
+func TestVeryLongRun(t *testing.T) {
+	if *long == 0 {
+		t.Skip("it takes minutes: -long 10000")
+	}
+	const width = 10
+	rounds := *long / width
+	file := filepath.Join(t.TempDir(), "effects")
+	script := func(r modelserver.Request) modelserver.Reply {
+		// The oldest rounds are left out of the requests, so the answers in a request do not number it: the effects do.
+		text, err := os.ReadFile(file)
+		if err == nil && strings.Count(string(text), "\n") >= rounds*width {
+			return modelserver.Reply{Text: "done"}
+		}
+		var all []modelserver.Call
+		for range width {
+			all = append(all, modelserver.Call{ID: fmt.Sprintf("call-%d-%d", strings.Count(string(text), "\n"), len(all)), Name: "test__fast", Args: fmt.Sprintf(`{"text":%q,"note":"%d"}`, file, len(all))})
+		}
+		return calls(all...)
+	}
+	server := devstacktest.OwnTemporal(t, devstack.TemporalOptions{})
+	w := &world{e2etest.NewWorldOn(t, server.Address(), postgrestest.Database(t), e2etest.PlainPolicy), modelserver.Serve(t, "openai", script)}
+	worker := w.child("PAWL_LOG_LEVEL=info")
+	d := w.document("openai", "test__fast")
+	d.Limits = agent.Limits{Rounds: agent.MaxRounds, Calls: agent.MaxCalls, Seconds: 6 * 3600, ContextBytes: 64 << 10, AtOnce: width}
+	w.apply(d)
+	run := w.start(input("run", "go"))
+	effects := func() int { return len(w.Effects(file)) }
+	reach := func(n int) {
+		t.Helper()
+		for last := -1; effects() < n; {
+			now := effects()
+			if now == last {
+				t.Fatalf("the run stands still at %d calls", now)
+			}
+			last = now
+			e2etest.Eventually(t.Context(), func() bool { return effects() > now+100 || effects() >= n })
+		}
+	}
+	began := time.Now()
+	reach(*long / 10)
+	early := rss(t, worker)
+	reach(*long / 2)
+	late := rss(t, worker)
+	t.Logf("the worker had %d MB at %d calls and %d MB at %d", early>>20, *long/10, late>>20, *long/2)
+	again := func(how string, stop func()) time.Duration {
+		t.Helper()
+		stop()
+		runs, at := strings.Count(w.Log.String(), "worker runs"), effects()
+		worker = w.child("PAWL_LOG_LEVEL=info")
+		w.Until(func() bool { return strings.Count(w.Log.String(), "worker runs") > runs }, "the next worker runs")
+		back := time.Now()
+		w.Until(func() bool { return effects() > at }, "the run goes on")
+		took := time.Since(back)
+		t.Logf("%s at %d calls: the run went on %s after the next worker was there", how, at, took.Round(time.Millisecond))
+		return took
+	}
+	if took := again("stopped", func() {
+		if err := worker.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if err := worker.Wait(); err != nil {
+			t.Errorf("the worker ended with %v", err)
+		}
+	}); took > 2*time.Second {
+		t.Errorf("the run went on after %s, want 2 s", took)
+	}
+	reach(*long / 4 * 3)
+	// The server waits up to five seconds for a workflow task that the worker held.
+	again("killed", func() { e2etest.Kill(worker) })
+	reach(rounds * width)
+	result := w.result(run)
+	want(t, result, agent.Completed, "done")
+	events := w.chain(agent.WorkflowID("acme", "run"))
+	t.Logf("%d calls in %s; %d histories, the longest with %d events; the last worker has %d MB", result.Calls, time.Since(began).Round(time.Second),
+		len(events), slices.Max(events), rss(t, worker)>>20)
+	if result.Calls != rounds*width || effects() != rounds*width {
+		t.Errorf("%d calls and %d effects, want %d", result.Calls, effects(), rounds*width)
+	}
+}
+
+// rss returns the resident memory of a process, in bytes.
+func rss(t *testing.T, p *process) (bytes int) {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.Process.Pid))
+	if err != nil {
+		t.Skip("the memory of a process can be read on Linux only")
+	}
+	var size, resident int
+	if _, err := fmt.Sscan(string(text), &size, &resident); err != nil {
+		t.Fatal(err)
+	}
+	return resident * os.Getpagesize()
+}

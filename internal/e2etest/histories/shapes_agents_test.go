@@ -1,0 +1,164 @@
+package histories
+
+import (
+	"context"
+	"testing"
+
+	pawlagent "github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/internal/devstack"
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
+	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/internal/modelserver"
+	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/conversation"
+	"github.com/pawl-run/pawl/worker"
+)
+
+// agentWorld is a world whose agent does what the first message of a run says.
+type agentWorld struct {
+	*e2etest.World
+	hung *e2etest.Hung
+}
+
+func newAgentWorld(w *e2etest.World) *agentWorld {
+	w.T.Helper()
+	call := func(tool string) modelserver.Reply {
+		return modelserver.Reply{Calls: []modelserver.Call{{Name: tool, Args: `{"text":"hello"}`}}}
+	}
+	done := modelserver.Reply{Text: "done"}
+	retried := modelserver.Reply{Text: "done", Before: []modelserver.Reply{{Status: 503}}}
+	held := call("test__held")
+	held.Calls = append(held.Calls, held.Calls[0])
+	scripts := map[string]func(modelserver.Request) modelserver.Reply{
+		"agent_calls": modelserver.Script(call("test__read"), call("test__read"), done), "agent_approved": modelserver.Script(call("test__write"), done),
+		"agent_interrupted": modelserver.Script(held, done), "agent_cancelled": modelserver.Script(call("test__write"), done),
+		"agent_retried": modelserver.Script(retried), "agent_waiting_call": modelserver.Script(call("test__write"), done),
+		"agent_waiting_message": func(modelserver.Request) modelserver.Reply { return done },
+		"agent_continued": func(r modelserver.Request) modelserver.Reply {
+			if r.Answers < 12 {
+				return call("test__read")
+			}
+			return done
+		},
+	}
+	model := modelserver.Serve(w.T, "openai", func(r modelserver.Request) modelserver.Reply { return scripts[r.Messages[0].Text](r) })
+	a := &agentWorld{w, e2etest.NewHung()}
+	c := w.Config()
+	c.ModelURLs = []string{model.URL.String()}
+	w.WorkWith(c, worker.Tools(e2etest.Tool("test__read", e2etest.Echo, e2etest.Fast), e2etest.Tool("test__write", e2etest.Echo, e2etest.Once, e2etest.Risky),
+		e2etest.Tool("test__held", a.hung.Run)))
+	if _, err := w.Store.ApplyAgent(w.T.Context(), pawlagent.Document{
+		Name: "helper", Version: "1", Tools: []string{"test__read", "test__write", "test__held"},
+		Model:  pawlagent.Model{Format: "openai", Name: "model", URL: model.URL.String(), MaxTokens: 1000},
+		Limits: pawlagent.Limits{Rounds: 50, Calls: 50, Seconds: 3600, ContextBytes: pawlagent.DefaultContextBytes, AtOnce: 1},
+	}, "e2etest"); err != nil {
+		w.T.Fatal(err)
+	}
+	return a
+}
+
+// start starts the run of a shape and returns the id of its workflow.
+func (a *agentWorld) start(shape string) string {
+	a.T.Helper()
+	run, err := a.Pawl.StartAgent(a.T.Context(), pawlagent.Input{
+		Agent: "helper", Context: toolspec.Context{TenantID: "acme", RunID: shape, ActorID: e2etest.Actor}, Stays: shape == "agent_waiting_message",
+		Messages: []conversation.Message{{Role: conversation.User, Content: []conversation.Part{{Type: conversation.Text, Text: shape}}}},
+	})
+	if err != nil {
+		a.T.Fatal(err)
+	}
+	return run.WorkflowID()
+}
+
+// end waits for the end of the run of a shape.
+func (a *agentWorld) end(shape string) {
+	a.T.Helper()
+	ctx, cancel := context.WithTimeout(a.T.Context(), e2etest.WaitTimeout)
+	defer cancel()
+	if _, err := a.Pawl.AgentResult(ctx, a.Pawl.AttachAgent(ctx, "acme", shape)); err != nil {
+		a.T.Fatal(err)
+	}
+}
+
+// until waits until a run is as holds wants it.
+func (a *agentWorld) until(shape string, holds func(pawlagent.State) bool) (state pawlagent.State) {
+	a.T.Helper()
+	var last error
+	a.Until(func() bool {
+		state, last = a.Pawl.AgentState(a.T.Context(), "acme", shape)
+		return last == nil && holds(state)
+	}, shape+" is there", &last)
+	return state
+}
+
+func (a *agentWorld) say(shape string) {
+	a.T.Helper()
+	if err := a.Pawl.SayToAgent(a.T.Context(), "acme", shape, pawlagent.Message{ID: "m1", Text: "hello"}); err != nil {
+		a.T.Fatal(err)
+	}
+}
+
+// agents records runs of agents.
+func (r *recorder) agents(t *testing.T) {
+	a := newAgentWorld(e2etest.NewWorld(t, e2etest.PlainPolicy))
+	hasCall := func(s pawlagent.State) bool { return len(s.Calls) == 1 }
+	take := func(shape string) {
+		t.Helper()
+		a.end(shape)
+		r.take(a.World, shape, a.History(pawlagent.WorkflowID("acme", shape), ""))
+	}
+	for _, shape := range []string{"agent_calls", "agent_retried"} {
+		a.start(shape)
+		take(shape)
+	}
+	a.start("agent_approved")
+	a.Approve(a.until("agent_approved", hasCall).Calls[0].WorkflowID)
+	take("agent_approved")
+
+	a.start("agent_interrupted")
+	e2etest.Receive(t, a.hung.Entered)
+	a.say("agent_interrupted")
+	if err := a.Pawl.InterruptAgent(t.Context(), "acme", "agent_interrupted"); err != nil {
+		t.Fatal(err)
+	}
+	close(a.hung.Release)
+	take("agent_interrupted")
+
+	a.start("agent_cancelled")
+	a.Waiting(a.until("agent_cancelled", hasCall).Calls[0].WorkflowID)
+	if err := a.Pawl.CancelAgent(t.Context(), "acme", "agent_cancelled"); err != nil {
+		t.Fatal(err)
+	}
+	take("agent_cancelled")
+
+	id := a.start("agent_waiting_call")
+	a.Waiting(a.until("agent_waiting_call", hasCall).Calls[0].WorkflowID)
+	r.rests(a.World, "agent_waiting_call", "child started", id)
+
+	waits := func(round int) {
+		a.until("agent_waiting_message", func(s pawlagent.State) bool { return s.Phase == pawlagent.Waiting && s.Round == round })
+	}
+	id = a.start("agent_waiting_message")
+	waits(1)
+	a.say("agent_waiting_message")
+	waits(2)
+	r.rests(a.World, "agent_waiting_message", "local agentClose", id)
+}
+
+// continued records the first history of a run that began another one.
+func (r *recorder) continued(t *testing.T) {
+	server := devstacktest.OwnTemporal(t, devstack.TemporalOptions{DynamicConfig: []string{"limit.historyCount.suggestContinueAsNew=60"}})
+	a := newAgentWorld(e2etest.NewWorldOn(t, server.Address(), postgrestest.Database(t), e2etest.PlainPolicy))
+	id := a.start("agent_continued")
+	a.end("agent_continued")
+	first := ""
+	for runID := ""; first == ""; {
+		started := a.History(id, runID).GetEvents()[0].GetWorkflowExecutionStartedEventAttributes()
+		if runID = started.GetContinuedExecutionRunId(); runID == "" {
+			t.Fatal("the run has one history only")
+		}
+		first = started.GetFirstExecutionRunId()
+	}
+	r.take(a.World, "agent_continued", a.History(id, first))
+}
