@@ -6,6 +6,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
+// ToolPrefix and the name of an agent are the id that the agent has as a tool.
+const ToolPrefix = "agent__"
+
 // Document is one version of an agent. Its JSON is the canonical form of the YAML that people write.
 type Document struct {
 	// Name names the agent: 1 to 64 characters of a-z 0-9 _ -, the first a letter.
@@ -53,8 +56,8 @@ type Model struct {
 	// Connection is the id of the connection that has the key. It is looked up in the tenant of the run, whose
 	// holder needs a grant for it.
 	Connection string `json:"connection,omitempty"`
-	// URL is where the API begins. With a connection only its path counts, and it may be empty: the connection
-	// says the host. Without a connection a worker asks only the URLs of its configuration.
+	// URL is where the API begins. With a connection it may be empty; otherwise its host is one of the
+	// connection's. Without a connection a worker asks only the URLs of its configuration.
 	URL string `json:"url,omitempty"`
 	// MaxTokens bounds the tokens of one response.
 	MaxTokens int `json:"maxTokens"`

@@ -17,8 +17,12 @@ const (
 	WorkflowType = "RunAgent"
 	// MessageName is the update that adds a Message to a run. It answers when the message is stored.
 	MessageName = "message"
-	// InterruptName is the signal that stops a run after its current call. It has no argument.
+	// InterruptName is the signal that stops a run after its current call. The request to a model is given up. A run
+	// that stays ends only its turn, unless it waits for a message. It has no argument.
 	InterruptName = "interrupt"
+	// InterruptTurnName is the signal that does the same, and nothing while the run waits for a message. A person who
+	// interrupts an answer that has just ended does not end the run with it.
+	InterruptTurnName = "interruptTurn"
 	// StateName is the query that returns the State of a run.
 	StateName = "state"
 	// RunTool is the id of the tool with which an agent runs another one.

@@ -102,10 +102,20 @@ func (c *Client) SayToAgent(ctx context.Context, tenantID, runID string, m agent
 	return nil
 }
 
-// InterruptAgent stops a run after its current call. A run that has ended is ErrSettled.
+// InterruptAgent stops a run after its current call. A run that stays only ends its turn, unless it waits for a message. A
+// run that has ended is ErrSettled.
 func (c *Client) InterruptAgent(ctx context.Context, tenantID, runID string) error {
+	return c.interrupt(ctx, tenantID, runID, agent.InterruptName)
+}
+
+// InterruptAgentTurn is InterruptAgent, but it does nothing to a run that waits for a message.
+func (c *Client) InterruptAgentTurn(ctx context.Context, tenantID, runID string) error {
+	return c.interrupt(ctx, tenantID, runID, agent.InterruptTurnName)
+}
+
+func (c *Client) interrupt(ctx context.Context, tenantID, runID, signal string) error {
 	id := agent.WorkflowID(tenantID, runID)
-	if err := c.temporal.SignalWorkflow(ctx, id, "", agent.InterruptName, nil); err != nil {
+	if err := c.temporal.SignalWorkflow(ctx, id, "", signal, nil); err != nil {
 		return fmt.Errorf("client: interrupt %s: %w", id, orSettled(err))
 	}
 	return nil

@@ -31,6 +31,7 @@ type Client struct {
 	catalogs Catalogs
 	records  Records
 	runs     Runs
+	agents   AgentRecords
 	data     converter.DataConverter
 	eager    bool
 }
@@ -40,8 +41,8 @@ type Catalogs interface {
 	Catalog(ctx context.Context, by catalog.Viewer) (catalog.Catalog, error)
 }
 
-// Options of a client. Without Catalogs, Outputs, OutputReader, Records and Runs, the client uses only
-// Temporal. Package client/postgres has all of them for a program that may read the database.
+// Options of a client. Without Catalogs, Outputs, OutputReader, Records, Runs and AgentRecords, the client uses
+// only Temporal. Package client/postgres has all of them for a program that may read the database.
 type Options struct {
 	// Catalogs reads the tools for Catalog, PickTools and Offer.
 	Catalogs Catalogs
@@ -54,6 +55,8 @@ type Options struct {
 	Records Records
 	// Runs follows the events of runs for Watch, and serves Append and Run.
 	Runs Runs
+	// AgentRecords reads the record of runs of agents for AgentRuns and AgentRun.
+	AgentRecords AgentRecords
 	// DataConverter is the data converter of the Temporal client, if it has its own. Progress needs
 	// it.
 	DataConverter converter.DataConverter
@@ -67,7 +70,7 @@ func New(t temporal.Client, o Options) *Client {
 	if o.DataConverter == nil {
 		o.DataConverter = converter.GetDefaultDataConverter()
 	}
-	return &Client{temporal: t, outputs: o.Outputs, reader: o.OutputReader, catalogs: o.Catalogs, records: o.Records, runs: o.Runs, data: o.DataConverter, eager: o.EagerStart}
+	return &Client{temporal: t, outputs: o.Outputs, reader: o.OutputReader, catalogs: o.Catalogs, records: o.Records, runs: o.Runs, agents: o.AgentRecords, data: o.DataConverter, eager: o.EagerStart}
 }
 
 // Call is a started call.

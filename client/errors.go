@@ -33,7 +33,7 @@ var ErrNoCatalogs = errors.New("this client has no reader of catalogs: set Optio
 
 // ErrNoRecords is the error of Client.Calls, Client.Call and Client.Approvals for a client without
 // Options.Records.
-var ErrNoRecords = errors.New("this client has no reader of the record: set Options.Records")
+var ErrNoRecords = errors.New("this client has no reader of the record: set Options.Records and Options.AgentRecords")
 
 // ErrNoRuns is the error of Client.Watch, Client.Append and Client.Run for a client without
 // Options.Runs.

@@ -27,7 +27,7 @@ func TestExamples(t *testing.T) {
 	dir := programs(t)
 	for name, test := range map[string]func(*testing.T, *world){
 		"customtool": customTool, "ratelimit": rateLimit, "timing": timing, "toolhook": toolHook, "durablehook": durableHook,
-		"connection": connection, "openai": openAI, "watch": watch, "samples": samples, "phrases": phrases,
+		"connection": connection, "openai": openAI, "ownloop": ownLoop, "watch": watch, "samples": samples, "phrases": phrases,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

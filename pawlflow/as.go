@@ -11,7 +11,7 @@ import (
 )
 
 // ErrLarge says that the value of a call is larger than a result holds. Read the output that Result.OutputRef
-// names in an activity, with client.Output or client.OpenOutput.
+// names in an activity, with Client.Output or Client.OpenOutput of package client.
 var ErrLarge = errors.New("the value is larger than a result: read the output that outputRef names in an activity")
 
 // InvokeAs works as Invoke, and decodes the value of the call into an Out. A call that ends without a value is

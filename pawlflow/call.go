@@ -29,8 +29,8 @@ type Call struct {
 // returns its result. An input that a worker would refuse never reaches Temporal, and no call starts if ctx is
 // cancelled: Result then returns the failure.
 //
-// To cancel ctx asks the call to stop, and Result still returns how it ended. If the workflow is terminated or
-// times out, Temporal asks its open calls to stop, because nobody waits for their results any more.
+// To cancel ctx asks the call to stop, and Result still returns how it ended. If the workflow ends in any way or
+// continues as new, Temporal asks its open calls to stop, because nobody waits for their results any more.
 func Start(ctx workflow.Context, inv toolspec.Invocation) Call {
 	if refused := check(ctx, inv); refused != nil {
 		return Call{inv: inv, refused: refused}

@@ -53,8 +53,6 @@ func Turn(ctx workflow.Context, calls []Planned, atOnce int) ([]toolspec.Result,
 
 // runBatch runs the calls with the indexes of a batch, and writes their results or errors.
 func runBatch(ctx workflow.Context, calls []Planned, batch []int, atOnce int, results []toolspec.Result, failed []error) {
-	// A cancel must not keep a call from getting its result.
-	waiting, _ := workflow.NewDisconnectedContext(ctx)
 	slots, all := workflow.NewSemaphore(ctx, int64(max(atOnce, 1))), workflow.NewWaitGroup(ctx)
 	for _, i := range batch {
 		switch p := calls[i]; {
@@ -67,6 +65,8 @@ func runBatch(ctx workflow.Context, calls []Planned, batch []int, atOnce int, re
 		all.Add(1)
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			defer all.Done()
+			// A cancel must not keep a call from getting its result.
+			waiting, _ := workflow.NewDisconnectedContext(ctx)
 			if failed[i] = slots.Acquire(waiting, 1); failed[i] != nil {
 				return
 			}
@@ -74,5 +74,5 @@ func runBatch(ctx workflow.Context, calls []Planned, batch []int, atOnce int, re
 			results[i], failed[i] = Invoke(ctx, calls[i].Invocation)
 		})
 	}
-	all.Wait(waiting)
+	all.Wait(ctx)
 }

@@ -15,11 +15,13 @@ import (
 
 	"github.com/pawl-run/pawl/activities/agent"
 	"github.com/pawl-run/pawl/activities/connection"
+	"github.com/pawl-run/pawl/activities/judge"
 	pawlagent "github.com/pawl-run/pawl/agent"
 	pawl "github.com/pawl-run/pawl/client"
 	clientpg "github.com/pawl-run/pawl/client/postgres"
 	"github.com/pawl-run/pawl/internal/postgres"
 	agentstore "github.com/pawl-run/pawl/internal/postgres/agents"
+	"github.com/pawl-run/pawl/toolspec"
 )
 
 // agents returns the activities of runs of agents.
@@ -27,7 +29,7 @@ func agents(c Config, store *postgres.Store, client temporal.Client, lends conne
 	o := clientpg.Of(store).Options()
 	o.DataConverter = c.Temporal.DataConverter
 	return &agent.Agents{
-		Store: store, Document: documents(store), Client: pawl.New(client, o), Broker: lends, Roles: rolesBy(store), URLs: c.ModelURLs, HTTP: modelClient(), Price: prices.Cost, Log: log,
+		Store: store, Document: documents(store), Client: pawl.New(client, o), Broker: lends, Roles: rolesBy(store), Killed: killedBy(store), URLs: c.ModelURLs, HTTP: modelClient(), Price: prices.Cost, Log: log,
 	}
 }
 
@@ -54,6 +56,23 @@ func rolesBy(store *postgres.Store) func(ctx context.Context, tenantID, identity
 			return nil, err
 		}
 		return p.Roles(tenantID, identity), nil
+	}
+}
+
+// killedBy finds the kill switches that stop an agent: those for every effect whose tools are all tools, or have the id
+// that the agent has as a tool.
+func killedBy(store *postgres.Store) func(ctx context.Context, tenantID, name string) (string, error) {
+	return func(ctx context.Context, tenantID, name string) (string, error) {
+		switches, err := store.KillSwitches(ctx, tenantID, false)
+		if err != nil {
+			return "", err
+		}
+		for _, k := range switches {
+			if k.Covers(tenantID, toolspec.Spec{Name: pawlagent.ToolPrefix + name}) {
+				return judge.KillFailure(k.Reason).SafeMessage, nil
+			}
+		}
+		return "", nil
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/envconfig"
+
+	"github.com/pawl-run/pawl/internal/health"
 )
 
 // Config is the configuration of a worker, from the environment or from flags.
@@ -103,6 +105,11 @@ type Config struct {
 	OIDC []OIDCIssuer
 	// Shell says how core__shell runs scripts. The zero value turns the tool off.
 	Shell Shell
+	// HealthListen is the address at which the worker answers probes: PAWL_HEALTH_LISTEN. A port, or an address without a host,
+	// is one of the loopback interface. "" means that it answers none.
+	HealthListen string
+	// board has what probes see.
+	board *health.Board
 	// Log is the log of the worker. nil means text on standard error. LoadConfig sets a log with
 	// the level PAWL_LOG_LEVEL.
 	Log *slog.Logger
@@ -190,6 +197,7 @@ func LoadConfig() (Config, error) {
 	c.RemoteTools, c.RemoteKeysFile = os.Getenv("PAWL_REMOTE_TOOLS"), os.Getenv("PAWL_REMOTE_KEYS")
 	c.RemoteListen, c.RemoteURL = os.Getenv("PAWL_REMOTE_LISTEN"), os.Getenv("PAWL_REMOTE_URL")
 	c.ModelPrices = os.Getenv("PAWL_MODEL_PRICES")
+	c.HealthListen = os.Getenv("PAWL_HEALTH_LISTEN")
 	c.DisabledTools = words(os.Getenv("PAWL_DISABLED_TOOLS"))
 	if c.Shell, err = loadShell(); err != nil {
 		return Config{}, err

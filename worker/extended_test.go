@@ -99,6 +99,12 @@ func TestMainFunction(t *testing.T) {
 	if status := Main(); status != 1 {
 		t.Errorf("no database: %d", status)
 	}
+	// A worker that took it would wait for this database.
+	environment(t, map[string]string{"PAWL_LOG_LEVEL": "error", "PAWL_DATABASE_URL": "postgres://pawl@127.0.0.1:1/pawl", "PAWL_DATABSE_URL": "x"})
+	if status := Main(); status != 1 {
+		t.Errorf("an unknown variable: %d", status)
+	}
+	t.Setenv("PAWL_DATABSE_URL", "")
 	environment(t, map[string]string{
 		"TEMPORAL_ADDRESS": w.config.Temporal.HostPort, "TEMPORAL_NAMESPACE": w.config.Temporal.Namespace,
 		"PAWL_DATABASE_URL": w.config.DatabaseURL, "PAWL_WORKSPACE": w.config.Workspace, "PAWL_SWEEP_EVERY": "off",

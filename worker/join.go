@@ -5,12 +5,13 @@ import (
 	"errors"
 	"log/slog"
 
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
-	"google.golang.org/grpc/codes"
 
 	"github.com/pawl-run/pawl/activities/join"
 	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -34,7 +35,7 @@ func (j joinable) Join(ctx context.Context, inv toolspec.Invocation) (toolspec.R
 	case errors.Is(err, pawl.ErrNoAnswer):
 		return toolspec.Result{}, contract.ErrOpen
 	case err != nil:
-		return toolspec.Result{}, notNow(unanswered("an error"), codes.Unavailable)
+		return toolspec.Result{}, errs.Transient(unanswered(statusOf(err)))
 	}
 	return result, nil
 }
@@ -58,7 +59,16 @@ func (j joinable) Cancel(ctx context.Context, inv toolspec.Invocation) error {
 		return nil
 	}
 	if err != nil {
-		return notNow(unanswered("an error"), codes.Unavailable)
+		return errs.Transient(unanswered(statusOf(err)))
 	}
 	return nil
+}
+
+// statusOf returns the gRPC code of an error of Temporal, which is safe for logs, or a word for another error.
+func statusOf(err error) string {
+	var answered serviceerror.ServiceError
+	if errors.As(err, &answered) {
+		return answered.Status().Code().String()
+	}
+	return "another error"
 }

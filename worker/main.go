@@ -25,9 +25,9 @@ func Main(options ...Option) int {
 	context.AfterFunc(ctx, stop)
 	config, err := LoadConfig()
 	if err == nil {
-		for _, name := range UnknownVariables(os.Environ()) {
-			config.Log.Warn("nothing reads this environment variable: it may be misspelled", "name", name)
-		}
+		err = CheckVariables(os.Environ())
+	}
+	if err == nil {
 		err = Run(ctx, config, options...)
 	}
 	if err == nil {

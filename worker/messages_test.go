@@ -13,11 +13,11 @@ import (
 func TestAWrongNamespaceIsNamed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	err := needSearchAttributes(t.Context(), w.temporal, "nowhere")
+	err := needNamespace(t.Context(), w.temporal, "nowhere")
 	if err == nil || !strings.Contains(err.Error(), `no namespace "nowhere"`) || !strings.Contains(err.Error(), "TEMPORAL_NAMESPACE") || strings.Contains(err.Error(), "search attributes") {
 		t.Errorf("of a wrong namespace it says %v", err)
 	}
-	if err := needSearchAttributes(t.Context(), w.temporal, w.config.Temporal.Namespace); err != nil {
+	if err := needNamespace(t.Context(), w.temporal, w.config.Temporal.Namespace); err != nil {
 		t.Errorf("of the right one: %v", err)
 	}
 }

@@ -94,6 +94,9 @@ func connectTemporal(ctx context.Context, o *opened, c Config) (temporal client.
 		return nil, err
 	}
 	o.add(temporal.Close)
+	if err := withTemporal(ctx, c, func(ctx context.Context) error { return needNamespace(ctx, temporal, namespaceOf(c)) }); err != nil {
+		return nil, err
+	}
 	if !c.SearchAttributes {
 		return temporal, nil
 	}

@@ -56,6 +56,11 @@ func run(ctx context.Context, c Config, a *additions) error {
 		return err
 	}
 	c.Log = slog.New(redact.Handler(c.Log.Handler(), live))
+	var stopHealth func()
+	if c.board, stopHealth, err = answerProbes(ctx, c); err != nil {
+		return err
+	}
+	defer stopHealth() // last of all
 	reviews := newMCPReviews()
 	servers, err := mcpSources(c, a.mcpServers, reviews)
 	if err != nil {
@@ -81,7 +86,7 @@ func run(ctx context.Context, c Config, a *additions) error {
 			func() *slog.Logger { return c.Log },
 			newStored, readPolicy, newConnections, prepareStore, newPolicyWatch, newSources, newPublished, newPresence, newLeaver, providers, connectTemporal, boundTools, authorizer, policyEngines, idTokens, notifiers, hooksOf, steps, sweeper, verifier, resealer, joiner, newBroker, readPrices, agents, newMaker,
 		),
-		fx.Invoke(publish, needSchedules, serve),
+		fx.Invoke(publish, needSchedules, serve, reportHealth),
 	)
 	if err := app.Err(); err != nil {
 		return dig.RootCause(err)
@@ -96,6 +101,7 @@ func run(ctx context.Context, c Config, a *additions) error {
 	}
 	c.Log.Info("worker runs", "taskQueue", toolspec.PoolQueue(c.Pool), "workspace", c.Workspace)
 	<-ctx.Done()
+	c.board.Stopping()
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
 	err = app.Stop(stopping)

@@ -13,6 +13,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
@@ -24,6 +25,7 @@ import (
 	"github.com/pawl-run/pawl/activities/join"
 	"github.com/pawl-run/pawl/activities/upkeep"
 	pawlagent "github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/internal/health"
 	"github.com/pawl-run/pawl/internal/postgres/outbox"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows"
@@ -60,9 +62,8 @@ func dial(ctx context.Context, c Config) (client.Client, error) {
 func needSearchAttributes(ctx context.Context, temporal client.Client, namespace string) error {
 	operator := temporal.OperatorService()
 	known, err := operator.ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
-	if noNamespace(err) {
-		return fmt.Errorf("the Temporal server has no namespace %q: correct TEMPORAL_NAMESPACE, or create the namespace (temporal operator namespace create --namespace %s)",
-			namespace, namespace)
+	if health.NoNamespace(err) { // needNamespace has seen it, so another part of the server does not know it yet
+		return errNewNamespace
 	}
 	missing := make(map[string]enumspb.IndexedValueType)
 	for _, name := range contract.SearchAttributeNames() {
@@ -78,6 +79,9 @@ func needSearchAttributes(ctx context.Context, temporal client.Client, namespace
 	if err == nil || errors.As(err, &exists) {
 		return nil
 	}
+	if health.NoNamespace(err) {
+		return errNewNamespace
+	}
 	if away(err) {
 		return err
 	}
@@ -85,11 +89,29 @@ func needSearchAttributes(ctx context.Context, temporal client.Client, namespace
 		err, "temporal operator search-attribute create --type Keyword --name "+strings.Join(contract.SearchAttributeNames(), " --type Keyword --name "))
 }
 
-// noNamespace reports whether an error says that a namespace does not exist.
-func noNamespace(err error) bool {
-	var unknown *serviceerror.NamespaceNotFound
-	var gone *serviceerror.NotFound
-	return errors.As(err, &unknown) || errors.As(err, &gone)
+// errNewNamespace means that the namespace exists, but that not every part of the Temporal server knows it yet.
+var errNewNamespace = errors.New("the namespace in TEMPORAL_NAMESPACE is new, and Temporal does not know it everywhere yet: wait some seconds")
+
+// needNamespace checks that the namespace exists and that calls can be started in it. A server knows a new namespace
+// everywhere only after some seconds.
+func needNamespace(ctx context.Context, temporal client.Client, namespace string) error {
+	_, err := temporal.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
+	switch {
+	case health.NoNamespace(err):
+		return errors.New(health.NamespaceFault(namespace))
+	case away(err):
+		return err
+	case err != nil: // for example, it may not be described; the start of the Temporal worker decides
+		return nil //nolint:nilerr // see above
+	}
+	_, err = temporal.DescribeTaskQueue(ctx, toolspec.TaskQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
+	if health.NoNamespace(err) {
+		return errNewNamespace
+	}
+	if away(err) {
+		return err
+	}
+	return nil
 }
 
 // maker makes the Temporal worker. After a failed start a Temporal worker cannot start again, so

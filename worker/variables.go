@@ -1,9 +1,12 @@
 package worker
 
 import (
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/pawl-run/pawl/policy/suggest"
 )
 
 // variables has the environment variables of Pawl: of workers, of the commands, of a key ring that
@@ -14,6 +17,7 @@ var variables = strings.Fields(`
 	PAWL_CONNECTION_KEY
 	PAWL_DATABASE_CONNECTIONS PAWL_DATABASE_URL
 	PAWL_DISABLED_TOOLS
+	PAWL_HEALTH_LISTEN
 	PAWL_HTTP_TOOLS
 	PAWL_KEYRING PAWL_KEYRING_FILE PAWL_KMS_KEY
 	PAWL_LOG_LEVEL
@@ -55,4 +59,26 @@ func UnknownVariables(environ []string) (unknown []string) {
 	}
 	slices.Sort(unknown)
 	return unknown
+}
+
+// SuggestVariable returns a sentence about a name that UnknownVariables returned, with the variable that was probably meant.
+func SuggestVariable(name string) string {
+	text := "nothing reads the environment variable " + name
+	if like := suggest.Nearest(name, variables); like != "" {
+		return text + ": did you mean " + like + "?"
+	}
+	return text + ": remove it, or give it a name that does not begin with PAWL_"
+}
+
+// CheckVariables returns an error if environ has a variable of Pawl that nothing reads. A worker does not start with one: it would run
+// without a setting that its operator wants.
+func CheckVariables(environ []string) error {
+	var sentences []string
+	for _, name := range UnknownVariables(environ) {
+		sentences = append(sentences, SuggestVariable(name))
+	}
+	if len(sentences) == 0 {
+		return nil
+	}
+	return errors.New("config: " + strings.Join(sentences, "; "))
 }

@@ -23,6 +23,19 @@ func TestUnknownVariables(t *testing.T) {
 	}
 }
 
+// TestCheckVariables: a worker does not start with a variable that nothing reads, and names the nearest one, without the value.
+func TestCheckVariables(t *testing.T) {
+	t.Parallel()
+	if err := CheckVariables([]string{"PAWL_TENANT=acme", "PAWL_SERVICE_HOST=10.0.0.1", "HOME=/"}); err != nil {
+		t.Error(err)
+	}
+	err := CheckVariables([]string{"PAWL_DATABSE_URL=postgres://u:s3same@h/d", "PAWL_XYZZY_OF_MINE=s3same"})
+	if want := "config: nothing reads the environment variable PAWL_DATABSE_URL: did you mean PAWL_DATABASE_URL?; " +
+		"nothing reads the environment variable PAWL_XYZZY_OF_MINE: remove it, or give it a name that does not begin with PAWL_"; err == nil || err.Error() != want {
+		t.Errorf("it says %v", err)
+	}
+}
+
 // TestEveryVariableIsKnown: what the code or the documents name is in the table, and the table names nothing that no code reads.
 func TestEveryVariableIsKnown(t *testing.T) {
 	t.Parallel()

@@ -3,13 +3,17 @@ package worker
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"net/url"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"google.golang.org/grpc/codes"
 
+	"github.com/pawl-run/pawl/internal/health"
+	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
@@ -18,38 +22,89 @@ const (
 	retryEvery = 2 * time.Second
 	// stepTimeout bounds one try, because a connection may die without an error.
 	stepTimeout = 30 * time.Second
+	// logAgain is the pause between two lines of the log with the same reason.
+	logAgain = 30 * time.Second
 )
 
-// withDatabase repeats a step of the start while the database does not answer. The step must be
-// safe to repeat.
+// withDatabase repeats a step of the start while the database cannot be reached: a server that refuses the connection may be
+// corrected. The step must be safe to repeat. A server that refuses a statement ends the start.
 func withDatabase(ctx context.Context, c Config, step func(context.Context) error) error {
+	w := waited{c: c, part: health.Database, server: "the database", address: databaseAddress(c.DatabaseURL)}
 	for {
 		err := within(ctx, step)
-		if err == nil || !errs.IsTransient(err) {
+		var refused *postgres.Error
+		switch {
+		case errs.IsTransient(err):
+		case errors.As(err, &refused) && refused.State == "42501":
+			return fmt.Errorf("%s: %w", health.DatabaseFault(err), err)
+		default:
+			w.over()
 			return err
 		}
-		c.Log.WarnContext(ctx, "the database is not there; trying again", "reason", errs.Reason(err), "in", retryEvery.String())
+		reason := health.DatabaseFault(err)
+		w.log(ctx, reason)
 		if !sleep(ctx, retryEvery) {
-			return fmt.Errorf("stopped while waiting for the database (%s): %w", errs.Reason(err), ctx.Err())
+			return fmt.Errorf("stopped while waiting for the database (%s): %w", reason, ctx.Err())
 		}
 	}
 }
 
-// withTemporal repeats a step of the start while Temporal does not answer. The step must be safe
-// to repeat.
+// withTemporal repeats a step of the start while Temporal cannot be used. The step must be safe to repeat.
 func withTemporal(ctx context.Context, c Config, step func(context.Context) error) error {
 	address := cmp.Or(c.Temporal.HostPort, client.DefaultHostPort)
+	w := waited{c: c, part: health.Temporal, server: "Temporal", address: address}
 	for {
 		err := within(ctx, step)
 		if err == nil || ctx.Err() == nil && !away(err) {
+			w.over()
 			return err
 		}
-		c.Log.WarnContext(ctx, "Temporal is not there; trying again", "address", address,
-			"reason", serviceerror.ToStatus(err).Code().String(), "in", retryEvery.String())
+		reason := errNewNamespace.Error()
+		if ctx.Err() == nil && !errors.Is(err, errNewNamespace) {
+			reason = health.TemporalFault(ctx, c.Temporal, err)
+		}
+		w.log(ctx, reason)
 		if !sleep(ctx, retryEvery) {
 			return fmt.Errorf("stopped while waiting for Temporal at %s: %w", address, ctx.Err())
 		}
 	}
+}
+
+// waited is a server that a step of the start waits for.
+type waited struct {
+	c                     Config
+	part, server, address string
+	// reason is the reason that was logged last, at the time logged.
+	reason string
+	logged time.Time
+}
+
+// log shows the reason to probes, and logs it if it is new or was logged some time ago.
+func (w *waited) log(ctx context.Context, reason string) {
+	w.c.board.Wait(w.part, reason)
+	if ctx.Err() != nil || reason == w.reason && time.Since(w.logged) < logAgain {
+		return
+	}
+	w.reason, w.logged = reason, time.Now()
+	w.c.Log.WarnContext(ctx, "the worker cannot start yet and tries again", "waitsFor", w.server, "address", w.address, "reason", reason,
+		"every", retryEvery.String())
+}
+
+// over ends the wait.
+func (w *waited) over() {
+	w.c.board.Wait(w.part, "")
+	if w.reason != "" {
+		w.c.Log.Info("the worker waits no more", "waitedFor", w.server)
+	}
+}
+
+// databaseAddress returns the host, the port and the name of a database, and nothing else of its URL.
+func databaseAddress(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	return u.Host + u.Path
 }
 
 func within(ctx context.Context, step func(context.Context) error) error {
@@ -58,11 +113,14 @@ func within(ctx context.Context, step func(context.Context) error) error {
 	return step(ctx)
 }
 
-// away reports whether an error says that Temporal does not answer or is busy, and not that it has
-// refused the request.
+// away reports whether an error says that Temporal does not answer, is busy, refuses the credentials or does not know a new
+// namespace yet, and not that it has refused the request.
 func away(err error) bool {
+	if errors.Is(err, errNewNamespace) {
+		return true
+	}
 	switch serviceerror.ToStatus(err).Code() {
-	case codes.Unavailable, codes.ResourceExhausted, codes.Aborted, codes.DeadlineExceeded:
+	case codes.Unavailable, codes.ResourceExhausted, codes.Aborted, codes.DeadlineExceeded, codes.Unauthenticated:
 		return true
 	default:
 		return false

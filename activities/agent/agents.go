@@ -118,6 +118,8 @@ type Agents struct {
 	Broker   Broker
 	// Roles returns the roles that an identity of a tenant has by the active policy.
 	Roles func(ctx context.Context, tenantID, identity string) ([]string, error)
+	// Killed returns why a kill switch stops the runs of an agent, or an empty text.
+	Killed func(ctx context.Context, tenantID, name string) (string, error)
 	// URLs are where models may be asked without a connection: the beginnings of their APIs. HTTP asks them.
 	URLs []string
 	HTTP *http.Client

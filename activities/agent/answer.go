@@ -3,7 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
-	"strconv"
+	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -90,7 +90,8 @@ func (a *Agents) Close(ctx context.Context, in contract.AgentCloseIn) (out contr
 func (a *Agents) tellEnd(ctx context.Context, in contract.AgentCloseIn) error {
 	key := "end"
 	if in.Stays {
-		key = "turn" + strconv.Itoa(in.Round)
+		// The turn that an interrupt ends has no round, or shares it with the next turn.
+		key = fmt.Sprintf("turn%d-%d", in.Round, in.Said)
 	}
 	err := a.Client.Append(ctx, in.Run.TenantID, in.Run.RunID, client.TurnEvent{Key: key, Done: true})
 	if errors.Is(err, client.ErrRunOpen) {

@@ -31,7 +31,8 @@ func (a *Agents) Ask(ctx context.Context, in contract.AgentAskIn) (out contract.
 	if contract.Executing(ctx).WorkflowID != pawlagent.WorkflowID(in.Run.TenantID, in.Run.RunID) {
 		return out, errors.New("the request is from another workflow")
 	}
-	defer heartbeat.Send[struct{}](ctx, nil)()
+	stop := heartbeat.Send[struct{}](ctx, nil)
+	defer stop()
 	run, err := a.Store.AgentRun(ctx, in.Run)
 	if err != nil {
 		return out, err
@@ -42,6 +43,9 @@ func (a *Agents) Ask(ctx context.Context, in contract.AgentAskIn) (out contract.
 	}
 	if end := limited(run); end != nil {
 		return contract.AgentAskOut{End: end}, nil
+	}
+	if reason, err := a.Killed(ctx, in.Run.TenantID, run.Document.Name); err != nil || reason != "" {
+		return contract.AgentAskOut{End: &contract.AgentEnd{Outcome: pawlagent.Failed, Reason: reason}}, err
 	}
 	model := run.Document.Model
 	if in.Fallback && run.Document.Fallback != nil {
@@ -187,15 +191,8 @@ func (a *Agents) offer(ctx context.Context, in contract.AgentAskIn, run Run, mod
 	choice := wire.Choice{Mode: run.Document.Choice.Mode, Name: run.Document.Choice.Tool}
 	// A model that had to call a tool in each round would never end.
 	first := run.Totals.Rounds == 0
-	switch choice.Mode {
-	case wire.Named:
-		if !first || !isOffered(choice.Name) {
-			choice = wire.Choice{}
-		}
-	case wire.Required:
-		if !first && !isOffered(doneTool) {
-			choice = wire.Choice{}
-		}
+	if choice.Mode == wire.Named && (!first || !isOffered(choice.Name)) || choice.Mode == wire.Required && !first && !isOffered(doneTool) {
+		choice = wire.Choice{}
 	}
 	if choice != (wire.Choice{}) {
 		offer, err = offer.WithChoice(codec, choice)

@@ -27,7 +27,7 @@ func (a *Agents) request(ctx context.Context, of contract.AgentRun, run Run, cod
 	for _, m := range said {
 		taken = max(taken, m.Seq)
 	}
-	w := writer{of: contract.AgentRun{TenantID: of.TenantID, RunID: run.Input.Context.RunID}, codec: codec, said: said, context: run.Context}
+	w := &writer{of: contract.AgentRun{TenantID: of.TenantID, RunID: run.Input.Context.RunID}, codec: codec, said: said, context: run.Context}
 	prelude, err := w.prelude(run)
 	if err != nil {
 		return r, 0, err
@@ -77,7 +77,7 @@ type writer struct {
 }
 
 // prelude returns the instructions and the messages that began the run.
-func (w writer) prelude(run Run) (conversation.Request, error) {
+func (w *writer) prelude(run Run) (conversation.Request, error) {
 	c := conversation.Conversation{Messages: run.Input.Messages}
 	instructions := run.Document.Instructions
 	if len(run.Document.Output) > 0 {
@@ -91,7 +91,7 @@ func (w writer) prelude(run Run) (conversation.Request, error) {
 }
 
 // saidIn returns the messages that people said before a round.
-func (w writer) saidIn(round int) (messages []json.RawMessage, err error) {
+func (w *writer) saidIn(round int) (messages []json.RawMessage, err error) {
 	for _, m := range w.said {
 		if m.Round != round {
 			continue
@@ -106,7 +106,7 @@ func (w writer) saidIn(round int) (messages []json.RawMessage, err error) {
 }
 
 // user returns a message of a person.
-func (w writer) user(text string) ([]json.RawMessage, error) {
+func (w *writer) user(text string) ([]json.RawMessage, error) {
 	r, err := conversation.Encode(conversation.Conversation{Messages: []conversation.Message{
 		{Role: conversation.User, Content: []conversation.Part{{Type: conversation.Text, Text: text}}},
 	}}, w.codec, nil)
@@ -114,7 +114,7 @@ func (w writer) user(text string) ([]json.RawMessage, error) {
 }
 
 // round returns the messages of a round: what people said before it, the response, and the answers to its calls.
-func (w writer) round(r Round) ([]json.RawMessage, error) {
+func (w *writer) round(r Round) ([]json.RawMessage, error) {
 	messages, err := w.saidIn(r.Round)
 	if err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (w writer) round(r Round) ([]json.RawMessage, error) {
 }
 
 // own returns a round whose response is in the format of the request, with the reasoning that the provider wants back.
-func (w writer) own(r Round, answers []wire.Answer) ([]json.RawMessage, error) {
+func (w *writer) own(r Round, answers []wire.Answer) ([]json.RawMessage, error) {
 	messages, err := turn.Items(r.Plan.Message)
 	if err != nil || len(answers) == 0 {
 		return messages, err
@@ -151,7 +151,7 @@ func (w writer) own(r Round, answers []wire.Answer) ([]json.RawMessage, error) {
 }
 
 // translated returns a round whose response is in another format: its text, its calls and their answers.
-func (w writer) translated(r Round, answers []wire.Answer) ([]json.RawMessage, error) {
+func (w *writer) translated(r Round, answers []wire.Answer) ([]json.RawMessage, error) {
 	assistant := conversation.Message{Role: conversation.Assistant}
 	if r.Plan.Text != "" {
 		assistant.Content = append(assistant.Content, conversation.Part{Type: conversation.Text, Text: r.Plan.Text})
@@ -178,7 +178,7 @@ func (w writer) translated(r Round, answers []wire.Answer) ([]json.RawMessage, e
 }
 
 // trimmed returns the answers of a round with references in place of their outputs.
-func (w writer) trimmed(r Round) []wire.Answer {
+func (w *writer) trimmed(r Round) []wire.Answer {
 	answers := make([]wire.Answer, len(r.Answers))
 	for i, a := range r.Answers {
 		id := toolspec.Identity{TenantID: w.of.TenantID, RunID: w.of.RunID, ToolCallID: r.Plan.Calls[i].Call.ToolCallID}

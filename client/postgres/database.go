@@ -29,6 +29,8 @@ var (
 	_ client.Catalogs = (*Database)(nil)
 	_ client.Records  = (*Database)(nil)
 	_ client.Runs     = (*Database)(nil)
+
+	_ client.AgentRecords = (*Database)(nil)
 )
 
 // Open connects to the database at url, with at most four connections. A role that may only SELECT is
@@ -65,7 +67,7 @@ func (d *Database) Close() { d.store.Close() }
 
 // Options returns options of a client that reads the Database.
 func (d *Database) Options() client.Options {
-	return client.Options{Outputs: d, OutputReader: d.store, Catalogs: d, Records: d, Runs: d}
+	return client.Options{Outputs: d, OutputReader: d.store, Catalogs: d, Records: d, Runs: d, AgentRecords: d}
 }
 
 // Output implements client.Outputs.
@@ -97,6 +99,17 @@ func (d *Database) Call(ctx context.Context, tenantID, id string) (client.CallRe
 // Approvals implements client.Records.
 func (d *Database) Approvals(ctx context.Context, f client.ApprovalFilter) ([]client.ApprovalRecord, error) {
 	return d.store.Approvals(ctx, f)
+}
+
+// AgentRuns implements client.AgentRecords.
+func (d *Database) AgentRuns(ctx context.Context, f client.AgentRunFilter) ([]client.AgentRunSummary, error) {
+	return d.store.AgentRuns(ctx, f)
+}
+
+// AgentRun implements client.AgentRecords.
+func (d *Database) AgentRun(ctx context.Context, f client.RoundFilter) (client.AgentRunRecord, error) {
+	record, err := d.store.ShowAgentRun(ctx, f)
+	return record, orNotFound(err)
 }
 
 // Watch implements client.Runs. A role that may only SELECT reads once a second. A role with

@@ -171,8 +171,8 @@ var owners = []struct {
 	{"go.uber.org/dig", []string{"worker"}},
 	{"github.com/spf13/", []string{"internal/cli", "internal/devcli", "cmd"}},
 	{"go.temporal.io/", []string{
-		"workflows", "pawlflow", "activities", "client", "internal/codec", "internal/telemetry", "internal/verify", "worker",
-		"internal/devstack", "internal/bench", "internal/cli", "internal/devcli", "internal/faultkit",
+		"workflows", "pawlflow", "activities", "client", "internal/codec", "internal/telemetry", "internal/verify", "internal/health", "worker",
+		"internal/devstack", "internal/bench", "internal/cli", "internal/devcli", "internal/faultkit", "examples/ownloop",
 	}},
 }
 

@@ -54,7 +54,7 @@ var ranks = [][]string{
 	{"workflows", "workflows/envtest", "workflows/historytest", "activities/..."},
 	{"client/uistream"},
 	{"client/runhttp"},
-	{"internal/secretfile", "internal/workerkey", "internal/filelock", "internal/bucket/..."},
+	{"internal/secretfile", "internal/workerkey", "internal/filelock", "internal/bucket/...", "internal/buildinfo"},
 	{"internal/postgres/db"},
 	{"internal/postgres/recheck"},
 	// The stores know none of each other.
@@ -69,7 +69,7 @@ var ranks = [][]string{
 		"internal/codec/...", "internal/notify/...", "internal/openfga/...", "internal/submitter/...", "internal/seal/...",
 		"internal/verify/...", "internal/oidc/...", "internal/web", "internal/mcp", "internal/openapi", "internal/remote",
 	},
-	{"internal/registered"},
+	{"internal/registered", "internal/health"},
 	{"internal/devstate"},
 	{"client/postgres", "client/registry"}, // for programs that may read the database; package client links no driver
 	{"worker/..."},
@@ -79,6 +79,7 @@ var ranks = [][]string{
 		"internal/cli/calls", "internal/cli/approvals", "internal/cli/policies", "internal/cli/connections", "internal/cli/keys",
 		"internal/cli/tools", "internal/cli/operations", "internal/cli/outputs", "internal/cli/memory", "internal/cli/mcp", "internal/cli/agents",
 	},
+	{"internal/cli/agentruns"}, // people decide in the middle of a run, as internal/cli/approvals lets them
 	{"internal/cli"},
 	{"command"},
 	// For development only: no program for production links them.

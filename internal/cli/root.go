@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pawl-run/pawl/internal/cli/agentruns"
 	"github.com/pawl-run/pawl/internal/cli/agents"
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/cli/approvals"
@@ -92,7 +93,12 @@ func Main(ctx context.Context, args []string, s app.Streams, with ...Option) int
 
 // subjects make the commands for production, one function for each subject.
 var subjects = []func(*app.App) []*cobra.Command{
-	calls.Commands, approvals.Commands, policies.Commands, agents.Commands, connections.Commands, keys.Commands, tools.Commands, mcp.Commands, outputs.Commands, memory.Commands, operations.Commands,
+	calls.Commands, approvals.Commands, policies.Commands, agentCommands, connections.Commands, keys.Commands, tools.Commands, mcp.Commands, outputs.Commands, memory.Commands, operations.Commands,
+}
+
+// agentCommands are those of agents and of their runs.
+func agentCommands(a *app.App) []*cobra.Command {
+	return append(agents.Commands(a, agentruns.Commands(a)...), agentruns.Chat(a))
 }
 
 func newRoot(a *app.App, more []func(*app.App) []*cobra.Command) *cobra.Command {
@@ -106,7 +112,7 @@ func newRoot(a *app.App, more []func(*app.App) []*cobra.Command) *cobra.Command 
 
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
 			for _, name := range worker.UnknownVariables(os.Environ()) {
-				fmt.Fprintf(a.Err, "warning: nothing reads the environment variable %s: it may be misspelled\n", app.Printable(name))
+				fmt.Fprintf(a.Err, "warning: %s\n", app.Printable(worker.SuggestVariable(name)))
 			}
 			return app.CheckIdentities(cmd, args)
 		},

@@ -70,7 +70,7 @@ func TestDev(t *testing.T) {
 		s := s.of(t)
 		d := s.doctor()
 		if !strings.HasPrefix(d.Temporal.UI, "http://127.0.0.1:") || !strings.HasPrefix(d.Temporal.Address, "127.0.0.1:") ||
-			!strings.HasPrefix(d.Database.URL, "postgres://pawl@127.0.0.1:") || len(d.Checks) != 9 {
+			!strings.HasPrefix(d.Database.URL, "postgres://pawl@127.0.0.1:") || len(d.Checks) != 10 {
 			t.Errorf("diagnosis %+v", d)
 		}
 		if !slices.Equal(d.Worker.PIDs, []int{dev.cmd.Process.Pid}) {
@@ -109,9 +109,9 @@ func TestDev(t *testing.T) {
 	t.Run("what the environment names wins", func(t *testing.T) {
 		s := s.of(t)
 		_, errs := s.run("work", []string{"PAWL_DATABASE_URL=postgres://nobody@127.0.0.1:1/app"}, 1, "tools", "list")
-		s.says(errs, "postgres://nobody@127.0.0.1:1/app does not answer")
+		s.says(errs, "postgres://nobody@127.0.0.1:1/app: no server listens")
 		_, errs = s.run("work", []string{"TEMPORAL_ADDRESS=127.0.0.1:1"}, 1, "invoke", "core__ls")
-		s.says(errs, "temporal does not answer at 127.0.0.1:1")
+		s.says(errs, "127.0.0.1:1: no server listens at TEMPORAL_ADDRESS")
 	})
 	t.Run("invoke says what it waits for", func(t *testing.T) {
 		s := s.of(t)

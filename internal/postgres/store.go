@@ -76,6 +76,23 @@ type MemoryLimits = memories.Limits
 // Error is a database error without the server's text.
 type Error = db.Error
 
+// KeyUse is the number of secrets that a key of a key ring has sealed.
+type KeyUse = connections.KeyUse
+
+// Cause says why no connection was made.
+type Cause = db.Cause
+
+// Causes of connections that were not made.
+const (
+	CauseRefused     = db.CauseRefused
+	CauseNoHost      = db.CauseNoHost
+	CauseNoTLS       = db.CauseNoTLS
+	CauseUnknownCA   = db.CauseUnknownCA
+	CauseHostname    = db.CauseHostname
+	CauseCertificate = db.CauseCertificate
+	CauseTimeout     = db.CauseTimeout
+)
+
 // Migration is a step of the schema.
 type Migration = db.Migration
 

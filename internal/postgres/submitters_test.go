@@ -33,7 +33,7 @@ func TestSubmitters(t *testing.T) {
 	key := func(tenantID, keyID string, end time.Duration) (there, active, fresh bool) {
 		t.Helper()
 		now := value[time.Time](b, `SELECT created_at FROM invocations`)
-		found, active, fresh, err := b.SubmitterKey(t.Context(), tenantID, keyID, id("call_1"), now.Add(end))
+		found, active, fresh, err := b.SubmitterKey(t.Context(), tenantID, keyID, id("call_1"), "proof", now.Add(end))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,6 +61,19 @@ func TestSubmitters(t *testing.T) {
 	} {
 		if there, active, fresh := key(tc.tenantID, tc.keyID, tc.end); there != tc.there || active != tc.active || fresh != tc.fresh {
 			t.Errorf("%s: there %t, active %t, fresh %t", tc.name, there, active, fresh)
+		}
+	}
+	b.sql(`INSERT INTO agent_runs (tenant_id, run_id, input_digest, agent, version, document, input, opened_at)
+		SELECT tenant_id, run_id, '', 'a', '1', '{}', '{"submitterProof":"proof"}', created_at - interval '1 hour' FROM invocations`)
+	for end, want := range map[time.Duration]bool{-time.Minute: true, -2 * time.Hour: false} {
+		if _, _, fresh := key(tenant, keyID, end); fresh != want {
+			t.Errorf("in a run that began with the proof, which ended %s before the call: fresh %t", -end, fresh)
+		}
+	}
+	for _, change := range []string{`input = '{"submitterProof":"another"}'`, `input = '{"submitterProof":"proof"}', ended_at = now(), result = '{}'`} {
+		b.sql(`UPDATE agent_runs SET ` + change)
+		if _, _, fresh := key(tenant, keyID, -time.Minute); fresh {
+			t.Errorf("fresh in a run with %s", change)
 		}
 	}
 	before := b.trips.Load()

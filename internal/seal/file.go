@@ -164,6 +164,9 @@ func (f *File) Open(sealed []byte, at broker.Binding) ([]byte, error) {
 	return nil, err
 }
 
+// Keys lists the keys of the current ring, without their secrets.
+func (f *File) Keys() []Key { return f.current(false).Keys() }
+
 // Primary is the id of the key that seals.
 func (f *File) Primary() int64 { return f.current(false).Primary() }
 

@@ -14,9 +14,10 @@ import (
 
 // Keys finds the registered keys.
 type Keys interface {
-	// SubmitterKey returns the key of a tenant, whether it counts, and whether a proof that ends then was good when the call was admitted.
+	// SubmitterKey returns the key of a tenant, whether it counts, and whether a proof that ends then was good when the call was admitted, or when the run
+	// of an agent began that has the call and the proof.
 	// Of a key that the tenant does not have, public is nil.
-	SubmitterKey(ctx context.Context, tenantID, keyID, invocationID string, expiresAt time.Time) (public ed25519.PublicKey, active, fresh bool, err error)
+	SubmitterKey(ctx context.Context, tenantID, keyID, invocationID, proof string, expiresAt time.Time) (public ed25519.PublicKey, active, fresh bool, err error)
 }
 
 // Verifier verifies proofs.
@@ -53,7 +54,7 @@ func (v *Verifier) Vouched(ctx context.Context, in admit.VouchRow) (keyID, fault
 	if !named || c.ExpiresAt == nil {
 		return "", "it names no key (kid) or no end (exp)", nil
 	}
-	public, active, fresh, err := v.keys.SubmitterKey(ctx, in.Claims.TenantID, kid, in.InvocationID, c.ExpiresAt.Time)
+	public, active, fresh, err := v.keys.SubmitterKey(ctx, in.Claims.TenantID, kid, in.InvocationID, in.Proof, c.ExpiresAt.Time)
 	if err != nil {
 		return "", "", err
 	}

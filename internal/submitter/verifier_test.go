@@ -27,7 +27,7 @@ type keys struct {
 	ends    time.Time
 }
 
-func (k *keys) SubmitterKey(_ context.Context, tenantID, keyID, _ string, expiresAt time.Time) (ed25519.PublicKey, bool, bool, error) {
+func (k *keys) SubmitterKey(_ context.Context, tenantID, keyID, _, _ string, expiresAt time.Time) (ed25519.PublicKey, bool, bool, error) {
 	k.ends = expiresAt
 	if k.err != nil || tenantID != "acme" || keyID != "key" {
 		return nil, false, false, k.err

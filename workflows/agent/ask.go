@@ -13,6 +13,9 @@ import (
 const (
 	// maxAsk bounds one request to a model. The provider may think for minutes.
 	maxAsk = 15 * time.Minute
+	// maxAfterEnd is how much later than the run the server ends a request, so that the timer of the run, which
+	// cancels the request, says why the run ended.
+	maxAfterEnd = time.Minute
 	// maxTries bounds the requests of a round to one model whose provider gave no response.
 	maxTries = 6
 	// firstPause and longestPause are the waits between them, if the provider does not ask for a longer one.
@@ -20,13 +23,17 @@ const (
 )
 
 // ask returns the response of the round, or how the run ends without it. Waits between requests are timers of
-// the workflow, so they last through the loss of a worker.
+// the workflow, so they last through the loss of a worker. An interrupt gives the request up.
 func (r *run) ask(ctx workflow.Context) (contract.AgentAskOut, *contract.AgentEnd, error) {
 	r.state.Phase = pawlagent.Asking
+	asking, stop := workflow.WithCancel(ctx)
+	defer stop()
+	r.stopAsking = stop
+	defer func() { r.stopAsking = nil }()
 	in := contract.AgentAskIn{Run: r.open.Run, Round: r.state.Round}
 	pause := firstPause
 	for try := 1; ; try++ {
-		out, err := steps.Regular(ctx, contract.AgentAsk, in, askOptions(ctx, r.open.EndsAtMs))
+		out, err := steps.Regular(asking, contract.AgentAsk, in, askOptions(ctx, r.open.EndsAtMs))
 		if end := r.stopped(ctx); end != nil && (err != nil || out.Fault != nil) {
 			return out, end, nil
 		}
@@ -46,7 +53,8 @@ func (r *run) ask(ctx workflow.Context) (contract.AgentAskOut, *contract.AgentEn
 			return out, &contract.AgentEnd{Outcome: pawlagent.Failed, Reason: out.Fault.Reason}, nil
 		}
 		wait := max(pause, time.Duration(out.Fault.AfterMs)*time.Millisecond)
-		if pause = min(2*pause, longestPause); workflow.NewTimerWithOptions(ctx, wait, workflow.TimerOptions{Summary: out.Fault.Reason}).Get(ctx, nil) != nil {
+		pause = min(2*pause, longestPause)
+		if workflow.NewTimerWithOptions(asking, wait, workflow.TimerOptions{Summary: out.Fault.Reason}).Get(asking, nil) != nil {
 			return out, r.stopped(ctx), nil
 		}
 	}
@@ -57,7 +65,7 @@ func askOptions(ctx workflow.Context, endsAtMs int64) workflow.ActivityOptions {
 	rest := time.UnixMilli(endsAtMs).Sub(workflow.Now(ctx))
 	return workflow.ActivityOptions{
 		StartToCloseTimeout:    maxAsk,
-		ScheduleToCloseTimeout: max(rest, time.Second),
+		ScheduleToCloseTimeout: max(rest, 0) + maxAfterEnd,
 		HeartbeatTimeout:       steps.HeartbeatTimeout,
 		WaitForCancellation:    true,
 		RetryPolicy:            steps.Retries(),

@@ -14,8 +14,8 @@ import (
 
 // call runs the calls of a response and returns their results by index: adjacent reads side by side, as far as
 // the agent allows it, and each effect alone. ends says that a call that ends the run has succeeded. Once the
-// run is stopped or ends, no further call starts.
-func (r *run) call(ctx workflow.Context, calls []contract.AgentCall) (results []toolspec.Result, ends bool) {
+// run is stopped or ends, no further call starts. With isPast none starts at all.
+func (r *run) call(ctx workflow.Context, calls []contract.AgentCall, isPast bool) (results []toolspec.Result, ends bool) {
 	r.state.Phase = pawlagent.Calling
 	results = make([]toolspec.Result, len(calls))
 	slots := workflow.NewSemaphore(ctx, int64(r.open.AtOnce))
@@ -32,7 +32,7 @@ func (r *run) call(ctx workflow.Context, calls []contract.AgentCall) (results []
 					return
 				}
 				defer slots.Release(1)
-				if ends || r.stopped(ctx) != nil {
+				if isPast || ends || r.stopped(ctx) != nil {
 					results[i] = toolspec.Failure(toolspec.CodeCancelled, "The run stopped before this call started", nil)
 					return
 				}

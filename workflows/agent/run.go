@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"encoding/json"
 	"time"
 
 	"go.temporal.io/sdk/converter"
@@ -18,7 +17,7 @@ import (
 //
 // It takes the input undecoded, because an input that does not decode must not make the workflow fail.
 func Run(ctx workflow.Context, input converter.RawValue) (pawlagent.Result, error) {
-	r := &run{state: pawlagent.State{Phase: pawlagent.Opening}}
+	r := &run{state: pawlagent.State{Phase: pawlagent.Opening}, closed: -1}
 	if err := r.listen(ctx); err != nil {
 		return pawlagent.Result{}, err
 	}
@@ -37,11 +36,17 @@ type run struct {
 	open  contract.AgentOpenOut
 	state pawlagent.State
 	// isOpen says that open has a value. Messages wait for it.
-	isOpen bool
-	// interrupted is set by the signal, and isTimeOver by the timer of the run.
-	interrupted, isTimeOver bool
+	isOpen  bool
+	signals []signal
+	// interrupted is set by the signal, and isTimeOver by the timer of the run. isClosing says that no further message
+	// can reach the model.
+	interrupted, isTimeOver, isClosing bool
 	// said is the number of the last message that was stored, and taken that of the last one that a model has read.
 	said, taken int64
+	// closed is the number of the last message of the turns that have ended, or -1. The next turn begins with a later one.
+	closed int64
+	// stopAsking gives up the request to the model. It is nil while there is none.
+	stopAsking workflow.CancelFunc
 }
 
 // run opens the run, works, and closes it.
@@ -73,7 +78,7 @@ func (r *run) run(ctx workflow.Context, input converter.RawValue) (pawlagent.Res
 }
 
 // bytesOf returns the JSON of the input, or nothing if it is in another encoding.
-func bytesOf(input converter.RawValue) json.RawMessage {
+func bytesOf(input converter.RawValue) []byte {
 	payload := input.Payload()
 	if string(payload.GetMetadata()[converter.MetadataEncoding]) != converter.MetadataEncodingJSON {
 		return nil
@@ -96,60 +101,95 @@ func (r *run) startTimer(working workflow.Context, stop workflow.CancelFunc) {
 // work runs rounds until the run ends. It returns nil if the run is to go on as a new run of the workflow.
 func (r *run) work(ctx workflow.Context) (*contract.AgentEnd, error) {
 	for {
-		if end := r.stopped(ctx); end != nil {
-			return end, nil
-		}
-		if r.isLarge(ctx) {
-			return nil, awaitHandlers(ctx)
-		}
-		asked, end, err := r.ask(ctx)
-		if err != nil || end != nil {
-			return end, err
-		}
-		isFinal := len(asked.Calls) == 0 && !asked.Again
-		if len(asked.Calls) > 0 && !asked.Answered {
-			results, ends := r.call(ctx, asked.Calls)
-			if _, err := steps.Local(steps.Disconnected(ctx), contract.AgentAnswer, contract.AgentAnswerIn{Run: r.open.Run, Round: r.state.Round, Results: results},
-				steps.Options("store the answers", steps.Forever)); err != nil {
+		end, isFinal := r.stopped(ctx), false
+		if end == nil && r.isLarge(ctx) {
+			if err := awaitHandlers(ctx); err != nil {
 				return nil, err
 			}
-			isFinal = ends
-		} else if asked.Answered {
-			isFinal = asked.Final
-		}
-		if isFinal {
-			end, err := r.finish(ctx)
-			if err != nil || end != nil {
-				return end, err
+			// The next run of the workflow learns nothing of what stopped this one meanwhile.
+			if end = r.stopped(ctx); end == nil {
+				return nil, nil //nolint:nilnil // the run goes on
 			}
 		}
-		r.state.Round++
+		if end == nil {
+			var err error
+			if isFinal, end, err = r.round(ctx); err != nil {
+				return nil, err
+			}
+		}
+		isAnswered := end == nil
+		// Who interrupts a run that stays ends its turn.
+		if end != nil && (!r.open.Stays || end.Outcome != pawlagent.Interrupted) {
+			return end, nil
+		}
+		if isFinal || end != nil {
+			over, err := r.finish(ctx, end)
+			if err != nil || over != nil {
+				return over, err
+			}
+		}
+		if isAnswered {
+			r.state.Round++
+		}
 	}
 }
 
-// finish handles a final answer. It returns nil if there is another round, because somebody has said something.
-func (r *run) finish(ctx workflow.Context) (*contract.AgentEnd, error) {
-	completed := &contract.AgentEnd{Outcome: pawlagent.Completed}
-	if err := awaitHandlers(ctx); err != nil || r.said > r.taken {
-		return r.stopped(ctx), nil //nolint:nilerr // the end of the context is how the run was stopped
+// round asks the model and runs the calls of its response. isFinal says that the response, or one of its calls, ends
+// the turn.
+func (r *run) round(ctx workflow.Context) (isFinal bool, end *contract.AgentEnd, err error) {
+	asked, end, err := r.ask(ctx)
+	switch {
+	case err != nil || end != nil:
+		return false, end, err
+	case asked.Answered:
+		return asked.Final, nil, nil
+	case len(asked.Calls) == 0:
+		return !asked.Again, nil, nil
 	}
-	if !r.open.Stays {
-		return completed, nil
+	// A response that was recorded just before an interrupt has no message after it. It starts nothing.
+	isPast := asked.Taken <= r.closed
+	results, isFinal := r.call(ctx, asked.Calls, isPast)
+	_, err = steps.Local(steps.Disconnected(ctx), contract.AgentAnswer, contract.AgentAnswerIn{Run: r.open.Run, Round: r.state.Round, Results: results},
+		steps.Options("store the answers", steps.Forever))
+	return isFinal, nil, err
+}
+
+// finish handles a final answer, or with an end the interrupt of a turn. It returns nil if there is another round, because
+// somebody has said something.
+func (r *run) finish(ctx workflow.Context, end *contract.AgentEnd) (*contract.AgentEnd, error) {
+	if err := awaitHandlers(ctx); err != nil {
+		return nil, err
 	}
-	if _, err := r.close(ctx, *completed, true); err != nil {
+	if end == nil {
+		if r.said > r.taken {
+			return nil, nil
+		}
+		if end = (&contract.AgentEnd{Outcome: pawlagent.Completed}); !r.open.Stays {
+			r.isClosing = true
+			return end, nil
+		}
+	}
+	r.closed = max(r.said, r.taken)
+	if _, err := r.close(ctx, *end, true); err != nil {
 		return nil, err
 	}
 	r.state.Phase = pawlagent.Waiting
-	// An interrupt that came during the turn has ended it.
+	// An interrupt that came during the turn has ended it. One that comes now ends the run.
 	r.interrupted = false
-	if err := workflow.Await(ctx, func() bool { return r.said > r.taken || r.interrupted }); err != nil {
-		return r.stopped(ctx), nil //nolint:nilerr // as above
+	if err := workflow.Await(ctx, func() bool { return r.said > r.closed || r.interrupted }); err != nil {
+		return r.stopped(ctx), nil //nolint:nilerr // the end of the context is how the run was stopped
 	}
 	return r.stopped(ctx), nil
 }
 
 // stopped returns how the run ends if it was stopped, or nil.
 func (r *run) stopped(ctx workflow.Context) *contract.AgentEnd {
+	// A signal of the current workflow task may not have been received yet.
+	for _, s := range r.signals {
+		for s.channel.ReceiveAsync(nil) {
+			s.do()
+		}
+	}
 	switch {
 	case r.isTimeOver:
 		return &contract.AgentEnd{Outcome: pawlagent.OverBudget, Reason: "the time of the run is over"}
@@ -168,7 +208,7 @@ func (r *run) isLarge(ctx workflow.Context) bool {
 
 // close ends the run, or its turn.
 func (r *run) close(ctx workflow.Context, end contract.AgentEnd, stays bool) (pawlagent.Result, error) {
-	out, err := steps.Local(steps.Disconnected(ctx), contract.AgentClose, contract.AgentCloseIn{Run: r.open.Run, Round: r.state.Round, Stays: stays, End: end},
+	out, err := steps.Local(steps.Disconnected(ctx), contract.AgentClose, contract.AgentCloseIn{Run: r.open.Run, Round: r.state.Round, Said: r.closed, Stays: stays, End: end},
 		steps.Options("close the run", steps.Forever))
 	return out.Result, err
 }
@@ -188,15 +228,15 @@ func (r *run) listen(ctx workflow.Context) error {
 		workflow.QueryHandlerOptions{Description: "What the run does now, with its open calls. Takes nothing."}); err != nil {
 		return err
 	}
-	workflow.Go(ctx, func(ctx workflow.Context) {
-		interrupts := workflow.GetSignalChannelWithOptions(ctx, pawlagent.InterruptName, workflow.SignalChannelOptions{Description: "Stops the run after its current call. Takes nothing."})
-		for interrupts.Receive(ctx, nil) {
-			r.interrupted = true
+	r.onSignal(ctx, pawlagent.InterruptName, "Stops the run after its current call. A run that stays only ends its turn, unless it waits for a message. Takes nothing.", r.interrupt)
+	r.onSignal(ctx, pawlagent.InterruptTurnName, "As interrupt, and nothing while the run waits for a message. Takes nothing.", func() {
+		if r.state.Phase != pawlagent.Waiting {
+			r.interrupt()
 		}
 	})
 	return workflow.SetUpdateHandlerWithOptions(ctx, pawlagent.MessageName, r.say, workflow.UpdateHandlerOptions{
 		Validator: func(_ workflow.Context, m pawlagent.Message) error {
-			if r.state.Phase == pawlagent.Ended {
+			if r.isClosing || r.state.Phase == pawlagent.Ended {
 				return errEnded()
 			}
 			if err := m.Check(); err != nil {
@@ -208,12 +248,37 @@ func (r *run) listen(ctx workflow.Context) error {
 	})
 }
 
+// signal is a signal of a run, and what it does.
+type signal struct {
+	channel workflow.ReceiveChannel
+	do      func()
+}
+
+// onSignal does something for each signal.
+func (r *run) onSignal(ctx workflow.Context, name, description string, do func()) {
+	channel := workflow.GetSignalChannelWithOptions(ctx, name, workflow.SignalChannelOptions{Description: description})
+	r.signals = append(r.signals, signal{channel, do})
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for channel.Receive(ctx, nil) {
+			do()
+		}
+	})
+}
+
+// interrupt stops the run, or its turn: no call starts any more, and the request to the model is given up.
+func (r *run) interrupt() {
+	r.interrupted = true
+	if r.stopAsking != nil {
+		r.stopAsking()
+	}
+}
+
 // say stores a message for the next round.
 func (r *run) say(ctx workflow.Context, m pawlagent.Message) error {
 	if err := workflow.Await(ctx, func() bool { return r.isOpen }); err != nil {
 		return err
 	}
-	if r.state.Phase == pawlagent.Ended {
+	if r.isClosing || r.state.Phase == pawlagent.Ended {
 		return errEnded()
 	}
 	out, err := steps.Local(ctx, contract.AgentSay, contract.AgentSayIn{Run: r.open.Run, Message: m}, steps.Options("store the message", steps.Forever))

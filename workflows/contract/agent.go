@@ -26,7 +26,8 @@ type AgentRun struct {
 
 // AgentOpenIn is the input of AgentOpen, which reads the input of a run and its place in the record.
 type AgentOpenIn struct {
-	Input json.RawMessage `json:"input"`
+	// Input is the undecoded input of the workflow, or nothing if it is not JSON.
+	Input []byte `json:"input"`
 }
 
 // AgentOpenOut is the answer of AgentOpen.
@@ -133,6 +134,8 @@ type AgentAnswerOut struct{}
 type AgentCloseIn struct {
 	Run   AgentRun `json:"run"`
 	Round int      `json:"round"`
+	// Said is the number of the last message of the turn. With Round it names the turn.
+	Said int64 `json:"said,omitempty"`
 	// Stays says that only the turn ends.
 	Stays bool     `json:"stays,omitempty"`
 	End   AgentEnd `json:"end"`

@@ -18,10 +18,11 @@ import (
 // shortDigest is the number of characters of a digest that tables show.
 const shortDigest = 12
 
-// Commands returns the commands of agents.
-func Commands(a *app.App) []*cobra.Command {
-	cmd := &cobra.Command{Use: "agent", Short: "Apply, show and retire agents"}
+// Commands returns the commands of agents. runs are the commands of their runs.
+func Commands(a *app.App, runs ...*cobra.Command) []*cobra.Command {
+	cmd := &cobra.Command{Use: "agent", Short: "Apply and show agents, and run them"}
 	cmd.AddCommand(newApply(a), newList(a), newShow(a), newVersions(a), newActivate(a), newRetire(a))
+	cmd.AddCommand(runs...)
 	return []*cobra.Command{app.Group(cmd)}
 }
 

@@ -15,8 +15,15 @@ const (
 	exitPending      = 4
 )
 
-// ErrPending is the error of a turn that ends before all its calls have results.
+// ErrPending is the error of a command that ends before its work: a turn with calls that have no result, a run of an agent
+// that goes on.
 var ErrPending = errors.New("calls wait")
+
+// The exit statuses for runs of agents that ended before their agents were done.
+const (
+	ExitOverBudget = 5
+	ExitStopped    = 6
+)
 
 // usageError is an error in the command line.
 type usageError struct{ error }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/pawl-run/pawl/client"
 	clientpg "github.com/pawl-run/pawl/client/postgres"
+	"github.com/pawl-run/pawl/internal/health"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/toolspec"
@@ -59,7 +60,7 @@ func Connect(ctx context.Context, needTemporal, needStore bool) (*Session, error
 	if needTemporal {
 		if s.Temporal, err = temporal.DialContext(ctx, WithTimeout(c.Temporal, DialTimeout)); err != nil {
 			s.Close()
-			return nil, fmt.Errorf("temporal does not answer at %s: run `pawl dev` in this directory, or set TEMPORAL_ADDRESS", s.Address())
+			return nil, ExplainTemporalError(ctx, c.Temporal, err)
 		}
 	}
 	return s, nil
@@ -80,16 +81,19 @@ func ExplainConnectError(where string, err error) error {
 	if !errs.IsTransient(err) {
 		return err
 	}
-	var server *postgres.Error
-	if errors.As(err, &server) {
-		switch {
-		case strings.HasPrefix(server.State, "28"):
-			return fmt.Errorf("%s refuses the user or the password (%s): correct PAWL_DATABASE_URL", where, server.State)
-		case server.State == "3D000":
-			return fmt.Errorf("%s does not exist (%s): create the database, or correct PAWL_DATABASE_URL", where, server.State)
-		}
+	return fmt.Errorf("%s: %s", where, health.DatabaseFault(err))
+}
+
+// ExplainTemporalError explains why Temporal is not usable, and says what to do. It has a time of its own, because the fault may have
+// used up ctx.
+func ExplainTemporalError(ctx context.Context, o temporal.Options, err error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), DialTimeout)
+	defer cancel()
+	sentence := health.TemporalFault(ctx, o, err)
+	if strings.HasPrefix(sentence, health.NoServer) {
+		sentence += "; `pawl dev` runs the servers for development"
 	}
-	return fmt.Errorf("%s does not answer (%s): start Postgres there, or set PAWL_DATABASE_URL to a running server", where, errs.Reason(err))
+	return fmt.Errorf("%s: %s", cmp.Or(o.HostPort, temporal.DefaultHostPort), sentence)
 }
 
 // WithStore opens the database, calls use, and closes the database.

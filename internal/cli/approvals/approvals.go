@@ -36,18 +36,7 @@ func newApprovals(a *app.App) *cobra.Command {
 				}
 				return app.PrintList(a, requests, "nothing waits", func(requests []reads.Approval) {
 					for _, r := range requests {
-						fmt.Fprintf(a.Out, "%s  %s\n  tool     %s (%s, %s risk), asked for by %s\n  args     %s\n  digest   %s\n  who      %s\n  expires  %s\n",
-							r.ApprovalID, r.State, r.ToolID, r.Effect, r.Risk, app.QuoteName(r.RequestedBy), app.OneLine(string(r.Args), 400),
-							r.Digest, app.OneLine(r.Approvers, 200), app.FormatTime(r.ExpiresAt))
-						a.PrintPreview(r, 7, previewLines)
-						a.PrintEscalations(r, 7)
-						a.PrintMissing(r, 7)
-						if r.Parked != "" {
-							fmt.Fprintf(a.Out, "  unknown  %s: the tool ran and gave no answer, so the effect is unknown: `pawl resolve` decides\n", r.Parked)
-						}
-						if r.Message != "" {
-							fmt.Fprintf(a.Out, "  why      %s\n", app.OneLine(r.Message, 200))
-						}
+						Print(a, r)
 					}
 				})
 			})

@@ -79,16 +79,7 @@ func newDecide(a *app.App, cmd *cobra.Command, say func(args []string, d *toolsp
 			return err
 		}
 		defer s.Close()
-		workflowID, decision, err := proveDecision(cmd.Context(), s, a.Tenant, p, said)
-		if err != nil {
-			return err
-		}
-		ctx, cancel := context.WithTimeout(cmd.Context(), decideTimeout)
-		defer cancel()
-		answer, err := s.Client().Decide(ctx, workflowID, decision)
-		if errors.Is(err, client.ErrSettled) {
-			return fmt.Errorf("too late: %w; see `pawl show %s`", err, args[0])
-		}
+		answer, err := decide(cmd.Context(), s, a.Tenant, p, said)
 		if err != nil {
 			return err
 		}
@@ -100,21 +91,29 @@ func newDecide(a *app.App, cmd *cobra.Command, say func(args []string, d *toolsp
 	return cmd
 }
 
+// decide proves and sends a decision on one request.
+func decide(ctx context.Context, s *app.Session, tenantID string, p proving, said toolspec.Decision) (toolspec.Answer, error) {
+	workflowID, decision, err := proveDecision(ctx, s, tenantID, p, said)
+	if err != nil {
+		return toolspec.Answer{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, decideTimeout)
+	defer cancel()
+	answer, err := s.Client().Decide(ctx, workflowID, decision)
+	if errors.Is(err, client.ErrSettled) {
+		err = fmt.Errorf("too late: %w; see `pawl show %s`", err, said.ApprovalID)
+	}
+	return answer, err
+}
+
 func printAnswer(a *app.App, verb toolspec.Verb, answer toolspec.Answer) error {
 	if a.JSON {
 		if err := app.PrintJSON(a.Out, answer); err != nil {
 			return err
 		}
 	}
-	if answer.Again {
-		return fmt.Errorf("not confirmed, and nothing is recorded: %s", answer.Reason)
-	}
-	if !answer.Counted {
-		hint := ""
-		if answer.Reason == toolspec.ReasonUnsigned {
-			hint = ": sign it with --key FILE (create a key with `pawl keys new`, and let an operator register it with `pawl keys register`), or prove it with --id-token FILE"
-		}
-		return fmt.Errorf("the decision did not count: %s%s", answer.Reason, hint)
+	if err := Refusal(answer); err != nil {
+		return err
 	}
 	if !a.JSON {
 		fmt.Fprintf(a.Out, "%s counted %s\n", verb, app.OneLine(answer.Reason, 200))

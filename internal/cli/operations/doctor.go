@@ -13,9 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	temporal "go.temporal.io/sdk/client"
 
 	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/internal/health"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/internal/postgres/catalog"
 	"github.com/pawl-run/pawl/toolspec"
@@ -55,10 +57,7 @@ func newDoctor(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "doctor", Short: "Check the servers, the database and the workers that calls need", Args: app.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			d, err := diagnose(cmd.Context())
-			if err != nil {
-				return err
-			}
+			d := diagnose(cmd.Context())
 			sick := 0
 			for _, c := range d.Checks {
 				if !c.OK {
@@ -86,25 +85,31 @@ func newDoctor(a *app.App) *cobra.Command {
 	}
 }
 
-func diagnose(ctx context.Context) (*diagnosis, error) {
-	c, err := worker.LoadConfig()
-	if err != nil {
-		return nil, err
-	}
+func diagnose(ctx context.Context) *diagnosis {
 	d := &diagnosis{}
 	d.Worker.PIDs = []int{}
+	c, err := worker.LoadConfig()
+	if err != nil {
+		d.add("config", err, "")
+		return d
+	}
+	d.add("config", worker.CheckVariables(os.Environ()), "every variable is known")
 	d.Temporal.Address = cmp.Or(c.Temporal.HostPort, temporal.DefaultHostPort)
 	d.Temporal.UI = c.TemporalUI
 	d.Database.URL = app.WithoutPassword(c.DatabaseURL)
 	d.database(ctx, c)
 	d.server(ctx, c)
 	d.shell(ctx, c)
-	return d, nil
+	return d
 }
 
 func (d *diagnosis) add(name string, err error, fine string) {
 	message := fine
-	if err != nil {
+	var database *postgres.Error
+	switch {
+	case errors.As(err, &database):
+		message = health.DatabaseFault(err)
+	case err != nil:
 		message = err.Error()
 	}
 	d.Checks = append(d.Checks, checked{Name: name, OK: err == nil, Message: message})
@@ -154,11 +159,16 @@ func (d *diagnosis) server(ctx context.Context, c worker.Config) {
 	defer cancel()
 	t, err := temporal.DialContext(ctx, app.WithTimeout(c.Temporal, checkTimeout))
 	if err != nil {
-		d.add("temporal", fmt.Errorf("%s does not answer: run `pawl dev` in this directory, or set TEMPORAL_ADDRESS to a running server", d.Temporal.Address), "")
+		d.add("temporal", app.ExplainTemporalError(ctx, c.Temporal, err), "")
 		return
 	}
 	defer t.Close()
-	d.add("temporal", nil, d.Temporal.Address+" answers")
+	namespace := cmp.Or(c.Temporal.Namespace, temporal.DefaultNamespace)
+	if _, err := t.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace}); err != nil {
+		d.add("temporal", app.ExplainTemporalError(ctx, c.Temporal, err), "")
+		return
+	}
+	d.add("temporal", nil, d.Temporal.Address+" answers, and has the namespace "+namespace)
 	d.workers(ctx, t)
 	d.inPools(func(queue string) (int64, error) { return worker.OpenCalls(ctx, t, queue) })
 	d.sweeper(ctx, t, c.SweepEvery > 0)

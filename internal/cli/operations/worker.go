@@ -1,6 +1,8 @@
 package operations
 
 import (
+	"os"
+
 	"github.com/spf13/cobra"
 
 	"github.com/pawl-run/pawl/internal/cli/app"
@@ -26,6 +28,9 @@ func newWorker(a *app.App) *cobra.Command {
 			}
 			if workspace != "" {
 				c.Workspace = workspace
+			}
+			if err := worker.CheckVariables(os.Environ()); err != nil {
+				return err
 			}
 			c.ApplyPolicy = apply
 			return worker.Run(cmd.Context(), c, a.Worker...)

@@ -9,6 +9,7 @@ import (
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/internal/e2etest"
 	"github.com/pawl-run/pawl/internal/modelserver"
+	"github.com/pawl-run/pawl/internal/postgres/policies"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -42,7 +43,7 @@ func TestRounds(t *testing.T) {
 				}
 				return reply
 			})
-			defer w.work(e2etest.Tool("test__echo", e2etest.Echo))()
+			w.work(e2etest.Tool("test__echo", e2etest.Echo))
 			d := w.document(format, "test__echo")
 			if format == "responses" { // it gives its reasoning back only to requests that ask for it
 				d.Model.Members = map[string]json.RawMessage{"reasoning": json.RawMessage(`{"effort":"low"}`)}
@@ -59,11 +60,7 @@ func TestRounds(t *testing.T) {
 				if asked != rounds+1 {
 					t.Errorf("%d rounds: the model was asked %d times", rounds, asked)
 				}
-				var events []string
-				for _, kind := range e2etest.Query[string](w.World, "SELECT kind FROM run_events WHERE run_id = $1 ORDER BY seq", run) {
-					events = append(events, kind)
-				}
-				all := strings.Join(events, " ")
+				all := strings.Join(e2etest.Query[string](w.World, "SELECT kind FROM run_events WHERE run_id = $1 ORDER BY seq", run), " ")
 				if strings.Count(all, "done") != 1 || !strings.HasSuffix(all, "done") {
 					t.Errorf("%d rounds: the events are %s", rounds, all)
 				}
@@ -80,7 +77,7 @@ func TestMalformedArguments(t *testing.T) {
 		calls(call("test__echo", "good")),
 		modelserver.Reply{Text: "done"},
 	))
-	defer w.work(e2etest.Tool("test__echo", e2etest.Echo))()
+	w.work(e2etest.Tool("test__echo", e2etest.Echo))
 	w.apply(w.document("openai", "test__echo"))
 	want(t, w.run(input("run", "go")), agent.Completed, "done")
 	codes := e2etest.Query[string](w.World, "SELECT coalesce(error_code, 'ok') FROM invocations WHERE run_id = 'run' ORDER BY created_at")
@@ -103,7 +100,7 @@ func TestToolsOfTheAgent(t *testing.T) {
 		calls(call("test__echo", "a"), call("test__other", "b"), call("test__third", "c")),
 		modelserver.Reply{Text: "done"},
 	))
-	defer w.work(e2etest.Tool("test__echo", e2etest.Echo), e2etest.Tool("test__other", e2etest.Echo), e2etest.Tool("test__third", e2etest.Echo))()
+	w.work(e2etest.Tool("test__echo", e2etest.Echo), e2etest.Tool("test__other", e2etest.Echo), e2etest.Tool("test__third", e2etest.Echo))
 	w.apply(w.document("openai", "test__echo", "test__other"))
 	in := input("run", "go")
 	in.Context.ToolIDs = []string{"test__echo", "test__third"}
@@ -116,6 +113,23 @@ func TestToolsOfTheAgent(t *testing.T) {
 	for i, isDenied := range []bool{false, true, true} {
 		if got := strings.Contains(results[i].Text, string(toolspec.CodePolicyDenied)); got != isDenied {
 			t.Errorf("call %d: the model was told %s", i, results[i].Text)
+		}
+	}
+}
+
+// TestKillSwitch: a switch for all tools of the tenant, or for the agent, stops a run before the next request to the model.
+func TestKillSwitch(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []string{"*", "agent__helper"} {
+		w := newWorld(t, "openai", nil)
+		w.work()
+		w.apply(w.document("openai"))
+		if _, err := w.Store.KillOn(t.Context(), policies.KillScope{TenantID: "acme", Tool: tool}, "too dear", "user:sue"); err != nil {
+			t.Fatal(err)
+		}
+		result := w.run(input("run", "go"))
+		if result.Outcome != agent.Failed || !strings.Contains(result.Reason, "too dear") || len(w.model.Requests()) != 0 {
+			t.Errorf("%s: the run ended %+v after %d requests", tool, result, len(w.model.Requests()))
 		}
 	}
 }

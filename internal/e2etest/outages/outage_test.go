@@ -68,7 +68,9 @@ func TestWorkerBeforeItsDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Work(worker.Tools(e2etest.Tool("test__read", e2etest.Echo, e2etest.Fast)))
-	w.Until(func() bool { return w.Log.Has("the database is not there; trying again") }, "the worker says what it waits for")
+	w.Until(func() bool {
+		return w.Log.Has("the worker cannot start yet and tries again", `waitsFor="the database"`)
+	}, "the worker says what it waits for")
 	call := w.Start(e2etest.Invocation("read", "test__read", `{"text":"hello"}`))
 	if err := p.Restart(t.Context()); err != nil {
 		t.Fatal(err)

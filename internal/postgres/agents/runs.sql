@@ -12,8 +12,12 @@ SELECT r.input_digest, r.document, r.input, r.trimmed_to, r.context_from, r.open
 FROM agent_runs r WHERE r.tenant_id = @tenant_id AND r.run_id = @run_id;
 
 -- name: SayToAgent
-WITH said AS (
-    INSERT INTO agent_messages (tenant_id, run_id, message_id, said_by, text) VALUES (@tenant_id, @run_id, @message_id, @said_by, @text)
+-- The lock of the run lets messages of a run commit in the order of their numbers. Without it, a request could have a message and not
+-- the one before it, which RecordRound would take as read.
+WITH run AS (
+    SELECT tenant_id, run_id FROM agent_runs WHERE tenant_id = @tenant_id AND run_id = @run_id FOR NO KEY UPDATE
+), said AS (
+    INSERT INTO agent_messages (tenant_id, run_id, message_id, said_by, text) SELECT tenant_id, run_id, @message_id, @said_by, @text FROM run
     ON CONFLICT (tenant_id, run_id, message_id) DO NOTHING RETURNING seq
 )
 SELECT seq FROM said
@@ -44,7 +48,7 @@ WITH made AS (
     SELECT tenant_id, run_id, @round::integer, @format, @model, @plan::json, @calls_planned::integer, @calls::integer, octet_length(@plan::text), @input_tokens::bigint,
         @cache_read_tokens::bigint, @cache_write_tokens::bigint, @output_tokens::bigint, @micro_usd::bigint
     -- The lock lets a run that ends now end first: what is written after that would not count for its parent.
-    FROM agent_runs WHERE tenant_id = @tenant_id AND run_id = @run_id AND ended_at IS NULL FOR NO KEY UPDATE
+    FROM agent_runs WHERE tenant_id = @tenant_id AND run_id = @run_id AND ended_at IS NULL AND rounds + 1 = @round::integer FOR NO KEY UPDATE
     ON CONFLICT (tenant_id, run_id, round) DO NOTHING RETURNING round
 ), read AS (
     UPDATE agent_messages m SET round = made.round FROM made

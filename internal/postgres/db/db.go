@@ -55,6 +55,9 @@ func (d *DB) With(files ...fs.FS) *DB {
 // not contain the URL, which may hold a password. Close the DB after use.
 func Open(ctx context.Context, url string, opts Options) (*DB, error) {
 	config, err := pgxpool.ParseConfig(url)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.New("the database URL names a file that does not exist: correct sslrootcert, sslcert or sslkey")
+	}
 	if err != nil {
 		return nil, errors.New("the database URL cannot be read; it has the form postgres://user:password@host:5432/database")
 	}

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,8 @@ type Error struct {
 	// State is the SQLSTATE if the server answered, or else a word such as connection or
 	// deadline.
 	State string
+	// Cause says why no connection was made, or is "".
+	Cause Cause
 	// Constraint is the constraint that the statement violates, or "".
 	Constraint string
 	// context is context.Canceled or context.DeadlineExceeded if that is the cause, or else nil.
@@ -41,7 +44,7 @@ var refusals = map[string]string{
 // Error names the operation and the state, and explains the state of a refused connection.
 func (e *Error) Error() string {
 	text := "postgres: " + e.Op + ": " + e.State
-	if why := refusals[e.State]; why != "" {
+	if why := cmp.Or(refusals[e.State], string(e.Cause)); why != "" {
 		text += " (" + why + ")"
 	}
 	return text
@@ -67,6 +70,9 @@ func Failure(op string, err error) error {
 	e := &Error{Op: op}
 	state, passes := classify(err)
 	e.State = state
+	if state == "connection" || state == "deadline" {
+		e.Cause = causeOf(err)
+	}
 	var server *pgconn.PgError
 	if errors.As(err, &server) {
 		e.Constraint = server.ConstraintName

@@ -4,7 +4,6 @@ import (
 	"context"
 	"embed"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/jackc/pgx/v5/stdlib"
@@ -82,10 +81,7 @@ type versionRow struct {
 // valid, because it also serves the previous release.
 func (d *DB) CheckSchema(ctx context.Context) error {
 	const op = "check schema"
-	need, err := latestMigration()
-	if err != nil {
-		return Failure(op, err)
-	}
+	need := migrations.Latest()
 	schema := d.With(files)
 	there, _, err := First[thereRow](ctx, schema, op, Query("SchemaIsThere", Values{}))
 	if err != nil {
@@ -101,15 +97,6 @@ func (d *DB) CheckSchema(ctx context.Context) error {
 		return &SchemaBehind{Have: have.Version, Need: need}
 	}
 	return nil
-}
-
-// latestMigration returns the number of the last embedded file.
-func latestMigration() (int64, error) {
-	names, err := fs.Glob(migrations.FS(), "*.sql")
-	if err != nil || len(names) == 0 {
-		return 0, fmt.Errorf("no migrations are embedded: %w", err)
-	}
-	return goose.NumericComponent(names[len(names)-1])
 }
 
 // goose calls use with a provider on a connection of the pool.

@@ -1,8 +1,12 @@
 -- name: SubmitterKey
 -- fresh compares the expiry of the proof with the time of the first admission, because a reset
--- verifies the proof again, later.
+-- verifies the proof again, later. A run of an agent that began with this proof has it for all its calls: it may wait for
+-- people for longer than a proof lasts.
 SELECT coalesce(k.public_key, ''::bytea) AS public_key, k.key_id IS NOT NULL AND k.revoked_at IS NULL AS active,
-    @expires_at::timestamptz > i.created_at AS fresh
+    @expires_at::timestamptz > i.created_at OR EXISTS (
+        SELECT FROM agent_runs a WHERE a.tenant_id = i.tenant_id AND a.run_id = i.run_id AND a.ended_at IS NULL
+            AND a.opened_at < @expires_at::timestamptz AND a.input ->> 'submitterProof' = @proof
+    ) AS fresh
 FROM invocations i LEFT JOIN submitter_keys k ON k.tenant_id = @tenant_id AND k.key_id = @key_id
 WHERE i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id;
 

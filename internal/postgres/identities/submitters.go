@@ -35,10 +35,10 @@ type submitterAddedRow struct{ Added bool }
 // whether a proof that expires at expiresAt was valid when the call was admitted. If the tenant
 // does not have the key, public is empty.
 func (s *Store) SubmitterKey(
-	ctx context.Context, tenantID, keyID, invocationID string, expiresAt time.Time,
+	ctx context.Context, tenantID, keyID, invocationID, proof string, expiresAt time.Time,
 ) (public ed25519.PublicKey, active, fresh bool, err error) {
 	row, _, err := db.First[submitterKeyRow](ctx, s.db, "submitter key", db.Query("SubmitterKey", db.Values{
-		"tenant_id": db.Text(tenantID), "key_id": db.Text(keyID), "invocation_id": invocationID, "expires_at": expiresAt,
+		"tenant_id": db.Text(tenantID), "key_id": db.Text(keyID), "invocation_id": invocationID, "proof": db.Text(proof), "expires_at": expiresAt,
 	}))
 	return row.PublicKey, row.Active, row.Fresh, err
 }

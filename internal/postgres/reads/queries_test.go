@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/postgres/querytest"
 )
 
@@ -27,5 +28,12 @@ func TestQueries(t *testing.T) {
 		"ListCalls":      reflect.TypeFor[Call](),
 		"OwnsRun":        reflect.TypeFor[ownerRow](),
 		"DecidedCalls":   reflect.TypeFor[DecidedCall](),
+
+		"ListAgentRuns":     reflect.TypeFor[client.AgentRunSummary](),
+		"ShowAgentRun":      reflect.TypeFor[agentRunRow](),
+		"ShowAgentRounds":   reflect.TypeFor[agentRoundRow](),
+		"ShowAgentCalls":    reflect.TypeFor[agentCallRow](),
+		"ShowAgentOutcomes": reflect.TypeFor[agentOutcomeRow](),
+		"ShowAgentMessages": reflect.TypeFor[agentMessageRow](),
 	})
 }

@@ -1,0 +1,387 @@
+package agentruns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+const (
+	// sayTimeout is the maximum wait until a message is stored.
+	sayTimeout = 30 * time.Second
+	// lastTurns is the number of rounds that a chat shows when a person comes back.
+	lastTurns = 10
+)
+
+// Chat returns the command chat.
+func Chat(a *app.App) *cobra.Command {
+	var f inputFlags
+	var name, by, key string
+	cmd := &cobra.Command{
+		Use: "chat --agent NAME | --run ID", Short: "Talk to an agent",
+		Long: "Talk to an agent in the terminal: each line is a message. The command shows the text of the model as it arrives, the\n" +
+			"calls, and each approval that a call waits for, on which you decide in place, as `pawl approve` does: `a` approves, and\n" +
+			"`d` with a reason denies.\n\n" +
+			"Ctrl-C interrupts the turn of the agent, and at an empty line it ends the command, as Ctrl-D does. The run then waits\n" +
+			"for you: --run comes back to it, until the time limit of the agent is over. Without a terminal, each line of standard\n" +
+			"input is a message, or the answer to the open question.",
+		Example: `  pawl chat --agent reviewer
+  pawl chat --run chat-mfzwi3djonxg`,
+		Args: app.ExactArgs(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case name == "" && f.runID == "":
+				return app.Usage(errors.New("expected --agent NAME, or --run ID of a run that waits"))
+			case a.JSON:
+				return app.Usage(errors.New("chat is for people; for a program there are `pawl agent run --json`, `watch --json` and `say --json`"))
+			}
+			s, err := app.Connect(cmd.Context(), true, true)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			c := &chat{a: a, s: s, client: s.Client(), by: by, key: key, runID: f.runID}
+			if name != "" {
+				c.begin = f.input(a.Tenant, name, "chat")
+				c.begin.Stays = true
+				c.runID = c.begin.Context.RunID
+			}
+			return c.run(cmd.Context())
+		},
+	}
+	cmd.Flags().StringVar(&name, "agent", "", "`NAME` of the agent to begin a run with")
+	f.define(cmd.Flags())
+	cmd.Flags().Lookup("run").Usage = "`id` of the run to come back to, or with --agent of the new run"
+	app.IdentityVar(cmd.Flags(), &by, "as", app.DefaultApprover(), "your identity, as the approver and for the record (PAWL_APPROVER)")
+	cmd.Flags().StringVar(&key, "key", "", "`FILE` of the private key to sign decisions with ("+app.KeyFileEnv+"); default the key of pawl keys new, if it exists")
+	return cmd
+}
+
+// chat is a conversation with a run that stays.
+type chat struct {
+	printer
+
+	a       *app.App
+	s       *app.Session
+	client  *client.Client
+	by, key string
+	runID   string
+	// begin starts the run with the first message, if it has the name of an agent.
+	begin   agent.Input
+	console console
+	feed    *feed
+	// seq is the number of the last event.
+	seq int64
+	// busy says that a turn of the agent goes on. changes counts what could end a turn or begin one.
+	busy    bool
+	changes int
+	// waiting are the approvals to ask the person about, and asked is the one that was asked about, with its digest.
+	waiting []string
+	asked   question
+	// reading says that a line is awaited, and dropped that it will not count.
+	reading, dropped bool
+	hinted           bool
+}
+
+// question is an approval request that a person has been shown.
+type question struct{ approvalID, digest string }
+
+// run talks until the person leaves or the run ends.
+func (c *chat) run(ctx context.Context) error {
+	var err error
+	if c.console, err = openConsole(c.a.In, c.a.Out); err != nil {
+		return err
+	}
+	defer c.console.close()
+	shown := *c.a
+	shown.Out = c.console
+	c.a, c.printer = &shown, printer{text: c.console, lines: c.console}
+	if c.begin.Agent == "" {
+		if ended, err := c.comeBack(ctx); err != nil || ended {
+			return err
+		}
+	} else {
+		c.line("talking to %s as the run %s; Ctrl-C interrupts, Ctrl-D leaves", app.OneLine(c.begin.Agent, 100), c.runID)
+	}
+	defer func() {
+		if c.feed != nil {
+			c.feed.stop()
+		}
+	}()
+	return c.talk(ctx)
+}
+
+// comeBack shows the last turns of a run, and finds out what it does. It reports whether the run has ended.
+func (c *chat) comeBack(ctx context.Context) (ended bool, err error) {
+	record, err := c.client.AgentRun(ctx, client.RoundFilter{TenantID: c.a.Tenant, RunID: c.runID, Limit: lastTurns})
+	if err != nil {
+		return true, explain(err, c.a.Tenant, c.runID)
+	}
+	c.line("run %s of %s", app.OneLine(c.runID, 100), app.OneLine(record.Agent+" "+record.Version, 200))
+	printRounds(c.console, record, false)
+	if record.Result != nil {
+		if n := len(record.Rounds); n > 0 {
+			c.said.WriteString(record.Rounds[n-1].Text) // it stands there already
+		}
+		c.end(*record.Result)
+		return true, nil
+	}
+	if !record.Stays {
+		return true, fmt.Errorf("the run %q does not wait for messages; `pawl agent watch --run %s` follows it", c.runID, c.runID)
+	}
+	if summary, err := c.client.Run(ctx, c.a.Tenant, c.runID); err == nil {
+		c.seq = summary.LastSeq
+	} else if !errors.Is(err, client.ErrNotFound) {
+		return true, err
+	}
+	c.setBusy(true)
+	if state, err := stateOf(ctx, c.client, c.a.Tenant, c.runID); err == nil {
+		c.setBusy(state.Phase != agent.Waiting)
+		if err := c.findApprovals(ctx, state); err != nil {
+			return true, err
+		}
+	}
+	c.feed = follow(ctx, c.client, c.a.Tenant, c.runID, c.seq)
+	return false, nil
+}
+
+// findApprovals finds the open approval requests of the open calls.
+func (c *chat) findApprovals(ctx context.Context, state agent.State) error {
+	if len(state.Calls) == 0 {
+		return nil
+	}
+	open, err := c.client.Approvals(ctx, client.ApprovalFilter{TenantID: c.a.Tenant})
+	for _, request := range open {
+		for _, call := range state.Calls {
+			if request.InvocationID == call.InvocationID {
+				c.waiting = append(c.waiting, request.ApprovalID)
+			}
+		}
+	}
+	return err
+}
+
+func (c *chat) setBusy(busy bool) {
+	c.busy = busy
+	c.changes++
+	c.console.setBusy(busy)
+}
+
+// known is the answer of a run about what it does, asked after a number of changes.
+type known struct {
+	state   agent.State
+	err     error
+	changes int
+}
+
+// talk is the loop of the conversation.
+func (c *chat) talk(ctx context.Context) error {
+	quiet := time.NewTicker(quietTime)
+	defer quiet.Stop()
+	states := make(chan known, 1)
+	lastChanges := -1
+	for {
+		c.prompt(ctx)
+		var events <-chan toolspec.RunEvent
+		var ended <-chan ending
+		var failed <-chan error
+		if c.feed != nil {
+			events, ended, failed = c.feed.events, c.feed.ended, c.feed.failed
+		}
+		var lines <-chan string
+		if c.reading {
+			lines = c.console.lines()
+		}
+		select {
+		case line, more := <-lines:
+			c.reading = false
+			if !more {
+				return c.leave()
+			}
+			if err := c.take(ctx, line); err != nil {
+				return err
+			}
+		case e := <-events:
+			c.happened(e)
+		case end := <-ended:
+			return c.over(ctx, end)
+		case err := <-failed:
+			return err
+		case <-c.console.interrupts():
+			c.interrupt(ctx)
+		case <-quiet.C:
+			if c.busy && c.feed != nil && lastChanges == c.changes {
+				go func(changes int) {
+					state, err := stateOf(ctx, c.client, c.a.Tenant, c.runID)
+					select {
+					case states <- known{state, err, changes}:
+					default:
+					}
+				}(c.changes)
+			}
+			lastChanges = c.changes
+		case k := <-states:
+			c.learn(k)
+		case <-ctx.Done():
+			return c.leave()
+		}
+	}
+}
+
+// prompt asks the person for what is next: a decision, or while the agent is not busy a message.
+func (c *chat) prompt(ctx context.Context) {
+	for !c.reading && len(c.waiting) > 0 && c.asked.approvalID == "" {
+		c.question(ctx)
+	}
+	if c.reading || c.busy && c.asked.approvalID == "" {
+		return
+	}
+	c.reading, c.dropped = true, false
+	if c.asked.approvalID != "" {
+		c.console.ask("a = approve, d REASON = deny, Enter = later> ")
+	} else {
+		c.console.ask("> ")
+	}
+}
+
+// happened shows an event.
+func (c *chat) happened(e toolspec.RunEvent) {
+	c.seq, c.hinted = e.Seq, false
+	c.changes++
+	if !c.busy && e.Kind != toolspec.RunDone {
+		// Somebody else has said something to the run.
+		c.setBusy(true)
+		c.drop()
+	}
+	switch e.Kind {
+	case toolspec.RunApprovalRequested:
+		if e.Approval != nil && e.Approval.ApprovalID != c.asked.approvalID && !slices.Contains(c.waiting, e.Approval.ApprovalID) {
+			c.waiting = append(c.waiting, e.Approval.ApprovalID)
+		}
+		return // the question says it
+	case toolspec.RunApprovalDecided:
+		if e.Approval != nil {
+			c.forget(e.Approval.ApprovalID)
+		}
+	case toolspec.RunDone:
+		c.waiting = nil
+		if c.asked.approvalID != "" {
+			c.forget(c.asked.approvalID)
+		}
+		c.setBusy(false)
+	}
+	c.event(e)
+}
+
+// drop ends the question that the person is asked.
+func (c *chat) drop() {
+	if c.reading {
+		c.reading = c.console.cancel()
+		c.dropped = c.reading
+	}
+}
+
+// learn takes in what the run says that it does.
+func (c *chat) learn(k known) {
+	switch {
+	case k.changes != c.changes:
+	case k.err != nil && !c.hinted:
+		c.hinted = true
+		c.line("%s", noWorker)
+	case k.err == nil && k.state.Phase == agent.Waiting:
+		c.setBusy(false)
+	}
+}
+
+// take takes a line of the person.
+func (c *chat) take(ctx context.Context, line string) error {
+	line = strings.TrimSpace(line)
+	switch {
+	case c.dropped:
+		c.dropped = false
+		return nil
+	case c.asked.approvalID != "":
+		c.decide(ctx, line)
+		return nil
+	case line == "":
+		return nil
+	case c.feed != nil:
+		c.say(ctx, line)
+		return nil
+	}
+	c.begin.Messages = append(c.begin.Messages, said(line))
+	if _, err := c.client.StartAgent(ctx, c.begin); err != nil {
+		return err
+	}
+	c.feed = follow(ctx, c.client, c.a.Tenant, c.runID, 0)
+	c.setBusy(true)
+	return nil
+}
+
+func (c *chat) say(ctx context.Context, text string) {
+	ctx, cancel := context.WithTimeout(ctx, sayTimeout)
+	defer cancel()
+	m := agent.Message{ID: newID("chat"), Text: text}
+	if toolspec.CheckActorID(c.by) == nil { // an approver may have an identity that no actor can have
+		m.By = c.by
+	}
+	err := c.client.SayToAgent(ctx, c.a.Tenant, c.runID, m)
+	switch {
+	case err == nil:
+		c.setBusy(true)
+	case errors.Is(err, client.ErrSettled):
+		// The end of the run comes with its result.
+	default:
+		c.line("not said: %s", app.OneLine(err.Error(), 400))
+	}
+}
+
+// interrupt ends the turn of the agent.
+func (c *chat) interrupt(ctx context.Context) {
+	if !c.busy || c.feed == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, stateTimeout)
+	defer cancel()
+	if err := c.client.InterruptAgentTurn(ctx, c.a.Tenant, c.runID); err != nil && !errors.Is(err, client.ErrSettled) {
+		c.line("not interrupted: %s", app.OneLine(err.Error(), 400))
+		return
+	}
+	if c.asked.approvalID != "" {
+		c.line("interrupted: the turn ends when the open call ends; deny it to end it now")
+		return
+	}
+	c.line("interrupted: the turn ends after the current call")
+}
+
+// over ends the chat of a run that has ended.
+func (c *chat) over(ctx context.Context, end ending) error {
+	if c.reading {
+		c.line("")
+	}
+	if end.err != nil {
+		return explain(end.err, c.a.Tenant, c.runID)
+	}
+	c.feed.rest(ctx, c.client, c.a.Tenant, c.runID, c.seq, c.event)
+	c.end(end.result)
+	return failure(end.result)
+}
+
+// leave ends the command, and not the run.
+func (c *chat) leave() error {
+	c.endLine()
+	if c.feed != nil {
+		c.line("the run waits for you: `pawl chat --run %s` comes back, `pawl agent stop --run %s` ends it", c.runID, c.runID)
+	}
+	return nil
+}

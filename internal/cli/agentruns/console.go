@@ -1,0 +1,245 @@
+package agentruns
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/term"
+
+	"github.com/pawl-run/pawl/agent"
+)
+
+// console is where a person talks to a run.
+type console interface {
+	io.Writer
+	// ask lets the person write a line, which then comes from lines.
+	ask(prompt string)
+	// cancel ends ask without an answer. It reports whether a line comes nevertheless.
+	cancel() bool
+	// lines has the lines. It is closed at the end of the input.
+	lines() <-chan string
+	// interrupts has the Ctrl-C of the person while the run is busy.
+	interrupts() <-chan struct{}
+	setBusy(bool)
+	close()
+}
+
+// openConsole returns the console for the streams of a command: a terminal with a line editor, or lines.
+func openConsole(in io.Reader, out io.Writer) (console, error) {
+	stdin, isFile := in.(*os.File)
+	stdout, alsoFile := out.(*os.File)
+	if isFile && alsoFile && term.IsTerminal(int(stdin.Fd())) && term.IsTerminal(int(stdout.Fd())) {
+		return openTerminal(stdin, stdout)
+	}
+	p := &pipe{Writer: out, read: make(chan string), done: make(chan struct{})}
+	go p.scan(in)
+	return p, nil
+}
+
+// pipe is a console that is no terminal: each line is a message, or the answer to a question.
+type pipe struct {
+	io.Writer
+
+	read chan string
+	done chan struct{}
+}
+
+func (p *pipe) scan(in io.Reader) {
+	defer close(p.read)
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, agent.MaxInput)
+	for lines.Scan() {
+		select {
+		case p.read <- lines.Text():
+		case <-p.done:
+			return
+		}
+	}
+}
+
+func (p *pipe) ask(string)                  {}
+func (p *pipe) cancel() bool                { return false }
+func (p *pipe) lines() <-chan string        { return p.read }
+func (p *pipe) interrupts() <-chan struct{} { return nil }
+func (p *pipe) setBusy(bool)                {}
+func (p *pipe) close()                      { close(p.done) }
+
+// The keys that the terminal handles itself, and those that the line editor knows.
+const (
+	ctrlC = 0x03
+	// clearLine goes to the end of the line and removes it.
+	clearLine = "\x05\x15"
+	// endOfInput ends the input at an empty line.
+	endOfInput = "\x04"
+)
+
+// terminal is a console with a line editor.
+type terminal struct {
+	*term.Terminal
+
+	file    *os.File
+	before  *term.State
+	keys    *keys
+	prompts chan string
+	read    chan string
+	stop    chan struct{}
+	isBusy  atomic.Bool
+	pressed chan struct{}
+}
+
+func openTerminal(in, out *os.File) (console, error) {
+	before, err := term.MakeRaw(int(in.Fd()))
+	if err != nil {
+		return nil, err
+	}
+	t := &terminal{file: out, before: before, prompts: make(chan string), read: make(chan string), stop: make(chan struct{}), pressed: make(chan struct{}, 1), keys: newKeys()}
+	t.Terminal = term.NewTerminal(struct {
+		io.Reader
+		io.Writer
+	}{t.keys, out}, "")
+	t.SetBracketedPasteMode(true)
+	go t.press(in)
+	go t.edit()
+	return t, nil
+}
+
+// press takes the keys of the person. Ctrl-C interrupts a busy run; else it clears the line, or at an empty line ends the input.
+func (t *terminal) press(in io.Reader) {
+	buffer := make([]byte, 4096)
+	isEmpty := true
+	for {
+		n, err := in.Read(buffer)
+		for _, key := range buffer[:n] {
+			switch {
+			case key != ctrlC:
+				isEmpty = key == '\r' || key == '\n'
+				t.keys.add(string(key))
+			case t.isBusy.Load():
+				t.keys.drop()
+				t.keys.add(clearLine)
+				select {
+				case t.pressed <- struct{}{}:
+				default:
+				}
+				isEmpty = true
+			case isEmpty:
+				t.keys.add(endOfInput)
+			default:
+				t.keys.add(clearLine)
+				isEmpty = true
+			}
+		}
+		if err != nil {
+			t.keys.end()
+			return
+		}
+	}
+}
+
+// edit reads a line for each prompt. Lines that were pasted are one message with the line that the person ends.
+func (t *terminal) edit() {
+	defer close(t.read)
+	for prompt := range t.prompts {
+		if width, height, err := term.GetSize(int(t.file.Fd())); err == nil {
+			_ = t.SetSize(width, height) // the lines wrap in another place
+		}
+		t.SetPrompt(prompt)
+		var text strings.Builder
+		for {
+			line, err := t.ReadLine()
+			text.WriteString(line)
+			if errors.Is(err, term.ErrPasteIndicator) {
+				text.WriteByte('\n')
+				continue
+			}
+			if err != nil {
+				t.SetPrompt("")
+				return
+			}
+			break
+		}
+		t.SetPrompt("")
+		select {
+		case t.read <- text.String():
+		case <-t.stop:
+			return
+		}
+	}
+}
+
+func (t *terminal) ask(prompt string) {
+	select {
+	case t.prompts <- prompt:
+	case <-t.stop:
+	}
+}
+
+func (t *terminal) cancel() bool {
+	t.keys.drop()
+	t.keys.add(clearLine + "\r")
+	return true
+}
+
+func (t *terminal) lines() <-chan string        { return t.read }
+func (t *terminal) interrupts() <-chan struct{} { return t.pressed }
+func (t *terminal) setBusy(busy bool)           { t.isBusy.Store(busy) }
+
+// dropTyped forgets what the person has typed ahead: it was not meant for the question that follows.
+func (t *terminal) dropTyped() { t.keys.drop() }
+
+func (t *terminal) close() {
+	close(t.stop)
+	t.SetBracketedPasteMode(false)
+	_ = term.Restore(int(os.Stdin.Fd()), t.before) // the shell restores it too
+}
+
+// keys are the keys that the line editor has not read yet.
+type keys struct {
+	mutex   sync.Mutex
+	changed *sync.Cond
+	typed   []byte
+	ended   bool
+}
+
+func newKeys() *keys {
+	k := &keys{}
+	k.changed = sync.NewCond(&k.mutex)
+	return k
+}
+
+func (k *keys) change(f func()) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	f()
+	k.changed.Broadcast()
+}
+
+func (k *keys) add(text string) { k.change(func() { k.typed = append(k.typed, text...) }) }
+func (k *keys) drop()           { k.change(func() { k.typed = nil }) }
+func (k *keys) end()            { k.change(func() { k.ended = true }) }
+
+// Read implements io.Reader. It reads no key behind the end of a line, because the line editor would keep it, and drop would not
+// reach it.
+func (k *keys) Read(into []byte) (int, error) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	for len(k.typed) == 0 && !k.ended {
+		k.changed.Wait()
+	}
+	if len(k.typed) == 0 {
+		return 0, io.EOF
+	}
+	line := k.typed
+	if end := bytes.IndexAny(line, "\r\n"); end >= 0 {
+		line = line[:end+1]
+	}
+	n := copy(into, line)
+	k.typed = k.typed[n:]
+	return n, nil
+}

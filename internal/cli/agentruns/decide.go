@@ -1,0 +1,77 @@
+package agentruns
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/internal/cli/approvals"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// question shows the next approval request on which the person can decide here.
+func (c *chat) question(ctx context.Context) {
+	id := c.waiting[0]
+	c.waiting = c.waiting[1:]
+	request, err := approvals.Find(ctx, c.s, c.a.Tenant, id)
+	if err != nil {
+		c.line("the approval request %s cannot be shown: %s", app.OneLine(id, 80), app.OneLine(err.Error(), 400))
+		return
+	}
+	if request.State != contract.RequestOpen {
+		return
+	}
+	c.endLine()
+	approvals.Print(c.a, request)
+	if request.Parked != "" {
+		return
+	}
+	if t, ok := c.console.(*terminal); ok {
+		t.dropTyped()
+	} else {
+		c.line("a = approve, d REASON = deny, an empty line = later")
+	}
+	c.asked = question{id, request.Digest}
+}
+
+// decide sends what the person has said about the request that was shown.
+func (c *chat) decide(ctx context.Context, line string) {
+	asked := c.asked
+	verb, reason, _ := strings.Cut(line, " ")
+	decision := toolspec.Decision{ApprovalID: asked.approvalID, Approver: c.by, Reason: strings.TrimSpace(reason)}
+	switch verb {
+	case "a", "approve":
+		decision.Decision = toolspec.Approve
+	case "d", "deny":
+		decision.Decision = toolspec.Deny
+	case "":
+		c.asked = question{}
+		c.line("`pawl approve %s` or `pawl deny %s` decides later; the turn waits", asked.approvalID, asked.approvalID)
+		return
+	default:
+		c.line("%q is no decision", app.OneLine(verb, 40))
+		return
+	}
+	answer, err := approvals.Decide(ctx, c.s, c.a.Tenant, c.key, asked.digest, decision)
+	if err == nil {
+		err = approvals.Refusal(answer)
+	}
+	c.asked = question{}
+	if err != nil {
+		c.line("%s", app.OneLine(err.Error(), 400))
+		c.line("`pawl approve %s` or `pawl deny %s` decides; the turn waits", asked.approvalID, asked.approvalID)
+		return
+	}
+	c.line("%s counted %s", decision.Decision, app.OneLine(answer.Reason, 200))
+}
+
+// forget takes back the question about a request on which somebody has decided.
+func (c *chat) forget(approvalID string) {
+	c.waiting = slices.DeleteFunc(c.waiting, func(id string) bool { return id == approvalID })
+	if c.asked.approvalID == approvalID {
+		c.asked = question{}
+		c.drop()
+	}
+}

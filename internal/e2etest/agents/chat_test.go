@@ -1,0 +1,170 @@
+package agents
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/creack/pty"
+
+	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
+	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/internal/modelserver"
+)
+
+// talking is a model that answers, writes when it is told to, and hangs when it is told to.
+func talking(r modelserver.Request) modelserver.Reply {
+	switch said := lastOf(r); {
+	case said == "hang":
+		return modelserver.Reply{Text: "this answer never ends", Hang: make(chan struct{})}
+	case strings.HasPrefix(said, "write") && !isAnswered(r):
+		return calls(call("test__write", said))
+	case isAnswered(r) && strings.Contains(r.Messages[len(r.Messages)-1].Results[0].Text, "approval_denied"):
+		return modelserver.Reply{Text: "I may not."}
+	default:
+		return modelserver.Reply{Text: "you said " + said}
+	}
+}
+
+func newTalk(t *testing.T) (w *world, stop func()) {
+	w = newWorld(t, "openai", talking)
+	stop = w.work(e2etest.Tool("test__write", e2etest.Echo, e2etest.Risky))
+	w.apply(w.document("openai", "test__write"))
+	return w, stop
+}
+
+// TestChatOfLines: without a terminal, each line is a message or a decision, and the person comes back to the run.
+func TestChatOfLines(t *testing.T) {
+	t.Parallel()
+	w, stop := newTalk(t)
+	defer stop()
+	p := w.pawl("hello\nwrite one\na\nwrite two\nwhat?\nd not this file\n", "chat", "--agent", "helper", "--run", "talk")
+	if p.status != 0 {
+		t.Errorf("the exit status is %d: %s", p.status, p.err)
+	}
+	has(t, p.out, "talking to helper as the run talk", "you said hello\n", "tool     test__write", "a = approve", "approve counted", "call      test__write",
+		"result    test__write ok", "you said write one\n", "tool     test__write", `"what?" is no decision`, "deny counted", "I may not.\n", "`pawl chat --run talk` comes back")
+	reasons := e2etest.Query[string](w.World, "SELECT reason FROM decisions WHERE decision = 'deny' AND approver = 'user:ann'")
+	if strings.Join(reasons, "|") != "not this file" {
+		t.Errorf("the reasons of the denials are %q", reasons)
+	}
+	p = w.pawl("and now\n", "chat", "--run", "talk")
+	has(t, p.err+p.out, "run talk of helper 1", "user> hello", "you said hello", "user:ann> write one", "user:ann> write two", "I may not.", "you said and now\n")
+	if strings.Contains(p.out, "\nuser:ann> and now") {
+		t.Errorf("the old turns have the new message:\n%s", p.out)
+	}
+	if err := w.Pawl.InterruptAgent(t.Context(), "acme", "talk"); err != nil {
+		t.Fatal(err)
+	}
+	w.phase("talk", agent.Ended)
+	p = w.pawl("", "chat", "--run", "talk")
+	has(t, p.out, "you said and now", "interrupted: a person stopped the run", "6 rounds, 2 calls")
+	if strings.Count(p.out, "you said and now") != 1 {
+		t.Errorf("the last answer is printed twice:\n%s", p.out)
+	}
+	if p := w.pawl("", "chat"); p.status != 2 {
+		t.Errorf("a chat with nobody: %+v", p)
+	}
+}
+
+// person is a person at a terminal.
+type person struct {
+	w      *world
+	cmd    *exec.Cmd
+	file   *os.File
+	screen *devstacktest.Log
+}
+
+// sit starts a command in a terminal.
+func (w *world) sit(args ...string) *person {
+	w.T.Helper()
+	cmd := w.Child(w.T.Context(), e2etest.ChildCommand, args...)
+	cmd.Env = append(cmd.Env, "PAWL_APPROVER=user:ann", "TERM=xterm")
+	file, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 50, Cols: 150})
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	p := &person{w: w, cmd: cmd, file: file, screen: &devstacktest.Log{}}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		buffer := make([]byte, 4096)
+		for {
+			n, err := file.Read(buffer)
+			_, _ = p.screen.Write(buffer[:n])
+			if err != nil {
+				return
+			}
+		}
+	}()
+	w.T.Cleanup(func() {
+		e2etest.Kill(cmd)
+		_ = file.Close()
+		<-read
+		if w.T.Failed() {
+			w.T.Logf("the screen: %q", p.screen)
+		}
+	})
+	return p
+}
+
+// sees waits until the screen has had a text this often.
+func (p *person) sees(text string, times int) {
+	p.w.T.Helper()
+	p.w.Until(func() bool { return strings.Count(p.screen.String(), text) >= times }, "the screen has "+text)
+}
+
+func (p *person) types(text string) {
+	p.w.T.Helper()
+	if _, err := p.file.WriteString(text); err != nil {
+		p.w.T.Fatal(err)
+	}
+}
+
+// TestChatInATerminal: Ctrl-C ends a turn and not the chat, a line that was typed ahead is no decision, `a` approves, Ctrl-C clears a line,
+// and at an empty line it leaves the run waiting.
+func TestChatInATerminal(t *testing.T) {
+	t.Parallel()
+	w, stop := newTalk(t)
+	defer stop()
+	p := w.sit("chat", "--agent", "helper", "--run", "talk")
+	p.sees("> ", 1)
+	p.types("hang\r")
+	p.sees("this answer", 1)
+	p.types("\x03")
+	p.sees("interrupted: the turn ends", 1)
+	w.Until(func() bool { return w.dones("talk") == 1 }, "the turn ends")
+	w.phase("talk", agent.Waiting)
+	p.types("write it\ra\r") // the second line was typed before the question
+	p.sees("d REASON = deny", 1)
+	p.types("d not now\r")
+	p.sees("deny counted", 1)
+	p.sees("I may not.", 1)
+	p.types("write more\r")
+	p.sees("d REASON = deny", 2)
+	p.types("a\r")
+	p.sees("you said write more", 1)
+	decided := e2etest.Query[string](w.World, "SELECT d.decision FROM decisions d JOIN approvals a USING (approval_id) ORDER BY a.created_at")
+	if strings.Join(decided, " ") != "deny approve" {
+		t.Errorf("the decisions are %v", decided)
+	}
+	w.phase("talk", agent.Waiting)
+	p.types("never said\x03")
+	p.types("bye\r")
+	p.sees("you said bye", 1)
+	w.phase("talk", agent.Waiting)
+	p.sees("> ", 7)
+	p.types("\x03")
+	p.sees("comes back", 1)
+	if err := p.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if state := w.phase("talk", agent.Waiting); state.Result != nil {
+		t.Errorf("the run has ended: %+v", state.Result)
+	}
+	if said := e2etest.Query[string](w.World, "SELECT text FROM agent_messages WHERE run_id = 'talk' ORDER BY seq"); strings.Join(said, "|") != "write it|write more|bye" {
+		t.Errorf("the person said %q", said)
+	}
+}

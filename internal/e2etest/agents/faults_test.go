@@ -1,0 +1,156 @@
+package agents
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/internal/modelserver"
+)
+
+// TestProviderFaults: a provider that is overloaded, breaks or cuts its stream is asked again as long as it asks to wait. No call of a broken
+// response starts, its text and its usage count for nothing, and the run ends as if nothing had been (AG-03, AG-04).
+func TestProviderFaults(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{"openai", "responses", "anthropic", "gemini", "ollama"} {
+		t.Run(format, func(t *testing.T) {
+			t.Parallel()
+			faults := map[string][]modelserver.Reply{
+				"429":  {{Status: 429, Text: "slow down", RetryAfter: "2"}},
+				"500":  {{Status: 500, Text: "broken"}},
+				"529":  {{Status: 529, Text: "overloaded"}, {Status: 503, Text: "overloaded"}},
+				"cut":  {{Text: "half of", Calls: []modelserver.Call{call("test__echo", "never")}, Cut: 150}},
+				"late": {{Text: "overloaded", Calls: []modelserver.Call{call("test__echo", "never")}, InStream: true, Status: 529}},
+			}
+			of := scripts{}
+			for name, before := range faults {
+				first, last := calls(call("test__echo", "good")), modelserver.Reply{Text: "done"}
+				first.Before, last.Before = before, before
+				of[name] = modelserver.Script(first, last)
+			}
+			w := newWorldOf(t, format, of)
+			var runs e2etest.Ledger
+			w.work(e2etest.Tool("test__echo", runs.Counted(e2etest.Echo)))
+			w.apply(w.document(format, "test__echo"))
+			began := time.Now()
+			for name := range faults {
+				w.start(input(name, name))
+			}
+			for name, before := range faults {
+				result := w.result(w.Pawl.AttachAgent(t.Context(), "acme", name))
+				want(t, result, agent.Completed, "done")
+				if result.Rounds != 2 || result.Calls != 1 || result.InputTokens != 20 || result.OutputTokens != 10 || w.codes(name) != "ok" || w.dones(name) != 1 {
+					t.Errorf("%s: the totals are %+v, the calls %s, with %d done events", name, result.Totals, w.codes(name), w.dones(name))
+				}
+				if n := len(w.asks(name)); n != 2*(1+len(before)) {
+					t.Errorf("%s: the model was asked %d times", name, n)
+				}
+			}
+			if took := time.Since(began); took < 4*time.Second {
+				t.Errorf("the runs took %s: nothing waited for Retry-After", took)
+			}
+			if n := runs.Of("r1-0"); n != len(faults) || len(runs.Counts) != 1 {
+				t.Errorf("the tool ran %v times", runs.Counts)
+			}
+		})
+	}
+}
+
+// TestProviderGone: after all tries a run ends failed, with the provider's status and not its text. What was done stays done. An error that no
+// wait mends ends it at once.
+func TestProviderGone(t *testing.T) {
+	t.Parallel()
+	const text = "canary-7f21"
+	w := newWorldOf(t, "openai", scripts{
+		"down":    modelserver.Script(calls(call("test__echo", "a")), modelserver.Reply{Status: 503, Text: text}),
+		"refused": modelserver.Script(modelserver.Reply{Status: 401, Text: text}),
+	})
+	w.Secrets.Never("the provider's text", []byte(text))
+	w.work(e2etest.Tool("test__echo", e2etest.Echo))
+	w.apply(w.document("openai", "test__echo"))
+	down, refused := w.start(input("down", "down")), w.start(input("refused", "refused"))
+	if result := w.result(refused); result.Outcome != agent.Failed || !strings.Contains(result.Reason, "401") || len(w.asks("refused")) != 1 {
+		t.Errorf("the run ended %+v after %d requests", result, len(w.asks("refused")))
+	}
+	if result := w.result(down); result.Outcome != agent.Failed || !strings.Contains(result.Reason, "503") || result.Rounds != 1 || result.Calls != 1 ||
+		len(w.asks("down")) != 1+6 || w.dones("down") != 1 {
+		t.Errorf("the run ended %+v after %d requests", result, len(w.asks("down")))
+	}
+}
+
+// TestFallback: if the model of an agent is gone, the other one answers, though it has another format: it reads the conversation so far, with the
+// calls and their answers, and its calls run. The round after it goes to the first model again.
+func TestFallback(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "openai", modelserver.Script(calls(call("test__echo", "a")), modelserver.Reply{Status: 400, Text: "no"}, modelserver.Reply{Text: "back"}))
+	other := modelserver.Serve(t, "anthropic", modelserver.Script(modelserver.Reply{Status: 400}, calls(call("test__echo", "b"))))
+	var runs e2etest.Ledger
+	c := w.Config()
+	c.ModelURLs = []string{w.model.URL.String(), other.URL.String()}
+	w.workWith(c, e2etest.Tool("test__echo", runs.Counted(e2etest.Echo)))
+	d := w.document("openai", "test__echo")
+	d.Fallback = &agent.Model{Format: "anthropic", Name: "other", URL: other.URL.String(), MaxTokens: 100}
+	w.apply(d)
+	result := w.run(input("run", "go"))
+	want(t, result, agent.Completed, "back")
+	if result.Rounds != 3 || result.Calls != 2 || len(runs.Counts) != 2 {
+		t.Errorf("the totals are %+v, with %d runs", result.Totals, len(runs.Counts))
+	}
+	asked := other.Requests()
+	if len(asked) != 1 || len(asked[0].Messages) != 3 {
+		t.Fatalf("the other model was asked %+v", asked)
+	}
+	if got := asked[0].Messages; got[0].Text != "go" || len(got[1].Calls) != 1 || got[1].Calls[0].Name != "test__echo" || got[2].Results[0].Text != `{"text":"a"}` {
+		t.Errorf("the other model read %+v", got)
+	}
+	last := w.asks("go")[2].Messages
+	if len(last) != 5 || last[3].Calls[0].Name != "test__echo" || last[4].Results[0].Text != `{"text":"b"}` {
+		t.Errorf("the model read %+v", last)
+	}
+	models := e2etest.Query[string](w.World, "SELECT format || ' ' || model FROM agent_rounds ORDER BY round")
+	if strings.Join(models, ", ") != "openai model, anthropic other, openai model" {
+		t.Errorf("the record has the models %v", models)
+	}
+}
+
+// TestNothingBeforeTheEnd: no tool starts while a response still arrives, though its calls are complete in the stream (AG-03).
+func TestNothingBeforeTheEnd(t *testing.T) {
+	t.Parallel()
+	hang := make(chan struct{})
+	w := newWorld(t, "responses", modelserver.Script(modelserver.Reply{Calls: []modelserver.Call{call("test__echo", "a"), call("test__echo", "b")}, Text: "first I say something", Hang: hang}, modelserver.Reply{Text: "done"}))
+	w.work(e2etest.Tool("test__echo", e2etest.Echo))
+	w.apply(w.document("responses", "test__echo"))
+	run := w.start(input("run", "go"))
+	// The half that has arrived is shown to the watchers of the run.
+	w.Until(func() bool {
+		return e2etest.Scalar[int](w.World, "SELECT count(*)::int FROM run_events WHERE run_id = 'run'") > 0
+	}, "the beginning of the text is an event")
+	if n := e2etest.Scalar[int](w.World, "SELECT count(*)::int FROM invocations"); n != 0 {
+		t.Errorf("%d calls have started", n)
+	}
+	close(hang)
+	want(t, w.result(run), agent.Completed, "done")
+}
+
+// TestOutput: an answer that does not fit the output schema goes back to the model with the reason, and one that fits is the value of the run.
+func TestOutput(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "gemini", modelserver.Script(modelserver.Reply{Text: "about seven"}, modelserver.Reply{Text: `{"count":"seven"}`}, calls(call("test__echo", "a")), modelserver.Reply{Text: `{"count":7}`}))
+	w.work(e2etest.Tool("test__echo", e2etest.Echo))
+	d := w.document("gemini", "test__echo")
+	d.Output = json.RawMessage(`{"type":"object","properties":{"count":{"type":"integer"}},"required":["count"],"additionalProperties":false}`)
+	w.apply(d)
+	result := w.run(input("run", "go"))
+	want(t, result, agent.Completed, `{"count":7}`)
+	var value, plain any
+	if json.Unmarshal(result.Value, &value) != nil || json.Unmarshal([]byte(`{"count":7}`), &plain) != nil || e2etest.AsJSON(value) != e2etest.AsJSON(plain) || result.Rounds != 4 {
+		t.Errorf("the run ended %+v with the value %s", result, result.Value)
+	}
+	messages := w.asks("go")[3].Messages
+	if !strings.Contains(messages[2].Text, "must be JSON") || !strings.Contains(messages[4].Text, "/count") {
+		t.Errorf("the model was told %q and %q", messages[2].Text, messages[4].Text)
+	}
+}

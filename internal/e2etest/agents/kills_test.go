@@ -1,0 +1,212 @@
+package agents
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/internal/faultkit/tcpproxy"
+	"github.com/pawl-run/pawl/internal/modelserver"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+type process = exec.Cmd
+
+// hold makes the statements that fire a trigger wait until release is called. isHeld says that one waits.
+func (w *world) hold(trigger string) (isHeld func() bool, release func()) {
+	w.T.Helper()
+	ctx := context.WithoutCancel(w.T.Context())
+	conn, err := pgx.Connect(ctx, w.Database)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	w.T.Cleanup(func() { _ = conn.Close(ctx) })
+	for _, sql := range []string{
+		`SELECT pg_advisory_lock(4712)`,
+		`CREATE FUNCTION hold_run() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock_shared(4712); RETURN NEW; END'`,
+		`CREATE TRIGGER hold_run BEFORE ` + trigger + ` EXECUTE FUNCTION hold_run()`,
+	} {
+		if _, err := conn.Exec(ctx, sql); err != nil {
+			w.T.Fatal(err)
+		}
+	}
+	isHeld = func() bool {
+		return e2etest.Scalar[bool](w.World, `SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = 4712 AND NOT granted
+			AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`)
+	}
+	return isHeld, func() {
+		if _, err := conn.Exec(ctx, `SELECT pg_advisory_unlock(4712)`); err != nil {
+			w.T.Fatal(err)
+		}
+	}
+}
+
+// whole fails the test unless a run of two rounds and one call ended as if nothing had been.
+func (w *world) whole(run string, asks, most int) {
+	t := w.T
+	t.Helper()
+	result := w.result(w.Pawl.AttachAgent(t.Context(), "acme", run))
+	want(t, result, agent.Completed, "done")
+	if result.Rounds != 2 || result.Calls != 1 || result.InputTokens != 20 || result.OutputTokens != 10 {
+		t.Errorf("the totals are %+v", result.Totals)
+	}
+	if n := w.dones(run); n != 1 {
+		t.Errorf("%d done events", n)
+	}
+	if n := len(w.asks(run)); n < asks || n > most {
+		t.Errorf("the model was asked %d times, want %d to %d", n, asks, most)
+	}
+	if n := e2etest.Scalar[int](w.World, "SELECT count(*)::int FROM invocations WHERE run_id = $1", run); n != 1 {
+		t.Errorf("there are %d calls, want 1", n)
+	}
+	w.WantSound(agent.WorkflowID("acme", run))
+	w.Replay(agent.WorkflowID("acme", run))
+}
+
+// TestWorkerKilledInRun: the worker of a run is killed in each of its steps, while a person has said something. Another worker goes on: the tool
+// ran once, the message is read, the model is asked again only if its response was not recorded, and the usage counts once.
+func TestWorkerKilledInRun(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name    string
+		trigger string
+		// asks and most bound the requests to the model: where the statement of a killed worker was on its way, it may have been made or not.
+		asks, most int
+	}{
+		{"opening", "INSERT ON agent_runs FOR EACH ROW", 2, 2},
+		{"recording the response", "INSERT ON agent_rounds FOR EACH ROW", 2, 4},
+		{"storing the answers", "UPDATE ON agent_rounds FOR EACH ROW WHEN (NEW.answers IS NOT NULL)", 2, 2},
+		{"closing", "UPDATE ON agent_runs FOR EACH ROW WHEN (NEW.ended_at IS NOT NULL)", 2, 2},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "effects")
+			w := newWorld(t, "openai", modelserver.Script(calls(modelserver.Call{Name: "test__send", Args: fmt.Sprintf(`{"text":%q}`, file)}), modelserver.Reply{Text: "done"}))
+			isHeld, release := w.hold(tc.trigger)
+			first := w.child()
+			w.apply(w.document("openai", "test__send"))
+			w.start(input("run", "run"))
+			w.Until(isHeld, "the statement is held")
+			e2etest.Kill(first)
+			release()
+			w.child()
+			w.whole("run", tc.asks, tc.most)
+			if got := w.Effects(file); len(got) != 1 {
+				t.Errorf("the tool was run by %v", got)
+			}
+		})
+	}
+}
+
+// TestWorkerKilledInRequest: the worker is killed while the model thinks: the model is asked again, and the response counts once. A message
+// that came meanwhile is in the new request.
+func TestWorkerKilledInRequest(t *testing.T) {
+	t.Parallel()
+	thought := make(chan struct{})
+	file := filepath.Join(t.TempDir(), "effects")
+	reply := calls(modelserver.Call{Name: "test__send", Args: fmt.Sprintf(`{"text":%q}`, file)})
+	reply.Delay = thought
+	w := newWorld(t, "openai", modelserver.Script(reply, modelserver.Reply{Text: "done"}))
+	first := w.child()
+	w.apply(w.document("openai", "test__send"))
+	w.start(input("run", "run"))
+	w.Until(func() bool { return len(w.asks("run")) == 1 }, "the model is asked")
+	w.say("run", "m1", "one")
+	e2etest.Kill(first)
+	close(thought)
+	w.child()
+	w.whole("run", 3, 3)
+	if asks := w.asks("run"); said(asks[1]) != "run, one" || said(asks[2]) != "run, one" || len(w.Effects(file)) != 1 {
+		t.Errorf("the model got %q and %q, and the effects are %v", said(asks[1]), said(asks[2]), w.Effects(file))
+	}
+}
+
+// TestWorkerKilledAfterResponse: the worker has recorded the response and cannot tell Temporal when it is killed. The next one does not ask
+// the model again.
+func TestWorkerKilledAfterResponse(t *testing.T) {
+	t.Parallel()
+	thought := make(chan struct{})
+	file := filepath.Join(t.TempDir(), "effects")
+	reply := calls(modelserver.Call{Name: "test__send", Args: fmt.Sprintf(`{"text":%q}`, file)})
+	reply.Delay = thought
+	w := newWorld(t, "openai", modelserver.Script(reply, modelserver.Reply{Text: "done"}))
+	proxy := e2etest.ProxyTo(t, w.Address)
+	first := w.child("TEMPORAL_ADDRESS=" + proxy.Address())
+	w.apply(w.document("openai", "test__send"))
+	w.start(input("run", "run"))
+	w.Until(func() bool { return len(w.asks("run")) == 1 }, "the model is asked")
+	e2etest.SetProxy(t, proxy, tcpproxy.BlackHole)
+	close(thought)
+	w.Until(func() bool { return e2etest.Scalar[int](w.World, "SELECT count(*)::int FROM agent_rounds") == 1 }, "the response is recorded")
+	e2etest.Kill(first)
+	w.child()
+	w.whole("run", 2, 2)
+	if got := w.Effects(file); len(got) != 1 {
+		t.Errorf("the tool was run by %v", got)
+	}
+}
+
+// TestWorkerKilledInCall: the worker is killed inside of the tool. What must not be repeated is not, and the model is told that the outcome is
+// unknown; what may be repeated is.
+func TestWorkerKilledInCall(t *testing.T) {
+	t.Parallel()
+	send, write := filepath.Join(t.TempDir(), "effects"), filepath.Join(t.TempDir(), "effects")
+	script := func(tool, file string) func(modelserver.Request) modelserver.Reply {
+		return modelserver.Script(calls(modelserver.Call{Name: tool, Args: fmt.Sprintf(`{"text":%q,"note":"hang"}`, file)}), modelserver.Reply{Text: "done"})
+	}
+	w := newWorldOf(t, "openai", scripts{"send": script("test__send", send), "write": script("test__write", write)})
+	first := w.child()
+	w.apply(w.document("openai", "test__send", "test__write"))
+	w.start(input("send", "send"))
+	w.start(input("write", "write"))
+	w.Until(func() bool { return len(w.Effects(send)) == 1 && len(w.Effects(write)) == 1 }, "the tools run")
+	e2etest.Kill(first)
+	w.child()
+	w.whole("write", 2, 2)
+	w.whole("send", 2, 2)
+	if texts := answersIn(t, w.asks("send")); !strings.Contains(texts[0], string(toolspec.CodeOutcomeUnknown)) || len(w.Effects(send)) != 1 || len(w.Effects(write)) != 2 {
+		t.Errorf("the model was told %q, and the effects are %v and %v", texts, w.Effects(send), w.Effects(write))
+	}
+}
+
+// TestRunReset: the workflow of a run that has ended is reset to its first task. It gives the same result, and asks and runs nothing.
+func TestRunReset(t *testing.T) {
+	t.Parallel()
+	hung := e2etest.NewHung()
+	script := modelserver.Script(calls(call("test__echo", "a")), calls(call("test__held", "b")), modelserver.Reply{Text: "done"})
+	w := newWorldOf(t, "openai", scripts{"ended": script, "open": script})
+	var runs e2etest.Ledger
+	w.work(e2etest.Tool("test__echo", runs.Counted(e2etest.Echo)), e2etest.Tool("test__held", runs.Counted(hung.Run)))
+	w.apply(w.document("openai", "test__echo", "test__held"))
+	open := w.start(input("open", "open"))
+	e2etest.Receive(t, hung.Entered)
+	// In the middle: the new run of the workflow waits for the call that the one before has started.
+	w.Reset(open.WorkflowID())
+	w.calling(open, 1)
+	close(hung.Release)
+	want(t, w.result(w.Pawl.AttachAgent(t.Context(), "acme", "open")), agent.Completed, "done")
+
+	first := w.run(input("ended", "ended"))
+	w.Reset(agent.WorkflowID("acme", "ended"))
+	if again := w.result(w.Pawl.AttachAgent(t.Context(), "acme", "ended")); fmt.Sprint(again) != fmt.Sprint(first) {
+		t.Errorf("the reset run ended %+v, and the first one %+v", again, first)
+	}
+	for _, run := range []string{"open", "ended"} {
+		if len(w.asks(run)) != 3 || w.dones(run) != 1 || w.codes(run) != "ok ok" {
+			t.Errorf("%s: %d requests, %d done events and the calls %s", run, len(w.asks(run)), w.dones(run), w.codes(run))
+		}
+	}
+	// Both runs have calls of the same ids.
+	for id, n := range runs.Counts {
+		if n != 2 {
+			t.Errorf("%s ran %d times in two runs", id, n)
+		}
+	}
+}

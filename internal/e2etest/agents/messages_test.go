@@ -1,0 +1,161 @@
+package agents
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/internal/modelserver"
+)
+
+// say adds a message to a run.
+func (w *world) say(run, id, text string) {
+	w.T.Helper()
+	if err := w.Pawl.SayToAgent(w.T.Context(), "acme", run, agent.Message{ID: id, Text: text, By: e2etest.Ann}); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// said are the messages of people in a request.
+func said(r modelserver.Request) string {
+	var texts []string
+	for _, m := range r.Messages {
+		if m.Role == "user" {
+			texts = append(texts, m.Text)
+		}
+	}
+	return strings.Join(texts, ", ")
+}
+
+// TestMessages: a message during a request to the model reaches the next request, once, and keeps the run from ending with an answer that does
+// not know of it. A message during a call comes behind the answer of the call. An id that was there adds nothing, whatever its text is.
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	thinks, thought := make(chan struct{}), make(chan struct{})
+	w := newWorld(t, "openai", func(r modelserver.Request) modelserver.Reply {
+		switch r.Answers {
+		case 0:
+			close(thinks)
+			return modelserver.Reply{Text: "an answer", Delay: thought}
+		case 1:
+			return calls(call("test__held", "a"))
+		default:
+			return modelserver.Reply{Text: "done"}
+		}
+	})
+	hung := e2etest.NewHung()
+	w.work(e2etest.Tool("test__held", hung.Run))
+	w.apply(w.document("openai", "test__held"))
+	run := w.start(input("run", "go"))
+	e2etest.Receive(t, thinks)
+	w.say("run", "m1", "one")
+	w.say("run", "m2", "two")
+	w.say("run", "m1", "one again")
+	close(thought)
+	e2etest.Receive(t, hung.Entered)
+	w.say("run", "m3", "three")
+	w.say("run", "m2", "two")
+	close(hung.Release)
+	want(t, w.result(run), agent.Completed, "done")
+	asks := w.asks("go")
+	if len(asks) != 3 || said(asks[0]) != "go" || said(asks[1]) != "go, one, two" || said(asks[2]) != "go, one, two, three" {
+		t.Fatalf("the model was asked %d times, and heard %q at the end", len(asks), said(asks[len(asks)-1]))
+	}
+	if last := asks[2].Messages; last[len(last)-1].Text != "three" || last[len(last)-2].Role != "tool" {
+		t.Errorf("the last messages are %+v", last)
+	}
+	err := w.Pawl.SayToAgent(t.Context(), "acme", "run", agent.Message{ID: "m9", Text: "late"})
+	if !errors.Is(err, client.ErrSettled) {
+		t.Errorf("a message to a run that has ended: %v", err)
+	}
+	if n := e2etest.Scalar[int](w.World, "SELECT count(*)::int FROM agent_messages"); n != 3 {
+		t.Errorf("the record has %d messages, want 3", n)
+	}
+}
+
+// TestStays: a run that stays answers each message in a turn, which has its own end in the stream, and waits. An interrupt while it waits ends it.
+func TestStays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "anthropic", func(r modelserver.Request) modelserver.Reply {
+		last := r.Messages[len(r.Messages)-1]
+		if last.Text == "call" {
+			return calls(call("test__echo", "a"))
+		}
+		return modelserver.Reply{Text: fmt.Sprintf("answer %d", r.Answers+1)}
+	})
+	stop := w.work(e2etest.Tool("test__echo", e2etest.Echo))
+	w.apply(w.document("anthropic", "test__echo"))
+	in := input("run", "hello")
+	in.Stays = true
+	run := w.start(in)
+	waits := func(round int) {
+		t.Helper()
+		w.until(run, func(s agent.State) bool { return s.Phase == agent.Waiting && s.Round == round }, "waits for a message")
+	}
+	waits(1)
+	w.say("run", "m1", "call")
+	waits(3)
+	// A person comes back later, and the worker is another one.
+	stop()
+	w.work(e2etest.Tool("test__echo", e2etest.Echo))
+	w.say("run", "m2", "more")
+	w.say("run", "m2", "more")
+	waits(4)
+	if n := w.dones("run"); n != 3 {
+		t.Errorf("%d turns have ended, want 3", n)
+	}
+	if err := w.Pawl.InterruptAgent(t.Context(), "acme", "run"); err != nil {
+		t.Fatal(err)
+	}
+	result := w.result(run)
+	if result.Outcome != agent.Interrupted || result.Text != "answer 4" || result.Rounds != 4 || result.Calls != 1 {
+		t.Errorf("the run ended %+v", result)
+	}
+	if n := w.dones("run"); n != 4 {
+		t.Errorf("%d ends, want 4", n)
+	}
+	if got := said(w.asks("hello")[3]); got != "hello, call, more" {
+		t.Errorf("the model got %q", got)
+	}
+}
+
+// TestMessagesAtTheEnd: messages that come while a run ends either reach the model or are refused: none is taken and not read.
+func TestMessagesAtTheEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "openai", func(modelserver.Request) modelserver.Reply { return modelserver.Reply{Text: "done"} })
+	w.work()
+	w.apply(w.document("openai"))
+	for n := range 8 {
+		id := fmt.Sprintf("run-%d", n)
+		run := w.start(input(id, id))
+		var all sync.WaitGroup
+		taken := make([]bool, 6)
+		for i := range taken {
+			all.Go(func() {
+				err := w.Pawl.SayToAgent(t.Context(), "acme", id, agent.Message{ID: fmt.Sprint(i), Text: fmt.Sprintf("message %d", i)})
+				taken[i] = err == nil
+				if err != nil && !errors.Is(err, client.ErrSettled) {
+					t.Errorf("%s: message %d: %v", id, i, err)
+				}
+			})
+		}
+		result := w.result(run)
+		all.Wait()
+		want(t, result, agent.Completed, "done")
+		asks := w.asks(id)
+		got := said(asks[len(asks)-1])
+		for i, is := range taken {
+			if n := strings.Count(got, fmt.Sprintf("message %d", i)); is && n != 1 || n > 1 {
+				t.Errorf("%s: message %d was taken: %t, and the model got it %d times", id, i, is, n)
+			}
+		}
+	}
+	if n := e2etest.Scalar[int](w.World, "SELECT count(*)::int FROM agent_messages WHERE round IS NULL"); n != 0 {
+		t.Errorf("%d messages were stored and never read", n)
+	}
+}

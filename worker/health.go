@@ -1,0 +1,159 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.uber.org/fx"
+
+	"github.com/pawl-run/pawl/internal/health"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/seal"
+)
+
+const (
+	// temporalTime is the part of a check of Temporal after which it counts as away. The rest is to find the cause.
+	temporalTime = 500 * time.Millisecond
+	// keyRingEvery is how long the result of the check of the key ring is kept: it counts all credentials.
+	keyRingEvery = time.Minute
+	// shownSources bounds the sources that a message names.
+	shownSources = 5
+)
+
+// answerProbes starts the health listener, if there is one, and returns the board that probes see.
+func answerProbes(ctx context.Context, c Config) (board *health.Board, stop func(), err error) {
+	if c.HealthListen == "" {
+		return nil, func() {}, nil
+	}
+	board = health.NewBoard()
+	context.AfterFunc(ctx, board.Stopping) // also while the worker starts
+	at, stop, err := health.Listen(context.WithoutCancel(ctx), c.HealthListen, board)
+	if err != nil {
+		return nil, nil, fmt.Errorf("config: PAWL_HEALTH_LISTEN: %w", err)
+	}
+	c.Log.InfoContext(ctx, "the worker answers probes", "address", at.String())
+	return board, stop, nil
+}
+
+// reportHealth lets probes see the checks from the moment that the worker runs.
+func reportHealth(lc fx.Lifecycle, c Config, store *postgres.Store, from *sources, n connections, temporal client.Client) {
+	h := &checks{c: c, store: store, from: from, ring: n, temporal: temporal}
+	lc.Append(fx.Hook{OnStart: func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+		defer cancel()
+		if found := h.keyRing(ctx); found.State == health.Degraded {
+			c.Log.WarnContext(ctx, "calls with connections fail", "reason", found.Message)
+		}
+		c.board.Started(h.run)
+		return nil
+	}})
+}
+
+// checks are the checks of a running worker.
+type checks struct {
+	c        Config
+	store    *postgres.Store
+	from     *sources
+	ring     connections
+	temporal client.Client
+	// ringFound is the last result for the key ring, of the time ringAt. The board runs one set of checks at a time.
+	ringFound health.Check
+	ringAt    time.Time
+}
+
+func (h *checks) run(ctx context.Context) []health.Check {
+	var found []health.Check
+	var database sync.WaitGroup
+	database.Go(func() { found = h.database(ctx) })
+	temporal := h.server(ctx)
+	database.Wait()
+	return append(found, temporal, h.sources())
+}
+
+func (h *checks) database(ctx context.Context) []health.Check {
+	if err := h.store.CheckSchema(ctx); err != nil {
+		const later = "not checked, because the database is not usable"
+		return []health.Check{
+			{Name: health.Database, State: health.Failed, Message: health.DatabaseFault(err)},
+			{Name: health.Policy, State: health.Waiting, Message: later}, {Name: health.KeyRing, State: health.Waiting, Message: later},
+		}
+	}
+	policy := health.Check{Name: health.Policy, State: health.OK, Message: "a policy is active"}
+	switch _, ok, err := h.store.ActivePolicy(ctx); {
+	case err != nil:
+		policy.State, policy.Message = health.Failed, health.DatabaseFault(err)
+	case !ok:
+		policy.State, policy.Message = health.Failed, "no policy is active, so every call is denied: run `pawl policy apply FILE`"
+	}
+	return []health.Check{{Name: health.Database, State: health.OK, Message: "the database answers, and its schema is up to date"}, policy, h.keyRing(ctx)}
+}
+
+// keyRing checks that the key ring has the keys of all stored credentials. Calls without connections run without it.
+func (h *checks) keyRing(ctx context.Context) health.Check {
+	if time.Since(h.ringAt) < keyRingEvery {
+		return h.ringFound
+	}
+	uses, err := h.store.SecretsByKey(ctx)
+	if err != nil {
+		return health.Check{Name: health.KeyRing, State: health.Degraded, Message: health.DatabaseFault(err)}
+	}
+	h.ringFound, h.ringAt = keyRingCheck(h.ring, uses), time.Now()
+	return h.ringFound
+}
+
+func keyRingCheck(ring connections, uses []postgres.KeyUse) health.Check {
+	found := health.Check{Name: health.KeyRing, State: health.OK, Message: "the key ring has the keys of all credentials"}
+	keyed, ok := ring.sealer.(interface{ Keys() []seal.Key })
+	switch {
+	case ring.sealer == nil && len(uses) == 0:
+		found.Message = "there is no key ring, and no connection needs one"
+	case ring.sealer == nil:
+		found.State, found.Message = health.Degraded, "there are connections, and this worker has no key ring: set PAWL_KEYRING_FILE"
+	case ok:
+		has := map[int64]bool{}
+		for _, key := range keyed.Keys() {
+			has[key.ID] = true
+		}
+		for _, use := range uses {
+			if !has[use.KeyID] {
+				found.State = health.Degraded
+				found.Message = "the key ring of this worker lacks a key that has sealed credentials: give it the file that `pawl connections` uses (PAWL_KEYRING_FILE)"
+			}
+		}
+	}
+	return found
+}
+
+func (h *checks) server(ctx context.Context) health.Check {
+	asking, cancel := context.WithTimeout(ctx, temporalTime)
+	defer cancel()
+	_, err := h.temporal.WorkflowService().DescribeNamespace(asking, &workflowservice.DescribeNamespaceRequest{Namespace: namespaceOf(h.c)})
+	if err != nil {
+		return health.Check{Name: health.Temporal, State: health.Failed, Message: health.TemporalFault(ctx, h.c.Temporal, err)}
+	}
+	return health.Check{Name: health.Temporal, State: health.OK, Message: "Temporal answers, and has the namespace"}
+}
+
+// sources names the sources that have a fault. The text of a fault may come from a server, so it is not in the message.
+func (h *checks) sources() health.Check {
+	states := h.from.states()
+	var faulty []string
+	for _, s := range states {
+		if s.Fault != "" {
+			faulty = append(faulty, strings.TrimSpace(s.Kind+" "+s.Name))
+		}
+	}
+	if len(faulty) == 0 {
+		return health.Check{Name: health.Sources, State: health.OK, Message: "all sources of tools work"}
+	}
+	named := strings.Join(faulty[:min(len(faulty), shownSources)], ", ")
+	return health.Check{
+		Name: health.Sources, State: health.Degraded,
+		Message: fmt.Sprintf("%d of %d sources of tools have a fault (%s): `pawl doctor` says which", len(faulty), len(states), named),
+	}
+}
