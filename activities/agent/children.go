@@ -70,7 +70,7 @@ func (c *Children) StartAgentRun(ctx context.Context, call capability.AgentCall)
 	if err != nil {
 		return started, err
 	}
-	rest := time.Until(run.OpenedAt.Add(time.Duration(run.Document.Limits.Seconds) * time.Second))
+	rest := time.Duration(run.Document.Limits.Seconds)*time.Second - time.Since(run.OpenedAt)
 	if rest < time.Second {
 		return started, capability.ErrAgentBudget
 	}

@@ -37,10 +37,14 @@ func (r *reader) number(into *int, limit int64) readInto {
 }
 
 // instructions reads a text of several lines.
-func (r *reader) instructions(n *node, path string) string { return r.prose(n, path, agent.MaxInstructions) }
+func (r *reader) instructions(n *node, path string) string {
+	return r.prose(n, path, agent.MaxInstructions)
+}
 
 // description reads what other agents are told of the agent.
-func (r *reader) description(n *node, path string) string { return r.prose(n, path, agent.MaxDescription) }
+func (r *reader) description(n *node, path string) string {
+	return r.prose(n, path, agent.MaxDescription)
+}
 
 // prose reads a text for models. Nobody who reviews a file sees hidden characters, but a model does.
 func (r *reader) prose(n *node, path string, limit int) string {

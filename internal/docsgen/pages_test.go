@@ -12,6 +12,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/pawl-run/pawl/agent/agentfile"
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/internal/docsgen/pagetest"
 	"github.com/pawl-run/pawl/internal/mcp"
@@ -59,6 +60,12 @@ func TestExamples(t *testing.T) {
 				}
 				if kind == "remote-tools" {
 					if _, err := remotetool.Read(block.String(), text); err != nil {
+						t.Errorf("%s: %v in\n%s", block, err, text)
+					}
+					continue
+				}
+				if kind == "agent" {
+					if _, err := agentfile.Read(block.String(), text); err != nil {
 						t.Errorf("%s: %v in\n%s", block, err, text)
 					}
 					continue

@@ -37,7 +37,7 @@ func TestBudgets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, e2etest.PlainPolicy, scripts{lead: modelserver.Script(calls(delegate(research, "x")), say("done")), research: endless})
-			defer w.workPriced(e2etest.Tool("test__echo", e2etest.Echo))()
+			w.workPriced(e2etest.Tool("test__echo", e2etest.Echo))
 			limit := func(l agent.Limits) func(*agent.Document) {
 				return func(d *agent.Document) {
 					d.Limits.Rounds, d.Limits.Calls = 1000, 1000
@@ -85,7 +85,7 @@ func TestBudgetsSideBySide(t *testing.T) {
 			return endless(r)
 		},
 	})
-	defer w.work(e2etest.Tool("test__echo", e2etest.Echo))()
+	w.work(e2etest.Tool("test__echo", e2etest.Echo))
 	w.apply(lead, func(d *agent.Document) { d.Limits.AtOnce, d.Limits.Tokens = 3, 75 }, "test__echo")
 	w.apply(research, func(d *agent.Document) { d.Limits.Tokens = 40 }, "test__echo")
 	run := w.start(input("run"))

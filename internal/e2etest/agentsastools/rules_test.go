@@ -21,7 +21,7 @@ func TestRun(t *testing.T) {
 		lead:     modelserver.Script(calls(delegate(research, "find it")), say("all done")),
 		research: modelserver.Script(calls(echo("test__echo", "a")), say("found it")),
 	})
-	defer w.work(e2etest.Tool("test__echo", e2etest.Echo))()
+	w.work(e2etest.Tool("test__echo", e2etest.Echo))
 	w.apply(lead, nil, "test__echo")
 	w.apply(research, nil, "test__echo")
 	result := w.run("run")
@@ -67,7 +67,7 @@ func TestAgentsOfTheAgent(t *testing.T) {
 		lead: modelserver.Script(calls(delegate("other", "x")), say("done")), "other": modelserver.Script(say("other ran")),
 		"denied": modelserver.Script(calls(delegate(research, "x")), say("done")),
 	})
-	defer w.work()()
+	w.work()
 	w.apply(lead, nil)
 	w.apply("other", nil)
 	w.run("run")
@@ -101,7 +101,7 @@ func TestDepth(t *testing.T) {
 		lead:     modelserver.Script(calls(delegate(research, "x")), say("done")),
 		research: modelserver.Script(calls(delegate(research, "deeper")), calls(echo("test__asked", "a")), say("found it")),
 	})
-	defer w.work(e2etest.Tool("test__asked", e2etest.Echo, e2etest.Risky))()
+	w.work(e2etest.Tool("test__asked", e2etest.Echo, e2etest.Risky))
 	w.apply(lead, nil, "test__asked")
 	w.apply(research, func(d *agent.Document) { d.Agents = []string{research} }, "test__asked", agent.RunTool)
 	run := w.start(input("run"))
@@ -141,7 +141,7 @@ func TestOutput(t *testing.T) {
 		},
 		research: modelserver.Script(say(long)),
 	})
-	defer w.work()()
+	w.work()
 	w.apply(lead, nil, "core__tool_output_cache_grep")
 	w.apply(research, nil)
 	w.run("run")
@@ -164,7 +164,7 @@ func TestNarrowedTools(t *testing.T) {
 		lead:     modelserver.Script(calls(delegate(research, "x")), say("done")),
 		research: modelserver.Script(calls(echo("test__echo", "a"), echo("test__other", "b"), echo("test__third", "c")), say("found it")),
 	})
-	defer w.work(e2etest.Tool("test__echo", e2etest.Echo), e2etest.Tool("test__other", e2etest.Echo), e2etest.Tool("test__third", e2etest.Echo))()
+	w.work(e2etest.Tool("test__echo", e2etest.Echo), e2etest.Tool("test__other", e2etest.Echo), e2etest.Tool("test__third", e2etest.Echo))
 	w.apply(lead, nil, "test__echo", "test__third")
 	w.apply(research, nil, "test__echo", "test__other", "test__third")
 	in := input("run")

@@ -71,7 +71,7 @@ func TestReset(t *testing.T) {
 	t.Parallel()
 	w := asking(t)
 	ledger := &e2etest.Ledger{}
-	defer w.work(e2etest.Tool("test__asked", ledger.Counted(e2etest.Echo), e2etest.Once, e2etest.Risky))()
+	w.work(e2etest.Tool("test__asked", ledger.Counted(e2etest.Echo), e2etest.Once, e2etest.Risky))
 	run := w.start(input("run"))
 	w.Waiting(inside.WorkflowID())
 	w.Reset(run.WorkflowID())
@@ -105,7 +105,7 @@ func TestStops(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := asking(t)
-			defer w.work(e2etest.Tool("test__asked", e2etest.Echo, e2etest.Risky))()
+			w.work(e2etest.Tool("test__asked", e2etest.Echo, e2etest.Risky))
 			run := w.start(input("run"))
 			w.Waiting(inside.WorkflowID())
 			if err := c.stop(w, run); err != nil {
