@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/agent"
 	"github.com/pawl-run/pawl/activities/join"
 	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/toolspec"
@@ -66,6 +67,7 @@ func TestEveryNameIsRegistered(t *testing.T) {
 	new(upkeep.Verifier).Register(&got)
 	new(upkeep.Resealer).Register(&got)
 	new(join.Joiner).Register(&got)
+	new(agent.Agents).Register(&got)
 	want := contract.ActivityNames()
 	slices.Sort(got)
 	slices.Sort(want)
