@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/pawl-run/pawl/agent/agentfile"
+	"github.com/pawl-run/pawl/agent/trigger"
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/internal/docsgen/pagetest"
 	"github.com/pawl-run/pawl/internal/mcp"
@@ -24,6 +25,22 @@ import (
 	"github.com/pawl-run/pawl/toolspec/jsonschema"
 	"github.com/pawl-run/pawl/toolspec/remotetool"
 )
+
+// readers read the kinds of YAML that are not policies.
+var readers = map[string]func(file string, text []byte) error{
+	"http-tools":   reading(func(file string, text []byte) (httptool.Document, error) { return httptool.Read(file, text) }),
+	"remote-tools": reading(remotetool.Read),
+	"agent":        reading(agentfile.Read),
+	"trigger":      reading(trigger.Read),
+	"prices":       reading(price.Parse),
+}
+
+func reading[T any](read func(file string, text []byte) (T, error)) func(string, []byte) error {
+	return func(file string, text []byte) error {
+		_, err := read(file, text)
+		return err
+	}
+}
 
 // TestExamples: what a page shows is accepted by the code it is about. The words
 // after ```json name the document of the contract that a block is; YAML is a
@@ -52,26 +69,8 @@ func TestExamples(t *testing.T) {
 					}
 					continue
 				}
-				if kind == "http-tools" {
-					if _, err := httptool.Read(block.String(), text); err != nil {
-						t.Errorf("%s: %v in\n%s", block, err, text)
-					}
-					continue
-				}
-				if kind == "remote-tools" {
-					if _, err := remotetool.Read(block.String(), text); err != nil {
-						t.Errorf("%s: %v in\n%s", block, err, text)
-					}
-					continue
-				}
-				if kind == "agent" {
-					if _, err := agentfile.Read(block.String(), text); err != nil {
-						t.Errorf("%s: %v in\n%s", block, err, text)
-					}
-					continue
-				}
-				if kind == "prices" {
-					if _, err := price.Parse(block.String(), text); err != nil {
+				if read := readers[kind]; read != nil {
+					if err := read(block.String(), text); err != nil {
 						t.Errorf("%s: %v in\n%s", block, err, text)
 					}
 					continue
