@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/conversation"
@@ -72,7 +73,7 @@ type Input struct {
 	Messages []conversation.Message `json:"messages"`
 	// Connections maps ids of tools to the connections that their calls use.
 	Connections map[string]string `json:"connections,omitempty"`
-	// SubmitterProof is that of each call. It must be for the whole run, and last as long.
+	// SubmitterProof is that of each call. It must be for the whole run, and valid when the run starts.
 	SubmitterProof string `json:"submitterProof,omitempty"`
 	// Stays says that the run waits for a message after each answer of the model, until it is interrupted while
 	// it waits or its time is over.
@@ -87,10 +88,22 @@ func ReadInput(data []byte) (in Input, err error) {
 	if fault := strictjson.Check(data); fault != nil {
 		return Input{}, errors.New("the input is not JSON")
 	}
+	type fields Input
+	read := struct {
+		*fields
+		Messages json.RawMessage `json:"messages"`
+	}{fields: (*fields)(&in)}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&in); err != nil {
+	if err := decoder.Decode(&read); err != nil {
 		return Input{}, errors.New("the input has a member that no run has, or a value of another type: see docs/agents.md")
+	}
+	if len(read.Messages) > 0 && string(read.Messages) != "null" {
+		talk, err := conversation.Parse(slices.Concat([]byte(`{"messages":`), read.Messages, []byte(`}`)))
+		if err != nil {
+			return Input{}, fmt.Errorf("messages: %w", err)
+		}
+		in.Messages = talk.Messages
 	}
 	return in, in.Check()
 }

@@ -21,8 +21,10 @@ const (
 	MaxTools = 1024
 	// MaxConnections bounds the connections that a trigger names.
 	MaxConnections = 64
-	// MinEverySeconds and MaxEverySeconds bound the interval of a schedule.
-	MinEverySeconds, MaxEverySeconds = 60, 30 * 24 * 60 * 60
+	// MinEverySeconds is the shortest interval of a schedule.
+	MinEverySeconds = 60
+	// MaxEverySeconds is the longest interval of a schedule.
+	MaxEverySeconds = 30 * 24 * 60 * 60
 )
 
 // Source is where the events of a trigger come from.

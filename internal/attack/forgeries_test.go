@@ -180,6 +180,24 @@ func forgeries() map[string]func(v *victims) []forgery {
 			}
 			return found
 		},
+		"agentOpen": func(*victims) []forgery { return []forgery{local("of a run", object{"input": []byte(`{}`)})} },
+		"agentSay": func(*victims) []forgery {
+			return []forgery{local("to a run", object{"run": agentRun, "message": object{"id": "m", "text": madeUp}})}
+		},
+		"agentAsk": func(*victims) []forgery {
+			return []forgery{{what: "for a run", payload: plain(object{"run": agentRun, "round": 1})}}
+		},
+		"agentAnswer": func(*victims) []forgery { return []forgery{local("of a run", object{"run": agentRun, "round": 1})} },
+		"agentClose":  func(*victims) []forgery { return []forgery{local("of a run", object{"run": agentRun, "round": 1})} },
+		"agentJoin":   func(*victims) []forgery { return []forgery{upkeep("a run that there is not", object{"run": agentRun})} },
+		"joinCall": func(v *victims) []forgery {
+			inv := v.over.inv
+			inv.Args = json.RawMessage(args(madeUp, ""))
+			return []forgery{upkeep("with other arguments", object{"invocation": inv, "cancel": true})}
+		},
+		"triggerFire": func(*victims) []forgery {
+			return []forgery{upkeep("by hand", object{"tenantId": "acme", "name": "nightly"})}
+		},
 		"sweepCalls": func(v *victims) []forgery {
 			return []forgery{upkeep("of the neighbour", object{"namespace": v.namespace}), upkeep("of all", object{"namespace": ""})}
 		},
@@ -197,6 +215,9 @@ func forgeries() map[string]func(v *victims) []forgery {
 	}
 	return all
 }
+
+// agentRun is a run that the attacker makes up.
+var agentRun = object{"tenantId": "acme", "runId": "run"}
 
 func local(what string, input any) forgery { return forgery{what: what, payload: plain(input)} }
 

@@ -14,8 +14,10 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 
+	"github.com/pawl-run/pawl/activities/agent"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // workflowAttacks start the victim's workflows by hand.
@@ -27,6 +29,8 @@ func workflowAttacks() []attack {
 		{target: invoke, what: "of a tenant that may use no tool", run: invokeBarred},
 		{target: invoke, what: "in the place of a call that has ended", run: invokeAgain},
 		{target: invoke, what: "as a call that has moved", run: invokeMoved},
+		{target: target{workflowTypes, "RunAgent"}, what: "under another id", run: runUnderAnotherID},
+		{target: target{workflowTypes, "RunAgent"}, what: "with what is no input", run: runRubbish},
 		{target: target{workflowTypes, "Sweep"}, what: "by hand", run: sweepByHand},
 		{target: target{workflowTypes, "VerifyHistory"}, what: "after a search that never was", run: verifyByHand},
 		{target: target{workflowTypes, "FireTrigger"}, what: "by hand", run: fireByHand},
@@ -233,6 +237,37 @@ func verifyByHand(t *testing.T, w *world) {
 	got := w.upkept(t, w.attacker.continued(t, anyID(), "VerifyHistory", plain(object{"sinceMs": now.UnixMilli()}), last))
 	if since, _ := got["sinceMs"].(float64); since == 0 || int64(since) > now.Add(-23*time.Hour).UnixMilli() {
 		t.Errorf("it searched since %v, want a day", got["sinceMs"])
+	}
+}
+
+// runUnderAnotherID: a run whose workflow has another id than its own does not begin.
+func runUnderAnotherID(t *testing.T, w *world) {
+	w.runBy(t, anyID(), plain(object{
+		"agent": "helper", "context": object{"tenantId": "acme", "runId": "stolen", "actorId": "agent:one"},
+		"messages": []object{{"role": "user", "content": "go"}},
+	}), "the id of its workflow must be")
+	if run, err := w.store.AgentRun(t.Context(), contract.AgentRun{TenantID: "acme", RunID: "stolen"}); !errors.Is(err, agent.ErrNotFound) {
+		t.Errorf("the run has begun: %+v, %v", run, err)
+	}
+}
+
+// runRubbish: what is no input of a run completes the workflow and says so.
+func runRubbish(t *testing.T, w *world) {
+	for _, rubbish := range []any{nil, 7, "text", object{"agent": "helper", "unknown": true}} {
+		w.runBy(t, anyID(), plain(rubbish), "the run cannot start")
+	}
+}
+
+// runBy starts the workflow of a run under an id, with any input. It must fail for a reason.
+func (w *world) runBy(t *testing.T, id string, input *common.Payload, reason string) {
+	t.Helper()
+	run, err := w.attacker.client.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: id, TaskQueue: victimQueue}, "RunAgent", converter.NewRawValue(input))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := w.upkept(t, run)
+	if said, ok := got["reason"].(string); got["outcome"] != "failed" || !ok || !strings.Contains(said, reason) {
+		t.Errorf("it says %v", got)
 	}
 }
 

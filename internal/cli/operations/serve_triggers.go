@@ -25,7 +25,7 @@ func (f *triggerFlags) add(cmd *cobra.Command) {
 }
 
 // withServers opens the database, and Temporal where webhooks start runs.
-func (f triggerFlags) withServers(ctx context.Context, use func(*app.Session) error) error {
+func (f *triggerFlags) withServers(ctx context.Context, use func(*app.Session) error) error {
 	s, err := app.Connect(ctx, f.fires, true)
 	if err != nil {
 		return err
@@ -35,7 +35,7 @@ func (f triggerFlags) withServers(ctx context.Context, use func(*app.Session) er
 }
 
 // handler returns the handler of webhooks.
-func (f triggerFlags) handler(a *app.App, s *app.Session) (http.Handler, error) {
+func (f *triggerFlags) handler(a *app.App, s *app.Session) (http.Handler, error) {
 	sealer, err := a.OpenSealer(s, f.ring)
 	if err != nil {
 		return nil, err

@@ -111,7 +111,7 @@ func warningsOf(ctx context.Context, s *app.Session, d trigger.Document) (warnin
 }
 
 func newActivate(a *app.App) *cobra.Command {
-	return newChange(a, &cobra.Command{
+	return newChange(&cobra.Command{
 		Use: "activate NAME VERSION", Short: "Make a stored version of a trigger the active one",
 		Long: "Make a stored version of a trigger the version that events fire. If the trigger is retired, it is so no more.",
 		Args: app.ExactArgs(2, "the name of a trigger and a version; `pawl trigger list` shows them"),
@@ -136,7 +136,7 @@ func newActivate(a *app.App) *cobra.Command {
 }
 
 func newRetire(a *app.App) *cobra.Command {
-	return newChange(a, &cobra.Command{
+	return newChange(&cobra.Command{
 		Use: "retire NAME", Short: "Let no event fire a trigger",
 		Long: "Let no event fire a trigger, until `pawl trigger activate`. Runs that have started go on. A version that is\n" +
 			"applied is stored, and the trigger stays retired.",
@@ -158,7 +158,7 @@ func newRetire(a *app.App) *cobra.Command {
 }
 
 // newChange completes a command that changes a trigger in the name of a person.
-func newChange(a *app.App, cmd *cobra.Command, change func(ctx context.Context, s *app.Session, args []string, by string) error) *cobra.Command {
+func newChange(cmd *cobra.Command, change func(ctx context.Context, s *app.Session, args []string, by string) error) *cobra.Command {
 	var by string
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := app.RequireIdentity(by, app.ForAudit); err != nil {
