@@ -176,6 +176,9 @@ func newKeysRevoke(a *app.App) *cobra.Command {
 			})
 		},
 	}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		return app.Usage(fmt.Errorf("%w; write -- before an id that begins with a dash", err))
+	})
 	app.IdentityVar(cmd.Flags(), &by, "by", app.DefaultApprover(), "who revokes it, for the audit trail (PAWL_APPROVER)")
 	return cmd
 }
