@@ -6,7 +6,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
-// ToolPrefix and the name of an agent are the id that the agent has as a tool.
+// ToolPrefix and the name of an agent are the name by which a kill switch stops the agent.
 const ToolPrefix = "agent__"
 
 // Document is one version of an agent. Its JSON is the canonical form of the YAML that people write.

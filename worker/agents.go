@@ -59,8 +59,8 @@ func rolesBy(store *postgres.Store) func(ctx context.Context, tenantID, identity
 	}
 }
 
-// killedBy finds the kill switches that stop an agent: those for every effect whose tools are all tools, or have the id
-// that the agent has as a tool.
+// killedBy finds the kill switches that stop an agent: those for every effect whose tools are all tools, or whose
+// pattern has the name of the agent.
 func killedBy(store *postgres.Store) func(ctx context.Context, tenantID, name string) (string, error) {
 	return func(ctx context.Context, tenantID, name string) (string, error) {
 		switches, err := store.KillSwitches(ctx, tenantID, false)
