@@ -40,6 +40,8 @@ type builtin struct {
 	effect func(p *place) error
 	// value has parts of the value.
 	value []string
+	// fails is a part of the message of a call that cannot succeed here.
+	fails string
 }
 
 const denied = "denied"
@@ -92,6 +94,7 @@ var builtins = []builtin{
 	{tool: "core__done", args: `{"message":"The fox of MODE is caught."}`, asks: inAsk, value: []string{`"The fox of MODE is caught."`}},
 	{tool: "core__tool_output_cache", args: `{"ref_id":"REF"}`, asks: inAsk, value: []string{"The fox of MODE is caught."}},
 	{tool: "core__tool_output_cache_grep", args: `{"ref_id":"REF","pattern":"fox"}`, asks: inAsk, value: []string{"1:The fox of MODE is caught."}},
+	{tool: "core__run_agent", args: `{"agent":"research","task":"Find the fox."}`, asks: inAsk, fails: "only an open call of a running agent"},
 	{tool: "core__trigger_hot_swap", args: `{"source":"policy"}`, asks: []string{denied}},
 }
 
@@ -270,6 +273,12 @@ func (p *place) start(b builtin, session string) (end func()) {
 		if slices.Contains(b.asks, denied) {
 			if r.OK || r.ErrorCode != toolspec.CodePolicyDenied {
 				p.T.Errorf("%s in the mode %s: %+v, want it denied", session, p.mode, r)
+			}
+			return
+		}
+		if b.fails != "" {
+			if r.OK || !strings.Contains(r.SafeMessage, b.fails) {
+				p.T.Errorf("%s in the mode %s: %+v, want it to fail with %q", session, p.mode, r, b.fails)
 			}
 			return
 		}
