@@ -161,6 +161,7 @@ func (a devApp) prepare(ctx context.Context, stack *devstack.Stack, p *policy.Po
 		KeyRing:          ring,
 		ModelURLs:        models,
 		ModelPrices:      os.Getenv("PAWL_MODEL_PRICES"),
+		HealthListen:     os.Getenv("PAWL_HEALTH_LISTEN"),
 		Log:              log,
 	}
 	store, err := postgres.Open(ctx, config.DatabaseURL, postgres.Options{MaxConns: 4, Application: "pawl-dev"})

@@ -135,7 +135,10 @@ func (b *Board) Report(ctx context.Context) Report {
 	if stopped {
 		return reportOf([]Check{{Worker, Failed, "the worker is stopping"}})
 	}
-	return reportOf(append([]Check{{Worker, OK, "the worker runs"}}, found...))
+	if !slices.ContainsFunc(found, func(c Check) bool { return c.Name == Worker }) {
+		found = append([]Check{{Worker, OK, "the worker runs"}}, found...)
+	}
+	return reportOf(found)
 }
 
 // run returns results of the checks that are at most keepTime old. All probes wait for one set of checks.

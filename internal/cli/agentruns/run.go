@@ -133,14 +133,20 @@ func (v *view) follow(ctx context.Context) error {
 	defer f.stop()
 	quiet := time.NewTimer(quietTime)
 	defer quiet.Stop()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	isTurnOver := false
 	for {
 		select {
 		case e := <-f.events:
 			quiet.Stop()
 			v.after = e.Seq
 			v.show(e)
-			if v.untilTurn && e.Kind == toolspec.RunDone {
-				return v.endTurn(ctx, f)
+			isTurnOver = e.Kind == toolspec.RunDone
+		case <-tick.C:
+			// Events of an earlier turn are shown too, and the next turn may have begun.
+			if v.untilTurn && isTurnOver && v.isWaiting(ctx) {
+				return v.endTurn(ctx)
 			}
 		case end := <-f.ended:
 			return v.endRun(ctx, f, end)
@@ -167,24 +173,19 @@ func (v *view) show(e toolspec.RunEvent) {
 	}
 }
 
-// endTurn ends the command after a turn. The last turn of a run also ends the run.
-func (v *view) endTurn(ctx context.Context, f *feed) error {
-	v.endLine()
-	enough := time.NewTimer(stateTimeout)
-	defer enough.Stop()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for waits := false; !waits; {
-		select {
-		case end := <-f.ended:
-			return v.endRun(ctx, f, end)
-		case <-tick.C:
-			state, err := stateOf(ctx, v.c, v.a.Tenant, v.runID)
-			waits = err == nil && state.Phase == agent.Waiting
-		case <-enough.C:
-			waits = true // another turn has begun
-		}
+// isWaiting reports whether the run waits for a message, and has no event that was not shown.
+func (v *view) isWaiting(ctx context.Context) bool {
+	state, err := stateOf(ctx, v.c, v.a.Tenant, v.runID)
+	if err != nil || state.Phase != agent.Waiting {
+		return false
 	}
+	run, err := v.c.Run(ctx, v.a.Tenant, v.runID)
+	return err == nil && run.LastSeq == v.after
+}
+
+// endTurn ends the command after a turn.
+func (v *view) endTurn(ctx context.Context) error {
+	v.endLine()
 	if v.a.JSON && !v.events {
 		record, err := v.c.AgentRun(ctx, client.RoundFilter{TenantID: v.a.Tenant, RunID: v.runID, Limit: 1})
 		if err != nil {

@@ -152,7 +152,13 @@ func TestStopCommands(t *testing.T) {
 	has(t, p.err, "the run waits: `pawl agent say --run stays TEXT`")
 	has(t, w.pawl("", "agent", "runs", "--open").out, "stays", "open")
 	has(t, w.pawl("", "agent", "say", "--run", "stays", "more").out, "said to the run stays")
-	w.Until(func() bool { return w.dones("stays") == 2 }, "the second turn ends")
+	// It shows the first turn again, and waits for the end of the second one.
+	if p := w.pawl("", "agent", "watch", "--run", "stays", "--until-done"); p.status != 0 || p.out != "you said hello\nyou said more\n" {
+		t.Errorf("the run until it waits: %+v", p)
+	}
+	if n := w.dones("stays"); n != 2 {
+		t.Errorf("%d turns have ended, want 2", n)
+	}
 	w.phase("stays", agent.Waiting)
 	has(t, w.pawl("", "agent", "stop", "--run", "stays").out, "is told to stop")
 	has(t, w.pawl("", "agent", "watch", "--run", "stays", "--json").out, `"text":"you said more"`)
