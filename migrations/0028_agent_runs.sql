@@ -82,3 +82,6 @@ CREATE TABLE agent_messages (
     CONSTRAINT agent_messages_pkey PRIMARY KEY (tenant_id, run_id, message_id),
     CONSTRAINT agent_messages_run FOREIGN KEY (tenant_id, run_id) REFERENCES agent_runs ON DELETE CASCADE
 );
+
+-- The last message of a run, and those of its last rounds.
+CREATE INDEX agent_messages_in_order ON agent_messages (tenant_id, run_id, seq) INCLUDE (round);

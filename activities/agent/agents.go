@@ -25,13 +25,17 @@ import (
 // ErrNotFound means that there is no such run, or no such version of an agent.
 var ErrNotFound = errors.New("there is no such agent or run")
 
+// MaxUnread bounds the messages of a run that no model has read. All of them go into the next request.
+const MaxUnread = 64
+
 // Store keeps runs of agents. Errors that a retry can correct are marked errs.Transient.
 type Store interface {
 	// OpenAgentRun writes a run, if its ids name none yet, and returns what the ids name.
 	OpenAgentRun(ctx context.Context, r NewRun) (Run, error)
 	// AgentRun returns a run, and ErrNotFound if there is none.
 	AgentRun(ctx context.Context, of contract.AgentRun) (Run, error)
-	// SayToAgent stores a message, if its id is new in the run, and returns its number.
+	// SayToAgent stores a message, if its id is new in the run, and returns its number. It returns 0 if the run has MaxUnread
+	// messages that no model has read.
 	SayToAgent(ctx context.Context, of contract.AgentRun, m pawlagent.Message) (int64, error)
 	// AgentRound returns one round. found is false if no response was recorded.
 	AgentRound(ctx context.Context, of contract.AgentRun, round int) (r Round, found bool, err error)
@@ -136,6 +140,7 @@ func (a *Agents) Register(r contract.Registry) {
 	contract.Bind(r, contract.AgentOpen, a.Log, a.Open)
 	contract.Bind(r, contract.AgentSay, a.Log, a.Say)
 	contract.Bind(r, contract.AgentAsk, a.Log, a.Ask)
+	contract.Bind(r, contract.AgentRound, a.Log, a.Round)
 	contract.Bind(r, contract.AgentAnswer, a.Log, a.Answer)
 	contract.Bind(r, contract.AgentClose, a.Log, a.Close)
 	contract.Bind(r, contract.AgentJoin, a.Log, a.Join)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"go.temporal.io/sdk/activity"
 
@@ -24,8 +25,11 @@ import (
 // maxCallBytes bounds the arguments of the calls of one response together, in bytes: they go through the history.
 const maxCallBytes = 1 << 20
 
-// Ask returns the recorded response of a round. If there is none, it asks the model and records the response. A
-// response that was not recorded has no effect.
+// askTime bounds one request. It is shorter than the time that Temporal gives the activity, so that the activity can say why
+// there is no response.
+const askTime = contract.AgentAskTime - time.Minute
+
+// Ask asks the model and records the response of a round, if it is not there. A response that was not recorded has no effect.
 func (a *Agents) Ask(ctx context.Context, in contract.AgentAskIn) (out contract.AgentAskOut, err error) {
 	// Everybody with access to the namespace can schedule this activity.
 	if contract.Executing(ctx).WorkflowID != pawlagent.WorkflowID(in.Run.TenantID, in.Run.RunID) {
@@ -37,21 +41,22 @@ func (a *Agents) Ask(ctx context.Context, in contract.AgentAskIn) (out contract.
 	if err != nil {
 		return out, err
 	}
-	recorded, found, err := a.Store.AgentRound(ctx, in.Run, in.Round)
-	if err != nil || found {
-		return outOf(run, recorded), err
+	if _, found, err := a.Store.AgentRound(ctx, in.Run, in.Round); err != nil || found {
+		return out, err
 	}
-	if end := limited(run); end != nil {
-		return contract.AgentAskOut{End: end}, nil
-	}
-	if reason, err := a.Killed(ctx, in.Run.TenantID, run.Document.Name); err != nil || reason != "" {
-		return contract.AgentAskOut{End: &contract.AgentEnd{Outcome: pawlagent.Failed, Reason: reason}}, err
+	if end, err := a.over(ctx, in.Run, run); err != nil || end != nil {
+		return out, err // Round says it
 	}
 	model := run.Document.Model
 	if in.Fallback && run.Document.Fallback != nil {
 		model = *run.Document.Fallback
 	}
-	round, hash, taken, err := a.respond(ctx, in, run, model)
+	asking, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	round, hash, taken, err := a.respond(asking, in, run, model)
+	if err != nil && ctx.Err() == nil && asking.Err() != nil {
+		err = &provider.Error{Kind: "timeout", Retry: true}
+	}
 	var failed *provider.Error
 	var unusable *unusableError
 	switch {
@@ -64,12 +69,34 @@ func (a *Agents) Ask(ctx context.Context, in contract.AgentAskIn) (out contract.
 	default:
 		return out, err
 	}
-	recorded, err = a.Store.RecordRound(ctx, in.Run, round, hash, taken)
+	_, err = a.Store.RecordRound(ctx, in.Run, round, hash, taken)
+	return out, err
+}
+
+// Round reads the response of a round, or how the run ends before it.
+func (a *Agents) Round(ctx context.Context, in contract.AgentRoundIn) (out contract.AgentRoundOut, err error) {
+	run, err := a.Store.AgentRun(ctx, in.Run)
 	if err != nil {
 		return out, err
 	}
-	run.Taken = max(run.Taken, taken)
-	return outOf(run, recorded), nil
+	recorded, found, err := a.Store.AgentRound(ctx, in.Run, in.Round)
+	if err != nil || found {
+		return outOf(run, recorded), err
+	}
+	out.End, err = a.over(ctx, in.Run, run)
+	return out, err
+}
+
+// over returns how a run ends that may ask no model any more, or nil.
+func (a *Agents) over(ctx context.Context, of contract.AgentRun, run Run) (*contract.AgentEnd, error) {
+	if end := limited(run); end != nil {
+		return end, nil
+	}
+	reason, err := a.Killed(ctx, of.TenantID, run.Document.Name)
+	if err != nil || reason == "" {
+		return nil, err
+	}
+	return &contract.AgentEnd{Outcome: pawlagent.Failed, Reason: reason}, nil
 }
 
 // unusableError says why a model cannot be asked at all. Its text is safe to show.
@@ -123,7 +150,7 @@ func (a *Agents) respond(ctx context.Context, in contract.AgentAskIn, run Run, m
 	if l := run.Document.Limits; l.Tokens > 0 {
 		request.MaxTokens = min(request.MaxTokens, int(int64(l.Tokens)-run.Totals.Tokens()))
 	}
-	http, base, done, err := a.reach(ctx, run, model)
+	http, base, done, err := a.reach(ctx, in.Run, run, model)
 	if err != nil {
 		return r, "", 0, err
 	}
@@ -142,6 +169,10 @@ func (a *Agents) respond(ctx context.Context, in contract.AgentAskIn, run Run, m
 	}
 	if planned.Response.Finish == wire.FinishCut {
 		return r, "", 0, &provider.Error{Kind: "cut", Retry: true}
+	}
+	if !planned.Response.Usage.Reported {
+		// A limit of tokens must hold for providers that count none. A token has about four bytes.
+		planned.Response.Usage = wire.Usage{Input: int64(size(request.Messages)+len(request.System)+len(request.Tools)) / 4, Output: int64(len(planned.Response.Message)) / 4}
 	}
 	r = Round{Round: in.Round, Format: model.Format, Model: model.Name, Usage: planned.Response.Usage, Plan: a.plan(run, planned)}
 	if a.Price != nil {

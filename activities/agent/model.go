@@ -12,6 +12,7 @@ import (
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/provider"
 	"github.com/pawl-run/pawl/toolspec/errs"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // leaseTime bounds the use of a connection by one request. It is longer than a request may take.
@@ -19,7 +20,7 @@ const leaseTime = 20 * time.Minute
 
 // reach returns the client and the address with which the model is asked. The caller calls done when the response
 // has arrived.
-func (a *Agents) reach(ctx context.Context, run Run, model pawlagent.Model) (client *http.Client, base *url.URL, done func(), err error) {
+func (a *Agents) reach(ctx context.Context, of contract.AgentRun, run Run, model pawlagent.Model) (client *http.Client, base *url.URL, done func(), err error) {
 	if model.Connection == "" {
 		if !slices.Contains(a.URLs, strings.TrimSuffix(model.URL, "/")) {
 			return nil, nil, nil, unusable("this worker asks no model at the URL of the agent: set PAWL_MODEL_URLS to it, or give the agent a connection")
@@ -39,7 +40,7 @@ func (a *Agents) reach(ctx context.Context, run Run, model pawlagent.Model) (cli
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	r := broker.Request{TenantID: c.TenantID, AgentRunID: c.RunID, ConnectionID: model.Connection, Holder: c.ActorID, Lasts: leaseTime}
+	r := broker.Request{TenantID: c.TenantID, AgentRunID: of.RunID, ConnectionID: model.Connection, Holder: c.ActorID, Lasts: leaseTime}
 	for _, role := range roles {
 		r.Roles = append(r.Roles, broker.RolePrefix+role)
 	}
@@ -49,6 +50,8 @@ func (a *Agents) reach(ctx context.Context, run Run, model pawlagent.Model) (cli
 		return nil, nil, nil, err
 	case answer == broker.NeedsReauth:
 		return nil, nil, nil, unusable("the connection of the model needs a new sign-in: pawl connections reauth")
+	case answer == broker.Superseded:
+		return nil, nil, nil, unusable("the run has ended")
 	case answer != broker.Leased:
 		return nil, nil, nil, unusable("the actor of the run has no grant for the connection of the model, or there is none: pawl connections grant")
 	}

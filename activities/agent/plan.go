@@ -87,9 +87,9 @@ func (p Plan) started() (n int) {
 // Started counts the calls of the round that start.
 func (r Round) Started() int { return r.Plan.started() }
 
-// outOf returns the answer of Ask for a recorded round.
-func outOf(run Run, r Round) contract.AgentAskOut {
-	out := contract.AgentAskOut{Taken: run.Taken, Again: r.Plan.Correction != ""}
+// outOf returns the answer of Round for a recorded round.
+func outOf(run Run, r Round) contract.AgentRoundOut {
+	out := contract.AgentRoundOut{Recorded: true, Taken: run.Taken, Again: r.Plan.Correction != ""}
 	for _, c := range r.Plan.Calls {
 		out.Calls = append(out.Calls, c.Call)
 	}

@@ -187,6 +187,7 @@ func forgeries() map[string]func(v *victims) []forgery {
 		"agentAsk": func(*victims) []forgery {
 			return []forgery{{what: "for a run", payload: plain(object{"run": agentRun, "round": 1})}}
 		},
+		"agentRound":  func(*victims) []forgery { return []forgery{local("of a run", object{"run": agentRun, "round": 1})} },
 		"agentAnswer": func(*victims) []forgery { return []forgery{local("of a run", object{"run": agentRun, "round": 1})} },
 		"agentClose":  func(*victims) []forgery { return []forgery{local("of a run", object{"run": agentRun, "round": 1})} },
 		"agentJoin":   func(*victims) []forgery { return []forgery{upkeep("a run that there is not", object{"run": agentRun})} },

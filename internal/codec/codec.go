@@ -80,7 +80,7 @@ func (c *Codec) WithSerializationContext(ctx converter.SerializationContext) con
 func tenantOf(workflowID string) (tenant string, call bool) {
 	kind, rest, _ := strings.Cut(workflowID, ":")
 	tenant, _, ok := strings.Cut(rest, ":")
-	if kind != "tool" || !ok || !names.MatchString(tenant) {
+	if kind != "tool" && kind != "agent" && kind != "trigger" || !ok || !names.MatchString(tenant) {
 		return "", false
 	}
 	return tenant, true

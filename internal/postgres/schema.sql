@@ -18,6 +18,7 @@ TABLE agent_messages
     said_at timestamp with time zone NOT NULL DEFAULT now()
     CONSTRAINT agent_messages_pkey PRIMARY KEY (tenant_id, run_id, message_id)
     CONSTRAINT agent_messages_run FOREIGN KEY (tenant_id, run_id) REFERENCES agent_runs(tenant_id, run_id) ON DELETE CASCADE
+    CREATE INDEX agent_messages_in_order ON public.agent_messages USING btree (tenant_id, run_id, seq) INCLUDE (round)
 
 TABLE agent_rounds
     tenant_id text NOT NULL

@@ -64,13 +64,22 @@ func TestSubmitters(t *testing.T) {
 		}
 	}
 	b.sql(`INSERT INTO agent_runs (tenant_id, run_id, input_digest, agent, version, document, input, opened_at)
-		SELECT tenant_id, run_id, '', 'a', '1', '{}', '{"submitterProof":"proof"}', created_at - interval '1 hour' FROM invocations`)
+		SELECT tenant_id, run_id, '', 'a', '1', '{"limits":{"seconds":7200}}', '{"submitterProof":"proof"}', created_at - interval '1 hour' FROM invocations`)
+	if _, _, fresh := key(tenant, keyID, -time.Minute); fresh {
+		t.Error("fresh in a run whose model has not planned the call")
+	}
+	b.sql(`INSERT INTO agent_rounds (tenant_id, run_id, round, format, model, plan, calls_planned, calls, bytes, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens)
+		SELECT tenant_id, run_id, 1, '', '', json_build_object('calls', json_build_array(json_build_object('call', json_build_object('toolCallId', tool_call_id)))), 1, 1, 0, 0, 0, 0, 0
+		FROM invocations`)
 	for end, want := range map[time.Duration]bool{-time.Minute: true, -2 * time.Hour: false} {
 		if _, _, fresh := key(tenant, keyID, end); fresh != want {
 			t.Errorf("in a run that began with the proof, which ended %s before the call: fresh %t", -end, fresh)
 		}
 	}
-	for _, change := range []string{`input = '{"submitterProof":"another"}'`, `input = '{"submitterProof":"proof"}', ended_at = now(), result = '{}'`} {
+	for _, change := range []string{
+		`document = '{"limits":{"seconds":60}}'`, `document = '{"limits":{"seconds":7200}}', input = '{"submitterProof":"another"}'`,
+		`input = '{"submitterProof":"proof"}', ended_at = now(), result = '{}'`,
+	} {
 		b.sql(`UPDATE agent_runs SET ` + change)
 		if _, _, fresh := key(tenant, keyID, -time.Minute); fresh {
 			t.Errorf("fresh in a run with %s", change)

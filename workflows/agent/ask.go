@@ -11,8 +11,6 @@ import (
 )
 
 const (
-	// maxAsk bounds one request to a model. The provider may think for minutes.
-	maxAsk = 15 * time.Minute
 	// maxAfterEnd is how much later than the run the server ends a request, so that the timer of the run, which
 	// cancels the request, says why the run ended.
 	maxAfterEnd = time.Minute
@@ -24,7 +22,7 @@ const (
 
 // ask returns the response of the round, or how the run ends without it. Waits between requests are timers of
 // the workflow, so they last through the loss of a worker. An interrupt gives the request up.
-func (r *run) ask(ctx workflow.Context) (contract.AgentAskOut, *contract.AgentEnd, error) {
+func (r *run) ask(ctx workflow.Context) (contract.AgentRoundOut, *contract.AgentEnd, error) {
 	r.state.Phase = pawlagent.Asking
 	asking, stop := workflow.WithCancel(ctx)
 	defer stop()
@@ -33,28 +31,37 @@ func (r *run) ask(ctx workflow.Context) (contract.AgentAskOut, *contract.AgentEn
 	in := contract.AgentAskIn{Run: r.open.Run, Round: r.state.Round}
 	pause := firstPause
 	for try := 1; ; try++ {
-		out, err := steps.Regular(asking, contract.AgentAsk, in, askOptions(ctx, r.open.EndsAtMs))
-		if end := r.stopped(ctx); end != nil && (err != nil || out.Fault != nil) {
-			return out, end, nil
+		asked, err := steps.Regular(asking, contract.AgentAsk, in, askOptions(ctx, r.open.EndsAtMs))
+		if end := r.stopped(ctx); end != nil && (err != nil || asked.Fault != nil) {
+			return contract.AgentRoundOut{}, end, nil
 		}
 		if err != nil {
-			return out, &contract.AgentEnd{Outcome: pawlagent.Failed, Reason: "the model could not be asked; the worker's log says why"}, nil
+			return contract.AgentRoundOut{}, &contract.AgentEnd{Outcome: pawlagent.Failed, Reason: "the model could not be asked; the worker's log says why"}, nil
 		}
-		r.taken = max(r.taken, out.Taken)
-		if out.Fault == nil {
+		out, err := steps.Local(steps.Disconnected(ctx), contract.AgentRound, contract.AgentRoundIn{Run: in.Run, Round: in.Round}, steps.Options("read the response", steps.Forever))
+		if err != nil {
+			return out, nil, err
+		}
+		if out.Recorded || out.End != nil {
+			r.taken = max(r.taken, out.Taken)
 			return out, out.End, nil
 		}
-		last := !out.Fault.Retry || try >= maxTries
+		fault := asked.Fault
+		if fault == nil {
+			// Somebody else has answered for the worker. The request may still run; the record takes one response.
+			fault = &contract.AgentFault{Reason: "the response of the model was not recorded", Retry: true}
+		}
+		last := !fault.Retry || try >= maxTries
 		switch {
 		case last && !in.Fallback && r.open.HasFallback:
 			in.Fallback, try, pause = true, 0, firstPause
 			continue
 		case last:
-			return out, &contract.AgentEnd{Outcome: pawlagent.Failed, Reason: out.Fault.Reason}, nil
+			return out, &contract.AgentEnd{Outcome: pawlagent.Failed, Reason: fault.Reason}, nil
 		}
-		wait := max(pause, time.Duration(out.Fault.AfterMs)*time.Millisecond)
+		wait := max(pause, time.Duration(fault.AfterMs)*time.Millisecond)
 		pause = min(2*pause, longestPause)
-		if workflow.NewTimerWithOptions(asking, wait, workflow.TimerOptions{Summary: out.Fault.Reason}).Get(asking, nil) != nil {
+		if workflow.NewTimerWithOptions(asking, wait, workflow.TimerOptions{Summary: fault.Reason}).Get(asking, nil) != nil {
 			return out, r.stopped(ctx), nil
 		}
 	}
@@ -64,7 +71,7 @@ func (r *run) ask(ctx workflow.Context) (contract.AgentAskOut, *contract.AgentEn
 func askOptions(ctx workflow.Context, endsAtMs int64) workflow.ActivityOptions {
 	rest := time.UnixMilli(endsAtMs).Sub(workflow.Now(ctx))
 	return workflow.ActivityOptions{
-		StartToCloseTimeout:    maxAsk,
+		StartToCloseTimeout:    contract.AgentAskTime,
 		ScheduleToCloseTimeout: max(rest, 0) + maxAfterEnd,
 		HeartbeatTimeout:       steps.HeartbeatTimeout,
 		WaitForCancellation:    true,

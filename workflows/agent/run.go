@@ -45,6 +45,8 @@ type run struct {
 	said, taken int64
 	// closed is the number of the last message of the turns that have ended, or -1. The next turn begins with a later one.
 	closed int64
+	// saidBefore is said at the time of the interrupt.
+	saidBefore int64
 	// stopAsking gives up the request to the model. It is nil while there is none.
 	stopAsking workflow.CancelFunc
 }
@@ -100,9 +102,11 @@ func (r *run) startTimer(working workflow.Context, stop workflow.CancelFunc) {
 
 // work runs rounds until the run ends. It returns nil if the run is to go on as a new run of the workflow.
 func (r *run) work(ctx workflow.Context) (*contract.AgentEnd, error) {
+	// A new run of the workflow would not know that an interrupt has ended the turn of a round without answers.
+	isGivenUp := false
 	for {
 		end, isFinal := r.stopped(ctx), false
-		if end == nil && r.isLarge(ctx) {
+		if end == nil && !isGivenUp && r.isLarge(ctx) {
 			if err := awaitHandlers(ctx); err != nil {
 				return nil, err
 			}
@@ -117,7 +121,7 @@ func (r *run) work(ctx workflow.Context) (*contract.AgentEnd, error) {
 				return nil, err
 			}
 		}
-		isAnswered := end == nil
+		isGivenUp = end != nil
 		// Who interrupts a run that stays ends its turn.
 		if end != nil && (!r.open.Stays || end.Outcome != pawlagent.Interrupted) {
 			return end, nil
@@ -128,7 +132,7 @@ func (r *run) work(ctx workflow.Context) (*contract.AgentEnd, error) {
 				return over, err
 			}
 		}
-		if isAnswered {
+		if !isGivenUp {
 			r.state.Round++
 		}
 	}
@@ -170,6 +174,10 @@ func (r *run) finish(ctx workflow.Context, end *contract.AgentEnd) (*contract.Ag
 		}
 	}
 	r.closed = max(r.said, r.taken)
+	if end.Outcome == pawlagent.Interrupted {
+		// What was said after the interrupt begins the next turn.
+		r.closed = max(r.saidBefore, r.taken)
+	}
 	if _, err := r.close(ctx, *end, true); err != nil {
 		return nil, err
 	}
@@ -267,6 +275,9 @@ func (r *run) onSignal(ctx workflow.Context, name, description string, do func()
 
 // interrupt stops the run, or its turn: no call starts any more, and the request to the model is given up.
 func (r *run) interrupt() {
+	if !r.interrupted {
+		r.saidBefore = r.said
+	}
 	r.interrupted = true
 	if r.stopAsking != nil {
 		r.stopAsking()
@@ -284,6 +295,9 @@ func (r *run) say(ctx workflow.Context, m pawlagent.Message) error {
 	out, err := steps.Local(ctx, contract.AgentSay, contract.AgentSayIn{Run: r.open.Run, Message: m}, steps.Options("store the message", steps.Forever))
 	if err != nil {
 		return err
+	}
+	if out.Said == 0 {
+		return temporal.NewNonRetryableApplicationError("the model has not read the earlier messages yet; send this one again later", string(toolspec.CodeRateLimited), nil)
 	}
 	r.said = max(r.said, out.Said)
 	return nil

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/toolspec"
@@ -13,10 +14,14 @@ var (
 	AgentOpen   = Activity[AgentOpenIn, AgentOpenOut]{name: "agentOpen"}
 	AgentSay    = Activity[AgentSayIn, AgentSayOut]{name: "agentSay"}
 	AgentAsk    = Activity[AgentAskIn, AgentAskOut]{name: "agentAsk", regular: true}
+	AgentRound  = Activity[AgentRoundIn, AgentRoundOut]{name: "agentRound"}
 	AgentAnswer = Activity[AgentAnswerIn, AgentAnswerOut]{name: "agentAnswer"}
 	AgentClose  = Activity[AgentCloseIn, AgentCloseOut]{name: "agentClose"}
 	AgentJoin   = Activity[AgentJoinIn, AgentJoinOut]{name: "agentJoin", regular: true}
 )
+
+// AgentAskTime bounds one run of AgentAsk. A model may think for minutes.
+const AgentAskTime = 15 * time.Minute
 
 // AgentRun names a run of an agent.
 type AgentRun struct {
@@ -58,7 +63,8 @@ type AgentSayIn struct {
 
 // AgentSayOut is the answer of AgentSay.
 type AgentSayOut struct {
-	// Said is the number of the message. Messages of a run have rising numbers.
+	// Said is the number of the message. Messages of a run have rising numbers. It is 0 if the run takes none before its model
+	// has read the earlier ones.
 	Said int64 `json:"said"`
 }
 
@@ -70,12 +76,25 @@ type AgentAskIn struct {
 	Fallback bool `json:"fallback,omitempty"`
 }
 
-// AgentAskOut is the answer of AgentAsk.
+// AgentAskOut is the answer of AgentAsk. Everybody with access to the namespace can give it, so it has nothing that the run
+// acts on: AgentRound reads what was recorded.
 type AgentAskOut struct {
-	// End is set if the run has to end before this round.
-	End *AgentEnd `json:"end,omitempty"`
 	// Fault is set if the provider gave no response.
 	Fault *AgentFault `json:"fault,omitempty"`
+}
+
+// AgentRoundIn is the input of AgentRound, which reads the response of a round.
+type AgentRoundIn struct {
+	Run   AgentRun `json:"run"`
+	Round int      `json:"round"`
+}
+
+// AgentRoundOut is the answer of AgentRound.
+type AgentRoundOut struct {
+	// Recorded says that the record has the response. Without it, only End can be set.
+	Recorded bool `json:"recorded,omitempty"`
+	// End is set if the run has to end before this round.
+	End *AgentEnd `json:"end,omitempty"`
 	// Taken is the number of the last message that the requests of this round and those before it had.
 	Taken int64 `json:"taken,omitempty"`
 	// Calls are the calls of the response, in its order. Without a call the response is final, unless Again is set.

@@ -11,7 +11,7 @@ func ActivityNames() []string {
 	for _, info := range hook.All() {
 		names = append(names, string(info.Stage))
 	}
-	names = append(names, AgentOpen.Name(), AgentSay.Name(), AgentAsk.Name(), AgentAnswer.Name(), AgentClose.Name(), AgentJoin.Name(), TriggerFire.Name())
+	names = append(names, AgentOpen.Name(), AgentSay.Name(), AgentAsk.Name(), AgentRound.Name(), AgentAnswer.Name(), AgentClose.Name(), AgentJoin.Name(), TriggerFire.Name())
 	return append(names, SweepCalls.Name(), KeepPartitions.Name(), DropExpired.Name(), VerifyClosed.Name(), Reseal.Name(), Join.Name())
 }
 

@@ -85,8 +85,8 @@ func workWithout(w *e2etest.World,
 // replayer would say; a complete one then can. This is what TestRecordedCallsGoOn would fail by.
 func TestUnregisteredActivity(t *testing.T) {
 	t.Parallel()
-	if n := len(contract.ActivityNames()); n != 55 {
-		t.Errorf("%d names, want 55: none may be removed", n)
+	if n := len(contract.ActivityNames()); n != 56 {
+		t.Errorf("%d names, want 56: none may be removed", n)
 	}
 	w := e2etest.NewWorldOn(t, importingTemporal(t).Address(), postgrestest.Database(t), e2etest.PlainPolicy)
 	r, ok := waitingCalls(t)[historytest.Version]["waiting_all_stages"]

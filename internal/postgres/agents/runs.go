@@ -101,14 +101,12 @@ func (s *Store) AgentRun(ctx context.Context, of contract.AgentRun) (r activity.
 	return r, db.Failure(op, err)
 }
 
-// SayToAgent stores a message, if its id is new in the run, and returns its number.
+// SayToAgent stores a message, if its id is new in the run, and returns its number. It returns 0 if there is no such run, or if it
+// has activity.MaxUnread messages that no model has read.
 func (s *Store) SayToAgent(ctx context.Context, of contract.AgentRun, m pawlagent.Message) (int64, error) {
-	row, found, err := db.First[seqRow](ctx, s.db, "say to agent", db.Query("SayToAgent", named(of).With(db.Values{
-		"message_id": db.Text(m.ID), "said_by": db.Text(m.By), "text": db.Text(m.Text),
+	row, _, err := db.First[seqRow](ctx, s.db, "say to agent", db.Query("SayToAgent", named(of).With(db.Values{
+		"message_id": db.Text(m.ID), "said_by": db.Text(m.By), "text": db.Text(m.Text), "most": activity.MaxUnread,
 	})))
-	if err == nil && !found {
-		err = activity.ErrNotFound
-	}
 	return row.Seq, err
 }
 

@@ -18,6 +18,7 @@ WITH run AS (
     SELECT tenant_id, run_id FROM agent_runs WHERE tenant_id = @tenant_id AND run_id = @run_id FOR NO KEY UPDATE
 ), said AS (
     INSERT INTO agent_messages (tenant_id, run_id, message_id, said_by, text) SELECT tenant_id, run_id, @message_id, @said_by, @text FROM run
+    WHERE (SELECT count(*) FROM agent_messages u WHERE u.tenant_id = @tenant_id AND u.run_id = @run_id AND u.round IS NULL) < @most
     ON CONFLICT (tenant_id, run_id, message_id) DO NOTHING RETURNING seq
 )
 SELECT seq FROM said

@@ -1,11 +1,16 @@
 -- name: SubmitterKey
 -- fresh compares the expiry of the proof with the time of the first admission, because a reset
--- verifies the proof again, later. A run of an agent that began with this proof has it for all its calls: it may wait for
--- people for longer than a proof lasts.
+-- verifies the proof again, later. A run of an agent that began with this proof has it for the calls that its model, or that of an
+-- agent that it runs, has planned, while its time lasts: it may wait for people for longer than a proof lasts.
 SELECT coalesce(k.public_key, ''::bytea) AS public_key, k.key_id IS NOT NULL AND k.revoked_at IS NULL AS active,
     @expires_at::timestamptz > i.created_at OR EXISTS (
-        SELECT FROM agent_runs a WHERE a.tenant_id = i.tenant_id AND a.run_id = i.run_id AND a.ended_at IS NULL
-            AND a.opened_at < @expires_at::timestamptz AND a.input ->> 'submitterProof' = @proof
+        SELECT FROM agent_runs a
+        JOIN agent_runs p ON p.tenant_id = a.tenant_id AND (p.run_id = a.run_id OR p.parent_run_id = a.run_id)
+        JOIN agent_rounds o ON o.tenant_id = p.tenant_id AND o.run_id = p.run_id
+        CROSS JOIN json_array_elements(o.plan -> 'calls') c
+        WHERE a.tenant_id = i.tenant_id AND a.run_id = i.run_id AND a.ended_at IS NULL AND a.opened_at < @expires_at::timestamptz
+            AND i.created_at < a.opened_at + make_interval(secs => (a.document -> 'limits' ->> 'seconds')::integer)
+            AND a.input ->> 'submitterProof' = @proof AND c -> 'call' ->> 'toolCallId' = i.tool_call_id
     ) AS fresh
 FROM invocations i LEFT JOIN submitter_keys k ON k.tenant_id = @tenant_id AND k.key_id = @key_id
 WHERE i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id;
