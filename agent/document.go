@@ -19,7 +19,8 @@ type Document struct {
 	Description string `json:"description,omitempty"`
 	// Model answers the rounds of a run.
 	Model Model `json:"model"`
-	// Fallback answers a round for which Model has given no answer after all its retries.
+	// Fallback answers a round for which Model has given no answer: after all its retries, or at once after a fault that
+	// does not pass.
 	Fallback *Model `json:"fallback,omitempty"`
 	// Instructions is the text of the system.
 	Instructions string `json:"instructions,omitempty"`

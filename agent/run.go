@@ -96,7 +96,7 @@ func ReadInput(data []byte) (in Input, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&read); err != nil {
-		return Input{}, errors.New("the input has a member that no run has, or a value of another type: see docs/agents.md")
+		return Input{}, errors.New("the input has a member that no run has, or a value of another type: see docs/agents-reference.md#input")
 	}
 	if len(read.Messages) > 0 && string(read.Messages) != "null" {
 		talk, err := conversation.Parse(slices.Concat([]byte(`{"messages":`), read.Messages, []byte(`}`)))
@@ -200,7 +200,8 @@ const (
 // Result is the result of a run. Every run that ends completes its workflow with one.
 type Result struct {
 	Outcome Outcome `json:"outcome"`
-	// Reason says why the run ended, if it is not Completed. It is safe to show.
+	// Reason says why the run ended. Beside Completed it is empty, or says that the model did not finish its answer. It is
+	// safe to show.
 	Reason string `json:"reason,omitempty"`
 	// Text is the final answer, or the last text of the model. Truncated says that it was longer.
 	Text      string `json:"text,omitempty"`

@@ -20,9 +20,9 @@ func newDevModel(a devApp) *cobra.Command {
 	var address string
 	cmd := &cobra.Command{
 		Use: "model", Short: "Run a model without intelligence, to try agents with",
-		Long: "Serve a model with the API of OpenAI (chat completions) until Ctrl-C, and print the URL of the API. If a message begins\n" +
-			"with the id of a tool, the model calls the tool with the JSON behind it. It repeats any other message, and what a call\n" +
-			"has returned.",
+		Long: "Serve a model with the API of OpenAI (chat completions) until Ctrl-C, and print the URL of the API. If a message is the\n" +
+			"id of a tool and JSON, the model calls the tool with this JSON as its arguments. The model answers every other message,\n" +
+			"and the result of a call, by repeating it.",
 		Example: "  pawl dev model\n  PAWL_MODEL_URLS=http://" + defaultModelAddress + "/v1 pawl dev",
 		Args:    app.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -111,8 +111,8 @@ func newVersions(a *app.App) *cobra.Command {
 func newActivate(a *app.App) *cobra.Command {
 	return newChange(&cobra.Command{
 		Use: "activate NAME VERSION", Short: "Make a stored version of an agent the active one",
-		Long: "Make a stored version of an agent the version with which runs start. If the agent is retired, it is so no\n" +
-			"more. Runs that have started keep their version.",
+		Long: "Make a stored version of an agent the version with which runs start. This ends the retirement\n" +
+			"of a retired agent. Runs that have started keep their version.",
 		Args: app.ExactArgs(2, "the name of an agent and a version; `pawl agent versions NAME` lists them"),
 	}, func(ctx context.Context, s *app.Session, args []string, by string) error {
 		done, err := s.Store.ActivateAgent(ctx, args[0], args[1], by)

@@ -113,7 +113,8 @@ func warningsOf(ctx context.Context, s *app.Session, d trigger.Document) (warnin
 func newActivate(a *app.App) *cobra.Command {
 	return newChange(&cobra.Command{
 		Use: "activate NAME VERSION", Short: "Make a stored version of a trigger the active one",
-		Long: "Make a stored version of a trigger the version that events fire. If the trigger is retired, it is so no more.",
+		Long: "Make a stored version of a trigger the version that events fire. This ends the retirement\n" +
+			"of a retired trigger.",
 		Args: app.ExactArgs(2, "the name of a trigger and a version; `pawl trigger list` shows them"),
 	}, func(ctx context.Context, s *app.Session, args []string, by string) error {
 		changed, err := s.Store.ActivateTrigger(ctx, a.Tenant, args[0], args[1], by)

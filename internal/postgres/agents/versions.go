@@ -83,7 +83,7 @@ type Activated struct {
 	Before  string
 }
 
-// ActivateAgent makes a stored version the active one, by a person. A retired agent is so no more. The error is
+// ActivateAgent makes a stored version the active one, by a person. It ends the retirement of an agent. The error is
 // db.ErrNotFound if the version is not stored.
 func (s *Store) ActivateAgent(ctx context.Context, name, version, by string) (Activated, error) {
 	return changed[Activated](ctx, s, "activate agent", name,

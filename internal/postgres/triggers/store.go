@@ -85,7 +85,7 @@ func (s *Store) ApplyTrigger(ctx context.Context, d trigger.Document, by string)
 	return Applied{Digest: digest, Active: row.Outcome != "retired", Changed: row.Outcome == "active", Before: row.Before}, nil
 }
 
-// ActivateTrigger makes a stored version the active one, by a person. A retired trigger is so no more. The error is
+// ActivateTrigger makes a stored version the active one, by a person. It ends the retirement of a trigger. The error is
 // db.ErrNotFound if the version is not stored.
 func (s *Store) ActivateTrigger(ctx context.Context, tenantID, name, version, by string) (Changed, error) {
 	return s.change(ctx, "activate trigger", tenantID, name, "ActivateTrigger", db.Values{"version": db.Text(version), "by": db.Text(by)})
