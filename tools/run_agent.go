@@ -18,7 +18,7 @@ type runAgentIn struct {
 
 type runAgentOut struct {
 	RunID   string `json:"runId" jsonschema_description:"The run of the agent."`
-	Agent   string `json:"agent"`
+	Agent   string `json:"agent" jsonschema_description:"The agent that runs."`
 	Version string `json:"version" jsonschema_description:"The version of the agent that runs."`
 }
 

@@ -83,7 +83,7 @@ func TestDeadlineIsTransient(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	_, err := b.Claim(ctx, claimRow("call_1", 1, 1))
-	wantTransient(t, err, "postgres: claim: deadline")
+	wantTransient(t, err, "postgres: claim: deadline (no answer in time)")
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v is not the context's", err)
 	}
@@ -115,7 +115,7 @@ func TestExhaustedPoolIsTransient(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	_, _, err = s.ActivePolicy(ctx)
-	wantTransient(t, err, "postgres: active policy: deadline")
+	wantTransient(t, err, "postgres: active policy: deadline (no answer in time)")
 	if err := tx.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func TestOpen(t *testing.T) {
 		t.Error("no connection of that name")
 	}
 	_, err = postgres.Open(t.Context(), "postgres://nobody:canary@127.0.0.1:1/none", postgres.Options{})
-	wantTransient(t, err, "postgres: open: connection")
+	wantTransient(t, err, "postgres: open: connection (nothing listens there)")
 	if contains(err.Error(), "canary") {
 		t.Error(err)
 	}
