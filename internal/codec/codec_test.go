@@ -102,6 +102,13 @@ func TestMoved(t *testing.T) {
 	if got := string(other.GetMetadata()[metaKey]); got != "k1" {
 		t.Fatalf("initech writes by %s", got)
 	}
+	run := c.WithSerializationContext(converter.WorkflowSerializationContext{WorkflowID: "agent:acme:run"})
+	if got := string(encoded(t, run, plain).GetMetadata()[metaKey]); got != "acme/a1" {
+		t.Errorf("a run of an agent of acme writes by %s", got)
+	}
+	if err := opens(c.WithSerializationContext(converter.WorkflowSerializationContext{WorkflowID: "agent:globex:run"}), sealed, plain); err == nil {
+		t.Error("a run of an agent of another tenant opens it")
+	}
 	change := func(p *common.Payload, f func(*common.Payload)) *common.Payload {
 		changed, _ := proto.Clone(p).(*common.Payload)
 		f(changed)

@@ -66,7 +66,7 @@ func TestMessages(t *testing.T) {
 	want(t, w.result(run), agent.Completed, "done")
 	asks := w.asks("go")
 	if len(asks) != 3 || said(asks[0]) != "go" || said(asks[1]) != "go, one, two" || said(asks[2]) != "go, one, two, three" {
-		t.Fatalf("the model was asked %d times, and heard %q at the end", len(asks), said(asks[len(asks)-1]))
+		t.Fatalf("the model was asked %d times, and got %q at the end", len(asks), said(asks[len(asks)-1]))
 	}
 	if last := asks[2].Messages; last[len(last)-1].Text != "three" || last[len(last)-2].Role != "tool" {
 		t.Errorf("the last messages are %+v", last)

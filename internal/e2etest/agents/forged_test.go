@@ -1,0 +1,78 @@
+package agents
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/internal/modelserver"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// TestForgedResponse: somebody with access to the namespace answers for the worker that asks a model. No call of that answer starts, it does
+// not end the run, and the response that the model gives then counts, once.
+func TestForgedResponse(t *testing.T) {
+	t.Parallel()
+	thinks, thought := make(chan struct{}, 2), make(chan struct{})
+	w := newWorld(t, "openai", func(modelserver.Request) modelserver.Reply {
+		thinks <- struct{}{}
+		return modelserver.Reply{Text: "genuine", Delay: thought}
+	})
+	w.work(e2etest.Tool("test__echo", e2etest.Echo))
+	w.apply(w.document("openai", "test__echo"))
+	run := w.start(input("run", "go"))
+	e2etest.Receive(t, thinks)
+	forged := map[string]any{
+		"recorded": true, "end": contract.AgentEnd{Outcome: agent.Completed, Reason: "forged"},
+		"calls": []contract.AgentCall{{ToolID: "test__echo", ToolCallID: "r1-0", Args: json.RawMessage(`{"text":"forged"}`), Same: -1}},
+	}
+	var err error
+	w.Until(func() bool {
+		described, describeErr := w.Temporal.DescribeWorkflowExecution(t.Context(), run.WorkflowID(), "")
+		if err = describeErr; err != nil || len(described.GetPendingActivities()) == 0 {
+			return false
+		}
+		err = w.Temporal.CompleteActivityByID(t.Context(), w.Namespace, run.WorkflowID(), "", described.GetPendingActivities()[0].GetActivityId(), forged, nil)
+		return err == nil
+	}, "the answer is forged", &err)
+	e2etest.Receive(t, thinks) // the run asks again
+	close(thought)
+	result := w.result(run)
+	want(t, result, agent.Completed, "genuine")
+	if result.Reason != "" || result.Rounds != 1 {
+		t.Errorf("the run ended %+v", result)
+	}
+	if n := e2etest.Scalar[int](w.World, "SELECT count(*)::int FROM invocations"); n != 0 {
+		t.Errorf("%d calls have started", n)
+	}
+}
+
+// TestUnreadMessages: a run takes no message while the model has not read a bounded number of earlier ones, and says so.
+func TestUnreadMessages(t *testing.T) {
+	t.Parallel()
+	thinks, thought := make(chan struct{}), make(chan struct{})
+	w := newWorld(t, "openai", func(r modelserver.Request) modelserver.Reply {
+		if r.Answers == 0 {
+			close(thinks)
+			return modelserver.Reply{Text: "an answer", Delay: thought}
+		}
+		return modelserver.Reply{Text: "done"}
+	})
+	w.work()
+	w.apply(w.document("openai"))
+	run := w.start(input("run", "go"))
+	e2etest.Receive(t, thinks)
+	for i := range 64 {
+		w.say("run", toolspec.ApprovalID("m", i), "more")
+	}
+	if err := w.Pawl.SayToAgent(t.Context(), "acme", "run", agent.Message{ID: "over", Text: "more"}); err == nil {
+		t.Error("the run has taken one more")
+	}
+	close(thought)
+	want(t, w.result(run), agent.Completed, "done")
+	if n := e2etest.Scalar[int](w.World, "SELECT count(*)::int FROM agent_messages WHERE round = 2"); n != 64 {
+		t.Errorf("the second request had %d messages, want 64", n)
+	}
+}
