@@ -24,8 +24,10 @@ const (
 	bodyTime = 15 * time.Second
 	// startTime bounds the time in which a run is started.
 	startTime = 20 * time.Second
-	// places bounds the requests at the same time.
-	places = 128
+	// readers bounds the requests whose body arrives, and places the events that are handled, at the same time.
+	readers, places = 1024, 128
+	// placeTime bounds the wait of an event for its place.
+	placeTime = 5 * time.Second
 	// retryAfter is when a client may try again, in seconds.
 	retryAfter = "10"
 )
@@ -59,13 +61,13 @@ func New(o Options) (http.Handler, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	mux := http.NewServeMux()
-	mux.Handle(Path, &handler{Options: o, places: make(chan struct{}, places), logs: rate.NewLimiter(rate.Every(time.Second), 10)})
+	mux.Handle(Path, &handler{Options: o, reading: make(chan struct{}, readers), places: make(chan struct{}, places), logs: rate.NewLimiter(rate.Every(time.Second), 10)})
 	return mux, nil
 }
 
 type handler struct {
 	Options
-	places chan struct{}
+	reading, places chan struct{}
 	// logs bounds what senders without a secret can write into the log.
 	logs *rate.Limiter
 }
@@ -79,17 +81,30 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusMethodNotAllowed, toolspec.CodeValidation, "send the event with POST")
 		return
 	}
-	select {
-	case h.places <- struct{}{}:
-		defer func() { <-h.places }()
-	default:
+	noPlace := func() {
 		refuse(w, http.StatusServiceUnavailable, toolspec.CodeCapacity, "the server has no place for another event; send it again")
+	}
+	// Who sends slowly takes a place among those who send, and none among the events that have arrived.
+	select {
+	case h.reading <- struct{}{}:
+		defer func() { <-h.reading }()
+	default:
+		noPlace()
 		return
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime)) // not every server has it
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, trigger.MaxEvent))
 	if err != nil {
 		refuse(w, http.StatusRequestEntityTooLarge, toolspec.CodeValidation, "an event is a body of at most 256 KB, sent within 15 seconds")
+		return
+	}
+	waiting, stop := context.WithTimeout(r.Context(), placeTime)
+	defer stop()
+	select {
+	case h.places <- struct{}{}:
+		defer func() { <-h.places }()
+	case <-waiting.Done():
+		noPlace()
 		return
 	}
 	// A run that is being started does not depend on a client that waits.

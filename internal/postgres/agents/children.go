@@ -24,11 +24,11 @@ func (s *Store) StartChild(ctx context.Context, c activity.NewChild) (activity.R
 	if !errors.Is(err, activity.ErrNotFound) {
 		return run, err
 	}
-	document, err := db.Encoded(c.Document)
+	document, err := encoded(c.Document)
 	if err != nil {
 		return run, db.Failure(op, err)
 	}
-	input, err := db.Encoded(c.Input)
+	input, err := encoded(c.Input)
 	if err != nil {
 		return run, db.Failure(op, err)
 	}

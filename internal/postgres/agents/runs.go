@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	pawlagent "github.com/pawl-run/pawl/agent"
@@ -52,11 +53,11 @@ func named(of contract.AgentRun) db.Values {
 // OpenAgentRun writes a run, if its ids name none yet, and returns what the ids name.
 func (s *Store) OpenAgentRun(ctx context.Context, r activity.NewRun) (activity.Run, error) {
 	const op = "open agent run"
-	document, err := db.Encoded(r.Document)
+	document, err := encoded(r.Document)
 	if err != nil {
 		return activity.Run{}, db.Failure(op, err)
 	}
-	input, err := db.Encoded(r.Input)
+	input, err := encoded(r.Input)
 	if err != nil {
 		return activity.Run{}, db.Failure(op, err)
 	}
@@ -164,7 +165,7 @@ func (s *Store) MoveContext(ctx context.Context, of contract.AgentRun, c activit
 // RecordRound writes a round, if it is not there, and returns the recorded one.
 func (s *Store) RecordRound(ctx context.Context, of contract.AgentRun, r activity.Round, promptHash string, taken int64) (activity.Round, error) {
 	const op = "record round"
-	plan, err := db.Encoded(r.Plan)
+	plan, err := encoded(r.Plan)
 	if err != nil {
 		return r, db.Failure(op, err)
 	}
@@ -185,11 +186,11 @@ func (s *Store) RecordRound(ctx context.Context, of contract.AgentRun, r activit
 // RecordAnswers writes the answers of a round, if it has none.
 func (s *Store) RecordAnswers(ctx context.Context, of contract.AgentRun, round int, answers []wire.Answer) error {
 	const op = "record answers"
-	encoded, err := db.Encoded(answers)
+	text, err := encoded(answers)
 	if err != nil {
 		return db.Failure(op, err)
 	}
-	_, err = s.db.Exec(ctx, op, db.Query("RecordAnswers", named(of).With(db.Values{"round": round, "answers": encoded})))
+	_, err = s.db.Exec(ctx, op, db.Query("RecordAnswers", named(of).With(db.Values{"round": round, "answers": text})))
 	return err
 }
 
@@ -203,11 +204,11 @@ func (s *Store) DeleteExpiredAgentRuns(ctx context.Context, days, most int) (int
 // CloseAgentRun ends a run, if it has not ended, and returns its result.
 func (s *Store) CloseAgentRun(ctx context.Context, of contract.AgentRun, result pawlagent.Result, answer string) (pawlagent.Result, error) {
 	const op = "close agent run"
-	encoded, err := db.Encoded(result)
+	text, err := encoded(result)
 	if err != nil {
 		return result, db.Failure(op, err)
 	}
-	if _, err := s.db.Exec(ctx, op, db.Query("CloseAgentRun", named(of).With(db.Values{"result": encoded, "answer": db.Text(answer)}))); err != nil {
+	if _, err := s.db.Exec(ctx, op, db.Query("CloseAgentRun", named(of).With(db.Values{"result": text, "answer": db.Text(answer)}))); err != nil {
 		return result, err
 	}
 	run, err := s.AgentRun(ctx, of)
@@ -215,4 +216,32 @@ func (s *Store) CloseAgentRun(ctx context.Context, of contract.AgentRun, result 
 		return result, err
 	}
 	return *run.Result, nil
+}
+
+// encoded returns v as JSON, without the character NUL. No text of Postgres can have it, so a statement that reads a text out of the
+// JSON would fail. Messages of people and of models can have it.
+func encoded(v any) (*string, error) {
+	text, err := db.Encoded(v)
+	if err != nil || !strings.Contains(*text, `\u0000`) {
+		return text, err
+	}
+	var out strings.Builder
+	for rest := *text; rest != ""; {
+		switch {
+		case strings.HasPrefix(rest, `\u0000`):
+			rest = rest[6:]
+		case rest[0] == '\\':
+			out.WriteString(rest[:2])
+			rest = rest[2:]
+		default:
+			n := strings.IndexByte(rest, '\\')
+			if n < 0 {
+				n = len(rest)
+			}
+			out.WriteString(rest[:n])
+			rest = rest[n:]
+		}
+	}
+	clean := out.String()
+	return &clean, nil
 }
