@@ -46,9 +46,9 @@ type Store interface {
 	SaidToAgent(ctx context.Context, of contract.AgentRun, from int) ([]Said, error)
 	// MoveContext raises the marks of what requests have no more.
 	MoveContext(ctx context.Context, of contract.AgentRun, c Context) error
-	// RecordRound writes a round, if it is not there, and gives it the messages up to taken that no round has yet. It returns the
-	// recorded one.
-	RecordRound(ctx context.Context, of contract.AgentRun, r Round, promptHash string, taken int64) (Round, error)
+	// RecordRound writes a round, if it is not there, and gives it the messages up to taken that no round has yet. ErrNotFound
+	// means that the run has ended.
+	RecordRound(ctx context.Context, of contract.AgentRun, r Round, promptHash string, taken int64) error
 	// RecordAnswers writes the answers of a round, if it has none.
 	RecordAnswers(ctx context.Context, of contract.AgentRun, round int, answers []wire.Answer) error
 	// CloseAgentRun ends a run, if it has not ended, and returns its result. answer is the whole final text. What a run

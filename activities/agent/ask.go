@@ -69,8 +69,7 @@ func (a *Agents) Ask(ctx context.Context, in contract.AgentAskIn) (out contract.
 	default:
 		return out, err
 	}
-	_, err = a.Store.RecordRound(ctx, in.Run, round, hash, taken)
-	return out, err
+	return out, a.Store.RecordRound(ctx, in.Run, round, hash, taken)
 }
 
 // Round reads the response of a round, or how the run ends before it.

@@ -71,14 +71,14 @@ func TestCloseChild(t *testing.T) {
 	}
 	cost := int64(1)
 	for range 2 {
-		if _, err := s.RecordRound(ctx, of, activity.Round{Round: 1, MicroUSD: &cost}, "", 0); err != nil {
+		if err := s.RecordRound(ctx, of, activity.Round{Round: 1, MicroUSD: &cost}, "", 0); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.CloseAgentRun(ctx, of, pawlagent.Result{Outcome: pawlagent.Completed}, "text"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.RecordRound(ctx, of, activity.Round{Round: 2, MicroUSD: &cost}, "", 0); !errors.Is(err, activity.ErrNotFound) {
+	if err := s.RecordRound(ctx, of, activity.Round{Round: 2, MicroUSD: &cost}, "", 0); !errors.Is(err, activity.ErrNotFound) {
 		t.Errorf("a round of a run that has ended: %v", err)
 	}
 	if run, err := s.AgentRun(ctx, parent); err != nil || run.Totals.MicroUSD != 1 || run.Totals.Rounds != 0 {

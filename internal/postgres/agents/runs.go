@@ -162,25 +162,25 @@ func (s *Store) MoveContext(ctx context.Context, of contract.AgentRun, c activit
 	return err
 }
 
-// RecordRound writes a round, if it is not there, and returns the recorded one.
-func (s *Store) RecordRound(ctx context.Context, of contract.AgentRun, r activity.Round, promptHash string, taken int64) (activity.Round, error) {
+// RecordRound writes a round, if it is not there. ErrNotFound of activities/agent means that it is not there after that: the run has ended.
+func (s *Store) RecordRound(ctx context.Context, of contract.AgentRun, r activity.Round, promptHash string, taken int64) error {
 	const op = "record round"
 	plan, err := encoded(r.Plan)
 	if err != nil {
-		return r, db.Failure(op, err)
+		return db.Failure(op, err)
 	}
-	if _, err := s.db.Exec(ctx, op, db.Query("RecordRound", named(of).With(db.Values{
+	written, err := s.db.Exec(ctx, op, db.Query("RecordRound", named(of).With(db.Values{
 		"round": r.Round, "format": db.Text(r.Format), "model": db.Text(r.Model), "plan": plan, "calls_planned": len(r.Plan.Calls), "calls": r.Started(),
 		"input_tokens": r.Usage.Input, "cache_read_tokens": r.Usage.CacheRead, "cache_write_tokens": r.Usage.CacheWrite, "output_tokens": r.Usage.Output,
 		"micro_usd": r.MicroUSD, "prompt_hash": promptHash, "taken": taken,
-	}))); err != nil {
-		return r, err
+	})))
+	if err != nil || written > 0 {
+		return err
 	}
-	recorded, found, err := s.AgentRound(ctx, of, r.Round)
-	if err == nil && !found {
-		err = activity.ErrNotFound // the run has ended
+	if _, found, err := s.AgentRound(ctx, of, r.Round); err != nil || found {
+		return err
 	}
-	return recorded, err
+	return activity.ErrNotFound
 }
 
 // RecordAnswers writes the answers of a round, if it has none.

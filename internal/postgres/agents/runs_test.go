@@ -16,7 +16,7 @@ func TestCharacterNUL(t *testing.T) {
 	of := opened(t, s, "run")
 	said := "a\x00b \\u0000 \\\\u0000 \"c\""
 	round := activity.Round{Round: 1, Format: "openai", Model: "m", Plan: activity.Plan{Text: said, Finish: wire.FinishStop, Value: json.RawMessage(`"\u0000"`)}}
-	if _, err := s.RecordRound(t.Context(), of, round, "", 0); err != nil {
+	if err := s.RecordRound(t.Context(), of, round, "", 0); err != nil {
 		t.Fatal(err)
 	}
 	var text, value string
