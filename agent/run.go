@@ -28,6 +28,8 @@ const (
 	StateName = "state"
 	// RunTool is the id of the tool with which an agent runs another one.
 	RunTool = "core__run_agent"
+	// DoneTool is the id of the tool with which the model ends its run.
+	DoneTool = "core__done"
 )
 
 // Bounds of the input of a run.
@@ -117,7 +119,7 @@ func (in Input) Check() error {
 		return err
 	}
 	// A call of the run has to be one that can start.
-	call := toolspec.Invocation{ToolID: "core__done", ToolCallID: "call", Context: in.Context}
+	call := toolspec.Invocation{ToolID: DoneTool, ToolCallID: "call", Context: in.Context}
 	if err := call.Check(); err != nil {
 		return err
 	}

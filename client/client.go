@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
@@ -18,10 +17,6 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 	"github.com/pawl-run/pawl/toolspec/output"
 )
-
-// taskTimeout is the workflow task timeout of the contract. After this time, Temporal gives the
-// task of a dead worker to another worker.
-const taskTimeout = 5 * time.Second
 
 // Client starts calls and sends updates, signals and queries to them through Temporal.
 type Client struct {
@@ -102,7 +97,7 @@ func (c *Client) Start(ctx context.Context, inv toolspec.Invocation) (*Call, err
 		run, err = c.temporal.ExecuteWorkflow(ctx, temporal.StartWorkflowOptions{
 			ID:                       id.WorkflowID(),
 			TaskQueue:                toolspec.TaskQueue,
-			WorkflowTaskTimeout:      taskTimeout,
+			WorkflowTaskTimeout:      toolspec.TaskTimeout,
 			WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
 			WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 			EnableEagerStart:         c.eager,

@@ -3,7 +3,6 @@ package pawlflow
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
@@ -12,10 +11,6 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 )
-
-// taskTimeout is the workflow task timeout of the contract. After this time, Temporal gives the
-// task of a dead worker to another worker.
-const taskTimeout = 5 * time.Second
 
 // Call is a call that a workflow has started.
 type Call struct {
@@ -41,7 +36,7 @@ func Start(ctx workflow.Context, inv toolspec.Invocation) Call {
 	child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 		WorkflowID:            inv.Identity().WorkflowID(),
 		TaskQueue:             toolspec.TaskQueue,
-		WorkflowTaskTimeout:   taskTimeout,
+		WorkflowTaskTimeout:   toolspec.TaskTimeout,
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		// The result of the call is the result of the workflow, also after a cancel.
 		WaitForCancellation: true,
@@ -78,9 +73,9 @@ func (c Call) Result(ctx workflow.Context) (toolspec.Result, error) {
 		// The record may say more later, but the workflow cannot know whether the tool took effect.
 		result = toolspec.Failure(toolspec.CodeOutcomeUnknown, "", &toolspec.Details{Cause: "the workflow closed without a result"})
 		result.ToolCallID, result.InvocationID = c.inv.ToolCallID, c.InvocationID()
-		// It has no influence on what the workflow does next in Temporal.
-		result.InputDigest, err = hydrate.InputDigest(c.inv) //workflowcheck:ignore
-		return result, err
+		// It has no influence on what the workflow does next in Temporal. An input that passed check has a digest.
+		result.InputDigest, _ = hydrate.InputDigest(c.inv) //workflowcheck:ignore
+		return result, nil
 	case ctx.Err() != nil && temporal.IsCanceledError(err):
 		// The workflow was cancelled in the same moment, and the start was withdrawn.
 		return *refuse(c.inv, toolspec.Failure(toolspec.CodeCancelled, "", nil)), nil

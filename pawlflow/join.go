@@ -2,9 +2,7 @@ package pawlflow
 
 import (
 	"fmt"
-	"time"
 
-	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/pawl-run/pawl/toolspec"
@@ -26,15 +24,8 @@ func (c Call) join(ctx workflow.Context) (toolspec.Result, error) {
 }
 
 func (c Call) joinOnce(ctx workflow.Context, in contract.JoinIn) (result toolspec.Result, err error) {
-	options := workflow.ActivityOptions{
-		TaskQueue: toolspec.TaskQueue,
-		// An attempt looks for the result for some seconds. The call may wait for days, so attempts follow each other
-		// until there is one, and the history gets no event of them.
-		StartToCloseTimeout: contract.JoinTimeout,
-		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 30 * time.Second},
-		WaitForCancellation: true,
-		Summary:             "wait for " + c.WorkflowID(),
-	}
+	options := contract.JoinOptions(c.WorkflowID())
+	options.TaskQueue = toolspec.TaskQueue
 	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), contract.Join.Name(), in).Get(ctx, &result)
 	return result, err
 }

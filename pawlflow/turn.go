@@ -28,8 +28,8 @@ type Planned struct {
 // that is denied or fails does not stop the others. If ctx is cancelled, the open calls are asked to stop, and
 // calls that have not started end as cancelled.
 //
-// An error says that Temporal could not start or find a call, or that calls is not valid. No later call starts
-// after it, and the results of calls that have none are zero values.
+// An error says that Temporal could not start or find a call, or that calls is not valid. No call starts after an
+// error, calls that are open are waited for, and the results of calls that have none are zero values.
 func Turn(ctx workflow.Context, calls []Planned, atOnce int) ([]toolspec.Result, error) {
 	for i, p := range calls {
 		if p.Same >= i || p.Same >= 0 && calls[p.Same].Same >= 0 {
@@ -71,6 +71,9 @@ func runBatch(ctx workflow.Context, calls []Planned, batch []int, atOnce int, re
 				return
 			}
 			defer slots.Release(1)
+			if errors.Join(failed...) != nil {
+				return
+			}
 			results[i], failed[i] = Invoke(ctx, calls[i].Invocation)
 		})
 	}

@@ -41,8 +41,9 @@ func (a ApprovalRule) with(changes approvers) ApprovalRule {
 	return a
 }
 
-// and returns the rule by which the people of both rules have to approve: those of a first. Entries
-// that anyone can take come last, so that nobody who is named takes one of them.
+// and returns a rule that asks the entries of a, then those of b. Entries that are open to everybody come
+// last: an approval counts once, for the first entry that waits, so an open entry that came earlier would
+// use up the approval of a named approver.
 func (a ApprovalRule) and(b ApprovalRule) ApprovalRule {
 	a.ExpiresAfterMs = min(a.ExpiresAfterMs, b.ExpiresAfterMs)
 	var named, open []ChainEntry
@@ -62,7 +63,7 @@ func (a ApprovalRule) and(b ApprovalRule) ApprovalRule {
 type HookEntries struct {
 	// Hook is the name of the hook.
 	Hook string `json:"hook"`
-	// Entries are asked one after the other. None of them is for anyone.
+	// Entries are asked one after the other. Each entry names approvers.
 	Entries []ChainEntry `json:"entries"`
 }
 

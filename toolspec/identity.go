@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -24,10 +25,12 @@ const (
 	maxPlainCall  = 120
 )
 
-// WorkflowType and TaskQueue are the names every client starts a call by.
+// WorkflowType, TaskQueue and TaskTimeout are what every client starts a call with.
 const (
 	WorkflowType = "InvokeTool"
 	TaskQueue    = "pawl"
+	// TaskTimeout is the workflow task timeout. After this time, Temporal gives the task of a dead worker to another worker.
+	TaskTimeout = 5 * time.Second
 )
 
 // Identity names one call. The same identity is the same call, whatever is

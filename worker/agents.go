@@ -20,7 +20,6 @@ import (
 	pawl "github.com/pawl-run/pawl/client"
 	clientpg "github.com/pawl-run/pawl/client/postgres"
 	"github.com/pawl-run/pawl/internal/postgres"
-	agentstore "github.com/pawl-run/pawl/internal/postgres/agents"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -36,8 +35,8 @@ func agents(c Config, store *postgres.Store, client temporal.Client, lends conne
 // documents reads versions of agents, for runs that start.
 func documents(store *postgres.Store) func(ctx context.Context, name, version string) (pawlagent.Document, error) {
 	return func(ctx context.Context, name, version string) (pawlagent.Document, error) {
-		document, _, err := store.AgentToStart(ctx, name, version)
-		if errors.Is(err, postgres.ErrNotFound) || errors.Is(err, agentstore.ErrRetired) {
+		document, err := store.AgentToStart(ctx, name, version)
+		if errors.Is(err, postgres.ErrNotFound) {
 			err = agent.ErrNotFound
 		}
 		return document, err
@@ -59,8 +58,8 @@ func rolesBy(store *postgres.Store) func(ctx context.Context, tenantID, identity
 	}
 }
 
-// killedBy finds the kill switches that stop an agent: those for every effect whose tools are all tools, or whose
-// pattern has the name of the agent.
+// killedBy returns why a kill switch stops an agent. A switch stops an agent if it names no effect and its pattern of
+// tools is `*` or matches agent__NAME.
 func killedBy(store *postgres.Store) func(ctx context.Context, tenantID, name string) (string, error) {
 	return func(ctx context.Context, tenantID, name string) (string, error) {
 		switches, err := store.KillSwitches(ctx, tenantID, false)

@@ -35,16 +35,16 @@ type Store interface {
 	// AgentRun returns a run, and ErrNotFound if there is none.
 	AgentRun(ctx context.Context, of contract.AgentRun) (Run, error)
 	// SayToAgent stores a message, if its id is new in the run, and returns its number. It returns 0 if the run has MaxUnread
-	// messages that no model has read.
+	// messages that no model has read, and ErrNotFound if the run has ended.
 	SayToAgent(ctx context.Context, of contract.AgentRun, m pawlagent.Message) (int64, error)
 	// AgentRound returns one round. found is false if no response was recorded.
 	AgentRound(ctx context.Context, of contract.AgentRun, round int) (r Round, found bool, err error)
-	// AgentRounds returns the rounds with answers from a number on, in their order.
+	// AgentRounds returns the rounds from a number on whose calls all have answers, and those without calls, in their order.
 	AgentRounds(ctx context.Context, of contract.AgentRun, from int) ([]Round, error)
 	// SaidToAgent returns the messages of the rounds from a number on, and those that no round has yet, in the order in
 	// which they were said.
 	SaidToAgent(ctx context.Context, of contract.AgentRun, from int) ([]Said, error)
-	// MoveContext raises the marks of what requests have no more.
+	// MoveContext stores the Context of a run. A number that is smaller than the stored one changes nothing.
 	MoveContext(ctx context.Context, of contract.AgentRun, c Context) error
 	// RecordRound writes a round, if it is not there, and gives it the messages up to taken that no round has yet. ErrNotFound
 	// means that the run has ended.
@@ -71,10 +71,9 @@ type Run struct {
 	// Input is that of the run. For a run with a Parent, its Context is that of the calls, which are calls of the parent's run.
 	Input pawlagent.Input
 	// Parent is the call that has started the run, if one has.
-	Parent *pawlagent.Parent
-	// Context says what the requests of the run have no more.
+	Parent  *pawlagent.Parent
 	Context Context
-	// EndsAt is when the time of the run is over, and Now the time of the database.
+	// OpenedAt is when the run was opened, by the clock of the database.
 	OpenedAt time.Time
 	// Round is the last recorded round, or 0.
 	Round int
@@ -85,8 +84,8 @@ type Run struct {
 	Result *pawlagent.Result
 }
 
-// Context says what requests of a run have no more: the outputs of rounds before TrimmedTo, and the rounds before
-// From. Both are at least 1.
+// Context says what the requests of a run leave out. Rounds before From are left out. Rounds before TrimmedTo have
+// references in place of the outputs of tools. Both numbers are at least 1 and only grow.
 type Context struct{ TrimmedTo, From int }
 
 // Round is one response of a model, with the answers to its calls.
@@ -151,9 +150,6 @@ func (a *Agents) Register(r contract.Registry) {
 var codecs = map[string]wire.Codec{
 	"openai": openai.Codec{}, "responses": responses.Codec{}, "anthropic": anthropic.Codec{}, "ollama": ollama.Codec{}, "gemini": gemini.Codec{},
 }
-
-// doneTool is the tool that ends a run.
-const doneTool = "core__done"
 
 // Plan is what a response asks for, as the record keeps it.
 type Plan struct {

@@ -5,18 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	pawlagent "github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/wire"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
-
-// joinWait is how long one attempt waits for the end of a run. It is short, because a run may wait for a person for days.
-const joinWait = 5 * time.Second
 
 // Answer stores the answers to the calls of a round.
 func (a *Agents) Answer(ctx context.Context, in contract.AgentAnswerIn) (out contract.AgentAnswerOut, err error) {
@@ -104,11 +101,15 @@ func (a *Agents) tellEnd(ctx context.Context, in contract.AgentCloseIn) error {
 
 // Join returns when a run has ended. It waits some seconds, and then returns contract.ErrOpen.
 func (a *Agents) Join(ctx context.Context, in contract.AgentJoinIn) (out contract.AgentJoinOut, err error) {
-	ctx, cancel := context.WithTimeout(ctx, joinWait)
+	ctx, cancel := context.WithTimeout(ctx, contract.JoinWait)
 	defer cancel()
 	_, err = a.Client.AgentResult(ctx, a.Client.AttachAgent(ctx, in.Run.TenantID, in.Run.RunID))
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		err = contract.ErrOpen
+	case err != nil && !errors.Is(err, client.ErrNotFound):
+		// A final error would end the run in the record while its workflow goes on.
+		err = errs.Transient(err)
 	}
 	return out, err
 }

@@ -41,8 +41,8 @@ func (a *Agents) Ask(ctx context.Context, in contract.AgentAskIn) (out contract.
 	if err != nil {
 		return out, err
 	}
-	if _, found, err := a.Store.AgentRound(ctx, in.Run, in.Round); err != nil || found {
-		return out, err
+	if in.Round <= run.Round {
+		return out, nil // it is recorded
 	}
 	if end, err := a.over(ctx, in.Run, run); err != nil || end != nil {
 		return out, err // Round says it
@@ -179,7 +179,9 @@ func (a *Agents) respond(ctx context.Context, in contract.AgentAskIn, run Run, m
 			r.MicroUSD = &cost
 		}
 	}
-	hash, err = pawlagent.PromptHash(run.Document, offered)
+	asked := run.Document
+	asked.Model = model
+	hash, err = pawlagent.PromptHash(asked, offered)
 	return r, hash, taken, err
 }
 
@@ -215,19 +217,25 @@ func (a *Agents) offer(ctx context.Context, in contract.AgentAskIn, run Run, mod
 	if offer, err = a.Client.Offer(ctx, viewer, o); err != nil || len(offer.Tools) == 0 {
 		return offer, offered, err
 	}
+	if choice := choiceOf(run, offered); choice != (wire.Choice{}) {
+		offer, err = offer.WithChoice(codec, choice)
+	}
+	return offer, offered, err
+}
+
+// choiceOf returns the tool choice of a request, or none. A model that has to call a tool in each round never ends, so a
+// choice holds in the first round only. Required holds in each round if core__done is offered, because that call ends the run.
+func choiceOf(run Run, offered []toolspec.Spec) wire.Choice {
+	isFirst := run.Totals.Rounds == 0
 	isOffered := func(tool string) bool {
 		return slices.ContainsFunc(offered, func(s toolspec.Spec) bool { return s.Name == tool })
 	}
 	choice := wire.Choice{Mode: run.Document.Choice.Mode, Name: run.Document.Choice.Tool}
-	// A model that had to call a tool in each round would never end.
-	first := run.Totals.Rounds == 0
-	if choice.Mode == wire.Named && (!first || !isOffered(choice.Name)) || choice.Mode == wire.Required && !first && !isOffered(doneTool) {
-		choice = wire.Choice{}
+	switch {
+	case choice.Mode == wire.Named && !(isFirst && isOffered(choice.Name)), choice.Mode == wire.Required && !isFirst && !isOffered(pawlagent.DoneTool):
+		return wire.Choice{}
 	}
-	if choice != (wire.Choice{}) {
-		offer, err = offer.WithChoice(codec, choice)
-	}
-	return offer, offered, err
+	return choice
 }
 
 // turnOf returns the turn with which a response is read.

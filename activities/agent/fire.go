@@ -8,7 +8,6 @@ import (
 
 	pawlagent "github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/agent/trigger"
-	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -24,8 +23,8 @@ func (a *Agents) Fire(ctx context.Context, in contract.TriggerFireIn) (contract.
 	}
 	firer := trigger.Firer{Store: a.Triggers, Start: func(ctx context.Context, in pawlagent.Input) error {
 		_, err := a.Client.StartAgent(ctx, in)
-		if errors.Is(err, client.ErrNoAnswer) {
-			err = errs.Transient(err)
+		if err != nil {
+			err = errs.Transient(err) // the input is valid: it is Temporal that fails
 		}
 		return err
 	}}

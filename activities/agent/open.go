@@ -98,5 +98,8 @@ func refused(reason string) contract.AgentOpenOut {
 // Say stores a message of a person.
 func (a *Agents) Say(ctx context.Context, in contract.AgentSayIn) (out contract.AgentSayOut, err error) {
 	out.Said, err = a.Store.SayToAgent(ctx, in.Run, in.Message)
+	if errors.Is(err, ErrNotFound) {
+		return contract.AgentSayOut{Ended: true}, nil
+	}
 	return out, err
 }

@@ -34,7 +34,7 @@ func (a *Agents) plan(run Run, planned turn.Plan) Plan {
 			default:
 				started++
 				call.Call.ToolID, call.Call.ToolCallID, call.Call.Args, call.Call.ConnectionID = inv.ToolID, inv.ToolCallID, inv.Args, inv.Context.ConnectionID
-				call.Call.Ends = inv.ToolID == doneTool
+				call.Call.Ends = inv.ToolID == pawlagent.DoneTool
 				if inv.Provider != nil && len(inv.Provider.ToolCall)+bytes <= maxCallBytes {
 					call.Call.Provider, bytes = inv.Provider, bytes+len(inv.Provider.ToolCall)
 				}

@@ -3,15 +3,10 @@ package join
 import (
 	"context"
 	"log/slog"
-	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
-
-// wait is how long one attempt waits for a result. It is short, because a call can wait for a person for days,
-// and the attempts of many joins must not take the places of tools that run.
-const wait = 5 * time.Second
 
 // Calls starts calls, or finds them, and returns their results.
 type Calls interface {
@@ -41,7 +36,7 @@ func (j *Joiner) Join(ctx context.Context, in contract.JoinIn) (toolspec.Result,
 			return toolspec.Result{}, err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, wait)
+	ctx, cancel := context.WithTimeout(ctx, contract.JoinWait)
 	defer cancel()
 	return j.calls.Join(ctx, in.Invocation)
 }

@@ -66,13 +66,13 @@ type Deliverer struct {
 	Secrets *fingerprint.Set
 }
 
-// Deliver returns what leaves the worker of a value, which is the value itself or its short form, and
-// the description of it. A failure says that the value must not leave. The error says
+// Deliver redacts a value and returns the form that may leave the worker, which is the whole value or a short
+// form of a large one that Deliver stores, and its description. A failure says that the value must not leave. The error says
 // that a valid value could not be stored.
 //
 // The order is: hard size, live secrets if a mask follows, allowlist, mask, live secrets, size of what is left, contract, store,
-// truncate, describe. The contract judges the raw value of a tool. The size counts before that, because
-// a validation costs more than all else.
+// truncate, describe. The contract judges the raw value of a tool. The hard size is first, because
+// a validation costs more than all other steps.
 func (d *Deliverer) Deliver(ctx context.Context, bound *catalog.Bound, in Value) (json.RawMessage, toolspec.OutputInfo, *hook.Failure, error) {
 	clean, failure := d.Clean(bound, in)
 	if failure != nil {

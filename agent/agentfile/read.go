@@ -28,8 +28,9 @@ var (
 type reader struct {
 	*strictyaml.Reader
 	doc agent.Document
-	// after are the checks that need the whole document, and tries those that make requests of it.
-	after, tries []func()
+	// crossChecks compare keys of the document. requestChecks encode a request to each model, and run only if no other check
+	// has found a fault.
+	crossChecks, requestChecks []func()
 }
 
 // Read reads a document of at most strictyaml.MaxDocument bytes, in YAML or JSON, fills in the defaults, and checks
@@ -43,7 +44,7 @@ func Read(file string, source []byte) (agent.Document, error) {
 	root := r.Load(source)
 	if root != nil && r.holdsNoSecret(root) {
 		r.document(root)
-		for _, checks := range []*[]func(){&r.after, &r.tries} {
+		for _, checks := range []*[]func(){&r.crossChecks, &r.requestChecks} {
 			if len(r.Faults()) == 0 {
 				for _, check := range *checks {
 					check()
@@ -132,7 +133,7 @@ func (r *reader) model(n *node, path string) agent.Model {
 	if len(r.Faults()) == before && m.Connection == "" && m.URL == "" {
 		r.Fail(n, strictyaml.Join(path, "url"), "is missing: without a connection, write where the API begins, such as http://localhost:11434/api")
 	}
-	r.tries = append(r.tries, func() {
+	r.requestChecks = append(r.requestChecks, func() {
 		if err := tryRequest(r.doc, m); err != nil {
 			r.Fail(n, path, "no request can be made: %v", err)
 		}
@@ -182,7 +183,7 @@ func (r *reader) choice(n *node, path string) {
 	if !ok {
 		return
 	}
-	r.after = append(r.after, func() {
+	r.crossChecks = append(r.crossChecks, func() {
 		switch mode := wire.Mode(v); {
 		case mode == wire.Auto: // as if it were left out
 		case mode == wire.None:

@@ -34,7 +34,7 @@ type Record struct {
 	RunID, Reason string
 }
 
-// Starter starts a run, or does nothing if the run was started before. package client has it.
+// Starter starts a run, or does nothing if the run was started before.
 type Starter func(ctx context.Context, in agent.Input) error
 
 // Firer starts the runs of events.
@@ -54,15 +54,18 @@ func (f Firer) Trigger(ctx context.Context, tenantID, name string, from Source) 
 }
 
 // Fire starts the run of an event of a trigger, once for each id of an event, and returns its id. When it returns
-// without an error, the run goes on without the caller. The error is a *RefusedError if the event starts no run, and
-// that is recorded; any other error may pass, and the event may come again.
+// without an error, the run goes on without the caller. The error is a *RefusedError if the event starts no run, which
+// is recorded if the id of the event is valid; any other error may pass, and the event may come again.
 func (f Firer) Fire(ctx context.Context, d Document, e Event) (runID string, err error) {
+	if err := checkEventID(e.ID); err != nil {
+		return "", &RefusedError{err.Error()} // such an id cannot be stored
+	}
+	// The trigger or its agent may have changed since an earlier delivery.
+	if started, err := f.Store.HasStarted(ctx, d.TenantID, d.Name, e.ID); err != nil || started {
+		return RunID(d.TenantID, d.Name, e.ID), err
+	}
 	in, refusal := d.Input(e)
 	if refusal == nil {
-		started, err := f.Store.HasStarted(ctx, d.TenantID, d.Name, e.ID)
-		if err != nil || started {
-			return in.Context.RunID, err
-		}
 		refusal = f.Store.CanStartAgent(ctx, d.Agent, d.AgentVersion)
 		if refusal != nil && !errors.Is(refusal, ErrNoAgent) {
 			return "", refusal
@@ -74,9 +77,6 @@ func (f Firer) Fire(ctx context.Context, d Document, e Event) (runID string, err
 		if !errors.As(refusal, &refused) {
 			refused = &RefusedError{refusal.Error()}
 		}
-		if checkEventID(e.ID) != nil {
-			return "", refused // such an id cannot be stored
-		}
 		r.Reason = refused.Reason
 		if err := f.Store.RecordTriggerEvent(ctx, r); err != nil {
 			return "", err
@@ -86,7 +86,8 @@ func (f Firer) Fire(ctx context.Context, d Document, e Event) (runID string, err
 	if err := f.Start(ctx, in); err != nil {
 		return "", fmt.Errorf("trigger: %w", err)
 	}
-	// A process that ends here has started the run. The next delivery finds it, and writes this row.
+	// A process that ends here has started the run and written no row. The next delivery starts the same run again, which
+	// does nothing, and writes the row.
 	r.RunID = in.Context.RunID
 	return r.RunID, f.Store.RecordTriggerEvent(ctx, r)
 }

@@ -40,7 +40,7 @@ func (r *run) call(ctx workflow.Context, calls []contract.AgentCall, isPast bool
 				ends = ends || calls[i].Ends && results[i].OK
 			})
 		}
-		all.Wait(steps.Disconnected(ctx))
+		all.Wait(ctx)
 	}
 	return results, ends
 }
@@ -61,8 +61,8 @@ func (r *run) invoke(ctx workflow.Context, c contract.AgentCall) toolspec.Result
 	}
 	r.state.Calls = slices.DeleteFunc(r.state.Calls, func(o pawlagent.OpenCall) bool { return o.InvocationID == open.InvocationID })
 	if err != nil {
-		// Temporal did not take the call. The model may try again.
-		return toolspec.Failure(toolspec.CodeUnavailable, "", nil)
+		// Temporal did not take the call, or its end could not be learned. It may have had an effect.
+		return toolspec.Failure(toolspec.CodeOutcomeUnknown, "", nil)
 	}
 	return result
 }

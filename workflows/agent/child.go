@@ -2,7 +2,6 @@ package agent
 
 import (
 	"errors"
-	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
@@ -13,9 +12,6 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 	"github.com/pawl-run/pawl/workflows/steps"
 )
-
-// taskTimeout is the workflow task timeout of runs.
-const taskTimeout = 5 * time.Second
 
 // runAgent runs the agent of a call that may run it, and returns when that run has ended. Its result is in the record, and so is
 // its absence: the activity that stores the answers ends a run that has none.
@@ -33,7 +29,7 @@ func (r *run) runAgent(ctx workflow.Context, toolCallID, invocationID string) {
 	child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 		WorkflowID:            id,
 		TaskQueue:             toolspec.TaskQueue,
-		WorkflowTaskTimeout:   taskTimeout,
+		WorkflowTaskTimeout:   toolspec.TaskTimeout,
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		WaitForCancellation:   true,
 		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
@@ -62,14 +58,7 @@ func (r *run) runAgent(ctx workflow.Context, toolCallID, invocationID string) {
 // workflow can wait only for workflows that it has started itself.
 func (r *run) joinAgent(ctx workflow.Context, of contract.AgentRun) {
 	id := pawlagent.WorkflowID(of.TenantID, of.RunID)
-	options := workflow.ActivityOptions{
-		// An attempt looks for the result for some seconds. The run may wait for days, so attempts follow each other until
-		// there is one, and the history gets no event of them.
-		StartToCloseTimeout: contract.JoinTimeout,
-		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 30 * time.Second},
-		WaitForCancellation: true,
-		Summary:             "wait for " + id,
-	}
+	options := contract.JoinOptions(id)
 	if _, err := steps.Regular(ctx, contract.AgentJoin, contract.AgentJoinIn{Run: of}, options); err == nil || ctx.Err() == nil {
 		return
 	}

@@ -72,6 +72,7 @@ func (r *run) run(ctx workflow.Context, input converter.RawValue) (pawlagent.Res
 	case end == nil:
 		return pawlagent.Result{}, workflow.NewContinueAsNewError(ctx, pawlagent.WorkflowType, input)
 	}
+	r.isClosing = true
 	out, err := r.close(ctx, *end, false)
 	if err != nil {
 		return pawlagent.Result{}, err
@@ -106,7 +107,7 @@ func (r *run) work(ctx workflow.Context) (*contract.AgentEnd, error) {
 	isGivenUp := false
 	for {
 		end, isFinal := r.stopped(ctx), false
-		if end == nil && !isGivenUp && r.isLarge(ctx) {
+		if end == nil && !isGivenUp && workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
 			if err := awaitHandlers(ctx); err != nil {
 				return nil, err
 			}
@@ -122,7 +123,7 @@ func (r *run) work(ctx workflow.Context) (*contract.AgentEnd, error) {
 			}
 		}
 		isGivenUp = end != nil
-		// Who interrupts a run that stays ends its turn.
+		// An interrupt ends only the turn of a run that stays.
 		if end != nil && (!r.open.Stays || end.Outcome != pawlagent.Interrupted) {
 			return end, nil
 		}
@@ -169,7 +170,6 @@ func (r *run) finish(ctx workflow.Context, end *contract.AgentEnd) (*contract.Ag
 			return nil, nil
 		}
 		if end = (&contract.AgentEnd{Outcome: pawlagent.Completed}); !r.open.Stays {
-			r.isClosing = true
 			return end, nil
 		}
 	}
@@ -207,11 +207,6 @@ func (r *run) stopped(ctx workflow.Context) *contract.AgentEnd {
 		return &contract.AgentEnd{Outcome: pawlagent.Interrupted, Reason: "a person stopped the run"}
 	}
 	return nil
-}
-
-// isLarge reports whether the history is to begin again. No call is open then.
-func (r *run) isLarge(ctx workflow.Context) bool {
-	return workflow.GetInfo(ctx).GetContinueAsNewSuggested()
 }
 
 // close ends the run, or its turn.
@@ -295,6 +290,9 @@ func (r *run) say(ctx workflow.Context, m pawlagent.Message) error {
 	out, err := steps.Local(ctx, contract.AgentSay, contract.AgentSayIn{Run: r.open.Run, Message: m}, steps.Options("store the message", steps.Forever))
 	if err != nil {
 		return err
+	}
+	if out.Ended {
+		return errEnded()
 	}
 	if out.Said == 0 {
 		return temporal.NewNonRetryableApplicationError("the model has not read the earlier messages yet; send this one again later", string(toolspec.CodeRateLimited), nil)

@@ -66,6 +66,8 @@ type AgentSayOut struct {
 	// Said is the number of the message. Messages of a run have rising numbers. It is 0 if the run takes none before its model
 	// has read the earlier ones.
 	Said int64 `json:"said"`
+	// Ended says that the run takes no message any more.
+	Ended bool `json:"ended,omitempty"`
 }
 
 // AgentAskIn is the input of AgentAsk, which asks the model of a run for the response of a round, once.

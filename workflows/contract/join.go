@@ -4,6 +4,9 @@ import (
 	"errors"
 	"time"
 
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -12,8 +15,20 @@ import (
 // everybody with access to the namespace: who may schedule it may also start the call.
 var Join = Activity[JoinIn, toolspec.Result]{name: "joinCall", regular: true}
 
-// JoinTimeout bounds one attempt of Join.
-const JoinTimeout = 30 * time.Second
+// JoinWait is how long one attempt of Join or AgentJoin waits for a result. It is short, because a call or a run can
+// wait for a person for days, and the attempts of many joins must not take the places of tools that run.
+const JoinWait = 5 * time.Second
+
+// JoinOptions are the options of Join and AgentJoin. Attempts follow each other until there is a result, and the
+// history gets no event of them.
+func JoinOptions(workflowID string) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		StartToCloseTimeout: 30 * time.Second,
+		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 30 * time.Second},
+		WaitForCancellation: true,
+		Summary:             "wait for " + workflowID,
+	}
+}
 
 // JoinIn is the input of Join.
 type JoinIn struct {

@@ -93,8 +93,8 @@ func (c *Call) Output() json.RawMessage { return c.value }
 // OutputInfo describes the current output.
 func (c *Call) OutputInfo() toolspec.OutputInfo { return c.info }
 
-// SetStoredOutput sets an output of which the workflow has the name only, as workers of older
-// releases give it. It has no entry in the history.
+// SetStoredOutput sets an output of which the workflow knows the reference only: workers of older releases answer
+// so. Unlike SetOutput, it adds nothing to the outputs that hooks see.
 func (c *Call) SetStoredOutput(info toolspec.OutputInfo) { c.value, c.info = nil, info }
 
 // HasStoredOutputOnly reports whether SetStoredOutput set the output.

@@ -86,7 +86,7 @@ func TestProviderGone(t *testing.T) {
 func TestFallback(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "openai", modelserver.Script(calls(call("test__echo", "a")), modelserver.Reply{Status: 400, Text: "no"}, modelserver.Reply{Text: "back"}))
-	other := modelserver.Serve(t, "anthropic", modelserver.Script(modelserver.Reply{Status: 400}, calls(call("test__echo", "b"))))
+	other := modelserver.Serve(t, "anthropic", modelserver.Script(modelserver.Reply{Text: "other"}, calls(call("test__echo", "b"))))
 	var runs e2etest.Ledger
 	c := w.Config()
 	c.ModelURLs = []string{w.model.URL.String(), other.URL.String()}
@@ -113,6 +113,18 @@ func TestFallback(t *testing.T) {
 	models := e2etest.Query[string](w.World, "SELECT format || ' ' || model FROM agent_rounds ORDER BY round")
 	if strings.Join(models, ", ") != "openai model, anthropic other, openai model" {
 		t.Errorf("the record has the models %v", models)
+	}
+	// The digest of the prompt names the model that has answered.
+	plain := w.document("openai")
+	plain.Name, plain.Model.URL, plain.Fallback = "plain", w.model.URL.String()+"/none", d.Fallback
+	w.apply(plain)
+	in := input("second", "go")
+	in.Agent = "plain"
+	want(t, w.run(in), agent.Completed, "other")
+	plain.Model = *plain.Fallback
+	hash, err := agent.PromptHash(plain, nil)
+	if got := e2etest.Scalar[string](w.World, "SELECT prompt_hash FROM agent_runs WHERE run_id = 'second'"); err != nil || got != hash {
+		t.Errorf("the digest of the prompt is %s, want %s, %v", got, hash, err)
 	}
 }
 

@@ -34,6 +34,12 @@ func TestWebhook(t *testing.T) {
 	w.sends(http.StatusAccepted, w.request("msg_1", now, body), "a late delivery")
 	// Another body under the same id is the same event.
 	w.sends(http.StatusAccepted, w.request("msg_1", now, event(8, "x")), "another body")
+	// So is a delivery after the agent is gone, or with a body that would start nothing.
+	if _, err := w.Store.RetireAgent(t.Context(), "helper", "e2etest"); err != nil {
+		t.Fatal(err)
+	}
+	w.sends(http.StatusAccepted, w.request("msg_1", now, body), "a delivery after its agent has retired")
+	w.sends(http.StatusAccepted, w.request("msg_1", now, `{"issue":{"number":1}}`), "a body without the values")
 	run := trigger.RunID("acme", "triage", "msg_1")
 	if ids := e2etest.Query[string](w.World, "SELECT run_id FROM agent_runs"); len(ids) != 1 || ids[0] != run || len(w.model.Requests()) != 1 {
 		t.Errorf("the runs are %v, want %s, and the model was asked %d times", ids, run, len(w.model.Requests()))

@@ -17,8 +17,6 @@ const (
 	pauseTime = 6 * time.Second
 	// unpauseTimeout bounds the requests to unpause an activity.
 	unpauseTimeout = time.Minute
-	// startAgainTaskTimeout is the workflow task timeout of the contract.
-	startAgainTaskTimeout = 5 * time.Second
 	// sweepTimeout is how long a call without a workflow may have no record. Then follow takes it
 	// as never admitted.
 	sweepTimeout = 5 * time.Second

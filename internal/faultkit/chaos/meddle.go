@@ -98,7 +98,7 @@ func (s *servers) reset(ctx context.Context, kind oracle.FaultKind, workflowID s
 // duplicate ids.
 func (s *servers) startAgain(ctx context.Context, inv toolspec.Invocation) error {
 	_, err := s.temporal.ExecuteWorkflow(ctx, temporal.StartWorkflowOptions{
-		ID: inv.Identity().WorkflowID(), TaskQueue: toolspec.TaskQueue, WorkflowTaskTimeout: startAgainTaskTimeout,
+		ID: inv.Identity().WorkflowID(), TaskQueue: toolspec.TaskQueue, WorkflowTaskTimeout: toolspec.TaskTimeout,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 	}, toolspec.WorkflowType, inv)

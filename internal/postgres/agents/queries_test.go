@@ -16,7 +16,7 @@ func TestQueries(t *testing.T) {
 		"Agents":        reflect.TypeFor[ActiveVersion](),
 		"AgentVersions": reflect.TypeFor[Version](),
 		"AgentRun":      reflect.TypeFor[runRow](),
-		"SayToAgent":    reflect.TypeFor[seqRow](),
+		"SayToAgent":    reflect.TypeFor[saidToRow](),
 		"AgentRound":    reflect.TypeFor[roundRow](),
 		"AgentRounds":   reflect.TypeFor[roundRow](),
 		"SaidToAgent":   reflect.TypeFor[saidRow](),

@@ -28,7 +28,10 @@ type runRow struct {
 	TokenLimit, MicroUsdLimit  int64
 }
 
-type seqRow struct{ Seq int64 }
+type saidToRow struct {
+	Seq  int64
+	Open bool
+}
 
 type roundRow struct {
 	Round                     int
@@ -87,27 +90,30 @@ func (s *Store) AgentRun(ctx context.Context, of contract.AgentRun) (r activity.
 			OutputTokens: row.OutputTokens, MicroUSD: row.MicroUsd, Unpriced: row.Unpriced,
 		},
 	}
-	if r.Document, err = db.Decoded[pawlagent.Document](row.Document); err != nil {
-		return r, db.Failure(op, err)
+	if r.Document, err = db.DecodedStrict[pawlagent.Document](op, row.Document); err != nil {
+		return r, err
 	}
 	// Those of a run with a parent are what was reserved for it.
 	r.Document.Limits.Tokens, r.Document.Limits.MicroUSD = int(row.TokenLimit), row.MicroUsdLimit
 	if row.ParentRunID != "" {
 		r.Parent = &pawlagent.Parent{RunID: row.ParentRunID, ToolCallID: row.ParentCallID}
 	}
-	if r.Input, err = db.Decoded[pawlagent.Input](row.Input); err != nil {
-		return r, db.Failure(op, err)
+	if r.Input, err = db.DecodedStrict[pawlagent.Input](op, row.Input); err != nil {
+		return r, err
 	}
 	r.Result, err = db.Optional[pawlagent.Result](row.Result)
 	return r, db.Failure(op, err)
 }
 
-// SayToAgent stores a message, if its id is new in the run, and returns its number. It returns 0 if there is no such run, or if it
-// has activity.MaxUnread messages that no model has read.
+// SayToAgent stores a message, if its id is new in the run, and returns its number. It returns 0 if the run has
+// activity.MaxUnread messages that no model has read, and ErrNotFound of activities/agent if it has ended or is not there.
 func (s *Store) SayToAgent(ctx context.Context, of contract.AgentRun, m pawlagent.Message) (int64, error) {
-	row, _, err := db.First[seqRow](ctx, s.db, "say to agent", db.Query("SayToAgent", named(of).With(db.Values{
+	row, _, err := db.First[saidToRow](ctx, s.db, "say to agent", db.Query("SayToAgent", named(of).With(db.Values{
 		"message_id": db.Text(m.ID), "said_by": db.Text(m.By), "text": db.Text(m.Text), "most": activity.MaxUnread,
 	})))
+	if err == nil && row.Seq == 0 && !row.Open {
+		err = activity.ErrNotFound
+	}
 	return row.Seq, err
 }
 
@@ -156,7 +162,7 @@ func (s *Store) SaidToAgent(ctx context.Context, of contract.AgentRun, from int)
 	return all, err
 }
 
-// MoveContext raises the marks of what requests have no more.
+// MoveContext stores the Context of a run. A number that is smaller than the stored one changes nothing.
 func (s *Store) MoveContext(ctx context.Context, of contract.AgentRun, c activity.Context) error {
 	_, err := s.db.Exec(ctx, "move context", db.Query("MoveContext", named(of).With(db.Values{"trimmed_to": c.TrimmedTo, "from": c.From})))
 	return err

@@ -15,15 +15,15 @@ FROM agent_runs r WHERE r.tenant_id = @tenant_id AND r.run_id = @run_id;
 -- The lock of the run lets messages of a run commit in the order of their numbers. Without it, a request could have a message and not
 -- the one before it, which RecordRound would take as read.
 WITH run AS (
-    SELECT tenant_id, run_id FROM agent_runs WHERE tenant_id = @tenant_id AND run_id = @run_id FOR NO KEY UPDATE
+    SELECT tenant_id, run_id FROM agent_runs WHERE tenant_id = @tenant_id AND run_id = @run_id AND ended_at IS NULL FOR NO KEY UPDATE
 ), said AS (
     INSERT INTO agent_messages (tenant_id, run_id, message_id, said_by, text) SELECT tenant_id, run_id, @message_id, @said_by, @text FROM run
     WHERE (SELECT count(*) FROM agent_messages u WHERE u.tenant_id = @tenant_id AND u.run_id = @run_id AND u.round IS NULL) < @most
-    ON CONFLICT (tenant_id, run_id, message_id) DO NOTHING RETURNING seq
+    -- The update changes nothing. It returns a row that has committed since this statement began, which no SELECT of it would see.
+    ON CONFLICT (tenant_id, run_id, message_id) DO UPDATE SET message_id = excluded.message_id RETURNING seq
 )
-SELECT seq FROM said
-UNION ALL
-SELECT seq FROM agent_messages WHERE tenant_id = @tenant_id AND run_id = @run_id AND message_id = @message_id;
+SELECT coalesce((SELECT seq FROM said), (SELECT seq FROM agent_messages WHERE tenant_id = @tenant_id AND run_id = @run_id AND message_id = @message_id), 0) AS seq,
+    EXISTS (SELECT FROM run) AS open;
 
 -- name: AgentRound
 SELECT round, format, model, plan, answers, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, micro_usd

@@ -2,11 +2,73 @@ package agents
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"testing"
 
 	activity "github.com/pawl-run/pawl/activities/agent"
+	pawlagent "github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
+
+// TestSayToAgent: a message has one number however often and fast it is said, a run takes only so many that its model has not read, and one that has
+// ended takes none.
+func TestSayToAgent(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t)
+	of := opened(t, s, "run")
+	say := func(id string) (int64, error) {
+		return s.SayToAgent(t.Context(), of, pawlagent.Message{ID: id, Text: "text", By: "user:ann"})
+	}
+	for i := range activity.MaxUnread {
+		said := make(chan int64, 2)
+		for range cap(said) {
+			go func() {
+				n, err := say(fmt.Sprint(i))
+				if err != nil {
+					t.Error(err)
+				}
+				said <- n
+			}()
+		}
+		if a, b := <-said, <-said; a != b || a == 0 {
+			t.Fatalf("message %d has the numbers %d and %d", i, a, b)
+		}
+	}
+	if n, err := say("more"); n != 0 || err != nil {
+		t.Errorf("one message more has the number %d, %v", n, err)
+	}
+	first, err := say("0")
+	if err != nil || first == 0 {
+		t.Errorf("the first message again has the number %d, %v", first, err)
+	}
+	if _, err := s.CloseAgentRun(t.Context(), of, pawlagent.Result{Outcome: pawlagent.Completed}, ""); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := say("late"); !errors.Is(err, activity.ErrNotFound) {
+		t.Errorf("a run that has ended gave the number %d, %v", n, err)
+	}
+	if n, err := say("0"); n != first || err != nil {
+		t.Errorf("after the end the first message has the number %d, not %d, %v", n, first, err)
+	}
+}
+
+// TestNewerRun: a release that does not know a key of a stored run, such as another limit, does not go on without it.
+func TestNewerRun(t *testing.T) {
+	t.Parallel()
+	s, conn := open(t)
+	for run, change := range map[string]string{"document": `document = jsonb_set(document::jsonb, '{limits,people}', '1')`, "input": `input = jsonb_set(input::jsonb, '{people}', '1')`} {
+		of := opened(t, s, run)
+		if _, err := conn.Exec(t.Context(), "UPDATE agent_runs SET "+change+" WHERE run_id = $1", run); err != nil {
+			t.Fatal(err)
+		}
+		var failed *db.Error
+		if _, err := s.AgentRun(t.Context(), of); !errors.As(err, &failed) {
+			t.Errorf("%s: got %v", run, err)
+		}
+	}
+}
 
 // TestCharacterNUL: what a model says with the character NUL, which no text of Postgres can have, is stored without it, and its texts can be read by a
 // statement. A backslash before the same letters stays.

@@ -11,8 +11,8 @@ import (
 // CanStartAgent returns trigger.ErrNoAgent if no run can start of a version of an agent, which is the active one if it
 // is empty.
 func (s *Store) CanStartAgent(ctx context.Context, name, version string) error {
-	_, _, err := s.AgentToStart(ctx, name, version)
-	if errors.Is(err, db.ErrNotFound) || errors.Is(err, ErrRetired) {
+	_, err := s.AgentToStart(ctx, name, version)
+	if errors.Is(err, db.ErrNotFound) {
 		return trigger.ErrNoAgent
 	}
 	return err

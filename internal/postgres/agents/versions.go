@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/pawl-run/pawl/agent"
@@ -16,13 +15,8 @@ import (
 //go:embed *.sql
 var files embed.FS
 
-// Errors of versions. db.ErrNotFound means that there is no such agent or version.
-var (
-	// ErrRetired means that no run of the agent may start.
-	ErrRetired = errors.New("the agent is retired")
-	// ErrTaken means that the version is stored with another content. Versions are not changed.
-	ErrTaken = errors.New("the version is stored with another content")
-)
+// ErrTaken means that the version is stored with another content. Versions are not changed.
+var ErrTaken = errors.New("the version is stored with another content")
 
 // Store stores agents. It is safe for concurrent use.
 type Store struct{ db *db.DB }
@@ -124,13 +118,13 @@ func (s *Store) Agent(ctx context.Context, name, version string) (agent.Document
 	return d, row.Digest, err
 }
 
-// AgentToStart is Agent for a run that starts. The error is ErrRetired if the agent is retired.
-func (s *Store) AgentToStart(ctx context.Context, name, version string) (agent.Document, string, error) {
+// AgentToStart returns the version for a run that starts. The error is db.ErrNotFound also if the agent is retired.
+func (s *Store) AgentToStart(ctx context.Context, name, version string) (agent.Document, error) {
 	d, row, err := s.document(ctx, name, version)
 	if err == nil && row.Retired {
-		return agent.Document{}, "", ErrRetired
+		return agent.Document{}, db.ErrNotFound
 	}
-	return d, row.Digest, err
+	return d, err
 }
 
 func (s *Store) document(ctx context.Context, name, version string) (d agent.Document, row documentRow, err error) {
@@ -141,12 +135,7 @@ func (s *Store) document(ctx context.Context, name, version string) (d agent.Doc
 	case !found:
 		err = db.ErrNotFound
 	default:
-		// A newer release may have stored a key that this one would leave out, such as another limit.
-		decode := json.NewDecoder(strings.NewReader(row.Document))
-		decode.DisallowUnknownFields()
-		if decode.Decode(&d) != nil {
-			return agent.Document{}, documentRow{}, &db.Error{Op: op, State: "this release cannot read the stored version"}
-		}
+		d, err = db.DecodedStrict[agent.Document](op, json.RawMessage(row.Document))
 	}
 	return d, row, err
 }

@@ -38,6 +38,18 @@ func Decoded[T any](raw json.RawMessage) (T, error) {
 	return v, err
 }
 
+// DecodedStrict is Decoded for documents whose every key counts. A newer release may have stored a key that this one would leave
+// out, such as another limit.
+func DecodedStrict[T any](op string, raw json.RawMessage) (T, error) {
+	var v, none T
+	decode := json.NewDecoder(bytes.NewReader(raw))
+	decode.DisallowUnknownFields()
+	if decode.Decode(&v) != nil {
+		return none, &Error{Op: op, State: "this release cannot read the stored version"}
+	}
+	return v, nil
+}
+
 // Optional reads a document that Encoded wrote, or nil where there is none.
 func Optional[T any](raw json.RawMessage) (*T, error) {
 	if raw == nil {

@@ -114,8 +114,8 @@ func (s *Store) Trigger(ctx context.Context, tenantID, name, version string) (d 
 	case err != nil:
 	case !found:
 		err = db.ErrNotFound
-	case json.Unmarshal([]byte(row.Document), &d) != nil:
-		err = &db.Error{Op: op, State: "the stored version cannot be read"}
+	default:
+		d, err = db.DecodedStrict[trigger.Document](op, json.RawMessage(row.Document))
 	}
 	return d, row.Retired, err
 }
