@@ -68,7 +68,8 @@ func (r *run) run(ctx workflow.Context, input converter.RawValue) (pawlagent.Res
 	end, err := r.work(working)
 	switch {
 	case err != nil:
-		return pawlagent.Result{}, err
+		// A step failed in a way that no retry mends. The worker has logged it.
+		end = &contract.AgentEnd{Outcome: pawlagent.Failed, Reason: "a step of the run failed; the log of the worker has the reason"}
 	case end == nil:
 		return pawlagent.Result{}, workflow.NewContinueAsNewError(ctx, pawlagent.WorkflowType, input)
 	}
