@@ -22,6 +22,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres"
 	agentstore "github.com/pawl-run/pawl/internal/postgres/agents"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // agents returns the activities of runs of agents.
@@ -29,8 +30,19 @@ func agents(c Config, store *postgres.Store, client temporal.Client, lends conne
 	o := clientpg.Of(store).Options()
 	o.DataConverter = c.Temporal.DataConverter
 	return &agent.Agents{
-		Store: store, Triggers: store, Document: documents(store), Client: pawl.New(client, o), Broker: lends, Roles: rolesBy(store), Killed: killedBy(store), URLs: c.ModelURLs, HTTP: modelClient(), Price: prices.Cost, Log: log,
+		Namespace: namespaceOf(c), Store: store, Triggers: store, Document: documents(store), Client: pawl.New(client, o), Broker: lends, Roles: rolesBy(store), Killed: killedBy(store), URLs: c.ModelURLs, HTTP: modelClient(), Price: prices.Cost, Log: log,
 	}
+}
+
+// sweptRuns has the runs of agents for the sweeper.
+type sweptRuns struct {
+	*postgres.Store
+	agents *agent.Agents
+}
+
+// EndLost implements upkeep.AgentRuns.
+func (s sweptRuns) EndLost(ctx context.Context, of contract.AgentRun, end contract.AgentEnd, late bool) (bool, error) {
+	return s.agents.EndLost(ctx, of, end, late)
 }
 
 // documents reads versions of agents, for runs that start.

@@ -58,7 +58,9 @@ type Store interface {
 
 // NewRun is a run that begins.
 type NewRun struct {
-	Run         contract.AgentRun
+	Run contract.AgentRun
+	// Namespace is that of the workflow.
+	Namespace   string
 	InputDigest string
 	Document    pawlagent.Document
 	Input       pawlagent.Input
@@ -115,7 +117,9 @@ type Broker interface {
 
 // Agents has the activities of runs. Broker and Price may be nil; the other fields are needed.
 type Agents struct {
-	Store Store
+	// Namespace is the Temporal namespace of the worker.
+	Namespace string
+	Store     Store
 	// Triggers has the triggers of schedules.
 	Triggers trigger.Store
 	// Document returns a version of an agent. An empty version is the active one. ErrNotFound means that there is no such

@@ -50,7 +50,7 @@ func (a *Agents) Open(ctx context.Context, in contract.AgentOpenIn) (contract.Ag
 		if missing != nil {
 			return contract.AgentOpenOut{}, missing
 		}
-		run, err = a.Store.OpenAgentRun(ctx, NewRun{Run: of, InputDigest: digest, Document: document, Input: input})
+		run, err = a.Store.OpenAgentRun(ctx, NewRun{Run: of, Namespace: a.Namespace, InputDigest: digest, Document: document, Input: input})
 	}
 	if err != nil {
 		return contract.AgentOpenOut{}, err

@@ -13,7 +13,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/steps"
 )
 
-// Run is the workflow of one run of an agent. Every end of a run completes it with a Result.
+// Run is the workflow of one run of an agent. Every end of a run completes it with a Result. If the record cannot be read or written for
+// a reason that does not pass, the result says so, and the sweeper ends the run in the record.
 //
 // It takes the input undecoded, because an input that does not decode must not make the workflow fail.
 func Run(ctx workflow.Context, input converter.RawValue) (pawlagent.Result, error) {
@@ -30,6 +31,9 @@ func Run(ctx workflow.Context, input converter.RawValue) (pawlagent.Result, erro
 	}
 	return result, nil
 }
+
+// unrecorded is the reason of a run whose record cannot be read or written.
+const unrecorded = "the record of the run could not be read or written; the worker's log says why"
 
 // run is a run of an agent.
 type run struct {
@@ -55,7 +59,8 @@ type run struct {
 func (r *run) run(ctx workflow.Context, input converter.RawValue) (pawlagent.Result, error) {
 	open, err := steps.Local(steps.Disconnected(ctx), contract.AgentOpen, contract.AgentOpenIn{Input: bytesOf(input)}, steps.Options("open the run", steps.Forever))
 	if err != nil {
-		return pawlagent.Result{}, err
+		r.isOpen = true // a message that waits for it is refused
+		return r.ended(pawlagent.Result{Outcome: pawlagent.Failed, Reason: unrecorded}), nil //nolint:nilerr // the result says it
 	}
 	r.open, r.said, r.isOpen = open, open.Said, true
 	r.state.Round = open.Round
@@ -68,13 +73,13 @@ func (r *run) run(ctx workflow.Context, input converter.RawValue) (pawlagent.Res
 	end, err := r.work(working)
 	switch {
 	case err != nil:
-		return pawlagent.Result{}, err
+		end = &contract.AgentEnd{Outcome: pawlagent.Failed, Reason: unrecorded}
 	case end == nil:
 		return pawlagent.Result{}, workflow.NewContinueAsNewError(ctx, pawlagent.WorkflowType, input)
 	}
 	out, err := r.close(ctx, *end, false)
 	if err != nil {
-		return pawlagent.Result{}, err
+		out = pawlagent.Result{Outcome: pawlagent.Failed, Reason: unrecorded}
 	}
 	return r.ended(out), nil
 }

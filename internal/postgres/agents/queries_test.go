@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/internal/postgres/querytest"
 )
 
@@ -15,6 +16,7 @@ func TestQueries(t *testing.T) {
 		"AgentDocument": reflect.TypeFor[documentRow](),
 		"Agents":        reflect.TypeFor[ActiveVersion](),
 		"AgentVersions": reflect.TypeFor[Version](),
+		"OpenAgentRuns": reflect.TypeFor[upkeep.OpenRun](),
 		"AgentRun":      reflect.TypeFor[runRow](),
 		"SayToAgent":    reflect.TypeFor[seqRow](),
 		"AgentRound":    reflect.TypeFor[roundRow](),

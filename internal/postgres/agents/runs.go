@@ -62,7 +62,7 @@ func (s *Store) OpenAgentRun(ctx context.Context, r activity.NewRun) (activity.R
 		return activity.Run{}, db.Failure(op, err)
 	}
 	if _, err := s.db.Exec(ctx, op, db.Query("OpenAgentRun", named(r.Run).With(db.Values{
-		"input_digest": r.InputDigest, "agent": db.Text(r.Document.Name), "version": db.Text(r.Document.Version), "document": document, "input": input,
+		"namespace": db.Text(r.Namespace), "input_digest": r.InputDigest, "agent": db.Text(r.Document.Name), "version": db.Text(r.Document.Version), "document": document, "input": input,
 		"token_limit": r.Document.Limits.Tokens, "micro_usd_limit": r.Document.Limits.MicroUSD,
 	}))); err != nil {
 		return activity.Run{}, err
