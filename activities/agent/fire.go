@@ -24,8 +24,11 @@ func (a *Agents) Fire(ctx context.Context, in contract.TriggerFireIn) (contract.
 	}
 	firer := trigger.Firer{Store: a.Triggers, Start: func(ctx context.Context, in pawlagent.Input) error {
 		_, err := a.Client.StartAgent(ctx, in)
-		if errors.Is(err, client.ErrNoAnswer) {
-			err = errs.Transient(err)
+		switch {
+		case errors.Is(err, client.ErrNoAnswer):
+			return errs.Transient(err)
+		case errors.Is(err, client.ErrOtherRun):
+			return &trigger.RefusedError{Reason: trigger.OtherRun}
 		}
 		return err
 	}}
