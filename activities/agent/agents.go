@@ -49,6 +49,9 @@ type Store interface {
 	// RecordRound writes a round, if it is not there, and gives it the messages up to taken that no round has yet. ErrNotFound
 	// means that the run has ended.
 	RecordRound(ctx context.Context, of contract.AgentRun, r Round, promptHash string, taken int64) error
+	// AddUsage adds what a response has used that was not recorded as a round. It does nothing for a run that has ended. microUSD is nil if
+	// the price of the model is unknown.
+	AddUsage(ctx context.Context, of contract.AgentRun, u wire.Usage, microUSD *int64) error
 	// RecordAnswers writes the answers of a round, if it has none.
 	RecordAnswers(ctx context.Context, of contract.AgentRun, round int, answers []wire.Answer) error
 	// CloseAgentRun ends a run, if it has not ended, and returns its result. answer is the whole final text. What a run

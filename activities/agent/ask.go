@@ -160,25 +160,22 @@ func (a *Agents) respond(ctx context.Context, in contract.AgentAskIn, run Run, m
 	}
 	defer func() { _ = body.Close() }()
 	planned, published, err := a.turnOf(ctx, in, run, codec, offer).Receive(ctx, a.Client, body)
+	if err == nil && planned.Response.Finish == wire.FinishCut {
+		err = &provider.Error{Kind: "cut", Retry: true}
+	}
 	if err != nil {
+		a.countLost(ctx, in.Run, model, planned.Response.Usage)
 		return r, "", 0, readFault(err)
 	}
 	if published != nil {
 		a.Log.WarnContext(ctx, "the text of a model could not be shown to the watchers of its run", "workflowId", contract.Executing(ctx).WorkflowID, "reason", errs.Reason(published))
-	}
-	if planned.Response.Finish == wire.FinishCut {
-		return r, "", 0, &provider.Error{Kind: "cut", Retry: true}
 	}
 	if !planned.Response.Usage.Reported {
 		// A limit of tokens must hold for providers that count none. A token has about four bytes.
 		planned.Response.Usage = wire.Usage{Input: int64(size(request.Messages)+len(request.System)+len(request.Tools)) / 4, Output: int64(len(planned.Response.Message)) / 4}
 	}
 	r = Round{Round: in.Round, Format: model.Format, Model: model.Name, Usage: planned.Response.Usage, Plan: a.plan(run, planned)}
-	if a.Price != nil {
-		if cost, known := a.Price(model.Format, model.Name, r.Usage); known {
-			r.MicroUSD = &cost
-		}
-	}
+	r.MicroUSD = a.price(model, r.Usage)
 	hash, err = pawlagent.PromptHash(run.Document, offered)
 	return r, hash, taken, err
 }

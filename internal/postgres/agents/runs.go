@@ -183,6 +183,14 @@ func (s *Store) RecordRound(ctx context.Context, of contract.AgentRun, r activit
 	return activity.ErrNotFound
 }
 
+// AddUsage adds what a response has used that was not recorded as a round.
+func (s *Store) AddUsage(ctx context.Context, of contract.AgentRun, u wire.Usage, microUSD *int64) error {
+	_, err := s.db.Exec(ctx, "add usage", db.Query("AddUsage", named(of).With(db.Values{
+		"input_tokens": u.Input, "cache_read_tokens": u.CacheRead, "cache_write_tokens": u.CacheWrite, "output_tokens": u.Output, "micro_usd": microUSD,
+	})))
+	return err
+}
+
 // RecordAnswers writes the answers of a round, if it has none.
 func (s *Store) RecordAnswers(ctx context.Context, of contract.AgentRun, round int, answers []wire.Answer) error {
 	const op = "record answers"

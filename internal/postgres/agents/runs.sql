@@ -61,6 +61,13 @@ UPDATE agent_runs SET prompt_hash = @prompt_hash, rounds = rounds + 1, calls = c
     unpriced = unpriced + CASE WHEN @micro_usd::bigint IS NULL THEN 1 ELSE 0 END
 WHERE tenant_id = @tenant_id AND run_id = @run_id AND EXISTS (SELECT FROM made);
 
+-- name: AddUsage
+UPDATE agent_runs SET input_tokens = input_tokens + @input_tokens::bigint, cache_read_tokens = cache_read_tokens + @cache_read_tokens::bigint,
+    cache_write_tokens = cache_write_tokens + @cache_write_tokens::bigint, output_tokens = output_tokens + @output_tokens::bigint,
+    micro_usd = micro_usd + coalesce(@micro_usd::bigint, 0), unpriced = unpriced + CASE WHEN @micro_usd::bigint IS NULL THEN 1 ELSE 0 END
+-- A run that has ended has its totals in its result, and in its parent.
+WHERE tenant_id = @tenant_id AND run_id = @run_id AND ended_at IS NULL;
+
 -- name: RecordAnswers
 UPDATE agent_rounds SET answers = @answers::json, answered_at = now(), bytes = bytes + octet_length(@answers::text)
 WHERE tenant_id = @tenant_id AND run_id = @run_id AND round = @round AND answers IS NULL;
