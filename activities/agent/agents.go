@@ -39,8 +39,9 @@ type Store interface {
 	SayToAgent(ctx context.Context, of contract.AgentRun, m pawlagent.Message) (int64, error)
 	// AgentRound returns one round. found is false if no response was recorded.
 	AgentRound(ctx context.Context, of contract.AgentRun, round int) (r Round, found bool, err error)
-	// AgentRounds returns the rounds with answers from a number on, in their order.
-	AgentRounds(ctx context.Context, of contract.AgentRun, from int) ([]Round, error)
+	// AgentRounds returns the rounds with answers from c.From on, in their order. Rounds before c.TrimmedTo have their
+	// trimmed answers, if the record has any.
+	AgentRounds(ctx context.Context, of contract.AgentRun, c Context) ([]Round, error)
 	// SaidToAgent returns the messages of the rounds from a number on, and those that no round has yet, in the order in
 	// which they were said.
 	SaidToAgent(ctx context.Context, of contract.AgentRun, from int) ([]Said, error)
@@ -52,8 +53,9 @@ type Store interface {
 	// AddUsage adds what a response has used that was not recorded as a round. It does nothing for a run that has ended. microUSD is nil if
 	// the price of the model is unknown.
 	AddUsage(ctx context.Context, of contract.AgentRun, u wire.Usage, microUSD *int64) error
-	// RecordAnswers writes the answers of a round, if it has none.
-	RecordAnswers(ctx context.Context, of contract.AgentRun, round int, answers []wire.Answer) error
+	// RecordAnswers writes the answers of a round, if it has none. trimmed are the same answers with references in place of
+	// their outputs.
+	RecordAnswers(ctx context.Context, of contract.AgentRun, round int, answers, trimmed []wire.Answer) error
 	// CloseAgentRun ends a run, if it has not ended, and returns its result. answer is the whole final text. What a run
 	// with a parent has used counts as used by its parent then.
 	CloseAgentRun(ctx context.Context, of contract.AgentRun, result pawlagent.Result, answer string) (pawlagent.Result, error)

@@ -44,7 +44,11 @@ func (a *Agents) Answer(ctx context.Context, in contract.AgentAnswerIn) (out con
 	if err != nil {
 		return out, err
 	}
-	return out, a.Store.RecordAnswers(ctx, in.Run, in.Round, answers)
+	trimmed := make([]wire.Answer, len(answers))
+	for i, answer := range answers {
+		trimmed[i] = trimmedAnswer(answer, round.Plan.Calls[i], results[i].InvocationID)
+	}
+	return out, a.Store.RecordAnswers(ctx, in.Run, in.Round, answers, trimmed)
 }
 
 // Close ends a run, or its turn, and tells its watchers.

@@ -122,10 +122,10 @@ func (s *Store) AgentRound(ctx context.Context, of contract.AgentRun, round int)
 	return r, err == nil, db.Failure(op, err)
 }
 
-// AgentRounds returns the rounds that need no answer any more, from a number on.
-func (s *Store) AgentRounds(ctx context.Context, of contract.AgentRun, from int) (all []activity.Round, err error) {
+// AgentRounds returns the rounds that need no answer any more, from c.From on. Rounds before c.TrimmedTo have their trimmed answers.
+func (s *Store) AgentRounds(ctx context.Context, of contract.AgentRun, c activity.Context) (all []activity.Round, err error) {
 	const op = "agent rounds"
-	rows, err := db.All[roundRow](ctx, s.db, op, db.Query("AgentRounds", named(of).With(db.Values{"from": from})))
+	rows, err := db.All[roundRow](ctx, s.db, op, db.Query("AgentRounds", named(of).With(db.Values{"from": c.From, "trimmed_to": c.TrimmedTo})))
 	for _, row := range rows {
 		r, err := row.round()
 		if err != nil {
@@ -191,14 +191,21 @@ func (s *Store) AddUsage(ctx context.Context, of contract.AgentRun, u wire.Usage
 	return err
 }
 
-// RecordAnswers writes the answers of a round, if it has none.
-func (s *Store) RecordAnswers(ctx context.Context, of contract.AgentRun, round int, answers []wire.Answer) error {
+// RecordAnswers writes the answers of a round, if it has none. trimmed are the same answers with references in place of their outputs.
+func (s *Store) RecordAnswers(ctx context.Context, of contract.AgentRun, round int, answers, trimmed []wire.Answer) error {
 	const op = "record answers"
 	text, err := encoded(answers)
 	if err != nil {
 		return db.Failure(op, err)
 	}
-	_, err = s.db.Exec(ctx, op, db.Query("RecordAnswers", named(of).With(db.Values{"round": round, "answers": text})))
+	short, err := encoded(trimmed)
+	if err != nil {
+		return db.Failure(op, err)
+	}
+	if len(*short) >= len(*text) {
+		short = nil
+	}
+	_, err = s.db.Exec(ctx, op, db.Query("RecordAnswers", named(of).With(db.Values{"round": round, "answers": text, "trimmed": short})))
 	return err
 }
 

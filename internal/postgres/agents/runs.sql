@@ -30,7 +30,8 @@ SELECT round, format, model, plan, answers, input_tokens, cache_read_tokens, cac
 FROM agent_rounds WHERE tenant_id = @tenant_id AND run_id = @run_id AND round = @round;
 
 -- name: AgentRounds
-SELECT round, format, model, plan, answers, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, micro_usd
+-- Whole answers of rounds before @trimmed_to are not read: a request has their trimmed form.
+SELECT round, format, model, plan, CASE WHEN round < @trimmed_to THEN coalesce(trimmed, answers) ELSE answers END AS answers, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, micro_usd
 FROM agent_rounds WHERE tenant_id = @tenant_id AND run_id = @run_id AND round >= @from AND (answers IS NOT NULL OR calls_planned = 0)
 ORDER BY round;
 
@@ -69,7 +70,7 @@ UPDATE agent_runs SET input_tokens = input_tokens + @input_tokens::bigint, cache
 WHERE tenant_id = @tenant_id AND run_id = @run_id AND ended_at IS NULL;
 
 -- name: RecordAnswers
-UPDATE agent_rounds SET answers = @answers::json, answered_at = now(), bytes = bytes + octet_length(@answers::text)
+UPDATE agent_rounds SET answers = @answers::json, trimmed = @trimmed::json, answered_at = now(), bytes = bytes + octet_length(@answers::text) + coalesce(octet_length(@trimmed::text), 0)
 WHERE tenant_id = @tenant_id AND run_id = @run_id AND round = @round AND answers IS NULL;
 
 -- name: CloseAgentRun
