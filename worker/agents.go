@@ -17,6 +17,7 @@ import (
 	"github.com/pawl-run/pawl/activities/connection"
 	"github.com/pawl-run/pawl/activities/judge"
 	pawlagent "github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/broker/fingerprint"
 	pawl "github.com/pawl-run/pawl/client"
 	clientpg "github.com/pawl-run/pawl/client/postgres"
 	"github.com/pawl-run/pawl/internal/postgres"
@@ -26,11 +27,11 @@ import (
 )
 
 // agents returns the activities of runs of agents.
-func agents(c Config, store *postgres.Store, client temporal.Client, lends connection.Broker, prices *modelPrices, log *slog.Logger) *agent.Agents {
+func agents(c Config, store *postgres.Store, client temporal.Client, lends connection.Broker, prices *modelPrices, live *fingerprint.Set, log *slog.Logger) *agent.Agents {
 	o := clientpg.Of(store).Options()
 	o.DataConverter = c.Temporal.DataConverter
 	return &agent.Agents{
-		Namespace: namespaceOf(c), Store: store, Triggers: store, Document: documents(store), Client: pawl.New(client, o), Broker: lends, Roles: rolesBy(store), Killed: killedBy(store), URLs: c.ModelURLs, HTTP: modelClient(), Price: prices.Cost, Log: log,
+		Namespace: namespaceOf(c), Store: store, Triggers: store, Document: documents(store), Client: pawl.New(client, o), Broker: lends, Roles: rolesBy(store), Killed: killedBy(store), URLs: c.ModelURLs, HTTP: modelClient(), Price: prices.Cost, Secrets: live, Log: log,
 	}
 }
 

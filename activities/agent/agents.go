@@ -11,6 +11,7 @@ import (
 	pawlagent "github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/agent/trigger"
 	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/wire"
@@ -141,7 +142,9 @@ type Agents struct {
 	HTTP *http.Client
 	// Price returns the cost of a response in millionths of a US dollar, and false for a model without a price.
 	Price func(format, model string, u wire.Usage) (int64, bool)
-	Log   *slog.Logger
+	// Secrets are the live secrets. No response of a model is recorded or shown with one of them. nil has none.
+	Secrets *fingerprint.Set
+	Log     *slog.Logger
 }
 
 // Register registers the activities.

@@ -174,7 +174,11 @@ func (a *Agents) respond(ctx context.Context, in contract.AgentAskIn, run Run, m
 		// A limit of tokens must hold for providers that count none. A token has about four bytes.
 		planned.Response.Usage = wire.Usage{Input: int64(size(request.Messages)+len(request.System)+len(request.Tools)) / 4, Output: int64(len(planned.Response.Message)) / 4}
 	}
-	r = Round{Round: in.Round, Format: model.Format, Model: model.Name, Usage: planned.Response.Usage, Plan: a.plan(run, planned)}
+	r = Round{Round: in.Round, Format: model.Format, Model: model.Name, Usage: planned.Response.Usage}
+	if r.Plan, ok = a.clean(ctx, a.plan(run, planned)); !ok {
+		a.countLost(ctx, in.Run, model, planned.Response.Usage)
+		return r, "", 0, unusable(unclean)
+	}
 	r.MicroUSD = a.price(model, r.Usage)
 	hash, err = pawlagent.PromptHash(run.Document, offered)
 	return r, hash, taken, err
@@ -235,7 +239,7 @@ func (a *Agents) turnOf(ctx context.Context, in contract.AgentAskIn, run Run, co
 	}
 	t := turn.Turn{
 		// Ids of providers are not unique in a run of many rounds.
-		Key: key, OwnIDs: true, Codec: codec, Streamed: true, Offer: offer, Context: run.Input.Context, Publish: run.Parent == nil,
+		Key: key, OwnIDs: true, Codec: codec, Streamed: true, Offer: offer, Context: run.Input.Context, Publish: run.Parent == nil, Secrets: a.secrets(),
 		Prepare: func(inv *toolspec.Invocation) error {
 			inv.Context.ConnectionID = run.Input.Connections[inv.ToolID]
 			return nil
