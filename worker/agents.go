@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -31,7 +33,7 @@ func agents(c Config, store *postgres.Store, client temporal.Client, lends conne
 	o := clientpg.Of(store).Options()
 	o.DataConverter = c.Temporal.DataConverter
 	return &agent.Agents{
-		Namespace: namespaceOf(c), Store: store, Triggers: store, Document: documents(store), Client: pawl.New(client, o), Broker: lends, Roles: rolesBy(store), Killed: killedBy(store), URLs: c.ModelURLs, HTTP: modelClient(), Price: prices.Cost, Secrets: live, Log: log,
+		Namespace: namespaceOf(c), Store: store, Triggers: store, Document: documents(store), Client: pawl.New(client, o), Broker: lends, Roles: rolesBy(store), Killed: killedBy(store), URLs: c.ModelURLs, HTTP: modelClient(), Price: prices.Cost, Secrets: live, Requests: cmp.Or(c.ModelRequests, defaultModelRequests), Log: log,
 	}
 }
 
@@ -94,6 +96,24 @@ func killedBy(store *postgres.Store) func(ctx context.Context, tenantID, name st
 func modelClient() *http.Client {
 	transport := &http.Transport{MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 10 * time.Second, ForceAttemptHTTP2: true}
 	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// A worker has 1000 places for activities, which requests to models share with tools.
+const (
+	defaultModelRequests = 200
+	maxModelRequests     = 1000
+)
+
+// loadModels reads what the configuration says of requests to models.
+func (c Config) loadModels() (_ Config, err error) {
+	c.ModelPrices = os.Getenv("PAWL_MODEL_PRICES")
+	if text := os.Getenv("PAWL_MODEL_REQUESTS"); text != "" {
+		if c.ModelRequests, err = strconv.Atoi(text); err != nil || c.ModelRequests < 1 || c.ModelRequests > maxModelRequests {
+			return c, fmt.Errorf("config: PAWL_MODEL_REQUESTS must be between 1 and %d", maxModelRequests)
+		}
+	}
+	c.ModelURLs, err = LoadModelURLs()
+	return c, err
 }
 
 // LoadModelURLs reads PAWL_MODEL_URLS: where models may be asked without a connection.

@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/room"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/wire"
 	"github.com/pawl-run/pawl/toolspec/wire/anthropic"
@@ -144,7 +145,11 @@ type Agents struct {
 	Price func(format, model string, u wire.Usage) (int64, bool)
 	// Secrets are the live secrets. No response of a model is recorded or shown with one of them. nil has none.
 	Secrets *fingerprint.Set
-	Log     *slog.Logger
+	// Requests bounds the requests to models that this worker sends for one tenant at the same time; 0 sets no bound.
+	Requests int
+	Log      *slog.Logger
+
+	room room.Room
 }
 
 // Register registers the activities.

@@ -35,6 +35,11 @@ func (a *Agents) Ask(ctx context.Context, in contract.AgentAskIn) (out contract.
 	if contract.Executing(ctx).WorkflowID != pawlagent.WorkflowID(in.Run.TenantID, in.Run.RunID) {
 		return out, errors.New("the request is from another workflow")
 	}
+	leave, err := a.enter(ctx, in.Run.TenantID)
+	if err != nil {
+		return out, err
+	}
+	defer leave()
 	stop := heartbeat.Send[struct{}](ctx, nil)
 	defer stop()
 	run, err := a.Store.AgentRun(ctx, in.Run)
