@@ -24,6 +24,9 @@ func (a *Agents) Answer(ctx context.Context, in contract.AgentAnswerIn) (out con
 	if err != nil || !found || round.Answers != nil {
 		return out, err
 	}
+	if err := a.verifyJoined(ctx, in, round); err != nil {
+		return out, err
+	}
 	results := make([]toolspec.Result, len(round.Plan.Calls))
 	for i, c := range round.Plan.Calls {
 		switch {
@@ -43,6 +46,11 @@ func (a *Agents) Answer(ctx context.Context, in contract.AgentAnswerIn) (out con
 	answers, err := round.turnPlan().Answers(ctx, a.Client, in.Run.TenantID, results)
 	if err != nil {
 		return out, err
+	}
+	if len(in.Joined) > 0 {
+		round.Answers = answers
+		_, ends := round.doneMessage()
+		out.Final = &ends
 	}
 	trimmed := make([]wire.Answer, len(answers))
 	for i, answer := range answers {

@@ -157,9 +157,12 @@ func (r *run) round(ctx workflow.Context) (isFinal bool, end *contract.AgentEnd,
 	}
 	// A response that was recorded just before an interrupt has no message after it. It starts nothing.
 	isPast := asked.Taken <= r.closed
-	results, isFinal := r.call(ctx, asked.Calls, isPast)
-	_, err = steps.Local(steps.Disconnected(ctx), contract.AgentAnswer, contract.AgentAnswerIn{Run: r.open.Run, Round: r.state.Round, Results: results},
+	results, joined, isFinal := r.call(ctx, asked.Calls, isPast)
+	answered, err := steps.Local(steps.Disconnected(ctx), contract.AgentAnswer, contract.AgentAnswerIn{Run: r.open.Run, Round: r.state.Round, Results: results, Joined: joined},
 		steps.Options("store the answers", steps.Forever))
+	if answered.Final != nil {
+		isFinal = *answered.Final
+	}
 	return isFinal, nil, err
 }
 
