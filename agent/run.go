@@ -148,6 +148,15 @@ func (in Input) Check() error {
 	return nil
 }
 
+// Digest returns the SHA-256 of the canonical JSON of the input, in hexadecimal. Two texts of the same input are one run.
+func (in Input) Digest() (string, error) {
+	text, err := json.Marshal(in)
+	if err != nil {
+		return "", err
+	}
+	return strictjson.Digest(text)
+}
+
 // checkChild checks the input of a run that another agent has started.
 func (in Input) checkChild() error {
 	of := toolspec.Identity{TenantID: in.Context.TenantID, RunID: in.Parent.RunID, ToolCallID: in.Parent.ToolCallID}

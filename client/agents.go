@@ -24,8 +24,9 @@ type AgentRun struct {
 func (r *AgentRun) WorkflowID() string { return agent.WorkflowID(r.TenantID, r.RunID) }
 
 // StartAgent starts a run of an agent, or attaches to it if it was started before. An invalid input never reaches
-// Temporal. A run that exists with another input is not replaced: its Result says it. While Temporal does not answer,
-// StartAgent tries again until ctx ends, and then returns ErrNoAnswer.
+// Temporal. If the id of the run has a run with another input, or a workflow that is no run, the error is ErrOtherRun;
+// SubmitterProof does not count for that. While Temporal does not answer, StartAgent tries again until ctx ends, and then
+// returns ErrNoAnswer.
 func (c *Client) StartAgent(ctx context.Context, in agent.Input) (*AgentRun, error) {
 	if err := in.Check(); err != nil {
 		return nil, fmt.Errorf("client: start agent: %w", err)
@@ -43,13 +44,41 @@ func (c *Client) StartAgent(ctx context.Context, in agent.Input) (*AgentRun, err
 		}, agent.WorkflowType, in)
 		var there *serviceerror.WorkflowExecutionAlreadyStarted
 		if errors.As(err, &there) {
-			r.run, err = c.temporal.GetWorkflow(ctx, r.WorkflowID(), ""), nil
+			if err = c.compareRun(ctx, r.WorkflowID(), there.RunId, in); err == nil {
+				r.run = c.temporal.GetWorkflow(ctx, r.WorkflowID(), "")
+			}
 		}
 		return err
 	}); err != nil {
 		return nil, fmt.Errorf("client: start agent %s: %w", r.WorkflowID(), err)
 	}
 	return r, nil
+}
+
+// compareRun returns ErrOtherRun unless a workflow is the run of an input. Every program in the namespace can start a workflow under any
+// id. The first event of a history has the input of the workflow.
+func (c *Client) compareRun(ctx context.Context, workflowID, runID string, in agent.Input) error {
+	first, err := c.temporal.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT).Next()
+	if err != nil {
+		return err
+	}
+	started := first.GetWorkflowExecutionStartedEventAttributes()
+	if started.GetWorkflowType().GetName() != agent.WorkflowType || started.GetTaskQueue().GetName() != toolspec.TaskQueue {
+		return ErrOtherRun
+	}
+	var there agent.Input
+	if err := c.data.FromPayloads(started.GetInput(), &there); err != nil {
+		return fmt.Errorf("the run exists, and its input cannot be read: set Options.DataConverter to that of the Temporal client: %w", ErrOtherRun)
+	}
+	there.SubmitterProof, in.SubmitterProof = "", ""
+	digest, err := in.Digest()
+	if err != nil {
+		return err
+	}
+	if other, err := there.Digest(); err != nil || other != digest {
+		return ErrOtherRun
+	}
+	return nil
 }
 
 // AttachAgent returns the handle of a run that was started before. It sends no request to Temporal.

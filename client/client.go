@@ -53,7 +53,7 @@ type Options struct {
 	// AgentRecords reads the record of runs of agents for AgentRuns and AgentRun.
 	AgentRecords AgentRecords
 	// DataConverter is the data converter of the Temporal client, if it has its own. Progress needs
-	// it.
+	// it, and StartAgent for a run that exists.
 	DataConverter converter.DataConverter
 	// EagerStart asks Temporal to give the first task to a worker of the same process and
 	// connection.

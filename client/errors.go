@@ -15,6 +15,9 @@ var ErrNotFound = errors.New("not found")
 // more, and the call cannot be stopped.
 var ErrSettled = errors.New("the call is settled; its result cannot change")
 
+// ErrOtherRun says that the id of a run is taken: by a run of an agent with another input, or by a workflow that is no run.
+var ErrOtherRun = errors.New("another run, or a workflow that is no run, has the id of this run: give each run an id of its own")
+
 // ErrNotConfirmed says that no worker answered in time. The decision may still count: ask for the
 // state, or send the same decision again, which counts once.
 var ErrNotConfirmed = errors.New("not confirmed: no worker answered; the decision may still apply")

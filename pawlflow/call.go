@@ -18,6 +18,8 @@ type Call struct {
 	child workflow.ChildWorkflowFuture
 	// refused is the result of a call that did not start, or nil.
 	refused *toolspec.Result
+	// joined is set by Result.
+	joined *bool
 }
 
 // Start starts a call as a child workflow and does not wait. A call that exists is not started again: Result
@@ -44,7 +46,7 @@ func Start(ctx workflow.Context, inv toolspec.Invocation) Call {
 		ParentClosePolicy: enumspb.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
 		StaticSummary:     inv.ToolID + " for " + inv.Context.TenantID,
 	}), toolspec.WorkflowType, inv)
-	return Call{inv: inv, child: child}
+	return Call{inv: inv, child: child, joined: new(bool)}
 }
 
 // WorkflowID returns the id of the workflow of the call.
@@ -52,6 +54,10 @@ func (c Call) WorkflowID() string { return c.inv.Identity().WorkflowID() }
 
 // InvocationID returns the id of the call in the record.
 func (c Call) InvocationID() string { return c.inv.Identity().InvocationID() }
+
+// IsJoined reports whether Result had the result from an activity, because the call existed before. Everybody with access to the namespace can
+// answer for an activity in place of the worker, and such an answer cannot be told from one of the worker.
+func (c Call) IsJoined() bool { return c.joined != nil && *c.joined }
 
 // Result waits for the result. A call that ends without a value has a result with a code, and the error is nil:
 // conflict for a call under the same id with another input, and outcome_unknown for a call whose workflow was
@@ -68,6 +74,7 @@ func (c Call) Result(ctx workflow.Context) (toolspec.Result, error) {
 	case err == nil:
 		return result, nil
 	case errors.As(err, &there):
+		*c.joined = true
 		return c.join(ctx)
 	case errors.As(err, &closed):
 		// The record may say more later, but the workflow cannot know whether the tool took effect.

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,19 +19,32 @@ import (
 	"github.com/pawl-run/pawl/activities/connection"
 	"github.com/pawl-run/pawl/activities/judge"
 	pawlagent "github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/broker/fingerprint"
 	pawl "github.com/pawl-run/pawl/client"
 	clientpg "github.com/pawl-run/pawl/client/postgres"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // agents returns the activities of runs of agents.
-func agents(c Config, store *postgres.Store, client temporal.Client, lends connection.Broker, prices *modelPrices, log *slog.Logger) *agent.Agents {
+func agents(c Config, store *postgres.Store, client temporal.Client, lends connection.Broker, prices *modelPrices, live *fingerprint.Set, log *slog.Logger) *agent.Agents {
 	o := clientpg.Of(store).Options()
 	o.DataConverter = c.Temporal.DataConverter
 	return &agent.Agents{
-		Store: store, Triggers: store, Document: documents(store), Client: pawl.New(client, o), Broker: lends, Roles: rolesBy(store), Killed: killedBy(store), URLs: c.ModelURLs, HTTP: modelClient(), Price: prices.Cost, Log: log,
+		Namespace: namespaceOf(c), Store: store, Triggers: store, Document: documents(store), Client: pawl.New(client, o), Broker: lends, Roles: rolesBy(store), Killed: killedBy(store), URLs: c.ModelURLs, HTTP: modelClient(), Price: prices.Cost, Secrets: live, Requests: cmp.Or(c.ModelRequests, defaultModelRequests), Log: log,
 	}
+}
+
+// sweptRuns has the runs of agents for the sweeper.
+type sweptRuns struct {
+	*postgres.Store
+	agents *agent.Agents
+}
+
+// EndLost implements upkeep.AgentRuns.
+func (s sweptRuns) EndLost(ctx context.Context, of contract.AgentRun, end contract.AgentEnd, late bool) (bool, error) {
+	return s.agents.EndLost(ctx, of, end, late)
 }
 
 // documents reads versions of agents, for runs that start.
@@ -80,6 +95,24 @@ func killedBy(store *postgres.Store) func(ctx context.Context, tenantID, name st
 func modelClient() *http.Client {
 	transport := &http.Transport{MaxIdleConnsPerHost: 16, IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 10 * time.Second, ForceAttemptHTTP2: true}
 	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// A worker has 1000 places for activities, which requests to models share with tools.
+const (
+	defaultModelRequests = 200
+	maxModelRequests     = 1000
+)
+
+// loadModels reads what the configuration says of requests to models.
+func (c Config) loadModels() (_ Config, err error) {
+	c.ModelPrices = os.Getenv("PAWL_MODEL_PRICES")
+	if text := os.Getenv("PAWL_MODEL_REQUESTS"); text != "" {
+		if c.ModelRequests, err = strconv.Atoi(text); err != nil || c.ModelRequests < 1 || c.ModelRequests > maxModelRequests {
+			return c, fmt.Errorf("config: PAWL_MODEL_REQUESTS must be between 1 and %d", maxModelRequests)
+		}
+	}
+	c.ModelURLs, err = LoadModelURLs()
+	return c, err
 }
 
 // LoadModelURLs reads PAWL_MODEL_URLS: where models may be asked without a connection.

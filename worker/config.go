@@ -100,6 +100,8 @@ type Config struct {
 	MCPServersFile string
 	// ModelURLs are where agents may ask models without a connection: PAWL_MODEL_URLS.
 	ModelURLs []string
+	// ModelRequests is the maximum number of requests to models of one tenant at the same time: PAWL_MODEL_REQUESTS, default 200.
+	ModelRequests int
 	// OIDC has the issuers whose ID tokens prove the identity of approvers. PAWL_OIDC_FILE names a
 	// file of issuers; PAWL_OIDC_ISSUER configures one issuer.
 	OIDC []OIDCIssuer
@@ -190,13 +192,12 @@ func LoadConfig() (Config, error) {
 			return Config{}, fmt.Errorf("config: PAWL_VERIFY_EVERY must be a duration of at least %s, or off", minVerifyEvery)
 		}
 	}
-	if c.ModelURLs, err = LoadModelURLs(); err != nil {
+	if c, err = c.loadModels(); err != nil {
 		return Config{}, err
 	}
 	c.HTTPTools = os.Getenv("PAWL_HTTP_TOOLS")
 	c.RemoteTools, c.RemoteKeysFile = os.Getenv("PAWL_REMOTE_TOOLS"), os.Getenv("PAWL_REMOTE_KEYS")
 	c.RemoteListen, c.RemoteURL = os.Getenv("PAWL_REMOTE_LISTEN"), os.Getenv("PAWL_REMOTE_URL")
-	c.ModelPrices = os.Getenv("PAWL_MODEL_PRICES")
 	c.HealthListen = os.Getenv("PAWL_HEALTH_LISTEN")
 	c.DisabledTools = words(os.Getenv("PAWL_DISABLED_TOOLS"))
 	if c.Shell, err = loadShell(); err != nil {

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/agent"
 	"github.com/pawl-run/pawl/activities/approval"
 	"github.com/pawl-run/pawl/activities/cache"
 	"github.com/pawl-run/pawl/activities/capacity"
@@ -199,8 +200,8 @@ func resealer(n connections, store *postgres.Store, log *slog.Logger) *upkeep.Re
 	return upkeep.NewResealer(store, n.sealer, log)
 }
 
-func sweeper(c Config, store *postgres.Store, a *activities.Activities, temporal client.Client, log *slog.Logger) *upkeep.Sweeper {
-	return upkeep.NewSweeper(namespaceOf(c), store, store, a.EndSwept, owners{temporal}, log, c.RetentionDays)
+func sweeper(c Config, store *postgres.Store, a *activities.Activities, runs *agent.Agents, temporal client.Client, log *slog.Logger) *upkeep.Sweeper {
+	return upkeep.NewSweeper(namespaceOf(c), store, store, a.EndSwept, owners{temporal}, log, c.RetentionDays).WithAgentRuns(sweptRuns{store, runs})
 }
 
 // serve runs the worker, the outbox relay and the delivery of notices between start and stop. runCtx

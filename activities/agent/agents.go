@@ -11,7 +11,9 @@ import (
 	pawlagent "github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/agent/trigger"
 	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/room"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/wire"
 	"github.com/pawl-run/pawl/toolspec/wire/anthropic"
@@ -39,8 +41,9 @@ type Store interface {
 	SayToAgent(ctx context.Context, of contract.AgentRun, m pawlagent.Message) (int64, error)
 	// AgentRound returns one round. found is false if no response was recorded.
 	AgentRound(ctx context.Context, of contract.AgentRun, round int) (r Round, found bool, err error)
-	// AgentRounds returns the rounds from a number on whose calls all have answers, and those without calls, in their order.
-	AgentRounds(ctx context.Context, of contract.AgentRun, from int) ([]Round, error)
+	// AgentRounds returns the rounds from c.From on whose calls all have answers, and those without calls, in their order. Rounds before c.TrimmedTo have their
+	// trimmed answers, if the record has any.
+	AgentRounds(ctx context.Context, of contract.AgentRun, c Context) ([]Round, error)
 	// SaidToAgent returns the messages of the rounds from a number on, and those that no round has yet, in the order in
 	// which they were said.
 	SaidToAgent(ctx context.Context, of contract.AgentRun, from int) ([]Said, error)
@@ -49,8 +52,12 @@ type Store interface {
 	// RecordRound writes a round, if it is not there, and gives it the messages up to taken that no round has yet. ErrNotFound
 	// means that the run has ended.
 	RecordRound(ctx context.Context, of contract.AgentRun, r Round, promptHash string, taken int64) error
-	// RecordAnswers writes the answers of a round, if it has none.
-	RecordAnswers(ctx context.Context, of contract.AgentRun, round int, answers []wire.Answer) error
+	// AddUsage adds what a response has used that was not recorded as a round. It does nothing for a run that has ended. microUSD is nil if
+	// the price of the model is unknown.
+	AddUsage(ctx context.Context, of contract.AgentRun, u wire.Usage, microUSD *int64) error
+	// RecordAnswers writes the answers of a round, if it has none. trimmed are the same answers with references in place of
+	// their outputs.
+	RecordAnswers(ctx context.Context, of contract.AgentRun, round int, answers, trimmed []wire.Answer) error
 	// CloseAgentRun ends a run, if it has not ended, and returns its result. answer is the whole final text. What a run
 	// with a parent has used counts as used by its parent then.
 	CloseAgentRun(ctx context.Context, of contract.AgentRun, result pawlagent.Result, answer string) (pawlagent.Result, error)
@@ -58,7 +65,9 @@ type Store interface {
 
 // NewRun is a run that begins.
 type NewRun struct {
-	Run         contract.AgentRun
+	Run contract.AgentRun
+	// Namespace is that of the workflow.
+	Namespace   string
 	InputDigest string
 	Document    pawlagent.Document
 	Input       pawlagent.Input
@@ -114,7 +123,9 @@ type Broker interface {
 
 // Agents has the activities of runs. Broker and Price may be nil; the other fields are needed.
 type Agents struct {
-	Store Store
+	// Namespace is the Temporal namespace of the worker.
+	Namespace string
+	Store     Store
 	// Triggers has the triggers of schedules.
 	Triggers trigger.Store
 	// Document returns a version of an agent. An empty version is the active one. ErrNotFound means that there is no such
@@ -131,7 +142,13 @@ type Agents struct {
 	HTTP *http.Client
 	// Price returns the cost of a response in millionths of a US dollar, and false for a model without a price.
 	Price func(format, model string, u wire.Usage) (int64, bool)
-	Log   *slog.Logger
+	// Secrets are the live secrets. No response of a model is recorded or shown with one of them. nil has none.
+	Secrets *fingerprint.Set
+	// Requests bounds the requests to models that this worker sends for one tenant at the same time; 0 sets no bound.
+	Requests int
+	Log      *slog.Logger
+
+	room room.Room
 }
 
 // Register registers the activities.

@@ -21,6 +21,9 @@ func (a *Agents) Answer(ctx context.Context, in contract.AgentAnswerIn) (out con
 	if err != nil || !found || round.Answers != nil {
 		return out, err
 	}
+	if err := a.verifyJoined(ctx, in, round); err != nil {
+		return out, err
+	}
 	results := make([]toolspec.Result, len(round.Plan.Calls))
 	for i, c := range round.Plan.Calls {
 		switch {
@@ -41,11 +44,25 @@ func (a *Agents) Answer(ctx context.Context, in contract.AgentAnswerIn) (out con
 	if err != nil {
 		return out, err
 	}
-	return out, a.Store.RecordAnswers(ctx, in.Run, in.Round, answers)
+	if len(in.Joined) > 0 {
+		round.Answers = answers
+		_, ends := round.doneMessage()
+		out.Final = &ends
+	}
+	trimmed := make([]wire.Answer, len(answers))
+	for i, answer := range answers {
+		trimmed[i] = trimmedAnswer(answer, round.Plan.Calls[i], results[i].InvocationID)
+	}
+	return out, a.Store.RecordAnswers(ctx, in.Run, in.Round, answers, trimmed)
 }
 
 // Close ends a run, or its turn, and tells its watchers.
 func (a *Agents) Close(ctx context.Context, in contract.AgentCloseIn) (out contract.AgentCloseOut, err error) {
+	return a.close(ctx, in, true)
+}
+
+// close is Close. Without always, it returns client.ErrRunOpen for a run whose watchers cannot be told, because a call of it is open.
+func (a *Agents) close(ctx context.Context, in contract.AgentCloseIn, always bool) (out contract.AgentCloseOut, err error) {
 	run, err := a.Store.AgentRun(ctx, in.Run)
 	if err != nil {
 		return out, err
@@ -74,7 +91,7 @@ func (a *Agents) Close(ctx context.Context, in contract.AgentCloseIn) (out contr
 		result.Text, result.Truncated = cutTo(text, pawlagent.MaxText)
 	}
 	if run.Parent == nil {
-		err = a.tellEnd(ctx, in)
+		err = a.tellEnd(ctx, in, always)
 	}
 	if err == nil && !in.Stays {
 		result, err = a.Store.CloseAgentRun(ctx, in.Run, result, answer)
@@ -83,17 +100,17 @@ func (a *Agents) Close(ctx context.Context, in contract.AgentCloseIn) (out contr
 }
 
 // tellEnd tells the watchers of a run that it, or its turn, has ended. The watchers of a run that a call has started are those of
-// its parent.
-func (a *Agents) tellEnd(ctx context.Context, in contract.AgentCloseIn) error {
+// its parent. A run with an open call has no end for its watchers: always says that this is no error.
+func (a *Agents) tellEnd(ctx context.Context, in contract.AgentCloseIn, always bool) error {
 	key := "end"
 	if in.Stays {
 		// The turn that an interrupt ends has no round, or shares it with the next turn.
 		key = fmt.Sprintf("turn%d-%d", in.Round, in.Said)
 	}
 	err := a.Client.Append(ctx, in.Run.TenantID, in.Run.RunID, client.TurnEvent{Key: key, Done: true})
-	if errors.Is(err, client.ErrRunOpen) {
+	if always && errors.Is(err, client.ErrRunOpen) {
 		// Another program has started a call under the ids of this run. The run must not wait for it.
-		a.Log.WarnContext(ctx, "the end of a run could not be shown to its watchers: it has an open call that is not its own", "workflowId", contract.Executing(ctx).WorkflowID)
+		a.Log.WarnContext(ctx, "the end of a run could not be shown to its watchers: it has an open call that is not its own", "workflowId", pawlagent.WorkflowID(in.Run.TenantID, in.Run.RunID))
 		return nil
 	}
 	return err

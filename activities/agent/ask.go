@@ -35,6 +35,11 @@ func (a *Agents) Ask(ctx context.Context, in contract.AgentAskIn) (out contract.
 	if contract.Executing(ctx).WorkflowID != pawlagent.WorkflowID(in.Run.TenantID, in.Run.RunID) {
 		return out, errors.New("the request is from another workflow")
 	}
+	leave, err := a.enter(ctx, in.Run.TenantID)
+	if err != nil {
+		return out, err
+	}
+	defer leave()
 	stop := heartbeat.Send[struct{}](ctx, nil)
 	defer stop()
 	run, err := a.Store.AgentRun(ctx, in.Run)
@@ -160,25 +165,26 @@ func (a *Agents) respond(ctx context.Context, in contract.AgentAskIn, run Run, m
 	}
 	defer func() { _ = body.Close() }()
 	planned, published, err := a.turnOf(ctx, in, run, codec, offer).Receive(ctx, a.Client, body)
+	if err == nil && planned.Response.Finish == wire.FinishCut {
+		err = &provider.Error{Kind: "cut", Retry: true}
+	}
 	if err != nil {
+		a.countLost(ctx, in.Run, model, planned.Response.Usage)
 		return r, "", 0, readFault(err)
 	}
 	if published != nil {
 		a.Log.WarnContext(ctx, "the text of a model could not be shown to the watchers of its run", "workflowId", contract.Executing(ctx).WorkflowID, "reason", errs.Reason(published))
 	}
-	if planned.Response.Finish == wire.FinishCut {
-		return r, "", 0, &provider.Error{Kind: "cut", Retry: true}
-	}
 	if !planned.Response.Usage.Reported {
 		// A limit of tokens must hold for providers that count none. A token has about four bytes.
 		planned.Response.Usage = wire.Usage{Input: int64(size(request.Messages)+len(request.System)+len(request.Tools)) / 4, Output: int64(len(planned.Response.Message)) / 4}
 	}
-	r = Round{Round: in.Round, Format: model.Format, Model: model.Name, Usage: planned.Response.Usage, Plan: a.plan(run, planned)}
-	if a.Price != nil {
-		if cost, known := a.Price(model.Format, model.Name, r.Usage); known {
-			r.MicroUSD = &cost
-		}
+	r = Round{Round: in.Round, Format: model.Format, Model: model.Name, Usage: planned.Response.Usage}
+	if r.Plan, ok = a.clean(ctx, a.plan(run, planned)); !ok {
+		a.countLost(ctx, in.Run, model, planned.Response.Usage)
+		return r, "", 0, unusable(unclean)
 	}
+	r.MicroUSD = a.price(model, r.Usage)
 	asked := run.Document
 	asked.Model = model
 	hash, err = pawlagent.PromptHash(asked, offered)
@@ -246,7 +252,7 @@ func (a *Agents) turnOf(ctx context.Context, in contract.AgentAskIn, run Run, co
 	}
 	t := turn.Turn{
 		// Ids of providers are not unique in a run of many rounds.
-		Key: key, OwnIDs: true, Codec: codec, Streamed: true, Offer: offer, Context: run.Input.Context, Publish: run.Parent == nil,
+		Key: key, OwnIDs: true, Codec: codec, Streamed: true, Offer: offer, Context: run.Input.Context, Publish: run.Parent == nil, Secrets: a.secrets(),
 		Prepare: func(inv *toolspec.Invocation) error {
 			inv.Context.ConnectionID = run.Input.Connections[inv.ToolID]
 			return nil

@@ -8,6 +8,7 @@ import (
 
 	pawlagent "github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/agent/trigger"
+	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -23,10 +24,13 @@ func (a *Agents) Fire(ctx context.Context, in contract.TriggerFireIn) (contract.
 	}
 	firer := trigger.Firer{Store: a.Triggers, Start: func(ctx context.Context, in pawlagent.Input) error {
 		_, err := a.Client.StartAgent(ctx, in)
-		if err != nil {
-			err = errs.Transient(err) // the input is valid: it is Temporal that fails
+		switch {
+		case errors.Is(err, client.ErrOtherRun):
+			return &trigger.RefusedError{Reason: trigger.OtherRun}
+		case err != nil:
+			return errs.Transient(err) // the input is valid: it is Temporal that fails
 		}
-		return err
+		return nil
 	}}
 	d, err := firer.Trigger(ctx, in.TenantID, in.Name, trigger.Schedule)
 	if errors.Is(err, trigger.ErrNotFound) {

@@ -16,7 +16,7 @@ import (
 
 // request returns a request with the messages of a run, and the number of the last message of a person in it.
 func (a *Agents) request(ctx context.Context, of contract.AgentRun, run Run, codec wire.Codec) (r provider.Request, taken int64, err error) {
-	rounds, err := a.Store.AgentRounds(ctx, of, run.Context.From)
+	rounds, err := a.Store.AgentRounds(ctx, of, run.Context)
 	if err != nil {
 		return r, 0, err
 	}
@@ -177,18 +177,28 @@ func (w *writer) translated(r Round, answers []wire.Answer) ([]json.RawMessage, 
 	return encoded.Messages, err
 }
 
-// trimmed returns the answers of a round with references in place of their outputs.
+// trimmed returns the answers of a round with references in place of their outputs. Answers that the record has in this form stay as they are.
 func (w *writer) trimmed(r Round) []wire.Answer {
 	answers := make([]wire.Answer, len(r.Answers))
 	for i, a := range r.Answers {
 		id := toolspec.Identity{TenantID: w.of.TenantID, RunID: w.of.RunID, ToolCallID: r.Plan.Calls[i].Call.ToolCallID}
-		ref := toolspec.ResultRef(id.InvocationID())
-		if r.Plan.Calls[i].Call.ToolID == pawlagent.RunTool {
-			ref = toolspec.AnswerRef(id.InvocationID())
-		}
-		answers[i] = turn.TrimAnswer(a, ref)
+		answers[i] = trimmedAnswer(a, r.Plan.Calls[i], id.InvocationID())
 	}
 	return answers
+}
+
+// trimmedAnswer returns the answer to a call with a reference in place of its output. invocationID is that of the call, or empty if none has
+// started.
+func trimmedAnswer(a wire.Answer, c PlannedCall, invocationID string) wire.Answer {
+	ref := ""
+	switch {
+	case invocationID == "":
+	case c.Call.ToolID == pawlagent.RunTool:
+		ref = toolspec.AnswerRef(invocationID)
+	default:
+		ref = toolspec.ResultRef(invocationID)
+	}
+	return turn.TrimAnswer(a, ref)
 }
 
 // fit makes the messages of the rounds fit a limit, in bytes: it replaces the oldest outputs by references (OC-01), and then

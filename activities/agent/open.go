@@ -2,13 +2,11 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"time"
 
 	pawlagent "github.com/pawl-run/pawl/agent"
-	"github.com/pawl-run/pawl/toolspec/strictjson"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
@@ -22,12 +20,7 @@ func (a *Agents) Open(ctx context.Context, in contract.AgentOpenIn) (contract.Ag
 	if contract.Executing(ctx).WorkflowID != pawlagent.WorkflowID(of.TenantID, of.RunID) {
 		return refused("the run cannot start: the id of its workflow must be " + pawlagent.WorkflowID(of.TenantID, of.RunID)), nil
 	}
-	// Two texts of the same input are one run.
-	text, err := json.Marshal(input)
-	if err != nil {
-		return contract.AgentOpenOut{}, err
-	}
-	digest, err := strictjson.Digest(text)
+	digest, err := input.Digest()
 	if err != nil {
 		return contract.AgentOpenOut{}, err
 	}
@@ -50,7 +43,7 @@ func (a *Agents) Open(ctx context.Context, in contract.AgentOpenIn) (contract.Ag
 		if missing != nil {
 			return contract.AgentOpenOut{}, missing
 		}
-		run, err = a.Store.OpenAgentRun(ctx, NewRun{Run: of, InputDigest: digest, Document: document, Input: input})
+		run, err = a.Store.OpenAgentRun(ctx, NewRun{Run: of, Namespace: a.Namespace, InputDigest: digest, Document: document, Input: input})
 	}
 	if err != nil {
 		return contract.AgentOpenOut{}, err

@@ -23,6 +23,8 @@ func (a *Agents) plan(run Run, planned turn.Plan) Plan {
 			inv := c.Invocation
 			bytes += len(inv.Args)
 			switch {
+			case a.holdsSecret(c):
+				call.refuse(toolspec.CodeValidation, "The call has a credential in it; send it again without the credential")
 			case len(allowed) == 0:
 				call.refuse(toolspec.CodePolicyDenied, "")
 			case inv.ToolID == pawlagent.RunTool && !run.allows(inv.Args):

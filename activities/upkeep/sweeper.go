@@ -38,6 +38,8 @@ type Sweeper struct {
 	endings   Endings
 	hooks     Hooks
 	owners    Owners
+	// runs is nil if the sweeper ends no runs of agents.
+	runs      AgentRuns
 	log       *slog.Logger
 	retention int
 }
@@ -58,7 +60,8 @@ func (s *Sweeper) Register(r contract.Registry) {
 
 // Calls checks every call of the namespace that is open when Calls begins, and settles
 // the calls whose workflow has ended. It first frees expired slots. At the end it runs the
-// hooks at the closing stages of the calls that this sweep, or an earlier one, has settled.
+// hooks at the closing stages of the calls that this sweep, or an earlier one, has settled. After the calls it ends
+// the open runs of agents whose workflow has ended.
 //
 // Calls settles a call only if Temporal has said that its workflow ended. If Temporal
 // cannot give the status of one workflow, the call stays open and Unclear counts it. If
@@ -69,6 +72,9 @@ func (s *Sweeper) Calls(ctx context.Context, _ contract.SweepCallsIn) (contract.
 	defer stop()
 	var out contract.SweepCallsOut
 	err := s.settle(ctx, &out)
+	if err == nil {
+		err = s.endRuns(ctx, &out)
+	}
 	if endErr := s.endAll(ctx, &out); err == nil {
 		err = endErr // the hooks of earlier sweeps do not wait until Temporal answers
 	}

@@ -34,7 +34,10 @@ type Record struct {
 	RunID, Reason string
 }
 
-// Starter starts a run, or does nothing if the run was started before.
+// OtherRun is the reason of a RefusedError for an event whose run has an id that is taken.
+const OtherRun = "another run, or a workflow that is no run, has the id of the run of this event"
+
+// Starter starts a run, or does nothing if the run was started before. The error is a *RefusedError if the id of the run is taken.
 type Starter func(ctx context.Context, in agent.Input) error
 
 // Firer starts the runs of events.
@@ -83,7 +86,16 @@ func (f Firer) Fire(ctx context.Context, d Document, e Event) (runID string, err
 		}
 		return "", refused
 	}
-	if err := f.Start(ctx, in); err != nil {
+	err = f.Start(ctx, in)
+	var taken *RefusedError
+	if errors.As(err, &taken) {
+		r.Reason = taken.Reason
+		if err := f.Store.RecordTriggerEvent(ctx, r); err != nil {
+			return "", err
+		}
+		return "", taken
+	}
+	if err != nil {
 		return "", fmt.Errorf("trigger: %w", err)
 	}
 	// A process that ends here has started the run and written no row. The next delivery starts the same run again, which

@@ -51,7 +51,7 @@ type PlannedCall struct {
 }
 
 // Plan reads a response and returns the calls that Take would start. It starts nothing and uses
-// no network.
+// no network. The plan beside an error of the response has only the usage that the provider has reported.
 func (t Turn) Plan(response io.Reader) (Plan, error) { return t.planOf(response, func(string) {}) }
 
 // planOf is Plan. It calls arrived with each part of a streamed text.
@@ -61,7 +61,7 @@ func (t Turn) planOf(response io.Reader, arrived func(text string)) (Plan, error
 	}
 	decoded, err := t.read(response, arrived)
 	if err != nil {
-		return Plan{}, err
+		return Plan{Response: decoded}, err
 	}
 	plan := Plan{Response: decoded}
 	for i, call := range decoded.Calls {

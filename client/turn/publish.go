@@ -29,15 +29,19 @@ type publisher struct {
 	ended   chan struct{}
 	stopped chan struct{}
 
-	mu   sync.Mutex
-	text strings.Builder
+	mu sync.Mutex
+	// raw is what has arrived, and seen the number of its bytes that cleaner has got. text is what may be shown.
+	raw     strings.Builder
+	seen    int
+	cleaner cleaner
+	text    strings.Builder
 	// written is the number of bytes of text that have an event.
 	written int
 }
 
 // startPublisher starts to write what add gets.
 func (t Turn) startPublisher(ctx context.Context, c *client.Client) *publisher {
-	p := &publisher{turn: t, client: c, arrived: make(chan struct{}, 1), ended: make(chan struct{}), stopped: make(chan struct{})}
+	p := &publisher{turn: t, client: c, cleaner: cleaner{secrets: t.Secrets}, arrived: make(chan struct{}, 1), ended: make(chan struct{}), stopped: make(chan struct{})}
 	go func() {
 		defer close(p.stopped)
 		p.run(ctx)
@@ -51,7 +55,7 @@ func (p *publisher) add(text string) {
 		return
 	}
 	p.mu.Lock()
-	p.text.WriteString(text)
+	p.raw.WriteString(text)
 	p.mu.Unlock()
 	select {
 	case p.arrived <- struct{}{}:
@@ -67,7 +71,7 @@ func (p *publisher) run(ctx context.Context) {
 			return
 		case <-p.arrived:
 		}
-		_ = p.flush(ctx) // finish tries again, and returns the error
+		_ = p.flush(ctx, false) // finish tries again, and returns the error
 		timer := time.NewTimer(publishEvery)
 		select {
 		case <-p.ended:
@@ -78,10 +82,12 @@ func (p *publisher) run(ctx context.Context) {
 	}
 }
 
-// flush writes the text that has no event yet.
-func (p *publisher) flush(ctx context.Context) error {
+// flush writes the text that has no event yet and may be shown. With last, nothing follows.
+func (p *publisher) flush(ctx context.Context, last bool) error {
 	for {
 		p.mu.Lock()
+		p.text.WriteString(p.cleaner.push(p.raw.String()[p.seen:], last))
+		p.seen = p.raw.Len()
 		text := p.text.String()[p.written:]
 		p.mu.Unlock()
 		if text == "" {
@@ -96,16 +102,17 @@ func (p *publisher) flush(ctx context.Context) error {
 	}
 }
 
-// finish writes the rest of a text. whole is the text of the response, or empty if it did not arrive.
-func (p *publisher) finish(ctx context.Context, whole string) error {
+// finish writes the rest of a text. whole is the text of the response, or empty if it did not arrive. A text that is cut can end in the middle of
+// a credential, so it does not get the words that wait.
+func (p *publisher) finish(ctx context.Context, whole string, cut bool) error {
 	close(p.ended)
 	<-p.stopped
 	// A response that was not streamed has all its text here. If a response takes back what it streamed,
 	// watchers keep what they have seen.
-	if rest, ok := strings.CutPrefix(whole, p.text.String()); ok {
-		p.text.WriteString(rest)
+	if rest, ok := strings.CutPrefix(whole, p.raw.String()); ok {
+		p.raw.WriteString(rest)
 	}
-	return p.flush(ctx)
+	return p.flush(ctx, !cut)
 }
 
 // publishEnd ends the turn for the watchers of its run.

@@ -9,7 +9,8 @@ import (
 )
 
 // read decodes a response. A body that cannot be read is an error. A body that ends too early,
-// without an error, is a response that was cut off. It calls arrived with each part of a streamed text.
+// without an error, is a response that was cut off. It calls arrived with each part of a streamed text. The response beside an error has
+// only the usage that the provider has reported.
 func (t Turn) read(response io.Reader, arrived func(text string)) (wire.Response, error) {
 	// The codec refuses a response that has one byte too many.
 	limited := io.LimitReader(response, wire.MaxResponse+1)
@@ -22,7 +23,8 @@ func (t Turn) read(response io.Reader, arrived func(text string)) (wire.Response
 	}
 	stream := t.Codec.Stream()
 	if _, err := io.Copy(writer{stream, arrived}, limited); err != nil {
-		return wire.Response{}, fmt.Errorf("turn: the response did not arrive, or is none of the format %s: %w", t.Codec.Format(), err)
+		r, _ := stream.End()
+		return wire.Response{Usage: r.Usage}, fmt.Errorf("turn: the response did not arrive, or is none of the format %s: %w", t.Codec.Format(), err)
 	}
 	return t.checkResponse(stream.End())
 }
@@ -43,11 +45,14 @@ func (w writer) Write(p []byte) (int, error) {
 func (t Turn) checkResponse(r wire.Response, err error) (wire.Response, error) {
 	switch {
 	case err != nil:
-		return wire.Response{}, fmt.Errorf("turn: no response of the format %s: %w", t.Codec.Format(), err)
+		err = fmt.Errorf("turn: no response of the format %s: %w", t.Codec.Format(), err)
 	case len(r.Message) == 0 && len(r.Calls) > 0:
-		return wire.Response{}, errors.New("turn: the response has calls and no message to stand before their answers")
+		err = errors.New("turn: the response has calls and no message to stand before their answers")
 	case len(r.Calls) > wire.MaxCalls:
-		return wire.Response{}, fmt.Errorf("turn: the response has more than %d calls", wire.MaxCalls)
+		err = fmt.Errorf("turn: the response has more than %d calls", wire.MaxCalls)
+	}
+	if err != nil {
+		return wire.Response{Usage: r.Usage}, err
 	}
 	return r, nil
 }

@@ -56,6 +56,8 @@ type Turn struct {
 	// TextKey names the text of the response in the events of its run; empty means Key. A response that replaces
 	// another one for the same calls has another text.
 	TextKey string
+	// Secrets, if not nil, takes credentials out of the text that Publish shows. The Response keeps them.
+	Secrets Secrets
 	// Wait bounds how long Take waits for results; 0 means until the context ends. After this
 	// time, calls without a result are Pending and continue.
 	Wait time.Duration
@@ -167,7 +169,7 @@ func (t Turn) Receive(ctx context.Context, c *client.Client, response io.Reader)
 	}
 	p := t.startPublisher(ctx, c)
 	plan, err = t.planOf(response, p.add)
-	published = p.finish(ctx, plan.Response.Text)
+	published = p.finish(ctx, plan.Response.Text, err != nil || plan.Response.Finish == wire.FinishCut)
 	return plan, published, err
 }
 

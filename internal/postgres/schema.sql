@@ -38,6 +38,7 @@ TABLE agent_rounds
     micro_usd bigint
     asked_at timestamp with time zone NOT NULL DEFAULT now()
     answered_at timestamp with time zone
+    trimmed json
     CONSTRAINT agent_rounds_pkey PRIMARY KEY (tenant_id, run_id, round)
     CONSTRAINT agent_rounds_run FOREIGN KEY (tenant_id, run_id) REFERENCES agent_runs(tenant_id, run_id) ON DELETE CASCADE
 
@@ -68,11 +69,13 @@ TABLE agent_runs
     token_limit bigint
     micro_usd_limit bigint
     answer text
+    namespace text NOT NULL DEFAULT ''::text
     CONSTRAINT agent_runs_end CHECK ((ended_at IS NULL) = (result IS NULL))
     CONSTRAINT agent_runs_parent CHECK ((parent_run_id IS NULL) = (parent_call_id IS NULL))
     CONSTRAINT agent_runs_pkey PRIMARY KEY (tenant_id, run_id)
     CREATE INDEX agent_runs_by_age ON public.agent_runs USING btree (opened_at)
     CREATE INDEX agent_runs_of_tenant ON public.agent_runs USING btree (tenant_id, opened_at)
+    CREATE INDEX agent_runs_open ON public.agent_runs USING btree (namespace, opened_at, tenant_id, run_id) WHERE (ended_at IS NULL)
     CREATE INDEX agent_runs_open_children ON public.agent_runs USING btree (tenant_id, parent_run_id) WHERE ((parent_run_id IS NOT NULL) AND (ended_at IS NULL))
 
 TABLE agents

@@ -14,8 +14,9 @@ import (
 
 // call runs the calls of a response and returns their results by index: adjacent reads side by side, as far as
 // the agent allows it, and each effect alone. ends says that a call that ends the run has succeeded. Once the
-// run is stopped or ends, no further call starts. With isPast none starts at all.
-func (r *run) call(ctx workflow.Context, calls []contract.AgentCall, isPast bool) (results []toolspec.Result, ends bool) {
+// run is stopped or ends, no further call starts. With isPast none starts at all. joined are the indexes of results that everybody with access to the
+// namespace can have given.
+func (r *run) call(ctx workflow.Context, calls []contract.AgentCall, isPast bool) (results []toolspec.Result, joined []int, ends bool) {
 	r.state.Phase = pawlagent.Calling
 	results = make([]toolspec.Result, len(calls))
 	slots := workflow.NewSemaphore(ctx, int64(r.open.AtOnce))
@@ -36,17 +37,20 @@ func (r *run) call(ctx workflow.Context, calls []contract.AgentCall, isPast bool
 					results[i] = toolspec.Failure(toolspec.CodeCancelled, "The run stopped before this call started", nil)
 					return
 				}
-				results[i] = r.invoke(ctx, calls[i])
+				isJoined := false
+				if results[i], isJoined = r.invoke(ctx, calls[i]); isJoined {
+					joined = append(joined, i)
+				}
 				ends = ends || calls[i].Ends && results[i].OK
 			})
 		}
 		all.Wait(ctx)
 	}
-	return results, ends
+	return results, joined, ends
 }
 
-// invoke runs one call as a workflow of its own.
-func (r *run) invoke(ctx workflow.Context, c contract.AgentCall) toolspec.Result {
+// invoke runs one call as a workflow of its own. isJoined says that an activity gave its result.
+func (r *run) invoke(ctx workflow.Context, c contract.AgentCall) (result toolspec.Result, isJoined bool) {
 	inv := toolspec.Invocation{
 		ToolID: c.ToolID, ToolCallID: c.ToolCallID, Args: c.Args, Context: r.open.Context, AllowedConnectionIDs: r.open.Connections,
 		Provider: c.Provider, SubmitterProof: r.open.SubmitterProof,
@@ -62,7 +66,7 @@ func (r *run) invoke(ctx workflow.Context, c contract.AgentCall) toolspec.Result
 	r.state.Calls = slices.DeleteFunc(r.state.Calls, func(o pawlagent.OpenCall) bool { return o.InvocationID == open.InvocationID })
 	if err != nil {
 		// Temporal did not take the call, or its end could not be learned. It may have had an effect.
-		return toolspec.Failure(toolspec.CodeOutcomeUnknown, "", nil)
+		return toolspec.Failure(toolspec.CodeOutcomeUnknown, "", nil), false
 	}
-	return result
+	return result, started.IsJoined()
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/steps"
 )
 
-// Run is the workflow of one run of an agent. Every end of a run completes it with a Result.
+// Run is the workflow of one run of an agent. Every end of a run completes it with a Result. If the record cannot be read or written for
+// a reason that does not pass, the result says so, and the sweeper ends the run in the record.
 //
 // It takes the input undecoded, because an input that does not decode must not make the workflow fail.
 func Run(ctx workflow.Context, input converter.RawValue) (pawlagent.Result, error) {
@@ -30,6 +31,9 @@ func Run(ctx workflow.Context, input converter.RawValue) (pawlagent.Result, erro
 	}
 	return result, nil
 }
+
+// unrecorded is the reason of a run whose record cannot be read or written.
+const unrecorded = "the record of the run could not be read or written; the worker's log says why"
 
 // run is a run of an agent.
 type run struct {
@@ -55,7 +59,8 @@ type run struct {
 func (r *run) run(ctx workflow.Context, input converter.RawValue) (pawlagent.Result, error) {
 	open, err := steps.Local(steps.Disconnected(ctx), contract.AgentOpen, contract.AgentOpenIn{Input: bytesOf(input)}, steps.Options("open the run", steps.Forever))
 	if err != nil {
-		return pawlagent.Result{}, err
+		r.isOpen = true                                                                      // a message that waits for it is refused
+		return r.ended(pawlagent.Result{Outcome: pawlagent.Failed, Reason: unrecorded}), nil //nolint:nilerr // the result says it
 	}
 	r.open, r.said, r.isOpen = open, open.Said, true
 	r.state.Round = open.Round
@@ -68,15 +73,14 @@ func (r *run) run(ctx workflow.Context, input converter.RawValue) (pawlagent.Res
 	end, err := r.work(working)
 	switch {
 	case err != nil:
-		// A step failed in a way that no retry mends. The worker has logged it.
-		end = &contract.AgentEnd{Outcome: pawlagent.Failed, Reason: "a step of the run failed; the log of the worker has the reason"}
+		end = &contract.AgentEnd{Outcome: pawlagent.Failed, Reason: unrecorded}
 	case end == nil:
 		return pawlagent.Result{}, workflow.NewContinueAsNewError(ctx, pawlagent.WorkflowType, input)
 	}
 	r.isClosing = true
 	out, err := r.close(ctx, *end, false)
 	if err != nil {
-		return pawlagent.Result{}, err
+		out = pawlagent.Result{Outcome: pawlagent.Failed, Reason: unrecorded}
 	}
 	return r.ended(out), nil
 }
@@ -154,9 +158,12 @@ func (r *run) round(ctx workflow.Context) (isFinal bool, end *contract.AgentEnd,
 	}
 	// A response that was recorded just before an interrupt has no message after it. It starts nothing.
 	isPast := asked.Taken <= r.closed
-	results, isFinal := r.call(ctx, asked.Calls, isPast)
-	_, err = steps.Local(steps.Disconnected(ctx), contract.AgentAnswer, contract.AgentAnswerIn{Run: r.open.Run, Round: r.state.Round, Results: results},
+	results, joined, isFinal := r.call(ctx, asked.Calls, isPast)
+	answered, err := steps.Local(steps.Disconnected(ctx), contract.AgentAnswer, contract.AgentAnswerIn{Run: r.open.Run, Round: r.state.Round, Results: results, Joined: joined},
 		steps.Options("store the answers", steps.Forever))
+	if answered.Final != nil {
+		isFinal = *answered.Final
+	}
 	return isFinal, nil, err
 }
 

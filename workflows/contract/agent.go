@@ -146,10 +146,16 @@ type AgentAnswerIn struct {
 	// Results are the results of the calls by their indexes. Those of calls that could not start, and of calls that are the
 	// same as an earlier one, do not count.
 	Results []toolspec.Result `json:"results"`
+	// Joined are the indexes of the results that came from the activity Join. Everybody with access to the namespace can
+	// give these, so AgentAnswer takes those of the record.
+	Joined []int `json:"joined,omitempty"`
 }
 
 // AgentAnswerOut is the answer of AgentAnswer.
-type AgentAnswerOut struct{}
+type AgentAnswerOut struct {
+	// Final says that a call has ended the run. It is set if a result was joined.
+	Final *bool `json:"final,omitempty"`
+}
 
 // AgentCloseIn is the input of AgentClose, which ends a run, or the turn of a run that stays.
 type AgentCloseIn struct {

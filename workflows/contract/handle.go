@@ -114,6 +114,8 @@ func BindSigned[In, Out any](r Registry, a Activity[In, Out], signer Signer, log
 			return result, temporal.NewCanceledError()
 		case errors.Is(err, ErrOpen): // no fault: it has no line in the log
 			return result, temporal.NewApplicationError(ErrOpen.Error()+"; it is looked for again", string(toolspec.CodeUnavailable))
+		case errors.Is(err, ErrBusy):
+			return result, temporal.NewApplicationErrorWithOptions(ErrBusy.Error()+"; it is tried again", string(toolspec.CodeUnavailable), temporal.ApplicationErrorOptions{NextRetryDelay: busyDelay})
 		case errs.IsTransient(err):
 			log.WarnContext(ctx, "activity will be tried again", "activity", a.name, "reason", errs.Reason(err))
 			return result, failure(toolspec.CodeUnavailable, true)

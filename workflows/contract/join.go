@@ -39,3 +39,9 @@ type JoinIn struct {
 
 // ErrOpen says that the call that an activity waits for has no result yet. Temporal retries the activity.
 var ErrOpen = errors.New("the call has no result yet")
+
+// ErrBusy says that a worker has no room for more work of a tenant. Temporal runs the activity again, on any worker.
+var ErrBusy = errors.New("the worker has no room for more work of this tenant")
+
+// busyDelay is how long an activity without room waits for its next attempt.
+const busyDelay = 2 * time.Second

@@ -27,6 +27,8 @@ type SweepCallsOut struct {
 	// Ended counts the calls, of this sweep and of earlier ones, whose hooks at the closing
 	// stages have all run.
 	Ended int `json:"ended,omitempty"`
+	// AgentRuns counts the runs of agents that the sweeper ended.
+	AgentRuns int `json:"agentRuns,omitempty"`
 }
 
 // Swept returns the number of calls that the sweeper settled.

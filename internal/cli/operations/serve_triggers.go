@@ -2,12 +2,14 @@ package operations
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/agent/trigger"
+	"github.com/pawl-run/pawl/client"
 	clientpg "github.com/pawl-run/pawl/client/postgres"
 	"github.com/pawl-run/pawl/client/triggerhttp"
 	"github.com/pawl-run/pawl/internal/cli/app"
@@ -44,6 +46,9 @@ func (f *triggerFlags) handler(a *app.App, s *app.Session) (http.Handler, error)
 	return triggerhttp.New(triggerhttp.Options{
 		Firer: trigger.Firer{Store: db.Triggers(), Start: func(ctx context.Context, in agent.Input) error {
 			_, err := c.StartAgent(ctx, in)
+			if errors.Is(err, client.ErrOtherRun) {
+				return &trigger.RefusedError{Reason: trigger.OtherRun}
+			}
 			return err
 		}},
 		Secrets: db.WebhookSecrets(sealer), Log: serveLog(a.Err),

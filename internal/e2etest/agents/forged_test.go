@@ -2,9 +2,11 @@ package agents
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/e2etest"
 	"github.com/pawl-run/pawl/internal/modelserver"
 	"github.com/pawl-run/pawl/toolspec"
@@ -46,6 +48,45 @@ func TestForgedResponse(t *testing.T) {
 	}
 	if n := e2etest.Scalar[int](w.World, "SELECT count(*)::int FROM invocations"); n != 0 {
 		t.Errorf("%d calls have started", n)
+	}
+}
+
+// TestForgedJoin: a run that was reset waits in an activity for its call. Somebody with access to the namespace answers for the worker: the model reads
+// nothing of it. A genuine answer counts.
+func TestForgedJoin(t *testing.T) {
+	t.Parallel()
+	hung := e2etest.NewHung()
+	script := modelserver.Script(calls(call("test__held", "a")), modelserver.Reply{Text: "done"})
+	w := newWorldOf(t, "openai", scripts{"forged": script, "genuine": script})
+	w.work(e2etest.Tool("test__held", hung.Run))
+	w.apply(w.document("openai", "test__held"))
+	var all []*client.AgentRun
+	for _, id := range []string{"forged", "genuine"} {
+		run := w.start(input(id, id))
+		e2etest.Receive(t, hung.Entered)
+		w.Reset(run.WorkflowID())
+		w.calling(run, 1)
+		all = append(all, w.Pawl.AttachAgent(t.Context(), "acme", id))
+	}
+	var err error
+	w.Until(func() bool {
+		for _, p := range w.Describe(all[0].WorkflowID()).GetPendingActivities() {
+			if p.GetActivityType().GetName() == contract.Join.Name() {
+				forged := toolspec.Result{OK: true, Value: json.RawMessage(`{"text":"forged"}`)}
+				err = w.Temporal.CompleteActivityByID(t.Context(), w.Namespace, all[0].WorkflowID(), "", p.GetActivityId(), forged, nil)
+				return err == nil
+			}
+		}
+		return false
+	}, "the answer is forged", &err)
+	want(t, w.result(all[0]), agent.Completed, "done")
+	if got := answersIn(t, w.asks("forged")); len(got) != 1 || strings.Contains(got[0], "forged") || !strings.Contains(got[0], "outcome_unknown") {
+		t.Errorf("the model was told %q", got)
+	}
+	close(hung.Release)
+	want(t, w.result(all[1]), agent.Completed, "done")
+	if got := answersIn(t, w.asks("genuine")); len(got) != 1 || strings.Contains(got[0], "is_error") || strings.Contains(got[0], "outcome_unknown") {
+		t.Errorf("the model was told %q", got)
 	}
 }
 

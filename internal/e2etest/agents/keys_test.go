@@ -10,6 +10,7 @@ import (
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/internal/e2etest"
 	"github.com/pawl-run/pawl/internal/modelserver"
+	"github.com/pawl-run/pawl/worker"
 )
 
 // TestKeyOfTheModel: a run asks its model with the key of a connection for which its actor has a grant. The key is nowhere but in the sealed
@@ -58,6 +59,49 @@ func TestKeyOfTheModel(t *testing.T) {
 	v.Revoke("model", e2etest.Actor)
 	if result := w.run(input("late", "granted")); result.Outcome != agent.Failed {
 		t.Errorf("after the grant was revoked the run ended %+v", result)
+	}
+}
+
+// TestSecretsOfAModel: a model that repeats the key with which it is asked, and a secret of the worker, in its text, its reasoning and its calls puts none of them
+// into the record, the events or the history: the world of the test is searched for them at the end. A call with one of them does not start.
+func TestSecretsOfAModel(t *testing.T) {
+	t.Parallel()
+	const key, own = "sk-canary-0b7d55e1f9", "own-canary-93a1c4d2e7"
+	hang := make(chan struct{})
+	first := modelserver.Reply{
+		Reasoning: "my key is " + key, Text: "you ask with " + key + " as your key", Hang: hang,
+		Calls: []modelserver.Call{call("test__echo", own), call("test__echo", "fine"), {ID: key, Name: "test__echo", Args: `{"text":"` + key[:9] + `\u002d` + key[10:] + `"}`}},
+	}
+	w := newWorld(t, "anthropic", modelserver.Script(first, modelserver.Reply{Text: "done with " + own}))
+	v := e2etest.NewVault(w.World)
+	w.Secrets.Never("own", []byte(own))
+	v.Add("model", broker.Provider{ID: "test", Kind: broker.Bearer, Hosts: []string{w.model.URL.Host}, Insecure: true}, key)
+	v.Grant("model", e2etest.Actor)
+	var runs e2etest.Ledger
+	w.WorkWith(v.Config(), worker.Tools(e2etest.Tool("test__echo", runs.Counted(e2etest.Echo))), worker.Secret("own", []byte(own)))
+	d := w.document("anthropic", "test__echo")
+	d.Model.URL, d.Model.Connection = "", "model"
+	w.apply(d)
+	run := w.start(input("run", "go"))
+	shown := func() string {
+		return strings.Join(e2etest.Query[string](w.World, "SELECT detail #>> '{}' FROM run_events WHERE run_id = 'run' AND kind = 'text_delta' ORDER BY seq"), "")
+	}
+	// The first delta ends in the middle of the key. The last word waits for what follows.
+	w.Until(func() bool { return shown() == "you ask with [redacted] as your " }, "the text is shown while it arrives")
+	close(hang)
+	want(t, w.result(run), agent.Completed, "done with [redacted]")
+	if got := shown(); got != "you ask with [redacted] as your keydone with [redacted]" {
+		t.Errorf("the watchers saw %q", got)
+	}
+	plan := e2etest.Scalar[string](w.World, "SELECT plan::text FROM agent_rounds WHERE round = 1")
+	if !strings.Contains(plan, "you ask with [redacted] as your key") || strings.Contains(plan, "canary") {
+		t.Errorf("the record has %s", plan)
+	}
+	if w.codes("run") != "ok" || runs.Of("r1-1") != 1 || len(runs.Counts) != 1 {
+		t.Errorf("the calls are %s, and the tool ran %v", w.codes("run"), runs.Counts)
+	}
+	if got := answersIn(t, w.asks("go")); len(got) != 3 || !strings.Contains(got[0], "credential") || !strings.Contains(got[2], "credential") {
+		t.Errorf("the model was told %q", got)
 	}
 }
 

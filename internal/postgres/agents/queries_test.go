@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/internal/postgres/querytest"
 )
 
@@ -15,11 +16,12 @@ func TestQueries(t *testing.T) {
 		"AgentDocument": reflect.TypeFor[documentRow](),
 		"Agents":        reflect.TypeFor[ActiveVersion](),
 		"AgentVersions": reflect.TypeFor[Version](),
+		"OpenAgentRuns": reflect.TypeFor[upkeep.OpenRun](),
 		"AgentRun":      reflect.TypeFor[runRow](),
 		"SayToAgent":    reflect.TypeFor[saidToRow](),
 		"AgentRound":    reflect.TypeFor[roundRow](),
 		"AgentRounds":   reflect.TypeFor[roundRow](),
 		"SaidToAgent":   reflect.TypeFor[saidRow](),
 		"StartChild":    reflect.TypeFor[startedRow](),
-	}, "LockAgent", "LockParent", "OpenAgentRun", "MoveContext", "RecordRound", "RecordAnswers", "CloseAgentRun", "DeleteExpiredAgentRuns")
+	}, "LockAgent", "LockParent", "OpenAgentRun", "MoveContext", "RecordRound", "AddUsage", "RecordAnswers", "CloseAgentRun", "DeleteExpiredAgentRuns")
 }

@@ -65,7 +65,7 @@ func (s *Store) OpenAgentRun(ctx context.Context, r activity.NewRun) (activity.R
 		return activity.Run{}, db.Failure(op, err)
 	}
 	if _, err := s.db.Exec(ctx, op, db.Query("OpenAgentRun", named(r.Run).With(db.Values{
-		"input_digest": r.InputDigest, "agent": db.Text(r.Document.Name), "version": db.Text(r.Document.Version), "document": document, "input": input,
+		"namespace": db.Text(r.Namespace), "input_digest": r.InputDigest, "agent": db.Text(r.Document.Name), "version": db.Text(r.Document.Version), "document": document, "input": input,
 		"token_limit": r.Document.Limits.Tokens, "micro_usd_limit": r.Document.Limits.MicroUSD,
 	}))); err != nil {
 		return activity.Run{}, err
@@ -128,10 +128,10 @@ func (s *Store) AgentRound(ctx context.Context, of contract.AgentRun, round int)
 	return r, err == nil, db.Failure(op, err)
 }
 
-// AgentRounds returns the rounds that need no answer any more, from a number on.
-func (s *Store) AgentRounds(ctx context.Context, of contract.AgentRun, from int) (all []activity.Round, err error) {
+// AgentRounds returns the rounds that need no answer any more, from c.From on. Rounds before c.TrimmedTo have their trimmed answers.
+func (s *Store) AgentRounds(ctx context.Context, of contract.AgentRun, c activity.Context) (all []activity.Round, err error) {
 	const op = "agent rounds"
-	rows, err := db.All[roundRow](ctx, s.db, op, db.Query("AgentRounds", named(of).With(db.Values{"from": from})))
+	rows, err := db.All[roundRow](ctx, s.db, op, db.Query("AgentRounds", named(of).With(db.Values{"from": c.From, "trimmed_to": c.TrimmedTo})))
 	for _, row := range rows {
 		r, err := row.round()
 		if err != nil {
@@ -189,14 +189,29 @@ func (s *Store) RecordRound(ctx context.Context, of contract.AgentRun, r activit
 	return activity.ErrNotFound
 }
 
-// RecordAnswers writes the answers of a round, if it has none.
-func (s *Store) RecordAnswers(ctx context.Context, of contract.AgentRun, round int, answers []wire.Answer) error {
+// AddUsage adds what a response has used that was not recorded as a round.
+func (s *Store) AddUsage(ctx context.Context, of contract.AgentRun, u wire.Usage, microUSD *int64) error {
+	_, err := s.db.Exec(ctx, "add usage", db.Query("AddUsage", named(of).With(db.Values{
+		"input_tokens": u.Input, "cache_read_tokens": u.CacheRead, "cache_write_tokens": u.CacheWrite, "output_tokens": u.Output, "micro_usd": microUSD,
+	})))
+	return err
+}
+
+// RecordAnswers writes the answers of a round, if it has none. trimmed are the same answers with references in place of their outputs.
+func (s *Store) RecordAnswers(ctx context.Context, of contract.AgentRun, round int, answers, trimmed []wire.Answer) error {
 	const op = "record answers"
 	text, err := encoded(answers)
 	if err != nil {
 		return db.Failure(op, err)
 	}
-	_, err = s.db.Exec(ctx, op, db.Query("RecordAnswers", named(of).With(db.Values{"round": round, "answers": text})))
+	short, err := encoded(trimmed)
+	if err != nil {
+		return db.Failure(op, err)
+	}
+	if len(*short) >= len(*text) {
+		short = nil
+	}
+	_, err = s.db.Exec(ctx, op, db.Query("RecordAnswers", named(of).With(db.Values{"round": round, "answers": text, "trimmed": short})))
 	return err
 }
 

@@ -1,6 +1,6 @@
 -- name: OpenAgentRun
-INSERT INTO agent_runs (tenant_id, run_id, input_digest, agent, version, document, input, token_limit, micro_usd_limit)
-VALUES (@tenant_id, @run_id, @input_digest, @agent, @version, @document::json, @input::json, nullif(@token_limit::bigint, 0), nullif(@micro_usd_limit::bigint, 0))
+INSERT INTO agent_runs (tenant_id, run_id, namespace, input_digest, agent, version, document, input, token_limit, micro_usd_limit)
+VALUES (@tenant_id, @run_id, @namespace, @input_digest, @agent, @version, @document::json, @input::json, nullif(@token_limit::bigint, 0), nullif(@micro_usd_limit::bigint, 0))
 ON CONFLICT (tenant_id, run_id) DO NOTHING;
 
 -- name: AgentRun
@@ -30,7 +30,8 @@ SELECT round, format, model, plan, answers, input_tokens, cache_read_tokens, cac
 FROM agent_rounds WHERE tenant_id = @tenant_id AND run_id = @run_id AND round = @round;
 
 -- name: AgentRounds
-SELECT round, format, model, plan, answers, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, micro_usd
+-- Whole answers of rounds before @trimmed_to are not read: a request has their trimmed form.
+SELECT round, format, model, plan, CASE WHEN round < @trimmed_to THEN coalesce(trimmed, answers) ELSE answers END AS answers, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, micro_usd
 FROM agent_rounds WHERE tenant_id = @tenant_id AND run_id = @run_id AND round >= @from AND (answers IS NOT NULL OR calls_planned = 0)
 ORDER BY round;
 
@@ -61,8 +62,15 @@ UPDATE agent_runs SET prompt_hash = @prompt_hash, rounds = rounds + 1, calls = c
     unpriced = unpriced + CASE WHEN @micro_usd::bigint IS NULL THEN 1 ELSE 0 END
 WHERE tenant_id = @tenant_id AND run_id = @run_id AND EXISTS (SELECT FROM made);
 
+-- name: AddUsage
+UPDATE agent_runs SET input_tokens = input_tokens + @input_tokens::bigint, cache_read_tokens = cache_read_tokens + @cache_read_tokens::bigint,
+    cache_write_tokens = cache_write_tokens + @cache_write_tokens::bigint, output_tokens = output_tokens + @output_tokens::bigint,
+    micro_usd = micro_usd + coalesce(@micro_usd::bigint, 0), unpriced = unpriced + CASE WHEN @micro_usd::bigint IS NULL THEN 1 ELSE 0 END
+-- A run that has ended has its totals in its result, and in its parent.
+WHERE tenant_id = @tenant_id AND run_id = @run_id AND ended_at IS NULL;
+
 -- name: RecordAnswers
-UPDATE agent_rounds SET answers = @answers::json, answered_at = now(), bytes = bytes + octet_length(@answers::text)
+UPDATE agent_rounds SET answers = @answers::json, trimmed = @trimmed::json, answered_at = now(), bytes = bytes + octet_length(@answers::text) + coalesce(octet_length(@trimmed::text), 0)
 WHERE tenant_id = @tenant_id AND run_id = @run_id AND round = @round AND answers IS NULL;
 
 -- name: CloseAgentRun
@@ -76,6 +84,17 @@ UPDATE agent_runs p SET input_tokens = p.input_tokens + c.input_tokens, cache_re
     cache_write_tokens = p.cache_write_tokens + c.cache_write_tokens, output_tokens = p.output_tokens + c.output_tokens,
     micro_usd = p.micro_usd + c.micro_usd, unpriced = p.unpriced + c.unpriced
 FROM closed c WHERE p.tenant_id = c.tenant_id AND p.run_id = c.parent_run_id;
+
+-- name: OpenAgentRuns
+-- Returns a page of open runs for the sweeper, newest first. A run without a namespace cannot be judged.
+SELECT r.tenant_id, r.run_id, coalesce(r.parent_run_id, '') AS parent_run_id, r.opened_at,
+    r.opened_at + make_interval(secs => coalesce((r.document -> 'limits' ->> 'seconds')::integer, 0)) < now() AS is_late,
+    EXISTS (SELECT FROM agent_runs c WHERE c.tenant_id = r.tenant_id AND c.parent_run_id = r.run_id AND c.ended_at IS NULL) AS has_children
+FROM agent_runs r
+WHERE r.namespace = @namespace AND r.namespace <> '' AND r.ended_at IS NULL
+    AND (@before::timestamptz IS NULL OR (r.opened_at, r.tenant_id, r.run_id) < (@before::timestamptz, @before_tenant, @before_run))
+ORDER BY r.opened_at DESC, r.tenant_id DESC, r.run_id DESC
+LIMIT @max;
 
 -- name: DeleteExpiredAgentRuns
 -- A run without an end may wait for a person until its time is over. Its workflow is gone after that.

@@ -1,0 +1,67 @@
+package agent
+
+import (
+	"context"
+	"errors"
+
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hydrate"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// verifyJoined replaces the results that an activity gave by those of the record. A worker gives the result of a call that is settled, so a value of a
+// call that is not settled is made up.
+func (a *Agents) verifyJoined(ctx context.Context, in contract.AgentAnswerIn, round Round) error {
+	if len(in.Joined) == 0 {
+		return nil
+	}
+	run, err := a.Store.AgentRun(ctx, in.Run)
+	if err != nil {
+		return err
+	}
+	for _, i := range in.Joined {
+		if in.Results[i], err = a.recorded(ctx, invocationOf(in.Run, run, round.Plan.Calls[i].Call), in.Results[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// invocationOf returns the invocation that the workflow of a run starts for a call, as far as its digest is of it.
+func invocationOf(of contract.AgentRun, run Run, c contract.AgentCall) toolspec.Invocation {
+	open := opened(of, run)
+	inv := toolspec.Invocation{ToolID: c.ToolID, ToolCallID: c.ToolCallID, Args: c.Args, Context: open.Context, AllowedConnectionIDs: open.Connections, Provider: c.Provider}
+	inv.Context.ConnectionID = c.ConnectionID
+	return inv
+}
+
+// recorded returns the result that the record has of a call.
+func (a *Agents) recorded(ctx context.Context, inv toolspec.Invocation, given toolspec.Result) (toolspec.Result, error) {
+	digest, err := hydrate.InputDigest(inv)
+	if err != nil {
+		return given, err
+	}
+	id := inv.Identity()
+	call, err := a.Client.Call(ctx, inv.Context.TenantID, id.InvocationID())
+	isMissing := errors.Is(err, client.ErrNotFound)
+	switch {
+	case err != nil && !isMissing:
+		return given, err
+	case isMissing && !given.OK:
+		return given, nil // a workflow that is no call has the id
+	case !isMissing && call.InputDigest != digest:
+		return failed(id, toolspec.CodeConflict), nil
+	case !isMissing && call.Result != nil:
+		return *call.Result, nil
+	}
+	a.Log.ErrorContext(ctx, "a result that no worker has given was refused: somebody completed the activity through the Temporal API",
+		"activity", contract.Join.Name(), "invocationId", id.InvocationID(), "tenantId", id.TenantID)
+	return failed(id, toolspec.CodeOutcomeUnknown), nil
+}
+
+func failed(id toolspec.Identity, code toolspec.Code) toolspec.Result {
+	result := toolspec.Failure(code, "", nil)
+	result.ToolCallID, result.InvocationID = id.ToolCallID, id.InvocationID()
+	return result
+}

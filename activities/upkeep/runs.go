@@ -1,0 +1,159 @@
+package upkeep
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/activities/heartbeat"
+	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/toolspec/errs"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// AgentRuns has the runs of agents that are open in the record.
+type AgentRuns interface {
+	// OpenAgentRuns returns a page of the open runs of a namespace, newest first.
+	OpenAgentRuns(ctx context.Context, page RunPage) ([]OpenRun, error)
+	// EndLost ends a run whose workflow has ended without ending the run. ended is false if the run stays open for the
+	// next sweep, because a call of it is open. With late it ends the run nevertheless.
+	EndLost(ctx context.Context, of contract.AgentRun, end contract.AgentEnd, late bool) (ended bool, err error)
+}
+
+// RunPage selects a page of the open runs.
+type RunPage struct {
+	Namespace string
+	// Before is the last run of the previous page; nil asks for the first page.
+	Before *OpenRun
+	Limit  int
+}
+
+// OpenRun is a run of an agent that has no result.
+type OpenRun struct {
+	TenantID, RunID string
+	// ParentRunID is the run whose call has started this one, or empty.
+	ParentRunID string
+	OpenedAt    time.Time
+	// IsLate says that the time of the run is over. HasChildren says that a run is open that a call of this one has started.
+	IsLate, HasChildren bool
+}
+
+func (r OpenRun) of() contract.AgentRun {
+	return contract.AgentRun{TenantID: r.TenantID, RunID: r.RunID}
+}
+
+// WithAgentRuns returns the sweeper, which then also ends runs of agents whose workflow has ended.
+func (s *Sweeper) WithAgentRuns(runs AgentRuns) *Sweeper {
+	s.runs = runs
+	return s
+}
+
+// endRuns ends the open runs of agents whose workflow has ended. A run is newer than the run whose call has started it, so it ends first,
+// and its totals count for the other one.
+func (s *Sweeper) endRuns(ctx context.Context, out *contract.SweepCallsOut) error {
+	if s.runs == nil {
+		return nil
+	}
+	page := RunPage{Namespace: s.namespace, Limit: sweepPage}
+	for {
+		if heartbeat.Stopping(ctx) {
+			return errs.Transient(errStopping)
+		}
+		runs, err := s.runs.OpenAgentRuns(ctx, page)
+		if err != nil {
+			return err
+		}
+		statuses, err := s.statuses(ctx, runs)
+		if err != nil {
+			return err
+		}
+		for i, r := range runs {
+			if err := s.endRun(ctx, r, statuses[i], out); err != nil {
+				return err
+			}
+		}
+		if len(runs) < page.Limit {
+			return nil
+		}
+		page.Before = &runs[len(runs)-1]
+	}
+}
+
+// statuses returns how the workflows of runs stand. A status that Temporal does not say is that of a running workflow.
+func (s *Sweeper) statuses(ctx context.Context, runs []OpenRun) ([]OwnerStatus, error) {
+	statuses, failed := make([]OwnerStatus, len(runs)), make([]error, len(runs))
+	slots := make(chan struct{}, sweepAsks)
+	var asked sync.WaitGroup
+	for i, r := range runs {
+		slots <- struct{}{}
+		asked.Go(func() {
+			defer func() { <-slots }()
+			statuses[i], failed[i] = s.runStatus(ctx, r)
+		})
+	}
+	asked.Wait()
+	for i, err := range failed {
+		if errs.IsTransient(err) {
+			return nil, err // Temporal does not answer
+		}
+		if err != nil {
+			s.log.WarnContext(ctx, "a run of an agent could not be swept: Temporal does not say how its workflow stands", "workflowId", agent.WorkflowID(runs[i].TenantID, runs[i].RunID))
+			statuses[i] = OwnerRunning
+		}
+	}
+	return statuses, nil
+}
+
+// runStatus returns how the workflow of a run stands. The record has a run with a parent before its workflow starts, so a run without a
+// workflow is lost only if the workflow that would start it is.
+func (s *Sweeper) runStatus(ctx context.Context, r OpenRun) (OwnerStatus, error) {
+	ctx, cancel := context.WithTimeout(ctx, ownerTimeout)
+	defer cancel()
+	owner, err := s.owners.Owner(ctx, agent.WorkflowID(r.TenantID, r.RunID), "")
+	if err == nil && owner.Status == OwnerDeleted && r.ParentRunID != "" {
+		parent, err := s.owners.Owner(ctx, agent.WorkflowID(r.TenantID, r.ParentRunID), "")
+		if err != nil || parent.Status == OwnerRunning || parent.Status == OwnerMoved {
+			return OwnerRunning, err
+		}
+	}
+	if owner.Status == OwnerMoved {
+		return OwnerRunning, err // its next run is about to be the latest
+	}
+	return owner.Status, err
+}
+
+// endRun ends a run, unless its workflow is running.
+func (s *Sweeper) endRun(ctx context.Context, r OpenRun, status OwnerStatus, out *contract.SweepCallsOut) error {
+	if status == OwnerRunning || r.HasChildren && !r.IsLate {
+		return nil
+	}
+	id := agent.WorkflowID(r.TenantID, r.RunID)
+	ended, err := s.runs.EndLost(ctx, r.of(), lostEnd(status), r.IsLate)
+	switch {
+	case errs.IsTransient(err) || ctx.Err() != nil:
+		return err
+	case err != nil:
+		// The fault is one of this run. It must not keep the others open.
+		s.log.ErrorContext(ctx, "a run of an agent could not be ended", "workflowId", id, "reason", errs.Reason(err))
+	case ended:
+		out.AgentRuns++
+		s.log.WarnContext(ctx, "run of an agent ended: its workflow is over", "workflowId", id, "workflowStatus", string(status))
+	}
+	return nil
+}
+
+// lostEnd returns how a run ends whose workflow has ended with a status.
+func lostEnd(s OwnerStatus) contract.AgentEnd {
+	switch s {
+	case OwnerTerminated:
+		return contract.AgentEnd{Outcome: agent.Failed, Reason: "the workflow of the run was terminated"}
+	case OwnerTimedOut:
+		return contract.AgentEnd{Outcome: agent.Failed, Reason: "the workflow of the run timed out"}
+	case OwnerCancelled:
+		return contract.AgentEnd{Outcome: agent.Cancelled, Reason: "the workflow of the run was cancelled"}
+	case OwnerDeleted:
+		return contract.AgentEnd{Outcome: agent.Failed, Reason: "the workflow of the run was deleted"}
+	case OwnerRunning, OwnerMoved, OwnerCompleted, OwnerFailed:
+	}
+	return contract.AgentEnd{Outcome: agent.Failed, Reason: "the workflow of the run ended without recording its result"}
+}

@@ -1,0 +1,61 @@
+package turn
+
+import "strings"
+
+// Secrets finds credentials in texts. Package broker/fingerprint has it for workers.
+type Secrets interface {
+	// Redact returns a text without the credentials in it, and a text that has none as it is.
+	Redact(text string) string
+	// Reach returns how many bytes of a text a credential can take, or 0 if there are no credentials to find.
+	Reach() int
+}
+
+// redacted stands for a credential of which a part has been shown.
+const redacted = "[redacted]"
+
+// maxWord bounds how many bytes without a blank wait for the next blank, beside the reach of a credential.
+const maxWord = 4 << 10
+
+// cleaner takes credentials out of a text that arrives in parts. It holds back the last word, because a credential can go on in the next part. A
+// credential with blanks in it is found with its last word, which is not shown.
+type cleaner struct {
+	secrets Secrets
+	// raw has not been searched. tail is the end of what was returned.
+	raw, tail string
+}
+
+// push takes the next part and returns what may be shown. With last, nothing follows.
+func (c *cleaner) push(part string, last bool) string {
+	reach := 0
+	if c.secrets != nil {
+		reach = c.secrets.Reach()
+	}
+	c.raw += part
+	n := len(c.raw)
+	if reach > 0 && !last {
+		if n = strings.LastIndexAny(c.raw, " \t\r\n") + 1; n == 0 {
+			n = runeStart(c.raw, max(0, len(c.raw)-reach-maxWord))
+		}
+	}
+	next := c.raw[:n]
+	if c.raw = c.raw[n:]; reach == 0 || next == "" {
+		return next
+	}
+	if whole := c.tail + next; c.secrets.Redact(whole) != whole {
+		next = c.secrets.Redact(next)
+		if whole = c.tail + next; c.secrets.Redact(whole) != whole {
+			next = redacted // the credential begins in what was shown
+		}
+	}
+	c.tail += next
+	c.tail = c.tail[runeStart(c.tail, max(0, len(c.tail)-reach)):]
+	return next
+}
+
+// runeStart returns the first place at or before i at which a character begins.
+func runeStart(text string, i int) int {
+	for i > 0 && i < len(text) && text[i]&0xC0 == 0x80 {
+		i--
+	}
+	return i
+}

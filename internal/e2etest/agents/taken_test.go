@@ -1,0 +1,44 @@
+package agents
+
+import (
+	"errors"
+	"testing"
+
+	temporal "go.temporal.io/sdk/client"
+
+	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/modelserver"
+)
+
+// TestTakenRunIDs: a start attaches to the run of the same input alone. A run with another input, a workflow of another type and a run on another
+// task queue under the id are errors, while they run and after they have ended.
+func TestTakenRunIDs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "openai", func(modelserver.Request) modelserver.Reply { return modelserver.Reply{Text: "mine"} })
+	w.work()
+	w.apply(w.document("openai"))
+	start := func(workflowType, queue string, in agent.Input) {
+		t.Helper()
+		if _, err := w.Temporal.ExecuteWorkflow(t.Context(), temporal.StartWorkflowOptions{ID: agent.WorkflowID("acme", in.Context.RunID), TaskQueue: queue}, workflowType, in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start("Stranger", "strangers", input("stranger", "go"))
+	start(agent.WorkflowType, "strangers", input("elsewhere", "go"))
+	in := input("run", "go")
+	want(t, w.run(in), agent.Completed, "mine")
+	other, elsewhere := input("run", "another"), input("run", "go")
+	elsewhere.Context.ActorID = "user:mallory"
+	for name, in := range map[string]agent.Input{
+		"another type": input("stranger", "go"), "another queue": input("elsewhere", "go"), "another text": other, "another actor": elsewhere,
+	} {
+		if _, err := w.Pawl.StartAgent(t.Context(), in); !errors.Is(err, client.ErrOtherRun) {
+			t.Errorf("%s: the error is %v", name, err)
+		}
+	}
+	want(t, w.run(in), agent.Completed, "mine")
+	if n := w.model.Asked(0); n != 1 {
+		t.Errorf("the model was asked %d times", n)
+	}
+}
