@@ -32,6 +32,8 @@ type bench struct {
 	t    testing.TB
 	url  string
 	pool *pgxpool.Pool
+	// works is the pool of the store.
+	works *pgxpool.Pool
 	// trips counts what the store has sent since the last reset.
 	trips *atomic.Int64
 }
@@ -46,7 +48,7 @@ func open(t testing.TB) bench {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	b.Store = postgres.New(pool)
+	b.Store, b.works = postgres.New(pool), pool
 	return b
 }
 

@@ -260,6 +260,7 @@ func TestMigrateAsMember(t *testing.T) {
 	if missing, err := b.CreateRoles(t.Context()); err != nil || len(missing) != 0 {
 		t.Fatal(missing, err)
 	}
+	b.sql(`CREATE TABLE of_somebody_else (n integer)`)
 	s, err := postgres.Open(t.Context(), b.login("deploy", "pawl_migrator"), postgres.Options{MaxConns: 2})
 	if err != nil {
 		t.Fatal(err)
@@ -276,7 +277,7 @@ func TestMigrateAsMember(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := value[int](b, `SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND relowner <> 'pawl_migrator'::regrole`); n != 0 {
+	if n := value[int](b, `SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND relname <> 'of_somebody_else' AND relowner <> 'pawl_migrator'::regrole`); n != 0 {
 		t.Errorf("%d tables have another owner", n)
 	}
 	if n := value[int](b, `SELECT count(*) FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prosecdef AND proowner <> 'pawl_migrator'::regrole`); n != 0 {
@@ -290,6 +291,7 @@ func TestMigrateAsMember(t *testing.T) {
 	if err := errors.Join(w.CheckSchema(t.Context()), w.EnsurePartitions(t.Context(), 1)); err != nil {
 		t.Error(err)
 	}
+	b.sql(`DROP TABLE of_somebody_else`)
 	if err := w.EachRow(t.Context(), func(string, []string, []byte) error { return nil }); err != nil {
 		t.Errorf("the search for secrets: %v", err)
 	}

@@ -2,12 +2,18 @@
 -- stand here is revoked.
 DO $$
 DECLARE
+    owned regclass;
     partition regclass;
 BEGIN
-    EXECUTE format('REVOKE ALL ON ALL TABLES IN SCHEMA %I FROM pawl_worker, pawl_client, pawl_reader', current_schema());
+    PERFORM pg_advisory_xact_lock(hashtext('pawl roles')); -- Postgres refuses two grants on a table at the same time.
+    FOR owned IN SELECT c.oid::regclass FROM pg_class c
+        WHERE c.relkind IN ('r', 'p') AND c.relnamespace = current_schema()::regnamespace AND pg_has_role(c.relowner, 'USAGE')
+    LOOP
+        EXECUTE format('REVOKE ALL ON %s FROM pawl_worker, pawl_client, pawl_reader', owned);
+    END LOOP;
     -- The search for secrets reads each partition by its name. All other statements go through the parent and need its privileges only.
     FOR partition IN SELECT h.inhrelid::regclass FROM pg_inherits h JOIN pg_class p ON p.oid = h.inhparent
-        WHERE p.relkind = 'p' AND p.relnamespace = current_schema()::regnamespace
+        WHERE p.relkind = 'p' AND p.relnamespace = current_schema()::regnamespace AND pg_has_role(p.relowner, 'USAGE')
     LOOP
         EXECUTE format('GRANT SELECT ON %s TO pawl_worker', partition);
     END LOOP;

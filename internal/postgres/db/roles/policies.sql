@@ -24,7 +24,7 @@ DECLARE
         ))$p$;
     walled record;
 BEGIN
-    PERFORM set_config('lock_timeout', '5s', true);
+    PERFORM pg_advisory_xact_lock(hashtext('pawl roles'));
     FOR walled IN
         SELECT v.name, c.oid, c.relrowsecurity, v.sees FROM (VALUES
             ('role_tenants', 'role_name = current_user'),

@@ -4,6 +4,7 @@ DO $$
 DECLARE
     role text;
 BEGIN
+    PERFORM pg_advisory_xact_lock(hashtext('pawl roles'));
     FOREACH role IN ARRAY ARRAY['pawl_migrator', 'pawl_worker', 'pawl_client', 'pawl_reader'] LOOP
         IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = role) THEN
             BEGIN
