@@ -326,4 +326,3 @@ func TestMigrateWaitsForLocks(t *testing.T) {
 		t.Error(err)
 	}
 }
-
