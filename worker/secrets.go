@@ -36,8 +36,8 @@ func ownSecrets(c Config, a additions) ([]fingerprint.Credential, error) {
 	}
 	for _, known := range append(append(mcpSecrets(a.mcpServers), remoteSecrets(a.remoteKeys)...), []fingerprint.Credential{
 		{Label: "PAWL_CONNECTION_KEY", Secret: c.ConnectionKey}, {Label: "PAWL_OPENFGA_TOKEN", Secret: []byte(c.OpenFGA.Token)},
-		{Label: "the password of PAWL_DATABASE_URL", Secret: passwordOf(c.DatabaseURL)},
-		{Label: "the password of PAWL_DATABASE_DIRECT_URL", Secret: passwordOf(c.DatabaseDirectURL)},
+		{Label: "the password of PAWL_DATABASE_URL", Secret: urlPassword(c.DatabaseURL)},
+		{Label: "the password of PAWL_DATABASE_DIRECT_URL", Secret: urlPassword(c.DatabaseDirectURL)},
 	}...) {
 		if len(known.Secret) >= minPassword && fingerprint.IsDistinctive(known.Secret) {
 			own = append(own, known)
@@ -53,8 +53,8 @@ func ownSecrets(c Config, a additions) ([]fingerprint.Credential, error) {
 	return own, nil
 }
 
-// passwordOf returns the password in an address, or nothing.
-func passwordOf(address string) []byte {
+// urlPassword returns the password in an address, or nothing.
+func urlPassword(address string) []byte {
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil
