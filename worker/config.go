@@ -25,6 +25,9 @@ type Config struct {
 	TemporalUI string
 	// DatabaseURL is the value of PAWL_DATABASE_URL, or of DATABASE_URL. It is a secret.
 	DatabaseURL string
+	// DatabaseDirectURL is the address of the Postgres server itself, if DatabaseURL leads through a pooler: PAWL_DATABASE_DIRECT_URL. Notifications
+	// and migrations use it. It is a secret.
+	DatabaseDirectURL string
 	// dev is the directory of the `pawl dev` that runs these servers, or empty.
 	dev string
 	// Pool makes the worker poll the task queue of a pool instead of the shared one: PAWL_POOL, 1–40
@@ -148,18 +151,19 @@ func LoadConfig() (Config, error) {
 		return Config{}, fmt.Errorf("config: TEMPORAL_*: %w", err)
 	}
 	c := Config{
-		Temporal:         temporal,
-		TemporalUI:       os.Getenv("PAWL_TEMPORAL_UI"),
-		DatabaseURL:      cmp.Or(os.Getenv("PAWL_DATABASE_URL"), os.Getenv("DATABASE_URL")),
-		Pool:             os.Getenv("PAWL_POOL"),
-		Workspace:        os.Getenv("PAWL_WORKSPACE"),
-		PolicyFile:       os.Getenv("PAWL_POLICY"),
-		MCPServersFile:   os.Getenv("PAWL_MCP_SERVERS"),
-		SearchAttributes: os.Getenv("PAWL_SEARCH_ATTRIBUTES") != "off",
-		ConnectionKey:    []byte(os.Getenv("PAWL_CONNECTION_KEY")),
-		Connections:      defaultConnections,
-		OpenFGA:          loadOpenFGA(),
-		KeyRing:          loadKeyRing(),
+		Temporal:          temporal,
+		TemporalUI:        os.Getenv("PAWL_TEMPORAL_UI"),
+		DatabaseURL:       cmp.Or(os.Getenv("PAWL_DATABASE_URL"), os.Getenv("DATABASE_URL")),
+		DatabaseDirectURL: os.Getenv("PAWL_DATABASE_DIRECT_URL"),
+		Pool:              os.Getenv("PAWL_POOL"),
+		Workspace:         os.Getenv("PAWL_WORKSPACE"),
+		PolicyFile:        os.Getenv("PAWL_POLICY"),
+		MCPServersFile:    os.Getenv("PAWL_MCP_SERVERS"),
+		SearchAttributes:  os.Getenv("PAWL_SEARCH_ATTRIBUTES") != "off",
+		ConnectionKey:     []byte(os.Getenv("PAWL_CONNECTION_KEY")),
+		Connections:       defaultConnections,
+		OpenFGA:           loadOpenFGA(),
+		KeyRing:           loadKeyRing(),
 	}
 	if text := os.Getenv("PAWL_DATABASE_CONNECTIONS"); text != "" {
 		if c.Connections, err = strconv.Atoi(text); err != nil {

@@ -17,7 +17,7 @@ func Connect(ctx context.Context, c Config) (connected *pawl.Client, closed func
 	if c, err = c.complete(); err != nil {
 		return nil, nil, err
 	}
-	store, err := postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: 4, Application: "pawl-client"})
+	store, err := postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: 4, Application: "pawl-client", DirectURL: c.DatabaseDirectURL})
 	if err != nil {
 		return nil, nil, fmt.Errorf("database: %w", err)
 	}

@@ -61,7 +61,7 @@ const partitionsAhead = 3
 // answer.
 func prepareStore(ctx context.Context, o *opened, c Config, a additions, p *policy.Policy, source *catalog.Registry, late *stored) (store *postgres.Store, err error) {
 	err = withDatabase(ctx, c, func(ctx context.Context) (err error) {
-		store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: c.Connections, OnRoundTrip: a.roundTrips})
+		store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: c.Connections, OnRoundTrip: a.roundTrips, DirectURL: c.DatabaseDirectURL})
 		return err
 	})
 	if err != nil {

@@ -34,13 +34,10 @@ func ownSecrets(c Config, a additions) ([]fingerprint.Credential, error) {
 	for _, named := range a.secrets {
 		own = append(own, fingerprint.Credential{Label: "worker.Secret " + named.Label, Secret: named.Secret})
 	}
-	password := ""
-	if u, err := url.Parse(c.DatabaseURL); err == nil {
-		password, _ = u.User.Password()
-	}
 	for _, known := range append(append(mcpSecrets(a.mcpServers), remoteSecrets(a.remoteKeys)...), []fingerprint.Credential{
 		{Label: "PAWL_CONNECTION_KEY", Secret: c.ConnectionKey}, {Label: "PAWL_OPENFGA_TOKEN", Secret: []byte(c.OpenFGA.Token)},
-		{Label: "the password of PAWL_DATABASE_URL", Secret: []byte(password)},
+		{Label: "the password of PAWL_DATABASE_URL", Secret: urlPassword(c.DatabaseURL)},
+		{Label: "the password of PAWL_DATABASE_DIRECT_URL", Secret: urlPassword(c.DatabaseDirectURL)},
 	}...) {
 		if len(known.Secret) >= minPassword && fingerprint.IsDistinctive(known.Secret) {
 			own = append(own, known)
@@ -54,4 +51,14 @@ func ownSecrets(c Config, a additions) ([]fingerprint.Credential, error) {
 		own = append(own, key)
 	}
 	return own, nil
+}
+
+// urlPassword returns the password in an address, or nothing.
+func urlPassword(address string) []byte {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil
+	}
+	password, _ := u.User.Password()
+	return []byte(password)
 }

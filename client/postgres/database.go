@@ -33,8 +33,8 @@ var (
 	_ client.AgentRecords = (*Database)(nil)
 )
 
-// Open connects to the database at url, with at most four connections. A role that may only SELECT is
-// enough to read; Watch and Append say what they need. Close the Database after use.
+// Open connects to the database at url, with at most four connections. The role pawl_client has what a
+// Database needs. A role that may only SELECT is enough to read; Watch and Append say what they need. Close the Database after use.
 func Open(ctx context.Context, url string) (*Database, error) {
 	store, err := postgres.Open(ctx, url, postgres.Options{MaxConns: maxConns, Application: "pawl-client"})
 	if err != nil {

@@ -26,7 +26,7 @@ func DatabaseFault(err error) string {
 	}
 	switch e.State {
 	case "42501":
-		return fmt.Sprintf("the user of PAWL_DATABASE_URL lacks a privilege that %q needs (42501): grant it, or connect as the owner of the tables", e.Op)
+		return fmt.Sprintf("the user of PAWL_DATABASE_URL lacks a privilege that %q needs (42501): grant it, for example with the role pawl_worker, or connect as the owner of the tables", e.Op)
 	case "connection", "deadline":
 		return "the database does not answer (" + e.State + "): start Postgres, or correct the address in PAWL_DATABASE_URL"
 	}

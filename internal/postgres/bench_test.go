@@ -32,11 +32,28 @@ type bench struct {
 	t    testing.TB
 	url  string
 	pool *pgxpool.Pool
+	// works is the pool of the store.
+	works *pgxpool.Pool
 	// trips counts what the store has sent since the last reset.
 	trips *atomic.Int64
 }
 
 func open(t testing.TB) bench {
+	t.Helper()
+	b := openAt(t, postgrestest.Database(t))
+	worker := b.config(t, 12)
+	worker.ConnConfig.RuntimeParams["role"] = "pawl_worker"
+	pool, err := pgxpool.NewWithConfig(t.Context(), worker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	b.Store, b.works = postgres.New(pool), pool
+	return b
+}
+
+// openAsOwner is open with a store that owns the tables.
+func openAsOwner(t testing.TB) bench {
 	t.Helper()
 	return openAt(t, postgrestest.Database(t))
 }
@@ -50,20 +67,26 @@ func empty(t testing.TB) bench {
 func openAt(t testing.TB, url string) bench {
 	t.Helper()
 	b := bench{t: t, url: url + "&connect_timeout=60", trips: new(atomic.Int64)}
-	config, err := pgxpool.ParseConfig(b.url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.MaxConns = 12
-	config.ConnConfig.Tracer = tripCounter{b.trips}
-	// A connection that has idled for a second would be tried first, and that counted.
-	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
-	if b.pool, err = pgxpool.NewWithConfig(t.Context(), config); err != nil {
+	var err error
+	if b.pool, err = pgxpool.NewWithConfig(t.Context(), b.config(t, 12)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.pool.Close)
 	b.Store = postgres.New(b.pool)
 	return b
+}
+
+func (b bench) config(t testing.TB, most int32) *pgxpool.Config {
+	t.Helper()
+	config, err := pgxpool.ParseConfig(b.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.MaxConns = most
+	config.ConnConfig.Tracer = tripCounter{b.trips}
+	// A connection that has idled for a second would be tried first, and that counted.
+	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
+	return config
 }
 
 // tripCounter counts statements and batches, each one round trip once its statements are prepared.

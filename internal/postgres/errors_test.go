@@ -54,7 +54,7 @@ func TestReadOnlyDatabaseIsTransient(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
 	b.sql(`DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || quote_ident(current_database()) || ' SET default_transaction_read_only = on'; END $$`)
-	b.pool.Reset()
+	b.works.Reset()
 	_, err := b.Admit(t.Context(), admitRow("call_1"))
 	wantTransient(t, err, "postgres: admit: 25006")
 	_, err = b.Settle(own(t), settleIn("call_1", 1))

@@ -23,7 +23,7 @@ func (b bench) seen() (rows map[string][]string, keys map[string]string, err err
 
 // TestEachRow: every table there is, whoever made it, each row once.
 func TestEachRow(t *testing.T) {
-	b := open(t)
+	b := openAsOwner(t)
 	b.whole("one")
 	b.sql(`CREATE TABLE "New Table" (a integer, b text, c bytea, d json, PRIMARY KEY (b, a))`)
 	b.sql(`INSERT INTO "New Table" VALUES (1, 'x', '\xdeadbeef', '{"k" : "\u0000"}'), (2, 'y', NULL, NULL)`)

@@ -166,7 +166,7 @@ func TestCooldown(t *testing.T) {
 	b := open(t)
 	at := b.renewed("c1")
 	b.sql(`CREATE TABLE pauses (n serial, pause interval)`)
-	b.sql(`CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS
+	b.sql(`CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS
 		'BEGIN INSERT INTO pauses (pause) VALUES (NEW.refresh_after - now()); RETURN NULL; END'`)
 	b.sql(`CREATE TRIGGER note AFTER UPDATE OF refresh_after ON connections FOR EACH ROW WHEN (NEW.refresh_after > now()) EXECUTE FUNCTION note()`)
 	// The last pause that was written, as long as it was then.

@@ -38,7 +38,7 @@ func (b bench) monthsOf(ago ...int) {
 			sql := value[string](b, `SELECT format('CREATE TABLE %I PARTITION OF %I FOR VALUES FROM (%L) TO (%L)',
 					$1 || to_char(first, '_YYYY_MM'), $1::text, first, (first + interval '1 month')::date)
 				FROM (SELECT (date_trunc('month', now() AT TIME ZONE 'UTC') - make_interval(months => $2))::date AS first) m`, parent, n)
-			b.sql(sql)
+			b.sql(`SET ROLE pawl_migrator; ` + sql + `; RESET ROLE`)
 		}
 	}
 }

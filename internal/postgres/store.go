@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -102,6 +103,15 @@ type Migration = db.Migration
 // SchemaBehind means that the database lacks steps that this build needs.
 type SchemaBehind = db.SchemaBehind
 
+// MigrationStopped means that the server has ended a change of the schema.
+type MigrationStopped = db.MigrationStopped
+
+// LockWait is how long Migrate tries to get the locks of tables.
+const LockWait = db.LockWait
+
+// RolesSQL makes the roles of Pawl, for an administrator of the server.
+var RolesSQL = db.RolesSQL
+
 // ErrNotFound means that a row does not exist or belongs to another tenant. The error does not
 // distinguish the two.
 var ErrNotFound = db.ErrNotFound
@@ -151,6 +161,26 @@ func (s *Store) Close() { s.db.Close() }
 // processes may call it at the same time: one process applies the steps, and the others wait. It
 // does not change a newer schema.
 func (s *Store) Migrate(ctx context.Context) ([]Migration, error) { return s.db.Migrate(ctx) }
+
+// MigrateWithin is Migrate with another wait for the locks of tables than LockWait.
+func (s *Store) MigrateWithin(ctx context.Context, wait time.Duration) ([]Migration, error) {
+	return s.db.MigrateWithin(ctx, wait)
+}
+
+// CreateRoles makes the roles of Pawl if the user may, and returns those that are missing. Call it
+// before Migrate.
+func (s *Store) CreateRoles(ctx context.Context) (missing []string, err error) {
+	return s.db.CreateRoles(ctx)
+}
+
+// GrantRoles gives the roles of Pawl their privileges, and the tables their row-level security. Call it
+// after Migrate. It does nothing if a role is missing.
+func (s *Store) GrantRoles(ctx context.Context, wait time.Duration) error {
+	return s.db.GrantRoles(ctx, wait)
+}
+
+// Notifies reports whether the database's notifications arrive, which a pooler in front of it prevents.
+func (s *Store) Notifies() bool { return s.db.Notifies() }
 
 // MigrationStatus lists the steps of this build, applied or not.
 func (s *Store) MigrationStatus(ctx context.Context) ([]Migration, error) {

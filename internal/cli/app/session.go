@@ -48,7 +48,7 @@ func Connect(ctx context.Context, needTemporal, needStore bool) (*Session, error
 		if c.DatabaseURL == "" {
 			return nil, errors.New("no database: run `pawl dev` in this directory, or set PAWL_DATABASE_URL")
 		}
-		if s.Store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: 4, Application: "pawl-cli"}); err != nil {
+		if s.Store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: 4, Application: "pawl-cli", DirectURL: c.DatabaseDirectURL}); err != nil {
 			return nil, ExplainConnectError(WithoutPassword(c.DatabaseURL), err)
 		}
 		s.Store.UseNamespace(s.namespace())

@@ -1,7 +1,10 @@
 package operations
 
 import (
+	"context"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -11,20 +14,19 @@ import (
 
 func newMigrate(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{Use: "migrate", Short: "Migrate the database schema to the version of this program"}
-	cmd.AddCommand(&cobra.Command{
-		Use: "up", Short: "Apply the missing migrations", Args: app.ExactArgs(0, "no arguments"),
+	wait := postgres.LockWait
+	up := &cobra.Command{
+		Use: "up", Short: "Apply the missing migrations, and give the roles of Pawl their privileges", Args: app.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return app.WithStore(cmd.Context(), func(s *app.Session) error {
-				applied, err := s.Store.Migrate(cmd.Context())
-				if err != nil {
-					return err
-				}
-				return app.PrintList(a, applied, "up to date", func(applied []postgres.Migration) {
-					for _, m := range applied {
-						fmt.Fprintf(a.Out, "applied %s\n", m.Name)
-					}
-				})
-			})
+			return app.WithStore(cmd.Context(), func(s *app.Session) error { return migrateUp(cmd.Context(), a, s.Store, wait) })
+		},
+	}
+	up.Flags().DurationVar(&wait, "wait", wait, "how long to try to get the locks of tables")
+	cmd.AddCommand(up, &cobra.Command{
+		Use: "roles", Short: "Print the SQL that makes the roles of Pawl, for an administrator of the database server", Args: app.ExactArgs(0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprint(a.Out, postgres.RolesSQL)
+			return err
 		},
 	}, &cobra.Command{
 		Use: "status", Short: "Show which migrations are applied", Args: app.ExactArgs(0, "no arguments"),
@@ -45,4 +47,28 @@ func newMigrate(a *app.App) *cobra.Command {
 		},
 	})
 	return app.Group(cmd)
+}
+
+// migrateUp makes the roles, applies the migrations and grants the privileges. Only the migrations have to succeed for workers to run, so a
+// user that may not make roles can migrate.
+func migrateUp(ctx context.Context, a *app.App, store *postgres.Store, wait time.Duration) error {
+	missing, err := store.CreateRoles(ctx)
+	if err != nil {
+		return err
+	}
+	applied, err := store.MigrateWithin(ctx, wait)
+	if err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		fmt.Fprintf(a.Err, "the database lacks the roles %s, and this user may not make them: as an administrator of the server, run "+
+			"`pawl migrate roles | psql`, and then `pawl migrate up` again\n", strings.Join(missing, ", "))
+	} else if err := store.GrantRoles(ctx, wait); err != nil {
+		return err
+	}
+	return app.PrintList(a, applied, "up to date", func(applied []postgres.Migration) {
+		for _, m := range applied {
+			fmt.Fprintf(a.Out, "applied %s\n", m.Name)
+		}
+	})
 }

@@ -1,12 +1,15 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -23,6 +26,9 @@ type DB struct {
 	pool    *pgxpool.Pool
 	queries map[string]query
 	reset   *rate
+	// pooled says that a pooler is in front of the server. direct, if not nil, connects to the server itself.
+	pooled bool
+	direct *pgx.ConnConfig
 }
 
 // Options configure the connections of a DB.
@@ -35,6 +41,9 @@ type Options struct {
 	// OnRoundTrip, if not nil, is called before every round trip of the pool with the caller's
 	// context. Calls are concurrent.
 	OnRoundTrip func(context.Context)
+	// DirectURL, if not empty, is the address of the server itself, for a URL that leads through a pooler:
+	// notifications and changes of the schema need a session of the server.
+	DirectURL string
 }
 
 // New returns a DB that uses pool and has no statements. The caller closes the pool.
@@ -47,19 +56,19 @@ func (d *DB) With(files ...fs.FS) *DB {
 	if err != nil {
 		panic(fmt.Sprintf("postgres: the embedded queries are faulty: %v", err)) // A test parses the files.
 	}
-	return &DB{pool: d.pool, queries: queries, reset: d.reset}
+	return &DB{pool: d.pool, queries: queries, reset: d.reset, pooled: d.pooled, direct: d.direct}
 }
 
 // Open connects to the database. It tries once; the caller retries. If the server is
 // unreachable, the error is transient. If the URL is invalid, the error is permanent and does
 // not contain the URL, which may hold a password. Close the DB after use.
+//
+// A pooler may give each transaction another session of the server, and forgets the statements that were prepared in the one before. Open
+// sees a pooler, and then prepares no statements, unless the URL has default_query_exec_mode.
 func Open(ctx context.Context, url string, opts Options) (*DB, error) {
-	config, err := pgxpool.ParseConfig(url)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.New("the database URL names a file that does not exist: correct sslrootcert, sslcert or sslkey")
-	}
+	config, err := parse("the database URL", url)
 	if err != nil {
-		return nil, errors.New("the database URL cannot be read; it has the form postgres://user:password@host:5432/database")
+		return nil, err
 	}
 	if opts.MaxConns < 0 || opts.MaxConns > 1000 {
 		return nil, fmt.Errorf("MaxConns is %d; it must be between 0 and 1000", opts.MaxConns)
@@ -78,16 +87,55 @@ func Open(ctx context.Context, url string, opts Options) (*DB, error) {
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = connectTimeout
 	}
+	var direct *pgx.ConnConfig
+	if opts.DirectURL != "" {
+		c, err := parse("the direct URL of the database", opts.DirectURL)
+		if err != nil {
+			return nil, err
+		}
+		direct = c.ConnConfig
+		direct.RuntimeParams["application_name"] = opts.Application
+		direct.ConnectTimeout = cmp.Or(direct.ConnectTimeout, connectTimeout)
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, Failure("open", err)
 	}
-	if err := pool.Ping(ctx); err != nil {
+	var pooled bool
+	err = pool.AcquireFunc(ctx, func(c *pgxpool.Conn) (err error) {
+		pooled, err = behindPooler(ctx, c.Conn().PgConn())
+		return err
+	})
+	if err == nil && pooled && !strings.Contains(url, "default_query_exec_mode") {
 		pool.Close()
+		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+		pool, err = pgxpool.NewWithConfig(ctx, config)
+	}
+	if err != nil {
+		if pool != nil {
+			pool.Close()
+		}
 		return nil, Failure("open", err)
 	}
-	return New(pool), nil
+	d := New(pool)
+	d.pooled, d.direct = pooled, direct
+	return d, nil
 }
+
+// parse reads an address. Its errors do not contain the address.
+func parse(what, url string) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.New(what + " names a file that does not exist: correct sslrootcert, sslcert or sslkey")
+	}
+	if err != nil {
+		return nil, errors.New(what + " cannot be read; it has the form postgres://user:password@host:5432/database")
+	}
+	return config, nil
+}
+
+// Notifies reports whether Listen gets notifications: not through a pooler, without an address of the server itself.
+func (d *DB) Notifies() bool { return d.direct != nil || !d.pooled }
 
 // Ping checks that the database answers.
 func (d *DB) Ping(ctx context.Context) error { return Failure("ping", d.pool.Ping(ctx)) }

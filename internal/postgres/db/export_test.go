@@ -10,5 +10,6 @@ func RowTypes() map[string]reflect.Type {
 	return map[string]reflect.Type{
 		"SchemaIsThere": reflect.TypeFor[thereRow](),
 		"SchemaVersion": reflect.TypeFor[versionRow](),
+		"MissingRoles":  reflect.TypeFor[roleRow](),
 	}
 }

@@ -19,6 +19,9 @@ const (
 	reconnectMost  = 10 * time.Second
 )
 
+// ErrNoNotifications means that a pooler keeps notifications away.
+var ErrNoNotifications = errors.New("a connection pooler is in front of the database, so notifications do not arrive: set PAWL_DATABASE_DIRECT_URL to the address of the server itself")
+
 // Listener handles what happens on the connection of Listen. Its functions must not block.
 type Listener struct {
 	// Connected is called after each connection: notifications may have been missed before it.
@@ -30,8 +33,16 @@ type Listener struct {
 }
 
 // Listen holds a connection outside the pool until ctx ends, runs the statements on it, and calls l
-// for each notification. It replaces a lost connection.
+// for each notification. It replaces a lost connection. Behind a pooler and without the address of the
+// server itself it only calls Lost, with ErrNoNotifications.
 func (d *DB) Listen(ctx context.Context, l Listener, steps ...Step) {
+	if !d.Notifies() {
+		if l.Lost != nil {
+			l.Lost(ErrNoNotifications)
+		}
+		<-ctx.Done()
+		return
+	}
 	delay := reconnectFirst
 	for {
 		err := d.listenOnce(ctx, l, steps, func() { delay = reconnectFirst })
@@ -93,7 +104,11 @@ func awaitNotification(ctx context.Context, conn *pgx.Conn) (*pgconn.Notificatio
 // connect opens a connection outside the pool and runs the statements on it. It returns the
 // error of the driver.
 func (d *DB) connect(ctx context.Context, steps ...Step) (conn *pgx.Conn, err error) {
-	if conn, err = pgx.ConnectConfig(ctx, d.pool.Config().ConnConfig); err != nil {
+	config := d.direct
+	if config == nil {
+		config = d.pool.Config().ConnConfig
+	}
+	if conn, err = pgx.ConnectConfig(ctx, config); err != nil {
 		return nil, err
 	}
 	for _, st := range steps {

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"time"
 
@@ -22,6 +23,9 @@ const (
 	lockTries  = 300
 )
 
+// LockWait is how long Migrate tries to get the locks of tables.
+const LockWait = time.Minute
+
 // Migration is a step of the schema.
 type Migration struct {
 	Version int64  `json:"version"`
@@ -32,31 +36,42 @@ type Migration struct {
 
 // Migrate applies the missing steps of this build to the schema and returns them. Several
 // processes may call it at once: one works, the others wait. It does not change a newer schema.
-func (d *DB) Migrate(ctx context.Context) ([]Migration, error) {
+//
+// A step waits a few seconds for a lock and then gives way to the calls behind it. Migrate tries again
+// until LockWait is over. Then the error is a *MigrationStopped.
+func (d *DB) Migrate(ctx context.Context) ([]Migration, error) { return d.MigrateWithin(ctx, LockWait) }
+
+// MigrateWithin is Migrate with another wait for locks. 0 is one try.
+func (d *DB) MigrateWithin(ctx context.Context, wait time.Duration) (applied []Migration, err error) {
 	const op = "migrate"
-	var applied []Migration
-	err := d.goose(func(p *goose.Provider) error {
-		results, err := p.Up(ctx)
-		for _, r := range results {
-			applied = append(applied, Migration{Version: r.Source.Version, Name: r.Source.Path, AppliedAt: time.Now()})
-		}
-		return err
+	err = d.retryLocks(ctx, op, wait, func() error {
+		return d.goose(ctx, func(p *goose.Provider) error {
+			results, err := p.Up(ctx)
+			var partial *goose.PartialError
+			if errors.As(err, &partial) {
+				results = partial.Applied
+			}
+			for _, r := range results {
+				applied = append(applied, Migration{Version: r.Source.Version, Name: r.Source.Path, AppliedAt: time.Now()})
+			}
+			return err
+		})
 	})
-	return applied, Failure(op, err)
+	return applied, err
 }
 
 // MigrationStatus lists the steps of this build, applied or not.
 func (d *DB) MigrationStatus(ctx context.Context) ([]Migration, error) {
 	const op = "migration status"
 	var steps []Migration
-	err := d.goose(func(p *goose.Provider) error {
+	err := d.goose(ctx, func(p *goose.Provider) error {
 		all, err := p.Status(ctx)
 		for _, st := range all {
 			steps = append(steps, Migration{Version: st.Source.Version, Name: st.Source.Path, AppliedAt: st.AppliedAt})
 		}
 		return err
 	})
-	return steps, Failure(op, err)
+	return steps, explained(op, 0, err)
 }
 
 // SchemaBehind means that the database lacks steps that this build needs.
@@ -99,13 +114,18 @@ func (d *DB) CheckSchema(ctx context.Context) error {
 	return nil
 }
 
-// goose calls use with a provider on a connection of the pool.
-func (d *DB) goose(use func(*goose.Provider) error) (err error) {
+// goose calls use with a provider on a session of its own.
+func (d *DB) goose(ctx context.Context, use func(*goose.Provider) error) (err error) {
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(lockPeriod, lockTries), lock.WithUnlockTimeout(lockPeriod, lockTries))
 	if err != nil {
 		return err
 	}
-	pool := stdlib.OpenDBFromPool(d.pool)
+	sessions, err := d.sessions(ctx)
+	if err != nil {
+		return err
+	}
+	defer sessions.Close()
+	pool := stdlib.OpenDBFromPool(sessions)
 	defer func() {
 		if closing := pool.Close(); err == nil {
 			err = closing

@@ -8,7 +8,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/db"
 )
 
-// Database returns the URL of a fresh database with the schema of this build, on the shared server of the test binary. The database is
+// Database returns the URL of a fresh database with the schema and the roles of this build, on the shared server of the test binary. The database is
 // dropped when the test ends.
 func Database(t testing.TB) string {
 	t.Helper()
@@ -18,7 +18,12 @@ func Database(t testing.TB) string {
 			return err
 		}
 		defer d.Close()
-		_, err = d.Migrate(ctx)
-		return err
+		if _, err := d.CreateRoles(ctx); err != nil {
+			return err
+		}
+		if _, err = d.Migrate(ctx); err != nil {
+			return err
+		}
+		return d.GrantRoles(ctx, 0)
 	})
 }

@@ -1,6 +1,8 @@
 package querytest
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
 	"reflect"
 	"slices"
@@ -13,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
 )
 
-// Run prepares every statement of files and compares its columns with the fields of its row type
+// Run prepares every statement of files, plans it as pawl_worker, and compares its columns with the fields of its row type
 // in rows. effectOnly names the statements that return no rows to read.
 func Run(t *testing.T, files fs.FS, rows map[string]reflect.Type, effectOnly ...string) {
 	t.Helper()
@@ -34,11 +36,23 @@ func Run(t *testing.T, files fs.FS, rows map[string]reflect.Type, effectOnly ...
 		t.Fatal(err)
 	}
 	defer conn.Release()
+	exec := func(sql string) error {
+		_, err := conn.Exec(t.Context(), sql)
+		return err
+	}
 	for name, sql := range statements {
 		prepared, err := conn.Conn().Prepare(t.Context(), "test_"+name, sql)
 		if err != nil {
 			t.Errorf("%s: %v\n%s", name, err, sql)
 			continue
+		}
+		// The plan of a statement begins with a look at the privileges. A worker needs no more than its role has.
+		values := strings.TrimSuffix("("+strings.Repeat("NULL, ", len(prepared.ParamOIDs)), ", ") + ")"
+		if len(prepared.ParamOIDs) == 0 {
+			values = ""
+		}
+		if err := errors.Join(exec("SET ROLE pawl_worker"), exec(fmt.Sprintf(`EXPLAIN EXECUTE "test_%s"%s`, name, values)), exec("RESET ROLE")); err != nil {
+			t.Errorf("%s as pawl_worker: %v", name, err)
 		}
 		row, read := rows[name]
 		if !read {

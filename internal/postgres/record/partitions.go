@@ -25,8 +25,7 @@ func (s *Store) EnsurePartitions(ctx context.Context, months int) (first error) 
 	// Each table has a transaction of its own. A transaction that held the lock of one table and
 	// waited for the lock of another one would deadlock with a call that writes to both.
 	for _, parent := range partitioned {
-		if err := s.db.ExecAll(ctx, op,
-			db.Query("SetPartitions", db.Values{"parent": parent, "months": months}), db.Query("EnsurePartitions", db.Values{})); err != nil && first == nil {
+		if _, err := s.db.Exec(ctx, op, db.Query("EnsurePartitions", db.Values{"parent": parent, "months": months})); err != nil && first == nil {
 			first = err
 		}
 	}

@@ -35,5 +35,5 @@ func TestQueries(t *testing.T) {
 		"Sweep":              reflect.TypeFor[sweptRow](),
 		"TakeEnding":         reflect.TypeFor[endingRow](),
 		"EndStage":           reflect.TypeFor[endedRow](),
-	}, "Begin", "Refuse", "CloseOtherRequests", "CloseRequest", "LockFlight", "LockInvocation", "Forged", "LockSemaphores", "RenewLeases", "LockCapacity", "Release", "LockExpired", "DeleteIdleSemaphores", "SetPartitions", "EnsurePartitions", "LockQuotas", "DeleteFullQuotas", "DeleteExpiredCalls", "DeleteExpiredRuns", "SetExpiredPartition", "DropPartition", "DeleteOldSessions", "DropEnding")
+	}, "Begin", "Refuse", "CloseOtherRequests", "CloseRequest", "LockFlight", "LockInvocation", "Forged", "LockSemaphores", "RenewLeases", "LockCapacity", "Release", "LockExpired", "DeleteIdleSemaphores", "EnsurePartitions", "LockQuotas", "DeleteFullQuotas", "DeleteExpiredCalls", "DeleteExpiredRuns", "DropPartition", "DeleteOldSessions", "DropEnding")
 }

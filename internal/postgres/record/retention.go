@@ -64,8 +64,8 @@ func (s *Store) DropExpiredPartitions(ctx context.Context, days int) (out upkeep
 	return out, nil
 }
 
-// dropPartition drops a partition. SetExpiredPartition stores its name in a setting of the
-// transaction, and DropPartition reads it from there.
+// dropPartition drops a partition.
 func (s *Store) dropPartition(ctx context.Context, name string) error {
-	return s.db.ExecAll(ctx, "drop a partition", db.Query("SetExpiredPartition", db.Values{"name": name}), db.Query("DropPartition", db.Values{}))
+	_, err := s.db.Exec(ctx, "drop a partition", db.Query("DropPartition", db.Values{"name": name}))
+	return err
 }

@@ -85,18 +85,6 @@ WHERE m.month < date_trunc('month', (now() - make_interval(days => @days::intege
     AND NOT EXISTS (SELECT FROM invocations i WHERE i.month = m.month)
 ORDER BY m.month, name;
 
--- name: SetExpiredPartition
--- DO takes no parameters, so this passes the value in a setting of the transaction.
-SELECT set_config('pawl.expired_partition', @name, true);
-
 -- name: DropPartition
--- Every insert into the table queues behind this wait for the lock, so the wait is short. Only
--- one worker drops at a time: two concurrent drops of one partition fail in Postgres with an
--- internal error.
-DO $$
-BEGIN
-    PERFORM set_config('lock_timeout', '200ms', true);
-    PERFORM pg_advisory_xact_lock(hashtext('pawl partitions'));
-    EXECUTE format('DROP TABLE IF EXISTS %I', current_setting('pawl.expired_partition'));
-END
-$$;
+-- Drops a partition, as the owner of the table.
+SELECT drop_partition(@name);

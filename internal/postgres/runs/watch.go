@@ -20,7 +20,7 @@ const (
 	// pageSize bounds the events of one read, which a watcher holds in memory. A result has up to
 	// 64 KiB.
 	pageSize = 16
-	// readOnlyPoll is the interval of the reads for a role that may not mark a run as watched.
+	// readOnlyPoll is the interval of the reads for a role that may not mark a run as watched, and behind a pooler, where no notifications arrive.
 	readOnlyPoll = time.Second
 	// The first delay before a failed read is tried again, doubled by each failure, and its maximum.
 	retryFirst = 100 * time.Millisecond
@@ -172,7 +172,7 @@ func (w *watch) mark(ctx context.Context) error {
 // wait returns when there may be another event, or when the mark is due.
 func (w *watch) wait(ctx context.Context) {
 	longest := renewAfter - time.Since(w.marked)
-	if w.readOnly {
+	if w.readOnly || !w.store.db.Notifies() {
 		longest = readOnlyPoll
 	}
 	timer := time.NewTimer(longest)

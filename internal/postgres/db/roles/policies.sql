@@ -1,0 +1,52 @@
+-- The rows that pawl_client and pawl_reader see: those of the tenants that table role_tenants has for the user. "pawl migrate up" runs this
+-- after the migrations. A statement takes the lock of a table only if the table lacks something.
+--
+-- The permissive policy is for everybody, so that no other role notices. The restrictive one is for the members of the two roles, whatever
+-- else they are members of. The owner of a table is not subject to its policies.
+DO $$
+DECLARE
+    -- The tenants of the user, and whether it has all: both are read once in a statement.
+    own    constant text := 'ARRAY(SELECT t.tenant_id FROM role_tenants t WHERE t.role_name = current_user)';
+    every  constant text := '(SELECT EXISTS (SELECT FROM role_tenants t WHERE t.role_name = current_user AND t.tenant_id = ''*''))';
+    of_row constant text := every || ' OR tenant_id = ANY (' || own || ')';
+    -- The row is there if its call is, under the policy of calls.
+    of_call constant text := 'EXISTS (SELECT FROM invocations i WHERE i.invocation_id = %1$I.invocation_id)';
+    -- The tenants of registered tools, by their prefix, as toolspec.TenantNamespace makes it.
+    of_tool constant text := every || $p$ OR CASE
+        WHEN starts_with(tool_id, 'tenant-') THEN split_part(tool_id, '_', 1)
+        WHEN starts_with(tool_id, 'mcp__tenant-') THEN split_part(substr(tool_id, 6), '_', 1) ELSE '' END = ANY (ARRAY(
+            SELECT '' UNION ALL
+            SELECT CASE WHEN t.tenant_id ~ '^[0-9A-Za-z][-0-9A-Za-z]{0,12}$' THEN 'tenant-' || t.tenant_id ELSE 'tenant--' || (
+                SELECT string_agg(substr('abcdefghijklmnopqrstuvwxyz234567', substring(h.bits FROM 5 * n + 1 FOR 5)::bit(5)::integer + 1, 1), '' ORDER BY n)
+                FROM generate_series(0, 15) n, (SELECT ('x' || left(encode(sha256(convert_to(t.tenant_id, 'UTF8')), 'hex'), 20))::bit(80) AS bits) h
+            ) END
+            FROM role_tenants t WHERE t.role_name = current_user
+        ))$p$;
+    walled record;
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtext('pawl roles'));
+    FOR walled IN
+        SELECT v.name, c.oid, c.relrowsecurity, v.sees FROM (VALUES
+            ('role_tenants', 'role_name = current_user'),
+            ('invocations', of_row), ('approvals', of_row), ('leases', of_row), ('debits', of_row), ('payloads', of_row), ('outputs', of_row),
+            ('runs', of_row), ('run_events', of_row), ('run_turns', of_row), ('agent_runs', of_row), ('agent_rounds', of_row),
+            ('agent_messages', of_row), ('relations', of_row), ('kill_switches', 'tenant_id = '''' OR ' || of_row),
+            ('claims', of_call), ('stage_events', of_call), ('attempts', of_call), ('hydrations', of_call), ('events', of_call),
+            ('decisions', 'EXISTS (SELECT FROM approvals a WHERE a.approval_id = %1$I.approval_id)'),
+            ('output_chunks', 'EXISTS (SELECT FROM outputs o WHERE o.id = %1$I.output_id)'),
+            ('output_objects', 'EXISTS (SELECT FROM outputs o WHERE o.id = %1$I.output_id)'),
+            ('tool_specs', of_tool), ('worker_tools', of_tool)
+        ) v (name, sees) JOIN pg_class c ON c.oid = to_regclass(v.name)
+    LOOP
+        IF NOT EXISTS (SELECT FROM pg_policy WHERE polrelid = walled.oid AND polname = 'pawl_everybody') THEN
+            EXECUTE format('CREATE POLICY pawl_everybody ON %I USING (true)', walled.name);
+        END IF;
+        IF NOT EXISTS (SELECT FROM pg_policy WHERE polrelid = walled.oid AND polname = 'pawl_tenants') THEN
+            EXECUTE format('CREATE POLICY pawl_tenants ON %I AS RESTRICTIVE TO pawl_client, pawl_reader USING (' || walled.sees || ')', walled.name);
+        END IF;
+        IF NOT walled.relrowsecurity THEN
+            EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', walled.name);
+        END IF;
+    END LOOP;
+END
+$$;
