@@ -90,6 +90,8 @@ type Config struct {
 	// RemoteListen is the loopback address at which remote workers redeem leases of connections: PAWL_REMOTE_LISTEN.
 	// RemoteURL is the https address of a proxy in front of it, for workers on other hosts: PAWL_REMOTE_URL.
 	RemoteListen, RemoteURL string
+	// AuditKeyFile is the name of a file with the private key that signs the audit trail, which only its owner may read: PAWL_AUDIT_KEY.
+	AuditKeyFile string
 	// ModelPrices is the name of a file with the prices of models: PAWL_MODEL_PRICES.
 	ModelPrices string
 	// DisabledTools has the tools that the worker does not offer: a tool id, or a prefix of ids
@@ -196,7 +198,7 @@ func LoadConfig() (Config, error) {
 	c.HTTPTools = os.Getenv("PAWL_HTTP_TOOLS")
 	c.RemoteTools, c.RemoteKeysFile = os.Getenv("PAWL_REMOTE_TOOLS"), os.Getenv("PAWL_REMOTE_KEYS")
 	c.RemoteListen, c.RemoteURL = os.Getenv("PAWL_REMOTE_LISTEN"), os.Getenv("PAWL_REMOTE_URL")
-	c.ModelPrices = os.Getenv("PAWL_MODEL_PRICES")
+	c.ModelPrices, c.AuditKeyFile = os.Getenv("PAWL_MODEL_PRICES"), os.Getenv("PAWL_AUDIT_KEY")
 	c.HealthListen = os.Getenv("PAWL_HEALTH_LISTEN")
 	c.DisabledTools = words(os.Getenv("PAWL_DISABLED_TOOLS"))
 	if c.Shell, err = loadShell(); err != nil {

@@ -178,6 +178,35 @@ TABLE attempts PARTITION BY RANGE (month)
 
 TABLE attempts_default PARTITION OF attempts DEFAULT
 
+TABLE audit_heads
+    tenant_id text NOT NULL
+    n bigint NOT NULL
+    link bytea NOT NULL
+    at timestamp with time zone NOT NULL
+    retention_days integer NOT NULL
+    after bigint NOT NULL
+    key_id text NOT NULL
+    signature bytea NOT NULL
+    CONSTRAINT audit_heads_forward CHECK (after >= 0 AND n > after)
+    CONSTRAINT audit_heads_one_chain UNIQUE (tenant_id, after)
+    CONSTRAINT audit_heads_pkey PRIMARY KEY (tenant_id, n)
+    CONSTRAINT audit_heads_signed CHECK ((key_id = ''::text) = (octet_length(signature) = 0))
+
+TABLE audit_pending
+    month date NOT NULL
+    event_id uuid NOT NULL
+
+TABLE audit_seals
+    tenant_id text NOT NULL
+    n bigint NOT NULL
+    month date NOT NULL
+    event_id uuid NOT NULL
+    leaf bytea NOT NULL
+    link bytea NOT NULL
+    CONSTRAINT audit_seals_hashes CHECK (octet_length(leaf) = 32 AND octet_length(link) = 32)
+    CONSTRAINT audit_seals_number CHECK (n > 0)
+    CONSTRAINT audit_seals_pkey PRIMARY KEY (tenant_id, n)
+
 TABLE cache_tags
     tenant_id text NOT NULL
     tag text NOT NULL
@@ -312,6 +341,7 @@ TABLE events PARTITION BY RANGE (month)
     CREATE INDEX events_by_invocation ON ONLY public.events USING btree (invocation_id) WHERE (invocation_id IS NOT NULL)
     CREATE INDEX events_by_time ON ONLY public.events USING btree (at)
     CREATE INDEX events_by_workflow ON ONLY public.events USING btree (workflow_id) WHERE ((invocation_id IS NULL) AND (workflow_id IS NOT NULL))
+    CREATE TRIGGER events_audit AFTER INSERT ON events REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION queue_for_audit()
 
 TABLE events_default PARTITION OF events DEFAULT
 
@@ -914,6 +944,17 @@ CREATE OR REPLACE FUNCTION public.discard_output_object()
 AS $function$
 BEGIN
     UPDATE output_objects SET state = 'garbage', changed_at = now() WHERE key = OLD.object;
+    RETURN NULL;
+END
+$function$
+
+
+CREATE OR REPLACE FUNCTION public.queue_for_audit()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+    INSERT INTO audit_pending (month, event_id) SELECT month, id FROM added;
     RETURN NULL;
 END
 $function$
