@@ -164,8 +164,7 @@ func TestAuditSealing(t *testing.T) {
 	began := time.Now()
 	counts := make([]int, 4)
 	together(len(counts), func(i int) { counts[i] = b.seals(key) })
-	for b.seals(key) > 0 { // whoever was not first has left its batch to the others
-	}
+	counts[0] += b.seals(key) // a sealer that is not first leaves its batch to the others
 	t.Logf("%d events were sealed in %s, by %v", many, time.Since(began), counts)
 	began = time.Now()
 	r := b.verifies("many", audit.Terms{Keys: []proof.Key{key.Key()}})
