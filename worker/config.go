@@ -93,6 +93,8 @@ type Config struct {
 	// RemoteListen is the loopback address at which remote workers redeem leases of connections: PAWL_REMOTE_LISTEN.
 	// RemoteURL is the https address of a proxy in front of it, for workers on other hosts: PAWL_REMOTE_URL.
 	RemoteListen, RemoteURL string
+	// AuditKeyFile is the name of a file with the private key that signs the audit trail, which only its owner may read: PAWL_AUDIT_KEY.
+	AuditKeyFile string
 	// ModelPrices is the name of a file with the prices of models: PAWL_MODEL_PRICES.
 	ModelPrices string
 	// DisabledTools has the tools that the worker does not offer: a tool id, or a prefix of ids
@@ -202,7 +204,7 @@ func LoadConfig() (Config, error) {
 	c.HTTPTools = os.Getenv("PAWL_HTTP_TOOLS")
 	c.RemoteTools, c.RemoteKeysFile = os.Getenv("PAWL_REMOTE_TOOLS"), os.Getenv("PAWL_REMOTE_KEYS")
 	c.RemoteListen, c.RemoteURL = os.Getenv("PAWL_REMOTE_LISTEN"), os.Getenv("PAWL_REMOTE_URL")
-	c.HealthListen = os.Getenv("PAWL_HEALTH_LISTEN")
+	c.HealthListen, c.AuditKeyFile = os.Getenv("PAWL_HEALTH_LISTEN"), os.Getenv("PAWL_AUDIT_KEY")
 	c.DisabledTools = words(os.Getenv("PAWL_DISABLED_TOOLS"))
 	if c.Shell, err = loadShell(); err != nil {
 		return Config{}, err

@@ -86,7 +86,7 @@ func run(ctx context.Context, c Config, a *additions) error {
 			func() *slog.Logger { return c.Log },
 			newStored, readPolicy, newConnections, prepareStore, newPolicyWatch, newSources, newPublished, newPresence, newLeaver, providers, connectTemporal, boundTools, authorizer, policyEngines, idTokens, notifiers, hooksOf, steps, sweeper, verifier, resealer, joiner, newBroker, readPrices, agents, newMaker,
 		),
-		fx.Invoke(publish, needSchedules, serve, reportHealth),
+		fx.Invoke(publish, needSchedules, sealAudit, serve, reportHealth),
 	)
 	if err := app.Err(); err != nil {
 		return dig.RootCause(err)

@@ -54,6 +54,9 @@ type Store interface {
 	// DeleteExpiredMemory deletes up to most expired entries of the memory of one session, and up to
 	// most rows of each kind that nobody needs any more, and returns how many rows it deleted.
 	DeleteExpiredMemory(ctx context.Context, most int) (int, error)
+	// DeleteExpiredSeals deletes seals of the audit trail whose events were deleted more than about the given number of days after they were
+	// sealed, and returns how many rows it deleted. Call it until it deletes none.
+	DeleteExpiredSeals(ctx context.Context, days int) (int, error)
 	// DropExpiredPartitions drops the partitions of each month that ended more than the
 	// given number of days ago, if the record has no call of that month any more. It counts
 	// a partition that is in use as busy and keeps it.

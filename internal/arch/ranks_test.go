@@ -54,14 +54,14 @@ var ranks = [][]string{
 	{"workflows", "workflows/envtest", "workflows/historytest", "activities/..."},
 	{"client/uistream"},
 	{"client/runhttp", "client/triggerhttp"},
-	{"internal/secretfile", "internal/workerkey", "internal/filelock", "internal/bucket/...", "internal/buildinfo"},
+	{"internal/secretfile", "internal/workerkey", "internal/filelock", "internal/bucket/...", "internal/buildinfo", "internal/audit"},
 	{"internal/postgres/db"},
 	{"internal/postgres/recheck"},
 	// The stores know none of each other.
 	{
 		"internal/postgres/record", "internal/postgres/policies", "internal/postgres/connections", "internal/postgres/identities",
 		"internal/postgres/catalog", "internal/postgres/outbox", "internal/postgres/reads", "internal/postgres/outputs", "internal/postgres/runs", "internal/postgres/memories",
-		"internal/postgres/registrations", "internal/postgres/agents", "internal/postgres/triggers",
+		"internal/postgres/registrations", "internal/postgres/agents", "internal/postgres/triggers", "internal/postgres/audit",
 	},
 	// Adapters, each the one owner of its dependency.
 	{
@@ -77,7 +77,7 @@ var ranks = [][]string{
 	// Commands of one subject know none of another.
 	{
 		"internal/cli/calls", "internal/cli/approvals", "internal/cli/policies", "internal/cli/connections", "internal/cli/keys",
-		"internal/cli/tools", "internal/cli/operations", "internal/cli/outputs", "internal/cli/memory", "internal/cli/mcp", "internal/cli/agents", "internal/cli/triggers",
+		"internal/cli/tools", "internal/cli/operations", "internal/cli/outputs", "internal/cli/memory", "internal/cli/mcp", "internal/cli/agents", "internal/cli/triggers", "internal/cli/audit",
 	},
 	{"internal/cli/agentruns"}, // people decide in the middle of a run, as internal/cli/approvals lets them
 	{"internal/cli"},

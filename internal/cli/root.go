@@ -15,6 +15,7 @@ import (
 	"github.com/pawl-run/pawl/internal/cli/agents"
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/cli/approvals"
+	"github.com/pawl-run/pawl/internal/cli/audit"
 	"github.com/pawl-run/pawl/internal/cli/calls"
 	"github.com/pawl-run/pawl/internal/cli/connections"
 	"github.com/pawl-run/pawl/internal/cli/keys"
@@ -94,7 +95,7 @@ func Main(ctx context.Context, args []string, s app.Streams, with ...Option) int
 
 // subjects make the commands for production, one function for each subject.
 var subjects = []func(*app.App) []*cobra.Command{
-	calls.Commands, approvals.Commands, policies.Commands, agentCommands, triggers.Commands, connections.Commands, keys.Commands, tools.Commands, mcp.Commands, outputs.Commands, memory.Commands, operations.Commands,
+	calls.Commands, approvals.Commands, policies.Commands, agentCommands, triggers.Commands, connections.Commands, keys.Commands, tools.Commands, mcp.Commands, outputs.Commands, memory.Commands, audit.Commands, operations.Commands,
 }
 
 // agentCommands are those of agents and of their runs.

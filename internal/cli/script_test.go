@@ -44,7 +44,7 @@ func TestScripts(t *testing.T) {
 		Dir: dir, Setup: r.setup, RequireUniqueNames: true, RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "json": checkJSON, "clean": clean, "larger": larger,
-			"waits": r.waits, "until": r.untilPrints, "database": r.database, "stopped": r.stopped, "wrongpassword": r.wrongPassword, "signin": r.signIn,
+			"waits": r.waits, "until": r.untilPrints, "database": r.database, "stopped": r.stopped, "wrongpassword": r.wrongPassword, "signin": r.signIn, "sql": r.sql,
 		},
 	})
 }
@@ -55,6 +55,8 @@ type rig struct {
 	url, address, tools string
 	store               *postgres.Store
 	corp                *oidctest.Provider
+	// auditKey is the key of the worker, and auditPub the file of its public half.
+	auditKey, auditPub string
 }
 
 func newRig(t *testing.T, scripts string) *rig {
@@ -105,6 +107,7 @@ func newRig(t *testing.T, scripts string) *rig {
 		t.Fatal(err)
 	}
 	r.publishReviewed()
+	r.makeAuditKey()
 	r.work()
 	return r
 }
@@ -125,7 +128,7 @@ func (r *rig) work() {
 		done <- worker.Run(ctx, worker.Config{
 			Temporal: temporal.Options{HostPort: r.address}, DatabaseURL: r.url, Workspace: workspace, SearchAttributes: true,
 			OIDC:       []worker.OIDCIssuer{{Name: "corp", URL: r.corp.URL(), ClientIDs: []string{oidctest.ClientID}, Tenants: []string{"*"}}},
-			SweepEvery: time.Hour, Log: slog.New(slog.DiscardHandler),
+			SweepEvery: time.Hour, AuditKeyFile: r.auditKey, Log: slog.New(slog.DiscardHandler),
 		}, worker.Tools(append(scriptTools(), mcpTools()...)...))
 	}()
 	r.t.Cleanup(func() {
@@ -172,7 +175,7 @@ func (r *rig) setup(env *testscript.Env) error {
 	name := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")
 	for k, v := range map[string]string{
 		"PAWL_DATABASE_URL": r.url, "TEMPORAL_ADDRESS": r.address, "PAWL_TENANT": tenantOf(name), "PAWL_TEMPORAL_UI": "http://ui.test",
-		"PAWL_APPROVER": "user:anna", "XDG_CACHE_HOME": filepath.Join(env.WorkDir, ".cache"), "TZ": "UTC", "ODD": terminaltest.Odd,
+		"PAWL_APPROVER": "user:anna", "XDG_CACHE_HOME": filepath.Join(env.WorkDir, ".cache"), "TZ": "UTC", "ODD": terminaltest.Odd, "AUDIT_PUB": r.auditPub,
 		"TEMPORAL_CONFIG_FILE": os.DevNull, "TEMPORAL_DEBUG": os.Getenv("TEMPORAL_DEBUG"), "PATH": r.tools + string(filepath.ListSeparator) + env.Getenv("PATH"),
 	} {
 		env.Setenv(k, v)

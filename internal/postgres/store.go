@@ -10,6 +10,7 @@ import (
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/internal/postgres/agents"
+	"github.com/pawl-run/pawl/internal/postgres/audit"
 	"github.com/pawl-run/pawl/internal/postgres/catalog"
 	"github.com/pawl-run/pawl/internal/postgres/connections"
 	"github.com/pawl-run/pawl/internal/postgres/db"
@@ -24,6 +25,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/registrations"
 	"github.com/pawl-run/pawl/internal/postgres/runs"
 	"github.com/pawl-run/pawl/internal/postgres/triggers"
+	"github.com/pawl-run/pawl/proof"
 )
 
 // The stores that Store embeds. Each alias gives an embedded field its own name.
@@ -41,6 +43,7 @@ type (
 	registryStore   = registrations.Store
 	agentStore      = agents.Store
 	triggerStore    = triggers.Store
+	auditStore      = audit.Store
 )
 
 // Store has the methods of all stores, on one pool of connections. It is safe for concurrent
@@ -59,6 +62,7 @@ type Store struct {
 	*registryStore
 	*agentStore
 	*triggerStore
+	*auditStore
 
 	db *db.DB
 }
@@ -132,7 +136,7 @@ func on(d *db.DB) *Store {
 	p := policies.New(d)
 	return &Store{
 		recordStore: record.New(d), outputStore: outputs.New(d), policyStore: p, connectionStore: connections.New(d), identityStore: identities.New(d),
-		catalogStore: catalog.New(d, p), recheckStore: recheck.New(d), readStore: reads.New(d), runStore: runs.New(d), memoryStore: memories.New(d), registryStore: registrations.New(d), agentStore: agents.New(d), triggerStore: triggers.New(d),
+		catalogStore: catalog.New(d, p), recheckStore: recheck.New(d), readStore: reads.New(d), runStore: runs.New(d), memoryStore: memories.New(d), registryStore: registrations.New(d), agentStore: agents.New(d), triggerStore: triggers.New(d), auditStore: audit.New(d),
 		db: d,
 	}
 }
@@ -146,6 +150,11 @@ func NewRelay(s *Store, sender outbox.Sender, log *slog.Logger) *outbox.Relay {
 // describes the names of notifiers.
 func NewNotices(s *Store, notifiers map[string]outbox.Notifier, log *slog.Logger) *outbox.Notices {
 	return outbox.NewNotices(s.db, notifiers, log)
+}
+
+// NewSealer returns a sealer of the audit trail on the database of a Store. Run starts it. audit.NewSealer describes the signer.
+func NewSealer(s *Store, signer *proof.Signer, retentionDays int, log *slog.Logger) *audit.Sealer {
+	return audit.NewSealer(s.auditStore, signer, retentionDays, log)
 }
 
 // Ping checks that the database answers.

@@ -90,26 +90,32 @@ type Sender interface {
 
 // Sent does what Batched does, on to. It returns the driver's error unchanged.
 func Sent[T any](ctx context.Context, d *DB, to Sender, steps ...Step) (row T, found bool, err error) {
+	all, err := SentAll[T](ctx, d, to, steps...)
+	if len(all) > 0 {
+		row, found = all[0], true
+	}
+	return row, found, err
+}
+
+// SentAll does what Sent does, and returns all rows of the last statement.
+func SentAll[T any](ctx context.Context, d *DB, to Sender, steps ...Step) (all []T, err error) {
 	var batch pgx.Batch
 	for i, st := range steps {
 		sql, args, err := d.bound(st)
 		if err != nil {
-			return row, false, err
+			return nil, err
 		}
 		queued := batch.Queue(sql, args...)
 		if i < len(steps)-1 {
 			continue
 		}
-		queued.Query(func(rows pgx.Rows) error {
-			all, err := pgx.CollectRows(rows, pgx.RowToStructByName[T])
-			if len(all) > 0 {
-				row, found = all[0], true
-			}
+		queued.Query(func(rows pgx.Rows) (err error) {
+			all, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
 			return err
 		})
 	}
 	err = to.SendBatch(ctx, &batch).Close()
-	return row, found, err
+	return all, err
 }
 
 // Within runs f in one transaction.

@@ -1,0 +1,107 @@
+-- name: BeginSealing
+-- One worker seals at a time. The others leave the work to it. signed says that a chain has the signature of a worker.
+SELECT pg_try_advisory_xact_lock(hashtext('pawl audit')) AS first, EXISTS (SELECT FROM audit_heads WHERE key_id <> '') AS signed, now() AS now;
+
+-- name: TakePending
+-- Takes events out of the queue. A row of the queue without its event is dropped: nobody knows its tenant.
+WITH taken AS (
+    DELETE FROM audit_pending WHERE ctid = ANY (ARRAY (SELECT ctid FROM audit_pending LIMIT @batch FOR UPDATE SKIP LOCKED))
+    RETURNING month, event_id
+)
+SELECT e.id::text, to_char(e.month, 'YYYY-MM-DD') AS month, CASE WHEN isfinite(e.at) AND e.at >= '0001-01-01Z' THEN to_char(e.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE e.at::text END AS at, e.kind, coalesce(e.tenant_id, '') AS tenant_id, coalesce(e.invocation_id::text, '') AS invocation_id,
+    coalesce(e.workflow_id, '') AS workflow_id, coalesce(e.audit_id, '') AS audit_id, e.seq, e.detail
+FROM taken t JOIN events e ON e.id = t.event_id AND e.month = t.month
+ORDER BY coalesce(e.tenant_id, ''), e.at, e.seq, e.id;
+
+-- name: LastHeads
+SELECT h.tenant_id, h.n, h.link, h.at, h.retention_days, h.after, h.key_id, h.signature
+FROM unnest(@tenants::text[]) AS t (id), LATERAL (SELECT * FROM audit_heads WHERE tenant_id = t.id ORDER BY n DESC LIMIT 1) h;
+
+-- name: AddSeals
+INSERT INTO audit_seals (tenant_id, n, month, event_id, leaf, link)
+SELECT * FROM unnest(@tenants::text[], @ns::bigint[], @months::text[]::date[], @event_ids::text[]::uuid[], @leaves::bytea[], @links::bytea[]);
+
+-- name: AddHeads
+INSERT INTO audit_heads (tenant_id, n, link, at, retention_days, after, key_id, signature)
+SELECT * FROM unnest(@tenants::text[], @ns::bigint[], @links::bytea[], @ats::timestamptz[], @retentions::integer[], @afters::bigint[], @key_ids::text[], @signatures::bytea[]);
+
+-- name: AuditedTenants
+-- Walks the index from tenant to tenant.
+WITH RECURSIVE walk AS (
+    (SELECT tenant_id FROM audit_heads ORDER BY tenant_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT h.tenant_id FROM audit_heads h WHERE h.tenant_id > w.tenant_id ORDER BY h.tenant_id LIMIT 1) FROM walk w WHERE w.tenant_id IS NOT NULL
+)
+SELECT tenant_id FROM walk WHERE tenant_id IS NOT NULL;
+
+-- name: ChainBounds
+-- What a verification goes through: the seals and heads that are there when it begins.
+SELECT coalesce((SELECT min(n) FROM audit_seals WHERE tenant_id = @tenant_id), 0) AS first_seal,
+    coalesce((SELECT max(n) FROM audit_seals WHERE tenant_id = @tenant_id), 0) AS last_seal,
+    coalesce((SELECT max(n) FROM audit_heads WHERE tenant_id = @tenant_id), 0) AS last_head,
+    coalesce((SELECT min(retention_days) FROM audit_heads WHERE tenant_id = @tenant_id), 0) AS retention_days,
+    now() AS now;
+
+-- name: Seals
+-- A seal whose event is gone has empty columns.
+SELECT s.n, to_char(s.month, 'YYYY-MM-DD') AS sealed_month, s.event_id::text AS event_id, s.leaf, s.link, e.id IS NOT NULL AS there,
+    coalesce(e.id::text, '') AS id, coalesce(to_char(e.month, 'YYYY-MM-DD'), '') AS month,
+    coalesce(CASE WHEN isfinite(e.at) AND e.at >= '0001-01-01Z' THEN to_char(e.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE e.at::text END, '') AS at,
+    coalesce(e.kind, '') AS kind, coalesce(e.tenant_id, '') AS tenant_id, coalesce(e.invocation_id::text, '') AS invocation_id,
+    coalesce(e.workflow_id, '') AS workflow_id, coalesce(e.audit_id, '') AS audit_id, coalesce(e.seq, 0) AS seq, e.detail
+FROM audit_seals s LEFT JOIN events e ON e.id = s.event_id AND e.month = s.month
+WHERE s.tenant_id = @tenant_id AND s.n > @after AND s.n <= @until
+ORDER BY s.n LIMIT @max;
+
+-- name: Heads
+SELECT tenant_id, n, link, at, retention_days, after, key_id, signature
+FROM audit_heads WHERE tenant_id = @tenant_id AND n >= @from AND n <= @until ORDER BY n LIMIT @max;
+
+-- name: Unsealed
+-- The events without a seal, by tenant. In one statement, because an event leaves the queue in the transaction that seals it.
+SELECT coalesce(e.tenant_id, '') AS tenant_id, count(*) FILTER (WHERE p.event_id IS NOT NULL) AS waiting,
+    count(*) FILTER (WHERE p.event_id IS NULL) AS lost, coalesce(min(e.id::text) FILTER (WHERE p.event_id IS NULL), '') AS lost_id
+FROM events e LEFT JOIN audit_pending p ON p.event_id = e.id AND p.month = e.month
+WHERE (@all::boolean OR coalesce(e.tenant_id, '') = @tenant_id)
+    AND NOT EXISTS (SELECT FROM audit_seals s WHERE s.tenant_id = coalesce(e.tenant_id, '') AND s.event_id = e.id AND s.month = e.month)
+GROUP BY coalesce(e.tenant_id, '');
+
+-- name: DeleteExpiredSeals
+-- Deletes seals up to a head that is older than the retention, if no event up to it is left. The head stays: the chain goes on from it.
+WITH RECURSIVE walk AS (
+    (SELECT tenant_id FROM audit_heads ORDER BY tenant_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT h.tenant_id FROM audit_heads h WHERE h.tenant_id > w.tenant_id ORDER BY h.tenant_id LIMIT 1) FROM walk w WHERE w.tenant_id IS NOT NULL
+), oldest AS MATERIALIZED (
+    -- A few heads at a time, so that a statement is short.
+    SELECT h.tenant_id, h.n FROM walk w, LATERAL (SELECT * FROM audit_heads o WHERE o.tenant_id = w.tenant_id ORDER BY o.n LIMIT 10) h
+    WHERE h.at < now() - make_interval(days => @days::integer + 1)
+), kept AS MATERIALIZED (
+    SELECT s.tenant_id, min(s.n) AS n
+    FROM (SELECT tenant_id, max(n) AS n FROM oldest GROUP BY tenant_id) o
+        JOIN audit_seals s ON s.tenant_id = o.tenant_id AND s.n <= o.n
+        JOIN events e ON e.id = s.event_id AND e.month = s.month
+    GROUP BY s.tenant_id
+), anchors AS MATERIALIZED (
+    SELECT o.tenant_id, max(o.n) AS n FROM oldest o LEFT JOIN kept k ON k.tenant_id = o.tenant_id
+    WHERE k.n IS NULL OR o.n < k.n GROUP BY o.tenant_id
+), heads AS (
+    DELETE FROM audit_heads h USING anchors a WHERE h.tenant_id = a.tenant_id AND h.n < a.n RETURNING 1
+), seals AS (
+    DELETE FROM audit_seals s USING anchors a WHERE s.tenant_id = a.tenant_id AND s.n <= a.n RETURNING 1
+)
+SELECT (SELECT count(*) FROM heads) + (SELECT count(*) FROM seals) AS deleted;
+
+-- name: SettledCalls
+-- The newest settled calls, and what the audit trail has of their ends. A hook may write a line of any kind; that of Pawl has the code.
+SELECT i.invocation_id::text, i.workflow_id, i.temporal_run_id, i.ok, coalesce(i.error_code, '') AS error_code, i.result,
+    coalesce(s.kind, '') AS audited, coalesce(s.detail ->> 'errorCode', '') AS audited_code
+FROM invocations i LEFT JOIN LATERAL (
+    SELECT e.kind, e.detail FROM events e
+    WHERE e.invocation_id = i.invocation_id AND e.month = i.month
+        AND (e.kind = 'swept' OR e.kind = 'invocation' AND e.detail -> 'toolId' IS NOT NULL AND e.detail -> 'ok' IS NOT NULL)
+    ORDER BY e.kind DESC, e.seq LIMIT 1
+) s ON true
+WHERE i.tenant_id = @tenant_id AND i.state = 'settled' AND i.created_at >= @since::timestamptz
+ORDER BY i.created_at DESC, i.invocation_id DESC
+LIMIT @max;
