@@ -118,7 +118,7 @@ func (c *chat) run(ctx context.Context) error {
 	defer func() {
 		if c.sending != nil {
 			c.sending.cancel()
-			<-c.sending.done
+			<-c.sending.done //nolint:errcheck // the chat is over
 		}
 		if c.feed != nil {
 			c.feed.stop()
