@@ -45,14 +45,14 @@ var ErrNoSecret = errors.New("the trigger has no secret: there is no such connec
 type Options struct {
 	Firer   trigger.Firer
 	Secrets Secrets
-	// Log gets which triggers refused requests, and why, at most once a second. It has no value of a request. Nothing is
-	// logged if it is nil.
+	// Log gets which triggers refused requests, and why: at most ten lines at once, and one per second after that. It has
+	// no value of an event or a header. Nothing is logged if it is nil.
 	Log *slog.Logger
 }
 
 // New returns the handler of Path. It answers 202 when the run of an event goes on without the handler, also if it was
-// started before; 401 if there is no such trigger or the request is not signed by its secret; 413 for a body of more
-// than trigger.MaxEvent bytes; 422 if the event starts no run, and that is recorded; 503 if it may come again later.
+// started before; 401 if there is no such trigger or the request is not signed by its secret; 408 for a body that does not
+// arrive whole within 15 seconds; 413 for one of more than trigger.MaxEvent bytes; 422 if the event starts no run, and that is recorded; 503 if it may come again later.
 func New(o Options) (http.Handler, error) {
 	if o.Firer.Store == nil || o.Firer.Start == nil || o.Secrets == nil {
 		return nil, errors.New("triggerhttp: Firer and Secrets are required")
@@ -84,7 +84,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	noPlace := func() {
 		refuse(w, http.StatusServiceUnavailable, toolspec.CodeCapacity, "the server has no place for another event; send it again")
 	}
-	// Who sends slowly takes a place among those who send, and none among the events that have arrived.
+	// A slow sender holds a place in reading, and none in places.
 	select {
 	case h.reading <- struct{}{}:
 		defer func() { <-h.reading }()
@@ -94,8 +94,13 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime)) // not every server has it
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, trigger.MaxEvent))
-	if err != nil {
-		refuse(w, http.StatusRequestEntityTooLarge, toolspec.CodeValidation, "an event is a body of at most 256 KB, sent within 15 seconds")
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		refuse(w, http.StatusRequestEntityTooLarge, toolspec.CodeValidation, "an event is a body of at most 256 KB")
+		return
+	case err != nil:
+		refuse(w, http.StatusRequestTimeout, toolspec.CodeTimeout, "the event did not arrive whole within 15 seconds; send it again")
 		return
 	}
 	waiting, stop := context.WithTimeout(r.Context(), placeTime)
@@ -116,12 +121,12 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *handler) receive(ctx context.Context, w http.ResponseWriter, r *http.Request, body []byte) {
 	tenantID, name := r.PathValue("tenant"), r.PathValue("trigger")
 	if (toolspec.Identity{TenantID: tenantID, RunID: "any", ToolCallID: "any"}).Check() != nil || toolspec.CheckVisible("trigger", name, trigger.MaxName) != nil {
-		unknown(w)
+		refuseUnknown(w)
 		return
 	}
 	d, err := h.Firer.Trigger(ctx, tenantID, name, trigger.Webhook)
 	if errors.Is(err, trigger.ErrNotFound) || err == nil && d.Webhook == nil {
-		unknown(w)
+		refuseUnknown(w)
 		return
 	}
 	var secret []byte
@@ -130,46 +135,48 @@ func (h *handler) receive(ctx context.Context, w http.ResponseWriter, r *http.Re
 		defer clear(secret)
 	}
 	if errors.Is(err, ErrNoSecret) {
-		h.log(ctx, d, ErrNoSecret.Error())
-		unknown(w)
+		h.log(ctx, tenantID, name, ErrNoSecret.Error())
+		refuseUnknown(w)
 		return
 	}
 	if err != nil {
-		h.unavailable(ctx, w, d, err)
+		h.refuseForNow(ctx, w, tenantID, name, err)
 		return
 	}
-	eventID, ok := verified(*d.Webhook, secret, r.Header, body)
+	eventID, ok := verifyEvent(*d.Webhook, secret, r.Header, body)
 	if !ok {
-		h.log(ctx, d, "the signature is wrong, or its time is not within 5 minutes of now")
-		unknown(w)
+		h.log(ctx, tenantID, name, "the signature is wrong, or its time is not within 5 minutes of now")
+		refuseUnknown(w)
 		return
 	}
 	_, err = h.Firer.Fire(ctx, d, trigger.Event{ID: eventID, Data: body})
 	var refused *trigger.RefusedError
 	switch {
 	case errors.As(err, &refused):
-		h.log(ctx, d, refused.Reason)
+		h.log(ctx, tenantID, name, refused.Reason)
 		refuse(w, http.StatusUnprocessableEntity, toolspec.CodeValidation, "the event was not accepted")
 	case err != nil:
-		h.unavailable(ctx, w, d, err)
+		h.refuseForNow(ctx, w, tenantID, name, err)
 	default:
 		w.WriteHeader(http.StatusAccepted)
 	}
 }
 
-// unknown answers a request that does not prove that its sender knows a trigger and its secret.
-func unknown(w http.ResponseWriter) {
+// refuseUnknown answers a request that does not prove that its sender knows a trigger and its secret.
+func refuseUnknown(w http.ResponseWriter) {
 	refuse(w, http.StatusUnauthorized, toolspec.CodeAuthzDenied, "there is no such trigger, or the signature is not valid")
 }
 
-func (h *handler) unavailable(ctx context.Context, w http.ResponseWriter, d trigger.Document, err error) {
-	h.log(ctx, d, errs.Reason(err))
+// refuseForNow answers an event that may come again.
+func (h *handler) refuseForNow(ctx context.Context, w http.ResponseWriter, tenantID, name string, err error) {
+	h.log(ctx, tenantID, name, errs.Reason(err))
 	refuse(w, http.StatusServiceUnavailable, toolspec.CodeUnavailable, "the event cannot be taken now; send it again")
 }
 
-func (h *handler) log(ctx context.Context, d trigger.Document, reason string) {
+// log logs a trigger that started no run. tenantID and name are checked: a stranger chooses them while the store is away.
+func (h *handler) log(ctx context.Context, tenantID, name, reason string) {
 	if h.logs.Allow() {
-		h.Log.WarnContext(ctx, "a webhook started no run", "tenant", d.TenantID, "trigger", d.Name, "reason", reason)
+		h.Log.WarnContext(ctx, "a webhook started no run", "tenant", tenantID, "trigger", name, "reason", reason)
 	}
 }
 

@@ -1,8 +1,10 @@
 package triggerhttp
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"net/http"
 	"strings"
@@ -23,10 +25,14 @@ const (
 // gitHubSignature is the header of GitHub's signature.
 const gitHubSignature = "X-Hub-Signature-256"
 
-// verified returns the id of the event of a request, if one of the secrets has signed it. Secrets are separated by
-// white space. The comparison takes the same time for each wrong signature.
-func verified(w trigger.WebhookOptions, secrets []byte, header http.Header, body []byte) (eventID string, ok bool) {
-	all := strings.Fields(string(secrets))
+// whsec begins a secret of Standard Webhooks in text.
+const whsec = "whsec_"
+
+// verifyEvent returns the id of the event of a request, if one of the secrets has signed it. Secrets are separated by
+// white space. The time of the comparison does not depend on how much of a wrong signature is right. It makes no string
+// of a secret: the caller clears secrets.
+func verifyEvent(w trigger.WebhookOptions, secrets []byte, header http.Header, body []byte) (eventID string, ok bool) {
+	all := bytes.Fields(secrets)
 	if len(all) > maxSecrets {
 		return "", false
 	}
@@ -35,28 +41,37 @@ func verified(w trigger.WebhookOptions, secrets []byte, header http.Header, body
 			continue
 		}
 		if w.Signature == trigger.GitHub {
-			if signedByGitHub(secret, header, body) {
+			if isSignedByGitHub(secret, header, body) {
 				// The id of a delivery is not signed, so that another id would make another event of the same body.
 				sum := sha256.Sum256(body)
 				return "sha256:" + hex.EncodeToString(sum[:]), true
 			}
 			continue
 		}
-		hook, err := standardwebhooks.NewWebhook(secret)
-		if err == nil && hook.Verify(body, header) == nil {
+		if isSignedByStandard(secret, header, body) {
 			return header.Get(standardwebhooks.HeaderWebhookID), true
 		}
 	}
 	return "", false
 }
 
-func signedByGitHub(secret string, header http.Header, body []byte) bool {
+func isSignedByStandard(secret []byte, header http.Header, body []byte) bool {
+	key, err := base64.StdEncoding.AppendDecode(nil, bytes.TrimPrefix(secret, []byte(whsec)))
+	defer clear(key)
+	if err != nil {
+		return false
+	}
+	hook, err := standardwebhooks.NewWebhookRaw(key)
+	return err == nil && hook.Verify(body, header) == nil
+}
+
+func isSignedByGitHub(secret []byte, header http.Header, body []byte) bool {
 	given, found := strings.CutPrefix(header.Get(gitHubSignature), "sha256=")
 	mac, err := hex.DecodeString(given)
 	if !found || err != nil {
 		return false
 	}
-	own := hmac.New(sha256.New, []byte(secret))
+	own := hmac.New(sha256.New, secret)
 	_, _ = own.Write(body) // a hash takes everything
 	return hmac.Equal(mac, own.Sum(nil))
 }

@@ -1,17 +1,12 @@
 package agent
 
 import (
-	"time"
-
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/pawl-run/pawl/workflows/contract"
 	"github.com/pawl-run/pawl/workflows/steps"
 )
-
-// fireTime bounds how late a time of a schedule starts its run.
-const fireTime = time.Hour
 
 // Fire is the workflow that a schedule of a trigger starts at each of its times. It starts the run of this time and
 // does not wait for its end.
@@ -20,5 +15,5 @@ func Fire(ctx workflow.Context, in contract.FireTrigger) (contract.TriggerFireOu
 	if !ok {
 		return contract.TriggerFireOut{Refused: "no schedule has started this workflow"}, nil
 	}
-	return steps.Local(ctx, contract.TriggerFire, contract.TriggerFireIn{FireTrigger: in, At: at.UnixMilli()}, steps.Options("start the run", fireTime))
+	return steps.Local(ctx, contract.TriggerFire, contract.TriggerFireIn{FireTrigger: in, At: at.UnixMilli()}, steps.Options("start the run", contract.FireTime))
 }

@@ -1,5 +1,7 @@
 package contract
 
+import "time"
+
 // The workflow that a schedule of a trigger starts. A schedule of Temporal adds the time to the id of the workflow that it
 // starts, and a run of an agent has an id of its own, so the run is not started by the schedule itself.
 const (
@@ -8,6 +10,9 @@ const (
 	// ScheduledAt is the search attribute in which Temporal gives the workflow its time.
 	ScheduledAt = "TemporalScheduledStartTime"
 )
+
+// FireTime bounds how late a time of a schedule starts its run, and the workflow of the time.
+const FireTime = time.Hour
 
 // TriggerFire is the activity that starts the run of an event of a trigger, once for each event.
 var TriggerFire = Activity[TriggerFireIn, TriggerFireOut]{name: "triggerFire"}

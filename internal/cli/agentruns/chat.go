@@ -16,12 +16,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-const (
-	// sayTimeout is the maximum wait until a message is stored.
-	sayTimeout = 30 * time.Second
-	// lastTurns is the number of rounds that a chat shows when a person comes back.
-	lastTurns = 10
-)
+// lastTurns is the number of rounds that a chat shows when a person comes back.
+const lastTurns = 10
 
 // Chat returns the command chat.
 func Chat(a *app.App) *cobra.Command {
@@ -32,9 +28,10 @@ func Chat(a *app.App) *cobra.Command {
 		Long: "Talk to an agent in the terminal: each line is a message. The command shows the text of the model as it arrives, the\n" +
 			"calls, and each approval that a call waits for, on which you decide in place, as `pawl approve` does: `a` approves, and\n" +
 			"`d` with a reason denies.\n\n" +
-			"Ctrl-C interrupts the turn of the agent, and at an empty line it ends the command, as Ctrl-D does. The run then waits\n" +
-			"for you: --run comes back to it, until the time limit of the agent is over. Without a terminal, each line of standard\n" +
-			"input is a message, or the answer to the open question.",
+			"Ctrl-C interrupts the turn of the agent, or gives up a message that nobody takes. At an empty line, or a second time\n" +
+			"before anything has happened, it ends the command, as Ctrl-D does. The run then waits for you: --run comes back to it,\n" +
+			"until the time limit of the agent is over. Without a terminal, each line of standard input is a message, or the answer\n" +
+			"to the open question.",
 		Example: `  pawl chat --agent reviewer
   pawl chat --run chat-mfzwi3djonxg`,
 		Args: app.ExactArgs(0, "no arguments"),
@@ -50,7 +47,7 @@ func Chat(a *app.App) *cobra.Command {
 				return err
 			}
 			defer s.Close()
-			c := &chat{a: a, s: s, client: s.Client(), by: by, key: key, runID: f.runID}
+			c := &chat{a: a, s: s, client: s.Client(), by: by, key: key, runID: f.runID, interrupted: -1}
 			if name != "" {
 				c.begin = f.input(a.Tenant, name, "chat")
 				c.begin.Stays = true
@@ -80,11 +77,16 @@ type chat struct {
 	begin   agent.Input
 	console console
 	feed    *feed
+	// sending is the message on its way to the run, or nil. unsaid is why the run has not begun.
+	sending *sending
+	unsaid  error
 	// seq is the number of the last event.
 	seq int64
 	// busy says that a turn of the agent goes on. changes counts what could end a turn or begin one.
 	busy    bool
 	changes int
+	// interrupted is the number of changes at the last interrupt.
+	interrupted int
 	// waiting are the approvals to ask the person about, and asked is the one that was asked about, with its digest.
 	waiting []string
 	asked   question
@@ -114,6 +116,10 @@ func (c *chat) run(ctx context.Context) error {
 		c.line("talking to %s as the run %s; Ctrl-C interrupts, Ctrl-D leaves", app.OneLine(c.begin.Agent, 100), c.runID)
 	}
 	defer func() {
+		if c.sending != nil {
+			c.sending.cancel()
+			<-c.sending.done //nolint:errcheck // the chat is over
+		}
 		if c.feed != nil {
 			c.feed.stop()
 		}
@@ -174,7 +180,7 @@ func (c *chat) findApprovals(ctx context.Context, state agent.State) error {
 func (c *chat) setBusy(busy bool) {
 	c.busy = busy
 	c.changes++
-	c.console.setBusy(busy)
+	c.console.setBusy(busy || c.sending != nil)
 }
 
 // known is the answer of a run about what it does, asked after a number of changes.
@@ -206,21 +212,25 @@ func (c *chat) talk(ctx context.Context) error {
 		case line, more := <-lines:
 			c.reading = false
 			if !more {
-				return c.leave()
+				return c.leave(c.console.failed())
 			}
-			if err := c.take(ctx, line); err != nil {
-				return err
-			}
+			c.handleLine(ctx, line)
+		case err := <-c.sent():
+			c.handleSent(ctx, err)
 		case e := <-events:
-			c.happened(e)
+			c.handleEvent(e)
 		case end := <-ended:
-			return c.over(ctx, end)
+			return c.endRun(ctx, end)
 		case err := <-failed:
 			return err
 		case <-c.console.interrupts():
+			if c.interrupted == c.changes {
+				return c.leave(nil)
+			}
 			c.interrupt(ctx)
+			c.interrupted = c.changes
 		case <-quiet.C:
-			if c.busy && c.feed != nil && lastChanges == c.changes {
+			if c.busy && c.feed != nil && c.sending == nil && lastChanges == c.changes {
 				go func(changes int) {
 					state, err := stateOf(ctx, c.client, c.a.Tenant, c.runID)
 					select {
@@ -231,9 +241,9 @@ func (c *chat) talk(ctx context.Context) error {
 			}
 			lastChanges = c.changes
 		case k := <-states:
-			c.learn(k)
+			c.handleState(k)
 		case <-ctx.Done():
-			return c.leave()
+			return c.leave(nil)
 		}
 	}
 }
@@ -243,7 +253,7 @@ func (c *chat) prompt(ctx context.Context) {
 	for !c.reading && len(c.waiting) > 0 && c.asked.approvalID == "" {
 		c.question(ctx)
 	}
-	if c.reading || c.busy && c.asked.approvalID == "" {
+	if c.reading || c.sending != nil || c.busy && c.asked.approvalID == "" {
 		return
 	}
 	c.reading, c.dropped = true, false
@@ -254,14 +264,14 @@ func (c *chat) prompt(ctx context.Context) {
 	}
 }
 
-// happened shows an event.
-func (c *chat) happened(e toolspec.RunEvent) {
+// handleEvent shows an event.
+func (c *chat) handleEvent(e toolspec.RunEvent) {
 	c.seq, c.hinted = e.Seq, false
 	c.changes++
 	if !c.busy && e.Kind != toolspec.RunDone {
 		// Somebody else has said something to the run.
 		c.setBusy(true)
-		c.drop()
+		c.cancelPrompt()
 	}
 	switch e.Kind {
 	case toolspec.RunApprovalRequested:
@@ -285,16 +295,16 @@ func (c *chat) happened(e toolspec.RunEvent) {
 	c.event(e)
 }
 
-// drop ends the question that the person is asked.
-func (c *chat) drop() {
+// cancelPrompt ends the question that the person is asked.
+func (c *chat) cancelPrompt() {
 	if c.reading {
 		c.reading = c.console.cancel()
 		c.dropped = c.reading
 	}
 }
 
-// learn takes in what the run says that it does.
-func (c *chat) learn(k known) {
+// handleState takes in what the run says that it does.
+func (c *chat) handleState(k known) {
 	switch {
 	case k.changes != c.changes:
 	case k.err != nil && !c.hinted:
@@ -305,69 +315,43 @@ func (c *chat) learn(k known) {
 	}
 }
 
-// take takes a line of the person.
-func (c *chat) take(ctx context.Context, line string) error {
+// handleLine takes a line of the person.
+func (c *chat) handleLine(ctx context.Context, line string) {
 	line = strings.TrimSpace(line)
 	switch {
 	case c.dropped:
 		c.dropped = false
-		return nil
 	case c.asked.approvalID != "":
 		c.decide(ctx, line)
-		return nil
-	case line == "":
-		return nil
-	case c.feed != nil:
-		c.say(ctx, line)
-		return nil
-	}
-	c.begin.Messages = append(c.begin.Messages, said(line))
-	if _, err := c.client.StartAgent(ctx, c.begin); err != nil {
-		return err
-	}
-	c.feed = follow(ctx, c.client, c.a.Tenant, c.runID, 0)
-	c.setBusy(true)
-	return nil
-}
-
-func (c *chat) say(ctx context.Context, text string) {
-	ctx, cancel := context.WithTimeout(ctx, sayTimeout)
-	defer cancel()
-	m := agent.Message{ID: newID("chat"), Text: text}
-	if toolspec.CheckActorID(c.by) == nil { // an approver may have an identity that no actor can have
-		m.By = c.by
-	}
-	err := c.client.SayToAgent(ctx, c.a.Tenant, c.runID, m)
-	switch {
-	case err == nil:
-		c.setBusy(true)
-	case errors.Is(err, client.ErrSettled):
-		// The end of the run comes with its result.
-	default:
-		c.line("not said: %s", app.OneLine(err.Error(), 400))
+	case line != "":
+		c.send(ctx, line)
 	}
 }
 
-// interrupt ends the turn of the agent.
+// interrupt gives up the message that is on its way, or ends the turn of the agent.
 func (c *chat) interrupt(ctx context.Context) {
+	if c.sending != nil {
+		c.sending.cancel()
+		return
+	}
 	if !c.busy || c.feed == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, stateTimeout)
 	defer cancel()
 	if err := c.client.InterruptAgentTurn(ctx, c.a.Tenant, c.runID); err != nil && !errors.Is(err, client.ErrSettled) {
-		c.line("not interrupted: %s", app.OneLine(err.Error(), 400))
+		c.line("not interrupted: %s; Ctrl-C again leaves", app.OneLine(err.Error(), 400))
 		return
 	}
 	if c.asked.approvalID != "" {
-		c.line("interrupted: the turn ends when the open call ends; deny it to end it now")
+		c.line("interrupted: the turn ends when the open call ends; deny it to end it now; Ctrl-C again leaves")
 		return
 	}
-	c.line("interrupted: the turn ends after the current call")
+	c.line("interrupted: the turn ends after the current call; Ctrl-C again leaves")
 }
 
-// over ends the chat of a run that has ended.
-func (c *chat) over(ctx context.Context, end ending) error {
+// endRun ends the chat of a run that has ended.
+func (c *chat) endRun(ctx context.Context, end ending) error {
 	if c.reading {
 		c.line("")
 	}
@@ -379,11 +363,14 @@ func (c *chat) over(ctx context.Context, end ending) error {
 	return failure(end.result)
 }
 
-// leave ends the command, and not the run.
-func (c *chat) leave() error {
+// leave ends the command, and not the run. err is why it cannot go on, or nil.
+func (c *chat) leave(err error) error {
 	c.endLine()
 	if c.feed != nil {
 		c.line("the run waits for you: `pawl chat --run %s` comes back, `pawl agent stop --run %s` ends it", c.runID, c.runID)
 	}
-	return nil
+	if err == nil && c.unsaid != nil {
+		err = app.Silent(c.unsaid)
+	}
+	return err
 }

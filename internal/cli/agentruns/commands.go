@@ -25,19 +25,19 @@ func Commands(a *app.App) []*cobra.Command {
 // newID returns a new id that begins with a word.
 func newID(word string) string { return word + "-" + strings.ToLower(rand.Text()[:12]) }
 
-// onRun gives a command the flag --run and a session with both servers.
-func onRun(cmd *cobra.Command, do func(ctx context.Context, s *app.Session, runID string) error) *cobra.Command {
+// onRun gives a command the flag --run and a session with Temporal, and with the database if it needs it.
+func onRun(cmd *cobra.Command, needStore bool, do func(ctx context.Context, s *app.Session, runID string, args []string) error) *cobra.Command {
 	var runID string
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if runID == "" {
 			return app.Usage(errors.New(aRun))
 		}
-		s, err := app.Connect(cmd.Context(), true, true)
+		s, err := app.Connect(cmd.Context(), true, needStore)
 		if err != nil {
 			return err
 		}
 		defer s.Close()
-		return do(cmd.Context(), s, runID)
+		return do(cmd.Context(), s, runID, args)
 	}
 	cmd.Flags().StringVar(&runID, "run", "", "`id` of the run")
 	return cmd
@@ -50,7 +50,7 @@ func newStop(a *app.App) *cobra.Command {
 		Long: "Stop a run after its current call. The request to a model is given up. A run that stays only ends its turn, and ends\n" +
 			"if it waits for a message. With --now the run is cancelled, with its open calls.",
 		Args: app.ExactArgs(0, "no arguments"),
-	}, func(ctx context.Context, s *app.Session, runID string) error {
+	}, true, func(ctx context.Context, s *app.Session, runID string, _ []string) error {
 		stop, said := s.Client().InterruptAgent, "is told to stop after its current call"
 		if now {
 			stop, said = s.Client().CancelAgent, "is told to stop now"
@@ -69,20 +69,13 @@ func newStop(a *app.App) *cobra.Command {
 }
 
 func newSay(a *app.App) *cobra.Command {
-	var by, id, runID string
-	cmd := &cobra.Command{
+	var by, id string
+	cmd := onRun(&cobra.Command{
 		Use: "say --run ID TEXT", Short: "Add a message to a run",
 		Long: "Add a message to a run that goes on. The model reads it in the next round. The command returns when the message is\n" +
 			"stored. The text - reads standard input. The same --id again adds nothing.",
 		Args: app.ExactArgs(1, "a text, or - for standard input"),
-	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if runID == "" {
-			return app.Usage(errors.New(aRun))
-		}
-		if id == "" {
-			id = newID("say")
-		}
+	}, false, func(ctx context.Context, s *app.Session, runID string, args []string) error {
 		text, err := readText(a, args[0])
 		if err != nil {
 			return err
@@ -90,12 +83,7 @@ func newSay(a *app.App) *cobra.Command {
 		if id == "" {
 			id = newID("say")
 		}
-		s, err := app.Connect(cmd.Context(), true, false)
-		if err != nil {
-			return err
-		}
-		defer s.Close()
-		if err := s.Client().SayToAgent(cmd.Context(), a.Tenant, runID, agent.Message{ID: id, Text: text, By: by}); err != nil {
+		if err := sendMessage(ctx, s.Client(), a.Tenant, runID, agent.Message{ID: id, Text: text, By: by}); err != nil {
 			return explain(err, a.Tenant, runID)
 		}
 		if a.JSON {
@@ -103,8 +91,7 @@ func newSay(a *app.App) *cobra.Command {
 		}
 		fmt.Fprintf(a.Out, "said to the run %s\n", runID)
 		return nil
-	}
-	cmd.Flags().StringVar(&runID, "run", "", "`id` of the run")
+	})
 	cmd.Flags().StringVar(&id, "id", "", "id of the message; without it, a new one")
 	app.ActorVar(cmd.Flags(), &by, "as", app.DefaultApprover(), "your identity, for the record (PAWL_APPROVER)")
 	return cmd

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -22,8 +23,9 @@ type console interface {
 	ask(prompt string)
 	// cancel ends ask without an answer. It reports whether a line comes nevertheless.
 	cancel() bool
-	// lines has the lines. It is closed at the end of the input.
+	// lines has the lines. It is closed at the end of the input, and failed then returns why the input could not be read further.
 	lines() <-chan string
+	failed() error
 	// interrupts has the Ctrl-C of the person while the run is busy.
 	interrupts() <-chan struct{}
 	setBusy(bool)
@@ -46,14 +48,15 @@ func openConsole(in io.Reader, out io.Writer) (console, error) {
 type pipe struct {
 	io.Writer
 
-	read chan string
-	done chan struct{}
+	read  chan string
+	fault error
+	done  chan struct{}
 }
 
 func (p *pipe) scan(in io.Reader) {
 	defer close(p.read)
 	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, agent.MaxInput)
+	lines.Buffer(nil, agent.MaxMessage+len("\r\n"))
 	for lines.Scan() {
 		select {
 		case p.read <- lines.Text():
@@ -61,11 +64,16 @@ func (p *pipe) scan(in io.Reader) {
 			return
 		}
 	}
+	p.fault = lines.Err()
+	if errors.Is(p.fault, bufio.ErrTooLong) {
+		p.fault = fmt.Errorf("a line of standard input is longer than a message can be: %d bytes", agent.MaxMessage)
+	}
 }
 
 func (p *pipe) ask(string)                  {}
 func (p *pipe) cancel() bool                { return false }
 func (p *pipe) lines() <-chan string        { return p.read }
+func (p *pipe) failed() error               { return p.fault }
 func (p *pipe) interrupts() <-chan struct{} { return nil }
 func (p *pipe) setBusy(bool)                {}
 func (p *pipe) close()                      { close(p.done) }
@@ -83,7 +91,7 @@ const (
 type terminal struct {
 	*term.Terminal
 
-	file    *os.File
+	in, out *os.File
 	before  *term.State
 	keys    *keys
 	prompts chan string
@@ -98,7 +106,7 @@ func openTerminal(in, out *os.File) (console, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &terminal{file: out, before: before, prompts: make(chan string), read: make(chan string), stop: make(chan struct{}), pressed: make(chan struct{}, 1), keys: newKeys()}
+	t := &terminal{in: in, out: out, before: before, prompts: make(chan string), read: make(chan string), stop: make(chan struct{}), pressed: make(chan struct{}, 1), keys: newKeys()}
 	t.Terminal = term.NewTerminal(struct {
 		io.Reader
 		io.Writer
@@ -146,7 +154,7 @@ func (t *terminal) press(in io.Reader) {
 func (t *terminal) edit() {
 	defer close(t.read)
 	for prompt := range t.prompts {
-		if width, height, err := term.GetSize(int(t.file.Fd())); err == nil {
+		if width, height, err := term.GetSize(int(t.out.Fd())); err == nil {
 			_ = t.SetSize(width, height) // the lines wrap in another place
 		}
 		t.SetPrompt(prompt)
@@ -187,6 +195,7 @@ func (t *terminal) cancel() bool {
 }
 
 func (t *terminal) lines() <-chan string        { return t.read }
+func (t *terminal) failed() error               { return nil }
 func (t *terminal) interrupts() <-chan struct{} { return t.pressed }
 func (t *terminal) setBusy(busy bool)           { t.isBusy.Store(busy) }
 
@@ -196,7 +205,7 @@ func (t *terminal) dropTyped() { t.keys.drop() }
 func (t *terminal) close() {
 	close(t.stop)
 	t.SetBracketedPasteMode(false)
-	_ = term.Restore(int(os.Stdin.Fd()), t.before) // the shell restores it too
+	_ = term.Restore(int(t.in.Fd()), t.before) // a terminal that is gone needs none
 }
 
 // keys are the keys that the line editor has not read yet.

@@ -72,6 +72,6 @@ func (c *chat) forget(approvalID string) {
 	c.waiting = slices.DeleteFunc(c.waiting, func(id string) bool { return id == approvalID })
 	if c.asked.approvalID == approvalID {
 		c.asked = question{}
-		c.drop()
+		c.cancelPrompt()
 	}
 }

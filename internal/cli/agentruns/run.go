@@ -105,7 +105,7 @@ func newWatch(a *app.App) *cobra.Command {
 		Long: "Follow a run from its first event, or from the one after --after, to its end. With --json, each event is a line of JSON,\n" +
 			"and so is the result.\n\n" + statuses,
 		Args: app.ExactArgs(0, "no arguments"),
-	}, func(ctx context.Context, s *app.Session, runID string) error {
+	}, true, func(ctx context.Context, s *app.Session, runID string, _ []string) error {
 		v := view{a: a, s: s, c: s.Client(), runID: runID, printer: printer{text: a.Out, lines: a.Err}, untilTurn: turn, after: after, events: true}
 		return v.follow(ctx)
 	})

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
-	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/agent/agentfile"
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/postgres"
@@ -61,19 +59,9 @@ func newShow(a *app.App) *cobra.Command {
 				if err != nil {
 					return explain(err, args[0], version)
 				}
-				if a.JSON {
-					text, err := d.Canonical()
-					if err != nil {
-						return err
-					}
-					fmt.Fprintln(a.Out, app.FormatJSON(text, ""))
-					return nil
-				}
-				text, err := agentfile.Write(d)
-				if err != nil {
+				if err := app.PrintDocument(a, d, agentfile.Write); err != nil || a.JSON {
 					return err
 				}
-				fmt.Fprint(a.Out, app.Printable(string(text)))
 				fmt.Fprintf(a.Err, "%s, digest %s\n", app.Printable(d.Name+" "+d.Version), digest)
 				return nil
 			})
@@ -109,12 +97,12 @@ func newVersions(a *app.App) *cobra.Command {
 }
 
 func newActivate(a *app.App) *cobra.Command {
-	return newChange(&cobra.Command{
+	return app.AuditedCommand(&cobra.Command{
 		Use: "activate NAME VERSION", Short: "Make a stored version of an agent the active one",
 		Long: "Make a stored version of an agent the version with which runs start. This ends the retirement\n" +
 			"of a retired agent. Runs that have started keep their version.",
 		Args: app.ExactArgs(2, "the name of an agent and a version; `pawl agent versions NAME` lists them"),
-	}, func(ctx context.Context, s *app.Session, args []string, by string) error {
+	}, false, func(ctx context.Context, s *app.Session, args []string, by string) error {
 		done, err := s.Store.ActivateAgent(ctx, args[0], args[1], by)
 		if err != nil {
 			return explain(err, args[0], args[1])
@@ -123,17 +111,17 @@ func newActivate(a *app.App) *cobra.Command {
 		if !done.Changed {
 			said = "was active already"
 		}
-		return printState(a, state{Name: args[0], Version: args[1], Digest: done.Digest, State: said, Before: done.Before})
+		return app.PrintState(a, app.VersionState{Name: args[0], Version: args[1], Digest: done.Digest, State: said, Before: done.Before})
 	})
 }
 
 func newRetire(a *app.App) *cobra.Command {
-	return newChange(&cobra.Command{
+	return app.AuditedCommand(&cobra.Command{
 		Use: "retire NAME", Short: "Let no new run of an agent start",
 		Long: "Let no new run of an agent start, until `pawl agent activate`. Runs that have started go on. A version that is\n" +
 			"applied is stored, and the agent stays retired.",
 		Args: app.ExactArgs(1, "the name of an agent; `pawl agent list` shows them"),
-	}, func(ctx context.Context, s *app.Session, args []string, by string) error {
+	}, false, func(ctx context.Context, s *app.Session, args []string, by string) error {
 		done, err := s.Store.RetireAgent(ctx, args[0], by)
 		if err != nil {
 			return explain(err, args[0], "")
@@ -142,50 +130,8 @@ func newRetire(a *app.App) *cobra.Command {
 		if !done.Changed {
 			said = "was retired already"
 		}
-		return printState(a, state{Name: args[0], Version: done.Version, State: said})
+		return app.PrintState(a, app.VersionState{Name: args[0], Version: done.Version, State: said})
 	})
-}
-
-// newChange completes a command that changes an agent in the name of a person.
-func newChange(cmd *cobra.Command, change func(ctx context.Context, s *app.Session, args []string, by string) error) *cobra.Command {
-	var by string
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := app.RequireIdentity(by, app.ForAudit); err != nil {
-			return err
-		}
-		return app.WithStore(cmd.Context(), func(s *app.Session) error { return change(cmd.Context(), s, args, by) })
-	}
-	app.IdentityVar(cmd.Flags(), &by, "as", app.DefaultApprover(), "your identity, for the audit trail (PAWL_APPROVER)")
-	return cmd
-}
-
-// state is what a command has done, as --json prints it.
-type state struct {
-	Name    string `json:"name"`
-	Version string `json:"version"`
-	Digest  string `json:"digest,omitempty"`
-	State   string `json:"state"`
-	// Before is the version that was active before.
-	Before string `json:"before,omitempty"`
-	// Diff is the unified diff from the active version, as YAML.
-	Diff     string   `json:"diff,omitempty"`
-	Warnings []string `json:"warnings,omitempty"`
-}
-
-func printState(a *app.App, done state) error {
-	if a.JSON {
-		return app.PrintJSON(a.Out, done)
-	}
-	line := app.Printable(fmt.Sprintf("%s %s  %s", done.Name, done.Version, done.State))
-	if done.Digest != "" {
-		line = done.Digest + "  " + line
-	}
-	fmt.Fprintln(a.Out, line)
-	for _, w := range done.Warnings {
-		fmt.Fprintln(a.Out, "  ! "+app.Printable(w))
-	}
-	fmt.Fprint(a.Out, app.Printable(done.Diff))
-	return nil
 }
 
 // explain says which agent or version is not there.
@@ -198,12 +144,4 @@ func explain(err error, name, version string) error {
 	default:
 		return fmt.Errorf("there is no version %q of an agent %q; `pawl agent versions NAME` lists the versions", version, name)
 	}
-}
-
-func readAgent(file string) (agent.Document, error) {
-	source, err := os.ReadFile(file)
-	if err != nil {
-		return agent.Document{}, err
-	}
-	return agentfile.Read(file, source)
 }

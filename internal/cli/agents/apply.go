@@ -19,49 +19,45 @@ import (
 )
 
 func newApply(a *app.App) *cobra.Command {
-	var by string
+	var d agent.Document
 	var check bool
-	cmd := &cobra.Command{
+	cmd := app.AuditedCommand(&cobra.Command{
 		Use: "apply FILE", Short: "Store a version of an agent and make it the active one",
 		Long: "Store a version of an agent and make it the version with which runs start. Runs that have started keep their\n" +
 			"version. A file with an error changes nothing. A stored version does not change: new content needs a new version.\n\n" +
 			"With --check, apply stores nothing. It checks the file and shows what would change. Without a database, it\n" +
 			"checks the file only.",
 		Args: app.ExactArgs(1, "a file with an agent"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := readAgent(args[0])
-			if err != nil {
-				return err
-			}
-			if check {
-				return checkAgent(cmd.Context(), a, d)
-			}
-			if err := app.RequireIdentity(by, app.ForAudit); err != nil {
-				return err
-			}
-			return app.WithStore(cmd.Context(), func(s *app.Session) error {
-				about, err := compare(cmd.Context(), s, d)
-				if err != nil {
-					return err
-				}
-				done, err := s.Store.ApplyAgent(cmd.Context(), d, by)
-				if err != nil {
-					return err
-				}
-				about.Digest, about.Before = done.Digest, done.Before
-				switch {
-				case done.Changed:
-					about.State = "active"
-				case done.Active:
-					about.State = "was active already"
-				default:
-					about.State = "stored; the agent is retired: `pawl agent activate` makes a version active"
-				}
-				return printState(a, about)
-			})
-		},
+	}, false, func(ctx context.Context, s *app.Session, _ []string, by string) error {
+		about, err := compare(ctx, s, d)
+		if err != nil {
+			return err
+		}
+		done, err := s.Store.ApplyAgent(ctx, d, by)
+		if err != nil {
+			return err
+		}
+		about.Digest, about.Before = done.Digest, done.Before
+		switch {
+		case done.Changed:
+			about.State = "active"
+		case done.Active:
+			about.State = "was active already"
+		default:
+			about.State = "stored; the agent is retired: `pawl agent activate` makes a version active"
+		}
+		return app.PrintState(a, about)
+	})
+	apply := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		if d, err = app.ReadDocument(args[0], agentfile.Read); err != nil {
+			return err
+		}
+		if check {
+			return checkAgent(cmd.Context(), a, d)
+		}
+		return apply(cmd, args)
 	}
-	app.IdentityVar(cmd.Flags(), &by, "as", app.DefaultApprover(), "your identity, for the audit trail (PAWL_APPROVER)")
 	cmd.Flags().BoolVar(&check, "check", false, "store nothing; check the file and show what would change")
 	return cmd
 }
@@ -75,30 +71,29 @@ func checkAgent(ctx context.Context, a *app.App, d agent.Document) error {
 		if err != nil {
 			return err
 		}
-		return printState(a, state{Name: d.Name, Version: d.Version, Digest: digest, State: "valid"})
+		return app.PrintState(a, app.VersionState{Name: d.Name, Version: d.Version, Digest: digest, State: "valid"})
 	}
 	defer s.Close()
 	about, err := compare(ctx, s, d)
 	if err != nil {
 		return err
 	}
-	return printState(a, about)
-}
-
-// compare returns the differences of a document to the active version of its agent. The error wraps agents.ErrTaken if
-// the version is stored with another content.
-func compare(ctx context.Context, s *app.Session, d agent.Document) (state, error) {
-	about := state{Name: d.Name, Version: d.Version, State: "valid"}
-	var err error
-	if about.Digest, err = d.Digest(); err != nil {
-		return about, err
-	}
 	switch _, digest, err := s.Store.Agent(ctx, d.Name, d.Version); {
 	case errors.Is(err, postgres.ErrNotFound):
 	case err != nil:
-		return about, err
+		return err
 	case digest != about.Digest:
-		return about, fmt.Errorf("%w: %s %s; give the new content another version", agents.ErrTaken, d.Name, d.Version)
+		return fmt.Errorf("%w: %s %s; give the new content another version", agents.ErrTaken, d.Name, d.Version)
+	}
+	return app.PrintState(a, about)
+}
+
+// compare returns the differences of a document to the active version of its agent.
+func compare(ctx context.Context, s *app.Session, d agent.Document) (app.VersionState, error) {
+	about := app.VersionState{Name: d.Name, Version: d.Version, State: "valid"}
+	var err error
+	if about.Digest, err = d.Digest(); err != nil {
+		return about, err
 	}
 	active, _, err := s.Store.Agent(ctx, d.Name, "")
 	switch {

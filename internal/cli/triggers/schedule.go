@@ -12,6 +12,7 @@ import (
 	sdktemporal "go.temporal.io/sdk/temporal"
 
 	"github.com/pawl-run/pawl/agent/trigger"
+	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -19,16 +20,32 @@ import (
 const (
 	// catchup is how late a time starts its run that Temporal has missed.
 	catchup = 10 * time.Minute
-	// fireTimeout ends the start of a run that no worker continues.
-	fireTimeout = time.Hour
 	// scheduleTimeout bounds a change of a schedule.
 	scheduleTimeout = 30 * time.Second
 )
 
-// syncSchedule makes the schedule of a trigger what the document says, or deletes it. It keeps a pause.
-func syncSchedule(ctx context.Context, c temporal.Client, d trigger.Document, isActive bool) error {
+// syncSchedule makes the schedule of a trigger what its active version says, or deletes it, and returns the active version. Commands
+// that change the trigger at the same time write the schedule in any order. So syncSchedule reads the version again after it has
+// written, and repeats until it is the same: the last command to write the schedule has then read the last change.
+func syncSchedule(ctx context.Context, s *app.Session, tenantID, name string) (trigger.Document, error) {
 	ctx, cancel := context.WithTimeout(ctx, scheduleTimeout)
 	defer cancel()
+	d, retired, err := s.Store.Trigger(ctx, tenantID, name, "")
+	for err == nil {
+		if err := writeSchedule(ctx, s.Temporal, d, !retired); err != nil {
+			return d, err
+		}
+		written, wasRetired := d.Version, retired
+		d, retired, err = s.Store.Trigger(ctx, tenantID, name, "")
+		if err == nil && d.Version == written && retired == wasRetired {
+			return d, nil
+		}
+	}
+	return d, fmt.Errorf("the trigger is stored, and its schedule may be of an earlier version: %w; apply or retire the trigger again", err)
+}
+
+// writeSchedule makes the schedule of a trigger what the document says, or deletes it. It keeps a pause.
+func writeSchedule(ctx context.Context, c temporal.Client, d trigger.Document, isActive bool) error {
 	schedules, id := c.ScheduleClient(), contract.TriggerScheduleID(d.TenantID, d.Name)
 	handle := schedules.GetHandle(ctx, id)
 	var missing *serviceerror.NotFound
@@ -40,7 +57,7 @@ func syncSchedule(ctx context.Context, c temporal.Client, d trigger.Document, is
 	}
 	spec, action := specOf(*d.Times), &temporal.ScheduleWorkflowAction{
 		// Temporal adds the time to this id, and so starts one workflow for each time.
-		ID: id, Workflow: contract.FireTriggerType, TaskQueue: toolspec.TaskQueue, WorkflowExecutionTimeout: fireTimeout,
+		ID: id, Workflow: contract.FireTriggerType, TaskQueue: toolspec.TaskQueue, WorkflowExecutionTimeout: contract.FireTime,
 		Args: []any{contract.FireTrigger{TenantID: d.TenantID, Name: d.Name}},
 	}
 	err := handle.Update(ctx, temporal.ScheduleUpdateOptions{DoUpdate: func(now temporal.ScheduleUpdateInput) (*temporal.ScheduleUpdate, error) {

@@ -58,20 +58,7 @@ func newShow(a *app.App) *cobra.Command {
 				if err != nil {
 					return explain(err, a.Tenant, args[0])
 				}
-				if a.JSON {
-					text, err := d.Canonical()
-					if err != nil {
-						return err
-					}
-					fmt.Fprintln(a.Out, app.FormatJSON(text, ""))
-					return nil
-				}
-				text, err := trigger.Write(d)
-				if err != nil {
-					return err
-				}
-				fmt.Fprint(a.Out, app.Printable(string(text)))
-				return nil
+				return app.PrintDocument(a, d, trigger.Write)
 			})
 		},
 	}
@@ -122,7 +109,7 @@ func newTest(a *app.App) *cobra.Command {
 				return err
 			}
 			if name == "" {
-				d, err := readTrigger(args[0])
+				d, err := app.ReadDocument(args[0], trigger.Read)
 				if err != nil {
 					return err
 				}

@@ -67,6 +67,15 @@ func TestChatOfLines(t *testing.T) {
 	if p := w.pawl("", "chat"); p.status != 2 {
 		t.Errorf("a chat with nobody: %+v", p)
 	}
+	p = w.pawl("first\n"+strings.Repeat("x", 2*agent.MaxMessage)+"\n", "chat", "--agent", "helper", "--run", "long")
+	if p.status != 1 || !strings.Contains(p.err, "a line of standard input is longer than a message can be: 32768 bytes") {
+		t.Errorf("a line that is too long: %d %s", p.status, p.err)
+	}
+	has(t, p.out, "you said first\n", "`pawl chat --run long` comes back")
+	p = w.pawl("hello\n", "chat", "--agent", "helper", "--run", strings.Repeat("r", 65))
+	if p.status != 1 || !strings.Contains(p.out, "not said: ") {
+		t.Errorf("a run that cannot begin: %+v", p)
+	}
 }
 
 // person is a person at a terminal.

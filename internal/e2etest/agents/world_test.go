@@ -90,36 +90,11 @@ func input(runID, text string) agent.Input {
 // run runs an agent to its end.
 func (w *world) run(in agent.Input) agent.Result {
 	w.T.Helper()
-	ctx, cancel := context.WithTimeout(w.T.Context(), e2etest.WaitTimeout)
-	defer cancel()
-	result, err := w.Pawl.RunAgent(ctx, in)
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	return result
+	return w.result(w.start(in))
 }
 
-// start starts a run.
-func (w *world) start(in agent.Input) *client.AgentRun {
-	w.T.Helper()
-	r, err := w.Pawl.StartAgent(w.T.Context(), in)
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	return r
-}
-
-// result waits for the end of a run.
-func (w *world) result(r *client.AgentRun) agent.Result {
-	w.T.Helper()
-	ctx, cancel := context.WithTimeout(w.T.Context(), e2etest.WaitTimeout)
-	defer cancel()
-	result, err := w.Pawl.AgentResult(ctx, r)
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	return result
-}
+func (w *world) start(in agent.Input) *client.AgentRun  { w.T.Helper(); return w.StartRun(in) }
+func (w *world) result(r *client.AgentRun) agent.Result { w.T.Helper(); return w.RunResult(r) }
 
 // until waits until the state of a run is as holds wants it.
 func (w *world) until(r *client.AgentRun, holds func(agent.State) bool, what string) (state agent.State) {

@@ -1,7 +1,6 @@
 package agentsastools
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -87,27 +86,8 @@ func input(runID string) agent.Input {
 	}
 }
 
-// start starts a run.
-func (w *world) start(in agent.Input) *pawl.AgentRun {
-	w.T.Helper()
-	r, err := w.Pawl.StartAgent(w.T.Context(), in)
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	return r
-}
-
-// result waits for the end of a run.
-func (w *world) result(r *pawl.AgentRun) agent.Result {
-	w.T.Helper()
-	ctx, cancel := context.WithTimeout(w.T.Context(), e2etest.WaitTimeout)
-	defer cancel()
-	result, err := w.Pawl.AgentResult(ctx, r)
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	return result
-}
+func (w *world) start(in agent.Input) *pawl.AgentRun  { w.T.Helper(); return w.StartRun(in) }
+func (w *world) result(r *pawl.AgentRun) agent.Result { w.T.Helper(); return w.RunResult(r) }
 
 // run runs the agent lead to its end.
 func (w *world) run(runID string) agent.Result {

@@ -38,10 +38,7 @@ type Applied struct {
 	Before  string
 }
 
-type applyRow struct {
-	Outcome, Before string
-	Stored          bool
-}
+type applyRow struct{ Outcome, Before string }
 
 // Changed is what ActivateTrigger or RetireTrigger has done. Before is the version that was active before.
 type Changed struct {
@@ -50,8 +47,8 @@ type Changed struct {
 }
 
 type documentRow struct {
-	Document, Digest string
-	Retired          bool
+	Document string
+	Retired  bool
 }
 
 type startedRow struct{ Started bool }

@@ -30,7 +30,7 @@ WITH own AS (
     SELECT 'trigger_activated', @tenant_id, json_build_object(
         'name', @name, 'version', version, 'digest', @digest, 'before', coalesce((SELECT version FROM pointer), ''), 'by', @by, 'how', 'apply') FROM moved
 )
-SELECT outcome, EXISTS (SELECT FROM made) AS stored, coalesce((SELECT version FROM pointer), '') AS before FROM verdict;
+SELECT outcome, coalesce((SELECT version FROM pointer), '') AS before FROM verdict;
 
 -- name: ActivateTrigger
 -- Makes a stored version the active one, also of a retired trigger.
@@ -64,7 +64,7 @@ SELECT version AS before, EXISTS (SELECT FROM moved) AS changed FROM pointer;
 
 -- name: TriggerDocument
 -- Returns a version, or the active one for an empty version.
-SELECT v.document, v.digest, a.retired
+SELECT v.document, a.retired
 FROM trigger_active a
 JOIN triggers v ON v.tenant_id = a.tenant_id AND v.name = a.name AND v.version = coalesce(nullif(@version, ''), a.version)
 WHERE a.tenant_id = @tenant_id AND a.name = @name;
