@@ -28,9 +28,17 @@ type Sealer struct {
 	signer        *proof.Signer
 	retentionDays int
 	log           *slog.Logger
-	// logged is the last reason for not sealing that the log has.
-	logged string
 }
+
+// noKey is the error of a sealer without a key on a database with signed chains.
+type noKey struct{}
+
+func (noKey) Error() string {
+	return "other workers have signed the audit trail, and this worker has no key: set PAWL_AUDIT_KEY"
+}
+
+// LogReason returns the same text as Error.
+func (n noKey) LogReason() string { return n.Error() }
 
 // NewSealer returns a sealer. signer is nil for a worker without a key: its heads are not signed, and it does not continue chains that others
 // have signed. retentionDays is how long settled calls are kept.
@@ -38,14 +46,19 @@ func NewSealer(store *Store, signer *proof.Signer, retentionDays int, log *slog.
 	return &Sealer{store: store, signer: signer, retentionDays: retentionDays, log: log}
 }
 
-// Run seals until ctx ends, and then returns its error. It tries again while the database does not answer.
+// Run seals until ctx ends, and then returns its error. It tries again after an error, and logs an error once until it changes.
 func (s *Sealer) Run(ctx context.Context) error {
 	tick := time.NewTicker(sealEvery)
 	defer tick.Stop()
-	for {
+	for logged := ""; ; {
+		reason := ""
 		if _, err := s.Seal(ctx); err != nil && ctx.Err() == nil {
-			s.warnOnce("audit: events were not sealed", errs.Reason(err))
+			reason = errs.Reason(err)
 		}
+		if reason != "" && reason != logged {
+			s.log.Warn("audit: events are not sealed", "reason", reason)
+		}
+		logged = reason
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -54,15 +67,8 @@ func (s *Sealer) Run(ctx context.Context) error {
 	}
 }
 
-// warnOnce logs a reason once, until it changes.
-func (s *Sealer) warnOnce(text, reason string) {
-	if s.logged != reason {
-		s.logged = reason
-		s.log.Warn(text, "reason", reason)
-	}
-}
-
-// Seal seals the events that wait, and returns their number. It seals none while another sealer is at work.
+// Seal seals the events that wait, and returns their number. It seals none while another sealer is at work. Without a key, it returns an
+// error if a chain is signed.
 func (s *Sealer) Seal(ctx context.Context) (sealed int, err error) {
 	for {
 		n, more, err := s.batch(ctx)
@@ -81,6 +87,7 @@ type beginRow struct {
 
 // batch seals a batch in one transaction, and reports whether more events may wait.
 func (s *Sealer) batch(ctx context.Context) (sealed int, more bool, err error) {
+	var refused error
 	ctx, cancel := context.WithTimeout(ctx, sealTime)
 	defer cancel()
 	err = s.store.db.Within(ctx, "seal events", func(tx pgx.Tx) error {
@@ -89,7 +96,7 @@ func (s *Sealer) batch(ctx context.Context) (sealed int, more bool, err error) {
 			return err
 		}
 		if begin.Signed && s.signer == nil {
-			s.warnOnce("audit: this worker seals no events: other workers have signed the audit trail, and it has no key", "set PAWL_AUDIT_KEY")
+			refused = noKey{}
 			return nil
 		}
 		rows, err := db.SentAll[eventRow](ctx, s.store.db, tx, db.Query("TakePending", db.Values{"batch": sealBatch}))
@@ -99,6 +106,9 @@ func (s *Sealer) batch(ctx context.Context) (sealed int, more bool, err error) {
 		sealed, more = len(rows), len(rows) == sealBatch
 		return s.write(ctx, tx, rows, begin.Now)
 	})
+	if err == nil {
+		err = refused
+	}
 	if err != nil {
 		return 0, false, err
 	}
