@@ -38,6 +38,7 @@ TABLE agent_rounds
     micro_usd bigint
     asked_at timestamp with time zone NOT NULL DEFAULT now()
     answered_at timestamp with time zone
+    trimmed json
     CONSTRAINT agent_rounds_pkey PRIMARY KEY (tenant_id, run_id, round)
     CONSTRAINT agent_rounds_run FOREIGN KEY (tenant_id, run_id) REFERENCES agent_runs(tenant_id, run_id) ON DELETE CASCADE
 
@@ -68,11 +69,13 @@ TABLE agent_runs
     token_limit bigint
     micro_usd_limit bigint
     answer text
+    namespace text NOT NULL DEFAULT ''::text
     CONSTRAINT agent_runs_end CHECK ((ended_at IS NULL) = (result IS NULL))
     CONSTRAINT agent_runs_parent CHECK ((parent_run_id IS NULL) = (parent_call_id IS NULL))
     CONSTRAINT agent_runs_pkey PRIMARY KEY (tenant_id, run_id)
     CREATE INDEX agent_runs_by_age ON public.agent_runs USING btree (opened_at)
     CREATE INDEX agent_runs_of_tenant ON public.agent_runs USING btree (tenant_id, opened_at)
+    CREATE INDEX agent_runs_open ON public.agent_runs USING btree (namespace, opened_at, tenant_id, run_id) WHERE (ended_at IS NULL)
     CREATE INDEX agent_runs_open_children ON public.agent_runs USING btree (tenant_id, parent_run_id) WHERE ((parent_run_id IS NOT NULL) AND (ended_at IS NULL))
 
 TABLE agents
@@ -727,6 +730,11 @@ TABLE result_cache
     CREATE INDEX result_cache_by_expiry ON public.result_cache USING btree (expires_at)
     CREATE INDEX result_cache_by_tag ON public.result_cache USING gin (tags) WHERE (tags <> '{}'::text[])
 
+TABLE role_tenants
+    role_name text NOT NULL
+    tenant_id text NOT NULL
+    CONSTRAINT role_tenants_pkey PRIMARY KEY (role_name, tenant_id)
+
 TABLE run_events PARTITION BY RANGE (month)
     month date NOT NULL DEFAULT (date_trunc('month'::text, (now() AT TIME ZONE 'UTC'::text)))::date
     tenant_id text NOT NULL
@@ -945,6 +953,72 @@ AS $function$
 BEGIN
     UPDATE output_objects SET state = 'garbage', changed_at = now() WHERE key = OLD.object;
     RETURN NULL;
+END
+$function$
+
+
+CREATE OR REPLACE FUNCTION public.drop_partition(partition text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+    of_month date := to_date(substring(partition FROM '_(\d{4}_\d{2})$'), 'YYYY_MM');
+BEGIN
+    -- Every insert into the table queues behind this wait for the lock, so the wait is short. Only one worker drops at a time: two
+    -- concurrent drops of one partition fail in Postgres with an internal error.
+    PERFORM set_config('lock_timeout', '200ms', true);
+    PERFORM pg_advisory_xact_lock(hashtext('pawl partitions'));
+    IF NOT EXISTS (
+        SELECT FROM pg_inherits h JOIN pg_class c ON c.oid = h.inhrelid JOIN pg_class p ON p.oid = h.inhparent
+        WHERE c.relname = partition AND p.relnamespace = current_schema()::regnamespace AND c.relnamespace = p.relnamespace
+            AND p.relname IN ('stage_events', 'attempts', 'payloads', 'events', 'hydrations', 'run_events')
+    ) THEN
+        RETURN; -- Another worker has dropped it.
+    END IF;
+    IF of_month IS NULL OR of_month >= date_trunc('month', now() AT TIME ZONE 'UTC') OR EXISTS (SELECT FROM invocations WHERE month = of_month) THEN
+        RAISE EXCEPTION 'the partition is of a month that is not over, or that has calls' USING ERRCODE = 'object_in_use';
+    END IF;
+    EXECUTE format('DROP TABLE %I', partition);
+END
+$function$
+
+
+CREATE OR REPLACE FUNCTION public.ensure_partitions(parent text, months integer)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+    first date;
+    partition text;
+    taken boolean;
+BEGIN
+    IF parent NOT IN ('stage_events', 'attempts', 'payloads', 'events', 'hydrations', 'run_events') OR months NOT BETWEEN 0 AND 24 THEN
+        RAISE EXCEPTION 'no table with partitions, or not 0 to 24 months' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    PERFORM set_config('lock_timeout', '2s', true);
+    PERFORM pg_advisory_xact_lock(hashtext('pawl partitions'));
+    FOR ahead IN 0 .. months LOOP
+        first := (date_trunc('month', now() AT TIME ZONE 'UTC') + make_interval(months => ahead))::date;
+        partition := parent || to_char(first, '_YYYY_MM');
+        CONTINUE WHEN to_regclass(partition) IS NOT NULL;
+        -- Postgres refuses to create the partition of a month that has rows in DEFAULT; that month stays in DEFAULT. If the refusal is
+        -- certain, the function does not ask for the lock.
+        EXECUTE format('SELECT EXISTS (SELECT FROM %I WHERE month = %L)', parent || '_default', first) INTO taken;
+        CONTINUE WHEN taken;
+        BEGIN
+            EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES FROM (%L) TO (%L)', partition, parent, first, (first + interval '1 month')::date);
+            -- Queries go through the parent and need its privileges only. The search for secrets reads each partition by its name.
+            IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'pawl_worker') THEN
+                EXECUTE format('GRANT SELECT ON %I TO pawl_worker', partition);
+            END IF;
+        EXCEPTION WHEN check_violation THEN
+            NULL;
+        END;
+    END LOOP;
 END
 $function$
 
