@@ -23,7 +23,8 @@ type Config struct {
 	Temporal client.Options
 	// TemporalUI is the address of the Temporal UI, for links: PAWL_TEMPORAL_UI.
 	TemporalUI string
-	// DatabaseURL is the value of PAWL_DATABASE_URL, or of DATABASE_URL. It is a secret.
+	// DatabaseURL is the value of PAWL_DATABASE_URL, the content of the file that PAWL_DATABASE_URL_FILE names (mode 0600),
+	// or the value of DATABASE_URL. It is a secret.
 	DatabaseURL string
 	// dev is the directory of the `pawl dev` that runs these servers, or empty.
 	dev string
@@ -148,7 +149,6 @@ func LoadConfig() (Config, error) {
 	c := Config{
 		Temporal:         temporal,
 		TemporalUI:       os.Getenv("PAWL_TEMPORAL_UI"),
-		DatabaseURL:      cmp.Or(os.Getenv("PAWL_DATABASE_URL"), os.Getenv("DATABASE_URL")),
 		Pool:             os.Getenv("PAWL_POOL"),
 		Workspace:        os.Getenv("PAWL_WORKSPACE"),
 		PolicyFile:       os.Getenv("PAWL_POLICY"),
@@ -158,6 +158,10 @@ func LoadConfig() (Config, error) {
 		Connections:      defaultConnections,
 		OpenFGA:          loadOpenFGA(),
 		KeyRing:          loadKeyRing(),
+	}
+	database, err := c.setDatabaseURL()
+	if err != nil {
+		return Config{}, err
 	}
 	if text := os.Getenv("PAWL_DATABASE_CONNECTIONS"); text != "" {
 		if c.Connections, err = strconv.Atoi(text); err != nil {
@@ -212,7 +216,7 @@ func LoadConfig() (Config, error) {
 		}
 	}
 	c.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
-	return c.findDev()
+	return c.findDev(database)
 }
 
 // loadSweeper reads the interval of the sweeper and the retention from the environment.
