@@ -159,10 +159,11 @@ func LoadConfig() (Config, error) {
 		OpenFGA:          loadOpenFGA(),
 		KeyRing:          loadKeyRing(),
 	}
-	database, err := c.setDatabaseURL()
+	database, err := loadDatabaseURL()
 	if err != nil {
 		return Config{}, err
 	}
+	c.DatabaseURL = cmp.Or(database, os.Getenv("DATABASE_URL"))
 	if text := os.Getenv("PAWL_DATABASE_CONNECTIONS"); text != "" {
 		if c.Connections, err = strconv.Atoi(text); err != nil {
 			return Config{}, errors.New("config: PAWL_DATABASE_CONNECTIONS is not a number")

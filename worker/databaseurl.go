@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -31,11 +30,4 @@ func loadDatabaseURL() (string, error) {
 		return "", errors.New("config: PAWL_DATABASE_URL_FILE names an empty file")
 	}
 	return address, nil
-}
-
-// setDatabaseURL sets the address of the database, and returns that of loadDatabaseURL: DATABASE_URL is also for other programs.
-func (c *Config) setDatabaseURL() (own string, err error) {
-	own, err = loadDatabaseURL()
-	c.DatabaseURL = cmp.Or(own, os.Getenv("DATABASE_URL"))
-	return own, err
 }
