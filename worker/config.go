@@ -23,7 +23,8 @@ type Config struct {
 	Temporal client.Options
 	// TemporalUI is the address of the Temporal UI, for links: PAWL_TEMPORAL_UI.
 	TemporalUI string
-	// DatabaseURL is the value of PAWL_DATABASE_URL, or of DATABASE_URL. It is a secret.
+	// DatabaseURL is the value of PAWL_DATABASE_URL, the content of the file that PAWL_DATABASE_URL_FILE names (mode 0600),
+	// or the value of DATABASE_URL. It is a secret.
 	DatabaseURL string
 	// DatabaseDirectURL is the address of the Postgres server itself, if DatabaseURL leads through a pooler: PAWL_DATABASE_DIRECT_URL. Notifications
 	// and migrations use it. It is a secret.
@@ -155,7 +156,6 @@ func LoadConfig() (Config, error) {
 	c := Config{
 		Temporal:          temporal,
 		TemporalUI:        os.Getenv("PAWL_TEMPORAL_UI"),
-		DatabaseURL:       cmp.Or(os.Getenv("PAWL_DATABASE_URL"), os.Getenv("DATABASE_URL")),
 		DatabaseDirectURL: os.Getenv("PAWL_DATABASE_DIRECT_URL"),
 		Pool:              os.Getenv("PAWL_POOL"),
 		Workspace:         os.Getenv("PAWL_WORKSPACE"),
@@ -167,6 +167,11 @@ func LoadConfig() (Config, error) {
 		OpenFGA:           loadOpenFGA(),
 		KeyRing:           loadKeyRing(),
 	}
+	database, err := loadDatabaseURL()
+	if err != nil {
+		return Config{}, err
+	}
+	c.DatabaseURL = cmp.Or(database, os.Getenv("DATABASE_URL"))
 	if text := os.Getenv("PAWL_DATABASE_CONNECTIONS"); text != "" {
 		if c.Connections, err = strconv.Atoi(text); err != nil {
 			return Config{}, errors.New("config: PAWL_DATABASE_CONNECTIONS is not a number")
@@ -219,7 +224,7 @@ func LoadConfig() (Config, error) {
 		}
 	}
 	c.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
-	return c.findDev()
+	return c.findDev(database)
 }
 
 // loadSweeper reads the interval of the sweeper and the retention from the environment.

@@ -8,13 +8,13 @@ import (
 	"github.com/pawl-run/pawl/internal/devstate"
 )
 
-// findDev sets the servers and the key ring of a `pawl dev` that runs for the working directory.
-// If PAWL_DATABASE_URL or TEMPORAL_ADDRESS names another server, findDev uses nothing of the `pawl
+// findDev sets the servers and the key ring of a `pawl dev` that runs for the working directory. database is the address that
+// loadDatabaseURL returned. If PAWL_DATABASE_URL, PAWL_DATABASE_URL_FILE or TEMPORAL_ADDRESS names another server, findDev uses nothing of the `pawl
 // dev`: a worker with the database of one installation and the Temporal server of another would
 // treat calls as lost. DATABASE_URL and Temporal profiles do not count, because they are also for
 // other programs.
-func (c Config) findDev() (Config, error) {
-	database, address := os.Getenv("PAWL_DATABASE_URL"), os.Getenv("TEMPORAL_ADDRESS")
+func (c Config) findDev(database string) (Config, error) {
+	address := os.Getenv("TEMPORAL_ADDRESS")
 	if database != "" && address != "" {
 		return c, nil
 	}

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/pawl-run/pawl/internal/devstate"
@@ -46,6 +47,16 @@ func TestConfigOfADev(t *testing.T) {
 		t.Errorf("with another database: %+v, %v", c, err)
 	}
 	t.Setenv("PAWL_DATABASE_URL", "")
+	file := filepath.Join(t.TempDir(), "url")
+	if err := os.WriteFile(file, []byte("postgres://mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PAWL_DATABASE_URL_FILE", file)
+	c, err = LoadConfig()
+	if err != nil || c.DatabaseURL != "postgres://mine" || c.Temporal.HostPort == "dev:1" || c.KeyRing.File != "" {
+		t.Errorf("with another database in a file: %+v, %v", c, err)
+	}
+	t.Setenv("PAWL_DATABASE_URL_FILE", "")
 	t.Setenv("TEMPORAL_ADDRESS", "mine:1")
 	c, err = LoadConfig()
 	if err != nil || c.DatabaseURL != "postgres://app" || c.Temporal.HostPort != "mine:1" || c.KeyRing.File != "" {

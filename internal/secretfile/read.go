@@ -9,12 +9,26 @@ import (
 	"syscall"
 )
 
-// others are the permissions that anybody but the owner has.
-const others = 0o077
+// others are the permissions of everybody but the owner. ofRoot are those of them that a file of root must not have either, if
+// the process is another user. Then the owner cannot be the reader, so root has given the file to a group: kubelet does so for the
+// volume of a Secret, and systemd for a credential. libpq has the same rule for its keys.
+const (
+	others = 0o077
+	ofRoot = 0o037
+)
+
+// isOpen reports whether permissions of a file let anybody read it who should not. owner is the user id of the owner, self that of the
+// process.
+func isOpen(mode fs.FileMode, owner, self int) bool {
+	if owner == 0 && self != 0 {
+		return mode.Perm()&ofRoot != 0
+	}
+	return mode.Perm()&others != 0
+}
 
 // Read returns what the file holds, at most so many bytes. A file that its group
-// or others may read is refused, and so is what is no regular file; Windows has no
-// such permissions, and there they are not looked at.
+// or others may read is refused, and so is what is no regular file. The group may read a file of
+// root if the process is another user. Windows has no such permissions, and there they are not looked at.
 func Read(path string, most int64) ([]byte, error) {
 	text, _, err := ReadInfo(path, most)
 	return text, err
@@ -51,7 +65,7 @@ func read(f *os.File, path string, most int64, piped bool) ([]byte, fs.FileInfo,
 	case piped && info.Mode().Type() == fs.ModeNamedPipe:
 	case !info.Mode().IsRegular():
 		return nil, nil, fmt.Errorf("%s is no regular file", path)
-	case runtime.GOOS != "windows" && info.Mode().Perm()&others != 0:
+	case runtime.GOOS != "windows" && isOpen(info.Mode(), owner(info), os.Geteuid()):
 		return nil, nil, fmt.Errorf("%s may be read by others than its owner (mode %04o): chmod 600 it, and consider whether somebody has", path, info.Mode().Perm())
 	}
 	text, err := Limited(f, path, most)

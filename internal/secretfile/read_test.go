@@ -92,3 +92,34 @@ func TestPipes(t *testing.T) {
 		}
 	}
 }
+
+// TestFilesOfRoot: the volume of a Secret in Kubernetes and a credential of systemd belong to root, and the worker reads them as a member
+// of their group. No other file may be read by a group, and no file by everybody.
+func TestFilesOfRoot(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		mode        os.FileMode
+		owner, self int
+		open        bool
+	}{
+		{0o440, 0, 65532, false}, {0o640, 0, 65532, false}, {0o400, 0, 65532, false},
+		{0o444, 0, 65532, true}, {0o660, 0, 65532, true}, {0o460, 0, 65532, true}, {0o450, 0, 65532, true}, {0o441, 0, 65532, true},
+		{0o440, 65532, 65532, true}, {0o440, 1000, 65532, true}, {0o440, -1, 65532, true}, {0o440, 0, 0, true},
+		{0o600, 65532, 65532, false}, {0o600, 0, 0, false},
+	} {
+		if got := isOpen(tc.mode, tc.owner, tc.self); got != tc.open {
+			t.Errorf("%04o of %d, read by %d: open is %t, want %t", tc.mode, tc.owner, tc.self, got, tc.open)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if runtime.GOOS != "windows" && owner(info) != os.Geteuid() {
+		t.Errorf("the owner of a file of %d is %d", os.Geteuid(), owner(info))
+	}
+}

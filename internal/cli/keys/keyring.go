@@ -44,10 +44,21 @@ func newKeyring(a *app.App) *cobra.Command {
 }
 
 func newKeyringNew(a *app.App) *cobra.Command {
-	var key string
+	var (
+		key  string
+		keep bool
+	)
 	cmd := &cobra.Command{
 		Use: "new FILE", Short: "Create a key ring with one key", Args: app.ExactArgs(1, "a file that does not exist yet"),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if keep {
+				if ring, err := seal.Load(args[0], a.Wrapper); !errors.Is(err, fs.ErrNotExist) {
+					if err != nil {
+						return err
+					}
+					return printKeys(a, ring, nil)
+				}
+			}
 			ring, err := seal.New()
 			if err == nil {
 				ring, err = ring.Wrap(key)
@@ -66,6 +77,7 @@ func newKeyringNew(a *app.App) *cobra.Command {
 		},
 	}
 	kmsFlag(cmd, &key)
+	cmd.Flags().BoolVar(&keep, "keep", false, "if FILE is a key ring already, keep it: for scripts that run at each start")
 	return cmd
 }
 

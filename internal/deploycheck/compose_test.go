@@ -1,0 +1,205 @@
+package deploycheck
+
+import (
+	"bytes"
+	"context"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/compose-spec/compose-go/v2/cli"
+	"github.com/compose-spec/compose-go/v2/types"
+
+	"github.com/pawl-run/pawl/internal/devstack"
+)
+
+// TestComposeAnswersACall follows docs/deploy.md: the services of docker-compose.yml that have Pawl's image run in their order, each with
+// its command, its variables and its volumes, on a Postgres and a Temporal server of the tests. Then every command of the page that runs
+// in the container of the worker runs.
+func TestComposeAnswersACall(t *testing.T) {
+	t.Parallel()
+	project := loadProject(t)
+	servers, err := devstack.Start(t.Context(), devstack.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { servers.Stop(context.WithoutCancel(t.Context())) })
+	program := buildImage(t)
+	worker := project.Services["worker"]
+	for _, name := range []string{"migrate", "keyring"} {
+		if worker.DependsOn[name].Condition != types.ServiceConditionCompletedSuccessfully {
+			t.Errorf("the worker does not wait for %s", name)
+		}
+		// Twice, as `docker compose up` on a machine that has the volumes.
+		for range 2 {
+			cmd := service(t, program, servers, project.Services[name])
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%s: %v\n%s", name, err, out)
+			}
+		}
+	}
+	outside := program.command(t, []string{"/var/lib/pawl"}, nil, []string{"/pawl", "keyring", "new", "/keyring.json"})
+	if out, err := outside.CombinedOutput(); err == nil || !strings.Contains(string(out), "read-only file system") {
+		t.Errorf("a container wrote to its image: %v\n%s", err, out)
+	}
+
+	var log bytes.Buffer
+	process := service(t, program, servers, worker)
+	process.Stdout, process.Stderr = &log, &log
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var fault error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		fault = process.Wait()
+	}()
+	t.Cleanup(func() {
+		process.Process.Kill()
+		<-ended
+		if t.Failed() {
+			t.Logf("the worker says\n%s", &log)
+		}
+	})
+	health := worker.HealthCheck.Test
+	if health[0] != "CMD" {
+		t.Fatalf("health check %q", health)
+	}
+	inWorker(t, program, servers, worker, health[1:])
+
+	page, err := os.ReadFile("../../docs/deploy.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := ""
+	commands := regexp.MustCompile(`(?m)^\$ docker compose exec worker (.+)$`).FindAllSubmatch(page, -1)
+	if len(commands) < 5 {
+		t.Fatalf("the page has %d commands", len(commands))
+	}
+	for _, command := range commands {
+		var args []string
+		out, err := exec.CommandContext(t.Context(), "sh", "-c", `for word in `+string(command[1])+`; do printf '%s\0' "$word"; done`).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		args = strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+		shown = inWorker(t, program, servers, worker, args)
+	}
+	if !strings.Contains(shown, "ok") || !strings.Contains(shown, "user:ada") {
+		t.Errorf("the last command shows\n%s", shown)
+	}
+	if text, err := os.ReadFile(filepath.Join(program.dir, "workspace", "notes.md")); err != nil || string(text) != "hello" {
+		t.Errorf("notes.md is %q, %v", text, err)
+	}
+
+	began := time.Now()
+	if err := process.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-ended:
+		if fault != nil {
+			t.Errorf("the worker ended with %v", fault)
+		}
+	case <-time.After(time.Duration(*worker.StopGracePeriod)):
+		t.Errorf("the worker runs %s after SIGTERM", time.Since(began))
+	}
+}
+
+// loadProject reads docker-compose.yml as Compose does: references, defaults of variables and schema.
+func loadProject(t *testing.T) *types.Project {
+	t.Helper()
+	options, err := cli.NewProjectOptions([]string{"../../docker-compose.yml"}, cli.WithEnv(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	project, err := cli.ProjectFromOptions(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range project.Services {
+		for _, port := range s.Ports {
+			if port.HostIP != "127.0.0.1" {
+				t.Errorf("%s publishes %s on %q", name, port.Published, port.HostIP)
+			}
+		}
+		if s.Build != nil && (!s.ReadOnly || strings.Join(s.CapDrop, " ") != "ALL" || strings.Join(s.Tmpfs, " ") != "/tmp" || s.User != "" || s.Privileged) {
+			t.Errorf("%s may do more than it needs", name)
+		}
+	}
+	return project
+}
+
+// service returns the command of a service, in a container of the image.
+func service(t *testing.T, program image, servers *devstack.Stack, s types.ServiceConfig) *exec.Cmd {
+	t.Helper()
+	return inService(t, program, servers, s, append([]string{"/pawl"}, s.Command...))
+}
+
+func inService(t *testing.T, program image, servers *devstack.Stack, s types.ServiceConfig, args []string) *exec.Cmd {
+	t.Helper()
+	var env, volumes []string
+	for name, set := range s.Environment {
+		value := *set
+		// The names of services are the servers of the test.
+		switch name {
+		case "PAWL_DATABASE_URL":
+			if u, err := url.Parse(value); err != nil || u.Host != "postgres:5432" {
+				t.Fatalf("%s: the database is at %s, %v", s.Name, u.Host, err)
+			}
+			value = servers.DatabaseURL()
+		case "TEMPORAL_ADDRESS":
+			if value != "temporal:7233" {
+				t.Fatalf("%s: Temporal is at %s", s.Name, value)
+			}
+			value = servers.TemporalAddress()
+		}
+		env = append(env, name+"="+value)
+	}
+	for _, volume := range s.Volumes {
+		switch volume.Type {
+		case types.VolumeTypeBind:
+			content, err := os.ReadFile(volume.Source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join(program.dir, volume.Target)
+			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, content, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		default:
+			if !volume.ReadOnly {
+				volumes = append(volumes, volume.Target)
+			}
+		}
+	}
+	return program.command(t, volumes, env, args)
+}
+
+// inWorker runs a command in the container of the worker until it succeeds, for a person who types takes longer than a call, and
+// returns its output.
+func inWorker(t *testing.T, program image, servers *devstack.Stack, s types.ServiceConfig, args []string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for {
+		out, err := inService(t, program, servers, s, args).CombinedOutput()
+		if err == nil {
+			t.Logf("%q:\n%s", args, out)
+			return string(out)
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("%q: %v\n%s", args, err, out)
+		}
+	}
+}
