@@ -164,6 +164,7 @@ func LoadConfig() (Config, error) {
 		SearchAttributes:  os.Getenv("PAWL_SEARCH_ATTRIBUTES") != "off",
 		ConnectionKey:     []byte(os.Getenv("PAWL_CONNECTION_KEY")),
 		Connections:       defaultConnections,
+		ModelRequests:     defaultModelRequests,
 		OpenFGA:           loadOpenFGA(),
 		KeyRing:           loadKeyRing(),
 	}

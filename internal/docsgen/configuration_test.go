@@ -84,6 +84,7 @@ func TestConfigurationDefaults(t *testing.T) {
 		"PAWL_RETENTION":            strconv.Itoa(c.RetentionDays),
 		"PAWL_OUTPUT_QUOTA":         strconv.FormatInt(c.OutputQuota, 10),
 		"PAWL_OUTPUT_RETENTION":     strconv.Itoa(c.OutputDays),
+		"PAWL_MODEL_REQUESTS":       strconv.Itoa(c.ModelRequests),
 		"PAWL_VERIFY_EVERY":         either(c.VerifyEvery == 0, "off", c.VerifyEvery.String()),
 	}
 	ranges := 0
@@ -97,8 +98,8 @@ func TestConfigurationDefaults(t *testing.T) {
 			checkRange(t, name, bounds[1], bounds[2])
 		}
 	}
-	if ranges != 3 {
-		t.Errorf("%d ranges of numbers, want 3", ranges)
+	if ranges != 4 {
+		t.Errorf("%d ranges of numbers, want 4", ranges)
 	}
 }
 

@@ -37,7 +37,7 @@ func (r *run) call(ctx workflow.Context, calls []contract.AgentCall, isPast bool
 					results[i] = toolspec.Failure(toolspec.CodeCancelled, "The run stopped before this call started", nil)
 					return
 				}
-				isJoined := false
+				var isJoined bool
 				if results[i], isJoined = r.invoke(ctx, calls[i]); isJoined {
 					joined = append(joined, i)
 				}

@@ -59,8 +59,8 @@ type run struct {
 func (r *run) run(ctx workflow.Context, input converter.RawValue) (pawlagent.Result, error) {
 	open, err := steps.Local(steps.Disconnected(ctx), contract.AgentOpen, contract.AgentOpenIn{Input: bytesOf(input)}, steps.Options("open the run", steps.Forever))
 	if err != nil {
-		r.isOpen = true                                                                      // a message that waits for it is refused
-		return r.ended(pawlagent.Result{Outcome: pawlagent.Failed, Reason: unrecorded}), nil //nolint:nilerr // the result says it
+		r.isOpen = true // a message that waits for it is refused
+		return r.ended(pawlagent.Result{Outcome: pawlagent.Failed, Reason: unrecorded}), nil
 	}
 	r.open, r.said, r.isOpen = open, open.Said, true
 	r.state.Round = open.Round
