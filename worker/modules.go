@@ -60,7 +60,7 @@ const partitionsAhead = 3
 // answer.
 func prepareStore(ctx context.Context, o *opened, c Config, a additions, p *policy.Policy, source *catalog.Registry, late *stored) (store *postgres.Store, err error) {
 	err = withDatabase(ctx, c, func(ctx context.Context) (err error) {
-		store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: c.Connections, OnRoundTrip: a.roundTrips})
+		store, err = postgres.Open(ctx, c.DatabaseURL, storeOptions(c, a))
 		return err
 	})
 	if err != nil {
@@ -81,6 +81,14 @@ func prepareStore(ctx context.Context, o *opened, c Config, a additions, p *poli
 		}
 		return applyPolicy(ctx, c, store, p, source.Specs())
 	})
+}
+
+func storeOptions(c Config, a additions) postgres.Options {
+	o := postgres.Options{MaxConns: c.Connections, OnRoundTrip: a.roundTrips}
+	if c.telemetry.Traces() {
+		o.Trace = c.telemetry.Statement
+	}
+	return o
 }
 
 // connectTemporal connects to Temporal and registers the search attributes in the namespace. It repeats
@@ -190,7 +198,7 @@ func steps(c Config, source *catalog.Registry, on *toolSwitch, store *postgres.S
 			capacity.Features(store), capacity.Limits(store, store, slotTimes), cache.Steps(store, source, store, log),
 		),
 		Workers: store, Leave: away.leave, IsOff: on.isOff, SearchAttributes: c.SearchAttributes, ConnectionKey: c.ConnectionKey, Providers: provided, Sessions: store, Submitters: submitter.New(store),
-		Broker: lends, Secrets: live, IDTokens: tokens, PolicyEngines: engines,
+		Broker: c.telemetry.Leases(lends), Secrets: live, IDTokens: tokens, PolicyEngines: engines,
 		Repairer: a.repairer, Validators: a.validators, Keys: workerkey.New(store), LocalTools: c.localTools(),
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -23,6 +24,8 @@ type DB struct {
 	pool    *pgxpool.Pool
 	queries map[string]query
 	reset   *rate
+	// names has the names of all statements by their SQL.
+	names *sync.Map
 }
 
 // Options configure the connections of a DB.
@@ -35,10 +38,21 @@ type Options struct {
 	// OnRoundTrip, if not nil, is called before every round trip of the pool with the caller's
 	// context. Calls are concurrent.
 	OnRoundTrip func(context.Context)
+	// Trace, if not nil, observes every round trip of the pool.
+	Trace Trace
+}
+
+// Stat is the state of the pool of connections.
+type Stat struct {
+	// Max is the size of the pool. InUse and Idle are its connections.
+	Max, InUse, Idle int
+	// Waits counts the statements that waited for a connection since the start, and Waited is how long in all.
+	Waits  int64
+	Waited time.Duration
 }
 
 // New returns a DB that uses pool and has no statements. The caller closes the pool.
-func New(pool *pgxpool.Pool) *DB { return &DB{pool: pool, reset: new(rate)} }
+func New(pool *pgxpool.Pool) *DB { return &DB{pool: pool, reset: new(rate), names: new(sync.Map)} }
 
 // With returns a DB on the same pool with the statements of files, and no others. It panics if the files are
 // invalid or repeat a name.
@@ -47,7 +61,10 @@ func (d *DB) With(files ...fs.FS) *DB {
 	if err != nil {
 		panic(fmt.Sprintf("postgres: the embedded queries are faulty: %v", err)) // A test parses the files.
 	}
-	return &DB{pool: d.pool, queries: queries, reset: d.reset}
+	for name, q := range queries {
+		d.names.Store(q.sql, name)
+	}
+	return &DB{pool: d.pool, queries: queries, reset: d.reset, names: d.names}
 }
 
 // Open connects to the database. It tries once; the caller retries. If the server is
@@ -72,8 +89,9 @@ func Open(ctx context.Context, url string, opts Options) (*DB, error) {
 	}
 	config.ConnConfig.RuntimeParams["application_name"] = opts.Application
 	config.PingTimeout = poolPingTimeout
-	if opts.OnRoundTrip != nil {
-		config.ConnConfig.Tracer = trips(opts.OnRoundTrip)
+	names := new(sync.Map)
+	if opts.OnRoundTrip != nil || opts.Trace != nil {
+		config.ConnConfig.Tracer = trips{opts.OnRoundTrip, opts.Trace, names}
 	}
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = connectTimeout
@@ -86,7 +104,9 @@ func Open(ctx context.Context, url string, opts Options) (*DB, error) {
 		pool.Close()
 		return nil, Failure("open", err)
 	}
-	return New(pool), nil
+	d := New(pool)
+	d.names = names
+	return d, nil
 }
 
 // Ping checks that the database answers.
@@ -94,6 +114,14 @@ func (d *DB) Ping(ctx context.Context) error { return Failure("ping", d.pool.Pin
 
 // MaxConns returns how many statements can run at once.
 func (d *DB) MaxConns() int { return int(d.pool.Config().MaxConns) }
+
+// Stat returns the state of the pool.
+func (d *DB) Stat() Stat {
+	s := d.pool.Stat()
+	return Stat{
+		Max: int(s.MaxConns()), InUse: int(s.AcquiredConns()), Idle: int(s.IdleConns()), Waits: s.EmptyAcquireCount(), Waited: s.EmptyAcquireWaitTime(),
+	}
+}
 
 // Close closes the connections. It waits for running statements.
 func (d *DB) Close() { d.pool.Close() }
