@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pawl-run/pawl/internal/traceparent"
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
@@ -78,6 +79,7 @@ func (l *Lease) send(req *http.Request, base http.RoundTripper, change func(*htt
 	// The context has no values: an httptrace hook in it would see the headers that are
 	// written, with the credential.
 	sent := req.Clone(bare{req.Context()})
+	traceparent.Set(req.Context(), sent.Header)
 	if err := change(sent); err != nil {
 		closeBody(req)
 		return nil, err

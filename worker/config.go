@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/contrib/envconfig"
 
 	"github.com/pawl-run/pawl/internal/health"
+	"github.com/pawl-run/pawl/internal/telemetry"
 )
 
 // Config is the configuration of a worker, from the environment or from flags.
@@ -118,6 +119,10 @@ type Config struct {
 	HealthListen string
 	// board has what probes see.
 	board *health.Board
+	// OTLP says what the worker sends by OTLP. The variables OTEL_* say where to.
+	OTLP OTLP
+	// telemetry measures.
+	telemetry *telemetry.Telemetry
 	// Log is the log of the worker. nil means text on standard error. LoadConfig sets a log with
 	// the level PAWL_LOG_LEVEL.
 	Log *slog.Logger
@@ -211,6 +216,9 @@ func LoadConfig() (Config, error) {
 	c.RemoteTools, c.RemoteKeysFile = os.Getenv("PAWL_REMOTE_TOOLS"), os.Getenv("PAWL_REMOTE_KEYS")
 	c.RemoteListen, c.RemoteURL = os.Getenv("PAWL_REMOTE_LISTEN"), os.Getenv("PAWL_REMOTE_URL")
 	c.HealthListen, c.AuditKeyFile = os.Getenv("PAWL_HEALTH_LISTEN"), os.Getenv("PAWL_AUDIT_KEY")
+	if c.OTLP, err = loadOTLP(); err != nil {
+		return Config{}, err
+	}
 	c.DisabledTools = words(os.Getenv("PAWL_DISABLED_TOOLS"))
 	if c.Shell, err = loadShell(); err != nil {
 		return Config{}, err

@@ -105,11 +105,11 @@ const drainTime = 15 * time.Second
 
 // newBroker returns the broker that opens credentials for tools and models, or nil if the worker has no key
 // ring. When the worker stops, o waits for token refreshes that are in progress.
-func newBroker(o *opened, n connections, store *postgres.Store, live *fingerprint.Set) connection.Broker {
+func newBroker(o *opened, c Config, n connections, store *postgres.Store, live *fingerprint.Set) connection.Broker {
 	if n.sealer == nil {
 		return nil
 	}
-	b := broker.New(store, n.sealer, broker.Options{Signers: n.signers, Live: live})
+	b := broker.New(c.telemetry.Refreshes(store), n.sealer, broker.Options{Signers: n.signers, Live: live})
 	o.add(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), drainTime)
 		defer cancel()

@@ -32,7 +32,7 @@ func answerProbes(ctx context.Context, c Config) (board *health.Board, stop func
 	}
 	board = health.NewBoard()
 	context.AfterFunc(ctx, board.Stopping) // also while the worker starts
-	at, stop, err := health.Listen(context.WithoutCancel(ctx), c.HealthListen, board)
+	at, stop, err := health.Listen(context.WithoutCancel(ctx), c.HealthListen, board, c.telemetry.Handler())
 	if err != nil {
 		return nil, nil, fmt.Errorf("config: PAWL_HEALTH_LISTEN: %w", err)
 	}

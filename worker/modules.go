@@ -61,7 +61,7 @@ const partitionsAhead = 3
 // answer.
 func prepareStore(ctx context.Context, o *opened, c Config, a additions, p *policy.Policy, source *catalog.Registry, late *stored) (store *postgres.Store, err error) {
 	err = withDatabase(ctx, c, func(ctx context.Context) (err error) {
-		store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: c.Connections, OnRoundTrip: a.roundTrips, DirectURL: c.DatabaseDirectURL})
+		store, err = postgres.Open(ctx, c.DatabaseURL, storeOptions(c, a))
 		return err
 	})
 	if err != nil {
@@ -82,6 +82,14 @@ func prepareStore(ctx context.Context, o *opened, c Config, a additions, p *poli
 		}
 		return applyPolicy(ctx, c, store, p, source.Specs())
 	})
+}
+
+func storeOptions(c Config, a additions) postgres.Options {
+	o := postgres.Options{MaxConns: c.Connections, OnRoundTrip: a.roundTrips, DirectURL: c.DatabaseDirectURL}
+	if c.telemetry.Traces() {
+		o.Trace = c.telemetry.Statement
+	}
+	return o
 }
 
 // connectTemporal connects to Temporal and registers the search attributes in the namespace. It repeats
@@ -191,7 +199,7 @@ func steps(c Config, source *catalog.Registry, on *toolSwitch, store *postgres.S
 			capacity.Features(store), capacity.Limits(store, store, slotTimes), cache.Steps(store, source, store, log),
 		),
 		Workers: store, Leave: away.leave, IsOff: on.isOff, SearchAttributes: c.SearchAttributes, ConnectionKey: c.ConnectionKey, Providers: provided, Sessions: store, Submitters: submitter.New(store),
-		Broker: lends, Secrets: live, IDTokens: tokens, PolicyEngines: engines,
+		Broker: c.telemetry.Leases(lends), Secrets: live, IDTokens: tokens, PolicyEngines: engines,
 		Repairer: a.repairer, Validators: a.validators, Keys: workerkey.New(store), LocalTools: c.localTools(),
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/internal/postgres/policies"
+	"github.com/pawl-run/pawl/internal/telemetry"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/policy/review"
 	"github.com/pawl-run/pawl/toolspec"
@@ -97,7 +98,8 @@ type policyWatch struct {
 	own func() []toolspec.Spec
 	log *slog.Logger
 	// reviews gets each version that becomes active.
-	reviews *mcpReviews
+	reviews   *mcpReviews
+	telemetry *telemetry.Telemetry
 	// reported is the digest of the active policy that was logged last.
 	reported string
 	// shadow is the shadow policy. It has no effect on calls, so only the memory of this worker
@@ -108,7 +110,7 @@ type policyWatch struct {
 // newPolicyWatch returns a watch, and logs the active policy. It returns an error, and the worker
 // does not start, if this worker cannot read the active policy: then it could not judge any call.
 func newPolicyWatch(ctx context.Context, c Config, store *postgres.Store, from *sources, reviews *mcpReviews) (*policyWatch, error) {
-	w := &policyWatch{store: store, own: from.registry.Specs, log: c.Log, reviews: reviews}
+	w := &policyWatch{store: store, own: from.registry.Specs, log: c.Log, reviews: reviews, telemetry: c.telemetry}
 	return w, withDatabase(ctx, c, func(ctx context.Context) error {
 		if err := w.loadShadow(ctx); err != nil {
 			return err
@@ -177,6 +179,7 @@ func (w *policyWatch) report(ctx context.Context, what string, active policies.A
 		return err
 	}
 	w.reported = active.Digest
+	w.telemetry.Policy(active.Digest)
 	w.reviews.set(p)
 	w.log.InfoContext(ctx, what, "digest", active.Digest, "activatedBy", active.By) //nolint:sloglint // the callers' messages are constants
 	for _, warning := range review.Warnings(p) {

@@ -11,11 +11,15 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/pawl-run/pawl/broker/redact"
+	"github.com/pawl-run/pawl/internal/telemetry"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
 // shutdownTimeout is the time limit of a clean stop. It is longer than the longest step.
 const shutdownTimeout = stopTimeout + 5*time.Second
+
+// telemetryTime bounds the sending of what was measured last.
+const telemetryTime = 3 * time.Second
 
 // errFatal is the error of a worker that stopped before its context ended.
 var errFatal = errors.New("the Temporal worker stopped with an error that does not pass; see the messages before this one")
@@ -55,7 +59,15 @@ func run(ctx context.Context, c Config, a *additions) error {
 	if err != nil {
 		return err
 	}
-	c.Log = slog.New(redact.Handler(c.Log.Handler(), live))
+	c.Log = slog.New(telemetry.Logs(redact.Handler(c.Log.Handler(), live)))
+	if c.telemetry, err = startTelemetry(ctx, c); err != nil {
+		return err
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), telemetryTime)
+		defer cancel()
+		c.telemetry.Close(closing)
+	}()
 	var stopHealth func()
 	if c.board, stopHealth, err = answerProbes(ctx, c); err != nil {
 		return err
@@ -86,7 +98,7 @@ func run(ctx context.Context, c Config, a *additions) error {
 			func() *slog.Logger { return c.Log },
 			newStored, readPolicy, newConnections, prepareStore, newPolicyWatch, newSources, newPublished, newPresence, newLeaver, providers, connectTemporal, boundTools, authorizer, policyEngines, idTokens, notifiers, hooksOf, steps, sweeper, verifier, resealer, joiner, newBroker, readPrices, agents, newMaker,
 		),
-		fx.Invoke(publish, needSchedules, sealAudit, serve, reportHealth),
+		fx.Invoke(publish, needSchedules, sealAudit, serve, reportHealth, watch),
 	)
 	if err := app.Err(); err != nil {
 		return dig.RootCause(err)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -49,6 +48,12 @@ const (
 // updates are sent without their arguments.
 func dial(ctx context.Context, c Config) (client.Client, error) {
 	options := c.Temporal
+	if c.telemetry != nil { // Connect measures nothing
+		var err error
+		if options, err = c.telemetry.Client(options); err != nil {
+			return nil, err
+		}
+	}
 	options.HostPort = cmp.Or(options.HostPort, client.DefaultHostPort)
 	options.Logger = sdklog.NewStructuredLogger(c.Log)
 	options.ConnectionOptions.DialOptions = append(slices.Clone(options.ConnectionOptions.DialOptions),
@@ -124,16 +129,12 @@ func newMaker(temporal client.Client, c Config, a *activities.Activities, s *upk
 
 // newWorker makes the Temporal worker of a task queue and registers everything on it.
 func newWorker(temporal client.Client, queue string, c Config, a *activities.Activities, s *upkeep.Sweeper, v *upkeep.Verifier, r *upkeep.Resealer, j *join.Joiner, g *agent.Agents, fail context.CancelCauseFunc) worker.Worker {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "localhost"
-	}
 	locals := c.localActivities()
 	if queue != toolspec.PoolQueue(c.Pool) {
 		locals = 1 // the connections to the database are for the worker's own calls
 	}
 	w := worker.New(temporal, queue, worker.Options{
-		Identity:                                fmt.Sprintf("%s%d@%s", IdentityPrefix, os.Getpid(), host),
+		Identity:                                identity(),
 		MaxConcurrentLocalActivityExecutionSize: locals,
 		WorkflowTaskPollerBehavior:              worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
 		ActivityTaskPollerBehavior:              worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
@@ -146,20 +147,21 @@ func newWorker(temporal client.Client, queue string, c Config, a *activities.Act
 			fail(errFatal) // the SDK has logged what it was
 		},
 	})
+	bound := c.telemetry.Observe(w)
 	w.RegisterWorkflowWithOptions(workflows.InvokeTool, workflow.RegisterOptions{Name: toolspec.WorkflowType})
-	a.Register(w)
+	a.Register(bound)
 	w.RegisterWorkflowWithOptions(agentflow.Run, workflow.RegisterOptions{Name: pawlagent.WorkflowType})
 	w.RegisterWorkflowWithOptions(agentflow.Fire, workflow.RegisterOptions{Name: contract.FireTriggerType})
-	g.Register(w)
+	g.Register(bound)
 	// The worker registers Sweep even if it makes no schedule: another worker may have made the
 	// schedule.
 	w.RegisterWorkflowWithOptions(upkeepflow.Sweep, workflow.RegisterOptions{Name: upkeepflow.SweepType})
-	s.Register(w)
+	s.Register(bound)
 	w.RegisterWorkflowWithOptions(upkeepflow.VerifyHistory, workflow.RegisterOptions{Name: upkeepflow.VerifyType})
-	v.Register(w)
+	v.Register(bound)
 	w.RegisterWorkflowWithOptions(upkeepflow.ResealSecrets, workflow.RegisterOptions{Name: upkeepflow.ResealType})
-	r.Register(w)
-	j.Register(w)
+	r.Register(bound)
+	j.Register(bound)
 	return w
 }
 

@@ -167,6 +167,8 @@ var owners = []struct {
 	{"github.com/aws/", []string{"internal/bucket"}},
 	{"github.com/go-jose/", []string{"internal/oidc"}},
 	{"github.com/modelcontextprotocol/", []string{"internal/mcp", "internal/bench"}},
+	{"go.opentelemetry.io/", []string{"internal/telemetry", "internal/traceparent"}},
+	{"github.com/prometheus/", []string{"internal/telemetry"}},
 	{"go.uber.org/fx", []string{"worker"}},
 	{"go.uber.org/dig", []string{"worker"}},
 	{"github.com/spf13/", []string{"internal/cli", "internal/devcli", "cmd"}},

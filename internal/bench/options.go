@@ -52,6 +52,8 @@ type Options struct {
 	Submitter func() *exec.Cmd
 	// Worker returns the command of the worker process of Park. The process calls Work.
 	Worker func() *exec.Cmd
+	// Telemetry has Pawl's worker serve metrics, and send metrics and every trace to a receiver in this process.
+	Telemetry bool
 	// Progress gets one line at a time.
 	Progress func(string)
 }

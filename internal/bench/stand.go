@@ -40,6 +40,8 @@ type stand struct {
 	// modelURLs are where the worker asks models.
 	modelURLs    []string
 	connectionID string
+	// telemetry says that the worker serves metrics, and sends metrics and traces by OTLP.
+	telemetry bool
 }
 
 // setUp starts servers, unless the options name some, and the workers.
@@ -48,7 +50,13 @@ func setUp(ctx context.Context, o Options) (*stand, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.servePawl(ctx); err != nil {
+	if o.Telemetry {
+		err = s.receiveTelemetry(ctx)
+	}
+	if err == nil {
+		err = s.servePawl(ctx)
+	}
+	if err != nil {
 		s.close()
 		return nil, err
 	}
@@ -146,13 +154,17 @@ func (s *stand) servePawl(ctx context.Context) error {
 	}
 	ready, ended := make(chan *client.Client, 1), make(chan struct{})
 	var failed error
+	var listen string
+	if s.telemetry {
+		listen = "127.0.0.1:0"
+	}
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
 		defer close(ended)
 		failed = worker.Run(working, worker.Config{
 			Temporal:    temporal.Options{HostPort: s.stack.TemporalAddress(), Namespace: s.stack.Namespace()},
 			DatabaseURL: s.stack.DatabaseURL(), Workspace: s.workspace, SearchAttributes: true,
-			KeyRing: s.keyRing, MCPServersFile: s.mcpServers, ModelURLs: s.modelURLs, Log: slog.New(slog.DiscardHandler),
+			KeyRing: s.keyRing, MCPServersFile: s.mcpServers, ModelURLs: s.modelURLs, HealthListen: listen, OTLP: worker.OTLP{Metrics: s.telemetry, Traces: s.telemetry}, Log: slog.New(slog.DiscardHandler),
 		}, append(options(), worker.Tools(connected()), worker.Started(func(c *client.Client) { ready <- c }), worker.RoundTrips(s.trip))...)
 	}()
 	select {

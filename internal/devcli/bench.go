@@ -71,6 +71,7 @@ func newBench(a devApp) *cobra.Command {
 	flags.IntVar(&o.Calls, "calls", bench.DefaultCalls, "calls one after the other in a round; five times as many are made at once")
 	flags.IntVar(&o.Parallel, "concurrency", bench.DefaultParallel, "number of concurrent calls in the measurement of throughput")
 	flags.StringSliceVar(&o.Cases, "cases", nil, "some of "+strings.Join(bench.Names(), ", "))
+	flags.BoolVar(&o.Telemetry, "telemetry", false, "have Pawl's worker send metrics and all traces to a receiver in this process")
 	flags.StringVar(&store, "store", string(bench.Memory), "where the Temporal server keeps its state: memory or file")
 	flags.IntSliceVar(&grow, "grow", nil, "instead measure a read while the record grows to so many calls: --grow 1000,1000000")
 	flags.IntSliceVar(&park, "park", nil, "instead measure a worker's memory while so many calls wait for a person, and how long decided ones take: --park 200,2000")

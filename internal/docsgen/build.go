@@ -47,6 +47,7 @@ var pages = map[string][]string{
 	"docs/errors.md":    {"codes", "kinds"},
 	"docs/lifecycle.md": {"stages", "views", "rights"},
 	"docs/cli.md":       {"commands"},
+	"docs/logs.md":      {"log lines"},
 	"docs/limits.md":    {"tool limits", "limits"},
 	"docs/tags.md":      {"tags"},
 	"docs/tools.md":     {"tools"},
@@ -61,6 +62,7 @@ func allBlocks(root string, src *source, run Runner) (map[string]string, error) 
 		func() (map[string]string, error) { return vectorTables(root) },
 		func() (map[string]string, error) { return limitTables(root) },
 		func() (map[string]string, error) { return tagTables(root) },
+		func() (map[string]string, error) { return logLines(root) },
 		commandPages,
 		func() (map[string]string, error) { return toolPages(run) },
 	} {

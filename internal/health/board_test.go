@@ -106,7 +106,7 @@ func TestHandler(t *testing.T) {
 	b := health.NewBoard()
 	ask := func(method, path string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
-		health.Handler(b).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, path, nil))
+		health.Handler(b, http.NotFoundHandler()).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, path, nil))
 		return w
 	}
 	var r health.Report
@@ -128,7 +128,7 @@ func TestHandler(t *testing.T) {
 func TestListen(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"0", ":0", "127.0.0.1:0"} {
-		at, stop, err := health.Listen(t.Context(), address, health.NewBoard())
+		at, stop, err := health.Listen(t.Context(), address, health.NewBoard(), http.NotFoundHandler())
 		if err != nil {
 			t.Fatal(err)
 		}

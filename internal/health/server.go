@@ -23,8 +23,8 @@ const (
 )
 
 // Listen answers probes until stop is called. An address without a host is an address of the loopback interface: other
-// machines reach the listener only if the address names an interface, such as 0.0.0.0.
-func Listen(ctx context.Context, address string, b *Board) (at net.Addr, stop func(), err error) {
+// machines reach the listener only if the address names an interface, such as 0.0.0.0. metrics answers /metrics.
+func Listen(ctx context.Context, address string, b *Board, metrics http.Handler) (at net.Addr, stop func(), err error) {
 	if !strings.Contains(address, ":") {
 		address = ":" + address
 	}
@@ -40,7 +40,7 @@ func Listen(ctx context.Context, address string, b *Board) (at net.Addr, stop fu
 		return nil, nil, err
 	}
 	server := &http.Server{
-		Handler: Handler(b), ReadHeaderTimeout: requestTime, ReadTimeout: requestTime, WriteTimeout: requestTime, IdleTimeout: time.Minute,
+		Handler: Handler(b, metrics), ReadHeaderTimeout: requestTime, ReadTimeout: requestTime, WriteTimeout: requestTime, IdleTimeout: time.Minute,
 		MaxHeaderBytes: maxHeader,
 	}
 	done := make(chan struct{})
@@ -58,9 +58,10 @@ func Listen(ctx context.Context, address string, b *Board) (at net.Addr, stop fu
 	}, nil
 }
 
-// Handler answers GET /livez, /readyz and /version.
-func Handler(b *Board) http.Handler {
+// Handler answers GET /livez, /readyz, /version, and /metrics with metrics.
+func Handler(b *Board, metrics http.Handler) http.Handler {
 	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", metrics)
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, `{"status":"alive"}`)
 	})

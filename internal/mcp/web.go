@@ -14,6 +14,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/pawl-run/pawl/internal/traceparent"
 )
 
 const (
@@ -102,7 +104,7 @@ func (g *guarded) RoundTrip(req *http.Request) (*http.Response, error) {
 		// The empty value is for net/http and the broker, which may send the request again; nothing of it is sent.
 		sent.Header["X-Idempotency-Key"] = []string{}
 	}
-	resp, err := g.base.RoundTrip(sent)
+	resp, err := g.base.RoundTrip(traceparent.Request(sent))
 	if method == cancelledMethod {
 		g.in.noteNotified()
 	}

@@ -75,6 +75,9 @@ var (
 // Options configure the connections of a Store.
 type Options = db.Options
 
+// Stat is the state of the pool of connections.
+type Stat = db.Stat
+
 // OutputLimits bound what is kept of outputs.
 type OutputLimits = outputs.Limits
 
@@ -159,6 +162,9 @@ func NewSealer(s *Store, signer *proof.Signer, retentionDays int, log *slog.Logg
 
 // Ping checks that the database answers.
 func (s *Store) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
+
+// Stat returns the state of the pool of connections.
+func (s *Store) Stat() Stat { return s.db.Stat() }
 
 // MaxConns returns how many statements can run at the same time.
 func (s *Store) MaxConns() int { return s.db.MaxConns() }

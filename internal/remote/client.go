@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pawl-run/pawl/internal/traceparent"
 	"github.com/pawl-run/pawl/toolspec/capability"
 	"github.com/pawl-run/pawl/toolspec/remotetool"
 	"github.com/pawl-run/pawl/toolspec/strictjson"
@@ -79,7 +80,8 @@ func (c *Client) Send(ctx context.Context, to remotetool.Worker, r remotetool.To
 	if err != nil {
 		return fail(true, "the request cannot be made")
 	}
-	req.GetBody = nil // the transport must not send the request again
+	traceparent.Set(ctx, req.Header) // the signature does not cover it
+	req.GetBody = nil                // the transport must not send the request again
 	signature, err := sign(req.Header, target, body, to.Key, key.secret, time.Now(), time.Duration(r.TimeoutMs)*time.Millisecond)
 	if err != nil {
 		return fail(true, "the request cannot be signed")

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pawl-run/pawl/internal/traceparent"
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
@@ -70,7 +71,7 @@ func (h httpsOnly) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, capability.ErrNotPublic
 	}
-	resp, err := h.next.RoundTrip(req)
+	resp, err := h.next.RoundTrip(traceparent.Request(req))
 	var refused *capability.WebError
 	if errors.As(err, &refused) && (refused.Fault == capability.WebAddress || refused.Fault == capability.WebPort) {
 		return nil, fmt.Errorf("%w: %s", capability.ErrNotPublic, refused.Text)

@@ -58,6 +58,18 @@ type Registry interface {
 	RegisterActivityWithOptions(a any, options activity.RegisterOptions)
 }
 
+// Observer is a Registry that sees every run of the activities that are bound to it.
+type Observer interface {
+	Registry
+	// Begin is called with the name and the decoded input of an activity before it runs, and done
+	// with its answer. out is the zero value of its type if err is not nil. Both must be quick, and
+	// must not change in or out.
+	Begin(ctx context.Context, name string, in any) (observed context.Context, done func(out any, err error))
+}
+
+// errPanicked is what an Observer sees of an activity that panicked.
+var errPanicked = errors.New("the activity panicked")
+
 // Bind registers f under the name of the handle. An f with a wrong signature does not
 // compile.
 //
@@ -81,6 +93,7 @@ func Bind[In, Out any](r Registry, a Activity[In, Out], log *slog.Logger, f func
 // somebody else with access to the namespace gave. signer is nil for activities whose
 // answers decide nothing.
 func BindSigned[In, Out any](r Registry, a Activity[In, Out], signer Signer, log *slog.Logger, f func(context.Context, In) (Out, error)) {
+	observer, _ := r.(Observer)
 	r.RegisterActivityWithOptions(func(ctx context.Context, raw converter.RawValue) (result converter.RawValue, err error) {
 		e := executionOf(ctx)
 		if !e.Local && !a.regular {
@@ -89,10 +102,12 @@ func BindSigned[In, Out any](r Registry, a Activity[In, Out], signer Signer, log
 			return result, failure(toolspec.CodeInternal, false)
 		}
 		ctx = WithExecution(ctx, e)
+		done := func(any, error) {}
 		defer func() {
 			if recovered := recover(); recovered != nil {
 				log.ErrorContext(ctx, "activity panicked", "activity", a.name, "panicType", fmt.Sprintf("%T", recovered), "stack", errs.Frames(debug.Stack()))
 				err = failure(toolspec.CodeInternal, false)
+				done(*new(Out), errPanicked)
 			}
 		}()
 		var in In
@@ -100,7 +115,11 @@ func BindSigned[In, Out any](r Registry, a Activity[In, Out], signer Signer, log
 			log.ErrorContext(ctx, "activity input does not decode", "activity", a.name)
 			return result, failure(toolspec.CodeInternal, false)
 		}
+		if observer != nil {
+			ctx, done = observer.Begin(ctx, a.name, in)
+		}
 		out, err := f(ctx, in)
+		done(out, err)
 		if err == nil {
 			result, err = Encode(out)
 		}

@@ -15,6 +15,9 @@ type SettleIn struct {
 	TenantID     string          `json:"tenantId"`
 	Epoch        int             `json:"epoch"`
 	Result       toolspec.Result `json:"result"`
+	// ToolID and Effect are of the call, for metrics. Workers of older releases leave them out.
+	ToolID string          `json:"toolId,omitempty"`
+	Effect toolspec.Effect `json:"effect,omitempty"`
 	// Holds says that the call may hold capacity to give back, because this run acquired
 	// it or an earlier run may have.
 	Holds    bool            `json:"holds,omitempty"`

@@ -111,7 +111,7 @@ func write(ctx workflow.Context, c *envelope.Call, end Ending) (result toolspec.
 	for {
 		out, err := steps.Local(ctx, contract.Settle, contract.SettleIn{
 			InvocationID: c.Admitted().InvocationID, TenantID: c.Admitted().Context.TenantID, Epoch: c.Epoch(),
-			Result: result, Holds: len(c.Needs()) > 0 || c.Epoch() > 1, SafeArgs: c.SafeArgs(), PolicyDigest: c.PolicyDigest(),
+			Result: result, ToolID: c.Admitted().ToolID, Effect: c.Effect(), Holds: len(c.Needs()) > 0 || c.Epoch() > 1, SafeArgs: c.SafeArgs(), PolicyDigest: c.PolicyDigest(),
 			InputHistory: c.SafeHistory(), OutputHistory: c.VisibleOutputs(),
 			Stages: c.StageEvents(), Attempts: c.AttemptEvents(), Audit: c.Audit(), Hydrations: c.Hydrations(),
 			Kept: end.Kept, Claims: end.Claims,

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -29,6 +30,8 @@ type DB struct {
 	// pooled says that a pooler is in front of the server. direct, if not nil, connects to the server itself.
 	pooled bool
 	direct *pgx.ConnConfig
+	// names has the names of all statements by their SQL.
+	names *sync.Map
 }
 
 // Options configure the connections of a DB.
@@ -44,10 +47,21 @@ type Options struct {
 	// DirectURL, if not empty, is the address of the server itself, for a URL that leads through a pooler:
 	// notifications and changes of the schema need a session of the server.
 	DirectURL string
+	// Trace, if not nil, observes every round trip of the pool.
+	Trace Trace
+}
+
+// Stat is the state of the pool of connections.
+type Stat struct {
+	// Max is the size of the pool. InUse and Idle are its connections.
+	Max, InUse, Idle int
+	// Waits counts the statements that waited for a connection since the start, and Waited is how long in all.
+	Waits  int64
+	Waited time.Duration
 }
 
 // New returns a DB that uses pool and has no statements. The caller closes the pool.
-func New(pool *pgxpool.Pool) *DB { return &DB{pool: pool, reset: new(rate)} }
+func New(pool *pgxpool.Pool) *DB { return &DB{pool: pool, reset: new(rate), names: new(sync.Map)} }
 
 // With returns a DB on the same pool with the statements of files, and no others. It panics if the files are
 // invalid or repeat a name.
@@ -56,7 +70,10 @@ func (d *DB) With(files ...fs.FS) *DB {
 	if err != nil {
 		panic(fmt.Sprintf("postgres: the embedded queries are faulty: %v", err)) // A test parses the files.
 	}
-	return &DB{pool: d.pool, queries: queries, reset: d.reset, pooled: d.pooled, direct: d.direct}
+	for name, q := range queries {
+		d.names.Store(q.sql, name)
+	}
+	return &DB{pool: d.pool, queries: queries, reset: d.reset, pooled: d.pooled, direct: d.direct, names: d.names}
 }
 
 // Open connects to the database. It tries once; the caller retries. If the server is
@@ -81,8 +98,9 @@ func Open(ctx context.Context, url string, opts Options) (*DB, error) {
 	}
 	config.ConnConfig.RuntimeParams["application_name"] = opts.Application
 	config.PingTimeout = poolPingTimeout
-	if opts.OnRoundTrip != nil {
-		config.ConnConfig.Tracer = trips(opts.OnRoundTrip)
+	names := new(sync.Map)
+	if opts.OnRoundTrip != nil || opts.Trace != nil {
+		config.ConnConfig.Tracer = trips{opts.OnRoundTrip, opts.Trace, names}
 	}
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = connectTimeout
@@ -119,6 +137,7 @@ func Open(ctx context.Context, url string, opts Options) (*DB, error) {
 	}
 	d := New(pool)
 	d.pooled, d.direct = pooled, direct
+	d.names = names
 	return d, nil
 }
 
@@ -142,6 +161,14 @@ func (d *DB) Ping(ctx context.Context) error { return Failure("ping", d.pool.Pin
 
 // MaxConns returns how many statements can run at once.
 func (d *DB) MaxConns() int { return int(d.pool.Config().MaxConns) }
+
+// Stat returns the state of the pool.
+func (d *DB) Stat() Stat {
+	s := d.pool.Stat()
+	return Stat{
+		Max: int(s.MaxConns()), InUse: int(s.AcquiredConns()), Idle: int(s.IdleConns()), Waits: s.EmptyAcquireCount(), Waited: s.EmptyAcquireWaitTime(),
+	}
+}
 
 // Close closes the connections. It waits for running statements.
 func (d *DB) Close() { d.pool.Close() }

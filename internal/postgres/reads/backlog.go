@@ -39,3 +39,25 @@ func (s *Store) EndingBacklog(ctx context.Context, namespace string) (EndingBack
 	b, _, err := db.First[EndingBacklog](ctx, s.db, "ending backlog", db.Query("EndingBacklog", db.Values{"namespace": db.Text(namespace)}))
 	return b, err
 }
+
+// Backlogs says how much waits. No count is above the most that the statement reads. Since is when
+// the oldest of the counted began to wait, or nil.
+type Backlogs struct {
+	// Messages and Notices wait to be delivered.
+	Messages, Notices           int64
+	MessagesSince, NoticesSince *time.Time
+	// Approvals are open requests, and Unknown open questions about unknown outcomes, of all namespaces.
+	Approvals, Unknown           int64
+	ApprovalsSince, UnknownSince *time.Time
+	// Calls are open calls, and Endings swept calls whose closing hooks have not all run, of a namespace.
+	Calls, Endings int64
+	CallsSince     *time.Time
+	// Now is the time of the database.
+	Now time.Time
+}
+
+// Backlogs counts what waits, up to most of each. Calls are those of a namespace of Temporal.
+func (s *Store) Backlogs(ctx context.Context, namespace string, most int) (Backlogs, error) {
+	b, _, err := db.First[Backlogs](ctx, s.db, "backlogs", db.Query("Backlogs", db.Values{"namespace": db.Text(namespace), "most": most}))
+	return b, err
+}

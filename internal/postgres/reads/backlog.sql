@@ -15,3 +15,26 @@ GROUP BY notifier ORDER BY notifier;
 SELECT count(*) AS calls, min(i.settled_at) AS since, coalesce(max(e.tries), 0) AS tries
 FROM endings e JOIN invocations i USING (invocation_id)
 WHERE e.namespace = @namespace;
+
+-- name: Backlogs
+-- What waits, for metrics. Each part reads at most @most rows of a partial index, so that the
+-- statement stays short when much waits.
+WITH messages AS MATERIALIZED (
+    SELECT created_at FROM outbox WHERE sent_at IS NULL ORDER BY next_at LIMIT @most
+), deliveries AS MATERIALIZED (
+    SELECT n.at FROM (
+        SELECT notice_id FROM notice_deliveries WHERE sent_at IS NULL AND given_up_at IS NULL LIMIT @most
+    ) d JOIN notices n USING (notice_id)
+), asked AS MATERIALIZED (
+    SELECT created_at, parked FROM approvals WHERE state = 'open' LIMIT @most
+), open AS MATERIALIZED (
+    SELECT created_at FROM invocations WHERE state = 'open' AND namespace = @namespace ORDER BY created_at LIMIT @most
+)
+SELECT
+    (SELECT count(*) FROM messages) AS messages, (SELECT min(created_at) FROM messages) AS messages_since,
+    (SELECT count(*) FROM deliveries) AS notices, (SELECT min(at) FROM deliveries) AS notices_since,
+    (SELECT count(*) FROM asked WHERE parked = '') AS approvals, (SELECT min(created_at) FROM asked WHERE parked = '') AS approvals_since,
+    (SELECT count(*) FROM asked WHERE parked <> '') AS unknown, (SELECT min(created_at) FROM asked WHERE parked <> '') AS unknown_since,
+    (SELECT count(*) FROM open) AS calls, (SELECT min(created_at) FROM open) AS calls_since,
+    (SELECT count(*) FROM (SELECT FROM endings WHERE namespace = @namespace LIMIT @most) e) AS endings,
+    now() AS now;

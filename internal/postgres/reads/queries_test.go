@@ -11,6 +11,7 @@ import (
 func TestQueries(t *testing.T) {
 	querytest.Run(t, files, map[string]reflect.Type{
 		"EndingBacklog":  reflect.TypeFor[EndingBacklog](),
+		"Backlogs":       reflect.TypeFor[Backlogs](),
 		"NoticeBacklog":  reflect.TypeFor[NoticeBacklog](),
 		"AllTables":      reflect.TypeFor[tableRow](),
 		"ShowCall":       reflect.TypeFor[showRow](),

@@ -1,0 +1,233 @@
+package telemetry
+
+import (
+	"context"
+	"encoding/hex"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+	spanpb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"go.temporal.io/sdk/client"
+	temporal "go.temporal.io/sdk/contrib/opentelemetry"
+	"go.temporal.io/sdk/interceptor"
+
+	pawl "github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/e2etest"
+	measured "github.com/pawl-run/pawl/internal/telemetry"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/worker"
+)
+
+var probedAt = regexp.MustCompile(`the worker answers probes" address=(\S+)`)
+
+// scraped returns what /metrics of the worker that started last says.
+func scraped(t *testing.T, w *e2etest.World) string {
+	t.Helper()
+	var at string
+	w.Until(func() bool {
+		all := probedAt.FindAllStringSubmatch(w.Log.String(), -1)
+		if len(all) > 0 {
+			at = all[len(all)-1][1]
+		}
+		return at != ""
+	}, "the worker answers probes")
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+at+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("/metrics: %d %v", answer.StatusCode, err)
+	}
+	return string(body)
+}
+
+// TestCall: a write that waits for a person while its worker is replaced, and whose first attempt fails, is one trace below the span of
+// its caller. Its steps are below one span of the workflow run, before the wait and after it. The metrics count it, the log names the
+// trace, and none of the three has an argument, an output, a text of an error or a person.
+func TestCall(t *testing.T) {
+	r := newReceiver(t)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.server.URL)
+	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
+	canary := e2etest.NewCanary()
+	var runs atomic.Int64
+	tool := e2etest.Tool("test__write", func(context.Context, e2etest.In, toolspec.Call) (e2etest.Out, error) {
+		if runs.Add(1) == 1 {
+			return e2etest.Out{}, toolspec.RetryAfter(10*time.Millisecond, "busy")
+		}
+		return e2etest.Out{Text: "out-" + string(canary)}, nil
+	}, e2etest.Idempotent, e2etest.Risky, e2etest.Attempts(2))
+	config := w.Config()
+	config.OTLP, config.HealthListen = worker.OTLP{Metrics: true, Traces: true}, "127.0.0.1:0"
+	stop := w.WorkWith(config, worker.Tools(tool))
+
+	caller := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{0xca, 0x11}, SpanID: trace.SpanID{0xe5}, TraceFlags: trace.FlagsSampled})
+	tracing, err := temporal.NewTracingInterceptor(temporal.TracerOptions{Tracer: noop.NewTracerProvider().Tracer("")}) // passes the span of the context on
+	if err != nil {
+		t.Fatal(err)
+	}
+	traced, err := client.DialContext(t.Context(), client.Options{
+		HostPort: w.Address, Namespace: w.Namespace, Interceptors: []interceptor.ClientInterceptor{tracing},
+		ConnectionOptions: client.ConnectionOptions{GetSystemInfoTimeout: e2etest.WaitTimeout},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer traced.Close()
+	inv := e2etest.Invocation("call_1", "test__write", `{"text":"in-`+string(canary)+`"}`)
+	call, err := pawl.New(traced, pawl.Options{}).Start(trace.ContextWithSpanContext(t.Context(), caller), inv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Waiting(call.WorkflowID)
+	if body := scraped(t, w); !strings.Contains(body, `pawl_waiting{kind="approval"} 1`) {
+		t.Errorf("no approval waits: %s", body)
+	}
+	stop()
+	stop = w.WorkWith(config, worker.Tools(tool))
+	w.Approve(call.WorkflowID)
+	if result := w.Result(call); !result.OK || result.Attempts != 2 {
+		t.Fatalf("the result is %+v", result)
+	}
+	var body string
+	w.Until(func() bool { // the answer of settle reaches the caller before the worker has counted it
+		body = scraped(t, w)
+		return strings.Contains(body, `pawl_calls_total{code="ok",effect="state_change",tool="test__write"} 1`)
+	}, "the call is counted")
+	for _, want := range []string{
+		`pawl_attempts_total{outcome="done",tool="test__write"} 1`, `pawl_approval_decision_duration_seconds_count{state="approved"} 1`,
+		`pawl_policy_active{digest="`, `pawl_step_duration_seconds_count{step="willAuthorize"}`, `temporal_request_total`, `go_goroutines`,
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("there is no %s", want)
+		}
+	}
+	documented(t, body)
+	stop()
+
+	spans := r.trace(caller.TraceID().String())
+	belowCaller(t, spans, caller.SpanID().String())
+	names := map[string]int{}
+	for _, s := range spans {
+		names[s.GetName()]++
+	}
+	for name, least := range map[string]int{
+		"RunWorkflow:InvokeTool": 1, "RunActivity:admit": 1, "RunActivity:requestApproval": 1, "RunActivity:reviewDecision": 1, "RunActivity:execute": 2, "RunActivity:settle": 1,
+		"sql Settle": 1,
+	} {
+		if names[name] < least {
+			t.Errorf("%d spans %q, want %d: %v", names[name], name, least, names)
+		}
+	}
+	if names["RunWorkflow:InvokeTool"] != 1 {
+		t.Errorf("the run has %d spans", names["RunWorkflow:InvokeTool"])
+	}
+	spansDocumented(t, names)
+	if !r.metrics["pawl.calls"] || !r.metrics["temporal_workflow_completed"] {
+		t.Errorf("metrics sent: %v", r.metrics)
+	}
+	sent := r.raw.String()
+	for _, never := range []string{string(canary), e2etest.Ann, e2etest.Actor, "busy"} {
+		if strings.Contains(sent, never) || strings.Contains(body, never) {
+			t.Errorf("%q was sent", never)
+		}
+	}
+	if strings.Contains(body, "acme") {
+		t.Error("a label has a tenant")
+	}
+	if !strings.Contains(w.Log.String(), "traceId="+caller.TraceID().String()) {
+		t.Error("the log does not name the trace")
+	}
+}
+
+// belowCaller checks that every span has its parent in the trace, or is a child of the caller.
+func belowCaller(t *testing.T, spans map[string]*spanpb.Span, callerID string) {
+	t.Helper()
+	if len(spans) == 0 {
+		t.Fatal("no span was sent")
+	}
+	for id, s := range spans {
+		parent := hex.EncodeToString(s.GetParentSpanId())
+		above, ok := spans[parent]
+		switch {
+		case parent == callerID:
+		case !ok:
+			t.Errorf("%s %s has the parent %q, which is not there", s.GetName(), id, parent)
+		case strings.HasPrefix(s.GetName(), "StartActivity:") && above.GetName() != "RunWorkflow:InvokeTool",
+			strings.HasPrefix(s.GetName(), "RunActivity:") && above.GetName() != "Start"+strings.TrimPrefix(s.GetName(), "Run"),
+			strings.HasPrefix(s.GetName(), "sql ") && !strings.HasPrefix(above.GetName(), "RunActivity:"):
+			t.Errorf("%s is below %s", s.GetName(), above.GetName())
+		}
+		if s.GetStatus().GetMessage() != "" || len(s.GetEvents()) > 0 {
+			t.Errorf("%s has a text: %v", s.GetName(), s)
+		}
+	}
+}
+
+var (
+	metricRow = regexp.MustCompile("(?m)^\\| `(pawl\\.[a-z._]+)` \\| `(pawl_[a-z_]+)` \\|")
+	spanRow   = regexp.MustCompile("(?m)^\\| `((?:[A-Za-z]+:|sql |broker\\.)[^`]*)` \\|")
+	family    = regexp.MustCompile(`(?m)^# TYPE (\S+) `)
+)
+
+func page(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../../../docs/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// documented compares the metrics of docs/metrics.md with those of the code, and with those that a worker serves.
+func documented(t *testing.T, body string) {
+	t.Helper()
+	var names, served []string
+	for _, row := range metricRow.FindAllStringSubmatch(page(t), -1) {
+		names, served = append(names, row[1]), append(served, row[2])
+	}
+	made := measured.Names()
+	slices.Sort(names)
+	slices.Sort(made)
+	if !slices.Equal(names, made) {
+		t.Errorf("docs/metrics.md has %v, the code has %v", names, made)
+	}
+	for _, f := range family.FindAllStringSubmatch(body, -1) {
+		switch name := f[1]; {
+		case strings.HasPrefix(name, "pawl_"):
+			if !slices.Contains(served, name) {
+				t.Errorf("docs/metrics.md does not have %s", name)
+			}
+		case !slices.ContainsFunc([]string{"temporal_", "go_", "process_", "target_info", "promhttp_"}, func(p string) bool { return strings.HasPrefix(name, p) }):
+			t.Errorf("docs/metrics.md says nothing of %s", name)
+		}
+	}
+}
+
+// spansDocumented checks that docs/metrics.md has every span, where NAME stands for any.
+func spansDocumented(t *testing.T, names map[string]int) {
+	t.Helper()
+	rows := spanRow.FindAllStringSubmatch(page(t), -1)
+	for name := range names {
+		if !slices.ContainsFunc(rows, func(row []string) bool {
+			prefix, any := strings.CutSuffix(row[1], "NAME")
+			return any && strings.HasPrefix(name, prefix) || name == row[1]
+		}) {
+			t.Errorf("docs/metrics.md does not have the span %q", name)
+		}
+	}
+}

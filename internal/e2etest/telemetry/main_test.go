@@ -1,0 +1,10 @@
+// Package telemetry shows what the metrics, the traces and the log say of a call.
+package telemetry
+
+import (
+	"testing"
+
+	"github.com/pawl-run/pawl/internal/e2etest"
+)
+
+func TestMain(m *testing.M) { e2etest.Main(m, nil) }
