@@ -81,7 +81,7 @@ func (c *Client) Send(ctx context.Context, to remotetool.Worker, r remotetool.To
 		return fail(true, "the request cannot be made")
 	}
 	traceparent.Set(ctx, req.Header) // the signature does not cover it
-	req.GetBody = nil // the transport must not send the request again
+	req.GetBody = nil                // the transport must not send the request again
 	signature, err := sign(req.Header, target, body, to.Key, key.secret, time.Now(), time.Duration(r.TimeoutMs)*time.Millisecond)
 	if err != nil {
 		return fail(true, "the request cannot be signed")
