@@ -38,7 +38,7 @@ func TestTheDatabaseGoesAwayDuringAStart(t *testing.T) {
 	u.Host = p.Address()
 	w.config.DatabaseURL, w.config.PolicyFile = u.String(), w.file("policy.yaml", rules)
 	steps := []string{
-		"FROM goose_db_version WHERE is_applied", "pawl partitions", "INSERT INTO policy_activations",
+		"FROM goose_db_version WHERE is_applied", "ensure_partitions", "INSERT INTO policy_activations",
 		"activated_by FROM policy_active", "SELECT source FROM policies", "INSERT INTO tool_specs",
 	}
 	loss := p.LoseAnswers(1, steps...)
