@@ -17,10 +17,9 @@ import (
 // quarter.
 const nextRoundAfter = time.Second
 
-// ErrNoAnswer says that ctx ended before Temporal answered. The call may be running. Start it again
-// with the same tenantId, runId and toolCallId: that attaches to the running call, and nothing runs
-// twice.
-var ErrNoAnswer = errors.New("no answer before the caller's time was over; the call may be running: start it again with the same tenantId, runId and toolCallId")
+// ErrNoAnswer says that ctx ended before Temporal answered. The call or run of an agent may be going on. Start it
+// again with the same ids: that attaches to it, and nothing runs twice.
+var ErrNoAnswer = errors.New("no answer before the caller's time was over; the call or run may be going on: start it again with the same ids")
 
 // persist repeats f until Temporal answers or ctx ends. f must be safe to repeat. An error that
 // says that Temporal has refused the request is an answer too.

@@ -28,7 +28,7 @@ fallback: {format: openai, name: gpt-5-mini, url: "http://localhost:8080"}
 instructions: |
   Review the change.
   Answer shortly.
-tools: [core__read_file, core__grep_search]
+tools: [core__read_file, core__grep]
 agents: [research, search-2]
 choice: required
 output:
@@ -61,7 +61,7 @@ func TestRead(t *testing.T) {
 		},
 		Fallback:     &agent.Model{Format: "openai", Name: "gpt-5-mini", URL: "http://localhost:8080", MaxTokens: agent.DefaultMaxTokens},
 		Instructions: "Review the change.\nAnswer shortly.\n",
-		Tools:        []string{"core__read_file", "core__grep_search"},
+		Tools:        []string{"core__read_file", "core__grep"},
 		Choice:       agent.Choice{Mode: wire.Required},
 		Output:       json.RawMessage(`{"type":"object","properties":{"verdict":{"type":"string"},"because":{"type":"string"}}}`),
 		Limits:       agent.Limits{Rounds: 20, Calls: 100, Seconds: 172800, Tokens: 200_000, MicroUSD: 2_500_000, ContextBytes: 1 << 20, AtOnce: 4},

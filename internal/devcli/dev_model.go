@@ -19,7 +19,7 @@ const defaultModelAddress = "127.0.0.1:8231"
 func newDevModel(a devApp) *cobra.Command {
 	var address string
 	cmd := &cobra.Command{
-		Use: "model", Short: "Run a model without intelligence, to try agents with",
+		Use: "model", Short: "Serve a scripted model, to try agents without a provider",
 		Long: "Serve a model with the API of OpenAI (chat completions) until Ctrl-C, and print the URL of the API. If a message is the\n" +
 			"id of a tool and JSON, the model calls the tool with this JSON as its arguments. The model answers every other message,\n" +
 			"and the result of a call, by repeating it.",

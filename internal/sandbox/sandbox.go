@@ -228,7 +228,7 @@ func (s *Sandbox) start(c config) (_ *process, err error) {
 	}
 	if err != nil {
 		p.stop("")
-		_ = <-p.ended //nolint:staticcheck,gosimple // killed; what it says is not needed
+		_ = <-p.ended //nolint:staticcheck // killed; what it says is not needed
 		return nil, err
 	}
 	return p, nil

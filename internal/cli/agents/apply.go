@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
@@ -130,7 +129,7 @@ func diff(from, to agent.Document) (string, error) {
 func unpublished(tools []string, specs []toolspec.Spec) (warnings []string) {
 	for _, id := range tools {
 		published := slices.ContainsFunc(specs, func(s toolspec.Spec) bool { return s.Name == id })
-		if !published && !strings.HasPrefix(id, "tenant-") && !strings.HasPrefix(id, "mcp__tenant-") {
+		if !published && toolspec.TenantOfTool(id) == "" {
 			warnings = append(warnings, "no worker has published the tool "+id)
 		}
 	}

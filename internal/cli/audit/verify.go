@@ -38,8 +38,8 @@ func newVerify(a *app.App) *cobra.Command {
 			return verify(cmd.Context(), a, o, only)
 		},
 	}
-	cmd.Flags().StringArrayVar(&o.keyFiles, "key", nil, "file of a public key of the workers, as `pawl keys new` prints it; more than once for more keys")
-	cmd.Flags().StringArrayVar(&o.headFiles, "head", nil, "file of heads, as `pawl audit head` prints them; more than once for more files")
+	cmd.Flags().StringArrayVar(&o.keyFiles, "key", nil, "`FILE` of a public key of the workers, as pawl keys new prints it; more than once for more keys")
+	cmd.Flags().StringArrayVar(&o.headFiles, "head", nil, "`FILE` of heads, as pawl audit head prints them; more than once for more files")
 	cmd.Flags().Int64Var(&o.unsignedUntil, "unsigned-until", 0, "the number of the last head that the workers have not signed with a key of --key")
 	cmd.Flags().IntVar(&o.calls, "calls", 100, "how many of the newest calls of each tenant to compare with Temporal, 0–10000")
 	cmd.Flags().StringVar(&o.since, "since", "", "compare only calls that were created within this time, such as 12h or 7d")

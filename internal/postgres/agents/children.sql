@@ -1,6 +1,6 @@
 -- name: LockParent
 -- Two children of a run are started one after the other: the next statement sees what the one before has reserved.
-SELECT run_id FROM agent_runs WHERE tenant_id = @tenant_id AND run_id = @run_id FOR UPDATE;
+SELECT run_id FROM agent_runs WHERE tenant_id = @tenant_id AND run_id = @run_id FOR NO KEY UPDATE;
 
 -- name: StartChild
 -- Writes the run of a call, once, and reserves its limits of what the calling run has left. A run that has ended or has a parent itself starts none.
