@@ -38,8 +38,20 @@ CREATE TABLE audit_heads (
     -- Two workers cannot continue a chain from the same head.
     CONSTRAINT audit_heads_one_chain UNIQUE (tenant_id, after),
     CONSTRAINT audit_heads_forward CHECK (after >= 0 AND n > after),
+    CONSTRAINT audit_heads_retention CHECK (retention_days >= 0),
     CONSTRAINT audit_heads_signed CHECK ((key_id = '') = (octet_length(signature) = 0))
 );
+
+-- Whether any head is signed is asked before each sealing.
+CREATE INDEX audit_heads_signed_heads ON audit_heads (tenant_id) WHERE key_id <> '';
+
+-- The worker that locks the row seals. A lock by a number would be open to every user of the database.
+CREATE TABLE audit_turn (
+    one boolean NOT NULL DEFAULT true,
+    CONSTRAINT audit_turn_pkey PRIMARY KEY (one),
+    CONSTRAINT audit_turn_one CHECK (one)
+);
+INSERT INTO audit_turn DEFAULT VALUES;
 
 -- A trigger, because many statements of two releases write events. One per statement: settle writes three events.
 -- +goose StatementBegin

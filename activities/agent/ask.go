@@ -168,20 +168,22 @@ func (a *Agents) respond(ctx context.Context, in contract.AgentAskIn, run Run, m
 	if err == nil && planned.Response.Finish == wire.FinishCut {
 		err = &provider.Error{Kind: "cut", Retry: true}
 	}
+	usage := planned.Response.Usage
+	if !usage.Reported {
+		// A limit of tokens must hold for providers that count none, and for responses that are given up before the count comes. A token
+		// has about four bytes.
+		usage = wire.Usage{Input: int64(size(request.Messages)+len(request.System)+len(request.Tools)) / 4, Output: int64(len(planned.Response.Message)) / 4}
+	}
 	if err != nil {
-		a.countLost(ctx, in.Run, model, planned.Response.Usage)
+		a.countLost(ctx, in.Run, model, usage)
 		return r, "", 0, readFault(err)
 	}
 	if published != nil {
 		a.Log.WarnContext(ctx, "the text of a model could not be shown to the watchers of its run", "workflowId", contract.Executing(ctx).WorkflowID, "reason", errs.Reason(published))
 	}
-	if !planned.Response.Usage.Reported {
-		// A limit of tokens must hold for providers that count none. A token has about four bytes.
-		planned.Response.Usage = wire.Usage{Input: int64(size(request.Messages)+len(request.System)+len(request.Tools)) / 4, Output: int64(len(planned.Response.Message)) / 4}
-	}
-	r = Round{Round: in.Round, Format: model.Format, Model: model.Name, Usage: planned.Response.Usage}
+	r = Round{Round: in.Round, Format: model.Format, Model: model.Name, Usage: usage}
 	if r.Plan, ok = a.clean(ctx, a.plan(run, planned)); !ok {
-		a.countLost(ctx, in.Run, model, planned.Response.Usage)
+		a.countLost(ctx, in.Run, model, usage)
 		return r, "", 0, unusable(unclean)
 	}
 	r.MicroUSD = a.price(model, r.Usage)

@@ -13,12 +13,9 @@ import (
 // countTime bounds how long the usage of a response that does not count holds up the run.
 const countTime = 10 * time.Second
 
-// countLost adds the usage of a response that was cut or failed to the totals of its run: the provider has counted it too. If the database
+// countLost adds the usage of a response that was cut, failed or given up to the totals of its run: the provider has counted it too. If the database
 // does not take it, the run goes on without it.
 func (a *Agents) countLost(ctx context.Context, of contract.AgentRun, model pawlagent.Model, u wire.Usage) {
-	if !u.Reported {
-		return
-	}
 	// The request may have been given up.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), countTime)
 	defer cancel()

@@ -158,6 +158,15 @@ func TestAuditSealing(t *testing.T) {
 		t.Errorf("with an emptied queue: %+v", r)
 	}
 
+	// Large events are sealed a few at a time.
+	b.sql(`INSERT INTO events (kind, tenant_id, detail) SELECT 'large', 'large', json_build_object('x', repeat('y', 5000000)) FROM generate_series(1, 3)`)
+	if n := b.seals(key); n != 3 {
+		t.Errorf("%d large events were sealed, not 3", n)
+	}
+	if r := b.verifies("large", audit.Terms{Keys: []proof.Key{key.Key()}}); r.Found != 0 || r.Rows != 3 || r.Heads != 2 {
+		t.Errorf("large events: %+v", r)
+	}
+
 	// Sealers on one database, and many events.
 	const many = 10_000
 	b.happens("many", many)
@@ -181,6 +190,8 @@ func TestAuditRetention(t *testing.T) {
 	key := auditKey(t)
 	terms := audit.Terms{Keys: []proof.Key{key.Key()}}
 	b.sql(`INSERT INTO events (kind, tenant_id, month) SELECT 'old', 'acme', '2020-01-01' FROM generate_series(1, 4)`)
+	// Nobody but an attacker writes such a month. It must hold up neither sealing nor retention.
+	b.sql(`INSERT INTO events (kind, tenant_id, month) VALUES ('odd', 'odd', '-infinity')`)
 	b.seals(key)
 	b.happens("acme", 2)
 	b.sql(`INSERT INTO events (kind, tenant_id, month) VALUES ('old', 'acme', '2020-02-01')`)
@@ -202,6 +213,15 @@ func TestAuditRetention(t *testing.T) {
 	b.sql(`UPDATE events SET kind = 'x' WHERE tenant_id = 'acme'`)
 	if r := b.verifies("acme", terms); r.Found != 2 {
 		t.Errorf("what is kept was changed: %+v", r.Findings)
+	}
+
+	// A head that nobody verifies, because no seal is left up to it, does not say what retention may delete.
+	b.sql(`INSERT INTO events (kind, tenant_id, month) VALUES ('recent', 'acme', date_trunc('month', now() - interval '40 days'))`)
+	b.seals(key)
+	b.sql(`INSERT INTO audit_heads (tenant_id, n, link, at, retention_days, after, key_id, signature) VALUES ('acme', 2, '', now(), 0, 1, '', '')`)
+	b.sql(`DELETE FROM events WHERE kind = 'recent'`)
+	if r := b.verifies("acme", terms); r.Found != 3 {
+		t.Errorf("a recent event was deleted: %+v", r.Findings)
 	}
 }
 

@@ -152,6 +152,15 @@ func TestRolesAreWalls(t *testing.T) {
 			}
 			continue
 		}
+		// A client writes texts into runs, and nothing that shows it results or holds up retention.
+		for _, values := range []string{
+			`('-infinity', 'acme', 'own', 9, now(), 'text_delta')`, `('2200-01-01', 'acme', 'own', 9, now(), 'text_delta')`,
+			`(date_trunc('month', now() AT TIME ZONE 'UTC'), 'acme', 'own', 9, now(), 'tool_call_result')`,
+		} {
+			if state := s.state(`INSERT INTO run_events (month, tenant_id, run_id, seq, at, kind) VALUES ` + values); state != "42501" {
+				t.Errorf("a client writes the event %s: %q", values, state)
+			}
+		}
 		// The tools of other tenants are hidden, also those of a tenant whose prefix is a hash.
 		if n := s.count("tool_specs"); n != 2 {
 			t.Errorf("%d tools", n)

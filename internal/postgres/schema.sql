@@ -193,7 +193,9 @@ TABLE audit_heads
     CONSTRAINT audit_heads_forward CHECK (after >= 0 AND n > after)
     CONSTRAINT audit_heads_one_chain UNIQUE (tenant_id, after)
     CONSTRAINT audit_heads_pkey PRIMARY KEY (tenant_id, n)
+    CONSTRAINT audit_heads_retention CHECK (retention_days >= 0)
     CONSTRAINT audit_heads_signed CHECK ((key_id = ''::text) = (octet_length(signature) = 0))
+    CREATE INDEX audit_heads_signed_heads ON public.audit_heads USING btree (tenant_id) WHERE (key_id <> ''::text)
 
 TABLE audit_pending
     month date NOT NULL
@@ -209,6 +211,11 @@ TABLE audit_seals
     CONSTRAINT audit_seals_hashes CHECK (octet_length(leaf) = 32 AND octet_length(link) = 32)
     CONSTRAINT audit_seals_number CHECK (n > 0)
     CONSTRAINT audit_seals_pkey PRIMARY KEY (tenant_id, n)
+
+TABLE audit_turn
+    one boolean NOT NULL DEFAULT true
+    CONSTRAINT audit_turn_one CHECK (one)
+    CONSTRAINT audit_turn_pkey PRIMARY KEY (one)
 
 TABLE cache_tags
     tenant_id text NOT NULL
@@ -964,23 +971,23 @@ CREATE OR REPLACE FUNCTION public.drop_partition(partition text)
  SET search_path TO 'public', 'pg_temp'
 AS $function$
 DECLARE
-    of_month date := to_date(substring(partition FROM '_(\d{4}_\d{2})$'), 'YYYY_MM');
+    of_month date := pg_catalog.to_date(substring(partition FROM '_(\d{4}_\d{2})$'), 'YYYY_MM');
 BEGIN
     -- Every insert into the table queues behind this wait for the lock, so the wait is short. Only one worker drops at a time: two
     -- concurrent drops of one partition fail in Postgres with an internal error.
-    PERFORM set_config('lock_timeout', '200ms', true);
-    PERFORM pg_advisory_xact_lock(hashtext('pawl partitions'));
+    PERFORM pg_catalog.set_config('lock_timeout', '200ms', true);
+    PERFORM pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtext('pawl partitions'));
     IF NOT EXISTS (
         SELECT FROM pg_inherits h JOIN pg_class c ON c.oid = h.inhrelid JOIN pg_class p ON p.oid = h.inhparent
-        WHERE c.relname = partition AND p.relnamespace = current_schema()::regnamespace AND c.relnamespace = p.relnamespace
+        WHERE c.relname = partition AND p.relnamespace = pg_catalog.current_schema()::regnamespace::oid AND c.relnamespace = p.relnamespace
             AND p.relname IN ('stage_events', 'attempts', 'payloads', 'events', 'hydrations', 'run_events')
     ) THEN
         RETURN; -- Another worker has dropped it.
     END IF;
-    IF of_month IS NULL OR of_month >= date_trunc('month', now() AT TIME ZONE 'UTC') OR EXISTS (SELECT FROM invocations WHERE month = of_month) THEN
+    IF of_month IS NULL OR of_month >= pg_catalog.date_trunc('month', pg_catalog.now() AT TIME ZONE 'UTC') OR EXISTS (SELECT FROM invocations WHERE month = of_month) THEN
         RAISE EXCEPTION 'the partition is of a month that is not over, or that has calls' USING ERRCODE = 'object_in_use';
     END IF;
-    EXECUTE format('DROP TABLE %I', partition);
+    EXECUTE pg_catalog.format('DROP TABLE %I', partition);
 END
 $function$
 
@@ -999,21 +1006,21 @@ BEGIN
     IF parent NOT IN ('stage_events', 'attempts', 'payloads', 'events', 'hydrations', 'run_events') OR months NOT BETWEEN 0 AND 24 THEN
         RAISE EXCEPTION 'no table with partitions, or not 0 to 24 months' USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    PERFORM set_config('lock_timeout', '2s', true);
-    PERFORM pg_advisory_xact_lock(hashtext('pawl partitions'));
+    PERFORM pg_catalog.set_config('lock_timeout', '2s', true);
+    PERFORM pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtext('pawl partitions'));
     FOR ahead IN 0 .. months LOOP
-        first := (date_trunc('month', now() AT TIME ZONE 'UTC') + make_interval(months => ahead))::date;
-        partition := parent || to_char(first, '_YYYY_MM');
-        CONTINUE WHEN to_regclass(partition) IS NOT NULL;
+        first := (pg_catalog.date_trunc('month', pg_catalog.now() AT TIME ZONE 'UTC') + pg_catalog.make_interval(months => ahead))::date;
+        partition := parent || pg_catalog.to_char(first::timestamp, '_YYYY_MM');
+        CONTINUE WHEN pg_catalog.to_regclass(partition) IS NOT NULL;
         -- Postgres refuses to create the partition of a month that has rows in DEFAULT; that month stays in DEFAULT. If the refusal is
         -- certain, the function does not ask for the lock.
-        EXECUTE format('SELECT EXISTS (SELECT FROM %I WHERE month = %L)', parent || '_default', first) INTO taken;
+        EXECUTE pg_catalog.format('SELECT EXISTS (SELECT FROM %I WHERE month = %L)', parent || '_default', first) INTO taken;
         CONTINUE WHEN taken;
         BEGIN
-            EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES FROM (%L) TO (%L)', partition, parent, first, (first + interval '1 month')::date);
+            EXECUTE pg_catalog.format('CREATE TABLE %I PARTITION OF %I FOR VALUES FROM (%L) TO (%L)', partition, parent, first, (first + interval '1 month')::date);
             -- Queries go through the parent and need its privileges only. The search for secrets reads each partition by its name.
             IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'pawl_worker') THEN
-                EXECUTE format('GRANT SELECT ON %I TO pawl_worker', partition);
+                EXECUTE pg_catalog.format('GRANT SELECT ON %I TO pawl_worker', partition);
             END IF;
         EXCEPTION WHEN check_violation THEN
             NULL;

@@ -53,6 +53,12 @@ func (c *calls) compare(ctx context.Context, s *app.Session, tenantID string, si
 		case recorded != outcome(call.AuditedCode == "", call.AuditedCode):
 			differs("the record says %s, and the audit trail says %s", recorded, outcome(call.AuditedCode == "", call.AuditedCode))
 		}
+		// The record could name the workflow of another call, or none.
+		id := toolspec.Identity{TenantID: tenantID, RunID: call.RunID, ToolCallID: call.ToolCallID}
+		if id.InvocationID() != call.InvocationID || id.WorkflowID() != call.WorkflowID {
+			differs("the record has other ids than the call")
+			continue
+		}
 		result, err := c.result(ctx, s, call)
 		switch {
 		case err != nil:
@@ -70,12 +76,18 @@ func (c *calls) compare(ctx context.Context, s *app.Session, tenantID string, si
 	return nil
 }
 
-// result returns the result of a workflow, or nil if it has none.
+// result returns the result of a workflow, or nil if it has none. Every run of the workflow of a call has the same result, so the latest one
+// serves if Temporal does not have the run that the record names.
 func (c *calls) result(ctx context.Context, s *app.Session, call postgresaudit.Call) (*toolspec.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	described, err := s.Temporal.DescribeWorkflowExecution(ctx, call.WorkflowID, call.TemporalRunID)
+	runID := call.TemporalRunID
+	described, err := s.Temporal.DescribeWorkflowExecution(ctx, call.WorkflowID, runID)
 	var missing *serviceerror.NotFound
+	if errors.As(err, &missing) {
+		runID = ""
+		described, err = s.Temporal.DescribeWorkflowExecution(ctx, call.WorkflowID, runID)
+	}
 	switch {
 	case errors.As(err, &missing):
 		c.Gone++
@@ -87,7 +99,7 @@ func (c *calls) result(ctx context.Context, s *app.Session, call postgresaudit.C
 		return nil, nil
 	}
 	var result toolspec.Result
-	if err := s.Temporal.GetWorkflow(ctx, call.WorkflowID, call.TemporalRunID).Get(ctx, &result); err != nil {
+	if err := s.Temporal.GetWorkflow(ctx, call.WorkflowID, runID).Get(ctx, &result); err != nil {
 		return nil, fmt.Errorf("the result of the workflow %s cannot be read; with encrypted payloads the command needs their keys", app.OneLine(call.WorkflowID, 200))
 	}
 	return &result, nil

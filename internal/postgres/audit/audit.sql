@@ -1,14 +1,22 @@
 -- name: BeginSealing
--- One worker seals at a time. The others leave the work to it. signed says that a chain has the signature of a worker.
-SELECT pg_try_advisory_xact_lock(hashtext('pawl audit')) AS first, EXISTS (SELECT FROM audit_heads WHERE key_id <> '') AS signed, now() AS now;
+-- One worker seals at a time, the one that locks the row. The others leave the work to it. signed says that a chain has the signature of a
+-- worker.
+WITH turn AS MATERIALIZED (SELECT FROM audit_turn FOR UPDATE SKIP LOCKED)
+SELECT EXISTS (SELECT FROM turn) AS first,
+    CASE WHEN EXISTS (SELECT FROM turn) THEN EXISTS (SELECT FROM audit_heads WHERE key_id <> '') ELSE false END AS signed, now() AS now;
 
 -- name: TakePending
--- Takes events out of the queue. A row of the queue without its event is dropped: nobody knows its tenant.
-WITH taken AS (
-    DELETE FROM audit_pending WHERE ctid = ANY (ARRAY (SELECT ctid FROM audit_pending LIMIT @batch FOR UPDATE SKIP LOCKED))
-    RETURNING month, event_id
+-- Takes events out of the queue, until their details have so many bytes. A row of the queue without its event is dropped: nobody knows its
+-- tenant.
+WITH waiting AS MATERIALIZED (
+    SELECT p.id, coalesce(octet_length(e.detail::text), 0) AS bytes
+    FROM (SELECT ctid AS id, month, event_id FROM audit_pending LIMIT @batch) p LEFT JOIN events e ON e.id = p.event_id AND e.month = p.month
+), counted AS (
+    SELECT id, sum(bytes) OVER (ORDER BY id) - bytes AS before FROM waiting
+), taken AS (
+    DELETE FROM audit_pending WHERE ctid = ANY (ARRAY (SELECT id FROM counted WHERE before < @bytes)) RETURNING month, event_id
 )
-SELECT e.id::text, to_char(e.month, 'YYYY-MM-DD') AS month, CASE WHEN isfinite(e.at) AND e.at >= '0001-01-01Z' THEN to_char(e.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE e.at::text END AS at, e.kind, coalesce(e.tenant_id, '') AS tenant_id, coalesce(e.invocation_id::text, '') AS invocation_id,
+SELECT e.id::text, coalesce(to_char(e.month, 'YYYY-MM-DD'), e.month::text) AS month, CASE WHEN isfinite(e.at) AND e.at >= '0001-01-01Z' THEN to_char(e.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE e.at::text END AS at, e.kind, coalesce(e.tenant_id, '') AS tenant_id, coalesce(e.invocation_id::text, '') AS invocation_id,
     coalesce(e.workflow_id, '') AS workflow_id, coalesce(e.audit_id, '') AS audit_id, e.seq, e.detail
 FROM taken t JOIN events e ON e.id = t.event_id AND e.month = t.month
 ORDER BY coalesce(e.tenant_id, ''), e.at, e.seq, e.id;
@@ -39,13 +47,15 @@ SELECT tenant_id FROM walk WHERE tenant_id IS NOT NULL;
 SELECT coalesce((SELECT min(n) FROM audit_seals WHERE tenant_id = @tenant_id), 0) AS first_seal,
     coalesce((SELECT max(n) FROM audit_seals WHERE tenant_id = @tenant_id), 0) AS last_seal,
     coalesce((SELECT max(n) FROM audit_heads WHERE tenant_id = @tenant_id), 0) AS last_head,
-    coalesce((SELECT min(retention_days) FROM audit_heads WHERE tenant_id = @tenant_id), 0) AS retention_days,
+    -- The heads before the first seal are not verified, so they count for nothing.
+    coalesce((SELECT min(retention_days) FROM audit_heads WHERE tenant_id = @tenant_id
+        AND n >= coalesce((SELECT min(n) FROM audit_seals WHERE tenant_id = @tenant_id), 1) - 1), 0) AS retention_days,
     now() AS now;
 
 -- name: Seals
 -- A seal whose event is gone has empty columns.
-SELECT s.n, to_char(s.month, 'YYYY-MM-DD') AS sealed_month, s.event_id::text AS event_id, s.leaf, s.link, e.id IS NOT NULL AS there,
-    coalesce(e.id::text, '') AS id, coalesce(to_char(e.month, 'YYYY-MM-DD'), '') AS month,
+SELECT s.n, coalesce(to_char(s.month, 'YYYY-MM-DD'), s.month::text) AS sealed_month, s.event_id::text AS event_id, s.leaf, s.link, e.id IS NOT NULL AS there,
+    coalesce(e.id::text, '') AS id, coalesce(to_char(e.month, 'YYYY-MM-DD'), e.month::text, '') AS month,
     coalesce(CASE WHEN isfinite(e.at) AND e.at >= '0001-01-01Z' THEN to_char(e.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE e.at::text END, '') AS at,
     coalesce(e.kind, '') AS kind, coalesce(e.tenant_id, '') AS tenant_id, coalesce(e.invocation_id::text, '') AS invocation_id,
     coalesce(e.workflow_id, '') AS workflow_id, coalesce(e.audit_id, '') AS audit_id, coalesce(e.seq, 0) AS seq, e.detail
@@ -94,7 +104,7 @@ SELECT (SELECT count(*) FROM heads) + (SELECT count(*) FROM seals) AS deleted;
 
 -- name: SettledCalls
 -- The newest settled calls, and what the audit trail has of their ends. A hook may write a line of any kind; that of Pawl has the code.
-SELECT i.invocation_id::text, i.workflow_id, i.temporal_run_id, i.ok, coalesce(i.error_code, '') AS error_code, i.result,
+SELECT i.invocation_id::text, i.run_id, i.tool_call_id, i.workflow_id, i.temporal_run_id, i.ok, coalesce(i.error_code, '') AS error_code, i.result,
     coalesce(s.kind, '') AS audited, coalesce(s.detail ->> 'errorCode', '') AS audited_code
 FROM invocations i LEFT JOIN LATERAL (
     SELECT e.kind, e.detail FROM events e

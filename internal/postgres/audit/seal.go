@@ -16,8 +16,10 @@ import (
 const (
 	// sealEvery is the interval at which events are sealed.
 	sealEvery = 10 * time.Second
-	// sealBatch is the maximum number of events that one transaction seals.
+	// sealBatch is the maximum number of events that one transaction seals, and sealBytes about the maximum of their details together. A
+	// single detail may be larger.
 	sealBatch = 1000
+	sealBytes = 8 << 20
 	// sealTime bounds one transaction.
 	sealTime = 30 * time.Second
 )
@@ -99,11 +101,11 @@ func (s *Sealer) batch(ctx context.Context) (sealed int, more bool, err error) {
 			refused = noKey{}
 			return nil
 		}
-		rows, err := db.SentAll[eventRow](ctx, s.store.db, tx, db.Query("TakePending", db.Values{"batch": sealBatch}))
+		rows, err := db.SentAll[eventRow](ctx, s.store.db, tx, db.Query("TakePending", db.Values{"batch": sealBatch, "bytes": sealBytes}))
 		if err != nil || len(rows) == 0 {
 			return err
 		}
-		sealed, more = len(rows), len(rows) == sealBatch
+		sealed, more = len(rows), true
 		return s.write(ctx, tx, rows, begin.Now)
 	})
 	if err == nil {

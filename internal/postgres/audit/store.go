@@ -93,10 +93,10 @@ func (s *Store) DeleteExpiredSeals(ctx context.Context, days int) (int, error) {
 
 // Call is a settled call, as the record and the audit trail have it.
 type Call struct {
-	InvocationID, WorkflowID, TemporalRunID string
-	OK                                      *bool
-	ErrorCode                               string
-	Result                                  json.RawMessage
+	InvocationID, RunID, ToolCallID, WorkflowID, TemporalRunID string
+	OK                                                         *bool
+	ErrorCode                                                  string
+	Result                                                     json.RawMessage
 	// Audited is the kind of the event that has the end of the call: invocation, swept, or "" if there is none.
 	Audited, AuditedCode string
 }

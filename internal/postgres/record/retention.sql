@@ -27,11 +27,12 @@ DELETE FROM invocations WHERE invocation_id IN (SELECT invocation_id FROM batch)
 WITH months AS MATERIALIZED (
     SELECT m.month::date AS month
     FROM generate_series(
-        least(
+        -- No row of Pawl is older. One with the month -infinity would make the series endless.
+        greatest('2020-01-01', least(
             (SELECT min(month) FROM stage_events_default), (SELECT min(month) FROM attempts_default),
             (SELECT min(month) FROM payloads_default), (SELECT min(month) FROM events_default),
             (SELECT min(month) FROM hydrations_default), (SELECT min(month) FROM run_events_default)
-        )::timestamp,
+        ))::timestamp,
         date_trunc('month', (now() - make_interval(days => @days::integer)) AT TIME ZONE 'UTC') - interval '1 month', interval '1 month'
     ) AS m (month)
     WHERE NOT EXISTS (SELECT FROM invocations i WHERE i.month = m.month::date)

@@ -22,7 +22,7 @@ LISTEN pawl_runs;
 -- The events of a call end with its record.
 SELECT e.seq, floor(extract(epoch FROM e.at) * 1000)::bigint AS at_ms, e.kind, e.tool_call_id, coalesce(e.invocation_id::text, '') AS invocation_id,
     e.tool_id, e.owner_id, CASE WHEN e.kind = 'tool_call_result' THEN i.result ELSE e.detail END AS detail
-FROM run_events e LEFT JOIN invocations i ON i.invocation_id = e.invocation_id
+FROM run_events e LEFT JOIN invocations i ON i.invocation_id = e.invocation_id AND i.tenant_id = e.tenant_id AND i.run_id = e.run_id
 WHERE e.tenant_id = @tenant_id AND e.run_id = @run_id AND e.seq > @after AND (e.invocation_id IS NULL OR i.invocation_id IS NOT NULL)
 ORDER BY e.seq LIMIT @max;
 
@@ -40,7 +40,7 @@ WITH turn AS (
     INSERT INTO run_turns AS t (tenant_id, run_id, key, written, done)
     SELECT @tenant_id, @run_id, @key, @until::bigint, @done::boolean
     WHERE CASE WHEN @done THEN NOT EXISTS (
-        SELECT FROM run_events e JOIN invocations i ON i.invocation_id = e.invocation_id
+        SELECT FROM run_events e JOIN invocations i ON i.invocation_id = e.invocation_id AND i.tenant_id = e.tenant_id AND i.run_id = e.run_id
         WHERE e.tenant_id = @tenant_id AND e.run_id = @run_id AND e.kind IN ('tool_call_start', 'approval_requested') AND i.state = 'open'
     ) ELSE @first::bigint = 0 OR EXISTS (SELECT FROM run_turns o WHERE o.tenant_id = @tenant_id AND o.run_id = @run_id AND o.key = @key) END
     ON CONFLICT (tenant_id, run_id, key) DO UPDATE SET written = greatest(t.written, excluded.written), done = excluded.done

@@ -13,12 +13,12 @@ DECLARE
     of_call constant text := 'EXISTS (SELECT FROM invocations i WHERE i.invocation_id = %1$I.invocation_id)';
     -- The tenants of registered tools, by their prefix, as toolspec.TenantNamespace makes it.
     of_tool constant text := every || $p$ OR CASE
-        WHEN starts_with(tool_id, 'tenant-') THEN split_part(tool_id, '_', 1)
-        WHEN starts_with(tool_id, 'mcp__tenant-') THEN split_part(substr(tool_id, 6), '_', 1) ELSE '' END = ANY (ARRAY(
+        WHEN pg_catalog.starts_with(tool_id, 'tenant-') THEN pg_catalog.split_part(tool_id, '_', 1)
+        WHEN pg_catalog.starts_with(tool_id, 'mcp__tenant-') THEN pg_catalog.split_part(pg_catalog.substr(tool_id, 6), '_', 1) ELSE '' END = ANY (ARRAY(
             SELECT '' UNION ALL
             SELECT CASE WHEN t.tenant_id ~ '^[0-9A-Za-z][-0-9A-Za-z]{0,12}$' THEN 'tenant-' || t.tenant_id ELSE 'tenant--' || (
-                SELECT string_agg(substr('abcdefghijklmnopqrstuvwxyz234567', substring(h.bits FROM 5 * n + 1 FOR 5)::bit(5)::integer + 1, 1), '' ORDER BY n)
-                FROM generate_series(0, 15) n, (SELECT ('x' || left(encode(sha256(convert_to(t.tenant_id, 'UTF8')), 'hex'), 20))::bit(80) AS bits) h
+                SELECT pg_catalog.string_agg(pg_catalog.substr('abcdefghijklmnopqrstuvwxyz234567', substring(h.bits FROM 5 * n + 1 FOR 5)::bit(5)::integer + 1, 1), '' ORDER BY n)
+                FROM pg_catalog.generate_series(0, 15) n, (SELECT ('x' || pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(t.tenant_id, 'UTF8')), 'hex'), 20))::bit(80) AS bits) h
             ) END
             FROM role_tenants t WHERE t.role_name = current_user
         ))$p$;
@@ -48,5 +48,12 @@ BEGIN
             EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', walled.name);
         END IF;
     END LOOP;
+    -- A client writes the texts of turns. Another kind of event would show it results of calls, and another month would hold up retention.
+    IF NOT EXISTS (SELECT FROM pg_policy WHERE polrelid = to_regclass('run_events') AND polname = 'pawl_texts') THEN
+        CREATE POLICY pawl_texts ON run_events AS RESTRICTIVE FOR INSERT TO pawl_client WITH CHECK (
+            kind IN ('text_delta', 'done') AND invocation_id IS NULL
+            AND month = pg_catalog.date_trunc('month', pg_catalog.now() AT TIME ZONE 'UTC')::date
+        );
+    END IF;
 END
 $$;
