@@ -7,9 +7,13 @@ import (
 
 	"go.uber.org/fx"
 
+	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/internal/telemetry"
+	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/workflows/contract"
+	"github.com/pawl-run/pawl/workflows/upkeep"
 )
 
 // OTLP says what a worker sends by OTLP. LoadConfig sets a field if OTEL_EXPORTER_OTLP_ENDPOINT, its form for one signal, or
@@ -26,6 +30,7 @@ func loadOTLP() (o OTLP, err error) {
 func startTelemetry(ctx context.Context, c Config) (*telemetry.Telemetry, error) {
 	return telemetry.Start(ctx, telemetry.Options{
 		Scraped: c.HealthListen != "", SendMetrics: c.OTLP.Metrics, SendTraces: c.OTLP.Traces, Getenv: os.Getenv, Instance: identity(), Log: c.Log,
+		Types: append(contract.ActivityNames(), toolspec.WorkflowType, agent.WorkflowType, contract.FireTriggerType, upkeep.SweepType, upkeep.VerifyType, upkeep.ResealType),
 	})
 }
 

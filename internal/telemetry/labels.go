@@ -1,7 +1,11 @@
 package telemetry
 
 import (
+	"maps"
+	"slices"
 	"sync"
+
+	"go.temporal.io/sdk/client"
 
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -11,8 +15,9 @@ const (
 	maxTools = 1000
 	// maxTimedTools bounds them for histograms, which have many series each.
 	maxTimedTools = 200
-	// otherTool stands for every tool after the first maxTools that this worker has called, and for the tools that it does not have.
-	otherTool = "other"
+	// other stands for every tool after the first maxTools that this worker has called, for the tools that it does not have, and for types
+	// of workflows and activities that it does not have.
+	other = "other"
 	// tenantTool stands for every tool that is registered for a tenant: the id of such a tool names its tenant.
 	tenantTool = "tenant"
 )
@@ -49,13 +54,32 @@ func (l *toolLabels) label(toolID string) string {
 	case seen:
 		return toolID
 	case full || toolID == "" || !has(toolID):
-		return otherTool
+		return other
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.seen) >= l.most {
-		return otherTool
+		return other
 	}
 	l.seen[toolID] = struct{}{}
 	return toolID
+}
+
+// typed is the metrics of Temporal's SDK without strange types. Whoever can start a workflow chooses its type, and the SDK makes a label
+// of it before it looks whether the worker has it.
+type typed struct {
+	types []string
+	client.MetricsHandler
+}
+
+// WithTags implements client.MetricsHandler.
+func (h typed) WithTags(tags map[string]string) client.MetricsHandler {
+	tags = maps.Clone(tags)
+	for _, key := range []string{"workflow_type", "activity_type"} {
+		// Without a type, the SDK says none.
+		if v, ok := tags[key]; ok && v != none && !slices.Contains(h.types, v) {
+			tags[key] = other
+		}
+	}
+	return typed{h.types, h.MetricsHandler.WithTags(tags)}
 }

@@ -49,7 +49,9 @@ type Options struct {
 	Getenv func(string) string
 	// Instance names this process, in what is sent by OTLP.
 	Instance string
-	Log      *slog.Logger
+	// Types are the workflows and activities that the worker has.
+	Types []string
+	Log   *slog.Logger
 }
 
 // Telemetry has the metrics and traces of one worker. With the zero Options it measures nothing.
@@ -63,6 +65,7 @@ type Telemetry struct {
 	handler http.Handler
 	// measures says whether there are metrics, and traces whether there are spans.
 	measures, traces bool
+	types            []string
 
 	meters *sdkmetric.MeterProvider
 	spans  *sdktrace.TracerProvider
@@ -72,7 +75,7 @@ type Telemetry struct {
 func Start(ctx context.Context, o Options) (*Telemetry, error) {
 	t := &Telemetry{
 		tracer: tracenoop.NewTracerProvider().Tracer(scope), tools: newToolLabels(maxTools), timed: newToolLabels(maxTimedTools),
-		measures: o.Scraped || o.SendMetrics, traces: o.SendTraces,
+		measures: o.Scraped || o.SendMetrics, traces: o.SendTraces, types: o.Types,
 	}
 	var err error
 	if !t.measures {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
+	"go.temporal.io/sdk/client"
 
 	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/internal/postgres/reads"
@@ -57,13 +58,13 @@ func settle(tool string, r toolspec.Result, stages ...contract.StageEvent) contr
 // TestToolLabels: the label tool has the tools that the worker has, up to a bound, and nothing that a caller has made up.
 func TestToolLabels(t *testing.T) {
 	l := newToolLabels(2)
-	if got := l.label("core__ls"); got != otherTool {
+	if got := l.label("core__ls"); got != other {
 		t.Errorf("before the tools are known: %q", got)
 	}
 	l.know(func(id string) bool { return strings.HasPrefix(id, "core__") })
 	for _, tc := range [][2]string{
-		{"made__up", otherTool}, {"core__ls", "core__ls"}, {"core__echo", "core__echo"}, {"core__third", otherTool}, {"core__ls", "core__ls"},
-		{"tenant-acme_x__y", tenantTool}, {"mcp__tenant-acme_x__y", tenantTool}, {"", otherTool},
+		{"made__up", other}, {"core__ls", "core__ls"}, {"core__echo", "core__echo"}, {"core__third", other}, {"core__ls", "core__ls"},
+		{"tenant-acme_x__y", tenantTool}, {"mcp__tenant-acme_x__y", tenantTool}, {"", other},
 	} {
 		if got := l.label(tc[0]); got != tc[1] {
 			t.Errorf("%q is %q, want %q", tc[0], got, tc[1])
@@ -211,5 +212,31 @@ func TestConfigured(t *testing.T) {
 				t.Errorf("got %t, %t, %v", metrics, traces, err)
 			}
 		})
+	}
+}
+
+// TestTypesOfStrangers: a workflow of a type that the worker does not have makes no series of its own.
+func TestTypesOfStrangers(t *testing.T) {
+	t.Parallel()
+	tel, err := Start(t.Context(), Options{Scraped: true, Types: []string{"InvokeTool"}, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { tel.Close(context.WithoutCancel(t.Context())) })
+	o, err := tel.Client(client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"InvokeTool", "ann@example.com", "none"} {
+		o.MetricsHandler.WithTags(map[string]string{"workflow_type": name}).WithTags(map[string]string{"x": "y"}).Counter("temporal_starts").Inc(1)
+	}
+	page := scrape(t, tel)
+	for _, want := range []string{`workflow_type="InvokeTool"`, `workflow_type="other"`, `workflow_type="none"`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %s in %s", want, page)
+		}
+	}
+	if strings.Contains(page, "ann@") {
+		t.Error("the type of a stranger is a label")
 	}
 }

@@ -25,10 +25,10 @@ const (
 // headers of Temporal. The interceptor schedules nothing.
 func (t *Telemetry) Client(o client.Options) (client.Options, error) {
 	if t.measures {
-		o.MetricsHandler = temporal.NewMetricsHandler(temporal.MetricsHandlerOptions{
+		o.MetricsHandler = typed{t.types, temporal.NewMetricsHandler(temporal.MetricsHandlerOptions{
 			Meter: t.meters.Meter("temporal-sdk-go"), UseMonotonicCounters: true,
 			OnError: func(error) {}, // the metric is missing
-		})
+		})}
 	}
 	if !t.traces {
 		return o, nil

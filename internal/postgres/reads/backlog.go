@@ -52,6 +52,9 @@ type Backlogs struct {
 	// Calls are open calls, and Endings swept calls whose closing hooks have not all run, of a namespace.
 	Calls, Endings int64
 	CallsSince     *time.Time
+	// Unsealed are events that no worker has sealed.
+	Unsealed      int64
+	UnsealedSince *time.Time
 	// Now is the time of the database.
 	Now time.Time
 }

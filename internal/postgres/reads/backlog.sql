@@ -29,8 +29,11 @@ WITH messages AS MATERIALIZED (
     SELECT created_at, parked FROM approvals WHERE state = 'open' LIMIT @most
 ), open AS MATERIALIZED (
     SELECT created_at FROM invocations WHERE state = 'open' AND namespace = @namespace ORDER BY created_at LIMIT @most
+), unsealed AS MATERIALIZED (
+    SELECT e.at FROM (SELECT month, event_id FROM audit_pending LIMIT @most) p JOIN events e ON e.id = p.event_id AND e.month = p.month
 )
 SELECT
+    (SELECT count(*) FROM unsealed) AS unsealed, (SELECT min(at) FROM unsealed) AS unsealed_since,
     (SELECT count(*) FROM messages) AS messages, (SELECT min(created_at) FROM messages) AS messages_since,
     (SELECT count(*) FROM deliveries) AS notices, (SELECT min(at) FROM deliveries) AS notices_since,
     (SELECT count(*) FROM asked WHERE parked = '') AS approvals, (SELECT min(created_at) FROM asked WHERE parked = '') AS approvals_since,

@@ -86,8 +86,8 @@ capabilities:
 
 {{- /* The chart's own variables, and those of secrets, cannot be set as text. */}}
 {{- define "pawl.checkConfig" -}}
-{{- $secret := list "DATABASE_URL" "PAWL_DATABASE_URL" "PAWL_KEYRING" "PAWL_CODEC_KEYS" "PAWL_CODEC_TOKEN" "PAWL_NOTIFY_SECRET" "PAWL_OPENFGA_TOKEN" "PAWL_CONNECTION_KEY" "TEMPORAL_API_KEY" "TEMPORAL_TLS_CLIENT_KEY_DATA" -}}
-{{- $own := list "PAWL_DATABASE_URL_FILE" "PAWL_KEYRING_FILE" "PAWL_CODEC_KEYS_FILE" "PAWL_CODEC_PLAIN" "PAWL_NOTIFY_SECRET_FILE" "PAWL_NOTIFY_URL" "PAWL_POLICY" "PAWL_WORKSPACE" "PAWL_HEALTH_LISTEN" -}}
+{{- $secret := list "DATABASE_URL" "PAWL_DATABASE_URL" "PAWL_DATABASE_DIRECT_URL" "OTEL_EXPORTER_OTLP_HEADERS" "OTEL_EXPORTER_OTLP_METRICS_HEADERS" "OTEL_EXPORTER_OTLP_TRACES_HEADERS" "PAWL_KEYRING" "PAWL_CODEC_KEYS" "PAWL_CODEC_TOKEN" "PAWL_NOTIFY_SECRET" "PAWL_OPENFGA_TOKEN" "PAWL_CONNECTION_KEY" "TEMPORAL_API_KEY" "TEMPORAL_TLS_CLIENT_KEY_DATA" -}}
+{{- $own := list "PAWL_DATABASE_URL_FILE" "PAWL_AUDIT_KEY" "PAWL_KEYRING_FILE" "PAWL_CODEC_KEYS_FILE" "PAWL_CODEC_PLAIN" "PAWL_NOTIFY_SECRET_FILE" "PAWL_NOTIFY_URL" "PAWL_POLICY" "PAWL_WORKSPACE" "PAWL_HEALTH_LISTEN" -}}
 {{- range $name := keys .Values.config }}
 {{- if or (has $name $secret) (hasPrefix "TEMPORAL_GRPC_META_" $name) }}{{ fail (printf "config.%s is a secret: no value of the chart holds one. See secretConfig and the values that name Secrets" $name) }}{{ end }}
 {{- if eq $name "PAWL_SHELL" }}{{ fail "config.PAWL_SHELL: the sandbox of core__shell cannot run in a pod of the profile restricted; see docs/deploy.md" }}{{ end }}
