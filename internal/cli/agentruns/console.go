@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"golang.org/x/term"
 
@@ -97,8 +96,13 @@ type terminal struct {
 	prompts chan string
 	read    chan string
 	stop    chan struct{}
-	isBusy  atomic.Bool
 	pressed chan struct{}
+
+	mu     sync.Mutex
+	isBusy bool
+	// entered says that a line was ended that the conversation has not handled. late says that Ctrl-C came after it: what Ctrl-C does
+	// depends on what becomes of the line.
+	entered, late bool
 }
 
 func openTerminal(in, out *os.File) (console, error) {
@@ -124,29 +128,43 @@ func (t *terminal) press(in io.Reader) {
 	for {
 		n, err := in.Read(buffer)
 		for _, key := range buffer[:n] {
-			switch {
-			case key != ctrlC:
-				isEmpty = key == '\r' || key == '\n'
-				t.keys.add(string(key))
-			case t.isBusy.Load():
-				t.keys.drop()
-				t.keys.add(clearLine)
-				select {
-				case t.pressed <- struct{}{}:
-				default:
-				}
-				isEmpty = true
-			case isEmpty:
-				t.keys.add(endOfInput)
-			default:
-				t.keys.add(clearLine)
-				isEmpty = true
-			}
+			isEmpty = t.pressKey(key, isEmpty)
 		}
 		if err != nil {
 			t.keys.end()
 			return
 		}
+	}
+}
+
+// pressKey takes a key, and reports whether the line is empty after it.
+func (t *terminal) pressKey(key byte, isEmpty bool) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case key != ctrlC:
+		ends := key == '\r' || key == '\n'
+		t.entered = t.entered || ends && !isEmpty
+		t.keys.add(string(key))
+		return ends
+	case t.isBusy:
+		t.keys.drop()
+		t.keys.add(clearLine)
+		t.interrupt()
+	case isEmpty && t.entered:
+		t.late = true
+	case isEmpty:
+		t.keys.add(endOfInput)
+	default:
+		t.keys.add(clearLine)
+	}
+	return true
+}
+
+func (t *terminal) interrupt() {
+	select {
+	case t.pressed <- struct{}{}:
+	default:
 	}
 }
 
@@ -182,6 +200,12 @@ func (t *terminal) edit() {
 }
 
 func (t *terminal) ask(prompt string) {
+	t.mu.Lock()
+	if t.late {
+		t.keys.add(endOfInput)
+	}
+	t.entered, t.late = false, false
+	t.mu.Unlock()
 	select {
 	case t.prompts <- prompt:
 	case <-t.stop:
@@ -197,7 +221,15 @@ func (t *terminal) cancel() bool {
 func (t *terminal) lines() <-chan string        { return t.read }
 func (t *terminal) failed() error               { return nil }
 func (t *terminal) interrupts() <-chan struct{} { return t.pressed }
-func (t *terminal) setBusy(busy bool)           { t.isBusy.Store(busy) }
+
+func (t *terminal) setBusy(busy bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.isBusy = busy; busy && t.late {
+		t.late = false
+		t.interrupt()
+	}
+}
 
 // dropTyped forgets what the person has typed ahead: it was not meant for the question that follows.
 func (t *terminal) dropTyped() { t.keys.drop() }
