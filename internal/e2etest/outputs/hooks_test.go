@@ -58,11 +58,11 @@ func TestHookOnALargeValue(t *testing.T) {
 		calls = append(calls, inv)
 		r := w.Invoke(inv)
 		want := strings.ReplaceAll(clean(text("a")), "a", "b") + clean(text("c"))
-		if n := <-seen; n != len(clean(text("a"))) {
-			t.Errorf("the hook of %s saw %d bytes", toolID, n)
-		}
 		if !r.OK || !r.Truncated || r.OutputRef == "" || r.Bytes < 950_000/shrink || len(r.Value) > toolspec.MaxInline {
 			t.Fatalf("%s ended with ok=%t, truncated=%t, %d bytes, %s", toolID, r.OK, r.Truncated, r.Bytes, r.SafeMessage)
+		}
+		if n := <-seen; n != len(clean(text("a"))) {
+			t.Errorf("the hook of %s saw %d bytes", toolID, n)
 		}
 		value, err := w.Pawl.Output(t.Context(), "acme", r.OutputRef)
 		var out e2etest.Out
