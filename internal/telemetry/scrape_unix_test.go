@@ -36,17 +36,17 @@ func TestThousandTools(t *testing.T) {
 		tel.ran(t.Context(), "settle", settle(tool, toolspec.Result{OK: true}), contract.SettleOut{Outcome: contract.Done}, nil)
 		tel.ran(t.Context(), "execute", contract.ExecuteIn{Facts: hook.Facts{ToolID: tool}}, contract.ExecuteOut{Outcome: contract.Done}, nil)
 	}
-	best := time.Hour
+	const scrapes = 5
 	var body string
-	for range 5 {
-		began := processorTime(t)
+	began := processorTime(t)
+	for range scrapes {
 		body = scrape(t, tel)
-		best = min(best, processorTime(t)-began)
 	}
-	if best > 50*time.Millisecond {
-		t.Errorf("/metrics takes %s", best)
+	took := (processorTime(t) - began) / scrapes
+	if took > 50*time.Millisecond {
+		t.Errorf("/metrics takes %s", took)
 	}
-	t.Logf("%s, %d bytes", best, len(body))
+	t.Logf("%s, %d bytes", took, len(body))
 	for _, want := range []string{
 		`pawl_calls_total{code="ok",effect="` + string(toolspec.ReadOnly) + `",tool="core__tool_999"} 1`, `pawl_attempts_total{outcome="done",tool="other"} 1`,
 	} {
