@@ -133,7 +133,7 @@ func postgresWithTLS(t *testing.T, c certificate) *devstack.Postgres {
 			t.Fatal(err)
 		}
 		settings[name] = filepath.Join(dir, name)
-		if _, err := conn.Exec(t.Context(), `COPY (SELECT 1) TO PROGRAM 'chmod 600 `+settings[name]+`'`); err != nil {
+		if _, err := conn.Exec(t.Context(), `COPY (SELECT 1) TO PROGRAM 'cat >/dev/null && chmod 600 `+settings[name]+`'`); err != nil {
 			t.Fatal(err)
 		}
 	}
