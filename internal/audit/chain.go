@@ -81,7 +81,8 @@ func (s Seal) LinkAfter(before []byte) []byte {
 	return sum(linkKind, fmt.Append(text, s.Month, "\n", s.EventID))
 }
 
-// fixed returns a hash in its fixed length. What an attacker has made longer or shorter is no hash, and is replaced by its own.
+// fixed returns a copy of a hash. If an attacker has made the stored hash longer or shorter, it returns the hash of that text, so that the
+// parts of a sealed text always have the same lengths.
 func fixed(hash []byte) []byte {
 	if len(hash) != HashSize {
 		return sum("", hash)
