@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -304,6 +305,50 @@ func TestMigrateAsMember(t *testing.T) {
 	b.sql(`DROP TABLE of_somebody_else`)
 	if err := w.EachRow(t.Context(), func(string, []string, []byte) error { return nil }); err != nil {
 		t.Errorf("the search for secrets: %v", err)
+	}
+}
+
+// TestGrantRolesOfAnotherRelease checks that a policy with another text and a wall that is away are made again, and that an earlier release changes
+// nothing for a later one.
+func TestGrantRolesOfAnotherRelease(t *testing.T) {
+	b := open(t)
+	owner, err := postgres.Open(t.Context(), b.login("deploy", "pawl_migrator"), postgres.Options{MaxConns: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(owner.Close)
+	holes := []string{
+		`ALTER POLICY pawl_tenants ON invocations USING (true)`, `COMMENT ON POLICY pawl_tenants ON invocations IS 'an earlier text'`,
+		`DROP POLICY pawl_everybody ON claims`, `ALTER TABLE payloads DISABLE ROW LEVEL SECURITY`, `GRANT DELETE ON policies TO pawl_client`,
+	}
+	// Each policy, and each table with its privileges, is a line.
+	state := func() []string {
+		return strings.Split(value[string](b, `SELECT string_agg(regexp_replace(line, '\s+', ' ', 'g'), E'\n' ORDER BY line) FROM (
+			SELECT concat_ws(' ', polrelid::regclass, polname, pg_get_expr(polqual, polrelid), pg_get_expr(polwithcheck, polrelid)) FROM pg_policy UNION ALL
+			SELECT concat_ws(' ', relname, relrowsecurity, (SELECT string_agg(a::text, ' ' ORDER BY a::text) FROM unnest(relacl) a))
+			FROM pg_class WHERE relnamespace = 'public'::regnamespace) lines (line)`), "\n")
+	}
+	before := state()
+	for _, hole := range holes {
+		b.sql(hole)
+	}
+	holed := state()
+	b.sql(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, true)`)
+	if err := owner.GrantRoles(t.Context(), 0); err != nil || !slices.Equal(state(), holed) {
+		t.Errorf("a newer schema changed (%v)", err)
+	}
+	b.sql(`DELETE FROM goose_db_version WHERE version_id = 9999`)
+	if err := owner.GrantRoles(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	after := state()
+	for _, line := range before {
+		if !slices.Contains(after, line) {
+			t.Errorf("no longer: %s", line)
+		}
+	}
+	if len(after) != len(before) {
+		t.Errorf("%d lines, not %d", len(after), len(before))
 	}
 }
 

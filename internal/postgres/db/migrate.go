@@ -95,23 +95,23 @@ type versionRow struct {
 // CheckSchema returns a *SchemaBehind if steps are missing. It only reads. A newer schema is
 // valid, because it also serves the previous release.
 func (d *DB) CheckSchema(ctx context.Context) error {
-	const op = "check schema"
 	need := migrations.Latest()
+	have, err := d.schemaVersion(ctx, "check schema")
+	if err == nil && have < need {
+		return &SchemaBehind{Have: have, Need: need}
+	}
+	return err
+}
+
+// schemaVersion returns the last applied step, 0 if there is none.
+func (d *DB) schemaVersion(ctx context.Context, op string) (int64, error) {
 	schema := d.With(files)
 	there, _, err := First[thereRow](ctx, schema, op, Query("SchemaIsThere", Values{}))
-	if err != nil {
-		return err
+	if err != nil || !there.There {
+		return 0, err
 	}
-	var have versionRow
-	if there.There {
-		if have, _, err = First[versionRow](ctx, schema, op, Query("SchemaVersion", Values{})); err != nil {
-			return err
-		}
-	}
-	if have.Version < need {
-		return &SchemaBehind{Have: have.Version, Need: need}
-	}
-	return nil
+	have, _, err := First[versionRow](ctx, schema, op, Query("SchemaVersion", Values{}))
+	return have.Version, err
 }
 
 // goose calls use with a provider on a session of its own.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/pawl-run/pawl/migrations"
 )
 
 // RolesSQL makes the roles of Pawl. An administrator of the server runs it if the user that migrates may not create roles.
@@ -43,11 +45,15 @@ func (d *DB) CreateRoles(ctx context.Context) (missing []string, err error) {
 type roleRow struct{ Role string }
 
 // GrantRoles gives the roles of Pawl their privileges on the tables, and the tables their row-level security. Call it after each
-// Migrate, as the user that migrates. It does nothing if a role does not exist. It waits for locks as Migrate does.
+// Migrate, as the user that migrates. It does nothing if a role does not exist, and to a newer schema, whose roles need more than this build
+// knows. It waits for locks as Migrate does.
 func (d *DB) GrantRoles(ctx context.Context, wait time.Duration) error {
 	const op = "grant privileges"
 	rows, err := All[roleRow](ctx, d.With(files), op, Query("MissingRoles", Values{}))
 	if err != nil || len(rows) > 0 {
+		return err
+	}
+	if have, err := d.schemaVersion(ctx, op); err != nil || have > migrations.Latest() {
 		return err
 	}
 	return d.retryLocks(ctx, op, wait, func() error {

@@ -1,5 +1,6 @@
 -- The rows that pawl_client and pawl_reader see: those of the tenants that table role_tenants has for the user. "pawl migrate up" runs this
--- after the migrations. A statement takes the lock of a table only if the table lacks something.
+-- after the migrations. A statement takes the lock of a table only if the table lacks something: the comment of a policy is the digest of
+-- its text, so that a later release replaces a policy that it has corrected.
 --
 -- The permissive policy is for everybody, so that no other role notices. The restrictive one is for the members of the two roles, whatever
 -- else they are members of. The owner of a table is not subject to its policies.
@@ -22,11 +23,14 @@ DECLARE
             ) END
             FROM role_tenants t WHERE t.role_name = current_user
         ))$p$;
-    walled record;
+    -- A client writes the texts of turns. Another kind of event would show it results of calls, and another month would hold up retention.
+    of_text constant text := $p$ kind IN ('text_delta', 'done') AND invocation_id IS NULL
+        AND month = pg_catalog.date_trunc('month', pg_catalog.now() AT TIME ZONE 'UTC')::date $p$;
+    wall record;
 BEGIN
     PERFORM pg_advisory_xact_lock(hashtext('pawl roles'));
-    FOR walled IN
-        SELECT v.name, c.oid, c.relrowsecurity, v.sees FROM (VALUES
+    FOR wall IN
+        WITH walled (name, sees) AS (VALUES
             ('role_tenants', 'role_name = current_user'),
             ('invocations', of_row), ('approvals', of_row), ('leases', of_row), ('debits', of_row), ('payloads', of_row), ('outputs', of_row),
             ('runs', of_row), ('run_events', of_row), ('run_turns', of_row), ('agent_runs', of_row), ('agent_rounds', of_row),
@@ -36,24 +40,24 @@ BEGIN
             ('output_chunks', 'EXISTS (SELECT FROM outputs o WHERE o.id = %1$I.output_id)'),
             ('output_objects', 'EXISTS (SELECT FROM outputs o WHERE o.id = %1$I.output_id)'),
             ('tool_specs', of_tool), ('worker_tools', of_tool)
-        ) v (name, sees) JOIN pg_class c ON c.oid = to_regclass(v.name)
+        ), walls (name, policy, definition) AS (
+            SELECT name, 'pawl_everybody', 'USING (true)' FROM walled UNION ALL
+            SELECT name, 'pawl_tenants', 'AS RESTRICTIVE TO pawl_client, pawl_reader USING (' || sees || ')' FROM walled UNION ALL
+            SELECT 'run_events', 'pawl_texts', 'AS RESTRICTIVE FOR INSERT TO pawl_client WITH CHECK (' || of_text || ')'
+        )
+        SELECT w.name, w.policy, w.definition, pg_catalog.md5(w.definition) AS digest, c.relrowsecurity
+        FROM walls w JOIN pg_class c ON c.oid = to_regclass(w.name)
+        WHERE NOT c.relrowsecurity OR NOT EXISTS (
+            SELECT FROM pg_policy p WHERE p.polrelid = c.oid AND p.polname = w.policy
+                AND pg_catalog.obj_description(p.oid, 'pg_policy') = pg_catalog.md5(w.definition)
+        )
     LOOP
-        IF NOT EXISTS (SELECT FROM pg_policy WHERE polrelid = walled.oid AND polname = 'pawl_everybody') THEN
-            EXECUTE format('CREATE POLICY pawl_everybody ON %I USING (true)', walled.name);
-        END IF;
-        IF NOT EXISTS (SELECT FROM pg_policy WHERE polrelid = walled.oid AND polname = 'pawl_tenants') THEN
-            EXECUTE format('CREATE POLICY pawl_tenants ON %I AS RESTRICTIVE TO pawl_client, pawl_reader USING (' || walled.sees || ')', walled.name);
-        END IF;
-        IF NOT walled.relrowsecurity THEN
-            EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', walled.name);
+        EXECUTE format('DROP POLICY IF EXISTS %I ON %I', wall.policy, wall.name);
+        EXECUTE format('CREATE POLICY %2$I ON %1$I ' || wall.definition, wall.name, wall.policy);
+        EXECUTE format('COMMENT ON POLICY %I ON %I IS %L', wall.policy, wall.name, wall.digest);
+        IF NOT wall.relrowsecurity THEN
+            EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', wall.name);
         END IF;
     END LOOP;
-    -- A client writes the texts of turns. Another kind of event would show it results of calls, and another month would hold up retention.
-    IF NOT EXISTS (SELECT FROM pg_policy WHERE polrelid = to_regclass('run_events') AND polname = 'pawl_texts') THEN
-        CREATE POLICY pawl_texts ON run_events AS RESTRICTIVE FOR INSERT TO pawl_client WITH CHECK (
-            kind IN ('text_delta', 'done') AND invocation_id IS NULL
-            AND month = pg_catalog.date_trunc('month', pg_catalog.now() AT TIME ZONE 'UTC')::date
-        );
-    END IF;
 END
 $$;
