@@ -2,7 +2,6 @@ package broker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -107,8 +106,15 @@ const (
 	takes = 3
 )
 
-// errNoToken is the transient error for an expired token without a successor.
-var errNoToken = errors.New("the connection's token has ended, and there is no new one yet")
+// noToken is the transient error of a connection whose token has ended, while there is no new one.
+type noToken struct{ connectionID string }
+
+func (n noToken) Error() string {
+	return "the token of connection " + n.connectionID + " has ended, and its authorization server has given no new one yet: the audit trail has the cause"
+}
+
+// LogReason returns the same text as Error.
+func (n noToken) LogReason() string { return n.Error() }
 
 // need is how urgently a token must be refreshed.
 type need int
@@ -181,10 +187,10 @@ func (b *Broker) take(ctx context.Context, r Request) (Record, Credential, Answe
 			return record, Credential{}, NeedsReauth, nil
 		default:
 			credential.Destroy()
-			return record, Credential{}, "", errs.Transient(errNoToken)
+			return record, Credential{}, "", errs.Transient(noToken{r.ConnectionID})
 		}
 	}
-	return Record{}, Credential{}, "", errs.Transient(errNoToken)
+	return Record{}, Credential{}, "", errs.Transient(noToken{r.ConnectionID})
 }
 
 // Refresh gets a new token for a record whose token has expired or expires soon. Only one worker

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -54,7 +55,9 @@ type Stack struct {
 	store  *postgres.Store
 	ring   *seal.Ring
 	people map[signee]proof.Signer
-	scopes []string // that Options.Tools need
+	// decisions counts the calls of Decide.
+	decisions atomic.Int64
+	scopes    []string // that Options.Tools need
 }
 
 // signee is a person in a tenant.

@@ -83,9 +83,11 @@ func (s *Stack) Decide(call *client.Call, person string, verb toolspec.Verb) too
 	s.t.Helper()
 	view := s.Waiting(call)
 	tenantID := strings.Split(call.WorkflowID, ":")[1] // see toolspec.Identity
+	// A decision with the same signature repeats the first one. So no two of them are valid for the same time.
+	lifetime := time.Duration(s.decisions.Add(1)) * time.Second
 	d, err := s.keyOf(tenantID, person).Sign(toolspec.Decision{
 		ApprovalID: view.ApprovalID, Decision: verb, Digest: view.Digest, Approver: person,
-	}, tenantID, time.Now(), time.Hour)
+	}, tenantID, time.Now(), time.Hour+lifetime)
 	if err != nil {
 		s.t.Fatal(err)
 	}

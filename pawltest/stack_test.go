@@ -72,10 +72,10 @@ func TestStack(t *testing.T) {
 	}
 }
 
-// TestStackPolicy: the policy of the test is the active one.
+// TestStackPolicy: the policy of the test is the active one, and a person approves a call once.
 func TestStackPolicy(t *testing.T) {
 	t.Parallel()
-	rules, err := policy.Parse("policy.yaml", []byte("version: 1\ntenants:\n  acme: {allowedTools: [core__*], mode: yolo}\n"))
+	rules, err := policy.Parse("policy.yaml", []byte("version: 1\ntenants:\n  acme: {allowedTools: [core__*], mode: yolo, rules: [{tool: core__write_file, decision: require_approval, approvals: {approvers: ['user:*'], quorum: 2}}]}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,6 +84,15 @@ func TestStackPolicy(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	if r := p.Invoke(pawltest.Invocation("core__ls", `{}`)); !r.OK {
+		t.Errorf("%+v", r)
+	}
+	call := p.Start(pawltest.Invocation("core__write_file", `{"path":"a","content":"b"}`))
+	for i, who := range []string{"user:ann", "user:ann", "user:bob"} {
+		if answer := p.Decide(call, who, toolspec.Approve); answer.Counted == (i == 1) {
+			t.Errorf("decision %d of %s: %+v", i, who, answer)
+		}
+	}
+	if r := p.Result(call); !r.OK {
 		t.Errorf("%+v", r)
 	}
 }

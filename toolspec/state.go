@@ -47,7 +47,7 @@ type State struct {
 // SignalAnswer is the answer to a decision that came as a signal.
 type SignalAnswer struct {
 	// ID is an id for Pawl's Go client: the lower-case hexadecimal SHA-256 of the bytes that this client
-	// sends. They are not in canonical form, so it is not the update id. Other programs find their answer by the approvalId.
+	// sends. This id is not the update id, because the client does not send canonical JSON. Other programs find their answer by the approvalId.
 	ID string `json:"id"`
 	// ApprovalID is the id of the request that the decision names.
 	ApprovalID string `json:"approvalId"`

@@ -112,8 +112,9 @@ func TestAdmitThatLosesARace(t *testing.T) {
 		sql  string
 		want func(admit.Record) bool
 	}{
-		"to another input":  {`UPDATE invocations SET input_digest = 'digest-2'`, func(r admit.Record) bool { return r.Digest == "digest-2" }},
-		"to a settled call": {`UPDATE invocations SET state = 'settled', ok = true, settled_at = now(), result = '{"ok":true}'`, func(r admit.Record) bool { return r.Result != nil && r.Result.OK }},
+		"to another input":     {`UPDATE invocations SET input_digest = 'digest-2'`, func(r admit.Record) bool { return r.Digest == "digest-2" }},
+		"to another namespace": {`UPDATE invocations SET namespace = 'elsewhere'`, func(r admit.Record) bool { return r.Elsewhere }},
+		"to a settled call":    {`UPDATE invocations SET state = 'settled', ok = true, settled_at = now(), result = '{"ok":true}'`, func(r admit.Record) bool { return r.Result != nil && r.Result.OK }},
 	} {
 		for _, exists := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {

@@ -97,7 +97,7 @@ func refreshed(ctx context.Context, b *broker.Broker, r broker.Record) (bool, er
 	case answer == broker.RefreshReauth:
 		return false, errors.New("the token has expired, and the authorization server refuses a new token: sign in again, or replace its secret with `pawl connections rotate`")
 	case answer == broker.RefreshCooling:
-		return false, errors.New("the token has expired, and the authorization server refused a new token a moment ago: try again later")
+		return false, errors.New("the token has expired, and the authorization server gave no new token a moment ago: try again later")
 	default:
 		return answer == broker.RefreshMoved, nil
 	}

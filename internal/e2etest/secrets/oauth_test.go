@@ -291,7 +291,7 @@ func TestSlowTokenEndpoint(t *testing.T) {
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	auth := oauthtest.New(t)
 	auth.Instead = func(int) *oauthtest.Answer {
-		e2etest.Eventually(t.Context(), func() bool { return strings.Contains(w.Log.String(), "the tool is not provided with what it needs") })
+		e2etest.Eventually(t.Context(), func() bool { return strings.Contains(w.Log.String(), "the token of connection c1 has ended") })
 		return nil
 	}
 	v, s := e2etest.NewVault(w), newAPI(t, auth)

@@ -47,10 +47,10 @@ func TestProbeRefreshes(t *testing.T) {
 			t.Errorf("%v, %s, want %q", err, text, want)
 		}
 	}
-	refused("refused a new token a moment ago: try again later")
+	refused("gave no new token a moment ago: try again later")
 	// However slow the machine is, that moment is not over.
 	e2etest.Scalar[int](w, `UPDATE connections SET refresh_after = now() + interval '1 hour' WHERE connection_id = 'c2' AND refresh_after IS NOT NULL RETURNING 1`)
-	refused("refused a new token a moment ago: try again later")
+	refused("gave no new token a moment ago: try again later")
 	e2etest.Scalar[int](w, `UPDATE connections SET refresh_after = NULL WHERE connection_id = 'c2' RETURNING 1`)
 	refused("refuses a new token: sign in again")
 	refused("c2 is needs_reauth: sign in again")
