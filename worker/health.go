@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"fmt"
+	"iter"
 	"strings"
 	"sync"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/pawl-run/pawl/internal/health"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/internal/seal"
+	"github.com/pawl-run/pawl/internal/telemetry"
 )
 
 const (
@@ -31,6 +33,7 @@ func answerProbes(ctx context.Context, c Config) (board *health.Board, stop func
 		return nil, func() {}, nil
 	}
 	board = health.NewBoard()
+	c.telemetry.ServeChecks(func(ctx context.Context) iter.Seq2[string, int] { return checkValues(board.Report(ctx)) })
 	context.AfterFunc(ctx, board.Stopping) // also while the worker starts
 	at, stop, err := health.Listen(context.WithoutCancel(ctx), c.HealthListen, board, c.telemetry.Handler())
 	if err != nil {
@@ -38,6 +41,31 @@ func answerProbes(ctx context.Context, c Config) (board *health.Board, stop func
 	}
 	c.Log.InfoContext(ctx, "the worker answers probes", "address", at.String())
 	return board, stop, nil
+}
+
+// checkValues returns the metrics of a report. A part that is not checked, because it must wait for another one, has none: the metric of the
+// other one says it.
+func checkValues(r health.Report) iter.Seq2[string, int] {
+	return func(yield func(string, int) bool) {
+		for _, check := range r.Checks {
+			value := telemetry.CheckOK
+			switch check.State {
+			case health.OK:
+			case health.Degraded:
+				value = telemetry.CheckDegraded
+			case health.Failed:
+				value = telemetry.CheckFailed
+			case health.Waiting:
+				if check.Name != health.Worker { // a worker waits if it starts
+					continue
+				}
+				value = telemetry.CheckFailed
+			}
+			if !yield(check.Name, value) {
+				return
+			}
+		}
+	}
 }
 
 // reportHealth lets probes see the checks from the moment that the worker runs.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -252,5 +253,17 @@ func TestTheKeyRingOfConnections(t *testing.T) {
 	r.probes().becomes(200, health.ReadyDegraded, health.KeyRing, health.Degraded, "this worker has no key ring")
 	if !w.log.Has("calls with connections fail", "set PAWL_KEYRING_FILE") {
 		t.Errorf("the log says nothing of it:\n%s", w.log)
+	}
+}
+
+// TestCheckValues: what a part waits for has a value, the part itself has none, and a worker that starts is not ready.
+func TestCheckValues(t *testing.T) {
+	got := maps.Collect(checkValues(health.Report{Checks: []health.Check{
+		{Name: health.Worker, State: health.Waiting}, {Name: health.Database, State: health.Failed}, {Name: health.Policy, State: health.Waiting},
+		{Name: health.KeyRing, State: health.Degraded}, {Name: health.Temporal, State: health.OK},
+	}}))
+	want := map[string]int{health.Worker: 2, health.Database: 2, health.KeyRing: 1, health.Temporal: 0}
+	if !maps.Equal(got, want) {
+		t.Errorf("the values are %v, want %v", got, want)
 	}
 }

@@ -14,7 +14,7 @@ import (
 // import each other.
 var ranks = [][]string{
 	{"."}, // documentation only
-	{"internal/lru", "internal/room", "internal/traceparent"},
+	{"internal/lru", "internal/room", "internal/traceparent", "deploy/monitoring"},
 	{"toolspec", "toolspec/strictjson"},
 	{"toolspec/jsonschema", "toolspec/errs", "toolspec/output", "toolspec/truncate", "toolspec/weburl", "toolspec/sanitize"},
 	{"toolspec/schema", "toolspec/output/read"},
@@ -69,7 +69,7 @@ var ranks = [][]string{
 		"internal/codec/...", "internal/notify/...", "internal/openfga/...", "internal/submitter/...", "internal/seal/...",
 		"internal/verify/...", "internal/oidc/...", "internal/web", "internal/mcp", "internal/openapi", "internal/remote",
 	},
-	{"internal/registered", "internal/health", "internal/telemetry"},
+	{"internal/registered", "internal/health", "internal/telemetry", "internal/report"},
 	{"internal/devstate"},
 	{"client/postgres", "client/registry"}, // for programs that may read the database; package client links no driver
 	{"worker/..."},

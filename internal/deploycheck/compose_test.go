@@ -113,10 +113,10 @@ func TestComposeAnswersACall(t *testing.T) {
 	}
 }
 
-// loadProject reads docker-compose.yml as Compose does: references, defaults of variables and schema.
-func loadProject(t *testing.T) *types.Project {
+// loadProject reads docker-compose.yml, and files that add to it, as Compose does: references, defaults of variables and schema.
+func loadProject(t *testing.T, more ...string) *types.Project {
 	t.Helper()
-	options, err := cli.NewProjectOptions([]string{"../../docker-compose.yml"}, cli.WithEnv(nil))
+	options, err := cli.NewProjectOptions(append([]string{"../../docker-compose.yml"}, more...), cli.WithEnv(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,4 +202,31 @@ func inWorker(t *testing.T, program image, servers *devstack.Stack, s types.Serv
 			t.Fatalf("%q: %v\n%s", args, err, out)
 		}
 	}
+}
+
+// TestComposeMonitoring: the file for monitoring adds servers that are as closed as those of docker-compose.yml, and every file that they mount is
+// there. promtool reads the configuration.
+func TestComposeMonitoring(t *testing.T) {
+	t.Parallel()
+	project := loadProject(t, "../../deploy/monitoring/compose.yml")
+	for name, port := range map[string]string{"prometheus": "9090", "grafana": "3000", "jaeger": "16686"} {
+		s := project.Services[name]
+		if len(s.Ports) != 1 || s.Ports[0].Published != port {
+			t.Errorf("%s publishes %v", name, s.Ports)
+		}
+		if _, tag, _ := strings.Cut(s.Image, ":"); tag == "" || tag == "latest" {
+			t.Errorf("the image %s has no version", s.Image)
+		}
+		for _, v := range s.Volumes {
+			if v.Type == types.VolumeTypeBind {
+				if info, err := os.Stat(v.Source); err != nil || !info.Mode().IsRegular() || !v.ReadOnly {
+					t.Errorf("%s mounts %s: %v", name, v.Source, err)
+				}
+			}
+		}
+	}
+	if got := project.Services["worker"].Environment["PAWL_HEALTH_LISTEN"]; got == nil || *got != "0.0.0.0:8086" {
+		t.Error("Prometheus does not reach the worker")
+	}
+	run(t, ".", needProgram(t, "promtool"), "check", "config", "--syntax-only", "../../deploy/monitoring/prometheus.yml")
 }

@@ -4,5 +4,8 @@
 //
 // testdata has two resource definitions of KEDA 2.21.0 (Apache-2.0), unchanged.
 //
+// It judges the board by Grafana's own types and the alerts by promtool, and a Prometheus server reads real workers with the shipped rules. No
+// Grafana runs.
+//
 // It is a module of its own, so that these libraries are no dependencies of Pawl. Nothing imports it.
 package deploycheck

@@ -142,5 +142,5 @@ func Names() []string {
 	if err != nil {
 		return nil
 	}
-	return i.names
+	return append(i.names, checkName)
 }

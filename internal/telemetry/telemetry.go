@@ -63,6 +63,8 @@ type Telemetry struct {
 
 	policy  atomic.Pointer[string]
 	handler http.Handler
+	// registry has what only /metrics serves. It is nil if the metrics are not served.
+	registry *prometheus.Registry
 	// measures says whether there are metrics, and traces whether there are spans.
 	measures, traces bool
 	types            []string
@@ -118,6 +120,7 @@ func (t *Telemetry) startMetrics(ctx context.Context, o Options, about *resource
 	}
 	if o.Scraped {
 		registry := prometheus.NewRegistry()
+		t.registry = registry
 		registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 		reader, err := otelprometheus.New(
 			otelprometheus.WithRegisterer(registry), otelprometheus.WithoutScopeInfo(),

@@ -8,5 +8,5 @@ import (
 
 // Commands returns the commands that run and check Pawl.
 func Commands(a *app.App) []*cobra.Command {
-	return []*cobra.Command{newWorker(a), newMigrate(a), newDoctor(a), newCache(a), newVerifyHistory(a), newCodecServer(a), newServe(a), newVersion(a)}
+	return []*cobra.Command{newWorker(a), newMigrate(a), newDoctor(a), newCache(a), newVerifyHistory(a), newCodecServer(a), newServe(a), newReport(a), newVersion(a)}
 }

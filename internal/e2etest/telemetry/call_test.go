@@ -111,6 +111,7 @@ func TestCall(t *testing.T) {
 	for _, want := range []string{
 		`pawl_attempts_total{outcome="done",tool="test__write"} 1`, `pawl_approval_decision_duration_seconds_count{state="approved"} 1`,
 		`pawl_policy_active{digest="`, `pawl_step_duration_seconds_count{step="willAuthorize"}`, `temporal_request_total`, `go_goroutines`,
+		`pawl_check{check="worker"} 0`, `pawl_check{check="database"} 0`, `pawl_check{check="temporal"} 0`,
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("there is no %s", want)
