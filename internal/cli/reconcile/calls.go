@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflow/v1"
@@ -148,7 +149,7 @@ func (c *comparison) lostCall(ctx context.Context, lock sync.Locker, listed *wor
 			return err
 		}
 		f.Mended, err = c.Store.RecordLost(ctx, record.LostCall{
-			Invocation: inv, RunID: runID, Namespace: c.Namespace(), InputDigest: digest, StartedAt: t.startedAt, Attempts: len(t.claims),
+			Invocation: inv, RunID: runID, Namespace: c.Namespace(), InputDigest: digest, StartedAt: t.startedAt, EndedAt: time.Now(), Attempts: len(t.claims),
 		})
 		if err != nil || !f.Mended {
 			return err // another run of the call came first

@@ -35,8 +35,8 @@ type reader struct {
 	keys     *workerkey.Ring
 }
 
-// told is what the history of one run says.
-type told struct {
+// outline is what the history of one run says.
+type outline struct {
 	workflowType string
 	// pawls says that the run is on a task queue of Pawl.
 	pawls     bool
@@ -75,7 +75,7 @@ func (r reader) describe(ctx context.Context, workflowID, runID string) (*workfl
 }
 
 // read reads the history of a run. found is false if Temporal does not have it.
-func (r reader) read(ctx context.Context, workflowID, runID string, pending []*workflow.PendingActivityInfo) (t told, found bool, err error) {
+func (r reader) read(ctx context.Context, workflowID, runID string, pending []*workflow.PendingActivityInfo) (t outline, found bool, err error) {
 	began := map[string]time.Time{}
 	for _, p := range pending {
 		if p.GetLastStartedTime() != nil || p.GetState() != enumspb.PENDING_ACTIVITY_STATE_SCHEDULED {

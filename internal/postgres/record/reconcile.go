@@ -83,7 +83,7 @@ func (s *Store) FenceAll(ctx context.Context, namespace string, of Dispatched, e
 type LostCall struct {
 	Invocation                    toolspec.Invocation
 	RunID, Namespace, InputDigest string
-	StartedAt                     time.Time
+	StartedAt, EndedAt            time.Time
 	Attempts                      int
 }
 
@@ -96,7 +96,7 @@ func (s *Store) RecordLost(ctx context.Context, c LostCall) (recorded bool, err 
 	unknown := toolspec.InfoOf(toolspec.CodeOutcomeUnknown)
 	result, err := db.Encoded(toolspec.Result{
 		ToolCallID: c.Invocation.ToolCallID, InvocationID: id.InvocationID(), InputDigest: c.InputDigest, ErrorCode: unknown.Code, SafeMessage: unknown.Message,
-		Details: &toolspec.Details{Cause: fenceID}, HTTPStatus: unknown.HTTP, Attempts: c.Attempts, StartedAtMs: c.StartedAt.UnixMilli(), EndedAtMs: time.Now().UnixMilli(),
+		Details: &toolspec.Details{Cause: fenceID}, HTTPStatus: unknown.HTTP, Attempts: c.Attempts, StartedAtMs: c.StartedAt.UnixMilli(), EndedAtMs: c.EndedAt.UnixMilli(),
 	})
 	if err != nil {
 		return false, db.Failure(op, err)
