@@ -77,6 +77,9 @@ func prepareStore(ctx context.Context, o *opened, c Config, a additions, p *poli
 		if err := store.CheckSchema(ctx); err != nil {
 			return err
 		}
+		if err := store.CheckOrigin(ctx); err != nil {
+			return err
+		}
 		if err := store.EnsurePartitions(ctx, partitionsAhead); err != nil {
 			return err
 		}

@@ -55,6 +55,7 @@ func (s *Sweeper) endRuns(ctx context.Context, out *contract.SweepCallsOut) erro
 		return nil
 	}
 	page := RunPage{Namespace: s.namespace, Limit: sweepPage}
+	var failed error
 	for {
 		if heartbeat.Stopping(ctx) {
 			return errs.Transient(errStopping)
@@ -68,12 +69,16 @@ func (s *Sweeper) endRuns(ctx context.Context, out *contract.SweepCallsOut) erro
 			return err
 		}
 		for i, r := range runs {
+			// One run that cannot be ended must not keep older ones open. After two, the database does not answer.
 			if err := s.endRun(ctx, r, statuses[i], out); err != nil {
-				return err
+				if failed != nil || ctx.Err() != nil {
+					return err
+				}
+				failed = err
 			}
 		}
 		if len(runs) < page.Limit {
-			return nil
+			return failed
 		}
 		page.Before = &runs[len(runs)-1]
 	}

@@ -78,6 +78,7 @@ var ranks = [][]string{
 	{
 		"internal/cli/calls", "internal/cli/approvals", "internal/cli/policies", "internal/cli/connections", "internal/cli/keys",
 		"internal/cli/tools", "internal/cli/operations", "internal/cli/outputs", "internal/cli/memory", "internal/cli/mcp", "internal/cli/agents", "internal/cli/triggers", "internal/cli/audit",
+		"internal/cli/reconcile",
 	},
 	{"internal/cli/agentruns"}, // people decide in the middle of a run, as internal/cli/approvals lets them
 	{"internal/cli"},

@@ -24,6 +24,7 @@ import (
 	"github.com/pawl-run/pawl/internal/cli/operations"
 	"github.com/pawl-run/pawl/internal/cli/outputs"
 	"github.com/pawl-run/pawl/internal/cli/policies"
+	"github.com/pawl-run/pawl/internal/cli/reconcile"
 	"github.com/pawl-run/pawl/internal/cli/tools"
 	"github.com/pawl-run/pawl/internal/cli/triggers"
 	"github.com/pawl-run/pawl/internal/postgres"
@@ -95,7 +96,7 @@ func Main(ctx context.Context, args []string, s app.Streams, with ...Option) int
 
 // subjects make the commands for production, one function for each subject.
 var subjects = []func(*app.App) []*cobra.Command{
-	calls.Commands, approvals.Commands, policies.Commands, agentCommands, triggers.Commands, connections.Commands, keys.Commands, tools.Commands, mcp.Commands, outputs.Commands, memory.Commands, audit.Commands, operations.Commands,
+	calls.Commands, approvals.Commands, policies.Commands, agentCommands, triggers.Commands, connections.Commands, keys.Commands, tools.Commands, mcp.Commands, outputs.Commands, memory.Commands, audit.Commands, reconcile.Commands, operations.Commands,
 }
 
 // agentCommands are those of agents and of their runs.

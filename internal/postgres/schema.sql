@@ -293,6 +293,14 @@ TABLE connections
     CONSTRAINT connections_revoked_whole CHECK ((status = 'revoked'::text) = (revoked_at IS NOT NULL) AND (revoked_at IS NULL) = (revoked_by IS NULL))
     CONSTRAINT connections_status_known CHECK (status = ANY (ARRAY['active'::text, 'needs_reauth'::text, 'revoked'::text]))
 
+TABLE database_origin
+    id boolean NOT NULL DEFAULT true
+    system_identifier text NOT NULL
+    database_oid bigint NOT NULL
+    noted_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT database_origin_is_one CHECK (id)
+    CONSTRAINT database_origin_pkey PRIMARY KEY (id)
+
 TABLE debits
     invocation_id uuid NOT NULL
     tenant_id text NOT NULL

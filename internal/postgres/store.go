@@ -107,6 +107,9 @@ const (
 // Migration is a step of the schema.
 type Migration = db.Migration
 
+// Restored means that the rows were written in another database.
+type Restored = db.Restored
+
 // SchemaBehind means that the database lacks steps that this build needs.
 type SchemaBehind = db.SchemaBehind
 
@@ -205,3 +208,12 @@ func (s *Store) MigrationStatus(ctx context.Context) ([]Migration, error) {
 // CheckSchema returns a *SchemaBehind if steps are missing. It only reads. A newer schema is
 // valid, because it also serves the previous release.
 func (s *Store) CheckSchema(ctx context.Context) error { return s.db.CheckSchema(ctx) }
+
+// CheckOrigin returns a *Restored if the rows were written in another database than this one.
+func (s *Store) CheckOrigin(ctx context.Context) error { return s.db.CheckOrigin(ctx) }
+
+// NoteOrigin notes that the rows belong to this database.
+func (s *Store) NoteOrigin(ctx context.Context) error { return s.db.NoteOrigin(ctx) }
+
+// CheckNoWorkers returns an error if workers are connected to the database.
+func (s *Store) CheckNoWorkers(ctx context.Context) error { return s.db.CheckNoWorkers(ctx) }

@@ -128,6 +128,8 @@ func (a *Approvals) Ask(ctx workflow.Context, ask hook.Ask, givesBack bool) enve
 			}
 			ask = *verdict.Ask
 			continue
+		case contract.RequestLost:
+			continue
 		default:
 			return notApproved(answer.State, request.View.ApprovalID)
 		}

@@ -97,6 +97,8 @@ const (
 	RequestWithdrawn RequestState = "withdrawn"
 	RequestExpired   RequestState = "expired"
 	RequestClosed    RequestState = "closed"
+	// RequestLost: the record does not have the request, because it was restored from a backup. Another request follows.
+	RequestLost RequestState = "lost"
 	// The states after a decision on a parked call.
 	RequestRetried       RequestState = "retried"
 	RequestSettledOK     RequestState = "settled_ok"

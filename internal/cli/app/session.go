@@ -51,7 +51,7 @@ func Connect(ctx context.Context, needTemporal, needStore bool) (*Session, error
 		if s.Store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: 4, Application: "pawl-cli", DirectURL: c.DatabaseDirectURL}); err != nil {
 			return nil, ExplainConnectError(WithoutPassword(c.DatabaseURL), err)
 		}
-		s.Store.UseNamespace(s.namespace())
+		s.Store.UseNamespace(s.Namespace())
 		if err := s.Store.OpenBucket(ctx, c.OutputBucket); err != nil {
 			s.Close()
 			return nil, err
@@ -137,7 +137,8 @@ func (s *Session) Address() string {
 	return cmp.Or(s.Config.Temporal.HostPort, temporal.DefaultHostPort)
 }
 
-func (s *Session) namespace() string {
+// Namespace returns the Temporal namespace of the session.
+func (s *Session) Namespace() string {
 	return cmp.Or(s.Config.Temporal.Namespace, temporal.DefaultNamespace)
 }
 
@@ -146,7 +147,7 @@ func (s *Session) Link(workflowID string) string {
 	if s.Config.TemporalUI == "" {
 		return ""
 	}
-	return s.Config.TemporalUI + "/namespaces/" + s.namespace() + "/workflows/" + url.PathEscape(workflowID)
+	return s.Config.TemporalUI + "/namespaces/" + s.Namespace() + "/workflows/" + url.PathEscape(workflowID)
 }
 
 // DefaultTenant returns the tenant of a command without --tenant.

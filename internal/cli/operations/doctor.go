@@ -129,7 +129,11 @@ func (d *diagnosis) database(ctx context.Context, c worker.Config) {
 	}
 	defer store.Close()
 	d.add("database", nil, d.Database.URL+" answers")
-	d.add("schema", store.CheckSchema(ctx), "up to date")
+	schema := store.CheckSchema(ctx)
+	d.add("schema", schema, "up to date")
+	if schema == nil {
+		d.add("origin", store.CheckOrigin(ctx), "the database is not a restored backup")
+	}
 	active, ok, err := store.ActivePolicy(ctx)
 	if err == nil && !ok {
 		err = errors.New("no policy is active, so every call is denied: run `pawl policy apply FILE`")

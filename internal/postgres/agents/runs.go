@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	activity "github.com/pawl-run/pawl/activities/agent"
 	"github.com/pawl-run/pawl/internal/postgres/db"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/wire"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -222,7 +224,7 @@ func (s *Store) DeleteExpiredAgentRuns(ctx context.Context, days, most int) (int
 	return int(n), err
 }
 
-// CloseAgentRun ends a run, if it has not ended, and returns its result.
+// CloseAgentRun ends a run, if it has not ended, and returns its result: the given one if the row of the run cannot be read.
 func (s *Store) CloseAgentRun(ctx context.Context, of contract.AgentRun, result pawlagent.Result, answer string) (pawlagent.Result, error) {
 	const op = "close agent run"
 	text, err := encoded(result)
@@ -233,8 +235,11 @@ func (s *Store) CloseAgentRun(ctx context.Context, of contract.AgentRun, result 
 		return result, err
 	}
 	run, err := s.AgentRun(ctx, of)
-	if err != nil || run.Result == nil {
+	switch {
+	case errs.IsTransient(err) || ctx.Err() != nil || errors.Is(err, activity.ErrNotFound):
 		return result, err
+	case err != nil || run.Result == nil: // the run has ended, and its row cannot be read
+		return result, nil
 	}
 	return *run.Result, nil
 }

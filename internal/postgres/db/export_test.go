@@ -8,8 +8,10 @@ var Files = files
 // RowTypes says what the rows of its queries are read into.
 func RowTypes() map[string]reflect.Type {
 	return map[string]reflect.Type{
-		"SchemaIsThere": reflect.TypeFor[thereRow](),
-		"SchemaVersion": reflect.TypeFor[versionRow](),
-		"MissingRoles":  reflect.TypeFor[roleRow](),
+		"SchemaIsThere":  reflect.TypeFor[thereRow](),
+		"SchemaVersion":  reflect.TypeFor[versionRow](),
+		"MissingRoles":   reflect.TypeFor[roleRow](),
+		"Origin":         reflect.TypeFor[originRow](),
+		"WorkerSessions": reflect.TypeFor[sessionsRow](),
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/pawl-run/pawl/migrations"
 )
 
-//go:embed schema.sql
+//go:embed schema.sql origin.sql
 var files embed.FS
 
 // Bounds of the wait for another process that migrates: the period in seconds, and the tries.

@@ -7,4 +7,4 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/querytest"
 )
 
-func TestQueries(t *testing.T) { querytest.Run(t, db.Files, db.RowTypes()) }
+func TestQueries(t *testing.T) { querytest.Run(t, db.Files, db.RowTypes(), "NoteOrigin") }

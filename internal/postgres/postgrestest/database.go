@@ -2,7 +2,10 @@ package postgrestest
 
 import (
 	"context"
+	"errors"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/postgres/db"
@@ -24,6 +27,15 @@ func Database(t testing.TB) string {
 		if _, err = d.Migrate(ctx); err != nil {
 			return err
 		}
-		return d.GrantRoles(ctx, 0)
+		if err := d.GrantRoles(ctx, 0); err != nil {
+			return err
+		}
+		// The databases of the tests are copies, and a worker refuses a copy.
+		conn, err := pgx.Connect(ctx, url)
+		if err != nil {
+			return err
+		}
+		_, err = conn.Exec(ctx, `DELETE FROM database_origin`)
+		return errors.Join(err, conn.Close(ctx))
 	})
 }

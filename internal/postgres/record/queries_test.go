@@ -35,5 +35,9 @@ func TestQueries(t *testing.T) {
 		"Sweep":              reflect.TypeFor[sweptRow](),
 		"TakeEnding":         reflect.TypeFor[endingRow](),
 		"EndStage":           reflect.TypeFor[endedRow](),
+		"RecordedCalls":      reflect.TypeFor[workflowRow](),
+		"DispatchesOf":       reflect.TypeFor[Dispatched](),
+		"Fence":              reflect.TypeFor[fencedRow](),
+		"RecordLost":         reflect.TypeFor[recordedRow](),
 	}, "Begin", "Refuse", "CloseOtherRequests", "CloseRequest", "LockFlight", "LockInvocation", "Forged", "LockSemaphores", "RenewLeases", "LockCapacity", "Release", "LockExpired", "DeleteIdleSemaphores", "EnsurePartitions", "LockQuotas", "DeleteFullQuotas", "DeleteExpiredCalls", "DeleteExpiredRuns", "DropPartition", "DeleteOldSessions", "DropEnding")
 }

@@ -73,7 +73,15 @@ func (s *Store) Look(ctx context.Context, in approval.LookRow) (record approval.
 	case !found:
 		return approval.LookRecord{Superseded: true}, nil
 	case in.ApprovalID != "" && look.State == "":
-		return record, &db.Error{Op: op, State: "the call has no such request"}
+		// The record was restored from a backup that is older than the request.
+		decided := in.Decision != nil
+		in.Refresh, in.Decision = false, nil
+		record, err = look.record(op, in)
+		record.State = contract.RequestLost
+		if decided {
+			record.Recorded = &toolspec.Answer{Reason: lostRequest}
+		}
+		return record, err
 	}
 	if record, err = look.record(op, in); err != nil || in.Decision != nil || !in.Close {
 		return record, err
@@ -83,6 +91,9 @@ func (s *Store) Look(ctx context.Context, in approval.LookRow) (record approval.
 	}))
 	return record, err
 }
+
+// lostRequest is the answer to a decision on a request that the record has lost.
+const lostRequest = "the record was restored and does not have this request; decide on the next one of the call"
 
 // record returns the row as a LookRecord. It decodes the request only if in needs it.
 func (r lookRow) record(op string, in approval.LookRow) (record approval.LookRecord, err error) {

@@ -25,7 +25,7 @@ GRANT SELECT ON goose_db_version, payloads, role_tenants TO pawl_worker;
 GRANT SELECT, UPDATE ON audit_turn, policy_active, policy_shadow TO pawl_worker;
 GRANT SELECT, INSERT ON agents, attempts, claims, decisions, events, hydrations, policies, policy_activations, run_events, stage_events, triggers TO pawl_worker;
 GRANT SELECT, INSERT, UPDATE ON
-    agent_active, agent_messages, agent_rounds, approval_grants, approvals, approver_keys, connection_grants, connections,
+    agent_active, agent_messages, agent_rounds, approval_grants, approvals, approver_keys, connection_grants, connections, database_origin,
     kill_switches, notice_deliveries, notifiers, output_usage, run_turns, submitter_keys, tool_registrations, trigger_active
 TO pawl_worker;
 GRANT SELECT, INSERT, DELETE ON audit_heads, audit_pending, audit_seals, debits, output_chunks, worker_keys TO pawl_worker;

@@ -1,0 +1,347 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/pawl-run/pawl/activities/upkeep"
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/internal/postgres/record"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hydrate"
+)
+
+const (
+	// page is how many calls are read at once, from each side.
+	page = 200
+	// atOnce is how many calls are compared at the same time.
+	atOnce = 4
+)
+
+func (c *comparison) list(ctx context.Context, query string, token []byte) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	listed, err := c.Temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{PageSize: page, Query: query, NextPageToken: token})
+	if err != nil {
+		return nil, app.ExplainTemporalError(ctx, c.Config.Temporal, err)
+	}
+	return listed, nil
+}
+
+// atOnceFor calls f for each of a list, several at a time. What f adds to the report it adds with the lock.
+func atOnceFor[T any](ctx context.Context, list []T, f func(ctx context.Context, lock sync.Locker, of T) error) error {
+	var lock sync.Mutex
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for _, of := range list {
+		group.Go(func() error { return f(ctx, &lock, of) })
+	}
+	return group.Wait()
+}
+
+// listedCalls compares the calls that Temporal has. It finds those that the record does not have, and those that the record has settled and
+// that go on in Temporal. What the record has open is left to openCalls.
+func (c *comparison) listedCalls(ctx context.Context) error {
+	return c.each(ctx, "WorkflowType = '"+toolspec.WorkflowType+"'", func(ctx context.Context, runs []*workflow.WorkflowExecutionInfo) error {
+		c.out.Listed += len(runs)
+		ids := make([]string, len(runs))
+		for i, r := range runs {
+			ids[i] = r.GetExecution().GetWorkflowId()
+		}
+		recorded, err := c.Store.RecordedCalls(ctx, ids)
+		if err != nil {
+			return err
+		}
+		return atOnceFor(ctx, runs, func(ctx context.Context, lock sync.Locker, r *workflow.WorkflowExecutionInfo) error {
+			settled, found := recorded[r.GetExecution().GetWorkflowId()]
+			switch {
+			case !found && c.lostRecords():
+				return c.lostCall(ctx, lock, r)
+			case settled && r.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:
+				return c.behind(ctx, lock, r)
+			}
+			return nil
+		})
+	})
+}
+
+// behind finds a workflow that goes on although its call is settled. A recheck makes it look at the record, and end.
+func (c *comparison) behind(ctx context.Context, lock sync.Locker, listed *workflow.WorkflowExecutionInfo) error {
+	workflowID, runID := listed.GetExecution().GetWorkflowId(), listed.GetExecution().GetRunId()
+	info, _, err := c.read.describe(ctx, workflowID, runID)
+	if err != nil || info == nil || !isRunning(info.GetStatus()) {
+		return err
+	}
+	f := finding{Kind: kindBehind, WorkflowID: workflowID, Text: "the call is settled, and its workflow goes on; it ends when workers start, with the recorded result"}
+	if _, pawls := toolspec.PoolOf(info.GetTaskQueue()); !pawls {
+		lock.Lock()
+		defer lock.Unlock()
+		c.out.Strangers++
+		return nil
+	}
+	if c.mend {
+		if err := c.recheck(ctx, workflowID); err != nil {
+			return err
+		}
+		f.Mended = true
+	}
+	lock.Lock()
+	defer lock.Unlock()
+	c.out.add(f)
+	return nil
+}
+
+func (c *comparison) lostCall(ctx context.Context, lock sync.Locker, listed *workflow.WorkflowExecutionInfo) error {
+	workflowID, runID := listed.GetExecution().GetWorkflowId(), listed.GetExecution().GetRunId()
+	// Visibility may be behind.
+	info, pending, err := c.read.describe(ctx, workflowID, runID)
+	if err != nil || info == nil {
+		return err
+	}
+	t, found, err := c.read.read(ctx, workflowID, runID, pending)
+	if err != nil || !found {
+		return err
+	}
+	lock.Lock()
+	defer lock.Unlock()
+	if !t.pawls || t.workflowType != toolspec.WorkflowType {
+		c.out.Strangers++
+		return nil
+	}
+	inv, fault := hydrate.Decode(t.input)
+	f := finding{WorkflowID: workflowID}
+	running := isRunning(info.GetStatus())
+	switch {
+	case t.input == nil:
+		f.Kind, f.Text = kindUnread, "its input cannot be read; with encrypted payloads the command needs the keys of the workers"
+		c.out.add(f)
+		return nil
+	case fault != nil || inv.Identity().WorkflowID() != workflowID:
+		c.out.Strangers++ // a worker refuses it
+		return nil
+	case len(t.claims) == 0 && !running:
+		c.out.Harmless++
+		return nil
+	}
+	f.InvocationID = inv.Identity().InvocationID()
+	if len(t.claims) == 0 {
+		f.Kind, f.Text = kindUnrecorded, "the call goes on, nothing of it has run, and the record does not know it; a worker records it again"
+		if c.mend {
+			err = c.recheck(ctx, workflowID)
+			f.Mended = err == nil
+		}
+		c.out.add(f)
+		return err
+	}
+	f.Kind, f.Text = kindCall, fmt.Sprintf("a tool may have run %d times, and the record does not know the call; its workflow is %s", len(t.claims), status(info.GetStatus()))
+	if c.mend {
+		digest, err := hydrate.InputDigest(inv)
+		if err != nil {
+			return err
+		}
+		f.Mended, err = c.Store.RecordLost(ctx, record.LostCall{
+			Invocation: inv, RunID: runID, Namespace: c.Namespace(), InputDigest: digest, StartedAt: t.startedAt, EndedAt: time.Now(), Attempts: len(t.claims),
+		})
+		if err != nil || !f.Mended {
+			return err // another run of the call came first
+		}
+		f.Outcome = string(toolspec.CodeOutcomeUnknown)
+		if running { // it looks at the record, and ends
+			err = c.recheck(ctx, workflowID)
+		}
+		c.out.add(f)
+		return err
+	}
+	c.out.add(f)
+	return nil
+}
+
+// openCalls compares the calls that are open in the record.
+func (c *comparison) openCalls(ctx context.Context) error {
+	at := upkeep.OpenPage{Namespace: c.Namespace(), Limit: page}
+	for {
+		calls, err := c.Store.OpenCalls(ctx, at)
+		if err != nil || len(calls) == 0 {
+			return err
+		}
+		ids := make([]string, len(calls))
+		for i, call := range calls {
+			ids[i] = call.InvocationID
+		}
+		known, err := c.Store.DispatchesOf(ctx, ids)
+		if err != nil {
+			return err
+		}
+		c.out.Open += len(calls)
+		if err := atOnceFor(ctx, calls, func(ctx context.Context, lock sync.Locker, call upkeep.OpenCall) error {
+			return c.openCall(ctx, lock, call, known[call.InvocationID])
+		}); err != nil {
+			return err
+		}
+		at.After = &calls[len(calls)-1]
+	}
+}
+
+func (c *comparison) openCall(ctx context.Context, lock sync.Locker, call upkeep.OpenCall, known record.Dispatched) error {
+	if known.InvocationID == "" {
+		return nil // it is settled now
+	}
+	info, pending, err := c.read.describe(ctx, call.WorkflowID, "")
+	if err != nil {
+		return app.ExplainTemporalError(ctx, c.Config.Temporal, err)
+	}
+	var lost []record.LostClaim
+	if c.lostRecords() && info != nil {
+		if lost, err = c.lostClaims(ctx, call, known, info.GetExecution().GetRunId(), pending); err != nil {
+			return err
+		}
+	}
+	running := info != nil && isRunning(info.GetStatus())
+	f := finding{WorkflowID: call.WorkflowID, InvocationID: call.InvocationID}
+	fence := false
+	switch {
+	case !running && info == nil:
+		f.Kind, f.Text = kindEnded, "the call is open in the record, and Temporal has no workflow of it"
+	case !running:
+		f.Kind, f.Text = kindEnded, "the call is open in the record, and its workflow is "+status(info.GetStatus())
+	case len(lost) > 0:
+		f.Kind, f.Text = kindClaim, fmt.Sprintf("a tool may have run %d times of which the record does not know", len(lost))
+	case c.older == olderBoth && !known.Repeatable && !known.Fenced:
+		f.Kind, f.Text, fence = kindUnsure, "a tool may have run of which neither knows; if the call would run it now, it ends with an unknown outcome", true
+	}
+	if c.mend {
+		if f.Mended, f.Outcome, err = c.mendCall(ctx, call, known, lost, fence, info); err != nil {
+			return err
+		}
+	}
+	if f.Kind != "" {
+		lock.Lock()
+		defer lock.Unlock()
+		c.out.add(f)
+	}
+	return nil
+}
+
+// recheck makes the workflow of a call look at its record, as soon as a worker runs it. A workflow that has ended meanwhile needs nothing.
+func (c *comparison) recheck(ctx context.Context, workflowID string) error {
+	err := c.Client().Recheck(ctx, workflowID)
+	if errors.Is(err, client.ErrSettled) || errors.Is(err, client.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// lostClaims returns the claims of the latest run and of the recorded run that the record does not have.
+func (c *comparison) lostClaims(ctx context.Context, call upkeep.OpenCall, known record.Dispatched, latest string, pending []*workflow.PendingActivityInfo) (lost []record.LostClaim, err error) {
+	has := map[int]bool{}
+	for _, n := range known.Dispatches {
+		has[n] = true
+	}
+	runs := []string{latest}
+	if call.RunID != latest {
+		runs = append(runs, call.RunID)
+	}
+	for _, runID := range runs {
+		t, found, err := c.read.read(ctx, call.WorkflowID, runID, pending)
+		if err != nil {
+			return nil, err
+		}
+		pending = nil
+		if !found || !t.pawls || t.workflowType != toolspec.WorkflowType {
+			continue
+		}
+		for _, claim := range t.claims {
+			if !has[claim.Dispatch] {
+				has[claim.Dispatch] = true
+				lost = append(lost, claim)
+			}
+		}
+	}
+	return lost, nil
+}
+
+// mendCall writes what the record lacks. A call whose workflow has ended is settled, and any other goes on when workers start.
+func (c *comparison) mendCall(ctx context.Context, call upkeep.OpenCall, known record.Dispatched, lost []record.LostClaim, fence bool, info *workflow.WorkflowExecutionInfo) (mended bool, outcome string, err error) {
+	epoch := call.Epoch
+	if len(lost) > 0 {
+		epoch, err = c.Store.Fence(ctx, c.Namespace(), call.InvocationID, epoch, lost)
+	}
+	if fence && err == nil {
+		for _, claim := range lost {
+			known.Dispatches = append(known.Dispatches, claim.Dispatch)
+		}
+		epoch, err = c.Store.FenceAll(ctx, c.Namespace(), known, epoch)
+	}
+	switch {
+	case err != nil:
+		return false, "", err
+	case info != nil && isRunning(info.GetStatus()):
+		if !c.lostRecords() {
+			return true, "", nil
+		}
+		// An approval request of the call may be lost. A recheck makes the call look at its record.
+		return true, "", c.recheck(ctx, call.WorkflowID)
+	}
+	cause, code := c.ending(info)
+	swept, err := c.Store.Sweep(ctx, upkeep.SweepRow{
+		InvocationID: call.InvocationID, Namespace: c.Namespace(), Epoch: epoch, RunID: call.RunID, Cause: cause, Code: code,
+	})
+	return swept != "", string(swept), err
+}
+
+// ending returns how a call ends whose workflow has ended, unless its claims say that its effect may have happened. If the record is older, it
+// does not say enough: a workflow that completed, or is gone, may have run a tool.
+func (c *comparison) ending(info *workflow.WorkflowExecutionInfo) (upkeep.OwnerStatus, toolspec.Code) {
+	unsure := func(code toolspec.Code) toolspec.Code {
+		if c.lostRecords() {
+			return toolspec.CodeOutcomeUnknown
+		}
+		return code
+	}
+	switch info.GetStatus() {
+	case enumspb.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:
+		return upkeep.OwnerTimedOut, toolspec.CodeTimeout
+	case enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED:
+		return upkeep.OwnerTerminated, toolspec.CodeCancelled
+	case enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED:
+		return upkeep.OwnerCancelled, toolspec.CodeCancelled
+	case enumspb.WORKFLOW_EXECUTION_STATUS_FAILED:
+		return upkeep.OwnerFailed, toolspec.CodeInternal
+	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:
+		return upkeep.OwnerCompleted, unsure(toolspec.CodeInternal)
+	default: // Temporal has no workflow of the call
+		return upkeep.OwnerDeleted, unsure(toolspec.CodeCancelled)
+	}
+}
+
+// isRunning reports whether Temporal goes on with a workflow: also if its latest run has moved the call, because the next one is about to be the
+// latest, and if the status is one that this program does not know.
+func isRunning(s enumspb.WorkflowExecutionStatus) bool {
+	switch s {
+	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, enumspb.WORKFLOW_EXECUTION_STATUS_FAILED, enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED,
+		enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED, enumspb.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:
+		return false
+	default:
+		return true
+	}
+}
+
+func status(s enumspb.WorkflowExecutionStatus) string {
+	if isRunning(s) {
+		return "running"
+	}
+	return map[enumspb.WorkflowExecutionStatus]string{
+		enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED: "completed", enumspb.WORKFLOW_EXECUTION_STATUS_FAILED: "failed",
+		enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED: "cancelled", enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED: "terminated",
+		enumspb.WORKFLOW_EXECUTION_STATUS_TIMED_OUT: "timed out",
+	}[s]
+}

@@ -1,0 +1,116 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/workerkey"
+)
+
+// The values of --older.
+const (
+	olderPostgres = "postgres"
+	olderTemporal = "temporal"
+	olderBoth     = "both"
+)
+
+// Commands returns the commands of this package.
+func Commands(a *app.App) []*cobra.Command {
+	var older string
+	var mend bool
+	cmd := &cobra.Command{
+		Use: "reconcile", Short: "Compare the record with Temporal after a restore, and mend what differs", Args: app.ExactArgs(0, "no arguments"),
+		Long: "Compare the record in Postgres with Temporal after one of them was restored from a backup, and list what differs. The\n" +
+			"command changes nothing without --mend. With --mend it makes sure that no effect happens twice: a call that may have\n" +
+			"run, and of which the restored record does not know it, ends with outcome_unknown. Stop all workers before, and start\n" +
+			"them afterwards. The exit status is 1 if something differs that is not mended.\n\n" +
+			"--older says what was restored: postgres, temporal, or both. A lost Temporal is temporal, even if nothing is left of it.\n" +
+			"docs/backup.md has the steps of each case.",
+		Example: "  pawl reconcile --older postgres\n  pawl reconcile --older postgres --mend --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch older {
+			case olderPostgres, olderTemporal, olderBoth:
+			default:
+				return app.Usage(fmt.Errorf("--older says what was restored: %s, %s or %s", olderPostgres, olderTemporal, olderBoth))
+			}
+			return run(cmd.Context(), a, older, mend)
+		},
+	}
+	cmd.Flags().StringVar(&older, "older", "", "what was restored from a backup, and is older than the other: postgres, temporal or both")
+	cmd.Flags().BoolVar(&mend, "mend", false, "mend what differs; all workers must be stopped")
+	return []*cobra.Command{cmd}
+}
+
+// comparison is a run of the command.
+type comparison struct {
+	*app.Session
+	read  reader
+	older string
+	mend  bool
+	out   report
+}
+
+// lostRecords reports whether the record may lack what has happened.
+func (c *comparison) lostRecords() bool { return c.older != olderTemporal }
+
+func run(ctx context.Context, a *app.App, older string, mend bool) error {
+	s, err := app.Connect(ctx, true, true)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if mend {
+		if err := s.Store.CheckNoWorkers(ctx); err != nil {
+			return err
+		}
+	}
+	codec, err := s.Config.Codec.PayloadCodec()
+	if err != nil {
+		return err
+	}
+	c := &comparison{
+		Session: s, older: older, mend: mend, out: report{Older: older, Mend: mend, Findings: []finding{}},
+		read: reader{temporal: s.Temporal, codec: codec, keys: workerkey.New(s.Store)},
+	}
+	if err := c.compare(ctx); err != nil {
+		return err
+	}
+	return c.out.finish(a)
+}
+
+// compare compares runs of agents first: what the workflow of a run waits for must not begin again when the run ends.
+func (c *comparison) compare(ctx context.Context) error {
+	steps := []func(context.Context) error{c.openRuns}
+	if c.lostRecords() {
+		steps = append(steps, c.lostRuns)
+	}
+	for _, step := range append(steps, c.listedCalls, c.openCalls) {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return c.origin(ctx)
+}
+
+// origin comes last, so that workers do not start after a command that was interrupted.
+func (c *comparison) origin(ctx context.Context) error {
+	err := c.Store.CheckOrigin(ctx)
+	var restored *postgres.Restored
+	if !errors.As(err, &restored) {
+		return err
+	}
+	f := finding{Kind: kindOrigin, Text: "the database is not the one that the record was written in: workers do not start"}
+	if c.mend && c.out.unmended() == 0 {
+		if err := c.Store.NoteOrigin(ctx); err != nil {
+			return err
+		}
+		f.Mended = true
+	}
+	c.out.add(f)
+	return nil
+}

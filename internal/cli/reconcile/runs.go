@@ -1,0 +1,125 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflow/v1"
+
+	activity "github.com/pawl-run/pawl/activities/agent"
+	"github.com/pawl-run/pawl/activities/upkeep"
+	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// whyEnded is the reason of runs that the command ends.
+const whyEnded = "the record of the run was restored from a backup, and lacks what the run has done since"
+
+// lostRuns finds the runs of agents that go on in Temporal with rounds that the record has lost. A model would be asked without these rounds, and
+// could make their calls again under new ids. So such a run ends.
+func (c *comparison) lostRuns(ctx context.Context) error {
+	return c.each(ctx, "WorkflowType = '"+agent.WorkflowType+"' AND ExecutionStatus = 'Running'", func(ctx context.Context, runs []*workflow.WorkflowExecutionInfo) error {
+		return atOnceFor(ctx, runs, c.lostRun)
+	})
+}
+
+func (c *comparison) lostRun(ctx context.Context, lock sync.Locker, listed *workflow.WorkflowExecutionInfo) error {
+	workflowID, runID := listed.GetExecution().GetWorkflowId(), listed.GetExecution().GetRunId()
+	tenantID, ofTenant, _ := strings.Cut(strings.TrimPrefix(workflowID, "agent:"), ":")
+	of := contract.AgentRun{TenantID: tenantID, RunID: ofTenant}
+	info, pending, err := c.read.describe(ctx, workflowID, runID)
+	if err != nil || info == nil || !isRunning(info.GetStatus()) || agent.WorkflowID(of.TenantID, of.RunID) != workflowID {
+		return err
+	}
+	t, found, err := c.read.read(ctx, workflowID, runID, pending)
+	if err != nil || !found || !t.pawls || t.workflowType != agent.WorkflowType {
+		return err
+	}
+	if !t.asked && t.previous != "" {
+		if t, _, err = c.read.read(ctx, workflowID, t.previous, nil); err != nil {
+			return err
+		}
+	}
+	recorded, err := c.Store.AgentRun(ctx, of)
+	missing := errors.Is(err, activity.ErrNotFound)
+	if err != nil && !missing || recorded.Result != nil || recorded.Round >= t.rounds && !(missing && t.asked) {
+		return ignore(err, missing)
+	}
+	f := finding{Kind: kindRun, WorkflowID: workflowID, Text: fmt.Sprintf("a model has responded in round %d, and the record has %d rounds", t.rounds, recorded.Round)}
+	if c.mend {
+		if err := c.Temporal.TerminateWorkflow(ctx, workflowID, runID, whyEnded); err != nil && !errors.As(err, new(*serviceerror.NotFound)) {
+			return app.ExplainTemporalError(ctx, c.Config.Temporal, err)
+		}
+		if !missing {
+			if err := c.endRun(ctx, of); err != nil {
+				return err
+			}
+		}
+		f.Mended = true
+	}
+	lock.Lock()
+	defer lock.Unlock()
+	c.out.add(f)
+	return nil
+}
+
+func ignore(err error, missing bool) error {
+	if missing {
+		return nil
+	}
+	return err
+}
+
+// endRun ends a run in the record, as the sweeper does.
+func (c *comparison) endRun(ctx context.Context, of contract.AgentRun) error {
+	agents := activity.Agents{Store: c.Store, Client: c.Client(), Log: slog.New(slog.DiscardHandler)}
+	_, err := agents.EndLost(ctx, of, contract.AgentEnd{Outcome: agent.Failed, Reason: whyEnded}, true)
+	return err
+}
+
+// openRuns finds the runs of agents that are open in the record and whose workflow has ended or is gone.
+func (c *comparison) openRuns(ctx context.Context) error {
+	at := upkeep.RunPage{Namespace: c.Namespace(), Limit: page}
+	for {
+		runs, err := c.Store.OpenAgentRuns(ctx, at)
+		if err != nil || len(runs) == 0 {
+			return err
+		}
+		if err := atOnceFor(ctx, runs, c.openRun); err != nil {
+			return err
+		}
+		at.Before = &runs[len(runs)-1]
+	}
+}
+
+func (c *comparison) openRun(ctx context.Context, lock sync.Locker, r upkeep.OpenRun) error {
+	workflowID := agent.WorkflowID(r.TenantID, r.RunID)
+	info, _, err := c.read.describe(ctx, workflowID, "")
+	if err != nil {
+		return app.ExplainTemporalError(ctx, c.Config.Temporal, err)
+	}
+	// The record has a run with a parent before its workflow starts.
+	if info != nil && isRunning(info.GetStatus()) || info == nil && r.ParentRunID != "" {
+		return nil
+	}
+	f := finding{Kind: kindRunEnded, WorkflowID: workflowID, Text: "the run is open in the record, and Temporal has no workflow of it"}
+	if info != nil {
+		f.Text = "the run is open in the record, and its workflow is " + status(info.GetStatus())
+	}
+	if c.mend {
+		if err := c.endRun(ctx, contract.AgentRun{TenantID: r.TenantID, RunID: r.RunID}); err != nil {
+			return err
+		}
+		f.Mended = true
+	}
+	lock.Lock()
+	defer lock.Unlock()
+	c.out.add(f)
+	return nil
+}

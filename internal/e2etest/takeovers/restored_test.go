@@ -1,0 +1,397 @@
+package takeovers
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	sdkworker "go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/pawl-run/pawl/internal/devstack"
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
+	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// busyTool must not be repeated, unless an attempt says that nothing happened.
+const busyTool = "test__busy"
+
+// postgresProgram returns the path of a program of Postgres.
+func postgresProgram(t *testing.T, name string) string {
+	t.Helper()
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
+	if path, lookErr := exec.LookPath(name); err == nil && len(found) == 0 && lookErr == nil {
+		found = []string{path}
+	}
+	if err != nil || len(found) == 0 {
+		t.Fatalf("the program %s of Postgres is needed: %v", name, err)
+	}
+	return found[len(found)-1]
+}
+
+func runProgram(t *testing.T, name string, args ...string) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), postgresProgram(t, name), args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, out)
+	}
+}
+
+// replaceDatabase replaces the database of a world by a dump of it, restored as docs/backup.md says: into a new database.
+func replaceDatabase(w *e2etest.World, dump string) {
+	w.T.Helper()
+	address, err := url.Parse(w.Database)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	name := strings.TrimPrefix(address.Path, "/")
+	address.Path = "/postgres"
+	conn, err := pgx.Connect(w.T.Context(), address.String())
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(w.T.Context())) }()
+	for _, sql := range []string{
+		`ALTER DATABASE ` + name + ` ALLOW_CONNECTIONS false`,
+		`SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE datname = '` + name + `'`,
+		`DROP DATABASE ` + name + ` WITH (FORCE)`,
+		`CREATE DATABASE ` + name,
+	} {
+		if _, err := conn.Exec(w.T.Context(), sql); err != nil {
+			w.T.Fatal(err)
+		}
+	}
+	runProgram(w.T, "pg_restore", "--exit-on-error", "--dbname", w.Database, dump)
+}
+
+// reconciled is the output of the command.
+type reconciled struct {
+	Strangers int
+	Findings  []struct {
+		Kind, WorkflowID, Outcome string
+		Mended                    bool
+	}
+	byCall map[string]string
+}
+
+// reconcile runs the command and returns its report.
+func reconcile(w *e2etest.World, want int, args ...string) (r reconciled) {
+	w.T.Helper()
+	c := w.Command(append([]string{"reconcile", "--json"}, args...)...)
+	if got := c.Wait(); got != want {
+		w.T.Fatalf("reconcile %v ended with %d, want %d: %s%s", args, got, want, c.Out, c.Err)
+	}
+	if err := json.Unmarshal([]byte(c.Out.String()), &r); err != nil {
+		w.T.Fatalf("reconcile printed %s: %v", c.Out, err)
+	}
+	r.byCall = map[string]string{}
+	for _, f := range r.Findings {
+		id := f.WorkflowID[strings.LastIndex(f.WorkflowID, ":")+1:]
+		if r.byCall[id] != "" {
+			w.T.Errorf("%s was found twice", id)
+		}
+		r.byCall[id] = f.Kind
+	}
+	return r
+}
+
+// restoring is a world with calls of which each has a file of its effects.
+type restoring struct {
+	*e2etest.World
+	dir string
+}
+
+func (r restoring) file(id string) string { return filepath.Join(r.dir, id) }
+
+func (r restoring) invocation(id, toolID, note string) toolspec.Invocation {
+	return e2etest.Invocation(id, toolID, fmt.Sprintf(`{"text":%q,"note":%q}`, r.file(id), note))
+}
+
+func (r restoring) start(id, toolID, note string) toolspec.Invocation {
+	r.T.Helper()
+	inv := r.invocation(id, toolID, note)
+	r.Start(inv)
+	return inv
+}
+
+func (r restoring) runs(id string) {
+	r.T.Helper()
+	r.Until(func() bool { return len(r.Effects(r.file(id))) == 1 }, id+" takes effect")
+}
+
+func (r restoring) settled(inv toolspec.Invocation, code toolspec.Code, effects int) {
+	r.T.Helper()
+	r.Until(func() bool {
+		return e2etest.Scalar[bool](r.World, `SELECT EXISTS (SELECT FROM invocations WHERE invocation_id = $1::uuid AND state = 'settled')`, inv.Identity().InvocationID())
+	}, inv.ToolCallID+" is settled")
+	if got := r.Record(inv).Result.ErrorCode; got != code {
+		r.T.Errorf("%s ended with %q, want %q", inv.ToolCallID, got, code)
+	}
+	if got := len(r.Effects(r.file(inv.ToolCallID))); got != effects {
+		r.T.Errorf("%s took effect %d times, want %d", inv.ToolCallID, got, effects)
+	}
+}
+
+// TestPostgresRestored: a dump is taken under load, more calls run, and the dump replaces the database. No effect happens twice, and each call
+// of which the record does not know what it did ends as unknown.
+func TestPostgresRestored(t *testing.T) {
+	t.Parallel()
+	r := restoring{e2etest.NewWorld(t, e2etest.PlainPolicy), t.TempDir()}
+	if err := r.World.Store.NoteOrigin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	first := r.ServeInChild()
+	before := r.start("claimed", "test__asked", "hang") // claimed after the dump
+	ended := r.start("ended", "test__asked", "")        // run and ended after the dump
+	waiting := r.start("waiting", "test__asked", "")    // waits over the restore
+	busy := r.start("busy", busyTool, "busy")           // its first attempt answers after the dump that nothing happened
+	for _, inv := range []toolspec.Invocation{before, ended, waiting, busy} {
+		r.Waiting(inv.Identity().WorkflowID())
+	}
+	// The load ends when the worker is about to be killed.
+	loading, stopLoad := context.WithCancel(t.Context())
+	var load sync.WaitGroup
+	var calls [4][]toolspec.Invocation
+	for n := range calls {
+		load.Go(func() {
+			for i := 0; loading.Err() == nil; i++ {
+				tool := "test__send"
+				if i%3 == 2 {
+					tool = "test__fast"
+				}
+				inv := r.invocation(fmt.Sprintf("load-%d-%d", n, i), tool, "")
+				if _, err := r.Pawl.Invoke(t.Context(), inv); err != nil {
+					t.Errorf("%s: %v", inv.ToolCallID, err)
+				}
+				calls[n] = append(calls[n], inv)
+			}
+		})
+	}
+	count := func() int {
+		return e2etest.Scalar[int](r.World, `SELECT count(*)::int FROM invocations WHERE state = 'settled'`)
+	}
+	r.Until(func() bool { return count() >= 8 }, "the load runs")
+	dump := filepath.Join(t.TempDir(), "dump")
+	runProgram(t, "pg_dump", "--format", "custom", "--file", dump, r.Database)
+	had := count()
+	r.Until(func() bool { return count() >= had+8 }, "the load runs on")
+
+	r.Approve(before.Identity().WorkflowID())
+	r.runs("claimed")
+	r.Approve(ended.Identity().WorkflowID())
+	r.Closed(ended)
+	r.Approve(busy.Identity().WorkflowID())
+	r.runs("busy")
+	r.Until(func() bool { return r.State(busy.Identity().WorkflowID()).Status == toolspec.StatusRetrying }, "the call retries")
+	hung := r.start("hung", "test__send", "hang") // begun after the dump
+	r.runs("hung")
+	late := r.start("late", "test__asked", "") // waits, and the dump does not have it
+	r.Waiting(late.Identity().WorkflowID())
+	stopLoad()
+	load.Wait()
+	e2etest.Kill(first)
+	forged := r.forge()
+
+	replaceDatabase(r.World, dump)
+	// Somebody forgets the runbook.
+	r.Dies(r.ServeInChild())
+	if !r.Log.Has("pawl reconcile --older postgres --mend") {
+		t.Error("a worker on the restored database does not say what to do")
+	}
+	want := map[string]string{
+		"claimed": "claim_lost", "ended": "workflow_ended", "busy": "claim_lost", "hung": "call_lost", "late": "call_not_recorded", "": "database_moved",
+	}
+	found := reconcile(r.World, 1, "--older", "postgres")
+	for id, kind := range want {
+		if found.byCall[id] != kind {
+			t.Errorf("%s: found %q, want %q", id, found.byCall[id], kind)
+		}
+	}
+	if found.byCall["waiting"] != "" || found.byCall[forged.ToolCallID] != "" || found.Strangers != 1 {
+		t.Errorf("found %v and %d strangers, and the call that waits and the forged one are none", found.byCall, found.Strangers)
+	}
+	mended := reconcile(r.World, 0, "--older", "postgres", "--mend")
+	if len(mended.Findings) != len(found.Findings) || len(found.Findings) < len(want)+8 {
+		t.Errorf("%d findings, of which --mend mended %d", len(found.Findings), len(mended.Findings))
+	}
+	if n := e2etest.Scalar[int](r.World, `SELECT count(*)::int FROM invocations WHERE tool_call_id = $1`, forged.ToolCallID); n != 0 {
+		t.Error("a workflow that no worker has run has a record")
+	}
+
+	r.ServeInChild()
+	r.settled(before, toolspec.CodeOutcomeUnknown, 1)
+	r.settled(ended, toolspec.CodeOutcomeUnknown, 1)
+	r.settled(hung, toolspec.CodeOutcomeUnknown, 1)
+	// The attempt has said that nothing happened, so the outcome is known. The next one needs the approval, which the record has lost.
+	r.settled(busy, toolspec.CodeApprovalStale, 1)
+	for _, inv := range []toolspec.Invocation{waiting, late} {
+		open := func() bool {
+			return len(e2etest.Query[string](r.World, `SELECT approval_id FROM approvals WHERE invocation_id = $1::uuid AND state = 'open'`, inv.Identity().InvocationID())) == 1
+		}
+		r.Until(open, "people see the request of "+inv.ToolCallID)
+		view := r.Waiting(inv.Identity().WorkflowID(), map[string]string{"late": late.Identity().InvocationID() + ".1"}[inv.ToolCallID])
+		if answer := r.Decide(inv.Identity().WorkflowID(), e2etest.Approving(view.ApprovalID, e2etest.Ann)); !answer.Counted {
+			t.Errorf("the approval of %s did not count: %s", inv.ToolCallID, answer.Reason)
+		}
+		r.settled(inv, "", 1)
+	}
+	lost := 0
+	for _, inv := range append(append(calls[0], calls[1]...), append(calls[2], calls[3]...)...) {
+		if got := len(r.Effects(r.file(inv.ToolCallID))); got != 1 {
+			t.Errorf("%s took effect %d times", inv.ToolCallID, got)
+		}
+		if kind := found.byCall[inv.ToolCallID]; kind != "" {
+			lost++
+			r.settled(inv, toolspec.CodeOutcomeUnknown, 1)
+			if lost > 3 {
+				continue
+			}
+			// A client that starts the call anew, after Temporal has forgotten it.
+			run, err := r.Temporal.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{
+				ID: inv.Identity().WorkflowID(), TaskQueue: toolspec.TaskQueue, WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+			}, toolspec.WorkflowType, inv)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e2etest.WantCode(t, r.Ended(run), toolspec.CodeOutcomeUnknown)
+			r.settled(inv, toolspec.CodeOutcomeUnknown, 1)
+		}
+	}
+	t.Logf("%d calls of the load, %d of them lost from the record", len(calls[0])+len(calls[1])+len(calls[2])+len(calls[3]), lost)
+	for _, inv := range []toolspec.Invocation{before, hung, busy, waiting, late} {
+		r.Closed(inv)
+	}
+	if again := reconcile(r.World, 0, "--older", "postgres"); len(again.Findings) != 0 {
+		t.Errorf("the second run finds %v", again.byCall)
+	}
+}
+
+// forge runs a workflow of another program under the id of a call that nobody has made, as every user of the namespace can. Its history says that
+// the tool ran.
+func (r restoring) forge() toolspec.Invocation {
+	r.T.Helper()
+	inv := r.invocation("forged", "test__send", "")
+	began := make(chan struct{}, 1)
+	w := sdkworker.New(r.Temporal, "evil", sdkworker.Options{})
+	w.RegisterWorkflowWithOptions(func(ctx workflow.Context, _ toolspec.Invocation) error {
+		return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Hour}), contract.Execute.Name(), contract.ExecuteIn{Dispatch: 1}).Get(ctx, nil)
+	}, workflow.RegisterOptions{Name: toolspec.WorkflowType})
+	w.RegisterActivityWithOptions(func(context.Context, contract.ExecuteIn) error {
+		began <- struct{}{}
+		return activity.ErrResultPending
+	}, activity.RegisterOptions{Name: contract.Execute.Name()})
+	if err := w.Start(); err != nil {
+		r.T.Fatal(err)
+	}
+	defer w.Stop()
+	if _, err := r.Temporal.ExecuteWorkflow(r.T.Context(), client.StartWorkflowOptions{ID: inv.Identity().WorkflowID(), TaskQueue: "evil"}, toolspec.WorkflowType, inv); err != nil {
+		r.T.Fatal(err)
+	}
+	e2etest.Receive(r.T, began)
+	return inv
+}
+
+// TestTemporalRestored: Temporal is replaced by its state of some time ago, and then by an empty one. The record says what has run.
+func TestTemporalRestored(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	server := devstacktest.OwnTemporal(t, devstack.TemporalOptions{Dir: data, Persist: true})
+	r := restoring{e2etest.NewWorldOn(t, server.Address(), postgrestest.Database(t), e2etest.PlainPolicy), t.TempDir()}
+	stop := func() {
+		if err := server.Kill(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	restart := func() {
+		if err := server.Restart(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r.Until(func() bool {
+			_, err := r.Temporal.CheckHealth(t.Context(), &client.CheckHealthRequest{})
+			return err == nil
+		}, "Temporal answers")
+		devstacktest.Namespace(t, r.Temporal, r.Namespace, contract.SearchAttributeNames()...)
+	}
+	first := r.ServeInChild()
+	old := r.start("old", "test__asked", "")
+	r.Waiting(old.Identity().WorkflowID())
+	stop()
+	backup := map[string][]byte{}
+	files, err := filepath.Glob(filepath.Join(data, "*", "temporal.db*"))
+	if err != nil || len(files) == 0 {
+		t.Fatal("the server has no file", err)
+	}
+	for _, file := range files {
+		if backup[file], err = os.ReadFile(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	restart()
+	r.Approve(old.Identity().WorkflowID())
+	r.settled(old, "", 1)
+	done := r.start("done", "test__send", "")
+	r.settled(done, "", 1)
+	hung := r.start("hung", "test__send", "hang")
+	r.runs("hung")
+	late := r.start("late", "test__asked", "")
+	r.Waiting(late.Identity().WorkflowID())
+	e2etest.Kill(first)
+
+	replace := func() {
+		stop()
+		now, _ := filepath.Glob(filepath.Join(data, "*", "temporal.db*"))
+		for _, file := range now {
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for file, text := range backup {
+			if err := os.WriteFile(file, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		restart()
+	}
+	replace()
+	found := reconcile(r.World, 1, "--older", "temporal")
+	if len(found.Findings) != 3 || found.byCall["old"] != "workflow_behind" || found.byCall["hung"] != "workflow_ended" || found.byCall["late"] != "workflow_ended" {
+		t.Errorf("found %v", found.byCall)
+	}
+	reconcile(r.World, 0, "--older", "temporal", "--mend")
+	second := r.ServeInChild()
+	r.settled(hung, toolspec.CodeOutcomeUnknown, 1)
+	r.settled(late, toolspec.CodeCancelled, 0)
+	r.Closed(old)
+	r.settled(old, "", 1)
+	if again := reconcile(r.World, 0, "--older", "temporal"); len(again.Findings) != 0 {
+		t.Errorf("the second run finds %v", again.byCall)
+	}
+	waits := r.start("waits", "test__asked", "")
+	r.Waiting(waits.Identity().WorkflowID())
+	e2etest.Kill(second)
+
+	clear(backup)
+	replace()
+	if found := reconcile(r.World, 0, "--older", "temporal", "--mend"); len(found.Findings) != 1 || found.byCall["waits"] != "workflow_ended" {
+		t.Errorf("without Temporal found %v", found.byCall)
+	}
+	r.ServeInChild()
+	r.settled(waits, toolspec.CodeCancelled, 0)
+	// The record keeps what has run from running again.
+	e2etest.WantText(t, r.Invoke(r.invocation("done", "test__send", "")), "done")
+	r.settled(done, "", 1)
+}

@@ -1,0 +1,112 @@
+package postgres_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/record"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// TestFences checks that claims which the record has lost stop the next attempt, and that nobody writes them for another namespace or epoch.
+func TestFences(t *testing.T) {
+	b := open(t)
+	known := func(call string) record.Dispatched {
+		found, err := b.DispatchesOf(t.Context(), []string{id(call)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found[id(call)]
+	}
+	fence := func(call, in string, epoch int) int {
+		got, err := b.Fence(t.Context(), in, id(call), epoch, []record.LostClaim{{Claim: contract.Claim{Dispatch: 2, ID: "lost"}, OverAt: time.Now()}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	b.opened("one")
+	for _, other := range []struct {
+		namespace string
+		epoch     int
+	}{{"another", 1}, {namespace, 7}} {
+		if got := fence("one", other.namespace, other.epoch); got != other.epoch || len(known("one").Dispatches) != 0 {
+			t.Errorf("a fence of %+v gives epoch %d and %+v", other, got, known("one"))
+		}
+	}
+	if got := fence("one", namespace, 1); got != 2 {
+		t.Errorf("the epoch is %d", got)
+	}
+	// The same again changes nothing.
+	if got := fence("one", namespace, 2); got != 2 || len(known("one").Dispatches) != 1 {
+		t.Errorf("the epoch is %d, with %+v", got, known("one"))
+	}
+	if got := b.claim(claimRow("one", 1, 3)); got != contract.Superseded {
+		t.Errorf("an attempt of the epoch before: %s", got)
+	}
+	if got := b.claim(claimRow("one", 2, 3)); got != contract.Claimed {
+		t.Errorf("an attempt after the lost one: %s", got)
+	}
+	answered := claimRow("one", 2, 3)
+	answered.Answered = []contract.Claim{{Dispatch: 2, ID: "lost"}}
+	if got := b.claim(answered); got != contract.Done {
+		t.Errorf("an attempt after the lost one, which has said that nothing happened: %s", got)
+	}
+
+	b.opened("two")
+	b.claim(claimRow("two", 1, 1))
+	epoch, err := b.FenceAll(t.Context(), namespace, known("two"), 1)
+	if err != nil || epoch != 2 || !known("two").Fenced {
+		t.Errorf("epoch %d, %+v, %v", epoch, known("two"), err)
+	}
+	row := claimRow("two", 2, 3)
+	row.Answered = []contract.Claim{{Dispatch: 1, ID: claimRow("two", 1, 1).ClaimID}}
+	if got := b.claim(row); got != contract.Claimed {
+		t.Errorf("an attempt of a call that may have run: %s", got)
+	}
+}
+
+// TestLostCalls checks that a lost call has an unknown outcome for everybody who starts it again, and that a call of the record stays as it is.
+func TestLostCalls(t *testing.T) {
+	b := open(t)
+	lost := func(call string) record.LostCall {
+		in := admitRow(call)
+		return record.LostCall{Invocation: in.Invocation, RunID: ownRun, Namespace: namespace, InputDigest: in.InputDigest, StartedAt: in.StartedAt, EndedAt: time.Now(), Attempts: 1}
+	}
+	if recorded, err := b.RecordLost(t.Context(), lost("one")); !recorded || err != nil {
+		t.Fatal(recorded, err)
+	}
+	row := admitRow("one")
+	row.Namespace = namespace
+	if r := b.admitted(row).Result; r == nil || r.ErrorCode != toolspec.CodeOutcomeUnknown || r.Details.Cause != "restored" || r.Attempts != 1 {
+		t.Errorf("a new run gets %+v", r)
+	}
+	if d := b.show("one"); d.Result == nil || d.Outcome != string(toolspec.CodeOutcomeUnknown) {
+		t.Errorf("the record shows %+v", d)
+	}
+	b.opened("two")
+	if recorded, err := b.RecordLost(t.Context(), lost("two")); recorded || err != nil || b.show("two").Result != nil {
+		t.Errorf("a call of the record was replaced: %v, %v", recorded, err)
+	}
+}
+
+// TestOrigin checks that a database knows whether its rows were written there.
+func TestOrigin(t *testing.T) {
+	b := open(t)
+	if err := errors.Join(b.CheckOrigin(t.Context()), b.NoteOrigin(t.Context()), b.CheckOrigin(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	for _, sql := range []string{`UPDATE database_origin SET database_oid = database_oid + 1`, `UPDATE database_origin SET system_identifier = '1'`} {
+		b.sql(sql)
+		var restored *postgres.Restored
+		if err := b.CheckOrigin(t.Context()); !errors.As(err, &restored) {
+			t.Errorf("after %s: %v", sql, err)
+		}
+		if err := errors.Join(b.NoteOrigin(t.Context()), b.CheckOrigin(t.Context())); err != nil {
+			t.Error(err)
+		}
+	}
+}
