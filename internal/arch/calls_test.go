@@ -30,7 +30,7 @@ var callers = []struct {
 		why: "only the reconcile activity probes a tool (ARCH_SINGLE_EXECUTION_PATH)",
 	},
 	{
-		symbol: "(" + module + "/toolspec/capability.Secret).Reveal", trees: []string{"broker", "internal/remote", "examples"},
+		symbol: "(" + module + "/toolspec/capability.Secret).Reveal", trees: []string{"broker", "internal/remote", "internal/faultkit/ledger", "examples"},
 		why: "only the broker, tools that were given one, and the lease of a remote tool see a credential (NO_SECRETS_IN_CONTEXT)",
 	},
 	{

@@ -127,13 +127,13 @@ func TestCounts(t *testing.T) {
 
 // TestFields: other programs read the report.
 func TestFields(t *testing.T) {
-	round := []sample{{latencies: []time.Duration{2e6, 1e6, 3e6}, throughput: 4, trips: []int64{2, 3, 2}, cpu: 5e6, allocs: 6, cost: cost{7, 8, 9}}}
+	round := []sample{{latencies: []time.Duration{2e6, 1e6, 3e6}, throughput: 4, trips: []int64{2, 3, 2}, cpu: 5e6, allocs: 6, cost: cost{7, 8, 9, 1}}}
 	data, err := json.Marshal(Report{Server: "here", Rounds: 1, Cases: []Figure{figure(kase{name: "it", about: "a case"}, round, round)}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	const want = `{"server":"here","rounds":1,"cases":[{"name":"it","throughput_per_s":4,"throughput_ratio":1,"p50_ms":2,"p50_ratio":1,` +
-		`"p95_ms":3,"max_ms":3,"history_events":7,"history_bytes":8,"state_transitions":9,"sql_statements":2,"cpu_ms":5,"allocs":6}]}`
+		`"p95_ms":3,"max_ms":3,"history_events":7,"history_bytes":8,"state_transitions":9,"actions":1,"sql_statements":2,"cpu_ms":5,"allocs":6}]}`
 	if string(data) != want {
 		t.Errorf("got  %s\nwant %s", data, want)
 	}

@@ -21,7 +21,7 @@ type sample struct {
 }
 
 // cost is what the server keeps of a call.
-type cost struct{ events, bytes, transitions int64 }
+type cost struct{ events, bytes, transitions, actions int64 }
 
 // described is how many calls of a round are described: they are all alike.
 const described = 3
@@ -82,8 +82,12 @@ func describe(ctx context.Context, s *stand, k kase, ids string) (cost, error) {
 			}
 			return cost{}, fmt.Errorf("%s: %w", k.name, err)
 		}
+		actions, err := s.actionsOf(ctx, k.workflowOf(id(ids, i)))
+		if err != nil {
+			return cost{}, fmt.Errorf("%s: %w", k.name, err)
+		}
 		info := d.GetWorkflowExecutionInfo()
-		found = append(found, cost{info.GetHistoryLength(), info.GetHistorySizeBytes(), info.GetStateTransitionCount()})
+		found = append(found, cost{info.GetHistoryLength(), info.GetHistorySizeBytes(), info.GetStateTransitionCount(), actions})
 	}
 	slices.SortFunc(found, func(a, b cost) int { return int(a.transitions - b.transitions) })
 	return found[len(found)/2], nil

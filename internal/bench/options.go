@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"os/exec"
 	"slices"
@@ -45,6 +46,9 @@ type Options struct {
 	Cases []string
 	// Store is the store of the Temporal server, if the run starts a server.
 	Store Store
+	// FullServer makes the run start a full Temporal server, whose Postgres is another than Pawl's and commits to the disk. Store
+	// is then without effect.
+	FullServer bool
 	// TemporalAddress and DatabaseURL name running servers. If one is empty, the run starts that server.
 	TemporalAddress, DatabaseURL string
 	// Submitter returns the command of a process that calls Submit, for the cases that submit calls from
@@ -67,6 +71,8 @@ func (o Options) Check() error {
 		return fmt.Errorf("calls are between 1 and %d", MaxCalls)
 	case o.Parallel < 1 || o.Parallel > MaxParallel:
 		return fmt.Errorf("the concurrency is between 1 and %d", MaxParallel)
+	case o.FullServer && o.TemporalAddress != "":
+		return errors.New("TEMPORAL_ADDRESS names a server: unset it to measure on a full server of the benchmark")
 	case o.Store != Memory && o.Store != File:
 		return fmt.Errorf("the store is memory or file")
 	}

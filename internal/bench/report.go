@@ -29,6 +29,8 @@ type Figure struct {
 	HistoryEvents    int64 `json:"history_events"`
 	HistoryBytes     int64 `json:"history_bytes"`
 	StateTransitions int64 `json:"state_transitions"`
+	// Actions is how many actions of Temporal Cloud the history holds.
+	Actions int64 `json:"actions"`
 	// SQLStatements are round trips to the database.
 	SQLStatements int64 `json:"sql_statements"`
 	// CPUMs is processor time of submitter and worker, not of the servers, under load; Allocs are theirs too.
@@ -44,7 +46,7 @@ func figure(k kase, rounds, bares []sample) Figure {
 	last := rounds[len(rounds)-1]
 	f := Figure{
 		Name: k.name, about: k.about,
-		HistoryEvents: last.cost.events, HistoryBytes: last.cost.bytes, StateTransitions: last.cost.transitions,
+		HistoryEvents: last.cost.events, HistoryBytes: last.cost.bytes, StateTransitions: last.cost.transitions, Actions: last.cost.actions,
 	}
 	var throughputs, throughputRatios, p50s, p50Ratios, p95s, cpus []float64
 	var trips []int64

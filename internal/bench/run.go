@@ -76,6 +76,9 @@ func serverOf(ctx context.Context, s *stand, o Options) (string, error) {
 		return "", fmt.Errorf("bench: ask Postgres for its version: %w", err)
 	}
 	store := string(o.Store) + " store"
+	if o.FullServer {
+		store = "all services, in Postgres"
+	}
 	if o.TemporalAddress != "" {
 		store = "a server that ran already"
 	}

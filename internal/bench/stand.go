@@ -72,7 +72,7 @@ func start(ctx context.Context, o Options) (s *stand, err error) {
 		}
 	}()
 	s.stack, err = devstack.Start(ctx, devstack.Options{
-		Fsync: true, FileStore: o.Store == File, SearchAttributes: contract.SearchAttributeNames(),
+		Fsync: true, FileStore: o.Store == File, FullServer: o.FullServer, SearchAttributes: contract.SearchAttributeNames(),
 		TemporalAddress: o.TemporalAddress, DatabaseURL: o.DatabaseURL, Progress: o.Progress,
 	})
 	if err != nil {

@@ -24,7 +24,7 @@ func newBench(a devApp) *cobra.Command {
 	o := bench.Options{
 		TemporalAddress: os.Getenv("TEMPORAL_ADDRESS"), DatabaseURL: os.Getenv("PAWL_DATABASE_URL"),
 	}
-	var store, profile string
+	var store, server, profile string
 	var grow, park []int
 	var outputs, overMCP, ofAgent bool
 	var tree string
@@ -37,6 +37,13 @@ func newBench(a devApp) *cobra.Command {
 		Args: app.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Store = bench.Store(store)
+			switch server {
+			case devServer:
+			case fullServer:
+				o.FullServer = true
+			default:
+				return app.Usage(fmt.Errorf("there is no server %q: use %s or %s", server, devServer, fullServer))
+			}
 			if err := o.Check(); err != nil {
 				return app.Usage(err)
 			}
@@ -73,6 +80,7 @@ func newBench(a devApp) *cobra.Command {
 	flags.StringSliceVar(&o.Cases, "cases", nil, "some of "+strings.Join(bench.Names(), ", "))
 	flags.BoolVar(&o.Telemetry, "telemetry", false, "have Pawl's worker send metrics and all traces to a receiver in this process")
 	flags.StringVar(&store, "store", string(bench.Memory), "where the Temporal server keeps its state: memory or file")
+	flags.StringVar(&server, "server", devServer, "the Temporal server to start: dev, or full for a server with Postgres persistence, which is built once")
 	flags.IntSliceVar(&grow, "grow", nil, "instead measure a read while the record grows to so many calls: --grow 1000,1000000")
 	flags.IntSliceVar(&park, "park", nil, "instead measure a worker's memory while so many calls wait for a person, and how long decided ones take: --park 200,2000")
 	flags.BoolVar(&outputs, "outputs", false, "instead measure a stream of 200 MB: memory, the first page, a line, a search")
@@ -168,12 +176,12 @@ func (a devApp) benchReport(r *bench.Report) {
 		rows[i] = []string{
 			f.Name, fmt.Sprintf("%.0f", f.ThroughputPerS), fmt.Sprintf("%.2f×", f.ThroughputRatio),
 			fmt.Sprintf("%.1f", f.P50Ms), fmt.Sprintf("%.2f×", f.P50Ratio), fmt.Sprintf("%.1f", f.P95Ms), fmt.Sprintf("%.1f", f.MaxMs),
-			fmt.Sprint(f.StateTransitions), fmt.Sprint(f.HistoryEvents), fmt.Sprintf("%.1f", float64(f.HistoryBytes)/1024),
+			fmt.Sprint(f.StateTransitions), fmt.Sprint(f.Actions), fmt.Sprint(f.HistoryEvents), fmt.Sprintf("%.1f", float64(f.HistoryBytes)/1024),
 			fmt.Sprint(f.SQLStatements), fmt.Sprintf("%.1f", f.CPUMs), fmt.Sprint(f.Allocs), f.About(),
 		}
 	}
 	app.PrintTable(a.Out, "", []string{
-		"CASE", "CALLS/S", "", "P50 MS", "", "P95", "MAX", "TRANSITIONS", "EVENTS", "KB", "SQL", "CPU MS", "ALLOCS", "",
+		"CASE", "CALLS/S", "", "P50 MS", "", "P95", "MAX", "TRANSITIONS", "ACTIONS", "EVENTS", "KB", "SQL", "CPU MS", "ALLOCS", "",
 	}, rows)
 }
 

@@ -24,7 +24,7 @@ var errChaos = errors.New("an oracle is violated")
 // newChaos makes the hidden command `pawl chaos`.
 func newChaos(a devApp) *cobra.Command {
 	o, pairs := chaos.Options{}, pairFlags{}
-	var faults, workerLog string
+	var faults, server, workerLog string
 	cmd := &cobra.Command{
 		Use: "chaos", Hidden: true,
 		Short: "Kill workers during a mix of calls, and check the outcomes of the calls",
@@ -38,6 +38,12 @@ func newChaos(a devApp) *cobra.Command {
 			var err error
 			if o.Faults, err = chaos.ParseKinds(faults); err != nil {
 				return app.Usage(err)
+			}
+			if err := servers(&o, server); err != nil {
+				return app.Usage(err)
+			}
+			if server != devServer && pairs.wanted() {
+				return app.Usage(errors.New("--pairs runs on dev servers only: leave --server out"))
 			}
 			if !cmd.Flags().Changed("seed") {
 				o.Seed = uint64(rand.Uint32())
@@ -68,6 +74,7 @@ func newChaos(a devApp) *cobra.Command {
 	flags.IntVar(&o.Workers, "workers", 2, "how many workers run at once")
 	flags.DurationVar(&o.Every, "every", 2*time.Second, "mean time between two kills; other faults are rarer, in proportion")
 	flags.StringVar(&faults, "faults", "kill", "the faults to inject: a list of "+chaos.KindNames()+"; or all, or none")
+	flags.StringVar(&server, "server", devServer, serverHelp)
 	flags.DurationVar(&o.Settle, "settle", 3*time.Minute, "how long calls may take to end afterwards")
 	flags.StringVar(&o.Evidence, "evidence", "", "directory for records and histories of calls that violate an oracle, and of the slowest ones")
 	flags.StringVar(&workerLog, "worker-log", "", "file for the output of the workers")

@@ -18,6 +18,6 @@ func Commands() cli.Option {
 func commands(shared *app.App) []*cobra.Command {
 	a := devApp{shared}
 	return []*cobra.Command{
-		newDemo(a), newDemoWorker(a), newChaos(a), newChaosWorker(a), newBench(a), newBenchSubmit(a), newBenchWorker(a), newDev(a),
+		newDemo(a), newDemoWorker(a), newChaos(a), newChaosWorker(a), newLoad(a), newBench(a), newBenchSubmit(a), newBenchWorker(a), newDev(a),
 	}
 }

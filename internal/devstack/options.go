@@ -6,6 +6,7 @@ type Options struct {
 	Persist          bool         // keep the data of both servers in Dir, needed then, across starts
 	Fsync            bool         // make Postgres commits survive a power cut; always on with Persist
 	FileStore        bool         // keep Temporal's state in a file, so that it survives Temporal().Kill and Restart
+	FullServer       bool         // run a full Temporal server with Postgres persistence instead of a dev server
 	UI               bool         // serve the Temporal UI
 	SearchAttributes []string     // names of keyword search attributes to register; at most 10
 	TemporalAddress  string       // use this server, host:port, instead of starting one; its UI and attributes are its owner's affair

@@ -55,7 +55,7 @@ func (s *Stack) openTemporal(ctx context.Context) (err error) {
 	}
 	s.temporal, err = StartTemporal(ctx, TemporalOptions{
 		Dir: s.options.Dir, Persist: s.options.Persist, FileStore: s.options.FileStore, UI: s.options.UI,
-		SearchAttributes: s.options.SearchAttributes, Progress: s.options.Progress,
+		Full: s.options.FullServer, Fsync: s.options.Fsync, SearchAttributes: s.options.SearchAttributes, Progress: s.options.Progress,
 	})
 	return err
 }

@@ -35,6 +35,8 @@ type TemporalOptions struct {
 	Dir              string       // where its directory goes; "" = the system's temporary directory
 	Persist          bool         // keep the state in Dir, needed then, and take up what is there; implies FileStore
 	FileStore        bool         // keep the state in a file, so that it survives Kill and Restart
+	Full             bool         // run all services of a full server, with a Postgres of its own for its state, instead of a dev server
+	Fsync            bool         // with Full: make commits of that Postgres survive a power cut
 	UI               bool         // serve the Temporal UI
 	SearchAttributes []string     // names of keyword search attributes to register in the namespace; at most 10
 	DynamicConfig    []string     // further KEY=VALUE settings, VALUE in JSON
@@ -47,6 +49,7 @@ type Temporal struct {
 	*server
 	program string
 	options TemporalOptions
+	full    *full // nil for a dev server
 	port    int
 	uiPort  int // 0 = none
 }
@@ -54,36 +57,51 @@ type Temporal struct {
 // StartTemporal starts a Temporal dev server. It returns when its namespace answers, after about two seconds; the very first start takes
 // minutes if the Temporal CLI must be built. ctx bounds the start only. A failed start leaves only a log, which the error names.
 func StartTemporal(ctx context.Context, o TemporalOptions) (*Temporal, error) {
-	program, err := temporalcli.Find(ctx, temporalcli.Options{CacheDir: o.CacheDir, Progress: o.Progress})
+	t := &Temporal{}
+	var err error
+	if o.Full {
+		t.full, err = openFull(ctx, o)
+	} else {
+		t.program, err = temporalcli.Find(ctx, temporalcli.Options{CacheDir: o.CacheDir, Progress: o.Progress})
+	}
 	if err != nil {
 		return nil, err
 	}
 	home, err := openHome(ctx, "temporal", o.Dir, o.Persist, nil)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		t.server, err = openServer(home, "Temporal", "temporal", supervise.Step{Signal: supervise.Terminate, Wait: 10 * time.Second})
 	}
-	server, err := openServer(home, "Temporal", "temporal", supervise.Step{Signal: supervise.Terminate, Wait: 10 * time.Second})
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, t.closeStore())
 	}
 	if o.Progress != nil {
 		o.Progress("starting Temporal")
 	}
 	o.SearchAttributes, o.DynamicConfig = slices.Clone(o.SearchAttributes), slices.Clone(o.DynamicConfig)
-	t := &Temporal{server: server, program: program, options: o}
+	t.options = o
 	if err := t.open(ctx); err != nil {
-		return nil, t.abandon(err)
+		return nil, errors.Join(t.abandon(err), t.closeStore())
 	}
 	return t, nil
 }
 
 func (t *Temporal) open(ctx context.Context) (err error) {
+	if t.full != nil {
+		if err := t.makeTables(ctx); err != nil {
+			return err
+		}
+	}
 	for range startAttempts {
 		if t.port, err = freePort(); err != nil {
 			return err
 		}
 		for t.options.UI && (t.uiPort == 0 || t.uiPort == t.port) {
 			if t.uiPort, err = freePort(); err != nil {
+				return err
+			}
+		}
+		if t.full != nil {
+			if err := t.full.choosePorts(t.port); err != nil {
 				return err
 			}
 		}
@@ -96,6 +114,9 @@ func (t *Temporal) open(ctx context.Context) (err error) {
 }
 
 func (t *Temporal) serve(ctx context.Context) error {
+	if t.full != nil {
+		return t.serveFull(ctx)
+	}
 	args := []string{
 		"server", "start-dev", "--ip", "127.0.0.1", "--port", strconv.Itoa(t.port),
 		"--log-level", "warn", "--color", "never",
@@ -134,6 +155,11 @@ func (t *Temporal) ready(ctx context.Context) error {
 		return err
 	}
 	defer dialled.Close()
+	if t.full != nil {
+		if err := t.makeNamespace(ctx, dialled); err != nil {
+			return err
+		}
+	}
 	if _, err := dialled.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace}); err != nil {
 		return err
 	}

@@ -15,6 +15,9 @@ import (
 // it. `.ci/run chaos` sets it.
 var kills = flag.Bool("kills", false, "run TestKillMatrix and TestRandomKills too")
 
+// fullServer runs all tests on a full Temporal server with Postgres persistence. The first run builds it.
+var fullServer = flag.Bool("full-server", false, "use a full Temporal server with Postgres persistence")
+
 // needsKills skips a test without the flag.
 func needsKills(t *testing.T) {
 	t.Helper()
@@ -28,6 +31,10 @@ func TestMain(m *testing.M) {
 	// of them than processors can run in parallel. A flag on the command line still counts.
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
+	}
+	flag.Parse()
+	if *fullServer {
+		devstacktest.FullServer()
 	}
 	code := devstacktest.Runner(m).Run()
 	if built.path != "" {

@@ -22,6 +22,7 @@ type servers struct {
 	mu               sync.Mutex
 	prepared         bool
 	searchAttributes []string
+	full             bool
 	postgres         lazy[*devstack.Postgres]
 	template         sync.Once // makes the database that PostgresFrom copies
 	templateErr      error
@@ -49,6 +50,13 @@ func (l *lazy[S]) stop(ctx context.Context) error {
 		return l.server.Stop(ctx)
 	}
 	return nil
+}
+
+// FullServer makes the shared Temporal a full server with Postgres persistence. Call it before Main or Runner runs the tests.
+func FullServer() {
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	shared.full = true
 }
 
 // Main runs the tests, stops the shared servers and exits. Temporal, if a test uses it, gets the named keyword search attributes. If the

@@ -98,7 +98,7 @@ func drop(ctx context.Context, url, name string) error {
 	}
 }
 
-// Temporal returns the host:port of the shared dev server. Its namespace is "default". All tests of the binary share it, so workflow ids
+// Temporal returns the host:port of the shared server, a dev server unless FullServer was called. Its namespace is "default". All tests of the binary share it, so workflow ids
 // and task queues must differ between tests.
 func Temporal(t testing.TB) string {
 	t.Helper()
@@ -108,7 +108,7 @@ func Temporal(t testing.TB) string {
 		t.Fatal(notPrepared)
 	}
 	server, err := shared.temporal.get(func() (*devstack.Temporal, error) {
-		return devstack.StartTemporal(t.Context(), devstack.TemporalOptions{SearchAttributes: shared.searchAttributes, Progress: progress})
+		return devstack.StartTemporal(t.Context(), devstack.TemporalOptions{Full: shared.full, SearchAttributes: shared.searchAttributes, Progress: progress})
 	})
 	if err != nil {
 		t.Fatal(err)

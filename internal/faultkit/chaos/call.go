@@ -34,6 +34,9 @@ type call struct {
 	once     sync.Once
 	// meddled reports that a fault was aimed at the call.
 	meddled atomic.Bool
+	// began and took are the time of the submit and how long the call took its submitter, under load.
+	began time.Time
+	took  time.Duration
 
 	mu        sync.Mutex
 	decisions []oracle.Decision

@@ -42,7 +42,7 @@ func openLane(ctx context.Context, o Options, n *counts, fail context.CancelCaus
 			l.close()
 		}
 	}()
-	if l.servers, err = start(ctx, o); err != nil {
+	if l.servers, err = start(ctx, o, rules); err != nil {
 		return l, err
 	}
 	l.director = newDirector(l)

@@ -43,7 +43,7 @@ func (s *servers) lookAt(ctx context.Context, c *call) (oracle.Call, error) {
 	if err != nil {
 		return oracle.Call{}, err
 	}
-	value, err := json.Marshal(c.In.Answer())
+	value, err := json.Marshal(ledger.AnswerOf(c.ToolID, c.In))
 	if err != nil {
 		return oracle.Call{}, err
 	}

@@ -1,7 +1,9 @@
 package chaos
 
 import (
+	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"os/exec"
 	"slices"
@@ -37,6 +39,13 @@ type Options struct {
 	// Evidence is a directory for the records and histories of calls that violate an oracle, and of
 	// the slowest calls. Empty means no files.
 	Evidence string
+
+	// FullServer makes the run start a full Temporal server with Postgres persistence instead of a dev
+	// server.
+	FullServer bool
+	// TemporalAddress and DatabaseURL name servers that run already. If one is empty, the run starts
+	// that server. A run injects no faults into servers that it did not start.
+	TemporalAddress, DatabaseURL string
 
 	// only is the tool of all calls; empty means the mix.
 	only string
@@ -76,14 +85,38 @@ func (o Options) complete() (Options, error) {
 		return o, errors.New("chaos: no worker command was given")
 	case o.For < time.Second || o.For > 24*time.Hour:
 		return o, errors.New("the time must be between 1s and 24h")
-	case o.Calls < 1 || o.Calls > 100_000:
+	case o.Calls < 1 || o.Calls > MaxCalls:
 		return o, errors.New("the number of calls must be between 1 and 100000")
 	case o.Workers < 1 || o.Workers > 16:
 		return o, errors.New("the number of workers must be between 1 and 16")
 	case o.Every < 100*time.Millisecond:
 		return o, errors.New("the time between kills must be 100ms at least")
 	}
-	return o, nil
+	return o, o.checkServers()
+}
+
+// checkServers returns an error for a fault of a server that the run does not start.
+func (o Options) checkServers() error {
+	for _, kind := range o.Faults {
+		switch {
+		case slices.Contains([]oracle.FaultKind{oracle.Temporal, oracle.TemporalFreeze}, kind) && o.TemporalAddress != "",
+			slices.Contains([]oracle.FaultKind{oracle.Postgres, oracle.PostgresFreeze, oracle.Lock}, kind) && o.DatabaseURL != "":
+			return fmt.Errorf("the fault %s is for a server that the run starts: leave it out, or let the run start the server", kind)
+		}
+	}
+	if o.FullServer && o.TemporalAddress != "" {
+		return errors.New("the Temporal server is either one that runs already or one that the run starts")
+	}
+	return nil
+}
+
+// runID returns the id of the run of all calls. On servers that ran before, it is new each time: they know the calls of earlier runs.
+func (o Options) runID() string {
+	id := fmt.Sprintf("chaos-%d", o.Seed)
+	if o.TemporalAddress != "" || o.DatabaseURL != "" {
+		id += "-" + rand.Text()[:8]
+	}
+	return id
 }
 
 func (o Options) has(kind oracle.FaultKind) bool { return slices.Contains(o.Faults, kind) }

@@ -103,15 +103,18 @@ const (
 
 // NewPlan draws the plan of a run.
 func NewPlan(o Options) Plan {
-	p := Plan{Calls: drawCalls(o)}
+	return Plan{Calls: drawCalls(o), Faults: drawAllFaults(o)}
+}
+
+func drawAllFaults(o Options) (faults []PlannedFault) {
 	for i, kind := range Kinds() {
 		if o.has(kind) {
 			random := rand.New(rand.NewPCG(o.Seed, faultStream+uint64(i)))
-			p.Faults = append(p.Faults, drawFaults(random, kind, o)...)
+			faults = append(faults, drawFaults(random, kind, o)...)
 		}
 	}
-	slices.SortStableFunc(p.Faults, func(a, b PlannedFault) int { return cmp.Compare(a.At, b.At) })
-	return p
+	slices.SortStableFunc(faults, func(a, b PlannedFault) int { return cmp.Compare(a.At, b.At) })
+	return faults
 }
 
 func drawCalls(o Options) []PlannedCall {
@@ -145,9 +148,11 @@ func drawCall(random *rand.Rand, o Options) PlannedCall {
 	return c
 }
 
-func drawTool(random *rand.Rand) string {
+func drawTool(random *rand.Rand) string { return drawFrom(random, mix()) }
+
+func drawFrom(random *rand.Rand, tools []share) string {
 	n := random.IntN(100)
-	for _, s := range mix() {
+	for _, s := range tools {
 		if n -= s.percent; n < 0 {
 			return s.toolID
 		}

@@ -47,14 +47,15 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	r := &run{Options: o, plan: NewPlan(o), fail: fail}
+	runID := o.runID()
 	for _, p := range r.plan.Calls {
-		c, err := newCall(p, fmt.Sprintf("chaos-%d", o.Seed))
+		c, err := newCall(p, runID)
 		if err != nil {
 			return nil, err
 		}
 		r.calls = append(r.calls, c)
 	}
-	if r.servers, err = start(ctx, o); err != nil {
+	if r.servers, err = start(ctx, o, rules); err != nil {
 		return nil, err
 	}
 	defer r.servers.close()
@@ -239,6 +240,9 @@ func (r *run) await(ctx context.Context) {
 }
 
 func (r *run) rests(ctx context.Context, c *call) bool {
+	if c.isAnswered() && !c.meddled.Load() {
+		return true // the answer is that of a closed workflow
+	}
 	id := c.invocation.Identity()
 	described, err := r.servers.temporal.DescribeWorkflowExecution(ctx, id.WorkflowID(), "")
 	if err != nil {

@@ -21,6 +21,10 @@ func Serve(ctx context.Context, c worker.Config, ledgerURL string, around ledger
 		_, _ = io.Copy(io.Discard, stdin)
 		cancel()
 	}()
-	tools := ledger.Tools(ledger.Writer{URL: ledgerURL}, around)
+	writer := ledger.Writer{URL: ledgerURL}
+	tools := ledger.Tools(writer, around)
+	if len(c.KeyRing.Text) > 0 {
+		tools = append(tools, ledger.AccountTool(writer))
+	}
 	return worker.Run(ctx, c, append([]worker.Option{worker.Tools(tools...)}, more...)...)
 }

@@ -1,7 +1,9 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -46,12 +48,14 @@ type servers struct {
 	pawl     *client.Client
 	ledger   *ledger.Ledger
 	closers  []func()
+	// more are further variables of worker processes.
+	more []string
 	// The mutexes allow one fault of each server at a time.
 	postgresFault, temporalFault sync.Mutex
 }
 
-// start starts servers for this run only, even if the environment names other servers.
-func start(ctx context.Context, o Options) (s *servers, err error) {
+// start starts servers for this run only, except those that the options name, and applies a policy.
+func start(ctx context.Context, o Options, rules string) (s *servers, err error) {
 	s = &servers{}
 	defer func() {
 		if err != nil {
@@ -59,7 +63,8 @@ func start(ctx context.Context, o Options) (s *servers, err error) {
 		}
 	}()
 	s.stack, err = devstack.Start(ctx, devstack.Options{
-		FileStore: o.has(oracle.Temporal), SearchAttributes: contract.SearchAttributeNames(),
+		FileStore: o.has(oracle.Temporal), FullServer: o.FullServer, SearchAttributes: contract.SearchAttributeNames(),
+		TemporalAddress: o.TemporalAddress, DatabaseURL: o.DatabaseURL,
 		Progress: func(line string) { o.Progress(line) },
 	})
 	if err != nil {
@@ -76,6 +81,9 @@ func start(ctx context.Context, o Options) (s *servers, err error) {
 	p, err := policy.Parse("chaos.yaml", []byte(rules))
 	if err != nil {
 		return s, err
+	}
+	if active, ok, err := s.store.ActivePolicy(ctx); err != nil || ok && active.Digest != p.Digest() {
+		return s, cmp.Or(err, errors.New("the database has an active policy: give the run a database of its own"))
 	}
 	if _, err = s.store.ApplyPolicy(ctx, p, "pawl chaos"); err != nil {
 		return s, err
@@ -105,11 +113,11 @@ func (s *servers) close() {
 
 // environment returns the variables by which a worker process finds the servers.
 func (s *servers) environment() []string {
-	return []string{
+	return append([]string{
 		"TEMPORAL_ADDRESS=" + s.stack.TemporalAddress(), "TEMPORAL_NAMESPACE=" + s.stack.Namespace(),
 		"PAWL_DATABASE_URL=" + s.stack.DatabaseURL(), LedgerEnv + "=" + s.ledger.URL(),
 		"PAWL_SWEEP_EVERY=" + sweepEvery.String(),
-	}
+	}, s.more...)
 }
 
 // crashPostgres stops the database for a while.

@@ -9,7 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
 // The tools. Each has another effect or lane, so each kind of call is tested.
@@ -24,6 +26,8 @@ const (
 	Send = "chaos__send"
 	// Ask is a write that must not be repeated and needs an approval.
 	Ask = "chaos__ask"
+	// Account is a read in the regular lane that leases a connection and answers with its token.
+	Account = "chaos__account"
 )
 
 // attempts is the maximum number of attempts of a repeatable tool. Kills every few seconds do not
@@ -91,6 +95,35 @@ func Tools(w Writer, around Around) []toolspec.Tool {
 		define(Send, toolspec.ExternalSideEffect, func(*toolspec.Definition) {}),
 		define(Ask, toolspec.ExternalSideEffect, func(d *toolspec.Definition) { d.Risk = toolspec.MediumRisk }),
 	}
+}
+
+// AccountTool returns the tool Account. Its token stands in its answer, so that a leak is found if redaction fails.
+func AccountTool(w Writer) toolspec.Tool {
+	return toolspec.Define(toolspec.Definition{
+		ID: Account, Description: "answers with the token of its connection, for a load test", Version: "1",
+		Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, Timeout: 20 * time.Second, MaxAttempts: attempts,
+		Redaction: toolspec.Redaction{Allow: []string{"/text"}}, RequiresConnection: true,
+		Capabilities: []toolspec.CapabilityName{capability.AuthKey.Name()},
+	}, func(ctx context.Context, in In, call toolspec.Call) (Out, error) {
+		token, err := capability.AuthKey.From(call).AccessToken(ctx, call.Context.ConnectionID)
+		if err != nil {
+			return Out{}, err
+		}
+		e, err := effectOf(in, call)
+		if err != nil {
+			return Out{}, err
+		}
+		return Out{Text: in.Text + " " + string(token.Reveal())}, w.Write(context.WithoutCancel(ctx), e)
+	})
+}
+
+// AnswerOf returns the answer of a tool as it leaves the worker.
+func AnswerOf(toolID string, in In) Out {
+	out := in.Answer()
+	if toolID == Account {
+		out.Text += " " + fingerprint.Redacted
+	}
+	return out
 }
 
 // Repeatable reports whether a tool may have its effect more than once.
