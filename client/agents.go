@@ -36,7 +36,7 @@ func (c *Client) StartAgent(ctx context.Context, in agent.Input) (*AgentRun, err
 		r.run, err = c.temporal.ExecuteWorkflow(ctx, temporal.StartWorkflowOptions{
 			ID:                                       r.WorkflowID(),
 			TaskQueue:                                toolspec.TaskQueue,
-			WorkflowTaskTimeout:                      toolspec.TaskTimeout,
+			WorkflowTaskTimeout:                      agent.TaskTimeout,
 			WorkflowIDConflictPolicy:                 enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
 			WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 			WorkflowExecutionErrorWhenAlreadyStarted: true,

@@ -46,6 +46,11 @@ func TestReadsAtOnce(t *testing.T) {
 	d.Limits.AtOnce = 3
 	w.apply(d)
 	want(t, w.run(input("three", "three")), agent.Completed, "done")
+	for _, id := range []string{agent.WorkflowID("acme", "three"), toolspec.Identity{TenantID: "acme", RunID: "three", ToolCallID: "r1-0"}.WorkflowID()} {
+		if got := w.History(id, "").GetEvents()[0].GetWorkflowExecutionStartedEventAttributes().GetWorkflowTaskTimeout().AsDuration(); got != agent.TaskTimeout {
+			t.Errorf("a worker that is lost in a task holds up %s for %s, want %s", id, got, agent.TaskTimeout)
+		}
+	}
 	if got := strings.Join(answersIn(t, w.asks("three")), " "); got != `{"text":"a"} {"text":"b"} {"text":"c"}` {
 		t.Errorf("the model was told %s", got)
 	}
