@@ -22,6 +22,8 @@ type Document struct {
 	// Fallback answers a round for which Model has given no answer: after all its retries, or at once after a fault that
 	// does not pass.
 	Fallback *Model `json:"fallback,omitempty"`
+	// Summary writes a summary of the oldest rounds when requests leave them out. Without it they are left out without one.
+	Summary *Model `json:"summary,omitempty"`
 	// Instructions is the text of the system.
 	Instructions string `json:"instructions,omitempty"`
 	// Tools are the ids of the tools that the model is offered, in their order. A run can use no other

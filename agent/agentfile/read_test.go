@@ -25,6 +25,7 @@ model:
   strict: true
   members: {temperature: 0.70, thinking: {type: disabled}}
 fallback: {format: openai, name: gpt-5-mini, url: "http://localhost:8080"}
+summary: {format: ollama, name: "qwen3:8b", url: "http://localhost:11434/api"}
 instructions: |
   Review the change.
   Answer shortly.
@@ -60,6 +61,7 @@ func TestRead(t *testing.T) {
 			Members: map[string]json.RawMessage{"temperature": json.RawMessage("0.7"), "thinking": json.RawMessage(`{"type":"disabled"}`)},
 		},
 		Fallback:     &agent.Model{Format: "openai", Name: "gpt-5-mini", URL: "http://localhost:8080", MaxTokens: agent.DefaultMaxTokens},
+		Summary:      &agent.Model{Format: "ollama", Name: "qwen3:8b", URL: "http://localhost:11434/api", MaxTokens: agent.DefaultMaxTokens},
 		Instructions: "Review the change.\nAnswer shortly.\n",
 		Tools:        []string{"core__read_file", "core__grep"},
 		Choice:       agent.Choice{Mode: wire.Required},

@@ -77,6 +77,12 @@ func documentNode(d agent.Document) (*node, error) {
 		}
 		m.add("fallback", model)
 	}
+	if d.Summary != nil {
+		if model, err = modelNode(*d.Summary); err != nil {
+			return nil, err
+		}
+		m.add("summary", model)
+	}
 	m.text("instructions", d.Instructions)
 	m.list("tools", d.Tools)
 	m.list("agents", d.Agents)
