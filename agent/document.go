@@ -85,6 +85,9 @@ type Limits struct {
 	// ContextBytes bounds the messages of one request, in bytes of JSON. Beyond it the oldest outputs of tools
 	// are replaced by references, and then the oldest rounds are left out.
 	ContextBytes int `json:"contextBytes"`
+	// Offered bounds the tools of one request. If the run may use more, a request has those that fit the last messages of people best.
+	// 0 is no bound.
+	Offered int `json:"offered,omitempty"`
 	// AtOnce bounds the reads of one round that run at the same time. 1 runs each call after the one before it.
 	AtOnce int `json:"atOnce"`
 }

@@ -180,6 +180,8 @@ type Plan struct {
 	Text    string          `json:"text,omitempty"`
 	Finish  wire.Finish     `json:"finish"`
 	Calls   []PlannedCall   `json:"calls,omitempty"`
+	// Offered are the ids of the tools that the request had, if they were picked from more.
+	Offered []string `json:"offered,omitempty"`
 	// Correction says to the model why its final answer does not count. It is the next message.
 	Correction string `json:"correction,omitempty"`
 	// Value is the final answer of an agent with an output schema.

@@ -189,8 +189,14 @@ func (a *Agents) respond(ctx context.Context, in contract.AgentAskIn, run Run, m
 	if published != nil {
 		a.Log.WarnContext(ctx, "the text of a model could not be shown to the watchers of its run", "workflowId", contract.Executing(ctx).WorkflowID, "reason", errs.Reason(published))
 	}
+	plan := a.plan(run, planned)
+	if run.Document.Limits.Offered > 0 {
+		for _, spec := range offered {
+			plan.Offered = append(plan.Offered, spec.Name)
+		}
+	}
 	r = Round{Round: in.Round, Format: model.Format, Model: model.Name, Usage: usage}
-	if r.Plan, ok = a.clean(ctx, a.plan(run, planned)); !ok {
+	if r.Plan, ok = a.clean(ctx, plan); !ok {
 		a.countLost(ctx, in.Run, model, usage)
 		return r, "", 0, unusable(unclean)
 	}
@@ -222,8 +228,12 @@ func (a *Agents) offer(ctx context.Context, in contract.AgentAskIn, run Run, mod
 		return client.Offer{Format: codec.Format()}, nil, nil
 	}
 	viewer := catalog.Viewer{TenantID: in.Run.TenantID, ActorID: run.Input.Context.ActorID, GraphID: run.Input.Context.GraphID, ToolIDs: allowed}
+	wanted, err := a.wanted(ctx, in.Run, run)
+	if err != nil {
+		return offer, nil, err
+	}
 	o := client.OfferOptions{Codec: codec, Strict: model.Strict, Pick: func(c catalog.Catalog) (picked []catalog.Entry) {
-		for _, id := range allowed {
+		for _, id := range pick(c, run, allowed, wanted) {
 			if e, ok := c.Get(id); ok {
 				picked, offered = append(picked, e), append(offered, e.Spec)
 			}

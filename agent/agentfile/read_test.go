@@ -42,6 +42,7 @@ limits:
   tokens: 200000
   cost: 2.50
   context: 1MB
+  offered: 12
   atOnce: 4
 graph: {name: review, version: "7"}
 `
@@ -66,7 +67,7 @@ func TestRead(t *testing.T) {
 		Tools:        []string{"core__read_file", "core__grep"},
 		Choice:       agent.Choice{Mode: wire.Required},
 		Output:       json.RawMessage(`{"type":"object","properties":{"verdict":{"type":"string"},"because":{"type":"string"}}}`),
-		Limits:       agent.Limits{Rounds: 20, Calls: 100, Seconds: 172800, Tokens: 200_000, MicroUSD: 2_500_000, ContextBytes: 1 << 20, AtOnce: 4},
+		Limits:       agent.Limits{Rounds: 20, Calls: 100, Seconds: 172800, Tokens: 200_000, MicroUSD: 2_500_000, ContextBytes: 1 << 20, Offered: 12, AtOnce: 4},
 		Graph:        &agent.Graph{Name: "review", Version: "7"},
 	}
 	if !reflect.DeepEqual(got, want) {

@@ -142,6 +142,7 @@ func limitsNode(l agent.Limits) *node {
 		m.add("cost", &node{Kind: yaml.ScalarNode, Tag: "!!float", Value: writeMoney(l.MicroUSD)})
 	}
 	m.text("context", writeSize(l.ContextBytes))
+	m.number("offered", l.Offered)
 	m.number("atOnce", l.AtOnce)
 	return m.n
 }
