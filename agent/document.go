@@ -22,6 +22,8 @@ type Document struct {
 	// Fallback answers a round for which Model has given no answer: after all its retries, or at once after a fault that
 	// does not pass.
 	Fallback *Model `json:"fallback,omitempty"`
+	// Summary writes a summary of the oldest rounds when requests leave them out. Without it they are left out without one.
+	Summary *Model `json:"summary,omitempty"`
 	// Instructions is the text of the system.
 	Instructions string `json:"instructions,omitempty"`
 	// Tools are the ids of the tools that the model is offered, in their order. A run can use no other
@@ -83,6 +85,9 @@ type Limits struct {
 	// ContextBytes bounds the messages of one request, in bytes of JSON. Beyond it the oldest outputs of tools
 	// are replaced by references, and then the oldest rounds are left out.
 	ContextBytes int `json:"contextBytes"`
+	// Offered bounds the tools of one request. If the run may use more, a request has those that fit the last messages of people best.
+	// 0 is no bound.
+	Offered int `json:"offered,omitempty"`
 	// AtOnce bounds the reads of one round that run at the same time. 1 runs each call after the one before it.
 	AtOnce int `json:"atOnce"`
 }

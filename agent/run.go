@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/conversation"
@@ -31,6 +32,10 @@ const (
 	// DoneTool is the id of the tool with which the model ends its run.
 	DoneTool = "core__done"
 )
+
+// TaskTimeout is the workflow task timeout of a run and of the calls that it starts. After this time, Temporal gives the task of a dead
+// worker to another worker. All steps of a run may be repeated, so a task that was slow and not lost costs only their repetition.
+const TaskTimeout = 2 * time.Second
 
 // Bounds of the input of a run.
 const (

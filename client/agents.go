@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/serviceerror"
 	temporal "go.temporal.io/sdk/client"
 	sdktemporal "go.temporal.io/sdk/temporal"
@@ -18,6 +19,8 @@ import (
 type AgentRun struct {
 	TenantID, RunID string
 	run             temporal.WorkflowRun
+	// isAttached says that nobody has looked yet which workflow has the id.
+	isAttached bool
 }
 
 // WorkflowID returns the id of the workflow of the run.
@@ -36,7 +39,7 @@ func (c *Client) StartAgent(ctx context.Context, in agent.Input) (*AgentRun, err
 		r.run, err = c.temporal.ExecuteWorkflow(ctx, temporal.StartWorkflowOptions{
 			ID:                                       r.WorkflowID(),
 			TaskQueue:                                toolspec.TaskQueue,
-			WorkflowTaskTimeout:                      toolspec.TaskTimeout,
+			WorkflowTaskTimeout:                      agent.TaskTimeout,
 			WorkflowIDConflictPolicy:                 enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
 			WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 			WorkflowExecutionErrorWhenAlreadyStarted: true,
@@ -58,13 +61,9 @@ func (c *Client) StartAgent(ctx context.Context, in agent.Input) (*AgentRun, err
 // compareRun returns ErrOtherRun unless a workflow is the run of an input. Every program in the namespace can start a workflow under any
 // id. The first event of a history has the input of the workflow.
 func (c *Client) compareRun(ctx context.Context, workflowID, runID string, in agent.Input) error {
-	first, err := c.temporal.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT).Next()
+	started, err := c.startOf(ctx, workflowID, runID)
 	if err != nil {
 		return err
-	}
-	started := first.GetWorkflowExecutionStartedEventAttributes()
-	if started.GetWorkflowType().GetName() != agent.WorkflowType || started.GetTaskQueue().GetName() != toolspec.TaskQueue {
-		return ErrOtherRun
 	}
 	var there agent.Input
 	if err := c.data.FromPayloads(started.GetInput(), &there); err != nil {
@@ -81,15 +80,37 @@ func (c *Client) compareRun(ctx context.Context, workflowID, runID string, in ag
 	return nil
 }
 
-// AttachAgent returns the handle of a run that was started before. It sends no request to Temporal.
+// startOf returns the first event of a workflow, and ErrOtherRun unless it is a run of an agent.
+func (c *Client) startOf(ctx context.Context, workflowID, runID string) (*historypb.WorkflowExecutionStartedEventAttributes, error) {
+	first, err := c.temporal.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT).Next()
+	if err != nil {
+		return nil, err
+	}
+	started := first.GetWorkflowExecutionStartedEventAttributes()
+	if started.GetWorkflowType().GetName() != agent.WorkflowType || started.GetTaskQueue().GetName() != toolspec.TaskQueue {
+		return nil, ErrOtherRun
+	}
+	return started, nil
+}
+
+// AttachAgent returns the handle of a run that was started before. It sends no request to Temporal: AgentResult looks which workflow
+// has the id.
 func (c *Client) AttachAgent(ctx context.Context, tenantID, runID string) *AgentRun {
-	return &AgentRun{TenantID: tenantID, RunID: runID, run: c.temporal.GetWorkflow(ctx, agent.WorkflowID(tenantID, runID), "")}
+	return &AgentRun{TenantID: tenantID, RunID: runID, run: c.temporal.GetWorkflow(ctx, agent.WorkflowID(tenantID, runID), ""), isAttached: true}
 }
 
 // AgentResult waits for the result of a run until ctx ends. A run that does not exist is ErrNotFound. A run whose workflow
-// was terminated has the outcome failed.
+// was terminated has the outcome failed. If another workflow has the id of the run, the error is ErrOtherRun: every program in the namespace can start
+// one under any id.
 func (c *Client) AgentResult(ctx context.Context, r *AgentRun) (result agent.Result, err error) {
-	err = persist(ctx, func() error { return r.run.Get(ctx, &result) })
+	err = persist(ctx, func() error {
+		if r.isAttached {
+			if _, err := c.startOf(ctx, r.WorkflowID(), ""); err != nil {
+				return err
+			}
+		}
+		return r.run.Get(ctx, &result)
+	})
 	var closed *sdktemporal.WorkflowExecutionError
 	switch {
 	case errors.As(err, &closed):

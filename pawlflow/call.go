@@ -36,9 +36,10 @@ func Start(ctx workflow.Context, inv toolspec.Invocation) Call {
 		return Call{inv: inv, refused: refuse(inv, toolspec.Failure(toolspec.CodeCancelled, "", nil))}
 	}
 	child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-		WorkflowID:            inv.Identity().WorkflowID(),
-		TaskQueue:             toolspec.TaskQueue,
-		WorkflowTaskTimeout:   toolspec.TaskTimeout,
+		WorkflowID: inv.Identity().WorkflowID(),
+		TaskQueue:  toolspec.TaskQueue,
+		// A worker that is lost holds up a call no longer than the workflow that waits for it.
+		WorkflowTaskTimeout:   min(workflow.GetInfo(ctx).WorkflowTaskTimeout, toolspec.TaskTimeout),
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		// The result of the call is the result of the workflow, also after a cancel.
 		WaitForCancellation: true,

@@ -49,6 +49,9 @@ type Store interface {
 	SaidToAgent(ctx context.Context, of contract.AgentRun, from int) ([]Said, error)
 	// MoveContext stores the Context of a run. A number that is smaller than the stored one changes nothing.
 	MoveContext(ctx context.Context, of contract.AgentRun, c Context) error
+	// RecordSummary stores a summary with the Context from which on it is needed, and adds its usage to the totals. It does nothing for a
+	// run that leaves out these rounds already, or has ended.
+	RecordSummary(ctx context.Context, of contract.AgentRun, c Context, s NewSummary) error
 	// RecordRound writes a round, if it is not there, and gives it the messages up to taken that no round has yet. ErrNotFound
 	// means that the run has ended.
 	RecordRound(ctx context.Context, of contract.AgentRun, r Round, promptHash string, taken int64) error
@@ -82,6 +85,8 @@ type Run struct {
 	// Parent is the call that has started the run, if one has.
 	Parent  *pawlagent.Parent
 	Context Context
+	// Summary is the last one.
+	Summary Summary
 	// OpenedAt is when the run was opened, by the clock of the database.
 	OpenedAt time.Time
 	// Round is the last recorded round, or 0.
@@ -175,6 +180,8 @@ type Plan struct {
 	Text    string          `json:"text,omitempty"`
 	Finish  wire.Finish     `json:"finish"`
 	Calls   []PlannedCall   `json:"calls,omitempty"`
+	// Offered are the ids of the tools that the request had, if they were picked from more.
+	Offered []string `json:"offered,omitempty"`
 	// Correction says to the model why its final answer does not count. It is the next message.
 	Correction string `json:"correction,omitempty"`
 	// Value is the final answer of an agent with an output schema.

@@ -124,7 +124,7 @@ func (a *Agents) Join(ctx context.Context, in contract.AgentJoinIn) (out contrac
 	switch {
 	case ctx.Err() != nil:
 		err = contract.ErrOpen
-	case err != nil && !errors.Is(err, client.ErrNotFound):
+	case err != nil && !errors.Is(err, client.ErrNotFound) && !errors.Is(err, client.ErrOtherRun):
 		// A final error would end the run in the record while its workflow goes on.
 		err = errs.Transient(err)
 	}

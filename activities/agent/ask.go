@@ -42,6 +42,17 @@ func (a *Agents) Ask(ctx context.Context, in contract.AgentAskIn) (out contract.
 	defer leave()
 	stop := heartbeat.Send[struct{}](ctx, nil)
 	defer stop()
+	asking, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	for {
+		if out, err = a.ask(ctx, asking, in); !errors.Is(err, errMoved) {
+			return out, err
+		}
+	}
+}
+
+// ask is Ask in the context of the run as it is now. asking bounds the request. The error is errMoved if the context has moved since.
+func (a *Agents) ask(ctx, asking context.Context, in contract.AgentAskIn) (out contract.AgentAskOut, err error) {
 	run, err := a.Store.AgentRun(ctx, in.Run)
 	if err != nil {
 		return out, err
@@ -56,8 +67,6 @@ func (a *Agents) Ask(ctx context.Context, in contract.AgentAskIn) (out contract.
 	if in.Fallback && run.Document.Fallback != nil {
 		model = *run.Document.Fallback
 	}
-	asking, cancel := context.WithTimeout(ctx, askTime)
-	defer cancel()
 	round, hash, taken, err := a.respond(asking, in, run, model)
 	if err != nil && ctx.Err() == nil && asking.Err() != nil {
 		err = &provider.Error{Kind: "timeout", Retry: true}
@@ -170,9 +179,8 @@ func (a *Agents) respond(ctx context.Context, in contract.AgentAskIn, run Run, m
 	}
 	usage := planned.Response.Usage
 	if !usage.Reported {
-		// A limit of tokens must hold for providers that count none, and for responses that are given up before the count comes. A token
-		// has about four bytes.
-		usage = wire.Usage{Input: int64(size(request.Messages)+len(request.System)+len(request.Tools)) / 4, Output: int64(len(planned.Response.Message)) / 4}
+		// A limit of tokens must hold for providers that count none, and for responses that are given up before the count comes.
+		usage = estimated(request, planned.Response.Message)
 	}
 	if err != nil {
 		a.countLost(ctx, in.Run, model, usage)
@@ -181,8 +189,14 @@ func (a *Agents) respond(ctx context.Context, in contract.AgentAskIn, run Run, m
 	if published != nil {
 		a.Log.WarnContext(ctx, "the text of a model could not be shown to the watchers of its run", "workflowId", contract.Executing(ctx).WorkflowID, "reason", errs.Reason(published))
 	}
+	plan := a.plan(run, planned)
+	if run.Document.Limits.Offered > 0 {
+		for _, spec := range offered {
+			plan.Offered = append(plan.Offered, spec.Name)
+		}
+	}
 	r = Round{Round: in.Round, Format: model.Format, Model: model.Name, Usage: usage}
-	if r.Plan, ok = a.clean(ctx, a.plan(run, planned)); !ok {
+	if r.Plan, ok = a.clean(ctx, plan); !ok {
 		a.countLost(ctx, in.Run, model, usage)
 		return r, "", 0, unusable(unclean)
 	}
@@ -214,8 +228,12 @@ func (a *Agents) offer(ctx context.Context, in contract.AgentAskIn, run Run, mod
 		return client.Offer{Format: codec.Format()}, nil, nil
 	}
 	viewer := catalog.Viewer{TenantID: in.Run.TenantID, ActorID: run.Input.Context.ActorID, GraphID: run.Input.Context.GraphID, ToolIDs: allowed}
+	wanted, err := a.wanted(ctx, in.Run, run)
+	if err != nil {
+		return offer, nil, err
+	}
 	o := client.OfferOptions{Codec: codec, Strict: model.Strict, Pick: func(c catalog.Catalog) (picked []catalog.Entry) {
-		for _, id := range allowed {
+		for _, id := range pick(c, run, allowed, wanted) {
 			if e, ok := c.Get(id); ok {
 				picked, offered = append(picked, e), append(offered, e.Spec)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	pawlagent "github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/client/turn"
@@ -14,7 +15,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// request returns a request with the messages of a run, and the number of the last message of a person in it.
+// request returns a request with the messages of a run, and the number of the last message of a person in it. The error is errMoved if the run
+// is to be read again first.
 func (a *Agents) request(ctx context.Context, of contract.AgentRun, run Run, codec wire.Codec) (r provider.Request, taken int64, err error) {
 	rounds, err := a.Store.AgentRounds(ctx, of, run.Context)
 	if err != nil {
@@ -27,7 +29,7 @@ func (a *Agents) request(ctx context.Context, of contract.AgentRun, run Run, cod
 	for _, m := range said {
 		taken = max(taken, m.Seq)
 	}
-	w := &writer{of: contract.AgentRun{TenantID: of.TenantID, RunID: run.Input.Context.RunID}, codec: codec, said: said, context: run.Context}
+	w := &writer{of: contract.AgentRun{TenantID: of.TenantID, RunID: run.Input.Context.RunID}, codec: codec, said: said, context: run.Context, summary: run.Summary}
 	prelude, err := w.prelude(run)
 	if err != nil {
 		return r, 0, err
@@ -42,24 +44,24 @@ func (a *Agents) request(ctx context.Context, of contract.AgentRun, run Run, cod
 	if err != nil {
 		return r, 0, err
 	}
-	limit := run.Document.Limits.ContextBytes - size(prelude.Messages) - len(prelude.System) - size(last)
+	note, err := w.leftOut()
+	if err != nil {
+		return r, 0, err
+	}
+	limit := run.Document.Limits.ContextBytes - size(prelude.Messages) - len(prelude.System) - size(note) - size(last)
 	kept, err := w.fit(rounds, parts, limit)
 	if err != nil {
 		return r, 0, err
 	}
 	if w.context != run.Context {
-		if err := a.Store.MoveContext(ctx, of, w.context); err != nil {
+		if err := a.moveContext(ctx, of, run, w); err != nil {
+			return r, 0, err
+		}
+		if note, err = w.leftOut(); err != nil {
 			return r, 0, err
 		}
 	}
-	r.Messages, r.System, r.SystemMember = prelude.Messages, prelude.System, prelude.SystemMember
-	if w.context.From > 1 {
-		note, err := w.user(fmt.Sprintf("[The first %d rounds of this run are left out here, to save space.]", w.context.From-1))
-		if err != nil {
-			return r, 0, err
-		}
-		r.Messages = append(r.Messages, note...)
-	}
+	r.Messages, r.System, r.SystemMember = slices.Concat(prelude.Messages, note), prelude.System, prelude.SystemMember
 	for _, part := range kept {
 		r.Messages = append(r.Messages, part...)
 	}
@@ -74,6 +76,7 @@ type writer struct {
 	codec   wire.Codec
 	said    []Said
 	context Context
+	summary Summary
 }
 
 // prelude returns the instructions and the messages that began the run.

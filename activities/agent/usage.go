@@ -2,9 +2,11 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	pawlagent "github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/provider"
 	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/wire"
 	"github.com/pawl-run/pawl/workflows/contract"
@@ -34,4 +36,9 @@ func (a *Agents) price(model pawlagent.Model, u wire.Usage) *int64 {
 		return nil
 	}
 	return &cost
+}
+
+// estimated returns the usage of a response that no provider has counted. A token has about four bytes.
+func estimated(r provider.Request, message json.RawMessage) wire.Usage {
+	return wire.Usage{Input: int64(size(r.Messages)+len(r.System)+len(r.Tools)) / 4, Output: int64(len(message)) / 4}
 }

@@ -86,6 +86,10 @@ func (r *reader) document(n *node) {
 			m := r.model(n, path)
 			d.Fallback = &m
 		}},
+		field{Name: "summary", Read: func(n *node, path string) {
+			m := r.modelOf(n, path, func() agent.Document { return agent.Document{} }) // its request has no tools
+			d.Summary = &m
+		}},
 		field{Name: "instructions", Read: func(n *node, path string) { d.Instructions = r.instructions(n, path) }},
 		field{Name: "tools", Read: func(n *node, path string) { d.Tools = r.tools(n, path) }},
 		field{Name: "agents", Read: func(n *node, path string) { d.Agents = r.agents(n, path) }},
@@ -103,6 +107,11 @@ func (r *reader) document(n *node) {
 }
 
 func (r *reader) model(n *node, path string) agent.Model {
+	return r.modelOf(n, path, func() agent.Document { return r.doc })
+}
+
+// modelOf reads a model. of returns the document from which the requests to the model are made.
+func (r *reader) modelOf(n *node, path string, of func() agent.Document) agent.Model {
 	m := agent.Model{MaxTokens: agent.DefaultMaxTokens}
 	before := len(r.Faults())
 	r.Mapping(n, path,
@@ -134,7 +143,7 @@ func (r *reader) model(n *node, path string) agent.Model {
 		r.Fail(n, strictyaml.Join(path, "url"), "is missing: without a connection, write where the API begins, such as http://localhost:11434/api")
 	}
 	r.requestChecks = append(r.requestChecks, func() {
-		if err := tryRequest(r.doc, m); err != nil {
+		if err := tryRequest(of(), m); err != nil {
 			r.Fail(n, path, "no request can be made: %v", err)
 		}
 	})
@@ -224,6 +233,7 @@ func (r *reader) limits(n *node, path string) {
 		field{Name: "tokens", Read: r.number(&l.Tokens, agent.MaxTokens)},
 		field{Name: "cost", Read: r.money(&l.MicroUSD)},
 		field{Name: "context", Read: r.size(&l.ContextBytes)},
+		field{Name: "offered", Read: r.number(&l.Offered, agent.MaxTools)},
 		field{Name: "atOnce", Read: r.number(&l.AtOnce, agent.MaxAtOnce)},
 	)
 }

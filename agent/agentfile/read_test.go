@@ -25,6 +25,7 @@ model:
   strict: true
   members: {temperature: 0.70, thinking: {type: disabled}}
 fallback: {format: openai, name: gpt-5-mini, url: "http://localhost:8080"}
+summary: {format: ollama, name: "qwen3:8b", url: "http://localhost:11434/api"}
 instructions: |
   Review the change.
   Answer shortly.
@@ -41,6 +42,7 @@ limits:
   tokens: 200000
   cost: 2.50
   context: 1MB
+  offered: 12
   atOnce: 4
 graph: {name: review, version: "7"}
 `
@@ -60,11 +62,12 @@ func TestRead(t *testing.T) {
 			Members: map[string]json.RawMessage{"temperature": json.RawMessage("0.7"), "thinking": json.RawMessage(`{"type":"disabled"}`)},
 		},
 		Fallback:     &agent.Model{Format: "openai", Name: "gpt-5-mini", URL: "http://localhost:8080", MaxTokens: agent.DefaultMaxTokens},
+		Summary:      &agent.Model{Format: "ollama", Name: "qwen3:8b", URL: "http://localhost:11434/api", MaxTokens: agent.DefaultMaxTokens},
 		Instructions: "Review the change.\nAnswer shortly.\n",
 		Tools:        []string{"core__read_file", "core__grep"},
 		Choice:       agent.Choice{Mode: wire.Required},
 		Output:       json.RawMessage(`{"type":"object","properties":{"verdict":{"type":"string"},"because":{"type":"string"}}}`),
-		Limits:       agent.Limits{Rounds: 20, Calls: 100, Seconds: 172800, Tokens: 200_000, MicroUSD: 2_500_000, ContextBytes: 1 << 20, AtOnce: 4},
+		Limits:       agent.Limits{Rounds: 20, Calls: 100, Seconds: 172800, Tokens: 200_000, MicroUSD: 2_500_000, ContextBytes: 1 << 20, Offered: 12, AtOnce: 4},
 		Graph:        &agent.Graph{Name: "review", Version: "7"},
 	}
 	if !reflect.DeepEqual(got, want) {

@@ -77,6 +77,12 @@ func documentNode(d agent.Document) (*node, error) {
 		}
 		m.add("fallback", model)
 	}
+	if d.Summary != nil {
+		if model, err = modelNode(*d.Summary); err != nil {
+			return nil, err
+		}
+		m.add("summary", model)
+	}
 	m.text("instructions", d.Instructions)
 	m.list("tools", d.Tools)
 	m.list("agents", d.Agents)
@@ -136,6 +142,7 @@ func limitsNode(l agent.Limits) *node {
 		m.add("cost", &node{Kind: yaml.ScalarNode, Tag: "!!float", Value: writeMoney(l.MicroUSD)})
 	}
 	m.text("context", writeSize(l.ContextBytes))
+	m.number("offered", l.Offered)
 	m.number("atOnce", l.AtOnce)
 	return m.n
 }

@@ -78,6 +78,22 @@ TABLE agent_runs
     CREATE INDEX agent_runs_open ON public.agent_runs USING btree (namespace, opened_at, tenant_id, run_id) WHERE (ended_at IS NULL)
     CREATE INDEX agent_runs_open_children ON public.agent_runs USING btree (tenant_id, parent_run_id) WHERE ((parent_run_id IS NOT NULL) AND (ended_at IS NULL))
 
+TABLE agent_summaries
+    tenant_id text NOT NULL
+    run_id text NOT NULL
+    before_round integer NOT NULL
+    format text NOT NULL
+    model text NOT NULL
+    summary text NOT NULL
+    input_tokens bigint NOT NULL
+    cache_read_tokens bigint NOT NULL
+    cache_write_tokens bigint NOT NULL
+    output_tokens bigint NOT NULL
+    micro_usd bigint
+    written_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT agent_summaries_pkey PRIMARY KEY (tenant_id, run_id, before_round)
+    CONSTRAINT agent_summaries_run FOREIGN KEY (tenant_id, run_id) REFERENCES agent_runs(tenant_id, run_id) ON DELETE CASCADE
+
 TABLE agents
     id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
     name text NOT NULL

@@ -29,7 +29,7 @@ func (r *run) runAgent(ctx workflow.Context, toolCallID, invocationID string) {
 	child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 		WorkflowID:            id,
 		TaskQueue:             toolspec.TaskQueue,
-		WorkflowTaskTimeout:   toolspec.TaskTimeout,
+		WorkflowTaskTimeout:   pawlagent.TaskTimeout,
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		WaitForCancellation:   true,
 		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_REQUEST_CANCEL,

@@ -21,7 +21,7 @@ func TestReadsAtOnce(t *testing.T) {
 	t.Parallel()
 	three := modelserver.Script(calls(call("test__read", "a"), call("test__read", "b"), call("test__read", "c")), modelserver.Reply{Text: "done"})
 	one := modelserver.Script(calls(call("test__held", "a"), call("test__held", "b"), call("test__held", "c")), modelserver.Reply{Text: "done"})
-	w := newWorldOf(t, "openai", scripts{"three": three, "one": one, "two": one})
+	w := newWorldOf(t, "openai", scripts{"three": three, "one": one, "two": one, "is it held?": modelserver.Script(modelserver.Reply{Text: "done"})})
 	ended := map[string]chan struct{}{"a": make(chan struct{}), "b": make(chan struct{}), "c": make(chan struct{})}
 	next := map[string]string{"a": "b", "b": "c"}
 	read := func(ctx context.Context, in e2etest.In, call toolspec.Call) (e2etest.Out, error) {
@@ -46,6 +46,11 @@ func TestReadsAtOnce(t *testing.T) {
 	d.Limits.AtOnce = 3
 	w.apply(d)
 	want(t, w.run(input("three", "three")), agent.Completed, "done")
+	for _, id := range []string{agent.WorkflowID("acme", "three"), toolspec.Identity{TenantID: "acme", RunID: "three", ToolCallID: "r1-0"}.WorkflowID()} {
+		if got := w.History(id, "").GetEvents()[0].GetWorkflowExecutionStartedEventAttributes().GetWorkflowTaskTimeout().AsDuration(); got != agent.TaskTimeout {
+			t.Errorf("a worker that is lost in a task holds up %s for %s, want %s", id, got, agent.TaskTimeout)
+		}
+	}
 	if got := strings.Join(answersIn(t, w.asks("three")), " "); got != `{"text":"a"} {"text":"b"} {"text":"c"}` {
 		t.Errorf("the model was told %s", got)
 	}
@@ -75,6 +80,15 @@ func TestReadsAtOnce(t *testing.T) {
 	want(t, w.result(run), agent.Completed, "done")
 	if _, highest := single.Counts(); highest != 1 {
 		t.Errorf("%d calls ran at the same time, want 1", highest)
+	}
+
+	// A request has no more tools than the agent allows, and the record has which.
+	d.Version, d.Limits.Offered = "4", 1
+	w.apply(d)
+	want(t, w.run(input("picked", "is it held?")), agent.Completed, "done")
+	recorded := e2etest.Scalar[string](w.World, "SELECT plan->>'offered' FROM agent_rounds WHERE run_id = 'picked'")
+	if got := w.asks("is it held?")[0].Tools; len(got) != 1 || got[0] != "test__held" || recorded != `["test__held"]` {
+		t.Errorf("the model was offered %v, and the record has %s", got, recorded)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // TestTakenRunIDs: a start attaches to the run of the same input alone. A run with another input, a workflow of another type and a run on another
-// task queue under the id are errors, while they run and after they have ended.
+// task queue under the id are errors, while they run and after they have ended. A handle that is attached by the id gives the result of a run alone.
 func TestTakenRunIDs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "openai", func(modelserver.Request) modelserver.Reply { return modelserver.Reply{Text: "mine"} })
@@ -37,6 +37,13 @@ func TestTakenRunIDs(t *testing.T) {
 			t.Errorf("%s: the error is %v", name, err)
 		}
 	}
+	// A handle of a run that was started before has no input to compare.
+	for _, id := range []string{"stranger", "elsewhere"} {
+		if _, err := w.Pawl.AgentResult(t.Context(), w.Pawl.AttachAgent(t.Context(), "acme", id)); !errors.Is(err, client.ErrOtherRun) {
+			t.Errorf("the result of %s has the error %v", id, err)
+		}
+	}
+	want(t, w.result(w.Pawl.AttachAgent(t.Context(), "acme", "run")), agent.Completed, "mine")
 	want(t, w.run(in), agent.Completed, "mine")
 	if n := w.model.Asked(0); n != 1 {
 		t.Errorf("the model was asked %d times", n)

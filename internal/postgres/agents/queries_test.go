@@ -23,5 +23,5 @@ func TestQueries(t *testing.T) {
 		"AgentRounds":   reflect.TypeFor[roundRow](),
 		"SaidToAgent":   reflect.TypeFor[saidRow](),
 		"StartChild":    reflect.TypeFor[startedRow](),
-	}, "LockAgent", "LockParent", "OpenAgentRun", "MoveContext", "RecordRound", "AddUsage", "RecordAnswers", "CloseAgentRun", "DeleteExpiredAgentRuns")
+	}, "LockAgent", "LockParent", "OpenAgentRun", "MoveContext", "RecordSummary", "RecordRound", "AddUsage", "RecordAnswers", "CloseAgentRun", "DeleteExpiredAgentRuns")
 }

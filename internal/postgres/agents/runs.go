@@ -28,6 +28,8 @@ type runRow struct {
 	Said, Taken                int64
 	ParentRunID, ParentCallID  string
 	TokenLimit, MicroUsdLimit  int64
+	SummaryBefore              int
+	Summary                    string
 }
 
 type saidToRow struct {
@@ -87,7 +89,8 @@ func (s *Store) AgentRun(ctx context.Context, of contract.AgentRun) (r activity.
 	}
 	r = activity.Run{
 		InputDigest: row.InputDigest, Context: activity.Context{TrimmedTo: row.TrimmedTo, From: row.ContextFrom}, OpenedAt: row.OpenedAt,
-		Round: row.Rounds, Said: row.Said, Taken: row.Taken, Totals: pawlagent.Totals{
+		Summary: activity.Summary{Before: row.SummaryBefore, Text: row.Summary},
+		Round:   row.Rounds, Said: row.Said, Taken: row.Taken, Totals: pawlagent.Totals{
 			Rounds: row.Rounds, Calls: row.Calls, InputTokens: row.InputTokens, CacheReadTokens: row.CacheReadTokens, CacheWriteTokens: row.CacheWriteTokens,
 			OutputTokens: row.OutputTokens, MicroUSD: row.MicroUsd, Unpriced: row.Unpriced,
 		},
@@ -168,6 +171,23 @@ func (s *Store) SaidToAgent(ctx context.Context, of contract.AgentRun, from int)
 func (s *Store) MoveContext(ctx context.Context, of contract.AgentRun, c activity.Context) error {
 	_, err := s.db.Exec(ctx, "move context", db.Query("MoveContext", named(of).With(db.Values{"trimmed_to": c.TrimmedTo, "from": c.From})))
 	return err
+}
+
+// RecordSummary writes a summary and leaves out its rounds, if the run does not leave them out already. ErrNotFound of activities/agent means that
+// the run has ended.
+func (s *Store) RecordSummary(ctx context.Context, of contract.AgentRun, c activity.Context, n activity.NewSummary) error {
+	written, err := s.db.Exec(ctx, "record summary", db.Query("RecordSummary", named(of).With(db.Values{
+		"before": c.From, "trimmed_to": c.TrimmedTo, "format": db.Text(n.Format), "model": db.Text(n.Model), "summary": db.Text(n.Text),
+		"input_tokens": n.Usage.Input, "cache_read_tokens": n.Usage.CacheRead, "cache_write_tokens": n.Usage.CacheWrite, "output_tokens": n.Usage.Output,
+		"micro_usd": n.MicroUSD,
+	})))
+	if err != nil || written > 0 {
+		return err
+	}
+	if run, err := s.AgentRun(ctx, of); err != nil || run.Context.From >= c.From {
+		return err
+	}
+	return activity.ErrNotFound
 }
 
 // RecordRound writes a round, if it is not there. ErrNotFound of activities/agent means that it is not there after that: the run has ended.

@@ -8,8 +8,13 @@ SELECT r.input_digest, r.document, r.input, r.trimmed_to, r.context_from, r.open
     r.cache_write_tokens, r.output_tokens, r.micro_usd, r.unpriced, coalesce(r.parent_run_id, '') AS parent_run_id,
     coalesce(r.parent_call_id, '') AS parent_call_id, coalesce(r.token_limit, 0) AS token_limit, coalesce(r.micro_usd_limit, 0) AS micro_usd_limit,
     (SELECT coalesce(max(m.seq), 0) FROM agent_messages m WHERE m.tenant_id = r.tenant_id AND m.run_id = r.run_id) AS said,
-    (SELECT coalesce(max(m.seq), 0) FROM agent_messages m WHERE m.tenant_id = r.tenant_id AND m.run_id = r.run_id AND m.round IS NOT NULL) AS taken
-FROM agent_runs r WHERE r.tenant_id = @tenant_id AND r.run_id = @run_id;
+    (SELECT coalesce(max(m.seq), 0) FROM agent_messages m WHERE m.tenant_id = r.tenant_id AND m.run_id = r.run_id AND m.round IS NOT NULL) AS taken,
+    coalesce(s.before_round, 0) AS summary_before, coalesce(s.summary, '') AS summary
+FROM agent_runs r
+LEFT JOIN LATERAL (
+    SELECT before_round, summary FROM agent_summaries WHERE tenant_id = r.tenant_id AND run_id = r.run_id ORDER BY before_round DESC LIMIT 1
+) s ON true
+WHERE r.tenant_id = @tenant_id AND r.run_id = @run_id;
 
 -- name: SayToAgent
 -- The lock of the run lets messages of a run commit in the order of their numbers. Without it, a request could have a message and not
@@ -42,6 +47,22 @@ WHERE tenant_id = @tenant_id AND run_id = @run_id AND (round IS NULL OR round >=
 -- name: MoveContext
 UPDATE agent_runs SET trimmed_to = greatest(trimmed_to, @trimmed_to::integer), context_from = greatest(context_from, @from::integer)
 WHERE tenant_id = @tenant_id AND run_id = @run_id;
+
+-- name: RecordSummary
+-- Writes a summary once, leaves out its rounds, and counts what it has used.
+WITH made AS (
+    INSERT INTO agent_summaries (tenant_id, run_id, before_round, format, model, summary, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, micro_usd)
+    SELECT tenant_id, run_id, @before::integer, @format, @model, @summary, @input_tokens::bigint, @cache_read_tokens::bigint, @cache_write_tokens::bigint, @output_tokens::bigint,
+        @micro_usd::bigint
+    -- The lock is that of RecordRound.
+    FROM agent_runs WHERE tenant_id = @tenant_id AND run_id = @run_id AND ended_at IS NULL AND context_from < @before::integer FOR NO KEY UPDATE
+    ON CONFLICT (tenant_id, run_id, before_round) DO NOTHING RETURNING before_round
+)
+UPDATE agent_runs SET trimmed_to = greatest(trimmed_to, @trimmed_to::integer), context_from = greatest(context_from, @before::integer),
+    input_tokens = input_tokens + @input_tokens::bigint, cache_read_tokens = cache_read_tokens + @cache_read_tokens::bigint,
+    cache_write_tokens = cache_write_tokens + @cache_write_tokens::bigint, output_tokens = output_tokens + @output_tokens::bigint,
+    micro_usd = micro_usd + coalesce(@micro_usd::bigint, 0), unpriced = unpriced + CASE WHEN @micro_usd::bigint IS NULL THEN 1 ELSE 0 END
+WHERE tenant_id = @tenant_id AND run_id = @run_id AND EXISTS (SELECT FROM made);
 
 -- name: RecordRound
 -- Writes the response of a round once. A later writer leaves everything as it is, also the messages, and reads the row.

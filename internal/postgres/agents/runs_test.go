@@ -123,3 +123,41 @@ func TestTrimmedAnswers(t *testing.T) {
 		t.Errorf("the round has %d bytes, %v", len(one.Answers[0].Content), err)
 	}
 }
+
+// TestSummary: a summary is stored and counted once, however often it is written, and one that comes too late changes nothing.
+func TestSummary(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t)
+	of := opened(t, s, "run")
+	price := int64(7)
+	write := func(before int, text string) error {
+		return s.RecordSummary(t.Context(), of, activity.Context{TrimmedTo: before, From: before}, activity.NewSummary{
+			Summary: activity.Summary{Before: before, Text: text}, Format: "openai", Model: "short", Usage: wire.Usage{Input: 100, Output: 10}, MicroUSD: &price,
+		})
+	}
+	written := make(chan error, 3)
+	for range cap(written) {
+		go func() { written <- write(5, "first") }()
+	}
+	for range cap(written) {
+		if err := <-written; err != nil {
+			t.Error(err)
+		}
+	}
+	for before, text := range map[int]string{4: "late", 5: "again"} {
+		if err := write(before, text); err != nil {
+			t.Error(err)
+		}
+	}
+	run, err := s.AgentRun(t.Context(), of)
+	want := pawlagent.Totals{InputTokens: 100, OutputTokens: 10, MicroUSD: 7}
+	if err != nil || run.Totals != want || run.Context != (activity.Context{TrimmedTo: 5, From: 5}) || run.Summary != (activity.Summary{Before: 5, Text: "first"}) {
+		t.Errorf("the run is %+v, %+v, %+v, %v", run.Totals, run.Context, run.Summary, err)
+	}
+	if _, err := s.CloseAgentRun(t.Context(), of, pawlagent.Result{Outcome: pawlagent.Completed}, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := write(9, "after the end"); !errors.Is(err, activity.ErrNotFound) {
+		t.Errorf("after the end: %v", err)
+	}
+}

@@ -23,7 +23,7 @@ $$;
 -- pawl_worker: what the statements of workers and of the command line need. It owns nothing.
 GRANT SELECT ON goose_db_version, payloads, role_tenants TO pawl_worker;
 GRANT SELECT, UPDATE ON audit_turn, policy_active, policy_shadow TO pawl_worker;
-GRANT SELECT, INSERT ON agents, attempts, claims, decisions, events, hydrations, policies, policy_activations, run_events, stage_events, triggers TO pawl_worker;
+GRANT SELECT, INSERT ON agents, agent_summaries, attempts, claims, decisions, events, hydrations, policies, policy_activations, run_events, stage_events, triggers TO pawl_worker;
 GRANT SELECT, INSERT, UPDATE ON
     agent_active, agent_messages, agent_rounds, approval_grants, approvals, approver_keys, connection_grants, connections, database_origin,
     kill_switches, notice_deliveries, notifiers, output_usage, run_turns, submitter_keys, tool_registrations, trigger_active
@@ -47,6 +47,9 @@ GRANT SELECT (
     tenant_id, run_id, round, format, model, calls_planned, calls, bytes, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens,
     micro_usd, asked_at, answered_at
 ) ON agent_rounds TO pawl_reader;
+GRANT SELECT (
+    tenant_id, run_id, before_round, format, model, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, micro_usd, written_at
+) ON agent_summaries TO pawl_reader;
 
 -- pawl_client: what package client/postgres needs. Beside the record it reads catalogs, and writes the texts of turns.
 GRANT SELECT ON agent_rounds, policies, policy_active, tool_specs, worker_tools, relations, kill_switches TO pawl_client;

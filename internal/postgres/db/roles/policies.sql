@@ -34,7 +34,7 @@ BEGIN
             ('role_tenants', 'role_name = current_user'),
             ('invocations', of_row), ('approvals', of_row), ('leases', of_row), ('debits', of_row), ('payloads', of_row), ('outputs', of_row),
             ('runs', of_row), ('run_events', of_row), ('run_turns', of_row), ('agent_runs', of_row), ('agent_rounds', of_row),
-            ('agent_messages', of_row), ('relations', of_row), ('kill_switches', 'tenant_id = '''' OR ' || of_row),
+            ('agent_messages', of_row), ('agent_summaries', of_row), ('relations', of_row), ('kill_switches', 'tenant_id = '''' OR ' || of_row),
             ('claims', of_call), ('stage_events', of_call), ('attempts', of_call), ('hydrations', of_call), ('events', of_call),
             ('decisions', 'EXISTS (SELECT FROM approvals a WHERE a.approval_id = %1$I.approval_id)'),
             ('output_chunks', 'EXISTS (SELECT FROM outputs o WHERE o.id = %1$I.output_id)'),
