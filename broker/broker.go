@@ -222,14 +222,14 @@ func (b *Broker) Lease(ctx context.Context, r Request) (*Lease, Answer, error) {
 	if err != nil || answer != Leased {
 		return nil, answer, err
 	}
-	l := b.lend(record, credential)
+	l := b.newLease(record, credential)
 	l.version, l.repeatable = record.Sealed.Version, r.Repeatable
 	l.renew = func(ctx context.Context, version int) (Credential, int, bool) { return b.renew(ctx, r, version) }
 	return l, Leased, nil
 }
 
-// lend makes the use of a connection of its credential. Its token is not renewed.
-func (b *Broker) lend(r Record, c Credential) *Lease {
+// newLease returns a lease of the credential of a connection. Its token is not renewed.
+func (b *Broker) newLease(r Record, c Credential) *Lease {
 	return &Lease{
 		connectionID: r.Sealed.ConnectionID, provider: r.Provider, hosts: hosts{r.Hosts, r.Provider.Insecure},
 		base: b.base, foreign: b.foreign, signers: b.signers, credential: c,

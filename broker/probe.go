@@ -24,7 +24,7 @@ func (b *Broker) Probe(ctx context.Context, r Record, host, path string) (status
 	if err != nil {
 		return 0, ErrSealed
 	}
-	lease := b.lend(r, credential)
+	lease := b.newLease(r, credential)
 	defer lease.Close()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {

@@ -76,7 +76,7 @@ func (a ApprovalRule) Digest() string {
 	parts := map[string]any{
 		"allowSelfApproval": a.AllowSelfApproval,
 		"allowUnsigned":     a.AllowUnsigned,
-		"approvers":         sorted(a.Approvers),
+		"approvers":         sortPatterns(a.Approvers),
 		"enabled":           a.Enabled,
 	}
 	if a.Quorum > 1 {
@@ -88,7 +88,7 @@ func (a ApprovalRule) Digest() string {
 	if len(a.Escalate) > 0 {
 		steps := make([]any, len(a.Escalate))
 		for i, e := range a.Escalate {
-			steps[i] = map[string]any{"afterMs": e.AfterMs, "approvers": sorted(e.Approvers)}
+			steps[i] = map[string]any{"afterMs": e.AfterMs, "approvers": sortPatterns(e.Approvers)}
 		}
 		parts["escalate"] = steps
 	}
@@ -106,12 +106,12 @@ func (a ApprovalRule) Digest() string {
 func digested(entries []ChainEntry) []any {
 	out := make([]any, len(entries))
 	for i, s := range entries {
-		out[i] = map[string]any{"approvers": sorted(s.Approvers), "quorum": s.quorum()}
+		out[i] = map[string]any{"approvers": sortPatterns(s.Approvers), "quorum": s.quorum()}
 	}
 	return out
 }
 
-func sorted(patterns []document.Pattern) []document.Pattern {
+func sortPatterns(patterns []document.Pattern) []document.Pattern {
 	patterns = slices.Clone(patterns)
 	slices.Sort(patterns)
 	if patterns = slices.Compact(patterns); patterns == nil {

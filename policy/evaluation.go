@@ -15,9 +15,9 @@ type evaluation struct {
 	// unreviewed is the decision on a discovered tool without a valid review; nil for every other call.
 	unreviewed *Decision
 	roles      []string
-	// cast says that roles has been computed.
-	cast bool
-	vars *condition.Variables
+	// rolesComputed says that roles has been computed.
+	rolesComputed bool
+	vars          *condition.Variables
 }
 
 func (p *Policy) evaluation(t *tenant, f Facts) *evaluation {
@@ -53,8 +53,8 @@ func (e *evaluation) script() string {
 
 // rolesOf returns the roles of the actor, sorted.
 func (e *evaluation) rolesOf() []string {
-	if !e.cast {
-		e.roles, e.cast = e.tenant.rolesOf(e.facts.ActorID), true
+	if !e.rolesComputed {
+		e.roles, e.rolesComputed = e.tenant.rolesOf(e.facts.ActorID), true
 		if len(e.facts.Roles) > 0 {
 			e.roles = append(e.roles, e.facts.Roles...)
 			slices.Sort(e.roles)

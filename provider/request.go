@@ -165,7 +165,7 @@ func (r Request) body(f form) ([]byte, error) {
 	own = append(own, wire.Member{Name: f.messages, Value: list})
 	if len(tools) > 0 {
 		own = append(own, wire.Member{Name: "tools", Value: tools})
-		own = append(own, sorted(r.Choice)...)
+		own = append(own, sortMembers(r.Choice)...)
 	}
 	for _, m := range f.fixed {
 		if r.Members[m.Name] == nil || m.Name == streamed.Name {
@@ -197,7 +197,7 @@ func (r Request) bounded(f form, own []wire.Member) ([]wire.Member, error) {
 	if r.MaxTokens > 0 && f.inside == "" {
 		own, written[f.maxTokens] = append(own, limit), true
 	}
-	for _, m := range sorted(r.Members) {
+	for _, m := range sortMembers(r.Members) {
 		if written[m.Name] {
 			return nil, fmt.Errorf("provider: the member %q is written already", m.Name)
 		}
@@ -219,12 +219,12 @@ func (r Request) bounded(f form, own []wire.Member) ([]wire.Member, error) {
 		}
 		members[f.maxTokens] = limit.Value
 	}
-	value, err := object(sorted(members))
+	value, err := object(sortMembers(members))
 	return append(own, wire.Member{Name: f.inside, Value: value}), err
 }
 
-// sorted returns the members in the order of their names.
-func sorted(members map[string]json.RawMessage) (list []wire.Member) {
+// sortMembers returns the members in the order of their names.
+func sortMembers(members map[string]json.RawMessage) (list []wire.Member) {
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		list = append(list, wire.Member{Name: name, Value: members[name]})
 	}

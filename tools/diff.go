@@ -101,7 +101,7 @@ func readOld(ctx context.Context, files capability.Files, path string) (*content
 	defer func() { _ = file.Close() }() // nothing was written
 	c, err := readContent(file)
 	if errors.Is(err, capability.ErrTooLarge) {
-		return nil, toolspec.Safef("the file has more than %d MB", maxDigested>>20)
+		return nil, toolspec.Safef("the file has more than %d MiB", maxDigested>>20)
 	}
 	if err != nil {
 		return nil, explain(err)

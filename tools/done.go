@@ -20,7 +20,7 @@ func Done() toolspec.Tool {
 		ID:    "core__done",
 		Title: "Finish the run",
 		Description: "Ends the run with a final message. Call it once, alone, when the task is complete or when you cannot go on, and say in the message " +
-			"what you did or what is missing. Calls after it do not run. The message takes at most about 32 KB.",
+			"what you did or what is missing. Calls after it do not run. The message takes at most about 32 KiB.",
 		Version:      "1",
 		Effect:       toolspec.ReadOnly,
 		Risk:         toolspec.LowRisk,

@@ -42,7 +42,7 @@ func EditFile() toolspec.Tool {
 			"All edits are made in one step or none is: an oldText that is not there, or is there more than once without replaceAll, " +
 			"is an error that says on which lines it was found, and the file is unchanged. Read the file first. " +
 			"Line ends and a byte order mark are kept: write line ends as \\n, also for a file with \\r\\n. " +
-			"Only UTF-8 text of up to 4 MB can be edited, and all edits together have up to about 60 KB.",
+			"Only UTF-8 text of up to 4 MiB can be edited, and all edits together have up to about 60 KiB.",
 		Version:      "1",
 		Effect:       toolspec.StateChange,
 		Risk:         toolspec.MediumRisk,
@@ -133,7 +133,7 @@ func readText(ctx context.Context, files capability.Files, path string, limit in
 	defer func() { _ = file.Close() }() // nothing was written
 	content, err := io.ReadAll(file)
 	if errors.Is(err, capability.ErrTooLarge) {
-		return "", toolspec.Safef("the file has more than %d MB", limit>>20)
+		return "", toolspec.Safef("the file has more than %d MiB", limit>>20)
 	}
 	if err != nil {
 		return "", explain(err)

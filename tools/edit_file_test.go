@@ -88,8 +88,8 @@ func TestEditFileRefuses(t *testing.T) {
 		"binary":        {"a\x00b", edits{change("a", "b")}, "not a text file"},
 		"not UTF-8":     {"a\xff", edits{change("a", "b")}, "not a text file"},
 		"grows": {strings.Repeat("a", 100<<10), edits{everywhere("a", strings.Repeat("b", 50))},
-			"the edited file would have more than 4 MB; the file is unchanged"},
-		"large": {strings.Repeat("a", 4<<20+1), edits{change("b", "c")}, "the file has more than 4 MB"},
+			"the edited file would have more than 4 MiB; the file is unchanged"},
+		"large": {strings.Repeat("a", 4<<20+1), edits{change("b", "c")}, "the file has more than 4 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

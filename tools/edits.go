@@ -59,7 +59,7 @@ func applyEdits(text string, edits []edit) (string, error) {
 				spans[i-1].edit, s.edit, 1+strings.Count(text[:s.from], "\n"))
 		}
 		if b.Len()+s.from-copied+len(s.text) > maxEdited {
-			return "", toolspec.Safef("the edited file would have more than %d MB; the file is unchanged", maxEdited>>20)
+			return "", toolspec.Safef("the edited file would have more than %d MiB; the file is unchanged", maxEdited>>20)
 		}
 		b.WriteString(text[copied:s.from])
 		b.WriteString(s.text)
@@ -67,7 +67,7 @@ func applyEdits(text string, edits []edit) (string, error) {
 	}
 	b.WriteString(text[copied:])
 	if b.Len() > maxEdited {
-		return "", toolspec.Safef("the edited file would have more than %d MB; the file is unchanged", maxEdited>>20)
+		return "", toolspec.Safef("the edited file would have more than %d MiB; the file is unchanged", maxEdited>>20)
 	}
 	return b.String(), nil
 }

@@ -27,13 +27,13 @@ import (
 // outsideSecret is in every file outside of the workspace, and in none inside.
 const outsideSecret = "what-stands-outside"
 
-// prison is a workspace with ways out, and files outside.
-type prison struct{ dir, parent string }
+// escapeWorkspace is a workspace with ways out, and files outside.
+type escapeWorkspace struct{ dir, parent string }
 
-func newPrison(t *testing.T) prison {
+func newEscapeWorkspace(t *testing.T) escapeWorkspace {
 	t.Helper()
 	parent := t.TempDir()
-	p := prison{dir: filepath.Join(parent, "workspace"), parent: parent}
+	p := escapeWorkspace{dir: filepath.Join(parent, "workspace"), parent: parent}
 	write(t, filepath.Join(parent, "secret"), outsideSecret)
 	write(t, filepath.Join(parent, "outside", "file"), outsideSecret)
 	write(t, filepath.Join(parent, "outside", "deep", "file"), outsideSecret)
@@ -69,7 +69,7 @@ func newPrison(t *testing.T) prison {
 }
 
 // digest is one of everything outside of the workspace.
-func (p prison) digest(t *testing.T) string {
+func (p escapeWorkspace) digest(t *testing.T) string {
 	t.Helper()
 	sum := sha256.New()
 	if err := filepath.WalkDir(p.parent, func(path string, e fs.DirEntry, err error) error {
@@ -97,7 +97,7 @@ func (p prison) digest(t *testing.T) string {
 }
 
 // refused are paths that no tool takes.
-func (p prison) refused() []string {
+func (p escapeWorkspace) refused() []string {
 	return []string{
 		"..", "../", "../secret", "../outside", "../SECRET", "in/../../secret", "./../secret", "in/./../../outside/file", "../workspace/../secret", "../workspace/in/file",
 		"/", "//secret", "//server/share/x", "/etc/passwd", p.parent + "/secret", p.dir + "/in/file", "/proc/self/root/etc/passwd", "/proc/self/cwd/in/file", "/proc/self/environ",
@@ -110,7 +110,7 @@ func (p prison) refused() []string {
 }
 
 // harmless are paths that a tool may take for a file of the workspace.
-func (p prison) harmless() []string {
+func (p escapeWorkspace) harmless() []string {
 	return []string{
 		`..\secret`, `in\..\..\secret`, `C:\Windows\win.ini`, "C:/Windows/win.ini", "C:secret", `\\?\C:\secret`, `\\server\share\secret`, `\secret`,
 		"CON", "NUL", "aux.txt", "COM1", "LPT1.log", "in/CON", "secret::$DATA", "in/file:stream", "secret.", "secret ",
@@ -180,7 +180,7 @@ func attempt(t *testing.T, tool toolspec.Tool, dir, path string) (refused bool, 
 
 // TestEscapes: no tool that names files leads out of the workspace, whatever it is given (faults 60).
 func TestEscapes(t *testing.T) {
-	if n := len(newPrison(t).refused()) + len(newPrison(t).harmless()); n < 100 {
+	if n := len(newEscapeWorkspace(t).refused()) + len(newEscapeWorkspace(t).harmless()); n < 100 {
 		t.Errorf("%d attempts", n)
 	}
 	if len(filesTools()) < 7 {
@@ -188,13 +188,13 @@ func TestEscapes(t *testing.T) {
 	}
 	for _, tool := range filesTools() {
 		t.Run(tool.Definition().ID, func(t *testing.T) {
-			p := newPrison(t)
+			p := newEscapeWorkspace(t)
 			before := p.digest(t)
 			attempt(t, tool, p.dir, "in/file")
 			for path, mustRefuse := range p.attempts() {
 				if tool.Definition().ID == "core__delete_file" {
 					// It deletes a link, and not where the link leads.
-					p = newPrison(t)
+					p = newEscapeWorkspace(t)
 					before = p.digest(t)
 					info, err := os.Lstat(filepath.Join(p.dir, path))
 					mustRefuse = mustRefuse && (err != nil || info.Mode()&fs.ModeSymlink == 0)
@@ -214,7 +214,7 @@ func TestEscapes(t *testing.T) {
 	}
 }
 
-func (p prison) attempts() map[string]bool {
+func (p escapeWorkspace) attempts() map[string]bool {
 	all := map[string]bool{}
 	for _, path := range p.harmless() {
 		all[path] = false
@@ -233,7 +233,7 @@ func (p prison) attempts() map[string]bool {
 func TestEscapesBySwapping(t *testing.T) {
 	for _, tool := range filesTools() {
 		t.Run(tool.Definition().ID, func(t *testing.T) {
-			p := newPrison(t)
+			p := newEscapeWorkspace(t)
 			write(t, filepath.Join(p.dir, "real", "file"), "inside")
 			before := p.digest(t)
 			stop := swap(t, map[string][]string{

@@ -116,7 +116,7 @@ func TestGlobLimits(t *testing.T) {
 		{globFiles{n: 10_001}, 10_000, false},
 		{globFiles{n: 45_000}, 10_000, false},
 		{globFiles{n: 1_000_001}, 10_000, true},
-		// In 512 KB are 512 paths of 1023 bytes, and 511 of 1025.
+		// In 512 KiB are 512 paths of 1023 bytes, and 511 of 1025.
 		{globFiles{n: 512, width: 508}, 512, false},
 		{globFiles{n: 513, width: 508}, 512, false},
 		{globFiles{n: 512, width: 509}, 511, false},

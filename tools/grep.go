@@ -57,8 +57,8 @@ func Grep() toolspec.Tool {
 			"before and after show lines around each match. Hidden files are searched. Not searched are: what .gitignore, .ignore and .git/info/exclude " +
 			"leave out, unless includeIgnored is true; directories named .git, .hg, .svn and node_modules, unless path leads into one; " +
 			"symbolic links; binary files, UTF-16 among them, which are counted. " +
-			"A search stops after 1000000 files, 4 GB or 10 seconds, with a costly expression earlier, and says so in remark: then narrow path or include. " +
-			"An expression is applied to the first 16 KB of a line, and of a line the first 1 MB is searched.",
+			"A search stops after 1000000 files, 4 GiB or 10 seconds, with a costly expression earlier, and says so in remark: then narrow path or include. " +
+			"An expression is applied to the first 16 KiB of a line, and of a line the first 1 MiB is searched.",
 		Version: "1",
 		Effect:  toolspec.ReadOnly,
 		Risk:    toolspec.LowRisk,

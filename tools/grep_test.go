@@ -182,7 +182,7 @@ func TestGrepLongLines(t *testing.T) {
 		write(t, filepath.Join(dir, "file"), x(c.at)+"hit"+x(20000))
 		got, err := grep(t, dir, map[string]any{"pattern": "h.t", "regex": true})
 		if err != nil || got.Total != c.total || got.Incomplete != c.incomplete || got.Truncated != c.incomplete ||
-			c.incomplete != strings.HasPrefix(got.Remark, "1 lines are longer than 16 KB") {
+			c.incomplete != strings.HasPrefix(got.Remark, "1 lines are longer than 16 KiB") {
 			t.Errorf("at %d: %+v, %v", c.at, got, err)
 		}
 	}

@@ -24,7 +24,7 @@ const (
 type outputCacheIn struct {
 	RefID      string `json:"ref_id" jsonschema:"minLength=1,maxLength=256" jsonschema_description:"Reference of the output: outputRef or output_ref of a result of this run."`
 	Offset     int64  `json:"offset,omitempty" jsonschema:"minimum=1" jsonschema_description:"First line to read, counted from 1. Default: 1."`
-	Limit      int64  `json:"limit,omitempty" jsonschema:"minimum=1" jsonschema_description:"How many lines to read at the most. Default: as many as fit in 9 KB."`
+	Limit      int64  `json:"limit,omitempty" jsonschema:"minimum=1" jsonschema_description:"How many lines to read at the most. Default: as many as fit in 9 KiB."`
 	Pointer    string `json:"pointer,omitempty" jsonschema:"maxLength=1000" jsonschema_description:"JSON pointer to the part of a JSON value to read, such as /items/3/name. Default: the whole value."`
 	ByteOffset *int64 `json:"byte_offset,omitempty" jsonschema:"minimum=0" jsonschema_description:"Read bytes of the output from this offset, counted from 0, and no lines. Goes with byte_limit only."`
 	ByteLimit  int    `json:"byte_limit,omitempty" jsonschema:"minimum=1" jsonschema_description:"How many bytes to read at the most: up to 4096 of a text and 6144 of other outputs, which is the default."`
@@ -48,8 +48,8 @@ func OutputCache() toolspec.Tool {
 	return toolspec.Define(toolspec.Definition{
 		ID:    "core__tool_output_cache",
 		Title: "Read a stored tool output",
-		Description: "Reads the output of an earlier tool call of this run by its reference, as numbered lines, up to 9 KB at once: go on with offset = nextOffset. " +
-			"Use it when a result was truncated or replaced and has an outputRef or output_ref. Of a line over 2000 bytes you get the beginning, with limit 1 up to 9 KB of it. " +
+		Description: "Reads the output of an earlier tool call of this run by its reference, as numbered lines, up to 9 KiB at once: go on with offset = nextOffset. " +
+			"Use it when a result was truncated or replaced and has an outputRef or output_ref. Of a line over 2000 bytes you get the beginning, with limit 1 up to 9 KiB of it. " +
 			"A JSON value is shown indented, and a JSON string as its text: pointer selects a part of the value, and offset and limit count the lines of what it selects. " +
 			"byte_offset and byte_limit read bytes of the output as it is stored, such as the rest of a long line or a part of an image. " +
 			"Search a large output with core__tool_output_cache_grep first. The line numbers and tabs are not part of the output.",

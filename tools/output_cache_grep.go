@@ -40,9 +40,9 @@ func OutputCacheGrep() toolspec.Tool {
 		ID:    "core__tool_output_cache_grep",
 		Title: "Search in a stored tool output",
 		Description: "Finds the lines that hold a text, or match a regular expression, in the output of an earlier tool call of this run, by its reference. " +
-			"Use it when a result was truncated or replaced and has an outputRef or output_ref. Matches come with their line numbers, up to 9 KB at once: go on with offset = nextOffset, " +
+			"Use it when a result was truncated or replaced and has an outputRef or output_ref. Matches come with their line numbers, up to 9 KiB at once: go on with offset = nextOffset, " +
 			"and read around a match with core__tool_output_cache. A JSON value is searched as indented lines, and a JSON string as its text; pointer selects a part of the value. " +
-			"Of a line over 500 bytes you get the part with the match. A search ends after 1 GB, with a costly expression earlier, and says so in remark.",
+			"Of a line over 500 bytes you get the part with the match. A search ends after 1 GiB, with a costly expression earlier, and says so in remark.",
 		Version: "1",
 		Effect:  toolspec.ReadOnly,
 		Risk:    toolspec.LowRisk,
@@ -77,7 +77,7 @@ func outputCacheGrep(ctx context.Context, in outputGrepIn, call toolspec.Call) (
 	}
 	out := outputGrepOut{Matches: found.Matches, Truncated: found.Next > 0, NextOffset: found.Next, Writing: !text.Info.Complete}
 	if found.Limited {
-		out.Remark = "The search stopped after 1 GB, or because its pattern is costly on so much text: go on with nextOffset, or look for literal text. The rest of a very long line may not have been searched."
+		out.Remark = "The search stopped after 1 GiB, or because its pattern is costly on so much text: go on with nextOffset, or look for literal text. The rest of a very long line may not have been searched."
 	}
 	out.Text = matchText(found.Lines, in.Before+in.After > 0)
 	return out, nil

@@ -13,7 +13,7 @@ import (
 // Bounds of a pattern. The time of a regular expression is proportional to the
 // instructions of its program times the bytes of the line, at most 5 to
 // 15 ns for each, and it cannot be interrupted within a line: 1000 instructions
-// on 16 KB take up to 0.25 s.
+// on 16 KiB take up to 0.25 s.
 const (
 	maxProgram = read.MaxProgram
 	maxLine    = 16 << 10

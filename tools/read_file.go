@@ -43,9 +43,9 @@ func ReadFile() toolspec.Tool {
 	return toolspec.Define(toolspec.Definition{
 		ID:    "core__read_file",
 		Title: "Read file",
-		Description: "Reads a text file of the workspace as numbered lines. Up to 10 KB (10240 bytes) come whole; of more you get the first 5 KB " +
-			"and the line '... [truncated]': go on with offset = nextOffset. Use offset and limit to read a part of a large file, down to 1 GB deep. " +
-			"Of a single line over 5 KB you get the beginning, with limit 1 up to 10 KB of it; look for text further on with core__grep. " +
+		Description: "Reads a text file of the workspace as numbered lines. Up to 10 KiB (10240 bytes) come whole; of more you get the first 5 KiB " +
+			"and the line '... [truncated]': go on with offset = nextOffset. Use offset and limit to read a part of a large file, down to 1 GiB deep. " +
+			"Of a single line over 5 KiB you get the beginning, with limit 1 up to 10 KiB of it; look for text further on with core__grep. " +
 			"Text is UTF-8, or UTF-16 with a byte order mark; for other encodings say encoding. A file with a NUL is not text; look at images with core__read_image. The line numbers and tabs are not part of the file.",
 		Version: "1",
 		Effect:  toolspec.ReadOnly,
@@ -80,7 +80,7 @@ func readOne(ctx context.Context, files capability.Files, in readFileIn) (readFi
 	}
 	w, err := readWindow(r, max(in.Offset, 1), in.Limit)
 	if errors.Is(err, capability.ErrTooLarge) {
-		return readFileOut{}, toolspec.Safef("the offset lies too deep in the file: only the first 1 GB can be read")
+		return readFileOut{}, toolspec.Safef("the offset lies too deep in the file: only the first 1 GiB can be read")
 	}
 	if err != nil {
 		return readFileOut{}, explain(err)

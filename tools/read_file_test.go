@@ -130,7 +130,7 @@ func unnumbered(t interface{ Fatalf(string, ...any) }, text string) string {
 }
 
 // Whatever the file, going on with nextOffset ends, and shows every line under
-// its number: whole up to 5 KB, of a longer one the beginning.
+// its number: whole up to 5 KiB, of a longer one the beginning.
 func TestReadFileGoesOn(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(r *rapid.T) {
@@ -229,7 +229,7 @@ func TestReadFileEncodings(t *testing.T) {
 			t.Errorf("%q as %q: %+v, %v", c.content, c.encoding, got, err)
 		}
 	}
-	// Limits are of the text as UTF-8: 1707 characters of 3 bytes do not fit in 5 KB.
+	// Limits are of the text as UTF-8: 1707 characters of 3 bytes do not fit in 5 KiB.
 	write(t, filepath.Join(dir, "file"), "\xff\xfe"+strings.Repeat("\xac\x20", 10000))
 	got, err := run[fileText](t, tools.ReadFile(), dir, map[string]any{"path": "file"})
 	if err != nil || !got.Truncated || got.Text != "     1\t"+strings.Repeat("€", 1706)+"\n"+marker {
@@ -265,7 +265,7 @@ func TestReadFileLarge(t *testing.T) {
 	}
 }
 
-// linesFiles has one file of endlessly many lines of 1 MB.
+// linesFiles has one file of endlessly many lines of 1 MiB.
 type linesFiles struct{ brokenFiles }
 
 func (linesFiles) Open(_ context.Context, _ string, limit int64) (io.ReadCloser, capability.Entry, error) {
@@ -301,7 +301,7 @@ func TestReadFileDeep(t *testing.T) {
 		t.Errorf("it takes %d bytes of memory", after.TotalAlloc-before.TotalAlloc)
 	}
 	_, err = runWith[fileText](t.Context(), t, tools.ReadFile(), linesFiles{}, map[string]any{"path": "file", "offset": 1025})
-	wantSafe(t, "out of reach", err, "the offset lies too deep in the file: only the first 1 GB can be read")
+	wantSafe(t, "out of reach", err, "the offset lies too deep in the file: only the first 1 GiB can be read")
 }
 
 func TestReadFileNotRegular(t *testing.T) {

@@ -23,7 +23,7 @@ func ReadImage() toolspec.Tool {
 	return toolspec.Define(toolspec.Definition{
 		ID:    "core__read_image",
 		Title: "Look at an image",
-		Description: "Shows you an image of the workspace: PNG, JPEG, GIF or WebP, of at most 4 MB. " +
+		Description: "Shows you an image of the workspace: PNG, JPEG, GIF or WebP, of at most 4 MiB. " +
 			"The content of the file decides what it is, and not its name. An image is never cut: a larger one ends with an error. To read text use core__read_file.",
 		Version:        "1",
 		Effect:         toolspec.ReadOnly,
@@ -53,7 +53,7 @@ func readImage(ctx context.Context, in readImageIn, call toolspec.Call) (toolspe
 	}
 	data, err := io.ReadAll(io.MultiReader(bytes.NewReader(begin[:n]), file))
 	if errors.Is(err, capability.ErrTooLarge) {
-		return nil, toolspec.Safef("the image has more than 4 MB (4194304 bytes)")
+		return nil, toolspec.Safef("the image has more than 4 MiB (4194304 bytes)")
 	}
 	if err != nil {
 		return nil, explain(err)

@@ -12,7 +12,7 @@ import (
 
 func TestReadImage(t *testing.T) {
 	dir := t.TempDir()
-	const tooLarge, noImage = "the image has more than 4 MB (4194304 bytes)", "the file is not a PNG, JPEG, GIF or WebP image"
+	const tooLarge, noImage = "the image has more than 4 MiB (4194304 bytes)", "the file is not a PNG, JPEG, GIF or WebP image"
 	png := "\x89PNG\r\n\x1a\n\x00\x00"
 	for _, c := range []struct{ name, content, mediaType, err string }{
 		{"a.png", png, "image/png", ""},

@@ -40,9 +40,9 @@ func ReadManyFiles() toolspec.Tool {
 	return toolspec.Define(toolspec.Definition{
 		ID:    "core__read_many_files",
 		Title: "Read files",
-		Description: "Reads up to 50 text files of the workspace at once, as numbered lines. Each comes as from core__read_file: whole up to 10 KB, of more the first 5 KB " +
+		Description: "Reads up to 50 text files of the workspace at once, as numbered lines. Each comes as from core__read_file: whole up to 10 KiB, of more the first 5 KiB " +
 			"and the line '... [truncated]'; go on with core__read_file at nextOffset. A file that cannot be read has an error, beside the text of the others. " +
-			"After 48 KB of text in all, the remaining files are not read and have an error that says so: read them in another call. " +
+			"After 48 KiB of text in all, the remaining files are not read and have an error that says so: read them in another call. " +
 			"To find files use core__glob.",
 		Version: "1",
 		Effect:  toolspec.ReadOnly,
@@ -58,7 +58,7 @@ func ReadManyFiles() toolspec.Tool {
 }
 
 var (
-	errNotReached = toolspec.Safef("not read: the files before it have 48 KB of text; read it in another call")
+	errNotReached = toolspec.Safef("not read: the files before it have 48 KiB of text; read it in another call")
 	errUnreadable = toolspec.Safef("the file cannot be read")
 )
 

@@ -55,7 +55,7 @@ func TestReadManyFiles(t *testing.T) {
 	}
 }
 
-// TestReadManyFilesIsBounded: files are read while the text of those before them is below 48 KB.
+// TestReadManyFilesIsBounded: files are read while the text of those before them is below 48 KiB.
 func TestReadManyFilesIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	// With its number, a file has n bytes.
@@ -74,7 +74,7 @@ func TestReadManyFilesIsBounded(t *testing.T) {
 			t.Errorf("%d bytes: %d failed, %v", c.fifth, got.Failed, err)
 			continue
 		}
-		if c.failed > 0 != (got.Files[6].Error == "not read: the files before it have 48 KB of text; read it in another call") {
+		if c.failed > 0 != (got.Files[6].Error == "not read: the files before it have 48 KiB of text; read it in another call") {
 			t.Errorf("%d bytes: %q", c.fifth, got.Files[6].Error)
 		}
 	}

@@ -34,7 +34,7 @@ func ReadReasoning() toolspec.Tool {
 		ID:    "core__read_reasoning",
 		Title: "Read reasoning",
 		Description: "Reads the reasoning that was recorded earlier in this run, oldest step first, to review why something was done. " +
-			"A page has up to 100 steps and 32 KB: go on with after = next. The list is empty if nothing was recorded.",
+			"A page has up to 100 steps and 32 KiB: go on with after = next. The list is empty if nothing was recorded.",
 		Version:      "1",
 		Effect:       toolspec.ReadOnly,
 		Risk:         toolspec.LowRisk,

@@ -21,7 +21,7 @@ const (
 	searchTime  = 10 * time.Second
 	// searchWork bounds the work of a search, in instructions of its pattern times
 	// bytes. Patterns made to be slow take 1 s to 3 s of a processor for it; most
-	// others take a tenth of that. An expression of 10 instructions gets through 24 MB.
+	// others take a tenth of that. An expression of 10 instructions gets through 25 MiB.
 	searchWork = 1 << 28
 	// lineWork is what a line costs besides its bytes, and scanWork how many bytes
 	// are read for one unit.
@@ -46,7 +46,7 @@ type searchLimit string
 // The limits of a search.
 const (
 	limitFiles searchLimit = "The search stopped after 1000000 files: narrow path or include."
-	limitBytes searchLimit = "The search stopped after 4 GB: narrow path or include."
+	limitBytes searchLimit = "The search stopped after 4 GiB: narrow path or include."
 	limitTime  searchLimit = "The search stopped after 10 seconds: narrow path or include."
 	limitWork  searchLimit = "The search stopped, for its pattern is costly on so much text: narrow path or include, or repeat less in the pattern."
 )
@@ -105,11 +105,11 @@ func (s *search) remark() string {
 		text = append(text, string(s.stopped))
 	}
 	if n := s.cut.Load(); n > 0 {
-		text = append(text, fmt.Sprintf("%d lines are longer than 16 KB, and the expression was applied to the first 16 KB only: "+
+		text = append(text, fmt.Sprintf("%d lines are longer than 16 KiB, and the expression was applied to the first 16 KiB only: "+
 			"search for literal text to search them whole.", n))
 	}
 	if n := s.long.Load(); n > 0 {
-		text = append(text, fmt.Sprintf("%d lines are longer than 1 MB, and only the first 1 MB of them was searched.", n))
+		text = append(text, fmt.Sprintf("%d lines are longer than 1 MiB, and only the first 1 MiB of them was searched.", n))
 	}
 	return strings.Join(text, " ")
 }

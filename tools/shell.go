@@ -29,7 +29,7 @@ type shellIn struct {
 type shellOut struct {
 	ExitCode    int      `json:"exitCode" jsonschema_description:"Exit status of the command; -1 if it was killed. 0 usually means success."`
 	Signal      string   `json:"signal,omitempty" jsonschema_description:"Signal that ended the command."`
-	Tail        string   `json:"tail" jsonschema_description:"Standard output and standard error in the order of their arrival: all of up to 10 KB, of more the last 5 KB."`
+	Tail        string   `json:"tail" jsonschema_description:"Standard output and standard error in the order of their arrival: all of up to 10 KiB, of more the last 5 KiB."`
 	Truncated   bool     `json:"truncated" jsonschema_description:"True if tail is not all of the output."`
 	OutputBytes int64    `json:"outputBytes" jsonschema_description:"Length of the whole output in bytes."`
 	DurationMs  int64    `json:"durationMs" jsonschema_description:"How long the command ran, in milliseconds."`
@@ -46,8 +46,8 @@ func Shell() toolspec.Tool {
 		Description: "Runs a script with /bin/sh in the workspace and waits for its end. Use it to build, to test and to use programs that have no tool of their own; " +
 			"to read, search and write files, use the tools for files. It runs in a sandbox: only the workspace and /tmp can be written, /tmp is empty at each call, " +
 			"there is usually no network but a loopback device, standard input is empty, and there is no terminal. Processes in the background are killed when the script ends. " +
-			"A command that fails is a result with its exitCode. It may take 10 minutes, write 100 MB, use 2 GB of memory and 256 processes: " +
-			"stoppedBy and limits say which limit it reached. Of more than 10 KB of output you get the last 5 KB in tail, and truncated is true: read and search the whole output by the outputRef of the result.",
+			"A command that fails is a result with its exitCode. It may take 10 minutes, write 100 MiB, use 2 GiB of memory and 256 processes: " +
+			"stoppedBy and limits say which limit it reached. Of more than 10 KiB of output you get the last 5 KiB in tail, and truncated is true: read and search the whole output by the outputRef of the result.",
 		Version:   "1",
 		Effect:    toolspec.ExternalSideEffect,
 		Risk:      toolspec.HighRisk,

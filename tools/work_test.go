@@ -199,7 +199,7 @@ func TestSearchWork(t *testing.T) {
 		t.Errorf("cancelled: %v after %d files", err, s.searched)
 	}
 	if got := fmt.Sprint(limitFiles, limitBytes, limitTime); !strings.Contains(got, fmt.Sprint(searchFiles)) ||
-		!strings.Contains(got, fmt.Sprint(searchBytes>>30, " GB")) || !strings.Contains(got, fmt.Sprint(searchTime.Seconds(), " seconds")) {
+		!strings.Contains(got, fmt.Sprint(searchBytes>>30, " GiB")) || !strings.Contains(got, fmt.Sprint(searchTime.Seconds(), " seconds")) {
 		t.Errorf("the limits are not those that the caller is told: %s", got)
 	}
 }
@@ -322,7 +322,7 @@ func TestSearchLongLines(t *testing.T) {
 			if m := s.matches[len(s.matches)-1]; m.Line != 3 || m.Text != "hit é" {
 				t.Errorf("%d bytes: the last match is %+v", c.length, m)
 			}
-			if long := strings.Contains(s.remark(), "1 lines are longer than 1 MB"); long != (c.long > 0) {
+			if long := strings.Contains(s.remark(), "1 lines are longer than 1 MiB"); long != (c.long > 0) {
 				t.Errorf("%d bytes: %q", c.length, s.remark())
 			}
 		}

@@ -34,7 +34,7 @@ func WriteFile() toolspec.Tool {
 		Title: "Write file",
 		Description: "Creates a text file in the workspace or replaces the whole of an existing one. There is no undo, so read the file first. " +
 			"Change a part of a file with core__edit_file. " +
-			"The content must be complete, without line numbers, at most about 60 KB; larger content comes from a stored output by contentRef. " +
+			"The content must be complete, without line numbers, at most about 60 KiB; larger content comes from a stored output by contentRef. " +
 			"The file is replaced in one step: nobody ever sees half of it. " +
 			"An existing file keeps its permissions. The parent directory must exist unless createDirs is true.",
 		Version:      "1",

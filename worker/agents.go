@@ -28,11 +28,11 @@ import (
 )
 
 // agents returns the activities of runs of agents.
-func agents(c Config, store *postgres.Store, client temporal.Client, lends connection.Broker, prices *modelPrices, live *fingerprint.Set, log *slog.Logger) *agent.Agents {
+func agents(c Config, store *postgres.Store, client temporal.Client, broker connection.Broker, prices *modelPrices, live *fingerprint.Set, log *slog.Logger) *agent.Agents {
 	o := clientpg.Of(store).Options()
 	o.DataConverter = c.Temporal.DataConverter
 	return &agent.Agents{
-		Namespace: namespaceOf(c), Store: store, Triggers: store, Document: documents(store), Client: pawl.New(client, o), Broker: lends, Roles: rolesBy(store), Killed: killedBy(store), URLs: c.ModelURLs, HTTP: modelClient(), Price: prices.Cost, Secrets: live, Requests: cmp.Or(c.ModelRequests, defaultModelRequests), Log: log,
+		Namespace: namespaceOf(c), Store: store, Triggers: store, Document: documents(store), Client: pawl.New(client, o), Broker: broker, Roles: rolesBy(store), Killed: killedBy(store), URLs: c.ModelURLs, HTTP: modelClient(), Price: prices.Cost, Secrets: live, Requests: cmp.Or(c.ModelRequests, defaultModelRequests), Log: log,
 	}
 }
 

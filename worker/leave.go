@@ -16,25 +16,25 @@ const (
 	leaveDelay = 500 * time.Millisecond
 	// leaveTime bounds one request to Temporal.
 	leaveTime = time.Second
-	// maxLeaving bounds the workflows that wait for their request. Further ones ask after their
+	// maxStickyResets bounds the workflows that wait for their request. Further ones ask after their
 	// next try.
-	maxLeaving = 1000
+	maxStickyResets = 1000
 )
 
-// leaver makes Temporal give the next task of a workflow to any worker. Without it the tasks stay
+// stickyResetter makes Temporal give the next task of a workflow to any worker. Without it the tasks stay
 // with the worker that has the workflow in memory.
-type leaver struct {
-	due   chan leaving
+type stickyResetter struct {
+	due   chan stickyReset
 	reset func(ctx context.Context, workflowID, runID string) error
 }
 
-type leaving struct {
+type stickyReset struct {
 	workflowID, runID string
 	at                time.Time
 }
 
-func newLeaver(c Config, temporal client.Client) *leaver {
-	return &leaver{due: make(chan leaving, maxLeaving), reset: func(ctx context.Context, workflowID, runID string) error {
+func newStickyResetter(c Config, temporal client.Client) *stickyResetter {
+	return &stickyResetter{due: make(chan stickyReset, maxStickyResets), reset: func(ctx context.Context, workflowID, runID string) error {
 		_, err := temporal.WorkflowService().ResetStickyTaskQueue(ctx, &workflowservice.ResetStickyTaskQueueRequest{
 			Namespace: namespaceOf(c), Execution: &commonpb.WorkflowExecution{WorkflowId: workflowID, RunId: runID},
 		})
@@ -43,18 +43,18 @@ func newLeaver(c Config, temporal client.Client) *leaver {
 }
 
 // leave lets another worker continue the workflow after its current task. It does not block.
-func (l *leaver) leave(workflowID, runID string) {
+func (l *stickyResetter) leave(workflowID, runID string) {
 	select {
-	case l.due <- leaving{workflowID, runID, time.Now().Add(leaveDelay)}:
+	case l.due <- stickyReset{workflowID, runID, time.Now().Add(leaveDelay)}:
 	default:
 	}
 }
 
 // run sends the requests until ctx ends. It ignores errors: the workflow asks again after its next
 // try.
-func (l *leaver) run(ctx context.Context) {
+func (l *stickyResetter) run(ctx context.Context) {
 	for {
-		var w leaving
+		var w stickyReset
 		select {
 		case <-ctx.Done():
 			return

@@ -10,7 +10,7 @@ import (
 func TestLeaver(t *testing.T) {
 	t.Parallel()
 	asked := make(chan time.Time, 3)
-	l := &leaver{due: make(chan leaving, 1), reset: func(ctx context.Context, workflowID, runID string) error {
+	l := &stickyResetter{due: make(chan stickyReset, 1), reset: func(ctx context.Context, workflowID, runID string) error {
 		if _, bounded := ctx.Deadline(); !bounded || workflowID != "w" || runID != "r" {
 			t.Errorf("asked for %s of %s, bounded %t", runID, workflowID, bounded)
 		}

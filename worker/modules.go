@@ -193,7 +193,7 @@ func hooksOf(tools *catalog.Registry, from *sources, a additions, log *slog.Logg
 	return hook.NewRegistry(log, a.hooks, a.toolHooks)
 }
 
-func steps(c Config, source *catalog.Registry, on *toolSwitch, store *postgres.Store, registry *hook.Registry, engine authz.Port, engines policy.Engines, provided *provide.Registry, tokens approval.IDTokens, watch *policyWatch, lends connection.Broker, a additions, live *fingerprint.Set, away *leaver, log *slog.Logger) *activities.Activities {
+func steps(c Config, source *catalog.Registry, on *toolSwitch, store *postgres.Store, registry *hook.Registry, engine authz.Port, engines policy.Engines, provided *provide.Registry, tokens approval.IDTokens, watch *policyWatch, lends connection.Broker, a additions, live *fingerprint.Set, away *stickyResetter, log *slog.Logger) *activities.Activities {
 	slotTimes := &capacity.SlotTimes{}
 	return activities.New(source, a.records(store), store, registry, log, activities.Config{
 		SlotTimes: slotTimes,
@@ -218,7 +218,7 @@ func sweeper(c Config, store *postgres.Store, a *activities.Activities, runs *ag
 // serve runs the worker, the outbox relay and the delivery of notices between start and stop. runCtx
 // is the context of Run. When it ends, a start that waits for Temporal ends too.
 func serve(
-	runCtx context.Context, lc fx.Lifecycle, c Config, a additions, newWorker maker, store *postgres.Store, watch *policyWatch, seen *presence, away *leaver, temporal client.Client,
+	runCtx context.Context, lc fx.Lifecycle, c Config, a additions, newWorker maker, store *postgres.Store, watch *policyWatch, seen *presence, away *stickyResetter, temporal client.Client,
 	notified map[string]outbox.Notifier, log *slog.Logger,
 ) {
 	ctx, cancel := context.WithCancel(context.Background())

@@ -104,7 +104,7 @@ func notifiers(o *opened, c Config, a additions, live *fingerprint.Set, log *slo
 		}
 		o.add(w.Close)
 		all[webhookName] = w
-		log.Info("a webhook is told of approval requests", "host", w.Host())
+		log.Info("a webhook gets notices about approval requests", "host", w.Host())
 	}
 	if c.Notify.Log {
 		all[logName] = notify.NewLog(log)

@@ -53,15 +53,15 @@ type unattended struct {
 	log    *slog.Logger
 	now    func() time.Time
 	// known has the pools without a live worker, by name.
-	known map[string]*lonelyPool
+	known map[string]*poolWithoutWorker
 	// warned says that the last look found no worker of the shared queue.
 	warned bool
 	// left are the pools that had no place at the last look.
 	left []string
 }
 
-// lonelyPool is a pool without a live worker.
-type lonelyPool struct {
+// poolWithoutWorker is a pool without a live worker.
+type poolWithoutWorker struct {
 	name string
 	// open says that calls are on its task queue; counted is when that was looked up.
 	open    bool
@@ -77,7 +77,7 @@ func newUnattended(c Config, newWorker maker, store *postgres.Store, temporal cl
 		open: func(ctx context.Context, queue string) (int64, error) {
 			return OpenCalls(ctx, temporal, queue)
 		},
-		now: time.Now, known: map[string]*lonelyPool{},
+		now: time.Now, known: map[string]*poolWithoutWorker{},
 	}
 }
 
@@ -156,7 +156,7 @@ func (u *unattended) look(ctx context.Context) {
 
 // count brings u.known up to date, and returns the pools with open calls that nobody serves, the longest
 // waiting first.
-func (u *unattended) count(ctx context.Context, pools []catalog.Pool) (waiting []*lonelyPool) {
+func (u *unattended) count(ctx context.Context, pools []catalog.Pool) (waiting []*poolWithoutWorker) {
 	for name, p := range u.known {
 		i := slices.IndexFunc(pools, func(at catalog.Pool) bool { return at.Name == name })
 		if i >= 0 && pools[i].Running == 0 && (p.serves != nil || pools[i].Live == 0) {
@@ -173,7 +173,7 @@ func (u *unattended) count(ctx context.Context, pools []catalog.Pool) (waiting [
 			if at.Live > 0 || toolspec.CheckPool(at.Name) != nil {
 				continue
 			}
-			p = &lonelyPool{name: at.Name}
+			p = &poolWithoutWorker{name: at.Name}
 			u.known[at.Name] = p
 		}
 		if u.now().Sub(p.counted) >= countEvery {
@@ -189,12 +189,12 @@ func (u *unattended) count(ctx context.Context, pools []catalog.Pool) (waiting [
 			u.log.InfoContext(ctx, "the pool has no open calls any more; this worker no longer serves its task queue", "pool", p.name)
 		}
 	}
-	slices.SortStableFunc(waiting, func(a, b *lonelyPool) int { return a.since.Compare(b.since) })
+	slices.SortStableFunc(waiting, func(a, b *poolWithoutWorker) int { return a.since.Compare(b.since) })
 	return waiting
 }
 
 // serve starts the worker of a pool, and reports whether it runs.
-func (u *unattended) serve(ctx context.Context, p *lonelyPool) bool {
+func (u *unattended) serve(ctx context.Context, p *poolWithoutWorker) bool {
 	w := u.make(toolspec.PoolQueue(p.name))
 	if err := w.Start(); err != nil {
 		u.log.WarnContext(ctx, "the task queue of a pool without workers could not be served", "pool", p.name, "reason", errs.Reason(err))
@@ -206,12 +206,12 @@ func (u *unattended) serve(ctx context.Context, p *lonelyPool) bool {
 	return true
 }
 
-func (u *unattended) stop(p *lonelyPool) {
+func (u *unattended) stop(p *poolWithoutWorker) {
 	p.serves.Stop()
 	p.serves, p.since = nil, u.now()
 }
 
-func (u *unattended) longestServed() (longest *lonelyPool) {
+func (u *unattended) longestServed() (longest *poolWithoutWorker) {
 	for _, p := range u.known {
 		if p.serves != nil && (longest == nil || p.since.Before(longest.since)) {
 			longest = p

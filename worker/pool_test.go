@@ -31,7 +31,7 @@ func TestUnattendedPoolsTakeTurns(t *testing.T) {
 	var log strings.Builder
 	var pools []catalog.Pool
 	u := &unattended{
-		known: map[string]*lonelyPool{}, now: func() time.Time { return now }, log: slog.New(slog.NewTextHandler(&log, nil)),
+		known: map[string]*poolWithoutWorker{}, now: func() time.Time { return now }, log: slog.New(slog.NewTextHandler(&log, nil)),
 		make:  func(queue string) sdk.Worker { return queueWorker{queue: queue, serving: serving} },
 		pools: func(context.Context, string) ([]catalog.Pool, error) { return pools, nil },
 		open: func(_ context.Context, queue string) (int64, error) {

@@ -90,10 +90,10 @@ func (p *presence) logConflicts(ctx context.Context) {
 		_, has := p.tools.tools.Get(id)
 		return !has
 	})
-	news := slices.DeleteFunc(slices.Clone(found), func(id string) bool { return slices.Contains(p.conflicts, id) })
-	if p.conflicts = found; len(news) > 0 {
+	newConflicts := slices.DeleteFunc(slices.Clone(found), func(id string) bool { return slices.Contains(p.conflicts, id) })
+	if p.conflicts = found; len(newConflicts) > 0 {
 		p.log.WarnContext(ctx, "running workers have different definitions of tools, as during a deployment; lists show those of the worker that started last",
-			"count", len(news), "toolIds", news[:min(len(news), maxLogged)])
+			"count", len(newConflicts), "toolIds", newConflicts[:min(len(newConflicts), maxLogged)])
 	}
 }
 

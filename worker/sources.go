@@ -281,16 +281,16 @@ func (s *sources) replace(ctx context.Context, h *hosted) {
 		return
 	}
 	s.mu.Lock()
-	news := !slices.EqualFunc(left, h.left, func(a, b catalog.LeftOut) bool { return a.ToolID == b.ToolID && a.Reason == b.Reason })
+	leftOutChanged := !slices.EqualFunc(left, h.left, func(a, b catalog.LeftOut) bool { return a.ToolID == b.ToolID && a.Reason == b.Reason })
 	h.tools, h.left = len(enabled)-len(left), left
 	s.mu.Unlock()
-	if news {
+	if leftOutChanged {
 		logLeftOut(ctx, s.log, h.info, left)
 	}
 	if changed {
 		s.wakeOthers(h)
 	}
-	if changed || news {
+	if changed || leftOutChanged {
 		wake(s.changed)
 	}
 }

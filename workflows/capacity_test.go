@@ -16,9 +16,9 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// turnstile is a step at willAcquireSemaphore that lets a call pass once it is open, and
+// fakeSemaphore is a step at willAcquireSemaphore that lets a call pass once it is open, and
 // writes down in which rounds and epochs it was asked.
-type turnstile struct {
+type fakeSemaphore struct {
 	open, stale bool
 	places      capacity.SlotTimes
 	wait        hook.Wait
@@ -26,7 +26,7 @@ type turnstile struct {
 	epochs      []int
 }
 
-func (s *turnstile) step() stage.Table {
+func (s *fakeSemaphore) step() stage.Table {
 	return stage.Table{hook.WillAcquireSemaphore.Stage(): {Before: func(_ context.Context, in hook.StageInput) (hook.Verdict, error) {
 		s.rounds, s.epochs = append(s.rounds, in.Facts.Round), append(s.epochs, in.Facts.Epoch)
 		switch {
@@ -41,7 +41,7 @@ func (s *turnstile) step() stage.Table {
 	}}}
 }
 
-// limitedPolicy is freePolicy with a limit, so that the gate demands the turnstile.
+// limitedPolicy is freePolicy with a limit, so that the gate asks the fakeSemaphore.
 var limitedPolicy = strings.Replace(freePolicy, "mode: auto", "mode: auto\n    limits: [{tool: \"core__*\", concurrent: 9, then: wait}]", 1)
 
 const denyingPolicy = "version: 1\ntenants: {acme: {allowedTools: [\"core__other\"]}}\n"
@@ -54,22 +54,22 @@ func TestWaitForCapacity(t *testing.T) {
 		name   string
 		wait   hook.Wait
 		policy string
-		setup  func(*rig, *turnstile)
+		setup  func(*rig, *fakeSemaphore)
 		code   toolspec.Code
 		retry  int64
 		took   time.Duration
 		rounds []int
 		gates  int
 	}{
-		{name: "open at once", wait: hook.Wait{RetryMs: minute}, setup: func(_ *rig, s *turnstile) { s.open = true }, rounds: []int{1}, gates: 1},
-		{name: "told", wait: hook.Wait{RetryMs: 10 * minute}, setup: func(r *rig, s *turnstile) {
+		{name: "open at once", wait: hook.Wait{RetryMs: minute}, setup: func(_ *rig, s *fakeSemaphore) { s.open = true }, rounds: []int{1}, gates: 1},
+		{name: "told", wait: hook.Wait{RetryMs: 10 * minute}, setup: func(r *rig, s *fakeSemaphore) {
 			r.env.RegisterDelayedCallback(func() { s.open = true; r.env.SignalWorkflow(toolspec.RecheckName, nil) }, 7*time.Minute)
 		}, took: 7 * time.Minute, rounds: []int{1, 2}, gates: 2},
-		{name: "told before there is anything", wait: hook.Wait{RetryMs: 10 * minute}, setup: func(r *rig, s *turnstile) {
+		{name: "told before there is anything", wait: hook.Wait{RetryMs: 10 * minute}, setup: func(r *rig, s *fakeSemaphore) {
 			r.env.RegisterDelayedCallback(func() { r.env.SignalWorkflow(toolspec.RecheckName, nil) }, time.Minute)
 			r.env.RegisterDelayedCallback(func() { s.open = true; r.env.SignalWorkflow(toolspec.RecheckName, nil) }, 3*time.Minute)
 		}, took: 3 * time.Minute, rounds: []int{1, 2, 3}, gates: 3},
-		{name: "woken by the timer", wait: hook.Wait{RetryMs: 20 * second}, setup: func(r *rig, s *turnstile) {
+		{name: "woken by the timer", wait: hook.Wait{RetryMs: 20 * second}, setup: func(r *rig, s *fakeSemaphore) {
 			r.env.RegisterDelayedCallback(func() { s.open = true }, 30*time.Second)
 		}, took: 40 * time.Second, rounds: []int{1, 2, 3}, gates: 3},
 		{name: "the wait is over", wait: hook.Wait{RetryMs: 20 * second, DeadlineMs: 50 * second, Code: toolspec.CodeCapacity, RetryAfterMs: 1500, Reason: "full"},
@@ -78,27 +78,27 @@ func TestWaitForCapacity(t *testing.T) {
 			code: toolspec.CodeRateLimited, retry: 9, took: 15*time.Minute + 7*time.Second, rounds: []int{1, 2, 3}, gates: 3},
 		{name: "the deadline is over, without one of its own", wait: hook.Wait{RetryMs: 10 * minute, Code: toolspec.CodeCapacity},
 			code: toolspec.CodeCapacity, took: 15*time.Minute + 7*time.Second, rounds: []int{1, 2, 3}, gates: 3},
-		{name: "cancelled", wait: hook.Wait{RetryMs: 10 * minute}, setup: func(r *rig, _ *turnstile) {
+		{name: "cancelled", wait: hook.Wait{RetryMs: 10 * minute}, setup: func(r *rig, _ *fakeSemaphore) {
 			r.env.RegisterDelayedCallback(r.env.CancelWorkflow, 5*time.Minute)
 		}, code: toolspec.CodeCancelled, took: 5 * time.Minute, rounds: []int{1}, gates: 1},
-		{name: "denied meanwhile", wait: hook.Wait{RetryMs: 10 * minute}, setup: func(r *rig, s *turnstile) {
+		{name: "denied meanwhile", wait: hook.Wait{RetryMs: 10 * minute}, setup: func(r *rig, s *fakeSemaphore) {
 			r.env.RegisterDelayedCallback(func() {
 				s.open = true
 				r.activate(denyingPolicy)
 				r.env.SignalWorkflow(toolspec.RecheckName, nil)
 			}, 5*time.Minute)
 		}, code: toolspec.CodePolicyDenied, took: 5 * time.Minute, rounds: []int{1}, gates: 2},
-		{name: "to be asked about meanwhile", wait: hook.Wait{RetryMs: 10 * minute}, setup: func(r *rig, s *turnstile) {
+		{name: "to be asked about meanwhile", wait: hook.Wait{RetryMs: 10 * minute}, setup: func(r *rig, s *fakeSemaphore) {
 			r.env.RegisterDelayedCallback(func() {
 				s.open = true
 				r.activate(strings.Replace(limitedPolicy, "decision: allow", "decision: require_approval", 1))
 				r.env.SignalWorkflow(toolspec.RecheckName, nil)
 			}, 5*time.Minute)
 		}, code: toolspec.CodeApprovalStale, took: 5 * time.Minute, rounds: []int{1}, gates: 2},
-		{name: "superseded", wait: hook.Wait{RetryMs: 10 * minute}, setup: func(_ *rig, s *turnstile) { s.open, s.stale = true, true }, rounds: []int{1, 1}, gates: 1},
+		{name: "superseded", wait: hook.Wait{RetryMs: 10 * minute}, setup: func(_ *rig, s *fakeSemaphore) { s.open, s.stale = true, true }, rounds: []int{1, 1}, gates: 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s := &turnstile{wait: tc.wait}
+			s := &fakeSemaphore{wait: tc.wait}
 			r := newRig(t, rigOptions{policy: limitedPolicy, own: s.step(), places: &s.places})
 			if tc.setup != nil {
 				tc.setup(r, s)
@@ -129,7 +129,7 @@ func TestWaitForCapacity(t *testing.T) {
 
 // TestStateSaysWhyACallWaits: the query and the current details name what is lacking, and no longer than it is.
 func TestStateSaysWhyACallWaits(t *testing.T) {
-	s := &turnstile{wait: hook.Wait{RetryMs: 60_000, Reason: "all 5 places are taken", Code: toolspec.CodeCapacity}}
+	s := &fakeSemaphore{wait: hook.Wait{RetryMs: 60_000, Reason: "all 5 places are taken", Code: toolspec.CodeCapacity}}
 	r := newRig(t, rigOptions{policy: limitedPolicy, own: s.step(), places: &s.places})
 	var waiting, after toolspec.State
 	look := func(into *toolspec.State) {
@@ -155,7 +155,7 @@ func TestStateSaysWhyACallWaits(t *testing.T) {
 
 // TestCapacityRoundsGoOn: a run that takes over counts on from the rounds of the one before.
 func TestCapacityRoundsGoOn(t *testing.T) {
-	s := &turnstile{open: true}
+	s := &fakeSemaphore{open: true}
 	r := newRig(t, rigOptions{policy: limitedPolicy, own: s.step(), places: &s.places})
 	r.records.row = nil
 	r.records.onAdmit = func(n int, row *admit.Record) { row.Rounds.Capacity = 3 }
@@ -177,7 +177,7 @@ func TestSlotsAreGivenBackToAsk(t *testing.T) {
 		{"the tool asks in any case", "true", false, []int{1}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s := &turnstile{open: true}
+			s := &fakeSemaphore{open: true}
 			changes := hook.New("changes", hook.WillNormalizeInput.Do(func(_ context.Context, v *hook.Input) error {
 				v.SetArgs(echoIn{Text: "changed"})
 				return nil
@@ -200,7 +200,7 @@ func TestStagesOnDemand(t *testing.T) {
 		runs          int
 	}{{false, false, 0}, {true, false, 1}, {false, true, 1}} {
 		t.Run(fmt.Sprintf("needed %t, other %t", tc.needed, tc.other), func(t *testing.T) {
-			s := &turnstile{open: true}
+			s := &fakeSemaphore{open: true}
 			o := rigOptions{policy: freePolicy, own: s.step(), places: &s.places}
 			if tc.needed {
 				o.policy = limitedPolicy
@@ -237,7 +237,7 @@ func TestLostPlace(t *testing.T) {
 		{"denied meanwhile", true, 1, toolspec.CodePolicyDenied, []int{1}, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s := &turnstile{open: true}
+			s := &fakeSemaphore{open: true}
 			r := newRig(t, rigOptions{policy: limitedPolicy, own: s.step(), places: &s.places})
 			r.records.onClaim = func(n int) (contract.Outcome, error) {
 				if n > tc.times {

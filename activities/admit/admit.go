@@ -86,7 +86,7 @@ func (a *Admitter) Admit(ctx context.Context, in contract.AdmitIn) (contract.Adm
 		}
 	}
 	if out.Outcome == contract.Done && out.Failure == nil {
-		if out.Submitter, err = a.vouched(ctx, inv, digest); err != nil {
+		if out.Submitter, err = a.verifySubmitter(ctx, inv, digest); err != nil {
 			return contract.AdmitOut{}, err
 		}
 	}

@@ -22,9 +22,9 @@ type VouchRow struct {
 	Claims       toolspec.SubmitterClaims
 }
 
-// vouched verifies that a submitter vouches for the subject of a call. A call without a
+// verifySubmitter verifies that a submitter vouches for the subject of a call. A call without a
 // subject needs none, and its proof is ignored.
-func (a *Admitter) vouched(ctx context.Context, inv toolspec.Invocation, digest string) (*hook.Submitter, error) {
+func (a *Admitter) verifySubmitter(ctx context.Context, inv toolspec.Invocation, digest string) (*hook.Submitter, error) {
 	c := inv.Context
 	switch {
 	case c.SubjectID == "":

@@ -137,7 +137,7 @@ func (a *Attempts) Execute(ctx context.Context, in contract.ExecuteIn) (contract
 	lease, out := a.lease(ctx, in, allowed.PolicyDigest, bound)
 	if lease != nil {
 		defer lease.Close()
-		caps = caps.With(handed(lease, bound)...)
+		caps = caps.With(leaseCapabilities(lease, bound)...)
 	}
 	claimID := ""
 	if out == nil && in.Dispatch > 0 {
@@ -229,8 +229,8 @@ func (a *Attempts) lease(ctx context.Context, in contract.ExecuteIn, policyDiges
 	return lease, out
 }
 
-// handed returns the capabilities of a lease that the tool declares.
-func handed(l *broker.Lease, bound *catalog.Bound) []toolspec.Provided {
+// leaseCapabilities returns the capabilities of a lease that the tool declares.
+func leaseCapabilities(l *broker.Lease, bound *catalog.Bound) []toolspec.Provided {
 	return slices.DeleteFunc(l.Provided(), func(p toolspec.Provided) bool {
 		return !slices.Contains(bound.Definition().Capabilities, p.Name())
 	})

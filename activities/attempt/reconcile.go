@@ -73,7 +73,7 @@ func (a *Attempts) Probe(ctx context.Context, in contract.ProbeIn) (contract.Pro
 		lease, refusal := a.lease(ctx, contract.ExecuteIn{Facts: in.Facts, Epoch: in.Epoch, Terms: in.Terms}, allowed.PolicyDigest, bound)
 		if lease != nil {
 			defer lease.Close()
-			caps = caps.With(handed(lease, bound)...)
+			caps = caps.With(leaseCapabilities(lease, bound)...)
 		}
 		if refusal != nil { // without its connection the tool cannot probe
 			out = contract.ProbeOut{Outcome: contract.Lost}

@@ -17,8 +17,8 @@ import (
 // one attempt, and leaseSlack until others notice that its worker is gone. A waiting call
 // waits for twice as long and then runs the tool itself.
 const (
-	leaseSlack    = 15 * time.Second
-	maxFlightWait = 5 * time.Minute
+	leaseSlack     = 15 * time.Second
+	maxComputeWait = 5 * time.Minute
 	// lookInterval is the interval at which a waiting call asks the cache again.
 	lookInterval = 10 * time.Second
 )
@@ -75,7 +75,7 @@ func (c *cache) read(ctx context.Context, in hook.StageInput) (v hook.Verdict, e
 	if err != nil || entry == nil {
 		return v, err
 	}
-	lease := min(bound.Definition().Timeout+leaseSlack, maxFlightWait)
+	lease := min(bound.Definition().Timeout+leaseSlack, maxComputeWait)
 	found, err := c.results.Lookup(ctx, LookupRow{
 		InvocationID: f.InvocationID, TenantID: f.Context.TenantID, Epoch: f.Epoch, Round: f.Round, Key: entry.Key, Lease: lease,
 	})

@@ -93,7 +93,7 @@ func (a *Hydrator) hydrate(ctx context.Context, bound *catalog.Bound, in contrac
 	// Only the caller's own arguments may be repaired. The author of a change, a stage or
 	// an approver, gets the refusal instead.
 	if in.Input != nil && !result.Success {
-		if result, err = a.mended(ctx, target, inv, in, result); err != nil {
+		if result, err = a.repairArgs(ctx, target, inv, in, result); err != nil {
 			return contract.HydrateOut{}, err
 		}
 	}
@@ -105,10 +105,10 @@ func (a *Hydrator) hydrate(ctx context.Context, bound *catalog.Bound, in contrac
 	return a.hydrated(bound, in, result), nil
 }
 
-// mended hydrates the arguments of inv once more, with the repairer, and returns the new
+// repairArgs hydrates the arguments of inv once more, with the repairer, and returns the new
 // result. If the worker has no repairer or policy allows no repairs for this tool, it
 // returns was, the refused result. An error means that the policy could not be read now.
-func (a *Hydrator) mended(ctx context.Context, target hydrate.Target, inv toolspec.Invocation, in contract.HydrateIn, was hydrate.Result) (hydrate.Result, error) {
+func (a *Hydrator) repairArgs(ctx context.Context, target hydrate.Target, inv toolspec.Invocation, in contract.HydrateIn, was hydrate.Result) (hydrate.Result, error) {
 	if a.parts.Repairer == nil {
 		return was, nil
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 )
 
-// target describes a tool of this worker for hydration. It has no repairer: mended adds
+// target describes a tool of this worker for hydration. It has no repairer: repairArgs adds
 // it. It fails if Validators cannot make the validator of the tool.
 func (a *Hydrator) target(bound *catalog.Bound) (hydrate.Target, error) {
 	def := bound.Definition()

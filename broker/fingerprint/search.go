@@ -67,7 +67,7 @@ type search struct {
 	room int
 	// seen holds digests of the runs and lists, and if careful or steps is set those of
 	// the layers: several orders of decoders may give the same text.
-	seen map[sight]bool
+	seen map[searchKey]bool
 	// suspects are the labels of which a window was seen, but not the whole secret.
 	suspects map[string]bool
 }
@@ -78,8 +78,8 @@ type input struct {
 	parts []part
 }
 
-// sight is a digest of what a search saw, with the traits that it saw it for.
-type sight struct {
+// searchKey is a digest of what a search saw, with the traits that it saw it for.
+type searchKey struct {
 	kind trait
 	sum  uint64
 }
@@ -87,7 +87,7 @@ type sight struct {
 var seed = maphash.MakeSeed()
 
 func newSearch(s *Set, size int, careful bool) *search {
-	return &search{set: s, careful: careful, steps: s.needsSteps(), room: maxWork*size + minWork, seen: map[sight]bool{}, suspects: map[string]bool{}}
+	return &search{set: s, careful: careful, steps: s.needsSteps(), room: maxWork*size + minWork, seen: map[searchKey]bool{}, suspects: map[string]bool{}}
 }
 
 // run searches the layers, breadth first, and calls found with each one that
@@ -156,7 +156,7 @@ func (r *search) isNew(kind trait, text []byte, parts ...part) bool {
 		_, _ = h.Write(text[p.from:p.to])
 		_ = h.WriteByte(0) // no run and no list holds it
 	}
-	key := sight{kind, h.Sum64()}
+	key := searchKey{kind, h.Sum64()}
 	was := r.seen[key]
 	r.seen[key] = true
 	return !was

@@ -51,7 +51,7 @@ type OutputFigures struct {
 // returned is when the tool streamTool returned last, in nanoseconds.
 var returned atomic.Int64
 
-// streaming is a tool that writes 200 MB in lines of 80 bytes.
+// streaming is a tool that writes 200 MiB in lines of 80 bytes.
 func streaming() toolspec.Tool {
 	return toolspec.Define(toolspec.Definition{
 		ID: streamTool, Description: "Writes a long text.", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, Stream: toolspec.TextStream,
@@ -72,7 +72,7 @@ func streaming() toolspec.Tool {
 	})
 }
 
-// Outputs measures a stream of 200 MB: writing, reading its first page, a line and all of it.
+// Outputs measures a stream of 200 MiB: writing, reading its first page, a line and all of it.
 func Outputs(ctx context.Context, o Options) (*OutputFigures, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func Outputs(ctx context.Context, o Options) (*OutputFigures, error) {
 	if f.Server, err = serverOf(ctx, s, o); err != nil {
 		return nil, err
 	}
-	o.Progress("writing 200 MB")
+	o.Progress("writing 200 MiB")
 	ref, err := f.write(ctx, s, store)
 	if err != nil {
 		return nil, err

@@ -26,7 +26,7 @@ import (
 // Parked is what a worker takes while so many calls wait for a person.
 type Parked struct {
 	Calls int `json:"calls"`
-	// RSSMB is the resident memory of a worker that has parked them, and Restarted that of one that was started since; in MB.
+	// RSSMB is the resident memory of a worker that has parked them, and Restarted that of one that was started since; in MiB.
 	RSSMB       float64 `json:"rss_mb"`
 	RestartedMB float64 `json:"restarted_mb"`
 	// RSSRatio and RestartedRatio are to the smallest size.

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// residentMB is the resident memory of a process, in MB, as the system's ps says.
+// residentMB is the resident memory of a process, in MiB, as the system's ps says.
 func residentMB(pid int) (float64, error) {
 	out, err := exec.CommandContext(context.Background(), "ps", "-o", "rss=", "-p", strconv.Itoa(pid)).Output()
 	if err != nil {

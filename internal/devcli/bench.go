@@ -83,7 +83,7 @@ func newBench(a devApp) *cobra.Command {
 	flags.StringVar(&server, "server", devServer, "the Temporal server to start: dev, or full for a server with Postgres persistence, which is built once")
 	flags.IntSliceVar(&grow, "grow", nil, "instead measure a read while the record grows to so many calls: --grow 1000,1000000")
 	flags.IntSliceVar(&park, "park", nil, "instead measure a worker's memory while so many calls wait for a person, and how long decided ones take: --park 200,2000")
-	flags.BoolVar(&outputs, "outputs", false, "instead measure a stream of 200 MB: memory, the first page, a line, a search")
+	flags.BoolVar(&outputs, "outputs", false, "instead measure a stream of 200 MiB: memory, the first page, a line, a search")
 	flags.BoolVar(&overMCP, "mcp", false, "instead measure a call of a tool of an MCP server beside the SDK's own call over the same transport")
 	flags.BoolVar(&ofAgent, "agent", false, "instead measure a round of a run of an agent beside a hand-written loop that starts the same calls")
 	flags.StringVar(&tree, "tools", "", "instead measure core__grep, core__glob and core__read_file beside ripgrep and fd, over the Go module cache or --tools=`directory`")
@@ -162,8 +162,8 @@ func (a devApp) benchParked(ctx context.Context, o bench.Options, sizes []int) e
 			fmt.Sprintf("%.1f", p.RestartedMB), fmt.Sprintf("%.2f×", p.RestartedRatio),
 		})
 	}
-	app.PrintTable(a.Out, "", []string{"WAITING", "WORKER MB", "", "STARTED ANEW MB", ""}, rows)
-	fmt.Fprintf(a.Out, "\nall decided once, %d at a time: from decision to result p50 %.1f ms, p95 %.1f ms; the worker then has %.1f MB, %.2f×\n",
+	app.PrintTable(a.Out, "", []string{"WAITING", "WORKER MIB", "", "STARTED ANEW MIB", ""}, rows)
+	fmt.Fprintf(a.Out, "\nall decided once, %d at a time: from decision to result p50 %.1f ms, p95 %.1f ms; the worker then has %.1f MiB, %.2f×\n",
 		report.Parallel, report.P50Ms, report.P95Ms, report.DecidedMB, report.DecidedRatio)
 	return nil
 }
@@ -181,7 +181,7 @@ func (a devApp) benchReport(r *bench.Report) {
 		}
 	}
 	app.PrintTable(a.Out, "", []string{
-		"CASE", "CALLS/S", "", "P50 MS", "", "P95", "MAX", "TRANSITIONS", "ACTIONS", "EVENTS", "KB", "SQL", "CPU MS", "ALLOCS", "",
+		"CASE", "CALLS/S", "", "P50 MS", "", "P95", "MAX", "TRANSITIONS", "ACTIONS", "EVENTS", "KIB", "SQL", "CPU MS", "ALLOCS", "",
 	}, rows)
 }
 

@@ -26,6 +26,6 @@ func (a devApp) benchAgent(ctx context.Context, o bench.Options) error {
 			fmt.Sprintf("%.1f", f.HistoryBytes/1024), fmt.Sprintf("%.1f", f.SQLStatements),
 		})
 	}
-	app.PrintTable(a.Out, "", []string{"ROUND", "P50 MS", "", "P95", "EVENTS", "KB", "SQL"}, rows)
+	app.PrintTable(a.Out, "", []string{"ROUND", "P50 MS", "", "P95", "EVENTS", "KIB", "SQL"}, rows)
 	return nil
 }

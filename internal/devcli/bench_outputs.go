@@ -9,7 +9,7 @@ import (
 	"github.com/pawl-run/pawl/internal/cli/app"
 )
 
-// benchOutputs measures a stream of 200 MB and prints the figures beside the goals.
+// benchOutputs measures a stream of 200 MiB and prints the figures beside the goals.
 func (a devApp) benchOutputs(ctx context.Context, o bench.Options) error {
 	o.Progress = func(line string) { fmt.Fprintln(a.Err, "  "+app.Printable(line)) }
 	f, err := bench.Outputs(ctx, o)
@@ -24,13 +24,13 @@ func (a devApp) benchOutputs(ctx context.Context, o bench.Options) error {
 }
 
 func printOutputs(w io.Writer, f *bench.OutputFigures) {
-	fmt.Fprintf(w, "\n%s\na text of %d MB that a tool streams, %.1f MB as it is stored\n\n", f.Server, f.MB, f.StoredMB)
+	fmt.Fprintf(w, "\n%s\na text of %d MiB that a tool streams, %.1f MiB as it is stored\n\n", f.Server, f.MB, f.StoredMB)
 	app.PrintTable(w, "", []string{"FIGURE", "", "GOAL"}, [][]string{
-		{"written, MB/s", fmt.Sprintf("%.0f", f.WriteMBPerS), ""},
-		{"peak memory above idle, MB", fmt.Sprintf("%.0f", f.PeakMB), "≤ 64"},
+		{"written, MiB/s", fmt.Sprintf("%.0f", f.WriteMBPerS), ""},
+		{"peak memory above idle, MiB", fmt.Sprintf("%.0f", f.PeakMB), "≤ 64"},
 		{"from the end of the tool to the result, ms", fmt.Sprintf("%.1f", f.ResultMs), ""},
 		{"from the result to the first page, ms", fmt.Sprintf("%.1f", f.FirstPageMs), "≤ 50"},
-		{"search for a literal, MB/s", fmt.Sprintf("%.0f", f.GrepMBPerS), "≥ 200"},
+		{"search for a literal, MiB/s", fmt.Sprintf("%.0f", f.GrepMBPerS), "≥ 200"},
 		{"the chunk of line 2000000, ms", fmt.Sprintf("%.1f", f.LineMs), "≤ 10"},
 	})
 }

@@ -87,7 +87,7 @@ func chaosFigures(a devApp, f chaos.Figures) {
 	fmt.Fprintf(a.Out, "\nfaults     %s\n", chaos.FaultsInWords(f.Faults))
 	fmt.Fprintf(a.Out, "effects    %d; %d calls had more than one\n", f.Effects, f.Repeated)
 	fmt.Fprintf(a.Out, "attempts   %d; %d gave no answer\n", f.Attempts, f.Lost)
-	fmt.Fprintf(a.Out, "beside     %d calls submitted twice, %d ids used for other arguments, %d decisions\n", f.Twins, f.Rivals, f.Decisions)
+	fmt.Fprintf(a.Out, "beside     %d calls submitted twice, %d ids used for other arguments, %d decisions\n", f.Duplicates, f.Conflicts, f.Decisions)
 	fmt.Fprintf(a.Out, "duration   p50 %s, p95 %s, max %s\n", millis(f.Duration.P50), millis(f.Duration.P95), millis(f.Duration.Max))
 	fmt.Fprintf(a.Out, "history    p50 %d events, p95 %d, max %d\n", f.Events.P50, f.Events.P95, f.Events.Max)
 }

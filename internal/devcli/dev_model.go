@@ -26,7 +26,7 @@ func newDevModel(a devApp) *cobra.Command {
 		Example: "  pawl dev model\n  PAWL_MODEL_URLS=http://" + defaultModelAddress + "/v1 pawl dev",
 		Args:    app.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := modelserver.Listen("openai", address, parrot)
+			s, err := modelserver.Listen("openai", address, echoModel)
 			if err != nil {
 				return err
 			}
@@ -40,8 +40,8 @@ func newDevModel(a devApp) *cobra.Command {
 	return cmd
 }
 
-// parrot is the model of `pawl dev model`.
-func parrot(r modelserver.Request) modelserver.Reply {
+// echoModel is the model of `pawl dev model`.
+func echoModel(r modelserver.Request) modelserver.Reply {
 	if len(r.Messages) == 0 {
 		return modelserver.Reply{Text: "Nobody has said anything."}
 	}

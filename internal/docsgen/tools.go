@@ -86,9 +86,9 @@ func propertiesOf(def toolspec.Definition, needs string) string {
 func size(n int) string {
 	switch {
 	case n >= 1<<20 && n%(1<<20) == 0:
-		return strconv.Itoa(n>>20) + " MB"
+		return strconv.Itoa(n>>20) + " MiB"
 	case n >= 1<<10 && n%(1<<10) == 0:
-		return strconv.Itoa(n>>10) + " KB"
+		return strconv.Itoa(n>>10) + " KiB"
 	}
 	return strconv.Itoa(n) + " bytes"
 }

@@ -26,7 +26,7 @@ type pace struct {
 	fetch, wait time.Duration
 }
 
-func usual() pace {
+func defaultPace() pace {
 	return pace{keep: 10 * time.Minute, every: 10 * time.Second, retry: time.Second, fetch: 5 * time.Second, wait: 1200 * time.Millisecond}
 }
 

@@ -48,7 +48,7 @@ func New(issuers ...Issuer) (*Verifier, error) {
 		}
 		v.issuers = append(v.issuers, i)
 		if v.keys[i.URL] == nil {
-			v.keys[i.URL] = &keySet{name: i.Name, issuer: i.URL, client: v.client, pace: usual()}
+			v.keys[i.URL] = &keySet{name: i.Name, issuer: i.URL, client: v.client, pace: defaultPace()}
 		}
 	}
 	return v, nil

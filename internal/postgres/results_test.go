@@ -45,8 +45,8 @@ func keeps(call, value string, tags ...string) contract.SettleIn {
 	return in
 }
 
-// flights counts the leases of a state.
-func (b bench) flights(state string) int {
+// countLeases counts the leases of a state.
+func (b bench) countLeases(state string) int {
 	b.t.Helper()
 	return value[int](b, `SELECT count(*) FROM leases WHERE kind = 'single_flight' AND state = $1`, state)
 }
@@ -69,8 +69,8 @@ func TestFlight(t *testing.T) {
 			t.Errorf("%s found %+v", call, found)
 		}
 	}
-	if found := b.lookup(lookupRow("first")); found.InFlight || b.flights("held") != 1 || b.flights("waiting") != 2 {
-		t.Errorf("who flies and asks again found %+v; %d fly and %d wait", found, b.flights("held"), b.flights("waiting"))
+	if found := b.lookup(lookupRow("first")); found.InFlight || b.countLeases("held") != 1 || b.countLeases("waiting") != 2 {
+		t.Errorf("who flies and asks again found %+v; %d fly and %d wait", found, b.countLeases("held"), b.countLeases("waiting"))
 	}
 	b.settle(keeps("first", `{"text":"one"}`))
 	b.wantRechecks("second", "third")
@@ -188,8 +188,8 @@ func TestOneCallRunsTheTool(t *testing.T) {
 			}
 		})
 		rechecked := len(b.takeRechecks())
-		if ran.Load() != 1 || int(ran.Load()+found.Load())+rechecked != calls || b.flights("waiting") != rechecked {
-			t.Fatalf("try %d: %d flew, %d found the value, %d of %d who wait were told", try, ran.Load(), found.Load(), rechecked, b.flights("waiting"))
+		if ran.Load() != 1 || int(ran.Load()+found.Load())+rechecked != calls || b.countLeases("waiting") != rechecked {
+			t.Fatalf("try %d: %d flew, %d found the value, %d of %d who wait were told", try, ran.Load(), found.Load(), rechecked, b.countLeases("waiting"))
 		}
 		b.sql(`DELETE FROM leases`)
 	}

@@ -38,9 +38,9 @@ type guard struct {
 	connectTime time.Duration
 }
 
-// newGuard returns a guard for the public web. Options besides are for tests.
-func newGuard(ports []uint16, besides ...ssrf.Option) *guard {
-	options := append([]ssrf.Option{ssrf.WithPorts(ports...), ssrf.WithDeniedV4Prefixes(wireServer)}, besides...)
+// newGuard returns a guard for the public web. testOptions are for tests.
+func newGuard(ports []uint16, testOptions ...ssrf.Option) *guard {
+	options := append([]ssrf.Option{ssrf.WithPorts(ports...), ssrf.WithDeniedV4Prefixes(wireServer)}, testOptions...)
 	g := &guard{ports: ports, safe: ssrf.New(options...), connectTime: connectTime}
 	g.lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
 		// With the dot at its end the name is absolute: no search domain of the worker is tried.

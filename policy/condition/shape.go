@@ -108,7 +108,7 @@ func addMembers(s *shape, n *jsonschema.Node, depth int) {
 }
 
 // eitherOf returns the shape of a value that matches one of several schemas.
-func eitherOf(branches []*jsonschema.Node, besides *jsonschema.Node, depth int) *shape {
+func eitherOf(branches []*jsonschema.Node, siblings *jsonschema.Node, depth int) *shape {
 	var s *shape
 	null := false
 	for _, b := range branches {
@@ -125,14 +125,14 @@ func eitherOf(branches []*jsonschema.Node, besides *jsonschema.Node, depth int) 
 	if s == nil {
 		return &shape{}
 	}
-	s = andOwn(s, besides, depth)
+	s = andOwn(s, siblings, depth)
 	s.null = s.null || null
 	return s
 }
 
 // bothOf returns the shape of a value that matches all of several schemas. An object has the
 // members of each schema.
-func bothOf(all []*jsonschema.Node, besides *jsonschema.Node, depth int) *shape {
+func bothOf(all []*jsonschema.Node, siblings *jsonschema.Node, depth int) *shape {
 	var s *shape
 	for _, part := range all {
 		switch next := shapeAt(part, depth+1); {
@@ -147,7 +147,7 @@ func bothOf(all []*jsonschema.Node, besides *jsonschema.Node, depth int) *shape 
 	if s == nil {
 		return &shape{}
 	}
-	return andOwn(s, besides, depth)
+	return andOwn(s, siblings, depth)
 }
 
 // andOwn adds the properties that a schema has besides its branches.

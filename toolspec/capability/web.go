@@ -45,7 +45,7 @@ const (
 // MaxWebText bounds the text of a page, in bytes.
 const MaxWebText = 1 << 20
 
-// MaxWebImage bounds an image, in bytes. An answer to a model has at most 4 MB of data in base64.
+// MaxWebImage bounds an image, in bytes. An answer to a model has at most 4 MiB of data in base64.
 const MaxWebImage = 3 << 20
 
 // WebPage is a page that was fetched. Everything in it comes from the web: it is not to be trusted.

@@ -178,20 +178,20 @@ func TestFound(t *testing.T) {
 	}
 }
 
-// TestVandal: a hook that writes into all data that it can reach changes nothing for later hooks or
+// TestMutatingHook: a hook that writes into all data that it can reach changes nothing for later hooks or
 // for the call.
-func TestVandal(t *testing.T) {
-	spoil := func(list ...json.RawMessage) {
+func TestMutatingHook(t *testing.T) {
+	overwrite := func(list ...json.RawMessage) {
 		for _, raw := range list {
 			for i := range raw {
 				raw[i] = 'X'
 			}
 		}
 	}
-	vandal := func(_ context.Context, f hook.Facts) (bool, error) {
-		spoil(f.Args, f.SafeArgs, f.Output, f.Cached, f.Data[0].Value)
-		spoil(f.ArgsHistory...)
-		spoil(f.OutputHistory...)
+	mutatingHook := func(_ context.Context, f hook.Facts) (bool, error) {
+		overwrite(f.Args, f.SafeArgs, f.Output, f.Cached, f.Data[0].Value)
+		overwrite(f.ArgsHistory...)
+		overwrite(f.OutputHistory...)
 		f.ArgsHistory[0], f.OutputHistory[0], f.Data[0].Key = nil, nil, "X"
 		f.Failure.Code, f.Failure.Details.Rule, f.Failure.Details.Problems[0].Path = "X", "X", "X"
 		f.Approval.Approver, f.AuditIDs[0], f.Context.ToolIDs[0] = "X", "X", "X"
@@ -199,8 +199,8 @@ func TestVandal(t *testing.T) {
 	}
 	f := facts()
 	v := run(t, hook.WillFinalizeInvoke.Stage(), f, at("h", hook.WillFinalizeInvoke, func(v *hook.Report) error {
-		spoil(v.SafeArgs(), v.Output())
-		spoil(v.OutputHistory()...)
+		overwrite(v.SafeArgs(), v.Output())
+		overwrite(v.OutputHistory()...)
 		v.OutputHistory()[0], v.Context().ToolIDs[0], v.AuditIDs()[0] = nil, "X", "X"
 		v.Failure().Code, v.Failure().Details.Rule, v.Failure().Details.Problems[0].Path = "X", "X", "X"
 		v.Approval().Approver = "X"
@@ -208,9 +208,9 @@ func TestVandal(t *testing.T) {
 		if _, err := v.Data("k", &data); err != nil {
 			t.Error(err)
 		}
-		spoil(data)
+		overwrite(data)
 		return nil
-	}, hook.Filter(vandal)))
+	}, hook.Filter(mutatingHook)))
 	if !reflect.DeepEqual(f, facts()) || !reflect.DeepEqual(v, hook.Verdict{}) {
 		t.Errorf("the facts are %+v, the verdict %+v", f, v)
 	}
@@ -219,27 +219,27 @@ func TestVandal(t *testing.T) {
 		v.SetArgs(own)
 		v.SetSafeArgs(own)
 		v.Put("p", own)
-		spoil(own, v.Args(), v.SafeArgs())
-		spoil(v.ArgsHistory()...)
+		overwrite(own, v.Args(), v.SafeArgs())
+		overwrite(v.ArgsHistory()...)
 		return nil
-	}, hook.Filter(vandal)))
+	}, hook.Filter(mutatingHook)))
 	if !reflect.DeepEqual(f, facts()) || string(v.Delta.Args) != `{"a":2}` || string(v.Delta.SafeArgs) != `{"a":2}` || string(v.Delta.Data[0].Value) != `{"a":2}` {
 		t.Errorf("the facts are %+v, the verdict %+v", f, v)
 	}
 	run(t, hook.WillCheckConsent.Stage(), f, at("h", hook.WillCheckConsent, func(v *hook.Consent) error { v.Granted().Approver = "X"; return nil }))
-	run(t, hook.DidCacheHit.Stage(), f, at("h", hook.DidCacheHit, func(v *hook.Cached) error { spoil(v.Value()); return nil }))
+	run(t, hook.DidCacheHit.Stage(), f, at("h", hook.DidCacheHit, func(v *hook.Cached) error { overwrite(v.Value()); return nil }))
 	if !reflect.DeepEqual(f, facts()) {
 		t.Errorf("the facts are %+v", f)
 	}
 	all := []string{"h"}
-	r, _ := registry(t, hook.New("h", hook.Filter(vandal),
+	r, _ := registry(t, hook.New("h", hook.Filter(mutatingHook),
 		hook.AroundExecute.Do(func(_ context.Context, v *hook.Around) error {
 			value, err := v.Next()
-			spoil(value, v.Args())
+			overwrite(value, v.Args())
 			return err
 		}),
-		hook.WillExecute.Do(func(_ context.Context, v *hook.Attempt) error { spoil(v.Args()); return nil }),
-		hook.DidExecute.Do(func(_ context.Context, v *hook.Executed) error { spoil(v.RawOutput()); return nil })))
+		hook.WillExecute.Do(func(_ context.Context, v *hook.Attempt) error { overwrite(v.Args()); return nil }),
+		hook.DidExecute.Do(func(_ context.Context, v *hook.Executed) error { overwrite(v.RawOutput()); return nil })))
 	out := r.Attempt(t.Context(), hook.AttemptInput{Around: all, WillExecute: all, DidExecute: all, Facts: f}, value(`{"raw":1}`))
 	if out.Outcome != hook.Continue || string(out.Value) != `{"raw":1}` || !reflect.DeepEqual(f, facts()) {
 		t.Errorf("the facts are %+v, the verdict %+v", f, out)

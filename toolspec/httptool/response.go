@@ -161,7 +161,7 @@ func (t *compiled) failure(resp *http.Response, call toolspec.Call) error {
 // meaning returns what a status means, by the document or by the usual meaning.
 func (t *compiled) meaning(resp *http.Response) (FailureKind, string) {
 	status := resp.StatusCode
-	is, message := usualMeaning(resp, t.doc.Connection == Required)
+	is, message := classifyStatus(resp, t.doc.Connection == Required)
 	for _, f := range t.doc.Response.Errors {
 		if matches(f.Status, status) {
 			is = f.Is
@@ -174,7 +174,7 @@ func (t *compiled) meaning(resp *http.Response) (FailureKind, string) {
 	return is, message
 }
 
-func usualMeaning(resp *http.Response, connected bool) (FailureKind, string) {
+func classifyStatus(resp *http.Response, connected bool) (FailureKind, string) {
 	status, name := resp.StatusCode, http.StatusText(resp.StatusCode)
 	answered := strings.TrimSpace(fmt.Sprintf("the service answered %d %s", status, name))
 	waits := resp.Header.Get("Retry-After") != ""

@@ -69,7 +69,7 @@ func run(ctx workflow.Context, c *envelope.Call, ask func(*contract.HydrateIn), 
 		accept(out)
 		c.SetValidatedArgs(out.Args, out.SafeArgs, out.SafeHistory, out.Repaired, out.NoSchema)
 		c.SetTool(out.ToolDigest, out.Effect, out.Risk, out.ScriptArg, out.Discovered)
-		if becameWorse(c.Plan(), out) {
+		if isLessSafe(c.Plan(), out) {
 			c.RestrictPlan()
 		}
 		return envelope.Next{}
@@ -91,13 +91,13 @@ func record(c *envelope.Call, out contract.HydrateOut, at time.Time) {
 	c.RecordHydration(h)
 }
 
-// becameWorse reports whether the tool is more harmful than the plan says, or may no
+// isLessSafe reports whether the tool is more harmful than the plan says, or may no
 // longer be repeated. In both cases the lane of the plan is not safe any more, because it
 // was chosen for the earlier version of the tool. A tool that became less harmful changes
 // nothing for running calls.
-func becameWorse(plan hook.Plan, out contract.HydrateOut) bool {
-	lapsed := plan.Repeatable && out.Repeatable != nil && !*out.Repeatable
-	return lapsed || harm(out.Effect) > harm(plan.Effect)
+func isLessSafe(plan hook.Plan, out contract.HydrateOut) bool {
+	lostRepeatable := plan.Repeatable && out.Repeatable != nil && !*out.Repeatable
+	return lostRepeatable || harm(out.Effect) > harm(plan.Effect)
 }
 
 // harm returns the rank of an effect; a higher rank is more harmful. An effect that this

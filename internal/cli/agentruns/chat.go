@@ -77,9 +77,9 @@ type chat struct {
 	begin   agent.Input
 	console console
 	feed    *feed
-	// sending is the message on its way to the run, or nil. unsaid is why the run has not begun.
-	sending *sending
-	unsaid  error
+	// sending is the message on its way to the run, or nil. startErr is why the run has not begun.
+	sending  *sending
+	startErr error
 	// seq is the number of the last event.
 	seq int64
 	// busy says that a turn of the agent goes on. changes counts what could end a turn or begin one.
@@ -369,8 +369,8 @@ func (c *chat) leave(err error) error {
 	if c.feed != nil {
 		c.line("the run waits for you: `pawl chat --run %s` comes back, `pawl agent stop --run %s` ends it", c.runID, c.runID)
 	}
-	if err == nil && c.unsaid != nil {
-		err = app.Silent(c.unsaid)
+	if err == nil && c.startErr != nil {
+		err = app.Silent(c.startErr)
 	}
 	return err
 }

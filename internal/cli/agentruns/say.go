@@ -79,7 +79,7 @@ func (c *chat) handleSent(ctx context.Context, err error) {
 	c.sending = nil
 	if err == nil {
 		c.console.setBusy(c.busy) // the turn may be over already
-		c.unsaid = nil
+		c.startErr = nil
 		if c.feed == nil {
 			c.feed = follow(ctx, c.client, c.a.Tenant, c.runID, 0)
 		}
@@ -87,7 +87,7 @@ func (c *chat) handleSent(ctx context.Context, err error) {
 	}
 	c.setBusy(false)
 	if c.feed == nil {
-		c.unsaid = err
+		c.startErr = err
 	} else if errors.Is(err, client.ErrSettled) {
 		return // the end of the run comes with its result
 	}

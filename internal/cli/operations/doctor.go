@@ -58,10 +58,10 @@ func newDoctor(a *app.App) *cobra.Command {
 		Use: "doctor", Short: "Check the servers, the database and the workers that calls need", Args: app.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d := diagnose(cmd.Context())
-			sick := 0
+			failedChecks := 0
 			for _, c := range d.Checks {
 				if !c.OK {
-					sick++
+					failedChecks++
 				}
 			}
 			if a.JSON {
@@ -77,8 +77,8 @@ func newDoctor(a *app.App) *cobra.Command {
 					fmt.Fprintf(a.Out, "%s  %-10s  %s\n", mark, c.Name, app.Printable(c.Message))
 				}
 			}
-			if sick > 0 {
-				return app.Silent(fmt.Errorf("%d checks failed", sick))
+			if failedChecks > 0 {
+				return app.Silent(fmt.Errorf("%d checks failed", failedChecks))
 			}
 			return nil
 		},

@@ -13,7 +13,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-const deputyPolicy = `
+const delegationPolicy = `
 version: 1
 tenants:
   acme:
@@ -30,7 +30,7 @@ tenants:
 // the service hears nothing (CN-04, CN-05, CN-12, CN-13, CN-16; GRANT_INTERSECTION_REQUIRED).
 func TestConfusedDeputy(t *testing.T) {
 	t.Parallel()
-	w := e2etest.NewWorld(t, deputyPolicy)
+	w := e2etest.NewWorld(t, delegationPolicy)
 	v, s := e2etest.NewVault(w), e2etest.NewService(t, string(e2etest.NewCanary()))
 	var asked e2etest.Ledger
 	w.WorkWith(v.Config(), worker.Tools(e2etest.Tool("test__read", asked.Counted(e2etest.Fetch(s)), e2etest.Connected, e2etest.Fast,

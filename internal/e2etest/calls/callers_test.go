@@ -52,15 +52,15 @@ func beCallers(ctx context.Context, args []string) int {
 	return 0
 }
 
-// door is a way to make a call: start returns once the call is started, or attached to, and result waits for how it ends.
-type door struct {
+// callerKind is a way to make a call: start returns once the call is started, or attached to, and result waits for how it ends.
+type callerKind struct {
 	start  func(w *e2etest.World, inv toolspec.Invocation)
 	result func(w *e2etest.World, inv toolspec.Invocation) toolspec.Result
 }
 
-// doors are Go's client, the pawl program and the real temporal program.
-func doors() map[string]door {
-	return map[string]door{
+// callerKinds are Go's client, the pawl program and the real temporal program.
+func callerKinds() map[string]callerKind {
+	return map[string]callerKind{
 		"client": {
 			start:  func(w *e2etest.World, inv toolspec.Invocation) { w.Start(inv) },
 			result: func(w *e2etest.World, inv toolspec.Invocation) toolspec.Result { return w.Invoke(inv) },

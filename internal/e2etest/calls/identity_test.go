@@ -70,7 +70,7 @@ func TestAnotherRun(t *testing.T) {
 		// By the programs, which then make the call anew: with the policies of the contract, for there is nothing left to attach to.
 		"deleted-by-cli": func(w *e2etest.World, inv toolspec.Invocation) {
 			want := w.Record(inv).Result
-			for by, again := range doors() {
+			for by, again := range callerKinds() {
 				w.MustCLI("workflow", "delete", "--workflow-id", inv.Identity().WorkflowID())
 				gone(w, inv.Identity().WorkflowID())
 				if got := again.result(w, inv); !e2etest.SameResult(got, *want) {

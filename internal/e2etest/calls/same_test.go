@@ -39,23 +39,23 @@ func TestSameCallByEveryDoor(t *testing.T) {
 	made := func(name, text string) toolspec.Invocation {
 		return e2etest.Invocation("by-"+name, "test__send", fmt.Sprintf(`{"text":%q}`, text))
 	}
-	for name, first := range doors() {
+	for name, first := range callerKinds() {
 		first.start(w, made(name, "hello"))
 		e2etest.Receive(t, entered)
-		for _, again := range doors() {
+		for _, again := range callerKinds() {
 			again.start(w, made(name, "hello"))
 			again.start(w, made(name, "bye"))
 		}
 	}
 	close(release)
-	for name, first := range doors() {
+	for name, first := range callerKinds() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := *w
 			w.T = t
 			want := first.result(&w, made(name, "hello"))
 			e2etest.WantText(t, want, "hello")
-			for by, again := range doors() {
+			for by, again := range callerKinds() {
 				if got := again.result(&w, made(name, "hello")); !e2etest.SameResult(got, want) {
 					t.Errorf("by %s the result is %+v, want %+v", by, got, want)
 				}
@@ -99,7 +99,7 @@ func TestSameCallAtOnce(t *testing.T) {
 					printed[i], failed[i] = string(text), err
 				})
 			}
-			got := []toolspec.Result{resultRaw(&w, inv), doors()["pawl"].result(&w, inv)}
+			got := []toolspec.Result{resultRaw(&w, inv), callerKinds()["pawl"].result(&w, inv)}
 			all.Wait()
 			if err := errors.Join(failed...); err != nil {
 				t.Fatal(err)

@@ -15,28 +15,28 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// desk is a hook's own store of what it holds for calls.
-type desk struct {
+// slotStore is a hook's own store of what it holds for calls.
+type slotStore struct {
 	mu   sync.Mutex
 	held map[string]bool
 	seen []string
 }
 
-func (d *desk) hold(_ context.Context, v *hook.Check) error {
+func (d *slotStore) hold(_ context.Context, v *hook.Check) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.held[v.InvocationID()] = true
 	return nil
 }
 
-func (d *desk) release(_ context.Context, v *hook.Report) error {
+func (d *slotStore) release(_ context.Context, v *hook.Report) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.held, v.InvocationID())
 	return nil
 }
 
-func (d *desk) see(what string) {
+func (d *slotStore) see(what string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.seen = append(d.seen, what)
@@ -47,7 +47,7 @@ func (d *desk) see(what string) {
 func TestSweptCallReleases(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
-	d := &desk{held: map[string]bool{}}
+	d := &slotStore{held: map[string]bool{}}
 	entered := make(chan string, 2)
 	forever := make(chan struct{})
 	defer close(forever)

@@ -32,16 +32,16 @@ type call struct {
 	// accepted is closed when Temporal has accepted the start.
 	accepted chan struct{}
 	once     sync.Once
-	// meddled reports that a fault was aimed at the call.
-	meddled atomic.Bool
 	// began and took are the time of the submit and how long the call took its submitter, under load.
 	began time.Time
 	took  time.Duration
+	// hasFault reports that a fault was aimed at the call.
+	hasFault atomic.Bool
 
 	mu        sync.Mutex
 	decisions []oracle.Decision
 	answers   []oracle.Answer
-	rivals    []oracle.Answer
+	conflicts []oracle.Answer
 }
 
 func newCall(p PlannedCall, runID string) (*call, error) {
@@ -82,7 +82,7 @@ func (c *call) submit(ctx context.Context, s *servers, n *counts) {
 		return // the call waits for a person who never decides
 	}
 	answer, ok := await(ctx, s.pawl, started)
-	if ok && answer.Err != "" && c.meddled.Load() {
+	if ok && answer.Err != "" && c.hasFault.Load() {
 		answer, ok = c.follow(ctx, s)
 	}
 	if ok && c.addAnswer(answer) == 1 {
@@ -104,22 +104,22 @@ func (c *call) isAnswered() bool {
 	return len(c.answers) > 0
 }
 
-// rival submits the id of the call with other arguments, after the call was accepted.
-func (c *call) rival(ctx context.Context, p *client.Client) {
+// submitConflict submits the id of the call with other arguments, after the call was accepted.
+func (c *call) submitConflict(ctx context.Context, p *client.Client) {
 	other, err := invocation(c.PlannedCall, c.invocation.Context.RunID, "something else")
-	if err != nil || !c.wait(ctx, c.RivalAfter) {
+	if err != nil || !c.wait(ctx, c.ConflictAfter) {
 		return
 	}
 	started := c.start(ctx, p, other)
 	if started == nil || c.asked() && len(c.Decisions) == 0 {
 		return
 	}
-	// A rival waits for the same workflow, so a fault of the call can end its wait without a
+	// A conflicting submit waits for the same workflow, so a fault of the call can end its wait without a
 	// result.
-	if answer, ok := await(ctx, p, started); ok && (answer.Err == "" || !c.meddled.Load()) {
+	if answer, ok := await(ctx, p, started); ok && (answer.Err == "" || !c.hasFault.Load()) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.rivals = append(c.rivals, answer)
+		c.conflicts = append(c.conflicts, answer)
 	}
 }
 

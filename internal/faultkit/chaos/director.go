@@ -131,7 +131,7 @@ func (d *director) comes(ctx context.Context, c *pairCall, at point.Name) point.
 		d.note(c, strike, func() error {
 			trying, cancel := context.WithTimeout(d.lane.ctx, startTimeout)
 			defer cancel()
-			return d.lane.servers.meddle(trying, strike.Kind, c.call, c.pick)
+			return d.lane.servers.injectFault(trying, strike.Kind, c.call, c.pick)
 		})
 	}
 	return point.Order{}

@@ -26,7 +26,7 @@ const (
 type lane struct {
 	ctx      context.Context
 	servers  *servers
-	crew     *crew
+	workers  *workerPool
 	director *director
 	counts   *counts
 	faultLog
@@ -47,14 +47,14 @@ func openLane(ctx context.Context, o Options, n *counts, fail context.CancelCaus
 	}
 	l.director = newDirector(l)
 	environment := append(l.servers.environment(), PointsEnv+"="+l.director.server.URL, fmt.Sprintf("PAWL_DATABASE_CONNECTIONS=%d", connections))
-	l.crew, err = hire(o, environment, fail, l.note)
+	l.workers, err = startPool(o, environment, fail, l.note)
 	return l, err
 }
 
 // close ends the workers before the director, because workers wait for answers of the director.
 func (l *lane) close() {
-	if l.crew != nil {
-		l.crew.close()
+	if l.workers != nil {
+		l.workers.close()
 	}
 	if l.director != nil {
 		l.director.server.CloseClientConnections()
@@ -75,10 +75,10 @@ func (l *lane) strikeAll(s Strike, begun func()) {
 	var err error
 	switch s.Kind {
 	case oracle.Kill:
-		l.crew.kill(0)
+		l.workers.kill(0)
 		return
 	case oracle.Stop:
-		l.crew.replace(l.ctx, 0, d, begun)
+		l.workers.replace(l.ctx, 0, d, begun)
 		return
 	case oracle.Lock:
 		f, err = server.lockClaims(l.ctx, d, begun)
@@ -92,7 +92,7 @@ func (l *lane) strikeAll(s Strike, begun func()) {
 		err = fmt.Errorf("%s hits one call", s.Kind)
 	}
 	if f.At = s.At; err != nil {
-		l.crew.fail(fmt.Errorf("%s ended badly: %w", s, err))
+		l.workers.fail(fmt.Errorf("%s ended badly: %w", s, err))
 		return
 	}
 	l.note(f)
@@ -109,24 +109,24 @@ func (l *lane) run(calls []*pairCall) (oracle.Snapshot, error) {
 	defer unwatch()
 	watching.Go(func() { l.watch(watched, l.servers.temporal) })
 	l.director.direct(calls)
-	var conducting sync.WaitGroup
+	var running sync.WaitGroup
 	for _, c := range calls {
-		conducting.Go(func() { c.conduct(ctx, l.servers, l.counts) })
+		running.Go(func() { c.runCall(ctx, l.servers, l.counts) })
 	}
-	conducting.Wait()
+	running.Wait()
 	l.director.direct(nil)
 	l.director.strikes.Wait()
 	plain := make([]*call, len(calls))
 	for i, c := range calls {
 		plain[i] = c.call
-		conducting.Go(func() {
+		running.Go(func() {
 			if answer, ok := c.follow(ctx, l.servers); ok {
 				c.addAnswer(answer)
 			}
 		})
 	}
-	conducting.Wait()
-	l.crew.dismiss()
+	running.Wait()
+	l.workers.stopReplaced()
 	if err := l.ctx.Err(); err != nil {
 		return oracle.Snapshot{}, context.Cause(l.ctx)
 	}

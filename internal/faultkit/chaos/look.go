@@ -17,14 +17,14 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 )
 
-// lookers is the number of calls that are read at the same time.
-const lookers = 6
+// maxConcurrentReads is the number of calls that are read at the same time.
+const maxConcurrentReads = 6
 
 // look reads the workflow and the record of each call, and the effects of the ledger.
 func (s *servers) look(ctx context.Context, calls []*call, faults []oracle.Fault) (oracle.Snapshot, error) {
 	seen := oracle.Snapshot{Calls: make([]oracle.Call, len(calls)), Effects: s.ledger.Effects(), Faults: faults}
 	failures := make([]error, len(calls))
-	turns := make(chan struct{}, lookers)
+	turns := make(chan struct{}, maxConcurrentReads)
 	var looking sync.WaitGroup
 	for i, c := range calls {
 		turns <- struct{}{}
@@ -52,7 +52,7 @@ func (s *servers) lookAt(ctx context.Context, c *call) (oracle.Call, error) {
 		ToolCallID: id.ToolCallID, InvocationID: id.InvocationID(), WorkflowID: id.WorkflowID(), ToolID: c.ToolID,
 		Repeatable: ledger.Repeatable(c.ToolID), ArgsDigest: digest, Value: value, Accepted: c.isAccepted(),
 		Undecided: c.asked() && len(c.Decisions) == 0,
-		Decisions: c.decisions, Answers: c.answers, Rivals: c.rivals,
+		Decisions: c.decisions, Answers: c.answers, Rivals: c.conflicts,
 	}
 	c.mu.Unlock()
 	if o.Workflow, err = s.workflow(ctx, id.WorkflowID()); err != nil {

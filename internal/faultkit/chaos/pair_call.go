@@ -102,11 +102,11 @@ func (c *pairCall) asks() {
 	}
 }
 
-// conduct submits the call, approves it whenever it asks, and waits for its result.
-func (c *pairCall) conduct(ctx context.Context, s *servers, n *counts) {
-	// A fault may end the workflow without a result; meddled makes submit follow the call to its
+// runCall submits the call, approves it whenever it asks, and waits for its result.
+func (c *pairCall) runCall(ctx context.Context, s *servers, n *counts) {
+	// A fault may end the workflow without a result; hasFault makes submit follow the call to its
 	// next run.
-	c.meddled.Store(true)
+	c.hasFault.Store(true)
 	answering, done := context.WithCancel(ctx)
 	var person sync.WaitGroup
 	defer person.Wait()

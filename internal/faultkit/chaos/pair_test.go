@@ -134,7 +134,7 @@ func TestPlanPairs(t *testing.T) {
 			calls[c.pair]++
 			tools[c.ToolID]++
 			ids[c.ToolCallID] = true
-			if c.pair.company() != batch[0].pair.company() {
+			if c.pair.batchKey() != batch[0].pair.batchKey() {
 				t.Errorf("%s and %s in one batch", c.pair, batch[0].pair)
 			}
 			if within(c.pair.First.At, point.WaitBefore, point.DecideAfter) && c.ToolID != ledger.Ask {

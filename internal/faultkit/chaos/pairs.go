@@ -67,9 +67,9 @@ func planPairs(o PairOptions) ([][]*pairCall, error) {
 	pairs := slices.Clone(o.Pairs)
 	random.Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
 	var batches [][]*pairCall
-	open := map[string]int{} // the index of the batch that is not full, by company
+	open := map[string]int{} // the index of the batch that is not full, by batchKey
 	for _, pair := range pairs {
-		place, key := slices.Index(all, pair), pair.company()
+		place, key := slices.Index(all, pair), pair.batchKey()
 		for n := range o.Calls {
 			c, err := newPairCall(pair, place, n, o.Seed, random.Uint64())
 			if err != nil {
@@ -87,10 +87,10 @@ func planPairs(o PairOptions) ([][]*pairCall, error) {
 	return batches, nil
 }
 
-// company returns a key: pairs with equal keys may share a batch. A fault of a worker or a server
+// batchKey returns a key: pairs with equal keys may share a batch. A fault of a worker or a server
 // hits the whole batch, so all pairs of a batch have that fault. If both faults of a pair are of
 // this kind, its batch shares only the first, because batches that share both would have one call.
-func (p Pair) company() string {
+func (p Pair) batchKey() string {
 	switch {
 	case p.First.wide() && p.Then.wide():
 		return p.First.String() + "+"
@@ -170,7 +170,7 @@ func (p *pairRun) serve(ctx context.Context, n int) error {
 	defer l.close()
 	err = p.serveBatches(ctx, l, n)
 	// Workers that were held up may have had effects after the last batch.
-	l.crew.close()
+	l.workers.close()
 	all := l.all()
 	if err != nil {
 		all = ofItsCalls(all) // the last batch was not judged

@@ -26,10 +26,10 @@ type PlannedCall struct {
 	ToolCallID string
 	ToolID     string
 	In         ledger.In
-	// Twin makes a second client submit the same call at the same time. Rival makes a client submit
-	// the id with other arguments, RivalAfter the call was accepted.
-	Twin, Rival bool
-	RivalAfter  time.Duration
+	// Duplicate makes a second client submit the same call at the same time. Conflict makes a client submit
+	// the id with other arguments, ConflictAfter the call was accepted.
+	Duplicate, Conflict bool
+	ConflictAfter       time.Duration
 	// Decisions are the planned decisions; the first is the earliest. None means that no person
 	// decides.
 	Decisions []PlannedDecision
@@ -138,9 +138,9 @@ func drawCall(random *rand.Rand, o Options) PlannedCall {
 		longest = 400 // it runs inside a workflow task
 	}
 	c.In.BeforeMs, c.In.AfterMs = random.IntN(longest), random.IntN(longest)
-	c.Twin = random.IntN(100) < 10
-	if c.Rival = random.IntN(100) < 5; c.Rival {
-		c.RivalAfter = upTo(random, 5*time.Second)
+	c.Duplicate = random.IntN(100) < 10
+	if c.Conflict = random.IntN(100) < 5; c.Conflict {
+		c.ConflictAfter = upTo(random, 5*time.Second)
 	}
 	if c.asked() {
 		c.Decisions = drawDecisions(random, o.For)
@@ -190,37 +190,37 @@ func drawDecisions(random *rand.Rand, all time.Duration) []PlannedDecision {
 	return decisions
 }
 
-// rhythm is the mean interval of a fault, in intervals of kills, and the range of its duration.
-type rhythm struct {
+// faultTiming is the mean interval of a fault, in intervals of kills, and the range of its duration.
+type faultTiming struct {
 	kills         int
 	atLeast, most time.Duration
 }
 
-func rhythmOf(kind oracle.FaultKind) rhythm {
+func timingOf(kind oracle.FaultKind) faultTiming {
 	switch kind {
 	case oracle.Term:
-		return rhythm{kills: 8}
+		return faultTiming{kills: 8}
 	case oracle.Stop:
-		return rhythm{kills: 6, atLeast: time.Second, most: 12 * time.Second}
+		return faultTiming{kills: 6, atLeast: time.Second, most: 12 * time.Second}
 	case oracle.Postgres:
-		return rhythm{kills: 10, most: 2 * time.Second}
+		return faultTiming{kills: 10, most: 2 * time.Second}
 	case oracle.Temporal:
-		return rhythm{kills: 20, atLeast: time.Second, most: 5 * time.Second}
+		return faultTiming{kills: 20, atLeast: time.Second, most: 5 * time.Second}
 	case oracle.PostgresFreeze:
-		return rhythm{kills: 20, atLeast: time.Second, most: 6 * time.Second}
+		return faultTiming{kills: 20, atLeast: time.Second, most: 6 * time.Second}
 	case oracle.TemporalFreeze:
-		return rhythm{kills: 30, atLeast: time.Second, most: 8 * time.Second}
+		return faultTiming{kills: 30, atLeast: time.Second, most: 8 * time.Second}
 	case oracle.Lock:
-		return rhythm{kills: 15, atLeast: time.Second, most: 6 * time.Second}
+		return faultTiming{kills: 15, atLeast: time.Second, most: 6 * time.Second}
 	case oracle.Kill:
-		return rhythm{kills: 1}
+		return faultTiming{kills: 1}
 	default: // faults of one call have many kinds
-		return rhythm{kills: 15}
+		return faultTiming{kills: 15}
 	}
 }
 
 func drawFaults(random *rand.Rand, kind oracle.FaultKind, o Options) (faults []PlannedFault) {
-	r := rhythmOf(kind)
+	r := timingOf(kind)
 	mean := o.Every * time.Duration(r.kills)
 	for at := mean/2 + upTo(random, mean); at < o.For; at += mean/2 + upTo(random, mean) {
 		f := PlannedFault{At: at, Kind: kind, Slot: random.IntN(o.Workers)}

@@ -42,7 +42,7 @@ func TestPlanHasEverything(t *testing.T) {
 	o := Options{Seed: 1, For: 10 * time.Minute, Calls: 2000, Workers: 2, Every: 2 * time.Second, Faults: Kinds()}
 	p := NewPlan(o)
 	tools, faults, slots, ids := map[string]int{}, map[oracle.FaultKind]int{}, map[int]int{}, map[string]bool{}
-	var twins, rivals, never, denied, late, twice, contrary, signals int
+	var duplicates, conflicts, never, denied, late, twice, contrary, signals int
 	last := time.Duration(0)
 	for _, c := range p.Calls {
 		tools[c.ToolID]++
@@ -54,11 +54,11 @@ func TestPlanHasEverything(t *testing.T) {
 		if c.ToolID == ledger.LocalRead && c.In.BeforeMs+c.In.AfterMs > 1000 {
 			t.Errorf("%+v is too long for the local lane", c)
 		}
-		if c.Twin {
-			twins++
+		if c.Duplicate {
+			duplicates++
 		}
-		if c.Rival {
-			rivals++
+		if c.Conflict {
+			conflicts++
 		}
 		if !c.asked() {
 			continue
@@ -86,7 +86,7 @@ func TestPlanHasEverything(t *testing.T) {
 		}
 	}
 	for what, n := range map[string]int{
-		"twins": twins, "rivals": rivals, "never": never, "denied": denied, "late": late, "twice": twice, "contrary": contrary, "signals": signals,
+		"duplicates": duplicates, "conflicts": conflicts, "never": never, "denied": denied, "late": late, "twice": twice, "contrary": contrary, "signals": signals,
 	} {
 		if n == 0 {
 			t.Errorf("no %s", what)
@@ -103,7 +103,7 @@ func TestPlanHasEverything(t *testing.T) {
 	for _, f := range p.Faults {
 		faults[f.Kind]++
 		slots[f.Slot]++
-		if r := rhythmOf(f.Kind); f.For < r.atLeast || f.For > r.most || f.At >= o.For {
+		if r := timingOf(f.Kind); f.For < r.atLeast || f.For > r.most || f.At >= o.For {
 			t.Errorf("%+v", f)
 		}
 	}

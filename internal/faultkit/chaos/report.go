@@ -36,11 +36,11 @@ type Figures struct {
 	// Attempts is the number of dispatched attempts, Lost the number of those without an answer.
 	Attempts int `json:"attempts"`
 	Lost     int `json:"lost"`
-	// Twins and Rivals count further submits of a call's id, Decisions the decisions that were
+	// Duplicates and Conflicts count further submits of a call's id, Decisions the decisions that were
 	// sent.
-	Twins     int `json:"twins"`
-	Rivals    int `json:"rivals"`
-	Decisions int `json:"decisions"`
+	Duplicates int `json:"twins"`
+	Conflicts  int `json:"rivals"`
+	Decisions  int `json:"decisions"`
 	// Duration is the time from the start of a workflow to its end, including the time that people
 	// take.
 	Duration Spread `json:"durationMs"`
@@ -83,8 +83,8 @@ func figuresOf(s oracle.Snapshot) Figures {
 			f.Calls[c.ToolID] = map[string]int{}
 		}
 		f.Calls[c.ToolID][outcomeOf(c)]++
-		f.Twins += max(0, len(c.Answers)-1)
-		f.Rivals += len(c.Rivals)
+		f.Duplicates += max(0, len(c.Answers)-1)
+		f.Conflicts += len(c.Rivals)
 		f.Decisions += len(c.Decisions)
 		if c.Workflow.Events > 0 {
 			events = append(events, c.Workflow.Events)

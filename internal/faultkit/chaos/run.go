@@ -28,7 +28,7 @@ type run struct {
 	Options
 	plan    Plan
 	servers *servers
-	crew    *crew
+	workers *workerPool
 	calls   []*call
 	began   time.Time
 	counts  counts
@@ -59,10 +59,10 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	defer r.servers.close()
-	if r.crew, err = hire(o, r.servers.environment(), fail, r.note); err != nil {
+	if r.workers, err = startPool(o, r.servers.environment(), fail, r.note); err != nil {
 		return nil, err
 	}
-	defer r.crew.close()
+	defer r.workers.close()
 	snapshot, err := r.live(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("the run ended before it could be judged: %w", cmp.Or(context.Cause(ctx), err))
@@ -89,7 +89,7 @@ func (r *run) live(ctx context.Context) (oracle.Snapshot, error) {
 
 	var people sync.WaitGroup
 	for _, c := range r.calls {
-		people.Go(func() { r.conduct(settling, c) })
+		people.Go(func() { r.runCall(settling, c) })
 	}
 	r.breakThings(ctx)
 	if err := ctx.Err(); err != nil {
@@ -100,25 +100,25 @@ func (r *run) live(ctx context.Context) (oracle.Snapshot, error) {
 	r.readAgain(settling)
 	r.await(settling)
 	// Stop the workers first, so that no call changes while it is read.
-	r.crew.close()
+	r.workers.close()
 	if err := ctx.Err(); err != nil {
 		return oracle.Snapshot{}, err
 	}
 	return r.servers.look(ctx, r.calls, r.noted())
 }
 
-// conduct submits one call with its twin, its rival and its decisions.
-func (r *run) conduct(ctx context.Context, c *call) {
+// runCall submits one call with its duplicate, its conflict and its decisions.
+func (r *run) runCall(ctx context.Context, c *call) {
 	if !pause(ctx, c.At) {
 		return
 	}
 	var doing sync.WaitGroup
 	doing.Go(func() { c.submit(ctx, r.servers, &r.counts) })
-	if c.Twin {
+	if c.Duplicate {
 		doing.Go(func() { c.submit(ctx, r.servers, &r.counts) })
 	}
-	if c.Rival {
-		doing.Go(func() { c.rival(ctx, r.servers.pawl) })
+	if c.Conflict {
+		doing.Go(func() { c.submitConflict(ctx, r.servers.pawl) })
 	}
 	if len(c.Decisions) > 0 {
 		doing.Go(func() { c.decide(ctx, r.servers) })
@@ -148,13 +148,13 @@ func (r *run) breakThing(ctx context.Context, f PlannedFault) {
 	var err error
 	switch f.Kind {
 	case oracle.Kill:
-		r.crew.kill(f.Slot)
+		r.workers.kill(f.Slot)
 		return
 	case oracle.Term:
-		r.crew.term(f.Slot)
+		r.workers.term(f.Slot)
 		return
 	case oracle.Stop:
-		r.crew.freeze(ctx, f.Slot, f.For)
+		r.workers.freeze(ctx, f.Slot, f.For)
 		return
 	case oracle.Postgres:
 		fault, err = r.servers.crashPostgres(ctx, f.For)
@@ -171,7 +171,7 @@ func (r *run) breakThing(ctx context.Context, f PlannedFault) {
 		defer r.away(-1)
 		fault, err = r.servers.freezeTemporal(ctx, f.For, func() {})
 	default:
-		r.meddle(ctx, f)
+		r.injectFault(ctx, f)
 		return
 	}
 	if err != nil {
@@ -181,9 +181,9 @@ func (r *run) breakThing(ctx context.Context, f PlannedFault) {
 	r.note(fault)
 }
 
-// meddle aims a fault at an accepted call. An error does not tell whether the fault hit, so the
+// injectFault aims a fault at an accepted call. An error does not tell whether the fault hit, so the
 // fault is recorded.
-func (r *run) meddle(ctx context.Context, f PlannedFault) {
+func (r *run) injectFault(ctx context.Context, f PlannedFault) {
 	var calls []*call
 	for _, c := range r.calls {
 		if c.isAccepted() && (!c.asked() || len(c.Decisions) > 0) && (ofReset(f.Kind) || !c.isAnswered()) {
@@ -192,10 +192,10 @@ func (r *run) meddle(ctx context.Context, f PlannedFault) {
 	}
 	for i := range min(len(calls), aims) {
 		c := calls[(f.Pick+uint64(i))%uint64(len(calls))]
-		c.meddled.Store(true)
+		c.hasFault.Store(true)
 		fault := oracle.Fault{Kind: f.Kind, Call: c.ToolCallID, From: time.Now()}
 		trying, cancel := context.WithTimeout(ctx, startTimeout)
-		err := r.servers.meddle(trying, f.Kind, c, f.Pick)
+		err := r.servers.injectFault(trying, f.Kind, c, f.Pick)
 		cancel()
 		if errors.Is(err, errNothingToHit) {
 			continue
@@ -210,7 +210,7 @@ func (r *run) meddle(ctx context.Context, f PlannedFault) {
 func (r *run) readAgain(ctx context.Context) {
 	var reading sync.WaitGroup
 	for _, c := range r.calls {
-		if !c.meddled.Load() || !c.isAccepted() {
+		if !c.hasFault.Load() || !c.isAccepted() {
 			continue
 		}
 		reading.Go(func() {

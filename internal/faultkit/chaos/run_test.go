@@ -54,7 +54,7 @@ func TestRun(t *testing.T) {
 	if f.Faults[oracle.Kill] == 0 || f.Faults[oracle.Crash] > 0 {
 		t.Errorf("faults %v, want kills and no crash", f.Faults)
 	}
-	if f.Effects == 0 || f.Attempts == 0 || f.Twins == 0 || f.Rivals == 0 || f.Decisions == 0 || f.Duration.Max == 0 || f.Events.P50 == 0 {
+	if f.Effects == 0 || f.Attempts == 0 || f.Duplicates == 0 || f.Conflicts == 0 || f.Decisions == 0 || f.Duration.Max == 0 || f.Events.P50 == 0 {
 		t.Errorf("figures %+v", f)
 	}
 	entries, err := os.ReadDir(o.Evidence)

@@ -74,7 +74,7 @@ func survived(v *view, out *Verdict) {
 	})
 }
 
-func manned(v *view, out *Verdict) {
+func checkWorkerExits(v *view, out *Verdict) {
 	for _, f := range v.Faults {
 		switch f.Kind {
 		case Kill, Term:

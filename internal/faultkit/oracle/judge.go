@@ -54,7 +54,7 @@ func All() []Oracle {
 		{"approved", "every effect that needs an approval has an earlier one, of exactly that call", approved},
 		{"decided", "a decision that was confirmed is the one that stands", decided},
 		{"refused", "an id that is used for other arguments is answered with conflict", refused},
-		{"manned", "every worker that ended was ended by somebody", manned},
+		{"manned", "every worker that ended was ended by somebody", checkWorkerExits},
 		{"bounded", "no history is longer than a call's attempts and faults explain", bounded},
 		{"progress", "at least 60 % of the accepted calls ended ok; otherwise the run is void", progress},
 	}

@@ -37,6 +37,6 @@ func (r *Relay) listen(ctx context.Context, w wakers) {
 	r.db.Listen(ctx, db.Listener{
 		Connected: func() { w.wake("") },
 		Notified:  func(n *pgconn.Notification) { w.wake(n.Channel) },
-		Lost:      func(err error) { r.complain(ctx, "the listener lost its connection", db.Failure("listen", err)) },
+		Lost:      func(err error) { r.logError(ctx, "the listener lost its connection", db.Failure("listen", err)) },
 	}, db.Query("ListenPolicy", db.Values{}), db.Query("ListenTools", db.Values{}), db.Query("ListenOutbox", db.Values{}))
 }

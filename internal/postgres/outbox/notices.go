@@ -104,7 +104,7 @@ func (n *Notices) look(ctx context.Context) (fresh bool) {
 			row, _, err := db.First[lookedRow](takeCtx, n.db, "look for notices", st)
 			cancel()
 			if looked = row.Looked; err != nil {
-				n.complain(ctx, "what is due cannot be found", err)
+				n.logError(ctx, "what is due cannot be found", err)
 				return fresh
 			}
 			fresh = fresh || looked > 0
@@ -123,7 +123,7 @@ func (n *Notices) send(ctx context.Context, name string, to Notifier, r noticeRo
 	defer cancel()
 	if err == nil {
 		if _, err := n.db.Exec(noteCtx, "note a notice", db.Query("MarkNoticeSent", db.Values{"notice_id": r.NoticeID, "notifier": name})); err != nil {
-			n.complain(ctx, "a delivery was not noted, so the notice is sent again", err)
+			n.logError(ctx, "a delivery was not noted, so the notice is sent again", err)
 		}
 		return
 	}
@@ -132,7 +132,7 @@ func (n *Notices) send(ctx context.Context, name string, to Notifier, r noticeRo
 	}))
 	switch {
 	case noteErr != nil:
-		n.complain(ctx, "a failure was not noted", noteErr)
+		n.logError(ctx, "a failure was not noted", noteErr)
 	case row.GivenUp:
 		n.log.ErrorContext(ctx, "notices: one was given up", "notifier", name, "notice", r.NoticeID, "attempts", r.Attempts, "reason", errs.Reason(err))
 	case ctx.Err() == nil:

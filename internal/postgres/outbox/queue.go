@@ -45,7 +45,7 @@ func (q *queue[R]) drain(ctx context.Context, take db.Step, deliver func(R)) {
 		rows, err := db.All[R](takeCtx, q.db, "take "+q.name, take)
 		cancel()
 		if err != nil {
-			q.complain(ctx, "cannot be read", err)
+			q.logError(ctx, "cannot be read", err)
 			return
 		}
 		slots := make(chan struct{}, q.senders)
@@ -80,12 +80,12 @@ func (q *queue[R]) Prune(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, pruneTimeout)
 	defer cancel()
 	if _, err := q.db.Exec(ctx, "prune "+q.name, q.prune); err != nil {
-		q.complain(ctx, "old rows were not pruned", err)
+		q.logError(ctx, "old rows were not pruned", err)
 	}
 }
 
-// complain logs an error, unless ctx has ended because the queue stops.
-func (q *queue[R]) complain(ctx context.Context, what string, err error) {
+// logError logs an error, unless ctx has ended because the queue stops.
+func (q *queue[R]) logError(ctx context.Context, what string, err error) {
 	if ctx.Err() == nil {
 		q.log.WarnContext(ctx, q.name+": "+what, "reason", errs.Reason(err)) //nolint:sloglint // the callers' messages are constants
 	}

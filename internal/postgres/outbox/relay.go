@@ -162,7 +162,7 @@ func (r *Relay) recheckAgain(ctx context.Context) {
 		more, err = r.scans.RecheckAgain(scanCtx)
 		cancel()
 		if err != nil {
-			r.complain(ctx, "rechecks were not sent", err)
+			r.logError(ctx, "rechecks were not sent", err)
 			return
 		}
 	}
@@ -181,9 +181,9 @@ func (r *Relay) send(ctx context.Context, m Message) {
 		note = db.Query("MarkSent", db.Values{"id": m.ID, "last_error": "gone"})
 	case err != nil:
 		note = db.Query("MarkFailed", db.Values{"id": m.ID, "last_error": db.Text(errs.Reason(err)), "delay": r.delay(m.Attempts)})
-		r.complain(ctx, "a message was not delivered", err)
+		r.logError(ctx, "a message was not delivered", err)
 	}
 	if _, err := r.db.Exec(noteCtx, "note delivery", note); err != nil {
-		r.complain(ctx, "a delivery was not noted, so the message is sent again", err)
+		r.logError(ctx, "a delivery was not noted, so the message is sent again", err)
 	}
 }

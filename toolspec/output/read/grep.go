@@ -198,7 +198,7 @@ func (s *search) remember(l Line) {
 
 // found searches a line, or a part of a long line, and shows it if it matches. It reports whether it matches.
 func (s *search) found(text []byte, begins, ends bool) bool {
-	if !s.afford(text) {
+	if !s.addWork(text) {
 		return false
 	}
 	from, to := s.Pattern.find(text, begins, ends)
@@ -211,8 +211,8 @@ func (s *search) found(text []byte, begins, ends bool) bool {
 	return true
 }
 
-// afford adds the work of an expression on text. It stops the search if that is too much.
-func (s *search) afford(text []byte) bool {
+// addWork adds the work of an expression on text. It stops the search if that is too much.
+func (s *search) addWork(text []byte) bool {
 	if s.Pattern.expr == nil {
 		return true
 	}
@@ -257,7 +257,7 @@ func (s *search) block(data []byte) {
 		}
 		end := start + bytes.IndexByte(data[start:], '\n')
 		line := bytes.TrimSuffix(data[start:end], []byte{'\r'})
-		if !s.afford(line) {
+		if !s.addWork(line) {
 			break
 		}
 		if from, to := s.Pattern.find(line, true, true); from >= 0 {

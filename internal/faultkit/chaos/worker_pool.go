@@ -10,8 +10,8 @@ import (
 	"github.com/pawl-run/pawl/internal/faultkit/oracle"
 )
 
-// crew keeps a number of workers running. It replaces each worker that ends.
-type crew struct {
+// workerPool keeps a number of workers running. It replaces each worker that ends.
+type workerPool struct {
 	options     Options
 	environment []string
 	// fail ends the run.
@@ -27,7 +27,7 @@ type crew struct {
 	extra []*process
 }
 
-// slot holds the current worker of one place in the crew.
+// slot holds the current worker of one place in the pool.
 type slot struct {
 	mu      sync.Mutex
 	current *process
@@ -42,9 +42,9 @@ func (s *slot) get() *process {
 // maxCrashes is the number of crashes of workers at which the run fails.
 const maxCrashes = 20
 
-// hire starts the workers. note gets the faults of the crew.
-func hire(o Options, environment []string, fail context.CancelCauseFunc, note func(oracle.Fault)) (*crew, error) {
-	c := &crew{options: o, environment: environment, fail: fail, note: note}
+// startPool starts the workers. note gets the faults of the pool.
+func startPool(o Options, environment []string, fail context.CancelCauseFunc, note func(oracle.Fault)) (*workerPool, error) {
+	c := &workerPool{options: o, environment: environment, fail: fail, note: note}
 	for range o.Workers {
 		s := &slot{}
 		if err := c.fill(s); err != nil {
@@ -57,7 +57,7 @@ func hire(o Options, environment []string, fail context.CancelCauseFunc, note fu
 }
 
 // fill starts a worker in a slot, and starts the next one when it ends.
-func (c *crew) fill(s *slot) error {
+func (c *workerPool) fill(s *slot) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closing {
@@ -86,7 +86,7 @@ func (c *crew) fill(s *slot) error {
 }
 
 // crashed records a worker that ended without a planned fault.
-func (c *crew) crashed(p *process) {
+func (c *workerPool) crashed(p *process) {
 	now := time.Now()
 	c.note(oracle.Fault{Kind: oracle.Crash, PID: p.pid(), From: now, To: now})
 	c.mu.Lock()
@@ -100,7 +100,7 @@ func (c *crew) crashed(p *process) {
 }
 
 // kill sends SIGKILL to the worker of a slot, and waits until it has ended.
-func (c *crew) kill(n int) {
+func (c *workerPool) kill(n int) {
 	p := c.slots[n].get()
 	if p.ended() {
 		return // the next worker has not started yet
@@ -112,7 +112,7 @@ func (c *crew) kill(n int) {
 }
 
 // term sends SIGTERM to the worker of a slot, and waits until it has ended.
-func (c *crew) term(n int) {
+func (c *workerPool) term(n int) {
 	p := c.slots[n].get()
 	if p.ended() {
 		return
@@ -124,7 +124,7 @@ func (c *crew) term(n int) {
 }
 
 // freeze stops the worker of a slot for d, or until the worker or ctx ends.
-func (c *crew) freeze(ctx context.Context, n int, d time.Duration) {
+func (c *workerPool) freeze(ctx context.Context, n int, d time.Duration) {
 	p := c.slots[n].get()
 	from := time.Now()
 	if p.ended() || p.cmd.Process.Signal(syscall.SIGSTOP) != nil {
@@ -142,8 +142,8 @@ func (c *crew) freeze(ctx context.Context, n int, d time.Duration) {
 }
 
 // replace stops the worker of a slot for d and starts another worker in the slot. It calls begun
-// when the worker is stopped. Afterwards both workers run until dismiss.
-func (c *crew) replace(ctx context.Context, n int, d time.Duration, begun func()) {
+// when the worker is stopped. Afterwards both workers run until stopReplaced.
+func (c *workerPool) replace(ctx context.Context, n int, d time.Duration, begun func()) {
 	s := c.slots[n]
 	p := s.get()
 	from := time.Now()
@@ -163,8 +163,8 @@ func (c *crew) replace(ctx context.Context, n int, d time.Duration, begun func()
 	c.note(oracle.Fault{Kind: oracle.Stop, PID: p.pid(), From: from, To: time.Now()})
 }
 
-// dismiss ends the workers that replace has replaced.
-func (c *crew) dismiss() {
+// stopReplaced ends the workers that replace has replaced.
+func (c *workerPool) stopReplaced() {
 	c.mu.Lock()
 	extra := c.extra
 	c.extra = nil
@@ -177,11 +177,11 @@ func (c *crew) dismiss() {
 }
 
 // close ends all workers and waits until none runs.
-func (c *crew) close() {
+func (c *workerPool) close() {
 	c.mu.Lock()
 	c.closing = true
 	c.mu.Unlock()
-	c.dismiss()
+	c.stopReplaced()
 	var ending sync.WaitGroup
 	for _, s := range c.slots {
 		ending.Go(func() { s.get().close() })

@@ -27,12 +27,12 @@ const identity = "pawl-chaos"
 // errNothingToHit reports that the call has no target for the fault, such as a running activity.
 var errNothingToHit = errors.New("the call has nothing that this fault hits")
 
-// meddle aims a fault at a call. Anyone with access to the namespace could do the same. pick
+// injectFault aims a fault at a call. Anyone with access to the namespace could do the same. pick
 // selects one of several targets.
-func (s *servers) meddle(ctx context.Context, kind oracle.FaultKind, c *call, pick uint64) error {
+func (s *servers) injectFault(ctx context.Context, kind oracle.FaultKind, c *call, pick uint64) error {
 	workflowID := c.invocation.Identity().WorkflowID()
 	if ofActivity(kind) {
-		return s.meddleWithActivity(ctx, kind, workflowID)
+		return s.injectActivityFault(ctx, kind, workflowID)
 	}
 	switch kind {
 	case oracle.ResetFirst, oracle.ResetLast, oracle.ResetAny:
@@ -122,8 +122,8 @@ func (s *servers) sendGarbage(ctx context.Context, workflowID string) error {
 	return nil
 }
 
-// meddleWithActivity aims a fault at the running attempt of a call.
-func (s *servers) meddleWithActivity(ctx context.Context, kind oracle.FaultKind, workflowID string) error {
+// injectActivityFault aims a fault at the running attempt of a call.
+func (s *servers) injectActivityFault(ctx context.Context, kind oracle.FaultKind, workflowID string) error {
 	described, err := s.temporal.DescribeWorkflowExecution(ctx, workflowID, "")
 	if err != nil {
 		return err
