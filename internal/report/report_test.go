@@ -126,7 +126,7 @@ func TestFaults(t *testing.T) {
 		{answering(422, `{"status":"error","errorType":"execution","error":"too many samples"}`), "refuses the query: too many samples"},
 		{answering(200, `{"status":"success","data":{"resultType":"vector","result":[]}}`), "answers with something else than series"},
 		{redirect.URL, "answers with 302 Found, and not as a Prometheus"},
-		{answering(200, strings.Repeat(" ", maxAnswer+1)), "answers with more than 32 MB"},
+		{answering(200, strings.Repeat(" ", maxAnswer+1)), "answers with more than 32 MiB"},
 	} {
 		var page bytes.Buffer
 		err := Write(t.Context(), &page, options(tc.address))

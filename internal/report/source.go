@@ -90,7 +90,7 @@ func (s *source) ask(ctx context.Context, expr string) ([]series, error) {
 	case err != nil:
 		return nil, s.away(err)
 	case len(body) > maxAnswer:
-		return nil, fmt.Errorf("%s answers with more than %d MB: ask for a shorter time", s.at.Redacted(), maxAnswer>>20)
+		return nil, fmt.Errorf("%s answers with more than %d MiB: ask for a shorter time", s.at.Redacted(), maxAnswer>>20)
 	}
 	var a answer
 	if err := json.Unmarshal(body, &a); err != nil || a.Status == "" {

@@ -169,10 +169,10 @@ func (l *load) step(ctx context.Context, step LoadStep) (StepFigures, error) {
 	o := l.Options
 	o.Workers = step.Workers
 	var err error
-	if l.crew, err = hire(o, l.servers.environment(), l.fail, l.note); err != nil {
+	if l.workers, err = startPool(o, l.servers.environment(), l.fail, l.note); err != nil {
 		return StepFigures{}, err
 	}
-	defer l.crew.close()
+	defer l.workers.close()
 	ending, cancel := context.WithTimeoutCause(ctx, l.For+l.Settle, errUnsettled)
 	defer cancel()
 	l.submitAll(ending, step.Submitters, l.take(ending, warmUps*step.Workers, time.Now().Add(l.For), 0))
@@ -236,7 +236,7 @@ func (l *load) submitAll(ctx context.Context, submitters int, calls <-chan *call
 				l.calls = append(l.calls, c)
 				mu.Unlock()
 				c.began = time.Now()
-				l.conduct(ctx, c)
+				l.runCall(ctx, c)
 				c.took = time.Since(c.began)
 			}
 		})

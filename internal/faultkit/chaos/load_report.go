@@ -163,7 +163,7 @@ func (p processors) String() string {
 // processors returns the processor time of each program so far. A worker that ended does not count.
 func (l *load) processors() processors {
 	workers := []int{}
-	for _, s := range l.crew.slots {
+	for _, s := range l.workers.slots {
 		workers = append(workers, s.get().pid())
 	}
 	used := processors{{"workers", seconds(workers...)}, {"submitters", seconds(os.Getpid())}}

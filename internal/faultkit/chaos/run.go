@@ -240,7 +240,7 @@ func (r *run) await(ctx context.Context) {
 }
 
 func (r *run) rests(ctx context.Context, c *call) bool {
-	if c.isAnswered() && !c.meddled.Load() {
+	if c.isAnswered() && !c.hasFault.Load() {
 		return true // the answer is that of a closed workflow
 	}
 	id := c.invocation.Identity()
