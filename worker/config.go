@@ -36,6 +36,8 @@ type Config struct {
 	// characters of a-z 0-9 -. Workers of the shared queue take in every call; a call whose tool only
 	// workers of a pool have moves there.
 	Pool string
+	// Deployment makes the worker a version of a Worker Deployment of Temporal.
+	Deployment Deployment
 	// Workspace is the directory that file tools can access: PAWL_WORKSPACE. {tenant} and {run} in it
 	// give each tenant, or each run, a directory of its own. The default is the working directory; with
 	// Shell there is no default.
@@ -163,6 +165,7 @@ func LoadConfig() (Config, error) {
 		TemporalUI:        os.Getenv("PAWL_TEMPORAL_UI"),
 		DatabaseDirectURL: os.Getenv("PAWL_DATABASE_DIRECT_URL"),
 		Pool:              os.Getenv("PAWL_POOL"),
+		Deployment:        loadDeployment(),
 		Workspace:         os.Getenv("PAWL_WORKSPACE"),
 		PolicyFile:        os.Getenv("PAWL_POLICY"),
 		MCPServersFile:    os.Getenv("PAWL_MCP_SERVERS"),
@@ -272,6 +275,9 @@ func (c Config) complete() (Config, error) {
 		return c, errors.New("config: no database: set PAWL_DATABASE_URL=postgres://…, or run `pawl dev` in this directory")
 	}
 	if err := c.checkPool(); err != nil {
+		return c, err
+	}
+	if err := c.Deployment.check(); err != nil {
 		return c, err
 	}
 	var err error

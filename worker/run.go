@@ -111,6 +111,9 @@ func run(ctx context.Context, c Config, a *additions) error {
 	if c.dev != "" {
 		c.Log.Info("the servers are those of the pawl dev of this directory", "dir", c.dev)
 	}
+	if d := c.Deployment; d.Name != "" {
+		c.Log.Info("the worker gets calls when its version is the current or the ramping one of its deployment", "deployment", d.Name, "buildId", d.BuildID)
+	}
 	c.Log.Info("worker runs", "taskQueue", toolspec.PoolQueue(c.Pool), "workspace", c.Workspace)
 	<-ctx.Done()
 	c.board.Stopping()

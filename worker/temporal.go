@@ -129,9 +129,10 @@ func newMaker(temporal client.Client, c Config, a *activities.Activities, s *upk
 
 // newWorker makes the Temporal worker of a task queue and registers everything on it.
 func newWorker(temporal client.Client, queue string, c Config, a *activities.Activities, s *upkeep.Sweeper, v *upkeep.Verifier, r *upkeep.Resealer, j *join.Joiner, g *agent.Agents, fail context.CancelCauseFunc) worker.Worker {
-	locals := c.localActivities()
+	locals, version := c.localActivities(), c.Deployment
 	if queue != toolspec.PoolQueue(c.Pool) {
-		locals = 1 // the connections to the database are for the worker's own calls
+		locals = 1             // the connections to the database are for the worker's own calls
+		version = Deployment{} // the version is one of the worker's own queue
 	}
 	w := worker.New(temporal, queue, worker.Options{
 		Identity:                                identity(),
@@ -143,6 +144,7 @@ func newWorker(temporal client.Client, queue string, c Config, a *activities.Act
 		MaxHeartbeatThrottleInterval:            beatThrottle,
 		DefaultHeartbeatThrottleInterval:        beatThrottle,
 		DisableRegistrationAliasing:             true,
+		DeploymentOptions:                       version.options(),
 		OnFatalError: func(error) {
 			fail(errFatal) // the SDK has logged what it was
 		},

@@ -91,6 +91,18 @@ func NewWorld(t *testing.T, rules string) *World {
 // NewWorldOn is newWorld on servers that the test may stop.
 func NewWorldOn(t *testing.T, address, database, rules string) *World {
 	t.Helper()
+	return NewWorldOf(t, address, database, func(w *World) {
+		w.T.Helper()
+		if _, err := w.Store.Migrate(w.T.Context()); err != nil {
+			w.T.Fatal(err)
+		}
+		w.Apply(rules)
+	})
+}
+
+// NewWorldOf is NewWorldOn with a database that prepare fills.
+func NewWorldOf(t *testing.T, address, database string, prepare func(*World)) *World {
+	t.Helper()
 	w := &World{
 		T: t, Address: address, Namespace: "e2e-" + strings.ToLower(rand.Text()[:12]),
 		Database: database, Workspace: t.TempDir(), Log: &devstacktest.Log{},
@@ -108,9 +120,6 @@ func NewWorldOn(t *testing.T, address, database, rules string) *World {
 	}
 	t.Cleanup(w.Store.Close)
 	w.openQueries()
-	if _, err := w.Store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	if w.Temporal, err = client.DialContext(t.Context(), client.Options{
 		HostPort: w.Address, Namespace: w.Namespace, Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
 		ConnectionOptions: client.ConnectionOptions{GetSystemInfoTimeout: WaitTimeout},
@@ -120,7 +129,7 @@ func NewWorldOn(t *testing.T, address, database, rules string) *World {
 	t.Cleanup(w.Temporal.Close)
 	t.Cleanup(w.nothingLeaked)
 	devstacktest.Namespace(t, w.Temporal, w.Namespace, contract.SearchAttributeNames()...)
-	w.Apply(rules)
+	prepare(w)
 	w.Pawl = pawl.New(w.Temporal, pawl.Options{Outputs: w.Store})
 	return w
 }

@@ -1,8 +1,8 @@
 package historytest
 
-// Version is the version of Pawl under which histories are recorded now. After a release,
-// raise Version with the first change of the commands that the workflow schedules, so
-// that the histories of the released version stay unchanged.
+// Version is the version of Pawl under which histories are recorded now. Raise Version with
+// the first change of the commands that the workflow schedules after a release. The files
+// that testdata/frozen.txt lists are released and never change.
 const Version = "v0.1"
 
 // Case is a kind of call, or of a run of an agent, that has a recorded history, with the events that distinguish it

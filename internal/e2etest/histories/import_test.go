@@ -66,6 +66,8 @@ func broughtBy(e *historypb.HistoryEvent) int64 {
 		return e.GetTimerCanceledEventAttributes().GetWorkflowTaskCompletedEventId()
 	case e.GetActivityTaskScheduledEventAttributes() != nil:
 		return e.GetActivityTaskScheduledEventAttributes().GetWorkflowTaskCompletedEventId()
+	case e.GetStartChildWorkflowExecutionInitiatedEventAttributes() != nil:
+		return e.GetStartChildWorkflowExecutionInitiatedEventAttributes().GetWorkflowTaskCompletedEventId()
 	case e.GetUpsertWorkflowSearchAttributesEventAttributes() != nil:
 		return e.GetUpsertWorkflowSearchAttributesEventAttributes().GetWorkflowTaskCompletedEventId()
 	}

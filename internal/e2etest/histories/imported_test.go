@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -88,7 +89,7 @@ func waitingCalls(t *testing.T) map[string]map[string]historytest.Recorded {
 	}
 	found := map[string]map[string]historytest.Recorded{}
 	for _, r := range all {
-		if !strings.HasPrefix(r.Case, "waiting_") {
+		if !slices.ContainsFunc(historytest.Cases(), func(c historytest.Case) bool { return c.Waits && c.Name == r.Case }) {
 			continue
 		}
 		if found[r.Version] == nil {
@@ -96,11 +97,19 @@ func waitingCalls(t *testing.T) map[string]map[string]historytest.Recorded {
 		}
 		found[r.Version][r.Case] = r
 	}
+	for _, c := range historytest.Cases() {
+		if c.Waits && !slices.ContainsFunc(all, func(r historytest.Recorded) bool { return r.Case == c.Name }) {
+			t.Errorf("no version has recorded %s", c.Name)
+		}
+	}
+	if len(found["v0.1"]) < 12 {
+		t.Errorf("v0.1 has %d calls and runs that wait", len(found["v0.1"]))
+	}
 	return found
 }
 
-// TestRecordedCallsGoOn (DU-10): every kind of waiting call of every version, moved into a real server and onto a real worker of today,
-// goes on where it was recorded and ends as it should, with one effect.
+// TestRecordedCallsGoOn (DU-10): every kind of waiting call, and of waiting run of an agent, of every version, moved into a real server and
+// onto a real worker of today, goes on where it was recorded and ends as it should, with one effect.
 func TestRecordedCallsGoOn(t *testing.T) {
 	t.Parallel()
 	server := importingTemporal(t)
@@ -133,6 +142,13 @@ func TestRecordedCallsGoOn(t *testing.T) {
 				"waiting_parked": {verb: toolspec.SettleOK, decide: e2etest.Ann}, // the effect was before the recording
 			}
 			for shape, r := range calls {
+				if strings.HasPrefix(shape, "agent_") {
+					t.Run(shape, func(t *testing.T) {
+						t.Parallel()
+						runGoesOn(t, server.Address(), r)
+					})
+					continue
+				}
 				end, ok := endings[shape]
 				if !ok {
 					t.Errorf("how does %s end?", shape)
@@ -162,17 +178,23 @@ func TestRecordedCallsGoOn(t *testing.T) {
 					if record := w.Record(inv); record.Outcome != cmp.Or(string(end.code), "ok") {
 						t.Errorf("the record ended %q", record.Outcome)
 					}
-					for i, e := range w.History(id, "").GetEvents() {
-						if a := e.GetWorkflowTaskFailedEventAttributes(); a != nil && !e2etest.OfTheMachine(a) {
-							t.Errorf("event %d: %s", i+1, e)
-						}
-						if i < len(r.History.GetEvents()) && e.GetEventType() != r.History.GetEvents()[i].GetEventType() {
-							t.Fatalf("event %d is %s, and was recorded as %s", i+1, e.GetEventType(), r.History.GetEvents()[i].GetEventType())
-						}
-					}
+					wentOn(&w, id, r)
 				})
 			}
 		})
+	}
+}
+
+// wentOn checks that no workflow task has failed, and that the history begins with what was recorded.
+func wentOn(w *e2etest.World, workflowID string, r historytest.Recorded) {
+	w.T.Helper()
+	for i, e := range w.History(workflowID, "").GetEvents() {
+		if a := e.GetWorkflowTaskFailedEventAttributes(); a != nil && !e2etest.OfTheMachine(a) {
+			w.T.Errorf("event %d: %s", i+1, e)
+		}
+		if i < len(r.History.GetEvents()) && e.GetEventType() != r.History.GetEvents()[i].GetEventType() {
+			w.T.Fatalf("event %d is %s, and was recorded as %s", i+1, e.GetEventType(), r.History.GetEvents()[i].GetEventType())
+		}
 	}
 }
 

@@ -19,6 +19,9 @@ import (
 type agentWorld struct {
 	*e2etest.World
 	hung *e2etest.Hung
+	// works are the configuration and the tools of its worker.
+	works worker.Config
+	tools worker.Option
 }
 
 func newAgentWorld(w *e2etest.World) *agentWorld {
@@ -43,11 +46,11 @@ func newAgentWorld(w *e2etest.World) *agentWorld {
 		},
 	}
 	model := modelserver.Serve(w.T, "openai", func(r modelserver.Request) modelserver.Reply { return scripts[r.Messages[0].Text](r) })
-	a := &agentWorld{w, e2etest.NewHung()}
-	c := w.Config()
-	c.ModelURLs = []string{model.URL.String()}
-	w.WorkWith(c, worker.Tools(e2etest.Tool("test__read", e2etest.Echo, e2etest.Fast), e2etest.Tool("test__write", e2etest.Echo, e2etest.Once, e2etest.Risky),
-		e2etest.Tool("test__held", a.hung.Run)))
+	a := &agentWorld{World: w, hung: e2etest.NewHung(), works: w.Config()}
+	a.works.ModelURLs = []string{model.URL.String()}
+	a.tools = worker.Tools(e2etest.Tool("test__read", e2etest.Echo, e2etest.Fast), e2etest.Tool("test__write", e2etest.Echo, e2etest.Once, e2etest.Risky),
+		e2etest.Tool("test__held", a.hung.Run))
+	w.WorkWith(a.works, a.tools)
 	if _, err := w.Store.ApplyAgent(w.T.Context(), pawlagent.Document{
 		Name: "helper", Version: "1", Tools: []string{"test__read", "test__write", "test__held"},
 		Model:  pawlagent.Model{Format: "openai", Name: "model", URL: model.URL.String(), MaxTokens: 1000},
@@ -92,9 +95,9 @@ func (a *agentWorld) until(shape string, holds func(pawlagent.State) bool) (stat
 	return state
 }
 
-func (a *agentWorld) say(shape string) {
+func (a *agentWorld) say(shape, id string) {
 	a.T.Helper()
-	if err := a.Pawl.SayToAgent(a.T.Context(), "acme", shape, pawlagent.Message{ID: "m1", Text: "hello"}); err != nil {
+	if err := a.Pawl.SayToAgent(a.T.Context(), "acme", shape, pawlagent.Message{ID: id, Text: "hello"}); err != nil {
 		a.T.Fatal(err)
 	}
 }
@@ -102,7 +105,6 @@ func (a *agentWorld) say(shape string) {
 // agents records runs of agents.
 func (r *recorder) agents(t *testing.T) {
 	a := newAgentWorld(e2etest.NewWorld(t, e2etest.PlainPolicy))
-	hasCall := func(s pawlagent.State) bool { return len(s.Calls) == 1 }
 	take := func(shape string) {
 		t.Helper()
 		a.end(shape)
@@ -118,7 +120,7 @@ func (r *recorder) agents(t *testing.T) {
 
 	a.start("agent_interrupted")
 	e2etest.Receive(t, a.hung.Entered)
-	a.say("agent_interrupted")
+	a.say("agent_interrupted", "m1")
 	if err := a.Pawl.InterruptAgent(t.Context(), "acme", "agent_interrupted"); err != nil {
 		t.Fatal(err)
 	}
@@ -132,18 +134,35 @@ func (r *recorder) agents(t *testing.T) {
 	}
 	take("agent_cancelled")
 
-	id := a.start("agent_waiting_call")
-	a.Waiting(a.until("agent_waiting_call", hasCall).Calls[0].WorkflowID)
-	r.rests(a.World, "agent_waiting_call", "child started", id)
+	a.waitsForCall()
+	r.rests(a.World, "agent_waiting_call", "child started", pawlagent.WorkflowID("acme", "agent_waiting_call"))
+	a.waitsForMessage()
+	r.rests(a.World, "agent_waiting_message", "local agentClose", pawlagent.WorkflowID("acme", "agent_waiting_message"))
+}
 
-	waits := func(round int) {
-		a.until("agent_waiting_message", func(s pawlagent.State) bool { return s.Phase == pawlagent.Waiting && s.Round == round })
-	}
-	id = a.start("agent_waiting_message")
-	waits(1)
-	a.say("agent_waiting_message")
-	waits(2)
-	r.rests(a.World, "agent_waiting_message", "local agentClose", id)
+func hasCall(s pawlagent.State) bool { return len(s.Calls) == 1 }
+
+// waitsForCall begins a run whose call waits for an approval, and returns the workflow of the call.
+func (a *agentWorld) waitsForCall() string {
+	a.T.Helper()
+	a.start("agent_waiting_call")
+	call := a.until("agent_waiting_call", hasCall).Calls[0].WorkflowID
+	a.Waiting(call)
+	return call
+}
+
+// waitsForMessage begins a run that waits for its second message from a person.
+func (a *agentWorld) waitsForMessage() {
+	a.T.Helper()
+	a.start("agent_waiting_message")
+	a.untilRound(1)
+	a.say("agent_waiting_message", "m1")
+	a.untilRound(2)
+}
+
+func (a *agentWorld) untilRound(n int) {
+	a.T.Helper()
+	a.until("agent_waiting_message", func(s pawlagent.State) bool { return s.Phase == pawlagent.Waiting && s.Round == n })
 }
 
 // continued records the first history of a run that began another one.
