@@ -179,7 +179,11 @@ func (t *Temporal) makeNamespace(ctx context.Context, dialled client.Client) err
 		delete(attributes, name)
 	}
 	if len(attributes) == 0 {
-		return nil
+		// The server knows new attributes only after some seconds: it then accepts a query with all of them.
+		_, err := dialled.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{
+			Namespace: namespace, Query: strings.Join(t.options.SearchAttributes, " = 'none' AND ") + " = 'none'",
+		})
+		return err
 	}
 	_, err = dialled.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
 		Namespace: namespace, SearchAttributes: attributes,
