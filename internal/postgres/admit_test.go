@@ -3,10 +3,12 @@ package postgres_test
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 
 	"github.com/pawl-run/pawl/activities/admit"
+	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -219,5 +221,60 @@ func TestRefusedInputIsNotedWithoutARecord(t *testing.T) {
 	}
 	if n := value[int](b, `SELECT count(*) FROM invocations`); n != 0 {
 		t.Errorf("%d records", n)
+	}
+}
+
+// TestAdmitReadsGrants: admit returns the live grants of the call's connection to its holder and to roles, and says of which roles the
+// relations make the holder a member.
+func TestAdmitReadsGrants(t *testing.T) {
+	b := open(t)
+	member := `INSERT INTO relations (tenant_id, subject, kind, object, tools, granted_by) VALUES ($1, $2, 'member', $3, '', 'user:root')`
+	last := "user:ann"
+	for n := range authz.MaxNesting + 1 {
+		next := fmt.Sprintf("role:r%d", n+1)
+		b.sql(member, tenant, last, next)
+		last = next
+	}
+	b.sql(member, tenant, "user:bob", "role:of-bob")
+	b.sql(member, "globex", "user:ann", "role:of-globex")
+	b.sql(`INSERT INTO relations (tenant_id, subject, kind, object, tools, granted_by) VALUES ($1, 'user:ann', 'delegate', 'role:delegated', '*', 'user:root')`, tenant)
+	b.sql(`INSERT INTO relations (tenant_id, subject, kind, object, tools, granted_by, expires_at) VALUES ($1, 'user:ann', 'member', 'role:expired', '', 'user:root', now())`, tenant)
+	b.connection(tenant, "c1")
+	b.connection(tenant, "c2")
+	b.granted(tenant, "c2", "role:of-c2")
+	for _, grantee := range []string{"user:ann", "user:bob", "role:r1", "role:r8", "role:r9", "role:of-bob", "role:of-globex", "role:delegated", "role:expired"} {
+		b.granted(tenant, "c1", grantee)
+	}
+	b.granted(tenant, "c1", "role:revoked")
+	b.sql(`UPDATE connection_grants SET revoked_at = now() WHERE grantee = 'role:revoked'`)
+	got := b.admitted(callOf("one", func(r *admit.Row) { r.Invocation.Context.ConnectionID = "c1" })).Connection
+	if got == nil {
+		t.Fatal("no connection")
+	}
+	var grants []string
+	for _, g := range got.Grants {
+		grants = append(grants, fmt.Sprint(g.Grantee, " ", g.Held))
+	}
+	want := []string{
+		"role:delegated false", "role:expired false", "role:of-bob false", "role:of-globex false", "role:r1 true", "role:r8 true", "role:r9 false", "user:ann true",
+	}
+	if slices.Sort(grants); !slices.Equal(grants, want) {
+		t.Errorf("%q\nwant %q", grants, want)
+	}
+}
+
+// TestAdmitSeesItsOwnRun: a call is watched if somebody watches its run, not another run and not the run of another tenant with the same id.
+func TestAdmitSeesItsOwnRun(t *testing.T) {
+	b := open(t)
+	watch := `INSERT INTO runs (tenant_id, run_id, watched_until) VALUES ($1, $2, now() + interval '1 hour')`
+	b.sql(watch, tenant, "run_2")
+	b.sql(watch, "globex", "run_1")
+	if b.admit("one").Watched {
+		t.Error("watched by others")
+	}
+	b.sql(`DELETE FROM runs`)
+	b.sql(watch, tenant, "run_1")
+	if !b.admit("two").Watched {
+		t.Error("not watched")
 	}
 }
