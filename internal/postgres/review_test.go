@@ -347,18 +347,25 @@ func TestLookWithoutARequest(t *testing.T) {
 	}
 }
 
+// TestReviewOfNoSuchRequest checks that a request which the record has lost, or which belongs to another call, is lost to the call, and that no
+// decision on it counts.
 func TestReviewOfNoSuchRequest(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
 	b.admit("call_2")
 	b.request(requestRow("call_2", 1))
 	row := reviewRow("call_1", 1, 1, nil)
-	if _, err := b.Review(own(t), row); err == nil {
-		t.Error("an unknown request was reviewed")
-	}
-	row.ApprovalID = toolspec.ApprovalID(id("call_2"), 1)
-	if _, err := b.Review(own(t), row); err == nil {
-		t.Error("another call's request was reviewed")
+	decided := reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Approve))
+	row.Refresh = true
+	for range 2 {
+		if got := b.review(row); got.State != contract.RequestLost || got.Request != nil {
+			t.Errorf("without a decision: %+v", got)
+		}
+		if got := b.review(decided); got.State != contract.RequestLost || got.Answer.Counted || got.Answer.Reason == "" {
+			t.Errorf("with a decision: %+v", got)
+		}
+		row.ApprovalID = toolspec.ApprovalID(id("call_2"), 1)
+		decided.ApprovalID = row.ApprovalID
 	}
 }
 

@@ -161,10 +161,8 @@ func (r reader) answer(ctx context.Context, workflowID string, of *scheduled, re
 		return "", false, err
 	}
 	var out contract.ExecuteOut
-	if json.Unmarshal(payload.GetData(), &out) != nil {
-		return "", false, nil
-	}
-	return out.ClaimID, true, nil
+	answered = json.Unmarshal(payload.GetData(), &out) == nil
+	return out.ClaimID, answered, nil
 }
 
 // first returns the first payload, decrypted, or nil if there is none or its key is missing.

@@ -255,13 +255,13 @@ func (s *Store) CloseAgentRun(ctx context.Context, of contract.AgentRun, result 
 		return result, err
 	}
 	run, err := s.AgentRun(ctx, of)
-	switch {
-	case errs.IsTransient(err) || ctx.Err() != nil || errors.Is(err, activity.ErrNotFound):
+	if errs.IsTransient(err) || ctx.Err() != nil || errors.Is(err, activity.ErrNotFound) {
 		return result, err
-	case err != nil || run.Result == nil: // the run has ended, and its row cannot be read
-		return result, nil
 	}
-	return *run.Result, nil
+	if err == nil && run.Result != nil {
+		result = *run.Result
+	}
+	return result, nil // the run has ended, also if its row cannot be read
 }
 
 // encoded returns v as JSON, without the character NUL. No text of Postgres can have it, so a statement that reads a text out of the
