@@ -136,7 +136,7 @@ func (b binds) BindIn(scope provide.Scope, recipes ...provide.Recipe) {
 // is recorded in clear: never put a secret into it.
 type scratches struct{ c *core }
 
-// Put writes an entry: a key of at most 200 bytes, a value of at most 64 KB of
+// Put writes an entry: a key of at most 200 bytes, a value of at most 64 KiB of
 // JSON without anything of the shape of a secret.
 func (s scratches) Put(key string, v any) {
 	if key == "" || len(key) > maxKey {
