@@ -70,7 +70,7 @@ func TestDev(t *testing.T) {
 		s := s.of(t)
 		d := s.doctor()
 		if !strings.HasPrefix(d.Temporal.UI, "http://127.0.0.1:") || !strings.HasPrefix(d.Temporal.Address, "127.0.0.1:") ||
-			!strings.HasPrefix(d.Database.URL, "postgres://pawl@127.0.0.1:") || len(d.Checks) != 10 {
+			!strings.HasPrefix(d.Database.URL, "postgres://pawl@127.0.0.1:") || len(d.Checks) != 11 {
 			t.Errorf("diagnosis %+v", d)
 		}
 		if !slices.Equal(d.Worker.PIDs, []int{dev.cmd.Process.Pid}) {
