@@ -59,6 +59,9 @@ func (a *Agents) moveContext(ctx context.Context, of contract.AgentRun, run Run,
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	if errs.IsTransient(err) { // the database is away, so the step is made again
+		return err
+	}
 	if err != nil {
 		a.Log.WarnContext(ctx, "the oldest rounds of a run are left out without a summary", "workflowId", contract.Executing(ctx).WorkflowID,
 			"before", w.context.From, "model", model.Name, "reason", errs.Reason(err))
@@ -77,6 +80,9 @@ func (a *Agents) summarize(ctx context.Context, of contract.AgentRun, run Run, w
 	codec, ok := codecs[model.Format]
 	if !ok {
 		return s, unusable("the format %s of the model is unknown to this worker", model.Format)
+	}
+	if run.Document.Limits.MicroUSD > 0 && a.price(model, wire.Usage{Reported: true}) == nil {
+		return s, unusable("the run has a limit of cost, and the worker's table of prices has no price of this model")
 	}
 	// The rounds with their whole outputs: a reference says nothing of what a tool found.
 	rounds, err := a.Store.AgentRounds(ctx, of, Context{TrimmedTo: 1, From: run.Context.From})
@@ -155,7 +161,7 @@ func summaryRequest(run Run, rounds []Round, said []Said, most int, codec wire.C
 			fields["round"] = round
 		}
 		for key, value := range fields {
-			if text, ok := value.(string); ok {
+			if text, ok := value.(string); ok && key != "summary" { // a summary has its own bound
 				fields[key] = truncate.Cut(strings.ToValidUTF8(text, ""), maxLine)
 			}
 		}

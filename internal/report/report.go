@@ -62,7 +62,7 @@ func Write(ctx context.Context, to io.Writer, o Options) error {
 		return fmt.Errorf("%s answers, but %w between %s and %s: does it read /metrics of a worker, and is the job right?",
 			s.at.Redacted(), ErrEmpty, s.start.UTC().Format(timeFormat), s.end.UTC().Format(timeFormat))
 	}
-	p := page{From: s.start.UTC(), To: s.end.UTC(), Step: s.step, Source: s.at.Redacted(), Workers: len(workers)}
+	p := page{From: s.start.UTC(), To: s.end.UTC(), Step: s.step, Source: s.at.Scheme + "://" + s.at.Host + s.at.Path, Workers: len(workers)}
 	for _, a := range alerts {
 		p.Alerts = append(p.Alerts, s.alert(ctx, a, jobs)...)
 		p.Rules++

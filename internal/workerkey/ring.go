@@ -32,7 +32,8 @@ const (
 	goesOn = time.Minute
 )
 
-var errSoon = errors.New("the keys of the workers were read a moment ago")
+// ErrSoon means that a signature names a key that is not among the keys that were read a moment ago.
+var ErrSoon = errors.New("the keys of the workers were read a moment ago")
 
 // Key is a secret that workers share.
 type Key struct {
@@ -121,7 +122,7 @@ func (r *Ring) secret(ctx context.Context, id int64) ([]byte, error) {
 // fetch reads the keys. It is called with the lock held: all wait for one.
 func (r *Ring) fetch(ctx context.Context) error {
 	if !r.tried.IsZero() && time.Since(r.tried) < fetchEvery {
-		return errs.Transient(errSoon)
+		return errs.Transient(ErrSoon)
 	}
 	r.tried = time.Now()
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)

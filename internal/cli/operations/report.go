@@ -28,7 +28,7 @@ func newReport(a *app.App) *cobra.Command {
 		Use: "report", Short: "Write a page of HTML with the alerts and the graphs of the last hours", Args: app.ExactArgs(0, "no arguments"),
 		Long: "Ask a Prometheus that reads the metrics of workers, and write one page of HTML: which alerts fired and when, and the\n" +
 			"graphs of the board for Grafana. The page has its drawings inside and loads nothing, so it can be mailed. It has names\n" +
-			"of tools and of workers, and no tenant, argument or result.",
+			"of tools and of workers, and no argument or result. Names of tools of one tenant have the name of the tenant.",
 		Example: "  pawl report --prometheus http://localhost:9090 --for 6h -o report.html",
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if o.Prometheus == "" {

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ const (
 func Commands(a *app.App) []*cobra.Command {
 	var older string
 	var mend bool
+	var skip []string
 	cmd := &cobra.Command{
 		Use: "reconcile", Short: "Compare the record with Temporal after a restore, and mend what differs", Args: app.ExactArgs(0, "no arguments"),
 		Long: "Compare the record in Postgres with Temporal after one of them was restored from a backup, and list what differs. The\n" +
@@ -38,11 +40,12 @@ func Commands(a *app.App) []*cobra.Command {
 			default:
 				return app.Usage(fmt.Errorf("--older says what was restored: %s, %s or %s", olderPostgres, olderTemporal, olderBoth))
 			}
-			return run(cmd.Context(), a, older, mend)
+			return run(cmd.Context(), a, older, mend, skip)
 		},
 	}
 	cmd.Flags().StringVar(&older, "older", "", "what was restored from a backup, and is older than the other: postgres, temporal or both")
 	cmd.Flags().BoolVar(&mend, "mend", false, "mend what differs; all workers must be stopped")
+	cmd.Flags().StringSliceVar(&skip, "skip", nil, "leave out the workflow with this `ID`, of which a person has found out that nothing of it may run; may be repeated")
 	return []*cobra.Command{cmd}
 }
 
@@ -52,13 +55,14 @@ type comparison struct {
 	read  reader
 	older string
 	mend  bool
+	skip  []string
 	out   report
 }
 
 // lostRecords reports whether the record may lack what has happened.
 func (c *comparison) lostRecords() bool { return c.older != olderTemporal }
 
-func run(ctx context.Context, a *app.App, older string, mend bool) error {
+func run(ctx context.Context, a *app.App, older string, mend bool, skip []string) error {
 	s, err := app.Connect(ctx, true, true)
 	if err != nil {
 		return err
@@ -69,18 +73,24 @@ func run(ctx context.Context, a *app.App, older string, mend bool) error {
 			return err
 		}
 	}
+	if older == olderTemporal {
+		if err := s.Store.CheckOrigin(ctx); errors.As(err, new(*postgres.Restored)) {
+			return app.Usage(fmt.Errorf("the database was restored too: give --older %s, or --older %s", olderPostgres, olderBoth))
+		} else if err != nil {
+			return err
+		}
+	}
 	codec, err := s.Config.Codec.PayloadCodec()
 	if err != nil {
 		return err
 	}
 	c := &comparison{
-		Session: s, older: older, mend: mend, out: report{Older: older, Mend: mend, Findings: []finding{}},
+		Session: s, older: older, mend: mend, skip: skip, out: report{Older: older, Mend: mend, Findings: []finding{}},
 		read: reader{temporal: s.Temporal, codec: codec, keys: workerkey.New(s.Store)},
 	}
-	if err := c.compare(ctx); err != nil {
-		return err
-	}
-	return c.out.finish(a)
+	// What is mended is not found again, so the report is printed after an error too.
+	err = c.compare(ctx)
+	return cmp.Or(err, c.out.finish(a))
 }
 
 // compare compares runs of agents first: what the workflow of a run waits for must not begin again when the run ends.

@@ -26,6 +26,8 @@ const (
 	answerTime = 10 * time.Second
 	// overMargin is how much later than its time a tool counts as ended.
 	overMargin = 10 * time.Second
+	// maxDispatch bounds the number of a dispatch. Everybody with access to the namespace can write another one.
+	maxDispatch = 100_000
 )
 
 // reader reads histories.
@@ -114,7 +116,7 @@ func (r reader) read(ctx context.Context, workflowID, runID string, pending []*w
 				continue
 			}
 			var in contract.ExecuteIn
-			if json.Unmarshal(input, &in) != nil || in.Dispatch < 1 {
+			if json.Unmarshal(input, &in) != nil || in.Dispatch < 1 || in.Dispatch > maxDispatch {
 				in.Dispatch = len(order) + 1
 			}
 			one := &scheduled{input: input, budget: s.GetStartToCloseTimeout().AsDuration(), startedAt: began[s.GetActivityId()], number: in.Dispatch}
@@ -157,6 +159,10 @@ func (r reader) answer(ctx context.Context, workflowID string, of *scheduled, re
 	payload := r.first(result)
 	digest := contract.AnswerDigest(contract.Execute.Name(), workflowID, of.input, payload.GetData())
 	genuine, err := r.keys.Verify(ctx, digest, contract.ReceiptOf(payload))
+	if errors.Is(err, workerkey.ErrSoon) {
+		// The keys were read a moment ago, and this one is not among them: it was lost, or somebody made it up.
+		return "", false, nil
+	}
 	if err != nil || !genuine {
 		return "", false, err
 	}
