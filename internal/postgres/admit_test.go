@@ -246,7 +246,7 @@ func TestAdmitReadsGrants(t *testing.T) {
 		b.granted(tenant, "c1", grantee)
 	}
 	b.granted(tenant, "c1", "role:revoked")
-	b.sql(`UPDATE connection_grants SET revoked_at = now() WHERE grantee = 'role:revoked'`)
+	b.sql(`UPDATE connection_grants SET revoked_at = now(), revoked_by = 'user:root' WHERE grantee = 'role:revoked'`)
 	got := b.admitted(callOf("one", func(r *admit.Row) { r.Invocation.Context.ConnectionID = "c1" })).Connection
 	if got == nil {
 		t.Fatal("no connection")
