@@ -197,6 +197,12 @@ func TestPostgresRestored(t *testing.T) {
 	r.Approve(busy.Identity().WorkflowID())
 	r.runs("busy")
 	r.Until(func() bool { return r.State(busy.Identity().WorkflowID()).Status == toolspec.StatusRetrying }, "the call retries")
+	// A workflow with no input: a worker refuses it, and writes no record.
+	junk := r.invocation("junk", "test__send", "")
+	if _, err := r.Temporal.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: junk.Identity().WorkflowID(), TaskQueue: toolspec.TaskQueue}, toolspec.WorkflowType); err != nil {
+		t.Fatal(err)
+	}
+	r.Closed(junk)
 	hung := r.start("hung", "test__send", "hang") // begun after the dump
 	r.runs("hung")
 	late := r.start("late", "test__asked", "") // waits, and the dump does not have it
@@ -213,7 +219,7 @@ func TestPostgresRestored(t *testing.T) {
 		t.Error("a worker on the restored database does not say what to do")
 	}
 	want := map[string]string{
-		"claimed": "claim_lost", "ended": "workflow_ended", "busy": "claim_lost", "hung": "call_lost", "late": "call_not_recorded", "": "database_moved",
+		"junk": "", "claimed": "claim_lost", "ended": "workflow_ended", "busy": "claim_lost", "hung": "call_lost", "late": "call_not_recorded", "": "database_moved",
 	}
 	found := reconcile(r.World, 1, "--older", "postgres")
 	for id, kind := range want {
@@ -224,8 +230,18 @@ func TestPostgresRestored(t *testing.T) {
 	if found.byCall["waiting"] != "" || found.byCall[forged.ToolCallID] != "" || found.Strangers != 1 {
 		t.Errorf("found %v and %d strangers, and the call that waits and the forged one are none", found.byCall, found.Strangers)
 	}
+	// If Temporal is older too, what it has as waiting may have run.
+	both := reconcile(r.World, 1, "--older", "both")
+	for id, kind := range map[string]string{"claimed": "claim_lost", "hung": "call_lost", "late": "call_lost", "waiting": "call_unsure", "junk": "", "": "database_moved"} {
+		if both.byCall[id] != kind {
+			t.Errorf("both are older: %s is %q, want %q", id, both.byCall[id], kind)
+		}
+	}
+	if c := r.Command("reconcile", "--older", "temporal", "--mend"); c.Wait() != 2 || !strings.Contains(c.Err.String(), "--older postgres") {
+		t.Errorf("only Temporal is said to be older: %s", c.Err)
+	}
 	mended := reconcile(r.World, 0, "--older", "postgres", "--mend")
-	if len(mended.Findings) != len(found.Findings) || len(found.Findings) < len(want)+8 {
+	if len(mended.Findings) != len(found.Findings) || len(found.Findings) < len(want)+7 {
 		t.Errorf("%d findings, of which --mend mended %d", len(found.Findings), len(mended.Findings))
 	}
 	if n := e2etest.Scalar[int](r.World, `SELECT count(*)::int FROM invocations WHERE tool_call_id = $1`, forged.ToolCallID); n != 0 {
