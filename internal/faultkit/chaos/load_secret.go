@@ -95,7 +95,11 @@ func (l *load) searchSecret(ctx context.Context) (SecretSearch, error) {
 	}
 	r := v.Report()
 	found.Leaked, found.Unread, found.Histories, found.Rows = r.Findings, r.Unread, r.Workflows, r.Rows
-	text := l.log.text()
+	text, dropped := l.log.text()
+	if dropped > 0 {
+		found.Unread++
+		note(fmt.Sprintf("not read: the last %d bytes of the log of the workers", dropped))
+	}
 	if found.LogBytes = len(text); len(set.Find(text)) > 0 {
 		found.Leaked++
 		note("the log of a worker")
@@ -114,22 +118,25 @@ type workerLog struct {
 	copyTo io.Writer
 	mu     sync.Mutex
 	kept   []byte
+	// dropped counts the bytes that were not kept.
+	dropped int
 }
 
 func (w *workerLog) Write(text []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.kept = append(w.kept, text[:min(len(text), maxLog-len(w.kept))]...)
+	keep := min(len(text), maxLog-len(w.kept))
+	w.kept, w.dropped = append(w.kept, text[:keep]...), w.dropped+len(text)-keep
 	if w.copyTo != nil {
 		return w.copyTo.Write(text)
 	}
 	return len(text), nil
 }
 
-func (w *workerLog) text() []byte {
+func (w *workerLog) text() (kept []byte, dropped int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.kept
+	return w.kept, w.dropped
 }
 
 // graceOfPlaces is how long a place of a lost attempt may stay taken: longer than the timeout of every tool.
