@@ -159,7 +159,7 @@ func isDecision(s contract.RequestState) bool {
 	case contract.RequestApproved, contract.RequestDenied, contract.RequestEdited, contract.RequestWithdrawn, contract.RequestExpired,
 		contract.RequestClosed, contract.RequestRetried, contract.RequestSettledOK, contract.RequestSettledFailed:
 		return true
-	case contract.RequestOpen:
+	case contract.RequestOpen, contract.RequestLost:
 	}
 	return false
 }
