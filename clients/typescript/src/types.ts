@@ -460,7 +460,7 @@ export interface State {
    */
   answers?: {
     /**
-     * An id for Pawl's Go client: the lower-case hexadecimal SHA-256 of the bytes that this client sends. They are not in canonical form, so it is not the update id. Other programs find their answer by the approvalId.
+     * An id for Pawl's Go client: the lower-case hexadecimal SHA-256 of the bytes that this client sends. This id is not the update id, because the client does not send canonical JSON. Other programs find their answer by the approvalId.
      */
     id: string;
     /**
