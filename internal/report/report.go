@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,7 +138,7 @@ func (s *source) graph(ctx context.Context, from panel, job string, window time.
 			all = append(all, line)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b series) int { return -compare(highest(a.values), highest(b.values)) })
+	slices.SortStableFunc(all, func(a, b series) int { return cmp.Compare(highest(b.values), highest(a.values)) })
 	if len(all) > maxLines {
 		g.More = len(all) - maxLines
 		all = all[:maxLines]
@@ -155,16 +156,6 @@ func (s *source) graph(ctx context.Context, from panel, job string, window time.
 		g.Lines.axes(s, unit)
 	}
 	return g
-}
-
-func compare(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // last returns the last value that is there.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -39,19 +38,18 @@ func (c *comparison) list(ctx context.Context, query string, token []byte) (*wor
 	return listed, nil
 }
 
-// atOnceFor calls f for each of a list, several at a time. What f adds to the report it adds with the lock.
-func atOnceFor[T any](ctx context.Context, list []T, f func(ctx context.Context, lock sync.Locker, of T) error) error {
-	var lock sync.Mutex
+// atOnceFor calls f for each of a list, several at a time.
+func atOnceFor[T any](ctx context.Context, list []T, f func(ctx context.Context, of T) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for _, of := range list {
-		group.Go(func() error { return f(ctx, &lock, of) })
+		group.Go(func() error { return f(ctx, of) })
 	}
 	return group.Wait()
 }
 
 // listedCalls compares the calls that Temporal has. It finds those that the record does not have, and those that the record has settled and
-// that go on in Temporal. What the record has open is left to openCalls.
+// that go on in Temporal. openCalls compares those that are open in the record.
 func (c *comparison) listedCalls(ctx context.Context) error {
 	return c.each(ctx, "WorkflowType = '"+toolspec.WorkflowType+"'", func(ctx context.Context, runs []*workflow.WorkflowExecutionInfo) error {
 		c.out.Listed += len(runs)
@@ -63,14 +61,14 @@ func (c *comparison) listedCalls(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return atOnceFor(ctx, runs, func(ctx context.Context, lock sync.Locker, r *workflow.WorkflowExecutionInfo) error {
+		return atOnceFor(ctx, runs, func(ctx context.Context, r *workflow.WorkflowExecutionInfo) error {
 			settled, found := recorded[r.GetExecution().GetWorkflowId()]
 			switch {
 			case slices.Contains(c.skip, r.GetExecution().GetWorkflowId()):
 			case !found && c.lostRecords():
-				return c.lostCall(ctx, lock, r)
+				return c.lostCall(ctx, r)
 			case settled && r.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:
-				return c.behind(ctx, lock, r)
+				return c.behind(ctx, r)
 			}
 			return nil
 		})
@@ -78,7 +76,7 @@ func (c *comparison) listedCalls(ctx context.Context) error {
 }
 
 // behind finds a workflow that goes on although its call is settled. A recheck makes it look at the record, and end.
-func (c *comparison) behind(ctx context.Context, lock sync.Locker, listed *workflow.WorkflowExecutionInfo) error {
+func (c *comparison) behind(ctx context.Context, listed *workflow.WorkflowExecutionInfo) error {
 	workflowID, runID := listed.GetExecution().GetWorkflowId(), listed.GetExecution().GetRunId()
 	info, _, err := c.read.describe(ctx, workflowID, runID)
 	if err != nil || info == nil || !isRunning(info.GetStatus()) {
@@ -86,9 +84,7 @@ func (c *comparison) behind(ctx context.Context, lock sync.Locker, listed *workf
 	}
 	f := finding{Kind: kindBehind, WorkflowID: workflowID, Text: "the call is settled, and its workflow goes on; it ends when workers start, with the recorded result"}
 	if _, pawls := toolspec.PoolOf(info.GetTaskQueue()); !pawls {
-		lock.Lock()
-		defer lock.Unlock()
-		c.out.Strangers++
+		c.out.count(&c.out.Strangers)
 		return nil
 	}
 	if c.mend {
@@ -97,13 +93,11 @@ func (c *comparison) behind(ctx context.Context, lock sync.Locker, listed *workf
 		}
 		f.Mended = true
 	}
-	lock.Lock()
-	defer lock.Unlock()
 	c.out.add(f)
 	return nil
 }
 
-func (c *comparison) lostCall(ctx context.Context, lock sync.Locker, listed *workflow.WorkflowExecutionInfo) error {
+func (c *comparison) lostCall(ctx context.Context, listed *workflow.WorkflowExecutionInfo) error {
 	workflowID, runID := listed.GetExecution().GetWorkflowId(), listed.GetExecution().GetRunId()
 	// Visibility may be behind.
 	info, pending, err := c.read.describe(ctx, workflowID, runID)
@@ -114,10 +108,8 @@ func (c *comparison) lostCall(ctx context.Context, lock sync.Locker, listed *wor
 	if err != nil || !found {
 		return err
 	}
-	lock.Lock()
-	defer lock.Unlock()
 	if !t.pawls || t.workflowType != toolspec.WorkflowType {
-		c.out.Strangers++
+		c.out.count(&c.out.Strangers)
 		return nil
 	}
 	inv, fault := hydrate.Decode(t.input)
@@ -127,15 +119,15 @@ func (c *comparison) lostCall(ctx context.Context, lock sync.Locker, listed *wor
 	moved := listed.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW
 	switch {
 	case len(t.claims) == 0 && (!running || moved):
-		c.out.Harmless++
+		c.out.count(&c.out.Harmless)
 		return nil
 	case t.input == nil:
 		f.Kind, f.Text = kindUnread, "its input cannot be read; with encrypted payloads the command needs the keys of the workers, and --skip leaves the workflow out"
 		c.out.add(f)
 		return nil
 	case fault != nil || inv.Identity().WorkflowID() != workflowID:
-		c.out.Strangers++ // a worker refuses it
-		return nil
+		c.out.count(&c.out.Strangers)
+		return nil //nolint:nilerr // a worker refuses such a workflow, so it is counted
 	}
 	f.InvocationID = inv.Identity().InvocationID()
 	// If Temporal is older too, it may lack an attempt as well.
@@ -188,8 +180,8 @@ func (c *comparison) openCalls(ctx context.Context) error {
 			return err
 		}
 		c.out.Open += len(calls)
-		if err := atOnceFor(ctx, calls, func(ctx context.Context, lock sync.Locker, call upkeep.OpenCall) error {
-			return c.openCall(ctx, lock, call, known[call.InvocationID])
+		if err := atOnceFor(ctx, calls, func(ctx context.Context, call upkeep.OpenCall) error {
+			return c.openCall(ctx, call, known[call.InvocationID])
 		}); err != nil {
 			return err
 		}
@@ -197,7 +189,7 @@ func (c *comparison) openCalls(ctx context.Context) error {
 	}
 }
 
-func (c *comparison) openCall(ctx context.Context, lock sync.Locker, call upkeep.OpenCall, known record.Dispatched) error {
+func (c *comparison) openCall(ctx context.Context, call upkeep.OpenCall, known record.Dispatched) error {
 	if known.InvocationID == "" {
 		return nil // it is settled now
 	}
@@ -213,7 +205,7 @@ func (c *comparison) openCall(ctx context.Context, lock sync.Locker, call upkeep
 	}
 	running := info != nil && isRunning(info.GetStatus())
 	f := finding{WorkflowID: call.WorkflowID, InvocationID: call.InvocationID}
-	// Neither knows of the attempts after both backups.
+	// Neither Temporal nor the record has the attempts after both backups.
 	fence := running && c.older == olderBoth && !known.Repeatable && !known.Fenced
 	switch {
 	case !running && info == nil:
@@ -231,8 +223,6 @@ func (c *comparison) openCall(ctx context.Context, lock sync.Locker, call upkeep
 		}
 	}
 	if f.Kind != "" {
-		lock.Lock()
-		defer lock.Unlock()
 		c.out.add(f)
 	}
 	return nil

@@ -88,7 +88,7 @@ func run(ctx context.Context, a *app.App, older string, mend bool, skip []string
 		Session: s, older: older, mend: mend, skip: skip, out: report{Older: older, Mend: mend, Findings: []finding{}},
 		read: reader{temporal: s.Temporal, codec: codec, keys: workerkey.New(s.Store)},
 	}
-	// What is mended is not found again, so the report is printed after an error too.
+	// A second run does not find what this one has mended, so the report is printed after an error too.
 	err = c.compare(ctx)
 	return cmp.Or(err, c.out.finish(a))
 }

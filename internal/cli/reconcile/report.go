@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/pawl-run/pawl/internal/cli/app"
 )
@@ -55,9 +56,23 @@ type report struct {
 	// Strangers counts the workflows under ids of calls that no worker of Pawl has run.
 	Strangers int       `json:"strangers"`
 	Findings  []finding `json:"findings"`
+
+	mu sync.Mutex
 }
 
-func (r *report) add(f finding) { r.Findings = append(r.Findings, f) }
+// add adds a finding. It may be called by several goroutines, and so may count.
+func (r *report) add(f finding) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Findings = append(r.Findings, f)
+}
+
+// count adds one to a number of the report.
+func (r *report) count(n *int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	*n++
+}
 
 func (r *report) unmended() (n int) {
 	for _, f := range r.Findings {

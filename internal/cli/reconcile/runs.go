@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflow/v1"
@@ -29,7 +28,7 @@ func (c *comparison) lostRuns(ctx context.Context) error {
 	})
 }
 
-func (c *comparison) lostRun(ctx context.Context, lock sync.Locker, listed *workflow.WorkflowExecutionInfo) error {
+func (c *comparison) lostRun(ctx context.Context, listed *workflow.WorkflowExecutionInfo) error {
 	workflowID, runID := listed.GetExecution().GetWorkflowId(), listed.GetExecution().GetRunId()
 	tenantID, ofTenant, _ := strings.Cut(strings.TrimPrefix(workflowID, "agent:"), ":")
 	of := contract.AgentRun{TenantID: tenantID, RunID: ofTenant}
@@ -48,8 +47,12 @@ func (c *comparison) lostRun(ctx context.Context, lock sync.Locker, listed *work
 	}
 	recorded, err := c.Store.AgentRun(ctx, of)
 	missing := errors.Is(err, activity.ErrNotFound)
-	if err != nil && !missing || recorded.Result != nil || recorded.Round >= t.rounds && !(missing && t.asked) {
-		return ignore(err, missing)
+	if err != nil && !missing {
+		return err
+	}
+	// A run that is missing and has asked a model is lost as a whole.
+	if wholly := missing && t.asked; !wholly && (recorded.Result != nil || recorded.Round >= t.rounds) {
+		return nil
 	}
 	f := finding{Kind: kindRun, WorkflowID: workflowID, Text: fmt.Sprintf("a model has responded in round %d, and the record has %d rounds", t.rounds, recorded.Round)}
 	if c.mend {
@@ -63,17 +66,8 @@ func (c *comparison) lostRun(ctx context.Context, lock sync.Locker, listed *work
 		}
 		f.Mended = true
 	}
-	lock.Lock()
-	defer lock.Unlock()
 	c.out.add(f)
 	return nil
-}
-
-func ignore(err error, missing bool) error {
-	if missing {
-		return nil
-	}
-	return err
 }
 
 // endRun ends a run in the record, as the sweeper does.
@@ -98,7 +92,7 @@ func (c *comparison) openRuns(ctx context.Context) error {
 	}
 }
 
-func (c *comparison) openRun(ctx context.Context, lock sync.Locker, r upkeep.OpenRun) error {
+func (c *comparison) openRun(ctx context.Context, r upkeep.OpenRun) error {
 	workflowID := agent.WorkflowID(r.TenantID, r.RunID)
 	info, _, err := c.read.describe(ctx, workflowID, "")
 	if err != nil {
@@ -118,8 +112,6 @@ func (c *comparison) openRun(ctx context.Context, lock sync.Locker, r upkeep.Ope
 		}
 		f.Mended = true
 	}
-	lock.Lock()
-	defer lock.Unlock()
 	c.out.add(f)
 	return nil
 }

@@ -3,7 +3,6 @@ package db
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -34,8 +33,7 @@ func (d *DB) CreateRoles(ctx context.Context) (missing []string, err error) {
 		_, err := conn.PgConn().Exec(ctx, RolesSQL).ReadAll()
 		return err
 	})
-	var refused *Error
-	if err = Failure(op, err); err != nil && (!errors.As(err, &refused) || refused.State != insufficientPrivilege) {
+	if err = Failure(op, err); err != nil && !isDenied(err) {
 		return nil, err
 	}
 	rows, err := All[roleRow](ctx, d.With(files), op, Query("MissingRoles", Values{}))
