@@ -40,11 +40,11 @@ const (
 	MaxTokens = 10_000_000_000
 	// MaxMicroUSD bounds Limits.MicroUSD: a million US dollars.
 	MaxMicroUSD = 1_000_000_000_000
-	// DefaultContextBytes is the default of Limits.ContextBytes: 400 KB.
+	// DefaultContextBytes is the default of Limits.ContextBytes: 400 KiB.
 	DefaultContextBytes = 400 << 10
-	// MinContextBytes is the least Limits.ContextBytes: 16 KB.
+	// MinContextBytes is the least Limits.ContextBytes: 16 KiB.
 	MinContextBytes = 16 << 10
-	// MaxContextBytes bounds Limits.ContextBytes: 4 MB.
+	// MaxContextBytes bounds Limits.ContextBytes: 4 MiB.
 	MaxContextBytes = 4 << 20
 	// DefaultAtOnce is the default of Limits.AtOnce.
 	DefaultAtOnce = 1

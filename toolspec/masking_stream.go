@@ -18,7 +18,7 @@ const (
 type StreamMasker struct{ finders []finder }
 
 // errLongMatch says that a text to mask does not end.
-var errLongMatch = errors.New("a text to mask is longer than 256 KB")
+var errLongMatch = errors.New("a text to mask is longer than 256 KiB")
 
 // Stream returns the masker of MaskStream, or nil if there is nothing to mask.
 func (r Redaction) Stream() (*StreamMasker, error) {
@@ -62,7 +62,7 @@ func (f finder) withinLines() finder {
 
 // Mask returns the masked beginning of text, and the rest, which belongs in front of what follows: a
 // match may go on there. The rest shares memory with text. With last, nothing follows and there is no
-// rest. It returns an error if one match is longer than 256 KB.
+// rest. It returns an error if one match is longer than 256 KiB.
 func (s *StreamMasker) Mask(text []byte, last bool) (masked string, rest []byte, err error) {
 	whole := string(text)
 	cut := len(text)

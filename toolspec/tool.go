@@ -99,7 +99,7 @@ type Definition struct {
 	// MaxResultBytes bounds the redacted result; 0 means DefaultMaxResult. It does not bound a stream.
 	MaxResultBytes int
 	// Truncate says what parts of the value are, so that a value that is large for its content is
-	// shortened, such as the contents of a file above 10 KB. A value of more than MaxInline bytes is
+	// shortened, such as the contents of a file above 10 KiB. A value of more than MaxInline bytes is
 	// shortened in any case. Truncate does not go with Stream: the result has one reference, and it names
 	// the stream.
 	Truncate []Truncation

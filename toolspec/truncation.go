@@ -15,19 +15,19 @@ type Truncation struct {
 	As Content `json:"as"`
 }
 
-// Content is a content that has limits of its own. Sizes are those of the text in bytes; a KB has
+// Content is a content that has limits of its own. Sizes are those of the text in bytes; a KiB has
 // 1024 bytes. A content of exactly the limit is not shortened.
 type Content string
 
 // The contents with limits.
 const (
-	// FileContents is a text: above 10 KB, its first 5 KB are shown.
+	// FileContents is a text: above 10 KiB, its first 5 KiB are shown.
 	FileContents Content = "file_contents"
 	// Listing is a list: above 1 000 elements, the first 500 and the count are shown.
 	Listing Content = "listing"
 	// SearchResults is a list: above 100 elements, the first 50 and the count are shown.
 	SearchResults Content = "search_results"
-	// ShellOutput is a text: above 10 KB, its last 5 KB are shown.
+	// ShellOutput is a text: above 10 KiB, its last 5 KiB are shown.
 	ShellOutput Content = "shell_output"
 )
 

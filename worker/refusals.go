@@ -10,11 +10,11 @@ import (
 )
 
 // maxRefusal is the largest refusal of an update that is sent unchanged, in bytes. The limit of
-// the server is 2 MB, but one workflow task may contain many refusals.
+// the server is 2 MiB, but one workflow task may contain many refusals.
 const maxRefusal = 4 << 10
 
 // dropRefusedArgs removes the arguments from large refusals of updates. The SDK sends a refused
-// update back together with its refusal. If both exceed 2 MB, the server terminates the workflow.
+// update back together with its refusal. If both exceed 2 MiB, the server terminates the workflow.
 // No program reads these arguments.
 func dropRefusedArgs(
 	ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption,

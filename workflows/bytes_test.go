@@ -32,7 +32,7 @@ func TestDeltas(t *testing.T) {
 		want string
 	}{
 		{"within", 500, "", ""},
-		{"beyond, together", 550, toolspec.CodeInternal, "the hooks of this call changed more than 1 MB"},
+		{"beyond, together", 550, toolspec.CodeInternal, "the hooks of this call changed more than 1 MiB"},
 		{"beyond, at once", 1050, toolspec.CodeInternal, "hook large failed at willAuthorize"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -135,7 +135,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestBounds: a value is cut at 4 KB, and more than 16 KB together are refused.
+// TestBounds: a value is cut at 4 KiB, and more than 16 KiB together are refused.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	for _, long := range []string{strings.Repeat("ä", 3000), strings.Repeat("<", 4096), strings.Repeat("x", 100_000), strings.Repeat(`\"`, 50_000)} {

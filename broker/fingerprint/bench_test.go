@@ -87,7 +87,7 @@ func set(t testing.TB, n int) *Set {
 	return s
 }
 
-// BenchmarkFindShort searches for a secret of 10 bytes in 64 KB.
+// BenchmarkFindShort searches for a secret of 10 bytes in 64 KiB.
 func BenchmarkFindShort(b *testing.B) {
 	s := &Set{}
 	if err := s.Add("short", []byte("aB3$xY7!kq")); err != nil {
@@ -103,7 +103,7 @@ func BenchmarkFindShort(b *testing.B) {
 	}
 }
 
-// BenchmarkFind reads 64 KB in each round.
+// BenchmarkFind reads 64 KiB in each round.
 func BenchmarkFind(b *testing.B) {
 	for _, n := range []int{1, 100, 4096} {
 		s := set(b, n)

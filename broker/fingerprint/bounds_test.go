@@ -22,7 +22,7 @@ func work(s *Set, text []byte, careful bool) (decoded, layers int) {
 	return before - r.room, len(r.seen)
 }
 
-// bomb is what gzip makes of zeros, as base64: 64 MB of them, many times.
+// bomb is what gzip makes of zeros, as base64: 64 MiB of them, many times.
 func bomb(t testing.TB) []byte {
 	t.Helper()
 	var b bytes.Buffer

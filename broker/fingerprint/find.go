@@ -10,7 +10,7 @@ import (
 // decodes the value layer by layer, by the table of decoders, and searches each
 // layer: the text, its letters and digits alone, and its strings joined, in both
 // orders. Find decodes up to 6 layers and at most 16 bytes for each byte of the
-// value, plus 1 MB. It does not change the value.
+// value, plus 1 MiB. It does not change the value.
 func (s *Set) Find(value []byte) []Match {
 	return s.find(len(value), func() []*layer { return []*layer{{text: value, whole: true}} })
 }

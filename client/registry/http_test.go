@@ -93,7 +93,7 @@ tenants:
 	}
 	ask("POST", all, "user:ann", "format: 1\nname: [", http.StatusUnprocessableEntity, "document:")
 	ask("POST", all+"&kind=mcp", "user:ann", "mcpServers: {tenant-acme_a: {command: sh}}", http.StatusUnprocessableEntity, "streamable HTTP")
-	ask("POST", all, "user:ann", strings.Repeat(" ", 1<<20+1), http.StatusUnprocessableEntity, "at most 1 MB")
+	ask("POST", all, "user:ann", strings.Repeat(" ", 1<<20+1), http.StatusUnprocessableEntity, "at most 1 MiB")
 	ask("POST", all, "user:ann", strings.Replace(shop, "name: shop", "name: other", 1), http.StatusConflict, "shop")
 	ask("PUT", all, "user:ann", shop, http.StatusMethodNotAllowed, "GET, POST")
 	ask("GET", "/v1/tools/nothing?tenant=acme", "user:ann", "", http.StatusNotFound, "no such registration")

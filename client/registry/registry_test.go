@@ -211,7 +211,7 @@ func TestATenantHasALimit(t *testing.T) {
 		return strings.NewReplacer("%kind", kind, "%bytes", bytes, "%n", n).Replace(rows)
 	}
 	full(fill("http", "1", "200"), "200 versions", of("acme", registry.HTTP, shop))
-	full(fill("http", "1048576", "32"), "32 MB", of("acme", registry.HTTP, shop))
+	full(fill("http", "1048576", "32"), "32 MiB", of("acme", registry.HTTP, shop))
 	full(fill("mcp", "1", "20"), "20 versions of MCP servers", of("acme", registry.MCP, server))
 }
 

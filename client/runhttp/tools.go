@@ -60,7 +60,7 @@ func (h *toolsHandler) all(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime)) // not every server has it
 	document, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxTools))
 	if err != nil {
-		refuse(w, toolspec.CodeValidation, "the body must be a document of at most 1 MB, sent within 30 seconds")
+		refuse(w, toolspec.CodeValidation, "the body must be a document of at most 1 MiB, sent within 30 seconds")
 		return
 	}
 	done, err := h.Registry.Register(r.Context(), client.ToolRegistration{TenantID: tenantID, Kind: kind, File: "document", Document: document, By: by})

@@ -97,7 +97,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		refuse(w, http.StatusRequestEntityTooLarge, toolspec.CodeValidation, "an event is a body of at most 256 KB")
+		refuse(w, http.StatusRequestEntityTooLarge, toolspec.CodeValidation, "an event is a body of at most 256 KiB")
 		return
 	case err != nil:
 		refuse(w, http.StatusRequestTimeout, toolspec.CodeTimeout, "the event did not arrive whole within 15 seconds; send it again")

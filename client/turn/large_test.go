@@ -28,7 +28,7 @@ func TestLargeArgumentsAreNotRead(t *testing.T) {
 		t.Fatal(plan.Calls, err)
 	}
 	if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; mb > 500 {
-		t.Errorf("a response of 14 MB took %d", mb)
+		t.Errorf("a response of 14 MiB took %d", mb)
 	}
 	if r := plan.Calls[0].Refused; r == nil || r.ErrorCode != toolspec.CodeValidation || r.SafeMessage != "The arguments are larger than 65536 bytes" {
 		t.Errorf("refused: %+v", r)

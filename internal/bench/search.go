@@ -79,7 +79,7 @@ func Files(ctx context.Context, o Options, tree string) (*FileFigures, error) {
 		return nil, err
 	}
 	return f, f.measure(ctx, o, dir, []fileCase{{
-		name: fmt.Sprintf("read: %d lines from line %d of a file of %d MB", windowRows, windowLine, windowMB), tool: "core__read_file",
+		name: fmt.Sprintf("read: %d lines from line %d of a file of %d MiB", windowRows, windowLine, windowMB), tool: "core__read_file",
 		args: fmt.Sprintf(`{"path":"large.log","offset":%d,"limit":%d}`, windowLine, windowRows),
 	}})
 }

@@ -93,7 +93,7 @@ func TestReadSparse(t *testing.T) {
 	}
 	content, entry, err := read(t, w, "sparse", 1<<20)
 	if content != strings.Repeat("\x00", 1<<20) || !errors.Is(err, capability.ErrTooLarge) {
-		t.Errorf("read %d bytes, %v, want 1 MB and ErrTooLarge", len(content), err)
+		t.Errorf("read %d bytes, %v, want 1 MiB and ErrTooLarge", len(content), err)
 	}
 	if entry.Size != 1<<40 {
 		t.Errorf("size %d", entry.Size)

@@ -185,10 +185,10 @@ func lists() []hostile {
 		{name: "lists 1200 tools", act: func(p *peer, m message) bool { return m.Method == "tools/list" && withTools(many(1200, "t"))(p, m) }, fault: "more than 1000 tools"},
 		{name: "lists empty pages for ever", act: pages(func(i int) string { return fmt.Sprintf(`{"tools":[],"nextCursor":"%d"}`, i) }), fault: "more than 100 pages"},
 		{name: "lists the same page for ever", act: pages(func(int) string { return `{"tools":[` + echoTool + `],"nextCursor":"x"}` }), fault: "more than 100 pages"},
-		{name: "lists pages of 3 MB", act: pages(func(i int) string {
+		{name: "lists pages of 3 MiB", act: pages(func(i int) string {
 			return fmt.Sprintf(`{"tools":[{"name":"t%d","description":"%s","inputSchema":{"type":"object"}}],"nextCursor":"%d"}`, i, long[:3<<20], i)
 		}), fault: "more than 8 MiB"},
-		{name: "describes a tool with 50 MB", act: func(p *peer, m message) bool {
+		{name: "describes a tool with 50 MiB", act: func(p *peer, m message) bool {
 			return m.Method == "tools/list" && withTools(`{"name":"t","description":"`+long+`","inputSchema":{"type":"object"}}`)(p, m)
 		}, fault: "too large"},
 		{name: "fails to list", act: func(p *peer, m message) bool {
@@ -200,11 +200,11 @@ func lists() []hostile {
 		{name: "lists an object", act: on("tools/list", `{"tools":{"a":1}}`), fault: "broke the protocol"},
 		{name: "lists null", act: withTools("null", echoTool), check: works},
 		{name: "lists a tool without a name", act: withTools(`{"inputSchema":{"type":"object"}}`, echoTool), check: leavesOut("no name")},
-		{name: "lists a name of 1 KB", act: withTools(schemaTool(long[:1024], `{"type":"object"}`), echoTool), check: leavesOut("its name is too long")},
+		{name: "lists a name of 1 KiB", act: withTools(schemaTool(long[:1024], `{"type":"object"}`), echoTool), check: leavesOut("its name is too long")},
 		{name: "lists a name with a line break", act: withTools(schemaTool("bad\n", `{"type":"object"}`), echoTool), check: leavesOut("not visible")},
-		{name: "annotates a tool with 5 KB", act: withTools(`{"name":"bad","annotations":{"title":"`+long[:5000]+`"},"inputSchema":{"type":"object"}}`, echoTool), check: leavesOut("annotations are too long")},
+		{name: "annotates a tool with 5 KiB", act: withTools(`{"name":"bad","annotations":{"title":"`+long[:5000]+`"},"inputSchema":{"type":"object"}}`, echoTool), check: leavesOut("annotations are too long")},
 		{name: "lists a name twice", act: withTools(schemaTool("bad", `{"type":"object"}`), schemaTool("bad", `{"type":"object","properties":{"a":{}}}`), echoTool), check: leavesOut("there twice")},
-		{name: "describes a tool with 20 KB", act: withTools(`{"name":"bad","description":"`+long[:20<<10]+`","inputSchema":{"type":"object"}}`, echoTool), check: leavesOut("annotations are too long")},
+		{name: "describes a tool with 20 KiB", act: withTools(`{"name":"bad","description":"`+long[:20<<10]+`","inputSchema":{"type":"object"}}`, echoTool), check: leavesOut("annotations are too long")},
 		{name: "has no schema", act: withTools(`{"name":"bad"}`, echoTool), check: leavesOut("schema is refused")},
 		{name: "has a misspelled type", act: withTools(schemaTool("bad", `{"type":"object","properties":{"a":{"type":"strng"}}}`), echoTool), check: leavesOut("schema is refused")},
 		{name: "has an unknown keyword", act: withTools(schemaTool("bad", `{"type":"object","properties":{"a":{"type":"string","max_length":3}}}`), echoTool), check: leavesOut("schema is refused")},
@@ -214,7 +214,7 @@ func lists() []hostile {
 		{name: "has another dialect", act: withTools(schemaTool("bad", `{"$schema":"https://evil.example/dialect","type":"object"}`), echoTool), check: leavesOut("schema is refused")},
 		{name: "takes a list", act: withTools(schemaTool("bad", `{"type":"array"}`), echoTool), check: leavesOut("schema is refused")},
 		{name: "has a pattern with a lookahead", act: withTools(schemaTool("bad", `{"type":"object","properties":{"a":{"type":"string","pattern":"^(?=a)b"}}}`), echoTool), check: leavesOut("schema is refused")},
-		{name: "has a schema of 300 KB", act: withTools(schemaTool("bad", `{"type":"object","title":"`+long[:300<<10]+`"}`), echoTool), check: leavesOut("schema is refused")},
+		{name: "has a schema of 300 KiB", act: withTools(schemaTool("bad", `{"type":"object","title":"`+long[:300<<10]+`"}`), echoTool), check: leavesOut("schema is refused")},
 		{name: "asks for a connection", act: withTools(schemaTool("bad", `{"type":"object","properties":{"connectionId":{"type":"string"}}}`), echoTool), check: leavesOut("schema is refused")},
 		{name: "has a bad output schema", act: withTools(`{"name":"bad","inputSchema":{"type":"object"},"outputSchema":{"type":"objekt"}}`, echoTool), check: leavesOut("schema is refused")},
 		{name: "hides text in a value", act: withTools(schemaTool("bad", `{"type":"object","properties":{"a":{"enum":["x\u200by"]}}}`), echoTool), check: leavesOut("hidden characters")},
@@ -313,6 +313,6 @@ func TestHostileServers(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	if m.HeapAlloc > 200<<20 {
-		t.Errorf("after all servers, %d MB are in use", m.HeapAlloc>>20)
+		t.Errorf("after all servers, %d MiB are in use", m.HeapAlloc>>20)
 	}
 }

@@ -289,10 +289,10 @@ func calls() []hostile {
 				t.Error(err)
 			}
 		}},
-		{name: "fails with 3 MB", act: onCall(func(p *peer, m message) {
+		{name: "fails with 3 MiB", act: onCall(func(p *peer, m message) {
 			p.reply(m.ID, `{"isError":true,"content":[{"type":"text","text":"`+strings.Repeat("a", 3<<20)+`"}]}`)
 		}), check: again(ends(says("the tool of the MCP server failed: " + strings.Repeat("a", maxFailure) + "…")))},
-		{name: "returns 20 MB", act: onCall(func(p *peer, m message) {
+		{name: "returns 20 MiB", act: onCall(func(p *peer, m message) {
 			p.reply(m.ID, `{"content":[{"type":"text","text":"`+strings.Repeat("a", 20<<20)+`"}]}`)
 		}), check: again(ends(unanswered))},
 		{name: "reports progress for ever", act: onCall(func(p *peer, m message) {

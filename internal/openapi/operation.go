@@ -185,7 +185,7 @@ func (b *build) input() error {
 		return &fault{b.op.at, "the schema of its arguments " + err.Error()}
 	}
 	if len(b.tool.Input) > maxInput {
-		return &fault{b.op.at, fmt.Sprintf("its arguments need a schema of %d KB, of at most %d", len(b.tool.Input)>>10, maxInput>>10)}
+		return &fault{b.op.at, fmt.Sprintf("its arguments need a schema of %d KiB, of at most %d", len(b.tool.Input)>>10, maxInput>>10)}
 	}
 	if len(b.tool.Input) > toolspec.DefaultMaxArgs || b.tool.Request.Body != nil {
 		b.tool.MaxArgsBytes = toolspec.MaxInline

@@ -136,11 +136,11 @@ func (b *build) output(answers []answer, plain bool) error {
 			return nil
 		}
 		if len(text) > maxOutput {
-			b.d.note(b.op, answers[0].schema.at, "the schema of the response is larger than %d KB, so the value has none", maxOutput>>10)
+			b.d.note(b.op, answers[0].schema.at, "the schema of the response is larger than %d KiB, so the value has none", maxOutput>>10)
 			return nil
 		}
 		if s.pruned {
-			b.d.note(b.op, answers[0].schema.at, "the schema of the response is larger than %d KB: it accepts any value below %d references", maxOutput>>10, refs)
+			b.d.note(b.op, answers[0].schema.at, "the schema of the response is larger than %d KiB: it accepts any value below %d references", maxOutput>>10, refs)
 		}
 		b.tool.Response.Schema = text
 		return nil

@@ -24,7 +24,7 @@ func TestVerifyOutputs(t *testing.T) {
 	if err := secrets.Add("the key", []byte(secret)); err != nil {
 		t.Fatal(err)
 	}
-	// at returns a text of 2 MB with the secret at a place.
+	// at returns a text of 2 MiB with the secret at a place.
 	at := func(place int) []byte {
 		text := bytes.Repeat([]byte("a quiet line of text\n"), 100_000)
 		copy(text[place:], secret)

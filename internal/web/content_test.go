@@ -34,7 +34,7 @@ func TestContent(t *testing.T) {
 	}
 	var bomb bytes.Buffer
 	packed := gzip.NewWriter(&bomb)
-	for range 64 { // 64 MB of spaces
+	for range 64 { // 64 MiB of spaces
 		_, _ = packed.Write(bytes.Repeat([]byte(" "), 1<<20))
 	}
 	_ = packed.Close()
@@ -101,7 +101,7 @@ func TestContent(t *testing.T) {
 	}
 }
 
-// TestMemory (fault 58): of 256 MB that arrive as 256 kB, a fetch takes no more memory than its bounds need.
+// TestMemory (fault 58): of 256 MiB that arrive as 256 kB, a fetch takes no more memory than its bounds need.
 func TestMemory(t *testing.T) {
 	var megabyte bytes.Buffer
 	packed := gzip.NewWriter(&megabyte)

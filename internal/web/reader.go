@@ -62,7 +62,7 @@ func (r *reader) read(ctx context.Context, a *answer, tenantID string, form capa
 			return page, errOther
 		}
 		if a.cut || len(a.body) > capability.MaxWebImage {
-			return page, fault(capability.WebTooLarge, "the image has more than 3 MB")
+			return page, fault(capability.WebTooLarge, "the image has more than 3 MiB")
 		}
 		page.MediaType, page.Image = found, a.body
 		return page, nil
@@ -71,7 +71,7 @@ func (r *reader) read(ctx context.Context, a *answer, tenantID string, form capa
 			return page, errOther
 		}
 		if a.cut {
-			return page, fault(capability.WebTooLarge, "the PDF has more than 5 MB")
+			return page, fault(capability.WebTooLarge, "the PDF has more than 5 MiB")
 		}
 		return r.convert(ctx, []room.Bound{{Key: "pdf", Most: pdfAtOnce}}, func() (capability.WebPage, error) { return pdfPage(ctx, page, a.body) })
 	case page.MediaType == "text/html" || page.MediaType == "application/xhtml+xml":

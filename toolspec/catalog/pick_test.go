@@ -120,7 +120,7 @@ func TestPickQueries(t *testing.T) {
 		}
 	}
 	if got := ids(c.Pick(catalog.Query{Text: strings.Repeat("lorem ipsum ", 850) + "write", K: 1})); !slices.Equal(got, []string{"core__write_file"}) {
-		t.Errorf("the last word of a message of 10 KB finds %v", got)
+		t.Errorf("the last word of a message of 10 KiB finds %v", got)
 	}
 	if got := ids(c.Pick(catalog.Query{Text: strings.Repeat("lorem ipsum ", 2_000) + "write"})); len(got) != 0 {
 		t.Errorf("a word past the bound finds %v", got)

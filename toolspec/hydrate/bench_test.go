@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 )
 
-// benchCall is a call of 2 KB for a tool of 20 properties.
+// benchCall is a call of 2 KiB for a tool of 20 properties.
 func benchCall(b *testing.B) (hydrate.Target, json.RawMessage) {
 	b.Helper()
 	var properties, required, members []string
@@ -43,7 +43,7 @@ func benchCall(b *testing.B) (hydrate.Target, json.RawMessage) {
 	return tool, args
 }
 
-// BenchmarkHydrate measures a call of 2 KB: parse, validate, instantiate.
+// BenchmarkHydrate measures a call of 2 KiB: parse, validate, instantiate.
 func BenchmarkHydrate(b *testing.B) {
 	tool, args := benchCall(b)
 	b.SetBytes(int64(len(args)))

@@ -48,13 +48,13 @@ func hostiles() []hostile {
 		{"arrays closed too often", in("[]" + strings.Repeat("]", 3000)), "", "invalid_json"},
 		{"arrays and objects in turn", deep(`[{"a":`, "}]", 500), "", "too_complex"},
 		// Size is checked first.
-		{"a string of 10 MB", in(`"` + strings.Repeat("a", 10<<20) + `"`), "", "too_large"},
-		{"10 MB of arguments as they stand", "", in(`"` + strings.Repeat("a", 10<<20) + `"`), "too_large"},
-		{"10 MB of brackets", "", strings.Repeat("[", 10<<20), "too_large"},
-		{"a name of 10 MB", `{"` + strings.Repeat("a", 10<<20) + `":1}`, "", "too_large"},
-		{"10 MB of white space", strings.Repeat(" ", 10<<20) + "{}", "", "too_large"},
-		{"10 MB of digits", in(strings.Repeat("9", 10<<20)), "", "too_large"},
-		{"10 MB of escapes", in(`"` + strings.Repeat(`\u0061`, 10<<20/6) + `"`), "", "too_large"},
+		{"a string of 10 MiB", in(`"` + strings.Repeat("a", 10<<20) + `"`), "", "too_large"},
+		{"10 MiB of arguments as they stand", "", in(`"` + strings.Repeat("a", 10<<20) + `"`), "too_large"},
+		{"10 MiB of brackets", "", strings.Repeat("[", 10<<20), "too_large"},
+		{"a name of 10 MiB", `{"` + strings.Repeat("a", 10<<20) + `":1}`, "", "too_large"},
+		{"10 MiB of white space", strings.Repeat(" ", 10<<20) + "{}", "", "too_large"},
+		{"10 MiB of digits", in(strings.Repeat("9", 10<<20)), "", "too_large"},
+		{"10 MiB of escapes", in(`"` + strings.Repeat(`\u0061`, 10<<20/6) + `"`), "", "too_large"},
 		{"a million members", many(1_000_000, func(i int) string { return fmt.Sprintf(`"a%d":1`, i) }), "", "too_large"},
 		{"a byte too much", in(`"` + strings.Repeat("a", 8192-11+1) + `"`), "", "too_large"},
 		{"larger in its canonical form", in(strings.Repeat("[1e20,", 40) + strings.Repeat("1e20,", 1500) + "1e20" + strings.Repeat("]", 40)), "", "too_large"},
@@ -143,7 +143,7 @@ func TestHostileArguments(t *testing.T) {
 	if len(list) < 60 {
 		t.Fatalf("%d documents", len(list))
 	}
-	// A refusal may cost one copy of the text per parse, the decoded tree of 8 KB, and the list of problems.
+	// A refusal may cost one copy of the text per parse, the decoded tree of 8 KiB, and the list of problems.
 	const maxAlloc, maxTime = 24 << 20, 20 * time.Second // most of it is the validator, which explains 700 unknown names
 	var worstAlloc uint64
 	var worstTime time.Duration
@@ -186,7 +186,7 @@ func TestHostileArguments(t *testing.T) {
 			}
 		})
 	}
-	t.Logf("%d documents; the worst took %s, and %d KB were allocated for the worst", len(list), worstTime, worstAlloc>>10)
+	t.Logf("%d documents; the worst took %s, and %d KiB were allocated for the worst", len(list), worstTime, worstAlloc>>10)
 }
 
 // TestSizeBoundsTheCost: the cost of a refusal does not grow with arguments that are too large; a string that holds such arguments is not
@@ -201,10 +201,10 @@ func TestSizeBoundsTheCost(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		tool.Hydrate(raw)
 		if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > maxBytes {
-			t.Errorf("%s: %d bytes for 50 MB", name, after.TotalAlloc-before.TotalAlloc)
+			t.Errorf("%s: %d bytes for 50 MiB", name, after.TotalAlloc-before.TotalAlloc)
 		}
 		if n := testing.AllocsPerRun(20, func() { tool.Hydrate(raw) }); n > maxAllocs {
-			t.Errorf("%s: %v allocations for 50 MB", name, n)
+			t.Errorf("%s: %v allocations for 50 MiB", name, n)
 		}
 	}
 }

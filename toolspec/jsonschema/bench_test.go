@@ -50,7 +50,7 @@ const twenty = `{"type":"object","additionalProperties":false,"required":["id","
 "reviewers":{"type":"array","items":{"type":"string"}},"parent":{"type":"integer"},"locked":{"type":"boolean"},"reason":{"anyOf":[{"type":"string"},{"type":"null"}]},
 "meta":{"type":"object","additionalProperties":{"type":"string"}},"score":{"type":"number"}}}`
 
-// twoKB returns arguments of about 2 KB for twenty.
+// twoKB returns arguments of about 2 KiB for twenty.
 func twoKB() json.RawMessage {
 	return json.RawMessage(`{"id":"ISSUE-4711","title":"The ratchet slips when the pawl is worn","body":"` + strings.Repeat("It was seen twice on Monday. ", 40) +
 		`","labels":["bug","hardware","p2","needs-triage"],"assignee":{"login":"mira","email":"mira@example.com","admin":false},"state":"open","priority":2,"estimate":3.5,` +
@@ -82,7 +82,7 @@ func BenchmarkExplain(b *testing.B) {
 	}
 }
 
-// wrongResult returns a result of 10 MB in which every element is invalid.
+// wrongResult returns a result of 10 MiB in which every element is invalid.
 func wrongResult() json.RawMessage {
 	return json.RawMessage(`{"l":[1` + strings.Repeat(",1", 5<<20) + `]}`)
 }

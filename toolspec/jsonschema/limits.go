@@ -22,7 +22,7 @@ const (
 // object schema, unless anyValue is true.
 func read(doc json.RawMessage, anyValue bool) (*Node, error) {
 	if len(doc) > MaxDocumentBytes {
-		return nil, Refuse(nil, "larger than %d KB", MaxDocumentBytes>>10)
+		return nil, Refuse(nil, "larger than %d KiB", MaxDocumentBytes>>10)
 	}
 	t, fault := strictjson.Read(doc)
 	defer t.Release()

@@ -36,7 +36,7 @@ func ParseFunction(doc []byte) (Function, error) {
 		return Function{}, fmt.Errorf("function definition: "+format, args...)
 	}
 	if len(doc) > 2*jsonschema.MaxDocumentBytes {
-		return fail("larger than %d KB", 2*jsonschema.MaxDocumentBytes>>10)
+		return fail("larger than %d KiB", 2*jsonschema.MaxDocumentBytes>>10)
 	}
 	if fault := strictjson.Check(doc); fault != nil {
 		return fail("%s", fault.Error())

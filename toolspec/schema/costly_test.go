@@ -35,7 +35,7 @@ func TestStrictFormListsOnce(t *testing.T) {
 	}
 	runtime.ReadMemStats(&after)
 	if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; mb > 200 {
-		t.Errorf("%d MB", mb)
+		t.Errorf("%d MiB", mb)
 	}
 }
 
@@ -53,7 +53,7 @@ func TestLongNamesAreNotCopied(t *testing.T) {
 			_, _, err := Close(json.RawMessage(doc))
 			runtime.ReadMemStats(&after)
 			if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; mb > 100 {
-				t.Errorf("%d MB", mb)
+				t.Errorf("%d MiB", mb)
 			}
 			if (err == nil) != (name == "pointers") {
 				t.Errorf("err = %v", err)
@@ -85,7 +85,7 @@ func TestWrittenOutHasABound(t *testing.T) {
 			took := time.Since(start)
 			runtime.ReadMemStats(&after)
 			if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; mb > 100 || took > 10*time.Second {
-				t.Errorf("%s, %s: %d MB, %v", name, target, mb, took)
+				t.Errorf("%s, %s: %d MiB, %v", name, target, mb, took)
 			}
 			if err == nil && len(sent.Document) > 5*len(doc) {
 				t.Errorf("%s, %s: %d bytes for %d", name, target, len(sent.Document), len(doc))

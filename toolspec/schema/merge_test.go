@@ -78,6 +78,6 @@ func TestManyPartsAreJoinedFast(t *testing.T) {
 	}
 	runtime.ReadMemStats(&after)
 	if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; mb > 500 {
-		t.Errorf("%d MB", mb)
+		t.Errorf("%d MiB", mb)
 	}
 }

@@ -230,7 +230,7 @@ func (a *Attempts) succeed(value []byte, info toolspec.OutputInfo) envelope.Next
 	case info.OutputRef == "" || len(value) > 0:
 		a.call.SetOutput(value, info)
 	case a.call.ShapesOutput():
-		return envelope.FailWith(toolspec.CodeResultTooLarge, "output hooks shape results of at most 64 KB")
+		return envelope.FailWith(toolspec.CodeResultTooLarge, "output hooks shape results of at most 64 KiB")
 	default:
 		a.call.SetStoredOutput(info)
 	}

@@ -155,7 +155,7 @@ func (c *Call) apply(v *hook.Verdict) {
 	}
 	if !c.AddChangedBytes(v.Size()) {
 		v.Outcome = hook.Failed
-		v.Failure = &hook.Failure{Code: toolspec.CodeInternal, SafeMessage: "the hooks of this call changed more than 1 MB"}
+		v.Failure = &hook.Failure{Code: toolspec.CodeInternal, SafeMessage: "the hooks of this call changed more than 1 MiB"}
 		return
 	}
 	if d.Args != nil {

@@ -4,7 +4,7 @@ import "syscall"
 
 const (
 	memoryDir = "/dev/shm"
-	// memoryNeeded is far more than the databases of one test binary use. The default in a container is 64 MB.
+	// memoryNeeded is far more than the databases of one test binary use. The default in a container is 64 MiB.
 	memoryNeeded = 4 << 30
 	writable     = 2 // W_OK of access(2)
 )

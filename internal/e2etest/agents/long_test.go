@@ -66,7 +66,7 @@ func TestVeryLongRun(t *testing.T) {
 	early := rss(t, worker)
 	reach(*long / 2)
 	late := rss(t, worker)
-	t.Logf("the worker had %d MB at %d calls and %d MB at %d", early>>20, *long/10, late>>20, *long/2)
+	t.Logf("the worker had %d MiB at %d calls and %d MiB at %d", early>>20, *long/10, late>>20, *long/2)
 	again := func(how string, stop func()) {
 		t.Helper()
 		// A worker that is lost while it waits for a model is noticed by the heartbeat of the request, which is later.
@@ -98,7 +98,7 @@ func TestVeryLongRun(t *testing.T) {
 	result := w.result(run)
 	want(t, result, agent.Completed, "done")
 	events := w.chain(agent.WorkflowID("acme", "run"))
-	t.Logf("%d calls in %s; %d histories, the longest with %d events; the last worker has %d MB", result.Calls, time.Since(began).Round(time.Second),
+	t.Logf("%d calls in %s; %d histories, the longest with %d events; the last worker has %d MiB", result.Calls, time.Since(began).Round(time.Second),
 		len(events), slices.Max(events), rss(t, worker)>>20)
 	if settled := e2etest.Scalar[int](w.World, "SELECT count(*)::int FROM invocations WHERE run_id = 'run' AND state = 'settled' AND error_code IS NULL"); result.Calls != rounds*width || settled != result.Calls {
 		t.Errorf("%d calls, and %d in the record, want %d", result.Calls, settled, rounds*width)

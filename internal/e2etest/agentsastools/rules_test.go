@@ -121,7 +121,7 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// TestOutput: of 200 KB of text the calling model reads 4 KB and a reference, and reads the rest by it (GT-04).
+// TestOutput: of 200 KiB of text the calling model reads 4 KiB and a reference, and reads the rest by it (GT-04).
 func TestOutput(t *testing.T) {
 	t.Parallel()
 	long := "it begins " + strings.Repeat("0123456789", 20<<10) + " it ends"

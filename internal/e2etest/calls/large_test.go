@@ -32,7 +32,7 @@ func TestLargeResults(t *testing.T) {
 		e2etest.Tool("test__huge", giving(300<<10), e2etest.Idempotent, most), e2etest.Tool("test__monster", giving(3<<20), e2etest.Idempotent),
 	))
 	if r := w.Invoke(e2etest.Invocation("small", "test__small", `{}`)); !r.OK || r.OutputRef != "" || len(r.Value) < 60<<10 {
-		t.Errorf("60 KB ended with ok=%t, outputRef %q and %d bytes", r.OK, r.OutputRef, len(r.Value))
+		t.Errorf("60 KiB ended with ok=%t, outputRef %q and %d bytes", r.OK, r.OutputRef, len(r.Value))
 	}
 	for _, toolID := range []string{"test__large_fast", "test__large"} {
 		inv := e2etest.Invocation(toolID, toolID, `{}`)
@@ -76,7 +76,7 @@ func TestLargeResults(t *testing.T) {
 	}
 }
 
-// TestLargeArguments: arguments beyond 64 KB are refused wherever they come from.
+// TestLargeArguments: arguments beyond 64 KiB are refused wherever they come from.
 func TestLargeArguments(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -88,7 +88,7 @@ func TestLargeArguments(t *testing.T) {
 	const overhead = len(`{"text":""}`)
 	largest := e2etest.Invocation("largest", "test__read", args(toolspec.MaxInline-overhead))
 	if r := w.Invoke(largest); !r.OK {
-		t.Errorf("64 KB of arguments ended with %s: %s", r.ErrorCode, r.SafeMessage)
+		t.Errorf("64 KiB of arguments ended with %s: %s", r.ErrorCode, r.SafeMessage)
 	}
 	// Go's client does not send what is refused, so this goes past it.
 	larger := e2etest.Invocation("larger", "test__read", args(toolspec.MaxInline-overhead+1))

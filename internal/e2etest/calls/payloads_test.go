@@ -60,7 +60,7 @@ func oversizes() map[string]oversize {
 		}
 	}
 	panicking := func(context.Context, e2etest.In, toolspec.Call) (e2etest.Out, error) { panic(long(huge)) }
-	// Forty deltas of 60 KB: four stages of ten each.
+	// Forty deltas of 60 KiB: four stages of ten each.
 	forty := []hook.Option{
 		hook.WillCheckFeatureFlags.Do(putting(10, 60<<10)), hook.WillAcquireQuota.Do(func(_ context.Context, v *hook.Check) error {
 			for i := range 10 {
@@ -100,7 +100,7 @@ func oversizes() map[string]oversize {
 		"most-data":      {hooks: []hook.Option{hook.WillCheckFeatureFlags.Do(putting(16, 60<<10))}},
 		"unknown-angles": {args: json.RawMessage(`{"` + strings.Repeat("<", 60<<10) + `":1}`), code: toolspec.CodeValidation},
 		"args-angles":    {args: angles(64 << 10)},
-		// The most that is let pass: 64 KB of args, all of them escaped in a payload, and the whole budget of the scratchpad.
+		// The most that is let pass: 64 KiB of args, all of them escaped in a payload, and the whole budget of the scratchpad.
 		"most-of-both": {args: angles(64 << 10), hooks: []hook.Option{hook.WillCheckFeatureFlags.Do(putting(17, 60<<10))}},
 		// Args of the full size that a hook changes to others of the full size: they are validated, redacted and recorded again.
 		"changed-angles": {args: angles(64 << 10), hooks: []hook.Option{hook.WillParseInput.Do(func(_ context.Context, v *hook.Input) error {
@@ -223,7 +223,7 @@ func TestPayloadsOfCallers(t *testing.T) {
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	w.Work(worker.Tools(e2etest.Tool("test__read", e2etest.Echo, e2etest.Fast),
 		e2etest.Tool("test__write", e2etest.Echo, e2etest.Idempotent, e2etest.Risky)))
-	// Nothing larger than 4 MB reaches the server, and nothing larger than 2 MB is taken.
+	// Nothing larger than 4 MiB reaches the server, and nothing larger than 2 MiB is taken.
 	wantNotTaken := func(what string, err error) {
 		t.Helper()
 		var invalid *serviceerror.InvalidArgument
@@ -234,11 +234,11 @@ func TestPayloadsOfCallers(t *testing.T) {
 	}
 	much := json.RawMessage(`{"text":"` + long(huge) + `"}`)
 	_, err := rawRun(w, e2etest.Invocation("args", "test__read", "{}"), much)
-	wantNotTaken("args of 3 MB", err)
+	wantNotTaken("args of 3 MiB", err)
 	_, err = w.Pawl.Start(t.Context(), e2etest.Invocation("args", "test__read", string(much)))
 	var refused *pawl.CallError
 	if !errors.As(err, &refused) || refused.Code() != toolspec.CodeValidation {
-		t.Errorf("args of 3 MB by Pawl's client: %v, want validation", err)
+		t.Errorf("args of 3 MiB by Pawl's client: %v, want validation", err)
 	}
 	// The id is still free.
 	e2etest.WantText(t, w.Invoke(e2etest.Invocation("args", "test__read", `{"text":"hello"}`)), "hello")
@@ -257,7 +257,7 @@ func TestPayloadsOfCallers(t *testing.T) {
 		}, toolspec.WorkflowType, inv)
 	}
 	_, err = withMemo("memo", huge)
-	wantNotTaken("a memo of 3 MB", err)
+	wantNotTaken("a memo of 3 MiB", err)
 	if run, err = withMemo("memo", 1900<<10); err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +267,7 @@ func TestPayloadsOfCallers(t *testing.T) {
 	inv := e2etest.Invocation("decided", "test__write", `{"text":"hello"}`)
 	call := w.Start(inv)
 	view := w.Waiting(call.WorkflowID)
-	for what, size := range map[string]int{"3 MB": huge, "1.9 MB": 1900 << 10} {
+	for what, size := range map[string]int{"3 MiB": huge, "1.9 MiB": 1900 << 10} {
 		for member, d := range map[string]map[string]any{
 			"editedArgs": {"decision": "edit", "editedArgs": map[string]string{"text": long(size)}},
 			"reason":     {"decision": "deny", "reason": long(size)}, "proof": {"decision": "approve", "proof": long(size)},

@@ -12,14 +12,14 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestHookOnALargeValue: a hook sees the whole of a value of 500 KB and replaces it. The history has
+// TestHookOnALargeValue: a hook sees the whole of a value of 500 KiB and replaces it. The history has
 // short forms only, the store has both values, and neither has what the tool hides, whether the tool or
 // the hook writes it.
 func TestHookOnALargeValue(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	hidden, masked := e2etest.NewCanary(), e2etest.NewCanary()
-	const size = 740_000 / shrink // 500 KB when it is masked
+	const size = 740_000 / shrink // 500 KiB when it is masked
 	text := func(letter string) string {
 		line := strings.Repeat(letter, 80) + " " + string(masked) + "@example.org\n"
 		return strings.Repeat(line, size/len(line)+1)

@@ -53,7 +53,7 @@ func reclaim(w *e2etest.World) {
 	}
 }
 
-// TestATextStream: 4 MB, many chunks, are stored masked beside the value, whole, with their digest and lines; only the tenant reads them.
+// TestATextStream: 4 MiB, many chunks, are stored masked beside the value, whole, with their digest and lines; only the tenant reads them.
 func TestATextStream(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)

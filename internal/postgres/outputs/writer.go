@@ -127,7 +127,7 @@ func (w *Writer) Finish(ctx context.Context, mediaType string) (ref string, err 
 	return w.ref, nil
 }
 
-// Discard expires what was stored, and deletes its first 100 MB. Upkeep deletes the rest, or all of it if Discard cannot.
+// Discard expires what was stored, and deletes its first 100 MiB. Upkeep deletes the rest, or all of it if Discard cannot.
 func (w *Writer) Discard(ctx context.Context) error {
 	w.held = nil
 	if !w.begun {

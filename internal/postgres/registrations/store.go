@@ -121,7 +121,7 @@ func (s *Store) RegisterTools(ctx context.Context, r Registration) (version int,
 	case "servers":
 		return 0, false, fmt.Errorf("%w: the tenant has %d versions of MCP servers in force or ended within the last hour; remove one, and try again in an hour", client.ErrToolsRefused, MaxServers)
 	case "bytes":
-		return 0, false, fmt.Errorf("%w: with this document, those of the tenant that are in force or ended within the last hour have more than %d MB; remove one, and try again in an hour",
+		return 0, false, fmt.Errorf("%w: with this document, those of the tenant that are in force or ended within the last hour have more than %d MiB; remove one, and try again in an hour",
 			client.ErrToolsRefused, MaxBytes>>20)
 	}
 	return row.Version, row.Outcome == "registered", nil

@@ -6,7 +6,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/output"
 )
 
-// Bounds of a page. A result with a page stays below 10 KB, the size at which results are truncated.
+// Bounds of a page. A result with a page stays below 10 KiB, the size at which results are truncated.
 const (
 	// PageBytes bounds the text of a page, in bytes of a JSON string.
 	PageBytes = 9 << 10

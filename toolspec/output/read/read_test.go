@@ -647,7 +647,7 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// big is a text of about 64 MB.
+// big is a text of about 64 MiB.
 var big = func() []byte {
 	line := []byte("2026-11-25T15:00:00Z worker info message id=12345678 duration=12ms state=done\n")
 	return bytes.Repeat(line, 64<<20/len(line))
