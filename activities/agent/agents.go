@@ -41,12 +41,11 @@ type Store interface {
 	SayToAgent(ctx context.Context, of contract.AgentRun, m pawlagent.Message) (int64, error)
 	// AgentRound returns one round. found is false if no response was recorded.
 	AgentRound(ctx context.Context, of contract.AgentRun, round int) (r Round, found bool, err error)
-	// AgentRounds returns the rounds from c.From on whose calls all have answers, and those without calls, in their order. Rounds before c.TrimmedTo have their
-	// trimmed answers, if the record has any.
-	AgentRounds(ctx context.Context, of contract.AgentRun, c Context) ([]Round, error)
-	// SaidToAgent returns the messages of the rounds from a number on, and those that no round has yet, in the order in
-	// which they were said.
-	SaidToAgent(ctx context.Context, of contract.AgentRun, from int) ([]Said, error)
+	// AgentRunAt returns a run as AgentRun does, and one round of it as AgentRound does.
+	AgentRunAt(ctx context.Context, of contract.AgentRun, round int) (run Run, r Round, found bool, err error)
+	// AgentConversation returns the conversation of a run from c.From on. Rounds before c.TrimmedTo have their trimmed answers, if the record
+	// has any.
+	AgentConversation(ctx context.Context, of contract.AgentRun, c Context) (Conversation, error)
 	// MoveContext stores the Context of a run. A number that is smaller than the stored one changes nothing.
 	MoveContext(ctx context.Context, of contract.AgentRun, c Context) error
 	// RecordSummary stores a summary with the Context from which on it is needed, and adds its usage to the totals. It does nothing for a
@@ -112,6 +111,14 @@ type Round struct {
 	Usage   wire.Usage
 	// MicroUSD is nil if the price of the model is unknown.
 	MicroUSD *int64
+}
+
+// Conversation is what a model and people said in a run.
+type Conversation struct {
+	// Rounds are those whose calls all have answers, and those without calls, in their order.
+	Rounds []Round
+	// Said are the messages of these rounds, and those that no round has yet, in the order in which they were said.
+	Said []Said
 }
 
 // Said is a message of a person. Round is 0 if no round has it yet.

@@ -88,11 +88,7 @@ func (a *Agents) ask(ctx, asking context.Context, in contract.AgentAskIn) (out c
 
 // Round reads the response of a round, or how the run ends before it.
 func (a *Agents) Round(ctx context.Context, in contract.AgentRoundIn) (out contract.AgentRoundOut, err error) {
-	run, err := a.Store.AgentRun(ctx, in.Run)
-	if err != nil {
-		return out, err
-	}
-	recorded, found, err := a.Store.AgentRound(ctx, in.Run, in.Round)
+	run, recorded, found, err := a.Store.AgentRunAt(ctx, in.Run, in.Round)
 	if err != nil || found {
 		return outOf(run, recorded), err
 	}
@@ -145,7 +141,11 @@ func (a *Agents) respond(ctx context.Context, in contract.AgentAskIn, run Run, m
 	if !ok {
 		return r, "", 0, unusable("the format %s of the model is unknown to this worker", model.Format)
 	}
-	offer, offered, err := a.offer(ctx, in, run, model, codec)
+	past, err := a.Store.AgentConversation(ctx, in.Run, run.Context)
+	if err != nil {
+		return r, "", 0, err
+	}
+	offer, offered, err := a.offer(ctx, in, run, past, model, codec)
 	if err != nil {
 		return r, "", 0, err
 	}
@@ -154,7 +154,7 @@ func (a *Agents) respond(ctx context.Context, in contract.AgentAskIn, run Run, m
 		return r, "", 0, err
 	}
 	run.Document.Instructions += about
-	request, taken, err := a.request(ctx, in.Run, run, codec)
+	request, taken, err := a.request(ctx, in.Run, run, past, codec)
 	if err != nil {
 		return r, "", 0, err
 	}
@@ -222,19 +222,15 @@ func readFault(err error) error {
 }
 
 // offer returns the tools that the request has, in the order of the agent, and their definitions.
-func (a *Agents) offer(ctx context.Context, in contract.AgentAskIn, run Run, model pawlagent.Model, codec wire.Codec) (offer client.Offer, offered []toolspec.Spec, err error) {
+func (a *Agents) offer(ctx context.Context, in contract.AgentAskIn, run Run, c Conversation, model pawlagent.Model, codec wire.Codec) (offer client.Offer, offered []toolspec.Spec, err error) {
 	allowed := tools(run)
 	if len(allowed) == 0 {
 		return client.Offer{Format: codec.Format()}, nil, nil
 	}
 	viewer := catalog.Viewer{TenantID: in.Run.TenantID, ActorID: run.Input.Context.ActorID, GraphID: run.Input.Context.GraphID, ToolIDs: allowed}
-	wanted, err := a.wanted(ctx, in.Run, run)
-	if err != nil {
-		return offer, nil, err
-	}
-	o := client.OfferOptions{Codec: codec, Strict: model.Strict, Pick: func(c catalog.Catalog) (picked []catalog.Entry) {
-		for _, id := range pick(c, run, allowed, wanted) {
-			if e, ok := c.Get(id); ok {
+	o := client.OfferOptions{Codec: codec, Strict: model.Strict, Pick: func(visible catalog.Catalog) (picked []catalog.Entry) {
+		for _, id := range pick(visible, run, allowed, wanted(run, c.Said)) {
+			if e, ok := visible.Get(id); ok {
 				picked, offered = append(picked, e), append(offered, e.Spec)
 			}
 		}

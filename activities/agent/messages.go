@@ -17,19 +17,12 @@ import (
 
 // request returns a request with the messages of a run, and the number of the last message of a person in it. The error is errMoved if the run
 // is to be read again first.
-func (a *Agents) request(ctx context.Context, of contract.AgentRun, run Run, codec wire.Codec) (r provider.Request, taken int64, err error) {
-	rounds, err := a.Store.AgentRounds(ctx, of, run.Context)
-	if err != nil {
-		return r, 0, err
-	}
-	said, err := a.Store.SaidToAgent(ctx, of, run.Context.From)
-	if err != nil {
-		return r, 0, err
-	}
-	for _, m := range said {
+func (a *Agents) request(ctx context.Context, of contract.AgentRun, run Run, c Conversation, codec wire.Codec) (r provider.Request, taken int64, err error) {
+	rounds := c.Rounds
+	for _, m := range c.Said {
 		taken = max(taken, m.Seq)
 	}
-	w := &writer{of: contract.AgentRun{TenantID: of.TenantID, RunID: run.Input.Context.RunID}, codec: codec, said: said, context: run.Context, summary: run.Summary}
+	w := &writer{of: contract.AgentRun{TenantID: of.TenantID, RunID: run.Input.Context.RunID}, codec: codec, said: c.Said, context: run.Context, summary: run.Summary}
 	prelude, err := w.prelude(run)
 	if err != nil {
 		return r, 0, err

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"context"
 	"slices"
 	"strings"
 
@@ -9,15 +8,11 @@ import (
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/conversation"
 	"github.com/pawl-run/pawl/toolspec/wire"
-	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // wanted returns the text by which the tools of a request are picked: the last message that began the run, and the last one that a person has said
 // since. What models and tools wrote does not count: the output of a tool must not decide which tools the model has next.
-func (a *Agents) wanted(ctx context.Context, of contract.AgentRun, run Run) (string, error) {
-	if run.Document.Limits.Offered == 0 {
-		return "", nil
-	}
+func wanted(run Run, said []Said) string {
 	var texts []string
 	for _, m := range slices.Backward(run.Input.Messages) {
 		if m.Role != conversation.User {
@@ -30,16 +25,15 @@ func (a *Agents) wanted(ctx context.Context, of contract.AgentRun, run Run) (str
 		}
 		break
 	}
-	said, err := a.Store.SaidToAgent(ctx, of, run.Context.From)
 	if len(said) > 0 {
 		texts = append(texts, said[len(said)-1].Text)
 	}
-	return strings.Join(texts, "\n"), err
+	return strings.Join(texts, "\n")
 }
 
 // pick returns the ids of the tools of a request, in the order of allowed, which are those that the run may use. The visible ones of them are
 // narrowed to the bound of the agent: those that fit the text best, and then the first ones. A tool that the run needs by its rules stays.
-func pick(visible catalog.Catalog, run Run, allowed []string, wanted string) []string {
+func pick(visible catalog.Catalog, run Run, allowed []string, text string) []string {
 	most := run.Document.Limits.Offered
 	seen := slices.DeleteFunc(slices.Clone(allowed), func(id string) bool {
 		_, ok := visible.Get(id)
@@ -59,8 +53,8 @@ func pick(visible catalog.Catalog, run Run, allowed []string, wanted string) []s
 	}
 	add(pawlagent.DoneTool)
 	add(pawlagent.RunTool)
-	if strings.TrimSpace(wanted) != "" {
-		for _, match := range visible.Pick(catalog.Query{Text: wanted, K: most}) {
+	if strings.TrimSpace(text) != "" {
+		for _, match := range visible.Pick(catalog.Query{Text: text, K: most}) {
 			add(match.Spec.Name)
 		}
 	}

@@ -85,11 +85,11 @@ func (a *Agents) summarize(ctx context.Context, of contract.AgentRun, run Run, w
 		return s, unusable("the run has a limit of cost, and the worker's table of prices has no price of this model")
 	}
 	// The rounds with their whole outputs: a reference says nothing of what a tool found.
-	rounds, err := a.Store.AgentRounds(ctx, of, Context{TrimmedTo: 1, From: run.Context.From})
+	whole, err := a.Store.AgentConversation(ctx, of, Context{TrimmedTo: 1, From: run.Context.From})
 	if err != nil {
 		return s, err
 	}
-	rounds = slices.DeleteFunc(rounds, func(r Round) bool { return r.Round >= w.context.From })
+	rounds := slices.DeleteFunc(whole.Rounds, func(r Round) bool { return r.Round >= w.context.From })
 	most := min(maxSummary, run.Document.Limits.ContextBytes/8)
 	request, err := summaryRequest(run, rounds, w.said, most, codec)
 	if err != nil {

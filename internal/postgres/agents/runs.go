@@ -87,6 +87,32 @@ func (s *Store) AgentRun(ctx context.Context, of contract.AgentRun) (r activity.
 	case !found:
 		return r, activity.ErrNotFound
 	}
+	r, err = row.run(op)
+	return r, db.Failure(op, err)
+}
+
+// AgentRunAt returns a run as AgentRun does, and one round of it as AgentRound does, in one round trip.
+func (s *Store) AgentRunAt(ctx context.Context, of contract.AgentRun, round int) (run activity.Run, r activity.Round, found bool, err error) {
+	const op = "agent run at"
+	var runs []runRow
+	var rounds []roundRow
+	// The round comes first: a run that is read later has at least what the round has taken.
+	err = s.db.Read(ctx, op, db.Into(&rounds, db.Query("AgentRound", named(of).With(db.Values{"round": round}))), db.Into(&runs, db.Query("AgentRun", named(of))))
+	switch {
+	case err != nil:
+		return run, r, false, err
+	case len(runs) == 0:
+		return run, r, false, activity.ErrNotFound
+	}
+	if run, err = runs[0].run(op); err != nil || len(rounds) == 0 {
+		return run, r, false, db.Failure(op, err)
+	}
+	r, err = rounds[0].round()
+	return run, r, err == nil, db.Failure(op, err)
+}
+
+// run returns the run of a row.
+func (row runRow) run(op string) (r activity.Run, err error) {
 	r = activity.Run{
 		InputDigest: row.InputDigest, Context: activity.Context{TrimmedTo: row.TrimmedTo, From: row.ContextFrom}, OpenedAt: row.OpenedAt,
 		Summary: activity.Summary{Before: row.SummaryBefore, Text: row.Summary},
@@ -107,7 +133,7 @@ func (s *Store) AgentRun(ctx context.Context, of contract.AgentRun) (r activity.
 		return r, err
 	}
 	r.Result, err = db.Optional[pawlagent.Result](row.Result)
-	return r, db.Failure(op, err)
+	return r, err
 }
 
 // SayToAgent stores a message, if its id is new in the run, and returns its number. It returns 0 if the run has
@@ -133,18 +159,29 @@ func (s *Store) AgentRound(ctx context.Context, of contract.AgentRun, round int)
 	return r, err == nil, db.Failure(op, err)
 }
 
-// AgentRounds returns the rounds that need no answer any more, from c.From on. Rounds before c.TrimmedTo have their trimmed answers.
-func (s *Store) AgentRounds(ctx context.Context, of contract.AgentRun, c activity.Context) (all []activity.Round, err error) {
-	const op = "agent rounds"
-	rows, err := db.All[roundRow](ctx, s.db, op, db.Query("AgentRounds", named(of).With(db.Values{"from": c.From, "trimmed_to": c.TrimmedTo})))
-	for _, row := range rows {
+// AgentConversation returns the rounds from c.From on that need no answer any more, and their messages with those that no round has yet. Rounds
+// before c.TrimmedTo have their trimmed answers.
+func (s *Store) AgentConversation(ctx context.Context, of contract.AgentRun, c activity.Context) (all activity.Conversation, err error) {
+	const op = "agent conversation"
+	var rounds []roundRow
+	var said []saidRow
+	from := named(of).With(db.Values{"from": c.From})
+	if err := s.db.Read(ctx, op,
+		db.Into(&rounds, db.Query("AgentRounds", from.With(db.Values{"trimmed_to": c.TrimmedTo}))), db.Into(&said, db.Query("SaidToAgent", from)),
+	); err != nil {
+		return all, err
+	}
+	for _, row := range rounds {
 		r, err := row.round()
 		if err != nil {
-			return nil, db.Failure(op, err)
+			return activity.Conversation{}, db.Failure(op, err)
 		}
-		all = append(all, r)
+		all.Rounds = append(all.Rounds, r)
 	}
-	return all, err
+	for _, row := range said {
+		all.Said = append(all.Said, activity.Said(row))
+	}
+	return all, nil
 }
 
 func (row roundRow) round() (r activity.Round, err error) {
@@ -156,15 +193,6 @@ func (row roundRow) round() (r activity.Round, err error) {
 	}
 	r.Answers, err = db.Decoded[[]wire.Answer](row.Answers)
 	return r, err
-}
-
-// SaidToAgent returns the messages of the rounds from a number on, and those that no round has yet.
-func (s *Store) SaidToAgent(ctx context.Context, of contract.AgentRun, from int) (all []activity.Said, err error) {
-	rows, err := db.All[saidRow](ctx, s.db, "said to agent", db.Query("SaidToAgent", named(of).With(db.Values{"from": from})))
-	for _, row := range rows {
-		all = append(all, activity.Said(row))
-	}
-	return all, err
 }
 
 // MoveContext stores the Context of a run. A number that is smaller than the stored one changes nothing.

@@ -110,7 +110,8 @@ func TestTrimmedAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	rounds, err := s.AgentRounds(t.Context(), of, activity.Context{TrimmedTo: 4, From: 1})
+	all, err := s.AgentConversation(t.Context(), of, activity.Context{TrimmedTo: 4, From: 1})
+	rounds := all.Rounds
 	if err != nil || len(rounds) != 4 {
 		t.Fatalf("%d rounds, %v", len(rounds), err)
 	}
