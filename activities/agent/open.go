@@ -43,7 +43,12 @@ func (a *Agents) Open(ctx context.Context, in contract.AgentOpenIn) (contract.Ag
 		if missing != nil {
 			return contract.AgentOpenOut{}, missing
 		}
-		run, err = a.Store.OpenAgentRun(ctx, NewRun{Run: of, Namespace: a.Namespace, InputDigest: digest, Document: document, Input: input})
+		reason, begins := "", NewRun{Run: of, Namespace: a.Namespace, InputDigest: digest, Document: document, Input: input}
+		if input.Fork == nil {
+			run, err = a.Store.OpenAgentRun(ctx, begins)
+		} else if run, reason, err = a.openFork(ctx, begins); err == nil && reason != "" {
+			return refused(reason), nil
+		}
 	}
 	if err != nil {
 		return contract.AgentOpenOut{}, err
