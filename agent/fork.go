@@ -12,7 +12,7 @@ const (
 	// MaxForkMessages bounds the messages of the input of a fork.
 	MaxForkMessages = 64
 	// MaxForkBytes bounds the rounds that a fork keeps, with their answers, in bytes.
-	MaxForkBytes = 32 << 20
+	MaxForkBytes = 16 << 20
 )
 
 // Fork names the run whose conversation another run goes on with.
