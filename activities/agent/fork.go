@@ -22,7 +22,16 @@ var (
 // from it which runs there are.
 const noSource = "the run cannot start: there is no such run of this actor to fork, or another agent has started it, or submitterProof does not vouch for its subject"
 
-// openFork writes a run that goes on with the conversation of another one, and returns what the ids of the new run name then. reason is why it cannot start.
+// begin writes a run, and returns what its ids name then. reason is why it cannot start.
+func (a *Agents) begin(ctx context.Context, r NewRun) (run Run, reason string, err error) {
+	if r.Input.Fork != nil {
+		return a.openFork(ctx, r)
+	}
+	run, err = a.Store.OpenAgentRun(ctx, r)
+	return run, "", err
+}
+
+// openFork is begin for a run that goes on with the conversation of another one.
 func (a *Agents) openFork(ctx context.Context, r NewRun) (run Run, reason string, err error) {
 	source, err := a.Store.AgentRun(ctx, contract.AgentRun{TenantID: r.Run.TenantID, RunID: r.Input.Fork.RunID})
 	if errors.Is(err, ErrNotFound) {

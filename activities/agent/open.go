@@ -43,10 +43,8 @@ func (a *Agents) Open(ctx context.Context, in contract.AgentOpenIn) (contract.Ag
 		if missing != nil {
 			return contract.AgentOpenOut{}, missing
 		}
-		reason, begins := "", NewRun{Run: of, Namespace: a.Namespace, InputDigest: digest, Document: document, Input: input}
-		if input.Fork == nil {
-			run, err = a.Store.OpenAgentRun(ctx, begins)
-		} else if run, reason, err = a.openFork(ctx, begins); err == nil && reason != "" {
+		var reason string
+		if run, reason, err = a.begin(ctx, NewRun{Run: of, Namespace: a.Namespace, InputDigest: digest, Document: document, Input: input}); err == nil && reason != "" {
 			return refused(reason), nil
 		}
 	}

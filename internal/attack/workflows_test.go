@@ -275,7 +275,7 @@ func runForked(t *testing.T, w *world) {
 		t.Fatal(err)
 	}
 	for _, as := range []object{{"tenantId": "acme", "runId": "fork-1", "actorId": "agent:one"}, {"tenantId": "globex", "runId": "fork-2", "actorId": "agent:victim"}} {
-		of := contract.AgentRun{TenantID: as["tenantId"].(string), RunID: as["runId"].(string)} //nolint:errcheck,forcetypeassert // they are texts
+		of := contract.AgentRun{TenantID: as["tenantId"].(string), RunID: as["runId"].(string)} //nolint:forcetypeassert // they are texts
 		w.runBy(t, pawlagent.WorkflowID(of.TenantID, of.RunID), plain(object{"agent": "forked", "context": as, "fork": object{"runId": "secret", "rounds": 1}}), "there is no such run")
 		if run, err := w.store.AgentRun(t.Context(), of); !errors.Is(err, agent.ErrNotFound) {
 			t.Errorf("the run has begun: %+v, %v", run, err)

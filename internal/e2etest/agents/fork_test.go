@@ -126,7 +126,9 @@ func TestFork(t *testing.T) {
 		func(in *agent.Input) { in.Context.SubjectID = e2etest.Sue },
 		func(in *agent.Input) { in.Fork.RunID = "sues" },
 		func(in *agent.Input) { in.Fork.RunID, in.Context.SubjectID = "sues", e2etest.Sue },
-		func(in *agent.Input) { in.Fork.RunID, in.Context.SubjectID, in.SubmitterProof = "sues", e2etest.Sue, sues.SubmitterProof },
+		func(in *agent.Input) {
+			in.Fork.RunID, in.Context.SubjectID, in.SubmitterProof = "sues", e2etest.Sue, sues.SubmitterProof
+		},
 		func(in *agent.Input) {
 			in.Fork.RunID, in.Context.SubjectID, in.SubmitterProof = "sues", e2etest.Sue, proof(in.Context.RunID, "user:bob", time.Hour)
 		},
