@@ -156,7 +156,9 @@ func (r *recorder) agents(t *testing.T) {
 	call := a.until("agent_joined", hasCall).Calls[0].WorkflowID
 	a.Waiting(call)
 	a.Reset(joined)
-	a.Until(func() bool { return slices.Contains(historytest.Outline(a.History(joined, "")), "activity "+contract.Join.Name()) }, "the run waits for its call")
+	a.Until(func() bool {
+		return slices.Contains(historytest.Outline(a.History(joined, "")), "activity "+contract.Join.Name())
+	}, "the run waits for its call")
 	a.Approve(call)
 	take("agent_joined")
 
@@ -204,8 +206,7 @@ func (r *recorder) fired(t *testing.T) {
 	}
 	var event string
 	a.Until(func() bool {
-		for _, event = range e2etest.Query[string](a.World, "SELECT event_id FROM trigger_events WHERE run_id IS NOT NULL") {
-		}
+		event = e2etest.Scalar[string](a.World, "SELECT coalesce(max(event_id), '') FROM trigger_events WHERE run_id IS NOT NULL")
 		return event != ""
 	}, "the event is recorded")
 	id := "trigger:acme:fired-" + event
