@@ -76,7 +76,8 @@ type Input struct {
 	Version string `json:"version,omitempty"`
 	// Context is the context of every call of the run. Its toolIds narrow the tools of the agent.
 	Context toolspec.Context `json:"context"`
-	// Messages begin the conversation. The last one is usually that of a person.
+	// Messages begin the conversation. The last one is usually that of a person. The messages of a Fork come after the rounds that it keeps, and
+	// it may have none.
 	Messages []conversation.Message `json:"messages"`
 	// Connections maps ids of tools to the connections that their calls use.
 	Connections map[string]string `json:"connections,omitempty"`
@@ -85,6 +86,8 @@ type Input struct {
 	// Stays says that the run waits for a message after each answer of the model, until it is interrupted while
 	// it waits or its time is over.
 	Stays bool `json:"stays,omitempty"`
+	// Fork is set for a run that goes on with the conversation of another run.
+	Fork *Fork `json:"fork,omitempty"`
 }
 
 // ReadInput reads the input of a run. The error says what is wrong, without a value of the input.
@@ -105,7 +108,7 @@ func ReadInput(data []byte) (in Input, err error) {
 	if err := decoder.Decode(&read); err != nil {
 		return Input{}, errors.New("the input has a member that no run has, or a value of another type: see docs/agents-reference.md#input")
 	}
-	if len(read.Messages) > 0 && string(read.Messages) != "null" {
+	if list := string(read.Messages); list != "" && list != "null" && (in.Fork == nil || list != "[]") {
 		talk, err := conversation.Parse(slices.Concat([]byte(`{"messages":`), read.Messages, []byte(`}`)))
 		if err != nil {
 			return Input{}, fmt.Errorf("messages: %w", err)
@@ -128,8 +131,15 @@ func (in Input) Check() error {
 	if err := call.Check(); err != nil {
 		return err
 	}
-	if err := (conversation.Conversation{Messages: in.Messages}).Check(); err != nil {
-		return fmt.Errorf("messages: %w", err)
+	if in.Fork != nil {
+		if err := in.checkFork(); err != nil {
+			return err
+		}
+	}
+	if in.Fork == nil || len(in.Messages) > 0 {
+		if err := (conversation.Conversation{Messages: in.Messages}).Check(); err != nil {
+			return fmt.Errorf("messages: %w", err)
+		}
 	}
 	for _, m := range in.Messages {
 		if m.Role == conversation.System {
@@ -164,6 +174,9 @@ func (in Input) Digest() (string, error) {
 
 // checkChild checks the input of a run that another agent has started.
 func (in Input) checkChild() error {
+	if in.Fork != nil {
+		return errors.New("fork: a run that another agent starts is not a fork")
+	}
 	of := toolspec.Identity{TenantID: in.Context.TenantID, RunID: in.Parent.RunID, ToolCallID: in.Parent.ToolCallID}
 	if err := of.Check(); err != nil {
 		return fmt.Errorf("parent: %w", err)

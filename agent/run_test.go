@@ -40,3 +40,36 @@ func TestReadInput(t *testing.T) {
 		}
 	}
 }
+
+// TestReadFork: a fork has no message or texts of people, and names a run that it is not itself.
+func TestReadFork(t *testing.T) {
+	t.Parallel()
+	of := func(fork, more string) string {
+		return `{"agent":"helper","context":{"tenantId":"acme","runId":"run","actorId":"agent:one"},"fork":` + fork + more + `}`
+	}
+	const source = `{"runId":"source","rounds":1}`
+	for _, tc := range []struct{ name, input, fault string }{
+		{"no messages", of(source, ""), ""},
+		{"null", of(source, `,"messages":null`), ""},
+		{"an empty list", of(source, `,"messages":[]`), ""},
+		{"texts", of(source, `,"messages":[{"role":"user","content":"a"},{"role":"user","content":"b"}]`), ""},
+		{"no round", of(`{"runId":"source","rounds":0}`, ""), ""},
+		{"an answer", of(source, `,"messages":[{"role":"assistant","content":"a"}]`), "role user"},
+		{"two parts", of(source, `,"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}]`), "role user"},
+		{"a long text", of(source, `,"messages":[{"role":"user","content":"`+strings.Repeat("x", agent.MaxMessage+1)+`"}]`), "role user"},
+		{"too many", of(source, `,"messages":[`+strings.Repeat(`{"role":"user","content":"a"},`, agent.MaxForkMessages)+`{"role":"user","content":"a"}]`), "at most"},
+		{"of itself", of(`{"runId":"run","rounds":1}`, ""), "itself"},
+		{"of nothing", of(`{"runId":"","rounds":1}`, ""), "fork"},
+		{"rounds below zero", of(`{"runId":"source","rounds":-1}`, ""), "rounds"},
+		{"of a child", `{"parent":{"runId":"p","toolCallId":"c"},"context":{"tenantId":"acme","runId":"run"},"fork":` + source + `}`, "fork"},
+		{"an unknown member", of(`{"runId":"source","rounds":1,"tenantId":"globex"}`, ""), "has a member"},
+	} {
+		in, err := agent.ReadInput([]byte(tc.input))
+		switch {
+		case tc.fault == "" && (err != nil || in.Fork == nil || in.Fork.RunID != "source"):
+			t.Errorf("%s: %+v, %v", tc.name, in, err)
+		case tc.fault != "" && (err == nil || !strings.Contains(err.Error(), tc.fault)):
+			t.Errorf("%s: %v, want %q", tc.name, err, tc.fault)
+		}
+	}
+}

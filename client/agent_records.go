@@ -52,6 +52,9 @@ type AgentRunSummary struct {
 	ActorID string `json:"actorId"`
 	// Stays says that the run waits for messages after its answers.
 	Stays bool `json:"stays,omitempty"`
+	// ForkOf is the run whose first ForkRounds rounds the run has kept, or empty. They count in Rounds, and in no other total.
+	ForkOf     string `json:"forkOf,omitempty"`
+	ForkRounds int    `json:"forkRounds,omitempty"`
 	// Outcome and Reason are those of the result. They are empty while the run is open.
 	Outcome agent.Outcome `json:"outcome,omitempty"`
 	Reason  string        `json:"reason,omitempty"`
@@ -115,7 +118,7 @@ type AgentRound struct {
 // AgentCallView is a call of a response.
 type AgentCallView struct {
 	// Name is what the model called. ToolID, ToolCallID and InvocationID are empty for a call that could not start, and for
-	// one that is the same as an earlier call of the response.
+	// one that is the same as an earlier call of the response. InvocationID is also empty in a round that a fork has kept: the source has the call.
 	Name         string `json:"name"`
 	ToolID       string `json:"toolId,omitempty"`
 	ToolCallID   string `json:"toolCallId,omitempty"`

@@ -34,6 +34,10 @@ const MaxUnread = 64
 type Store interface {
 	// OpenAgentRun writes a run, if its ids name none yet, and returns what the ids name.
 	OpenAgentRun(ctx context.Context, r NewRun) (Run, error)
+	// ForkAgentRun is OpenAgentRun for an input with a Fork: it writes the run with a copy of the conversation of the source, and the texts that are said
+	// next. Without texts, what the next round of the source had read, or is to read, is said again. The messages of r.Input are those of
+	// the source. Errors: ErrNotFound for a source that is not there, ErrNoRound and ErrForkTooLarge.
+	ForkAgentRun(ctx context.Context, r NewRun, said []string) (Run, error)
 	// AgentRun returns a run, and ErrNotFound if there is none.
 	AgentRun(ctx context.Context, of contract.AgentRun) (Run, error)
 	// SayToAgent stores a message, if its id is new in the run, and returns its number. It returns 0 if the run has MaxUnread
@@ -147,6 +151,8 @@ type Agents struct {
 	Broker   Broker
 	// Roles returns the roles that an identity of a tenant has by the active policy.
 	Roles func(ctx context.Context, tenantID, identity string) ([]string, error)
+	// Vouched reports whether a submitter vouches for the claims with a proof that is valid now. nil vouches for nothing.
+	Vouched func(ctx context.Context, proof string, claims toolspec.SubmitterClaims) (bool, error)
 	// Killed returns why a kill switch stops the runs of an agent, or an empty text.
 	Killed func(ctx context.Context, tenantID, name string) (string, error)
 	// URLs are where models may be asked without a connection: the beginnings of their APIs. HTTP asks them.

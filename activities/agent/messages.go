@@ -23,6 +23,9 @@ func (a *Agents) request(ctx context.Context, of contract.AgentRun, run Run, c C
 		taken = max(taken, m.Seq)
 	}
 	w := &writer{of: contract.AgentRun{TenantID: of.TenantID, RunID: run.Input.Context.RunID}, codec: codec, said: c.Said, context: run.Context, summary: run.Summary}
+	if run.Input.Fork != nil {
+		w.kept = run.Input.Fork.Rounds
+	}
 	prelude, err := w.prelude(run)
 	if err != nil {
 		return r, 0, err
@@ -64,8 +67,9 @@ func (a *Agents) request(ctx context.Context, of contract.AgentRun, run Run, c C
 
 // writer writes the messages of a run in one format.
 type writer struct {
-	// of is the run of the calls.
+	// of is the run of the calls, except those of the rounds up to kept: they are calls of another run, whose outputs this run cannot read.
 	of      contract.AgentRun
+	kept    int
 	codec   wire.Codec
 	said    []Said
 	context Context
@@ -177,8 +181,11 @@ func (w *writer) translated(r Round, answers []wire.Answer) ([]json.RawMessage, 
 func (w *writer) trimmed(r Round) []wire.Answer {
 	answers := make([]wire.Answer, len(r.Answers))
 	for i, a := range r.Answers {
-		id := toolspec.Identity{TenantID: w.of.TenantID, RunID: w.of.RunID, ToolCallID: r.Plan.Calls[i].Call.ToolCallID}
-		answers[i] = trimmedAnswer(a, r.Plan.Calls[i], id.InvocationID())
+		invocationID := ""
+		if r.Round > w.kept {
+			invocationID = toolspec.Identity{TenantID: w.of.TenantID, RunID: w.of.RunID, ToolCallID: r.Plan.Calls[i].Call.ToolCallID}.InvocationID()
+		}
+		answers[i] = trimmedAnswer(a, r.Plan.Calls[i], invocationID)
 	}
 	return answers
 }

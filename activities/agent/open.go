@@ -43,7 +43,10 @@ func (a *Agents) Open(ctx context.Context, in contract.AgentOpenIn) (contract.Ag
 		if missing != nil {
 			return contract.AgentOpenOut{}, missing
 		}
-		run, err = a.Store.OpenAgentRun(ctx, NewRun{Run: of, Namespace: a.Namespace, InputDigest: digest, Document: document, Input: input})
+		var reason string
+		if run, reason, err = a.begin(ctx, NewRun{Run: of, Namespace: a.Namespace, InputDigest: digest, Document: document, Input: input}); err == nil && reason != "" {
+			return refused(reason), nil
+		}
 	}
 	if err != nil {
 		return contract.AgentOpenOut{}, err

@@ -23,6 +23,8 @@ const (
 	howToRead = "trimmed to save space: core__tool_output_cache and core__tool_output_cache_grep read the output, with this output_ref as ref_id"
 	// isGone says in an answer that a failure was trimmed, which is not stored.
 	isGone = "trimmed to save space: the failure is not stored"
+	// isElsewhere says the same of an output that is not one of this run.
+	isElsewhere = "trimmed to save space: this run cannot read the output"
 	// maxTrimmed bounds the JSON of trimmed, in bytes.
 	maxTrimmed = 1 << 10
 )
@@ -64,15 +66,16 @@ func (t Turn) Trim(c conversation.Conversation, keep int) conversation.Conversat
 func isOutput(p conversation.Part) bool { return p.Type == conversation.ToolResult }
 
 // TrimAnswer returns the answer with its output replaced by a reference, as Trim does it, if that is smaller. ref is the reference of an
-// output that the answer has whole: the toolspec.ResultRef of its call.
+// output that the answer has whole: the toolspec.ResultRef of its call. It is empty if the conversation is not that of the call's run.
 func TrimAnswer(a wire.Answer, ref string) wire.Answer {
 	if a.OutputRef != "" {
 		ref = a.OutputRef
 	}
+	without := isElsewhere
 	if a.IsError {
-		ref = ""
+		ref, without = "", isGone
 	}
-	if content, ok := trimOutput(a.Content, ref); ok {
+	if content, ok := trimOutput(a.Content, ref, without); ok {
 		a.Content, a.OutputRef, a.Parts = content, ref, nil
 	}
 	return a
@@ -84,17 +87,17 @@ func (t Turn) trimPart(p *conversation.Part) {
 	if ref == "" && !p.IsError {
 		ref = toolspec.ResultRef(toolspec.Identity{TenantID: t.Context.TenantID, RunID: t.Context.RunID, ToolCallID: p.ToolCallID}.InvocationID())
 	}
-	if text, ok := trimOutput(p.Result, ref); ok {
+	if text, ok := trimOutput(p.Result, ref, isGone); ok {
 		p.Result, p.OutputRef = text, ref
 	}
 }
 
-// trimOutput returns what replaces an output. ref is empty if the output is not stored.
-func trimOutput(output json.RawMessage, ref string) (json.RawMessage, bool) {
+// trimOutput returns what replaces an output. without is said in place of a reference if ref is empty.
+func trimOutput(output json.RawMessage, ref, without string) (json.RawMessage, bool) {
 	if isTrimmed(output) {
 		return nil, false
 	}
-	by := trimmed{Truncated: true, Bytes: len(output), More: isGone}
+	by := trimmed{Truncated: true, Bytes: len(output), More: without}
 	if ref != "" {
 		by.OutputRef, by.More = ref, howToRead
 	}
@@ -105,5 +108,5 @@ func trimOutput(output json.RawMessage, ref string) (json.RawMessage, bool) {
 // isTrimmed reports whether an output was trimmed before.
 func isTrimmed(result json.RawMessage) bool {
 	var by trimmed
-	return len(result) <= maxTrimmed && json.Unmarshal(result, &by) == nil && by.Truncated && (by.More == howToRead || by.More == isGone)
+	return len(result) <= maxTrimmed && json.Unmarshal(result, &by) == nil && by.Truncated && (by.More == howToRead || by.More == isGone || by.More == isElsewhere)
 }

@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"github.com/pawl-run/pawl/activities/agent"
+	pawlagent "github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows/contract"
@@ -31,6 +32,7 @@ func workflowAttacks() []attack {
 		{target: invoke, what: "as a call that has moved", run: invokeMoved},
 		{target: target{workflowTypes, "RunAgent"}, what: "under another id", run: runUnderAnotherID},
 		{target: target{workflowTypes, "RunAgent"}, what: "with what is no input", run: runRubbish},
+		{target: target{workflowTypes, "RunAgent"}, what: "with the conversation of another actor", run: runForked},
 		{target: target{workflowTypes, "Sweep"}, what: "by hand", run: sweepByHand},
 		{target: target{workflowTypes, "VerifyHistory"}, what: "after a search that never was", run: verifyByHand},
 		{target: target{workflowTypes, "FireTrigger"}, what: "by hand", run: fireByHand},
@@ -255,6 +257,29 @@ func runUnderAnotherID(t *testing.T, w *world) {
 func runRubbish(t *testing.T, w *world) {
 	for _, rubbish := range []any{nil, 7, "text", object{"agent": "helper", "unknown": true}} {
 		w.runBy(t, anyID(), plain(rubbish), "the run cannot start")
+	}
+}
+
+// runForked: the conversation of a run is not read by a run of another actor or tenant, which learns nothing of it.
+func runForked(t *testing.T, w *world) {
+	document := pawlagent.Document{Name: "forked", Version: "1", Limits: pawlagent.Limits{Rounds: 1, Calls: 1, Seconds: 60, ContextBytes: 1 << 20, AtOnce: 1}}
+	if _, err := w.store.ApplyAgent(t.Context(), document, "test"); err != nil {
+		t.Fatal(err)
+	}
+	source := contract.AgentRun{TenantID: "acme", RunID: "secret"}
+	read := toolspec.Context{TenantID: "acme", RunID: "secret", ActorID: "agent:victim"}
+	if _, err := w.store.OpenAgentRun(t.Context(), agent.NewRun{Run: source, Document: document, Input: pawlagent.Input{Agent: "forked", Context: read}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.store.RecordRound(t.Context(), source, agent.Round{Round: 1, Plan: agent.Plan{Text: "a secret"}}, "", 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, as := range []object{{"tenantId": "acme", "runId": "fork-1", "actorId": "agent:one"}, {"tenantId": "globex", "runId": "fork-2", "actorId": "agent:victim"}} {
+		of := contract.AgentRun{TenantID: as["tenantId"].(string), RunID: as["runId"].(string)} //nolint:forcetypeassert // they are texts
+		w.runBy(t, pawlagent.WorkflowID(of.TenantID, of.RunID), plain(object{"agent": "forked", "context": as, "fork": object{"runId": "secret", "rounds": 1}}), "there is no such run")
+		if run, err := w.store.AgentRun(t.Context(), of); !errors.Is(err, agent.ErrNotFound) {
+			t.Errorf("the run has begun: %+v, %v", run, err)
+		}
 	}
 }
 

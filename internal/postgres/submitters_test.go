@@ -76,6 +76,11 @@ func TestSubmitters(t *testing.T) {
 			t.Errorf("in a run that began with the proof, which ended %s before the call: fresh %t", -end, fresh)
 		}
 	}
+	b.sql(`UPDATE agent_runs SET input = '{"submitterProof":"proof","fork":{"rounds":1}}'`)
+	if _, _, fresh := key(tenant, keyID, -time.Minute); fresh {
+		t.Error("fresh for a call of a round that a fork has kept")
+	}
+	b.sql(`UPDATE agent_runs SET input = '{"submitterProof":"proof"}'`)
 	for _, change := range []string{
 		`document = '{"limits":{"seconds":60}}'`, `document = '{"limits":{"seconds":7200}}', input = '{"submitterProof":"another"}'`,
 		`input = '{"submitterProof":"proof"}', ended_at = now(), result = '{}'`,

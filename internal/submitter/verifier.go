@@ -18,6 +18,8 @@ type Keys interface {
 	// of an agent began that has the call and the proof.
 	// Of a key that the tenant does not have, public is nil.
 	SubmitterKey(ctx context.Context, tenantID, keyID, invocationID, proof string, expiresAt time.Time) (public ed25519.PublicKey, active, fresh bool, err error)
+	// SubmitterKeyNow returns the same for a proof that must be good now.
+	SubmitterKeyNow(ctx context.Context, tenantID, keyID string, expiresAt time.Time) (public ed25519.PublicKey, active, fresh bool, err error)
 }
 
 // Verifier verifies proofs.
@@ -42,6 +44,21 @@ type claims struct {
 
 // Vouched verifies the proof of a call.
 func (v *Verifier) Vouched(ctx context.Context, in admit.VouchRow) (keyID, fault string, err error) {
+	return v.verify(in, func(keyID string, expiresAt time.Time) (ed25519.PublicKey, bool, bool, error) {
+		return v.keys.SubmitterKey(ctx, in.Claims.TenantID, keyID, in.InvocationID, in.Proof, expiresAt)
+	})
+}
+
+// VouchedNow reports whether a proof is valid now for all calls of a run, whose claims name no call.
+func (v *Verifier) VouchedNow(ctx context.Context, proof string, of toolspec.SubmitterClaims) (bool, error) {
+	keyID, _, err := v.verify(admit.VouchRow{Proof: proof, Claims: of}, func(keyID string, expiresAt time.Time) (ed25519.PublicKey, bool, bool, error) {
+		return v.keys.SubmitterKeyNow(ctx, of.TenantID, keyID, expiresAt)
+	})
+	return keyID != "", err
+}
+
+// verify verifies a proof with the key that find returns, which also says whether the key counts and whether the proof was good in time.
+func (v *Verifier) verify(in admit.VouchRow, find func(keyID string, expiresAt time.Time) (ed25519.PublicKey, bool, bool, error)) (keyID, fault string, err error) {
 	if !toolspec.IsSubmitterProof(in.Proof) {
 		return "", "it is not a token for " + toolspec.SubmitterAudience, nil
 	}
@@ -54,7 +71,7 @@ func (v *Verifier) Vouched(ctx context.Context, in admit.VouchRow) (keyID, fault
 	if !named || c.ExpiresAt == nil {
 		return "", "it names no key (kid) or no end (exp)", nil
 	}
-	public, active, fresh, err := v.keys.SubmitterKey(ctx, in.Claims.TenantID, kid, in.InvocationID, in.Proof, c.ExpiresAt.Time)
+	public, active, fresh, err := find(kid, c.ExpiresAt.Time)
 	if err != nil {
 		return "", "", err
 	}

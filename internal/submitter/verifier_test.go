@@ -35,6 +35,10 @@ func (k *keys) SubmitterKey(_ context.Context, tenantID, keyID, _, _ string, exp
 	return k.public, !k.revoked, !k.stale, nil
 }
 
+func (k *keys) SubmitterKeyNow(ctx context.Context, tenantID, keyID string, expiresAt time.Time) (ed25519.PublicKey, bool, bool, error) {
+	return k.SubmitterKey(ctx, tenantID, keyID, "", "", expiresAt)
+}
+
 var call = toolspec.SubmitterClaims{
 	TenantID: "acme", RunID: "run", ActorID: "agent:one", SubjectID: "user:sue", ToolCallID: "call", InputDigest: "digest",
 }
@@ -121,6 +125,21 @@ func TestVouched(t *testing.T) {
 				t.Errorf("the end is asked of %s", k.ends)
 			}
 		})
+	}
+	// Of a run that begins, without a call.
+	run := call
+	run.ToolCallID, run.InputDigest = "", ""
+	for what, of := range map[string]struct {
+		proof string
+		keys  keys
+		good  bool
+	}{
+		"a proof": {plain, keys{public: public}, true}, "one that is over": {plain, keys{public: public, stale: true}, false}, "of a revoked key": {plain, keys{public: public, revoked: true}, false},
+		"for one call": {with("toolCallId", "call"), keys{public: public}, false}, "of another actor": {with("actorId", "agent:two"), keys{public: public}, false},
+	} {
+		if good, err := submitter.New(&of.keys).VouchedNow(t.Context(), of.proof, run); good != of.good || err != nil {
+			t.Errorf("%s vouches for a run: %v, %v", what, good, err)
+		}
 	}
 	away := errs.Transient(errors.New("away"))
 	if keyID, _, err := submitter.New(&keys{err: away}).Vouched(t.Context(), admit.VouchRow{Proof: plain, Claims: call}); keyID != "" || !errs.IsTransient(err) {

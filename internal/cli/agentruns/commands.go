@@ -19,7 +19,7 @@ const aRun = "--run ID is missing: `pawl agent runs` lists the runs"
 
 // Commands returns the commands of runs. They belong to the command agent.
 func Commands(a *app.App) []*cobra.Command {
-	return []*cobra.Command{newRun(a), newWatch(a), newSay(a), newStop(a), newRuns(a)}
+	return []*cobra.Command{newRun(a), newFork(a), newWatch(a), newSay(a), newStop(a), newRuns(a)}
 }
 
 // newID returns a new id that begins with a word.

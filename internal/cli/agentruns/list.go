@@ -1,6 +1,7 @@
 package agentruns
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -125,6 +126,9 @@ func printRun(w io.Writer, r client.AgentRunRecord) {
 	row("why", r.Reason)
 	row("agent", r.Agent+" "+r.Version)
 	row("actor", r.ActorID)
+	if r.ForkOf != "" {
+		row("fork of", fmt.Sprintf("%s, after round %d", r.ForkOf, r.ForkRounds))
+	}
 	row("opened", app.FormatTime(r.OpenedAt))
 	if r.EndedAt != nil {
 		row("ended", app.FormatTime(*r.EndedAt))
@@ -150,7 +154,7 @@ func printRounds(w io.Writer, r client.AgentRunRecord, details bool) {
 	people := func(round int) {
 		for _, m := range r.Said {
 			if m.Round == round {
-				fmt.Fprintf(w, "\n%s> %s\n", app.OneLine(m.By, 100), app.Printable(strings.TrimSpace(m.Text)))
+				fmt.Fprintf(w, "\n%s> %s\n", app.OneLine(cmp.Or(m.By, "user"), 100), app.Printable(strings.TrimSpace(m.Text)))
 			}
 		}
 	}
@@ -169,6 +173,9 @@ func printRounds(w io.Writer, r client.AgentRunRecord, details bool) {
 			fmt.Fprintln(w, app.Printable(text))
 		}
 		for i, c := range round.Calls {
+			if c.Outcome == "" && round.Round <= r.ForkRounds {
+				c.Outcome = "in " + r.ForkOf
+			}
 			printCall(w, i, c, details)
 		}
 	}

@@ -99,7 +99,7 @@ func TestRecordHistories(t *testing.T) {
 			"plain": (*recorder).plain, "approvals": (*recorder).approvals, "waiting": (*recorder).waiting, "ended badly": (*recorder).failing,
 			"all stages": (*recorder).allStages, "lost": (*recorder).lost, "deploys": (*recorder).deploys, "database": (*recorder).databaseAway,
 			"limits": (*recorder).limits, "doubt": (*recorder).doubt, "cache": (*recorder).cached, "connections": (*recorder).connections,
-			"pools": (*recorder).pools, "agents": (*recorder).agents, "continued": (*recorder).continued,
+			"pools": (*recorder).pools, "agents": (*recorder).agents, "continued": (*recorder).continued, "triggers": (*recorder).fired,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()

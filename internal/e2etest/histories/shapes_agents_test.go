@@ -2,7 +2,12 @@ package histories
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
+
+	"go.temporal.io/sdk/client"
 
 	pawlagent "github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/internal/devstack"
@@ -13,6 +18,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/conversation"
 	"github.com/pawl-run/pawl/worker"
+	"github.com/pawl-run/pawl/workflows/contract"
+	"github.com/pawl-run/pawl/workflows/historytest"
 )
 
 // agentWorld is a world whose agent does what the first message of a run says.
@@ -38,6 +45,10 @@ func newAgentWorld(w *e2etest.World) *agentWorld {
 		"agent_interrupted": modelserver.Script(held, done), "agent_cancelled": modelserver.Script(call("test__write"), done),
 		"agent_retried": modelserver.Script(retried), "agent_waiting_call": modelserver.Script(call("test__write"), done),
 		"agent_waiting_message": func(modelserver.Request) modelserver.Reply { return done },
+		"agent_joined":          modelserver.Script(call("test__write"), done),
+		"agent_child": modelserver.Script(modelserver.Reply{Calls: []modelserver.Call{
+			{Name: pawlagent.RunTool, Args: `{"agent":"helper","task":"agent_calls"}`},
+		}}, done),
 		"agent_continued": func(r modelserver.Request) modelserver.Reply {
 			if r.Answers < 12 {
 				return call("test__read")
@@ -51,12 +62,14 @@ func newAgentWorld(w *e2etest.World) *agentWorld {
 	a.tools = worker.Tools(e2etest.Tool("test__read", e2etest.Echo, e2etest.Fast), e2etest.Tool("test__write", e2etest.Echo, e2etest.Once, e2etest.Risky),
 		e2etest.Tool("test__held", a.hung.Run))
 	w.WorkWith(a.works, a.tools)
-	if _, err := w.Store.ApplyAgent(w.T.Context(), pawlagent.Document{
-		Name: "helper", Version: "1", Tools: []string{"test__read", "test__write", "test__held"},
-		Model:  pawlagent.Model{Format: "openai", Name: "model", URL: model.URL.String(), MaxTokens: 1000},
-		Limits: pawlagent.Limits{Rounds: 50, Calls: 50, Seconds: 3600, ContextBytes: pawlagent.DefaultContextBytes, AtOnce: 1},
-	}, "e2etest"); err != nil {
-		w.T.Fatal(err)
+	for name, runs := range map[string][]string{"helper": nil, "lead": {"helper"}} {
+		if _, err := w.Store.ApplyAgent(w.T.Context(), pawlagent.Document{
+			Name: name, Version: "1", Tools: []string{"test__read", "test__write", "test__held"}, Agents: runs,
+			Model:  pawlagent.Model{Format: "openai", Name: "model", URL: model.URL.String(), MaxTokens: 1000},
+			Limits: pawlagent.Limits{Rounds: 50, Calls: 50, Seconds: 3600, ContextBytes: pawlagent.DefaultContextBytes, AtOnce: 1},
+		}, "e2etest"); err != nil {
+			w.T.Fatal(err)
+		}
 	}
 	return a
 }
@@ -64,8 +77,12 @@ func newAgentWorld(w *e2etest.World) *agentWorld {
 // start starts the run of a shape and returns the id of its workflow.
 func (a *agentWorld) start(shape string) string {
 	a.T.Helper()
+	name := "helper"
+	if shape == "agent_child" {
+		name = "lead"
+	}
 	run, err := a.Pawl.StartAgent(a.T.Context(), pawlagent.Input{
-		Agent: "helper", Context: toolspec.Context{TenantID: "acme", RunID: shape, ActorID: e2etest.Actor}, Stays: shape == "agent_waiting_message",
+		Agent: name, Context: toolspec.Context{TenantID: "acme", RunID: shape, ActorID: e2etest.Actor}, Stays: shape == "agent_waiting_message",
 		Messages: []conversation.Message{{Role: conversation.User, Content: []conversation.Part{{Type: conversation.Text, Text: shape}}}},
 	})
 	if err != nil {
@@ -110,7 +127,7 @@ func (r *recorder) agents(t *testing.T) {
 		a.end(shape)
 		r.take(a.World, shape, a.History(pawlagent.WorkflowID("acme", shape), ""))
 	}
-	for _, shape := range []string{"agent_calls", "agent_retried"} {
+	for _, shape := range []string{"agent_calls", "agent_retried", "agent_child"} {
 		a.start(shape)
 		take(shape)
 	}
@@ -133,6 +150,17 @@ func (r *recorder) agents(t *testing.T) {
 		t.Fatal(err)
 	}
 	take("agent_cancelled")
+
+	// A run that was reset waits in an activity for the call that it has started before.
+	joined := a.start("agent_joined")
+	call := a.until("agent_joined", hasCall).Calls[0].WorkflowID
+	a.Waiting(call)
+	a.Reset(joined)
+	a.Until(func() bool {
+		return slices.Contains(historytest.Outline(a.History(joined, "")), "activity "+contract.Join.Name())
+	}, "the run waits for its call")
+	a.Approve(call)
+	take("agent_joined")
 
 	a.waitsForCall()
 	r.rests(a.World, "agent_waiting_call", "child started", pawlagent.WorkflowID("acme", "agent_waiting_call"))
@@ -163,6 +191,27 @@ func (a *agentWorld) waitsForMessage() {
 func (a *agentWorld) untilRound(n int) {
 	a.T.Helper()
 	a.until("agent_waiting_message", func(s pawlagent.State) bool { return s.Phase == pawlagent.Waiting && s.Round == n })
+}
+
+// fired records the workflow that a schedule starts.
+func (r *recorder) fired(t *testing.T) {
+	a := newAgentWorld(e2etest.NewWorld(t, e2etest.PlainPolicy))
+	file := filepath.Join(t.TempDir(), "trigger.yaml")
+	if err := os.WriteFile(file, []byte(`{name: fired, version: "1", tenant: acme, actor: "agent:e2etest", agent: helper, on: schedule, schedule: {every: 24h}, prompt: "agent_calls"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a.PawlCLI("trigger apply " + file + " --tenant acme --as user:root")
+	if err := a.Temporal.ScheduleClient().GetHandle(t.Context(), "trigger:acme:fired").Trigger(t.Context(), client.ScheduleTriggerOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	var event string
+	a.Until(func() bool {
+		event = e2etest.Scalar[string](a.World, "SELECT coalesce(max(event_id), '') FROM trigger_events WHERE run_id IS NOT NULL")
+		return event != ""
+	}, "the event is recorded")
+	id := "trigger:acme:fired-" + event
+	a.Until(func() bool { return a.Describe(id).GetWorkflowExecutionInfo().GetCloseTime() != nil }, "the workflow has ended")
+	r.take(a.World, "trigger_fired", a.History(id, ""))
 }
 
 // continued records the first history of a run that began another one.

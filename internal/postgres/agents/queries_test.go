@@ -17,6 +17,7 @@ func TestQueries(t *testing.T) {
 		"Agents":        reflect.TypeFor[ActiveVersion](),
 		"AgentVersions": reflect.TypeFor[Version](),
 		"OpenAgentRuns": reflect.TypeFor[upkeep.OpenRun](),
+		"ForkAgentRun":  reflect.TypeFor[forkedRow](),
 		"AgentRun":      reflect.TypeFor[runRow](),
 		"SayToAgent":    reflect.TypeFor[saidToRow](),
 		"AgentRound":    reflect.TypeFor[roundRow](),

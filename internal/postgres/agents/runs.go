@@ -60,21 +60,30 @@ func named(of contract.AgentRun) db.Values {
 // OpenAgentRun writes a run, if its ids name none yet, and returns what the ids name.
 func (s *Store) OpenAgentRun(ctx context.Context, r activity.NewRun) (activity.Run, error) {
 	const op = "open agent run"
-	document, err := encoded(r.Document)
+	values, err := begun(op, r)
 	if err != nil {
-		return activity.Run{}, db.Failure(op, err)
+		return activity.Run{}, err
 	}
-	input, err := encoded(r.Input)
-	if err != nil {
-		return activity.Run{}, db.Failure(op, err)
-	}
-	if _, err := s.db.Exec(ctx, op, db.Query("OpenAgentRun", named(r.Run).With(db.Values{
-		"namespace": db.Text(r.Namespace), "input_digest": r.InputDigest, "agent": db.Text(r.Document.Name), "version": db.Text(r.Document.Version), "document": document, "input": input,
-		"token_limit": r.Document.Limits.Tokens, "micro_usd_limit": r.Document.Limits.MicroUSD,
-	}))); err != nil {
+	if _, err := s.db.Exec(ctx, op, db.Query("OpenAgentRun", values)); err != nil {
 		return activity.Run{}, err
 	}
 	return s.AgentRun(ctx, r.Run)
+}
+
+// begun returns the values of the row of a run that begins.
+func begun(op string, r activity.NewRun) (db.Values, error) {
+	document, err := encoded(r.Document)
+	if err != nil {
+		return nil, db.Failure(op, err)
+	}
+	input, err := encoded(r.Input)
+	if err != nil {
+		return nil, db.Failure(op, err)
+	}
+	return named(r.Run).With(db.Values{
+		"namespace": db.Text(r.Namespace), "input_digest": r.InputDigest, "agent": db.Text(r.Document.Name), "version": db.Text(r.Document.Version), "document": document, "input": input,
+		"token_limit": r.Document.Limits.Tokens, "micro_usd_limit": r.Document.Limits.MicroUSD,
+	}), nil
 }
 
 // AgentRun returns a run, and ErrNotFound of activities/agent if there is none.

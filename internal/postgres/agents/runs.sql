@@ -3,6 +3,52 @@ INSERT INTO agent_runs (tenant_id, run_id, namespace, input_digest, agent, versi
 VALUES (@tenant_id, @run_id, @namespace, @input_digest, @agent, @version, @document::json, @input::json, nullif(@token_limit::bigint, 0), nullif(@micro_usd_limit::bigint, 0))
 ON CONFLICT (tenant_id, run_id) DO NOTHING;
 
+-- name: ForkAgentRun
+-- Writes a run with a copy of the conversation of another one, up to a round, in one statement: a statement that is repeated finds the run and copies
+-- nothing. Totals stay at zero, because the source has paid for the rounds. Ids of messages have a prefix that no person can choose: two spaces.
+WITH source AS (
+    SELECT trimmed_to, context_from, rounds FROM agent_runs WHERE tenant_id = @tenant_id AND run_id = @source AND parent_run_id IS NULL
+), kept AS (
+    SELECT count(*) AS rounds, coalesce(sum(bytes), 0) AS bytes FROM agent_rounds
+    WHERE tenant_id = @tenant_id AND run_id = @source AND round <= @rounds::integer AND (answers IS NOT NULL OR calls_planned = 0)
+), summary AS (
+    SELECT coalesce(max(before_round), 1) AS before_round FROM agent_summaries WHERE tenant_id = @tenant_id AND run_id = @source AND before_round <= @rounds::integer
+), made AS (
+    INSERT INTO agent_runs (tenant_id, run_id, namespace, input_digest, agent, version, document, input, token_limit, micro_usd_limit, rounds, trimmed_to, context_from)
+    SELECT @tenant_id, @run_id, @namespace, @input_digest, @agent, @version, @document::json, @input::json, nullif(@token_limit::bigint, 0),
+        nullif(@micro_usd_limit::bigint, 0), @rounds::integer,
+        -- The last round stays whole. What the source left out later than that is not known any more, so the next request leaves out what it must.
+        greatest(least(s.trimmed_to, @rounds::integer), 1), CASE WHEN s.context_from <= @rounds::integer THEN s.context_from ELSE y.before_round END
+    FROM source s, kept k, summary y WHERE k.rounds = @rounds::integer AND k.bytes <= @max_bytes
+    ON CONFLICT (tenant_id, run_id) DO NOTHING RETURNING run_id
+), copied AS (
+    INSERT INTO agent_rounds (tenant_id, run_id, round, format, model, plan, calls_planned, calls, answers, trimmed, bytes, input_tokens, cache_read_tokens, cache_write_tokens,
+        output_tokens, micro_usd, asked_at, answered_at)
+    SELECT r.tenant_id, m.run_id, r.round, r.format, r.model, r.plan, r.calls_planned, r.calls, r.answers, r.trimmed, r.bytes, r.input_tokens, r.cache_read_tokens,
+        r.cache_write_tokens, r.output_tokens, r.micro_usd, r.asked_at, r.answered_at
+    FROM made m, agent_rounds r WHERE r.tenant_id = @tenant_id AND r.run_id = @source AND r.round <= @rounds::integer
+), summarized AS (
+    INSERT INTO agent_summaries (tenant_id, run_id, before_round, format, model, summary, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, micro_usd, written_at)
+    SELECT u.tenant_id, m.run_id, u.before_round, u.format, u.model, u.summary, u.input_tokens, u.cache_read_tokens, u.cache_write_tokens, u.output_tokens, u.micro_usd,
+        u.written_at
+    FROM made m, summary y, agent_summaries u WHERE u.tenant_id = @tenant_id AND u.run_id = @source AND u.before_round = y.before_round
+), said AS (
+    INSERT INTO agent_messages (tenant_id, run_id, message_id, said_by, text, round, said_at)
+    SELECT @tenant_id, m.run_id, x.message_id, x.said_by, x.text, x.round, x.said_at
+    FROM made m, (
+        SELECT 1 AS part, g.seq AS n, 'kept  ' || g.seq AS message_id, g.said_by, g.text, CASE WHEN g.round <= @rounds::integer THEN g.round END AS round, g.said_at
+        FROM source s, agent_messages g
+        WHERE g.tenant_id = @tenant_id AND g.run_id = @source AND (
+            g.round <= @rounds::integer OR
+            cardinality(@texts::text[]) = 0 AND (g.round = @rounds::integer + 1 OR g.round IS NULL AND s.rounds = @rounds::integer))
+        UNION ALL
+        SELECT 2, t.n, 'said  ' || t.n, '', t.text, NULL, now() FROM unnest(@texts::text[]) WITH ORDINALITY AS t (text, n)
+    ) x
+    -- The numbers of the messages have their order.
+    ORDER BY x.part, x.n
+)
+SELECT EXISTS (SELECT FROM source) AS found, rounds::integer AS rounds, bytes::bigint AS bytes FROM kept;
+
 -- name: AgentRun
 SELECT r.input_digest, r.document, r.input, r.trimmed_to, r.context_from, r.opened_at, r.result, r.rounds, r.calls, r.input_tokens, r.cache_read_tokens,
     r.cache_write_tokens, r.output_tokens, r.micro_usd, r.unpriced, coalesce(r.parent_run_id, '') AS parent_run_id,

@@ -18,6 +18,7 @@ func TestQueries(t *testing.T) {
 		"RemoveRelation":   reflect.TypeFor[removedRow](),
 		"ListRelations":    reflect.TypeFor[relationRow](),
 		"SubmitterKey":     reflect.TypeFor[submitterKeyRow](),
+		"SubmitterKeyNow":  reflect.TypeFor[submitterKeyRow](),
 		"SubmitterTrusted": reflect.TypeFor[trustedRow](),
 		"AddSubmitter":     reflect.TypeFor[submitterAddedRow](),
 		"RevokeSubmitter":  reflect.TypeFor[removedRow](),

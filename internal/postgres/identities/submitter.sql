@@ -1,7 +1,8 @@
 -- name: SubmitterKey
 -- fresh compares the expiry of the proof with the time of the first admission, because a reset
 -- verifies the proof again, later. A run of an agent that began with this proof has it for the calls that its model, or that of an
--- agent that it runs, has planned, while its time lasts: it may wait for people for longer than a proof lasts.
+-- agent that it runs, has planned, while its time lasts: it may wait for people for longer than a proof lasts. The rounds that a fork keeps were planned in
+-- another run, and the fork makes none of their calls.
 SELECT coalesce(k.public_key, ''::bytea) AS public_key, k.key_id IS NOT NULL AND k.revoked_at IS NULL AS active,
     @expires_at::timestamptz > i.created_at OR EXISTS (
         SELECT FROM agent_runs a
@@ -10,10 +11,15 @@ SELECT coalesce(k.public_key, ''::bytea) AS public_key, k.key_id IS NOT NULL AND
         CROSS JOIN json_array_elements(o.plan -> 'calls') c
         WHERE a.tenant_id = i.tenant_id AND a.run_id = i.run_id AND a.ended_at IS NULL AND a.opened_at < @expires_at::timestamptz
             AND i.created_at < a.opened_at + make_interval(secs => (a.document -> 'limits' ->> 'seconds')::integer)
+            AND o.round > coalesce((p.input -> 'fork' ->> 'rounds')::integer, 0)
             AND a.input ->> 'submitterProof' = @proof AND c -> 'call' ->> 'toolCallId' = i.tool_call_id
     ) AS fresh
 FROM invocations i LEFT JOIN submitter_keys k ON k.tenant_id = @tenant_id AND k.key_id = @key_id
 WHERE i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id;
+
+-- name: SubmitterKeyNow
+-- As SubmitterKey, for what has no record yet.
+SELECT public_key, revoked_at IS NULL AS active, @expires_at::timestamptz > now() AS fresh FROM submitter_keys WHERE tenant_id = @tenant_id AND key_id = @key_id;
 
 -- name: SubmitterTrusted
 SELECT EXISTS (SELECT FROM submitter_keys WHERE tenant_id = @tenant_id AND key_id = @key_id AND revoked_at IS NULL) AS trusted;

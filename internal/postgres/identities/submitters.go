@@ -43,6 +43,15 @@ func (s *Store) SubmitterKey(
 	return row.PublicKey, row.Active, row.Fresh, err
 }
 
+// SubmitterKeyNow returns a key of a tenant, and whether a proof that expires at expiresAt is valid now. If the tenant does not have
+// the key, public is empty.
+func (s *Store) SubmitterKeyNow(ctx context.Context, tenantID, keyID string, expiresAt time.Time) (public ed25519.PublicKey, active, fresh bool, err error) {
+	row, _, err := db.First[submitterKeyRow](ctx, s.db, "submitter key", db.Query("SubmitterKeyNow", db.Values{
+		"tenant_id": db.Text(tenantID), "key_id": db.Text(keyID), "expires_at": expiresAt,
+	}))
+	return row.PublicKey, row.Active, row.Fresh, err
+}
+
 // AddSubmitter registers a public key for a tenant. added is false if the key exists already. A
 // revoked key cannot be added again.
 func (s *Store) AddSubmitter(ctx context.Context, tenantID, name string, public ed25519.PublicKey, by string) (keyID string, added bool, err error) {

@@ -135,7 +135,7 @@ func (s *Store) agentCalls(ctx context.Context, r *client.AgentRunRecord, of db.
 	}
 	ids, started := make([]string, len(calls)), []string{}
 	for i, c := range calls {
-		if c.ToolCallID != "" {
+		if c.ToolCallID != "" && c.Round > r.ForkRounds {
 			ids[i] = toolspec.Identity{TenantID: r.TenantID, RunID: r.RunID, ToolCallID: c.ToolCallID}.InvocationID()
 			started = append(started, ids[i])
 		}

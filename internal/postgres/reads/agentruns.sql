@@ -1,5 +1,6 @@
 -- name: ListAgentRuns
 SELECT run_id, agent, version, coalesce(input->'context'->>'actorId', '') AS actor_id, coalesce((input->>'stays')::boolean, false) AS stays,
+    coalesce(input->'fork'->>'runId', '') AS fork_of, coalesce((input->'fork'->>'rounds')::integer, 0) AS fork_rounds,
     coalesce(result->>'outcome', '') AS outcome, coalesce(result->>'reason', '') AS reason,
     rounds, calls, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, micro_usd, unpriced, prompt_hash,
     coalesce(document->'graph'->>'name', '') AS graph, coalesce(document->'graph'->>'version', '') AS graph_version,
@@ -11,6 +12,7 @@ ORDER BY opened_at DESC, run_id DESC LIMIT @max;
 
 -- name: ShowAgentRun
 SELECT run_id, agent, version, coalesce(input->'context'->>'actorId', '') AS actor_id, coalesce((input->>'stays')::boolean, false) AS stays,
+    coalesce(input->'fork'->>'runId', '') AS fork_of, coalesce((input->'fork'->>'rounds')::integer, 0) AS fork_rounds,
     coalesce(result->>'outcome', '') AS outcome, coalesce(result->>'reason', '') AS reason,
     rounds, calls, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, micro_usd, unpriced, prompt_hash,
     coalesce(document->'graph'->>'name', '') AS graph, coalesce(document->'graph'->>'version', '') AS graph_version,

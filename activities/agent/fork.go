@@ -1,0 +1,76 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	pawlagent "github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// Errors of Store.ForkAgentRun.
+var (
+	// ErrNoRound means that the source has not that many rounds whose calls have answers.
+	ErrNoRound = errors.New("the source has no such round with answers")
+	// ErrForkTooLarge means that the rounds to keep have more than MaxForkBytes of package agent.
+	ErrForkTooLarge = errors.New("the rounds to keep are too large")
+)
+
+// noSource is the reason of a fork of a run that is not there, and of one that the new run may not read. They have one text, so that nobody learns
+// from it which runs there are.
+const noSource = "the run cannot start: there is no such run of this actor to fork, or another agent has started it, or submitterProof does not vouch for its subject"
+
+// begin writes a run, and returns what its ids name then. reason is why it cannot start.
+func (a *Agents) begin(ctx context.Context, r NewRun) (run Run, reason string, err error) {
+	if r.Input.Fork != nil {
+		return a.openFork(ctx, r)
+	}
+	run, err = a.Store.OpenAgentRun(ctx, r)
+	return run, "", err
+}
+
+// openFork is begin for a run that goes on with the conversation of another one.
+func (a *Agents) openFork(ctx context.Context, r NewRun) (run Run, reason string, err error) {
+	source, err := a.Store.AgentRun(ctx, contract.AgentRun{TenantID: r.Run.TenantID, RunID: r.Input.Fork.RunID})
+	if errors.Is(err, ErrNotFound) {
+		return run, noSource, nil
+	}
+	if err != nil {
+		return run, "", err
+	}
+	if may, err := a.mayFork(ctx, source, r.Input); err != nil || !may {
+		return run, noSource, err
+	}
+	if source.Document.Name != r.Document.Name {
+		return run, "the run cannot start: the run to fork is of another agent", nil
+	}
+	said := r.Input.Said()
+	r.Input.Messages = source.Input.Messages
+	run, err = a.Store.ForkAgentRun(ctx, r, said)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return run, noSource, nil
+	case errors.Is(err, ErrNoRound):
+		return run, fmt.Sprintf("the run cannot start: the run to fork has no %d rounds whose calls have answers", r.Input.Fork.Rounds), nil
+	case errors.Is(err, ErrForkTooLarge):
+		return run, fmt.Sprintf("the run cannot start: the rounds to keep have more than %d MiB; keep fewer rounds", pawlagent.MaxForkBytes>>20), nil
+	}
+	return run, "", err
+}
+
+// mayFork reports whether a new run may read the conversation of a source: it has the same actor and subject. Anybody who can start a run can name a
+// subject, so a submitter must vouch for it.
+func (a *Agents) mayFork(ctx context.Context, source Run, in pawlagent.Input) (bool, error) {
+	was, is := source.Input.Context, in.Context
+	switch {
+	case source.Parent != nil || was.ActorID != is.ActorID || was.SubjectID != is.SubjectID:
+		return false, nil
+	case was.SubjectID == "" && source.Input.SubmitterProof == "":
+		return true, nil
+	case in.SubmitterProof == "" || a.Vouched == nil:
+		return false, nil
+	}
+	return a.Vouched(ctx, in.SubmitterProof, toolspec.SubmitterClaims{TenantID: is.TenantID, RunID: is.RunID, ActorID: is.ActorID, SubjectID: is.SubjectID})
+}

@@ -1,0 +1,99 @@
+package agentruns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/cli/app"
+)
+
+func newFork(a *app.App) *cobra.Command {
+	var f inputFlags
+	var rounds int
+	var stays, detach bool
+	cmd := &cobra.Command{
+		Use: "fork RUN [TEXT]", Short: "Go on with the conversation of a run in a new run",
+		Long: "Start a run that goes on with the conversation of another run after one of its rounds, and follow it as `pawl agent run`\n" +
+			"does. The other run does not change, and no call of its rounds runs again. The text is what you say next, and - reads it\n" +
+			"from standard input. Without a text the next round is made again, with the messages that it had: so --rounds 2 retries\n" +
+			"the run from round 3. Without --rounds the new run keeps all rounds whose calls have answers.\n\n" +
+			"The actor is that of the other run. Its --tools, --connection and --session do not come along: give them again. A run that\n" +
+			"acts for a subject is forked by a program, with a proof of its submitter.\n\n" + statuses,
+		Example: `  pawl agent fork run-tdunnmwndcs7 --rounds 1 "Now look at the tests."
+  pawl agent fork run-tdunnmwndcs7 --rounds 2 --version 3`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 1 || len(args) > 2 {
+				return app.Usage(errors.New("expected the id of a run, and a text; `pawl agent runs` lists the runs"))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text := ""
+			if len(args) > 1 {
+				var err error
+				if text, err = readText(a, args[1]); err != nil {
+					return err
+				}
+			}
+			s, err := app.Connect(cmd.Context(), true, true)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			source, err := s.Client().AgentRun(cmd.Context(), client.RoundFilter{TenantID: a.Tenant, RunID: args[0], Limit: 1})
+			if err != nil {
+				return explain(err, a.Tenant, args[0])
+			}
+			if !cmd.Flags().Changed("rounds") {
+				rounds = lastAnswered(source)
+			}
+			in := f.fork(source, rounds)
+			in.Stays = stays
+			if text != "" {
+				in.Messages = append(in.Messages, said(text))
+			}
+			return startFork(cmd.Context(), a, s, in, detach)
+		},
+	}
+	f.define(cmd.Flags())
+	cmd.Flags().Lookup("actor").Usage = "the actor of the calls; it must be that of the other run, which is the default"
+	cmd.Flags().IntVar(&rounds, "rounds", 0, "`number` of the rounds to keep; 0 keeps only the messages that began the run; default all rounds whose calls have answers")
+	cmd.Flags().BoolVar(&stays, "stay", false, "let the run wait for messages after each answer; the command ends after the first one")
+	cmd.Flags().BoolVar(&detach, "detach", false, "start the run, print its id, and do not follow it")
+	return cmd
+}
+
+// fork returns the input of a fork without its messages.
+func (f *inputFlags) fork(source client.AgentRunRecord, rounds int) agent.Input {
+	if f.actor == "" {
+		f.actor = source.ActorID
+	}
+	in := f.input(source.TenantID, source.Agent, "fork")
+	in.Fork = &agent.Fork{RunID: source.RunID, Rounds: rounds}
+	return in
+}
+
+// lastAnswered returns the last round of a run whose calls all have answers. source has the last round.
+func lastAnswered(source client.AgentRunRecord) int {
+	n := len(source.Rounds)
+	if n == 0 {
+		return 0
+	}
+	if last := source.Rounds[n-1]; len(last.Calls) > 0 && last.AnsweredAt == nil {
+		return last.Round - 1
+	}
+	return source.Rounds[n-1].Round
+}
+
+// startFork says from where a run goes on, starts it, and follows it.
+func startFork(ctx context.Context, a *app.App, s *app.Session, in agent.Input, detach bool) error {
+	if !a.JSON {
+		fmt.Fprintf(a.Err, "%s goes on after round %d of %s\n", app.OneLine(in.Context.RunID, 100), in.Fork.Rounds, app.OneLine(in.Fork.RunID, 100))
+	}
+	return run(ctx, a, s, in, detach)
+}
