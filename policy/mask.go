@@ -12,11 +12,20 @@ import (
 type mask struct {
 	tool  document.Pattern
 	masks toolspec.Masks
+	// stream is nil for a mask of values.
+	stream *toolspec.StreamMasker
 }
 
 func compileMask(doc document.Mask) mask {
 	if doc.With == "" { // the document has a fault, and its policy is not used
 		return mask{tool: doc.Tool}
+	}
+	if doc.Stream {
+		stream, err := toolspec.CompileStreamMasks(doc.With)
+		if err != nil && doc.With != toolspec.MaskAll { // the document has a fault
+			panic(fmt.Sprintf("policy: a mask that was read does not compile: %v", err))
+		}
+		return mask{tool: doc.Tool, stream: stream}
 	}
 	masks, err := toolspec.CompileMasks(toolspec.Masking{Path: doc.Path, With: doc.With})
 	if err != nil {
@@ -38,4 +47,19 @@ func (p *Policy) Masks(tenantID, toolID string) toolspec.Masks {
 		}
 	}
 	return slices.Concat(masks...)
+}
+
+// StreamMasker returns what policy masks in the text streams of a tool, or nil if it masks nothing there.
+func (p *Policy) StreamMasker(tenantID, toolID string) *toolspec.StreamMasker {
+	t := p.tenant(tenantID)
+	if t == nil {
+		return nil
+	}
+	var all *toolspec.StreamMasker
+	for _, m := range t.masks {
+		if m.tool.Matches(toolID) {
+			all = all.With(m.stream)
+		}
+	}
+	return all
 }

@@ -18,6 +18,8 @@ tenants:
       - {tool: "crm__*", path: /email, with: all}
       - {tool: crm__notes, path: /text, with: "regex:INV-[0-9]+"}
       - {tool: mail__read, path: "", with: card}
+      - {tool: "mail__*", stream: true, with: email}
+      - {tool: mail__read, stream: true, with: "regex:INV-[0-9]+"}
   "*":
     allowedTools: ["*"]
     mask: [{tool: "*", path: /any, with: phone}]
@@ -45,8 +47,23 @@ tenants:
 			}
 		}
 	}
+	for _, p := range []*policy.Policy{p, again} {
+		for tool, want := range map[string]string{"mail__read": "*** and ***", "mail__list": "*** and INV-1", "crm__notes": "ann@example.org and INV-1"} {
+			got := []byte("ann@example.org and INV-1")
+			if m := p.StreamMasker("acme", tool); m != nil {
+				masked, _, err := m.Mask(got, true)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = []byte(masked)
+			}
+			if string(got) != want {
+				t.Errorf("%s streams %q, want %q", tool, got, want)
+			}
+		}
+	}
 	var none *policy.Policy
-	if got := none.Masks("acme", "crm__notes"); got != nil {
+	if got := none.Masks("acme", "crm__notes"); got != nil || none.StreamMasker("acme", "crm__notes") != nil {
 		t.Errorf("no policy masks %v", got)
 	}
 }

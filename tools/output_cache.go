@@ -71,7 +71,7 @@ func OutputCache() toolspec.Tool {
 }
 
 func outputCache(ctx context.Context, in outputCacheIn, call toolspec.Call) (outputCacheOut, error) {
-	outputs := runOutputs{capability.OutputsKey.From(call), call.Context.RunID}
+	outputs := readableOutputs(call)
 	if in.ByteOffset != nil || in.ByteLimit > 0 {
 		if in.Offset > 0 || in.Limit > 0 || in.Pointer != "" {
 			return outputCacheOut{}, toolspec.Safef("byte_offset and byte_limit do not go with offset, limit or pointer")
@@ -150,22 +150,37 @@ func describe(i output.Info) outputCacheOut {
 	return outputCacheOut{MediaType: i.MediaType, TotalBytes: i.Bytes, TotalLines: i.Lines, Writing: !i.Complete}
 }
 
-// runOutputs reads the outputs of one run. It does not find outputs of other runs.
-type runOutputs struct {
+// callOutputs reads the outputs that a call may read, and does not find others.
+type callOutputs struct {
 	output.Reader
-	runID string
+	call toolspec.Context
+}
+
+// readableOutputs returns the reader of the outputs that a call may read.
+func readableOutputs(call toolspec.Call) callOutputs {
+	return callOutputs{capability.OutputsKey.From(call), call.Context}
 }
 
 // Info implements output.Reader. Chunks are only read of an output that Info has found.
-func (r runOutputs) Info(ctx context.Context, tenantID, ref string) (output.Info, error) {
+func (r callOutputs) Info(ctx context.Context, tenantID, ref string) (output.Info, error) {
 	info, err := r.Reader.Info(ctx, tenantID, ref)
-	if err == nil && info.RunID != r.runID {
+	if err == nil && !r.mayRead(info) {
 		err = output.ErrNotFound
 	}
 	if err != nil {
 		return output.Info{}, err
 	}
 	return info, nil
+}
+
+// mayRead reports whether the call may read an output of its tenant: one of its run, and for a subject also an output that the subject
+// made itself, or that the same actor made for it. The gate has asked whether the subject is proved and has delegated the tool to the actor.
+func (r callOutputs) mayRead(i output.Info) bool {
+	if i.RunID == r.call.RunID {
+		return true
+	}
+	subject := r.call.SubjectID
+	return subject != "" && (i.ActorID == subject || i.ActorID == r.call.ActorID && i.SubjectID == subject)
 }
 
 // The answers of the tools that read outputs, where the errors of the packages below do not say what to do.

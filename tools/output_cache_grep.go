@@ -67,7 +67,7 @@ func outputCacheGrep(ctx context.Context, in outputGrepIn, call toolspec.Call) (
 	if in.MaxMatches == 0 {
 		in.MaxMatches = outputMatches
 	}
-	text, err := read.Open(ctx, runOutputs{capability.OutputsKey.From(call), call.Context.RunID}, call.Context.TenantID, in.RefID, in.Pointer)
+	text, err := read.Open(ctx, readableOutputs(call), call.Context.TenantID, in.RefID, in.Pointer)
 	if err != nil {
 		return outputGrepOut{}, explainOutput(err)
 	}

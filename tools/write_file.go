@@ -108,5 +108,5 @@ func (in writeFileIn) source(ctx context.Context, call toolspec.Call) (_ io.Read
 	case in.Content != nil:
 		return strings.NewReader(*in.Content), func() {}, nil
 	}
-	return openOutput(ctx, runOutputs{capability.OutputsKey.From(call), call.Context.RunID}, call.Context.TenantID, in.ContentRef)
+	return openOutput(ctx, readableOutputs(call), call.Context.TenantID, in.ContentRef)
 }

@@ -3,6 +3,7 @@ package toolspec
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -22,20 +23,30 @@ var errLongMatch = errors.New("a text to mask is longer than 256 KiB")
 
 // Stream returns the masker of MaskStream, or nil if there is nothing to mask.
 func (r Redaction) Stream() (*StreamMasker, error) {
-	if len(r.MaskStream) == 0 {
-		return nil, nil
-	}
 	if len(r.MaskStream) > maxMaskings {
 		return nil, fmt.Errorf("redaction.maskStream has %d entries, of at most %d", len(r.MaskStream), maxMaskings)
 	}
+	s, err := CompileStreamMasks(r.MaskStream...)
+	if err != nil {
+		return nil, fmt.Errorf("redaction.maskStream: %w", err)
+	}
+	return s, nil
+}
+
+// CompileStreamMasks returns the masker of a text stream, or nil if there is nothing to mask. It returns
+// an error for an unknown Masker, and for MaskAll.
+func CompileStreamMasks(maskers ...Masker) (*StreamMasker, error) {
+	if len(maskers) == 0 {
+		return nil, nil
+	}
 	s := &StreamMasker{}
-	for _, m := range r.MaskStream {
+	for _, m := range maskers {
 		if m == MaskAll {
-			return nil, fmt.Errorf("redaction.maskStream: %q leaves nothing: declare no stream", m)
+			return nil, fmt.Errorf("%q leaves nothing of a stream", m)
 		}
 		find, err := m.finder()
 		if err != nil {
-			return nil, fmt.Errorf("redaction.maskStream: %w", err)
+			return nil, err
 		}
 		if m == MaskCard || m == MaskPhone || m == MaskIBAN {
 			find = find.withinLines()
@@ -43,6 +54,17 @@ func (r Redaction) Stream() (*StreamMasker, error) {
 		s.finders = append(s.finders, find)
 	}
 	return s, nil
+}
+
+// With returns a masker that masks what s and more mask. Each may be nil.
+func (s *StreamMasker) With(more *StreamMasker) *StreamMasker {
+	switch {
+	case s == nil:
+		return more
+	case more == nil:
+		return s
+	}
+	return &StreamMasker{finders: slices.Concat(s.finders, more.finders)}
 }
 
 // withinLines finds what begins and ends in one line. In a stream, numbers below each other are a column of a table, and not one number

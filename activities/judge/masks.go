@@ -18,7 +18,7 @@ func Masked(ctx context.Context, policies Policies, digest, tenantID string, bou
 		return nil, nil, err
 	}
 	masks := p.Masks(tenantID, bound.ID())
-	return bound.WithMasks(masks), CheckMasks(bound, masks), nil
+	return bound.WithMasks(masks, p.StreamMasker(tenantID, bound.ID())), CheckMasks(bound, masks), nil
 }
 
 // CheckMasks returns the failure of a call whose policy masks texts of the output that the schema of

@@ -15,17 +15,19 @@ import (
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/output"
+	"github.com/pawl-run/pawl/toolspec/output/read"
 )
 
 const (
 	// streamTool writes a stream of outputMB.
-	streamTool = "bench__stream"
-	outputMB   = 200
-	// farLine is the line that OutputFigures.LineMs looks for.
+	streamTool  = "bench__stream"
+	outputMB    = 200
+	outputLines = outputMB << 20 / 80
+	// farLine is the first line of the page of OutputFigures.LineMs.
 	farLine = 2_000_000
-	// lineReads is how often it is looked for.
+	// lineReads is how often that page is read, and greps how often the output is searched.
 	lineReads = 20
+	greps     = 5
 )
 
 // OutputFigures is the report of Outputs: a text of so many MB that a tool streams through a worker of this process.
@@ -38,11 +40,11 @@ type OutputFigures struct {
 	PeakMB float64 `json:"peak_mb"`
 	// ResultMs is from the return of the tool until its caller has the result: what is left of the stream is stored, and the call settles.
 	ResultMs float64 `json:"result_ms"`
-	// FirstPageMs is from the result until the first chunk is read.
+	// FirstPageMs is from the result until the first page is read.
 	FirstPageMs float64 `json:"first_page_ms"`
-	// GrepMBPerS counts a literal in all chunks.
+	// GrepMBPerS is of a search for a literal that is in the last line only, the median of some searches.
 	GrepMBPerS float64 `json:"grep_mb_per_s"`
-	// LineMs is the median time to read the chunk of line 2 000 000.
+	// LineMs is the median time to read a page at line 2 000 000.
 	LineMs float64 `json:"line_ms"`
 	// StoredMB is the size of the compressed chunks.
 	StoredMB float64 `json:"stored_mb"`
@@ -58,7 +60,7 @@ func streaming() toolspec.Tool {
 		Redaction: toolspec.Redaction{Allow: []string{"/text"}}, Timeout: 5 * time.Minute,
 	}, func(_ context.Context, _ echoIn, call toolspec.Call) (echoOut, error) {
 		line := make([]byte, 0, 128)
-		for i := range outputMB << 20 / 80 {
+		for i := range outputLines {
 			line = fmt.Appendf(line[:0], "%09d call %x took %d ms in internal/postgres/record/claim.sql, of %d", i, uint32(i)*2654435761, i*37%911, i%97)
 			for len(line) < 79 {
 				line = append(line, '.')
@@ -136,9 +138,7 @@ func (f *OutputFigures) write(ctx context.Context, s *stand, store *postgres.Sto
 	ended := time.Now()
 	if err == nil {
 		ref = r.OutputRef
-		for _, err = range store.Chunks(ctx, tenant, ref, output.Position{}) {
-			break
-		}
+		err = page(ctx, store, ref, 1)
 	}
 	f.FirstPageMs = ms(time.Since(ended))
 	f.ResultMs = float64(ended.UnixNano()-returned.Load()) / float64(time.Millisecond)
@@ -155,32 +155,54 @@ func (f *OutputFigures) call(ctx context.Context, c *client.Client) (r toolspec.
 	return r, err
 }
 
+// page reads a page as core__tool_output_cache does.
+func page(ctx context.Context, store *postgres.Store, ref string, line int64) error {
+	text, err := read.Open(ctx, store, tenant, ref, "")
+	if err != nil {
+		return err
+	}
+	p, err := text.Lines(read.Window{Offset: line})
+	if err == nil && (len(p.Lines) == 0 || !bytes.HasPrefix(p.Lines[0].Text, fmt.Appendf(nil, "%09d ", line-1))) {
+		err = fmt.Errorf("bench: the page of line %d does not begin with it", line)
+	}
+	return err
+}
+
+// grep searches the whole output as core__tool_output_cache_grep does.
+func grep(ctx context.Context, store *postgres.Store, ref string) error {
+	pattern, err := read.NewPattern(fmt.Sprintf("%09d call", outputLines-1), false)
+	if err != nil {
+		return err
+	}
+	text, err := read.Open(ctx, store, tenant, ref, "")
+	if err != nil {
+		return err
+	}
+	found, err := text.Grep(read.Query{Pattern: pattern})
+	if err == nil && (found.Matches != 1 || found.Lines[0].Number != outputLines) {
+		err = fmt.Errorf("bench: a search for the last line has %d matches", found.Matches)
+	}
+	return err
+}
+
 func (f *OutputFigures) read(ctx context.Context, store *postgres.Store, ref string) error {
-	began, size, hits := time.Now(), 0, 0
-	for c, err := range store.Chunks(ctx, tenant, ref, output.Position{}) {
-		if err != nil {
-			return err
-		}
-		size, hits = size+len(c.Data), hits+bytes.Count(c.Data, []byte("took 910 ms"))
-	}
-	f.GrepMBPerS = float64(size) / (1 << 20) / time.Since(began).Seconds()
-	if size < outputMB<<20-80 || hits == 0 {
-		return fmt.Errorf("bench: %d bytes are read, with %d hits", size, hits)
-	}
-	var times []time.Duration
-	for range lineReads {
-		began := time.Now()
-		for c, err := range store.Chunks(ctx, tenant, ref, output.Position{Line: farLine}) {
-			if err != nil {
-				return err
+	took := func(times int, what func() error) (time.Duration, error) {
+		var all []time.Duration
+		for range times {
+			began := time.Now()
+			if err := what(); err != nil {
+				return 0, err
 			}
-			if !bytes.Contains(c.Data, fmt.Appendf(nil, "\n%09d ", farLine)) && !bytes.HasPrefix(c.Data, fmt.Appendf(nil, "%09d ", farLine)) {
-				return errors.New("bench: the line is not in its chunk")
-			}
-			break
+			all = append(all, time.Since(began))
 		}
-		times = append(times, time.Since(began))
+		return median(all), nil
 	}
-	f.LineMs = ms(median(times))
-	return nil
+	search, err := took(greps, func() error { return grep(ctx, store, ref) })
+	if err != nil {
+		return err
+	}
+	f.GrepMBPerS = outputMB / search.Seconds()
+	line, err := took(lineReads, func() error { return page(ctx, store, ref, farLine) })
+	f.LineMs = ms(line)
+	return err
 }

@@ -31,6 +31,6 @@ func printOutputs(w io.Writer, f *bench.OutputFigures) {
 		{"from the end of the tool to the result, ms", fmt.Sprintf("%.1f", f.ResultMs), ""},
 		{"from the result to the first page, ms", fmt.Sprintf("%.1f", f.FirstPageMs), "≤ 50"},
 		{"search for a literal, MiB/s", fmt.Sprintf("%.0f", f.GrepMBPerS), "≥ 200"},
-		{"the chunk of line 2000000, ms", fmt.Sprintf("%.1f", f.LineMs), "≤ 10"},
+		{"a page at line 2000000, ms", fmt.Sprintf("%.1f", f.LineMs), "≤ 10"},
 	})
 }

@@ -96,3 +96,22 @@ func (w *World) Closed(inv toolspec.Invocation) {
 		w.Until(ended, inv.ToolCallID+" is over")
 	}
 }
+
+// EventsOnce fails the test unless each settled call of the world has one start event and one result event after it, each open call has
+// no result, and the world has at least as many settled calls.
+func (w *World) EventsOnce(settled int) {
+	w.T.Helper()
+	for _, wrong := range Query[string](w, `
+		SELECT i.tool_call_id || ' is ' || i.state || ' with ' || coalesce(string_agg(e.seq || ' ' || e.kind, ', ' ORDER BY e.seq), 'no events')
+		FROM invocations i LEFT JOIN run_events e USING (tenant_id, run_id, invocation_id)
+		GROUP BY i.invocation_id, i.tool_call_id, i.state
+		HAVING count(*) FILTER (WHERE e.kind = 'tool_call_start') > 1
+			OR count(*) FILTER (WHERE e.kind = 'tool_call_result') <> (i.state = 'settled')::int
+			OR i.state = 'settled' AND (count(*) FILTER (WHERE e.kind = 'tool_call_start') = 0
+				OR min(e.seq) FILTER (WHERE e.kind = 'tool_call_start') >= max(e.seq) FILTER (WHERE e.kind = 'tool_call_result'))`) {
+		w.T.Errorf("events of a call: %s", wrong)
+	}
+	if n := Scalar[int](w, `SELECT count(*) FROM invocations WHERE state = 'settled'`); n < settled {
+		w.T.Errorf("%d calls are settled, want %d or more", n, settled)
+	}
+}

@@ -222,13 +222,13 @@ func (b *Bound) StreamMasker() *toolspec.StreamMasker { return b.streams }
 // Discovered returns the digests that tie the tool to a review in policy; nil if no server gave its definition.
 func (b *Bound) Discovered() *toolspec.Discovered { return b.def.Discovered.Digests() }
 
-// WithMasks returns the tool with masks of policy, beside its own.
-func (b *Bound) WithMasks(masks toolspec.Masks) *Bound {
-	if len(masks) == 0 {
+// WithMasks returns the tool with masks of policy, beside its own. streams is nil if policy masks nothing of its streams.
+func (b *Bound) WithMasks(masks toolspec.Masks, streams *toolspec.StreamMasker) *Bound {
+	if len(masks) == 0 && streams == nil {
 		return b
 	}
 	masked := *b
-	masked.masks = masks
+	masked.masks, masked.streams = masks, b.streams.With(streams)
 	return &masked
 }
 

@@ -25,6 +25,9 @@ type Info struct {
 	RunID        string `json:"runId"`
 	InvocationID string `json:"invocationId"`
 	ToolID       string `json:"toolId"`
+	// ActorID and SubjectID are those of the call. ActorID is empty for the answer of an agent.
+	ActorID   string `json:"actorId,omitempty"`
+	SubjectID string `json:"subjectId,omitempty"`
 	// MediaType is "application/json" for a value, and otherwise the media type of the stream, such as
 	// "text/plain; charset=utf-8" or "image/png".
 	MediaType string `json:"mediaType"`

@@ -3,7 +3,7 @@ package historytest
 // Version is the version of Pawl under which histories are recorded now. Raise Version with
 // the first change of the commands that the workflow schedules after a release. The files
 // that testdata/frozen.txt lists are released and never change.
-const Version = "v0.1"
+const Version = "v0.2"
 
 // Case is a kind of call, or of a run of an agent, that has a recorded history, with the events that distinguish it
 // from other kinds.
@@ -24,7 +24,8 @@ func Cases() []Case {
 		ended("read_local", "local admit", "local execute", "ended ok"),
 		ended("read_regular", "activity execute", "ended ok"),
 		ended("write_idempotent", "activity execute", "ended ok"),
-		ended("large_output", "local execute", "ended ok"),
+		// The result has the short form of the value and the reference of the whole value.
+		ended("large_short", "local execute", "ended ok with a value and an output"),
 		ended("approved_by_signal", "local requestApproval", "timer", "signal decide", "local reviewDecision", "activity execute", "ended ok"),
 		ended("approved_by_update", "local requestApproval", "update decide", "local reviewDecision", "update decide", "local reviewDecision", "activity execute", "ended ok"),
 		ended("approved_too_early", "signal decide", "local requestApproval", "local reviewDecision", "activity execute", "ended ok"),

@@ -2,6 +2,7 @@ package historytest
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -114,19 +115,24 @@ func local(e *historypb.HistoryEvent) (data localData) {
 	return data
 }
 
-// ending returns "ok", or the error code with which a call ended, or the outcome of a run of an agent. It returns "unreadable"
+// ending returns "ok", with what the result has if that is a value and an output, or the error code with which a call ended, or the outcome of a run of an agent. It returns "unreadable"
 // if the result of the workflow does not decode.
 func ending(e *historypb.HistoryEvent) string {
 	var result struct {
-		OK        bool   `json:"ok"`
-		ErrorCode string `json:"errorCode"`
-		Outcome   string `json:"outcome"`
+		OK        bool            `json:"ok"`
+		ErrorCode string          `json:"errorCode"`
+		Outcome   string          `json:"outcome"`
+		Value     json.RawMessage `json:"value"`
+		OutputRef string          `json:"outputRef"`
 	}
 	payloads := e.GetWorkflowExecutionCompletedEventAttributes().GetResult().GetPayloads()
 	if len(payloads) != 1 || converter.GetDefaultDataConverter().FromPayload(payloads[0], &result) != nil {
 		return "unreadable"
 	}
-	if result.OK {
+	switch {
+	case result.OK && len(result.Value) > 0 && result.OutputRef != "":
+		return "ok with a value and an output"
+	case result.OK:
 		return "ok"
 	}
 	return cmp.Or(result.ErrorCode, result.Outcome)

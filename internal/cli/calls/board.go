@@ -22,16 +22,25 @@ type board struct {
 	// text is the line of a text that has not ended.
 	text  string
 	drawn int
+	// size returns the columns and the rows of the terminal.
+	size func() (width, height int)
 }
 
 // lineOfCall is a call that has no result yet. since is the time of its first event by the clock of
 // the database.
 type lineOfCall struct {
 	invocationID, tool, call, state, note string
-	since                                 time.Time
+	// command is what a person can type for the call. It has a line of its own on a terminal, so that it is whole.
+	command string
+	since   time.Time
 }
 
-func newBoard(out io.Writer, terminal bool) *board { return &board{out: out, terminal: terminal} }
+func newBoard(out io.Writer, terminal bool) *board {
+	return &board{out: out, terminal: terminal, size: usualSize}
+}
+
+// usualSize is the size of a terminal that does not say its size.
+func usualSize() (width, height int) { return 80, 24 }
 
 // add shows an event.
 func (b *board) add(e toolspec.RunEvent, now time.Time) {
@@ -41,13 +50,16 @@ func (b *board) add(e toolspec.RunEvent, now time.Time) {
 	if e.Kind != toolspec.RunTextDelta && b.text != "" {
 		stays, b.text = []string{app.OneLine(b.text, maxLine)}, ""
 	}
+	if l != nil {
+		l.command = ""
+	}
 	switch e.Kind {
 	case toolspec.RunCallStart:
 		l.state, l.note = "running", ""
 	case toolspec.RunApprovalRequested:
 		l.state = "waits for a person"
 		if e.Approval != nil {
-			l.note = "pawl approve " + app.OneLine(e.Approval.ApprovalID, 80)
+			l.command = "pawl approve " + app.OneLine(e.Approval.ApprovalID, 80)
 		}
 	case toolspec.RunApprovalDecided:
 		l.state, l.note = "decided", ""
@@ -75,7 +87,7 @@ func (b *board) add(e toolspec.RunEvent, now time.Time) {
 	}
 	if !b.terminal {
 		if l != nil {
-			stays = append(stays, l.text(at))
+			stays = append(stays, strings.TrimRight(l.text(at)+" "+l.command, " "))
 		}
 		for _, line := range stays {
 			fmt.Fprintf(b.out, "%d %s  %s\n", e.Seq, at.Local().Format("15:04:05.000"), line)
@@ -126,7 +138,7 @@ func (b *board) line(e toolspec.RunEvent, at time.Time) *lineOfCall {
 	return l
 }
 
-// maxDrawn bounds the lines that are drawn again: a terminal cannot move the cursor beyond its top.
+// maxDrawn bounds the lines that are drawn again, beside the height of the terminal: it cannot move the cursor beyond its top.
 const maxDrawn = 16
 
 // erase moves the cursor to the first drawn line and clears the rest of the screen.
@@ -138,24 +150,37 @@ func (b *board) erase() {
 }
 
 func (b *board) draw(now time.Time) {
-	if b.text != "" {
-		fmt.Fprintln(b.out, app.OneLine(b.text, 100))
+	width, height := b.size()
+	room := max(min(maxDrawn, height-1), 2)
+	line := func(text string, end bool) {
+		fmt.Fprintln(b.out, fitted(text, width-1, end))
 		b.drawn++
 	}
+	if b.text != "" {
+		line(app.OneLine(b.text, maxLine), true) // the end is what is new
+	}
 	for i, l := range b.open {
-		if i == maxDrawn-1 && len(b.open) > maxDrawn {
-			fmt.Fprintf(b.out, "… and %d more\n", len(b.open)-i)
-			b.drawn++
+		needs := 1
+		if l.command != "" {
+			needs++
+		}
+		if i < len(b.open)-1 {
+			needs++ // for the line that counts the others
+		}
+		if b.drawn+needs > room {
+			line(fmt.Sprintf("… and %d more", len(b.open)-i), false)
 			return
 		}
-		fmt.Fprintf(b.out, "%.100s\n", l.text(now))
-		b.drawn++
+		line(l.text(now), false)
+		if l.command != "" {
+			line("  "+l.command, false)
+		}
 	}
 }
 
 func (l *lineOfCall) text(now time.Time) string {
 	took := max(now.Sub(l.since), 0).Round(100 * time.Millisecond)
-	return strings.TrimRight(fmt.Sprintf("%-24s %-14s %8s  %-18s %s", l.tool, l.call, took, l.state, l.note), " ")
+	return strings.TrimRight(fmt.Sprintf("%-24s %-17s %7s  %-18s %s", l.tool, l.call, took, l.state, l.note), " ")
 }
 
 func progressText(p *toolspec.Progress) string {

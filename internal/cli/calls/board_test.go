@@ -44,14 +44,49 @@ func TestBoard(t *testing.T) {
 	}
 	live := show(true)
 	// Of the escapes only those of the board are left, and the last picture has the open call alone.
-	if left := strings.NewReplacer("\x1b[1A\r\x1b[J", "", "\x1b[2A\r\x1b[J", "").Replace(live); strings.Contains(left, "\x1b") {
+	if left := strings.NewReplacer("\x1b[1A\r\x1b[J", "", "\x1b[2A\r\x1b[J", "", "\x1b[3A\r\x1b[J", "").Replace(live); strings.Contains(left, "\x1b") {
 		t.Errorf("it does more to the terminal: %q", left)
 	}
 	if !strings.Contains(live, ", dear Ann.\nHow\n") || !strings.Contains(live, "How are you?\nthe turn is done\n") {
 		t.Errorf("the text on a terminal: %q", live)
 	}
+	if !strings.Contains(live, "\n  pawl approve b.1\n") {
+		t.Errorf("the command to copy has no line of its own: %q", live)
+	}
 	last := live[strings.LastIndex(live, "\x1b[J"):]
 	if !strings.Contains(last, "waits for a person") || strings.Contains(last, "timeout") {
 		t.Errorf("the last picture: %q", last)
+	}
+}
+
+// TestBoardFits: no drawn line is wider than the terminal, and the drawn lines are fewer than its rows, so that the cursor finds back. Of a
+// text that arrives, the end is shown.
+func TestBoardFits(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	b := newBoard(&out, true)
+	b.size = func() (width, height int) { return 40, 6 }
+	at := time.Now()
+	for i := range 9 {
+		call := string(rune('a' + i))
+		b.add(toolspec.RunEvent{
+			AtMs: at.UnixMilli(), Kind: toolspec.RunApprovalRequested, InvocationID: call, ToolCallID: call, ToolID: "core__" + strings.Repeat("長", 40),
+			Approval: &toolspec.RunApproval{ApprovalID: call + ".1"},
+		}, at)
+	}
+	b.add(toolspec.RunEvent{Kind: toolspec.RunTextDelta, Text: strings.Repeat("漢字 text ", 20) + "the end"}, at)
+	picture := out.String()[strings.LastIndex(out.String(), "\x1b[J")+len("\x1b[J"):]
+	lines := strings.Split(strings.TrimSuffix(picture, "\n"), "\n")
+	if len(lines) > 5 || b.drawn != len(lines) || lines[len(lines)-1] != "… and 8 more" || lines[2] != "  pawl approve a.1" || !strings.HasSuffix(lines[0], "the end") {
+		t.Errorf("%d lines are drawn:\n%s", b.drawn, picture)
+	}
+	for _, line := range lines {
+		n := 0
+		for _, r := range line {
+			n += columns(r)
+		}
+		if n > 39 {
+			t.Errorf("%d columns: %q", n, line)
+		}
 	}
 }

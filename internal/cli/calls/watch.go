@@ -66,6 +66,12 @@ func watch(ctx context.Context, a *app.App, s *app.Session, run string, after in
 	onTerminal = onTerminal && !a.JSON && term.IsTerminal(int(out.Fd()))
 	b := newBoard(a.Out, onTerminal)
 	if onTerminal {
+		b.size = func() (width, height int) {
+			if width, height, err := term.GetSize(int(out.Fd())); err == nil && width > 0 && height > 0 {
+				return width, height
+			}
+			return usualSize()
+		}
 		fmt.Fprintf(a.Err, "watching run %s of tenant %s; Ctrl-C ends\n", app.OneLine(run, 100), a.Tenant)
 	}
 	clock := time.NewTicker(tick)

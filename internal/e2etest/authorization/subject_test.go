@@ -1,10 +1,14 @@
 package authorization
 
 import (
+	"context"
 	"crypto/ed25519"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/e2etest"
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/policy/authz/authztest"
@@ -54,6 +58,81 @@ func TestSubject(t *testing.T) {
 			w.Replay(good.Identity().WorkflowID())
 		})
 	}
+}
+
+// TestOutputsOfASubject: a call for a proved subject reads outputs that the subject made itself or that the same actor made for it, in
+// whatever run, while the delegation lasts. No other call reads an output of another run (OC-04, OC-05).
+func TestOutputsOfASubject(t *testing.T) {
+	t.Parallel()
+	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
+	w.Work(worker.Tools(e2etest.Tool("test__large", func(context.Context, e2etest.In, toolspec.Call) (e2etest.Out, error) {
+		return e2etest.Out{Text: "found it " + strings.Repeat("x", 100<<10)}, nil
+	}, e2etest.Fast, func(d *toolspec.Definition) { d.MaxResultBytes = 1 << 20 })))
+	key, _ := w.Submitter()
+	if _, _, err := w.Store.AddSubmitter(t.Context(), "globex", "web", key.Public().(ed25519.PublicKey), "user:root"); err != nil {
+		t.Fatal(err)
+	}
+	const two, bob = "agent:two", "user:bob"
+	delegation := func(actor, subject string) authz.Relation {
+		return authz.Relation{Kind: authz.Delegates, Subject: actor, Object: subject, Tools: "*"}
+	}
+	for _, r := range []authz.Relation{delegation(e2etest.Actor, e2etest.Sue), delegation(two, e2etest.Sue), delegation(e2etest.Actor, bob)} {
+		w.Relate("acme", r)
+	}
+	w.Relate("globex", delegation(e2etest.Actor, e2etest.Sue))
+	calls := 0
+	call := func(tenant, run, actor, subject, toolID, args string, proved bool) toolspec.Result {
+		t.Helper()
+		calls++
+		inv := e2etest.Invocation(fmt.Sprint("call-", calls), toolID, args)
+		inv.Context.TenantID, inv.Context.RunID, inv.Context.ActorID, inv.Context.SubjectID = tenant, run, actor, subject
+		if proved {
+			if err := pawl.Vouch(&inv, key, time.Hour); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return w.Invoke(inv)
+	}
+	made := func(actor, subject string) string {
+		t.Helper()
+		r := call("acme", "made", actor, subject, "test__large", `{}`, subject != "")
+		if r.OutputRef == "" {
+			t.Fatalf("%+v has no reference", r)
+		}
+		return r.OutputRef
+	}
+	forSue, own, byTwo := made(e2etest.Actor, e2etest.Sue), made(e2etest.Sue, ""), made(two, e2etest.Sue)
+	read := func(tenant, run, actor, subject, ref string, proved bool) toolspec.Result {
+		t.Helper()
+		return call(tenant, run, actor, subject, "core__tool_output_cache_grep", fmt.Sprintf(`{"ref_id":%q,"pattern":"found it"}`, ref), proved)
+	}
+	shows := func(name string, r toolspec.Result) {
+		t.Helper()
+		if !r.OK || !strings.Contains(string(r.Value), `"matches":1`) {
+			t.Errorf("%s: %s, %+v", name, r.Value, r)
+		}
+	}
+	hidden := func(name string, r toolspec.Result, code toolspec.Code) {
+		t.Helper()
+		if r.OK || r.ErrorCode != code || code == toolspec.CodeExecution && !strings.Contains(r.SafeMessage, "no such output in this run") {
+			t.Errorf("%s: %s, %+v", name, r.Value, r)
+		}
+	}
+	shows("the run", read("acme", "made", two, "", forSue, false))
+	shows("the same actor and subject", read("acme", "later", e2etest.Actor, e2etest.Sue, forSue, true))
+	shows("what the subject made", read("acme", "later", two, e2etest.Sue, own, true))
+	hidden("without a subject", read("acme", "later", e2etest.Actor, "", forSue, false), toolspec.CodeExecution)
+	hidden("the subject itself", read("acme", "later", e2etest.Sue, "", forSue, false), toolspec.CodeExecution)
+	hidden("made by another actor", read("acme", "later", e2etest.Actor, e2etest.Sue, byTwo, true), toolspec.CodeExecution)
+	hidden("another subject", read("acme", "later", e2etest.Actor, bob, forSue, true), toolspec.CodeExecution)
+	hidden("another tenant", read("globex", "made", e2etest.Actor, e2etest.Sue, forSue, true), toolspec.CodeExecution)
+	hidden("unproved", read("acme", "later", e2etest.Actor, e2etest.Sue, forSue, false), toolspec.CodeAuthzDenied)
+	if _, err := w.Store.AddRelation(t.Context(), "acme", delegation(e2etest.Actor, e2etest.Sue), time.Microsecond, "user:root"); err != nil {
+		t.Fatal(err)
+	}
+	hidden("expired", read("acme", "later", e2etest.Actor, e2etest.Sue, forSue, true), toolspec.CodeAuthzDenied)
+	w.Revoke("acme", delegation(two, e2etest.Sue))
+	hidden("revoked", read("acme", "later", two, e2etest.Sue, own, true), toolspec.CodeAuthzDenied)
 }
 
 // TestSubmitterRevoked: a key that is removed while a call waits vouches for it no more, whatever engine authorizes; and so does a

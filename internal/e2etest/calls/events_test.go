@@ -3,6 +3,9 @@ package calls
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -13,8 +16,9 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestRunEvents: a watcher sees the start of a call, masked, and its progress while the tool runs, also of a read in the local lane. Each
-// call has one start and then one result, however it ends, and a call that waits for a person is asked for before it starts.
+// TestRunEvents: a watcher sees the start of a call, masked, and its progress while the tool runs, also of a read in the local lane, and the
+// lines of a shell. A watcher that connects again sees the same. Each call has one start and then one result, however it ends, and a call that
+// waits for a person is asked for before it starts.
 func TestRunEvents(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -37,7 +41,9 @@ func TestRunEvents(t *testing.T) {
 	reports := func(d *toolspec.Definition) {
 		d.Capabilities = []toolspec.CapabilityName{capability.ProgressKey.Name()}
 	}
-	w.Work(worker.Tools(
+	config := w.Config()
+	config.Shell = shellOf(t, w.Workspace)
+	w.WorkWith(config, worker.Tools(
 		e2etest.Tool("test__long", waits, e2etest.Within(time.Minute), e2etest.Masks("/note"), reports),
 		e2etest.Tool("test__local", begun, e2etest.Fast, e2etest.Longest), e2etest.Tool("test__risky", e2etest.Shown, e2etest.Risky, e2etest.Idempotent),
 		e2etest.Tool("test__echo", e2etest.Echo), e2etest.Tool("other__tool", e2etest.Shown)))
@@ -110,6 +116,37 @@ func TestRunEvents(t *testing.T) {
 			t.Errorf("%s ended with %+v", inv.ToolCallID, e.Result)
 		}
 	}
+	calls := 9
+	if config.Shell.On {
+		calls++
+		script := w.Start(e2etest.Invocation("shell", "core__shell", `{"command":"echo first; until [ -e go ]; do sleep 0.05; done; echo last"}`))
+		w.Approve(script.WorkflowID)
+		if e := sees("shell", toolspec.RunCallProgress); e.Progress == nil || e.Progress.Text != "first" {
+			t.Errorf("a line of the script that runs: %+v", e.Progress)
+		}
+		if err := os.WriteFile(filepath.Join(w.Workspace, "go"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if e := sees("shell", toolspec.RunCallResult); e.Result == nil || !strings.Contains(string(e.Result.Value), `"tail":"first\nlast\n"`) {
+			t.Errorf("the script ended with %+v", e.Result)
+		}
+	}
+	w.EventsOnce(calls)
+	// A watcher that connects again sees what the first one saw, with the progress.
+	var again []toolspec.RunEvent
+	soon, stop := context.WithTimeout(ctx, e2etest.WaitTimeout)
+	defer stop()
+	for e, err := range w.Store.Watch(soon, "acme", "run", seen[0].Seq) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again = append(again, e); len(again) == len(seen)-1 {
+			break
+		}
+	}
+	if !reflect.DeepEqual(again, seen[1:]) {
+		t.Errorf("it sees %+v\nand the first one saw %+v", again, seen[1:])
+	}
 	state := map[string]string{}
 	for i, e := range seen {
 		if e.Seq != int64(i+1) {
@@ -127,7 +164,7 @@ func TestRunEvents(t *testing.T) {
 		}
 	}
 	summary, err := w.Store.Run(t.Context(), "acme", "run")
-	if err != nil || summary.Calls != 9 || summary.Outcomes["ok"] != 4 || summary.LastSeq != int64(len(seen)) {
+	if err != nil || summary.Calls != int64(calls) || summary.Outcomes["ok"] != int64(calls-5) || summary.LastSeq != int64(len(seen)) {
 		t.Errorf("%+v, %v", summary, err)
 	}
 }

@@ -110,5 +110,6 @@ func TestResultCache(t *testing.T) {
 	}
 	w.Apply(e2etest.PlainPolicyWith(t, "mode: auto", "mode: auto\n    cache: [{tool: test__plain, for: 1h}]"))
 	once("policy gives it", "test__plain")
+	w.EventsOnce(n)
 	w.Replay(fmt.Sprint("tool:acme:run:call-", 2))
 }

@@ -27,7 +27,7 @@ func (r *recorder) plain(t *testing.T) {
 	))
 	for shape, toolID := range map[string]string{
 		"read_local": "test__read", "read_regular": "test__regular", "write_idempotent": "test__write", "denied_by_policy": "test__denied",
-		"large_output": "test__rlarge",
+		"large_short": "test__rlarge",
 	} {
 		inv := e2etest.Invocation(shape, toolID, `{"text":"hello"}`)
 		w.Invoke(inv)

@@ -54,6 +54,7 @@ func TestWorkerKilledInExecute(t *testing.T) {
 	if got := w.Effects(files["test__send"]); r.Attempts != 1 || r.Details.Cause == "" || len(got) != 1 {
 		t.Errorf("test__send: %+v, run by %v; want one attempt, one effect and a cause", r, got)
 	}
+	w.EventsOnce(len(files))
 	for toolID := range files {
 		w.Replay(e2etest.Invocation(toolID, toolID, "").Identity().WorkflowID())
 	}

@@ -48,6 +48,7 @@ func TestResetAfterTheEnd(t *testing.T) {
 			if n := effects.Of(toolID); n != before || n < 1 || n > 1 && toolID != "test__read" {
 				t.Errorf("the tool ran %d times, and %d before the reset", n, before)
 			}
+			w.EventsOnce(1)
 		})
 	}
 }
@@ -138,6 +139,7 @@ func TestResetWhileRunning(t *testing.T) {
 	if record := w.Record(inv); record.Outcome != "outcome_unknown" {
 		t.Errorf("the record ended %q", record.Outcome)
 	}
+	w.EventsOnce(1)
 }
 
 // TestResetWithUpdate: a decision that came as an update is given to the new run again. It counts once, whether the call is over by then,

@@ -165,6 +165,7 @@ func TestSweptCalls(t *testing.T) {
 	}
 	w.Approve(other.WorkflowID)
 	e2etest.WantText(t, w.Result(other), "hello")
+	w.EventsOnce(len(calls) + 1)
 }
 
 // TestSweepRemembersTheOwner: a start with other arguments completes at once, with a conflict; how the call itself ended is for its own

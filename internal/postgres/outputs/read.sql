@@ -1,12 +1,14 @@
 -- name: Describe
-SELECT id, ref, tenant_id, run_id, invocation_id::text, tool_id, media_type, bytes, lines, state, sha256, created_at, expires_at,
-    state = 'expired' OR expires_at <= now() AS expired
-FROM outputs WHERE ref = @ref AND tenant_id = @tenant_id;
+SELECT o.id, o.ref, o.tenant_id, o.run_id, o.invocation_id::text, o.tool_id, i.actor_id, coalesce(i.subject_id, '') AS subject_id,
+    o.media_type, o.bytes, o.lines, o.state, o.sha256, o.created_at, o.expires_at, o.state = 'expired' OR o.expires_at <= now() AS expired
+FROM outputs o JOIN invocations i USING (invocation_id)
+WHERE o.ref = @ref AND o.tenant_id = @tenant_id;
 
 -- name: EachOutput
-SELECT id, ref, tenant_id, run_id, invocation_id::text, tool_id, media_type, bytes, lines, state, sha256, created_at, expires_at,
-    false AS expired
-FROM outputs WHERE id > @after AND state <> 'expired' AND expires_at > now() ORDER BY id LIMIT @most;
+SELECT o.id, o.ref, o.tenant_id, o.run_id, o.invocation_id::text, o.tool_id, i.actor_id, coalesce(i.subject_id, '') AS subject_id,
+    o.media_type, o.bytes, o.lines, o.state, o.sha256, o.created_at, o.expires_at, false AS expired
+FROM outputs o JOIN invocations i USING (invocation_id)
+WHERE o.id > @after AND o.state <> 'expired' AND o.expires_at > now() ORDER BY o.id LIMIT @most;
 
 -- name: ChunkOfByte
 SELECT first_byte, first_byte + bytes > @position AS here
@@ -30,12 +32,13 @@ ORDER BY c.first_byte LIMIT @most;
 -- name: SettledValue
 -- Returns the whole result, because the value is stored as it was written: the operator -> fails
 -- on a string with \u0000.
-SELECT run_id, tool_id, result, settled_at FROM invocations
+SELECT run_id, tool_id, actor_id, coalesce(subject_id, '') AS subject_id, result, settled_at FROM invocations
 WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'settled' AND ok;
 
 -- name: OldValue
 -- A value that an earlier release stored.
-SELECT p.value, p.created_at, p.invocation_id::text, coalesce(i.run_id, '') AS run_id, coalesce(i.tool_id, '') AS tool_id
+SELECT p.value, p.created_at, p.invocation_id::text, coalesce(i.run_id, '') AS run_id, coalesce(i.tool_id, '') AS tool_id,
+    coalesce(i.actor_id, '') AS actor_id, coalesce(i.subject_id, '') AS subject_id
 FROM payloads p LEFT JOIN invocations i USING (invocation_id)
 WHERE p.ref = @ref AND p.tenant_id = @tenant_id;
 

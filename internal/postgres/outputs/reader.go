@@ -74,6 +74,7 @@ type found struct {
 type describeRow struct {
 	ID                                                           int64
 	Ref, TenantID, RunID, InvocationID, ToolID, MediaType, State string
+	ActorID, SubjectID                                           string
 	Bytes, Lines                                                 int64
 	SHA256                                                       string
 	CreatedAt, ExpiresAt                                         time.Time
@@ -102,7 +103,8 @@ func (s *Store) find(ctx context.Context, tenantID, ref string) (found, error) {
 
 func (row describeRow) found() found {
 	return found{id: row.ID, info: output.Info{
-		Ref: row.Ref, TenantID: row.TenantID, RunID: row.RunID, InvocationID: row.InvocationID, ToolID: row.ToolID, MediaType: row.MediaType,
+		Ref: row.Ref, TenantID: row.TenantID, RunID: row.RunID, InvocationID: row.InvocationID, ToolID: row.ToolID,
+		ActorID: row.ActorID, SubjectID: row.SubjectID, MediaType: row.MediaType,
 		Bytes: row.Bytes, Lines: row.Lines, Complete: row.State == "complete", SHA256: row.SHA256, CreatedAt: row.CreatedAt, ExpiresAt: row.ExpiresAt,
 	}}
 }
@@ -130,9 +132,9 @@ func (s *Store) EachOutput(ctx context.Context, visit func(info output.Info, chu
 }
 
 type settledValueRow struct {
-	RunID, ToolID string
-	Result        json.RawMessage
-	SettledAt     time.Time
+	RunID, ToolID, ActorID, SubjectID string
+	Result                            json.RawMessage
+	SettledAt                         time.Time
 }
 
 // settledValue returns the value in the result of a settled call.
@@ -153,7 +155,8 @@ func (s *Store) settledValue(ctx context.Context, tenantID, ref, invocationID st
 		return found{}, db.ErrNotFound
 	}
 	return inline(output.Info{
-		Ref: ref, TenantID: tenantID, RunID: row.RunID, InvocationID: invocationID, ToolID: row.ToolID, CreatedAt: row.SettledAt,
+		Ref: ref, TenantID: tenantID, RunID: row.RunID, InvocationID: invocationID, ToolID: row.ToolID, ActorID: row.ActorID, SubjectID: row.SubjectID,
+		CreatedAt: row.SettledAt,
 	}, result.Value), nil
 }
 
@@ -185,6 +188,7 @@ type oldValueRow struct {
 	Value                       json.RawMessage
 	CreatedAt                   time.Time
 	InvocationID, RunID, ToolID string
+	ActorID, SubjectID          string
 }
 
 // oldValue returns a value that an earlier release stored.
@@ -197,7 +201,8 @@ func (s *Store) oldValue(ctx context.Context, tenantID, ref string) (found, erro
 		return found{}, err
 	}
 	return inline(output.Info{
-		Ref: ref, TenantID: tenantID, RunID: row.RunID, InvocationID: row.InvocationID, ToolID: row.ToolID, CreatedAt: row.CreatedAt,
+		Ref: ref, TenantID: tenantID, RunID: row.RunID, InvocationID: row.InvocationID, ToolID: row.ToolID, ActorID: row.ActorID, SubjectID: row.SubjectID,
+		CreatedAt: row.CreatedAt,
 	}, row.Value), nil
 }
 

@@ -1,0 +1,40 @@
+package calls
+
+import (
+	"slices"
+
+	"golang.org/x/text/width"
+)
+
+// columns returns how many columns of a terminal a character takes.
+func columns(r rune) int {
+	if kind := width.LookupRune(r).Kind(); kind == width.EastAsianWide || kind == width.EastAsianFullwidth {
+		return 2
+	}
+	return 1
+}
+
+// fitted returns the beginning of a printable line, or its end, in at most so many columns. A line that is longer would wrap, and the
+// cursor could not be moved back to where it begins.
+func fitted(line string, most int, end bool) string {
+	total := 0
+	for _, r := range line {
+		total += columns(r)
+	}
+	if total <= most {
+		return line
+	}
+	all := []rune(line)
+	if end {
+		slices.Reverse(all)
+	}
+	n := 0
+	for room := most - 1; n < len(all) && columns(all[n]) <= room; n++ {
+		room -= columns(all[n])
+	}
+	all = append(all[:n], '…')
+	if end {
+		slices.Reverse(all)
+	}
+	return string(all)
+}
