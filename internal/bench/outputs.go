@@ -36,8 +36,9 @@ type OutputFigures struct {
 	MB     int    `json:"mb"`
 	// WriteMBPerS is from the beginning of the call to its result.
 	WriteMBPerS float64 `json:"write_mb_per_s"`
-	// PeakMB is the resident memory of this process above what it had before the call.
-	PeakMB float64 `json:"peak_mb"`
+	// PeakMB is the resident memory of this process above what it had before the call, and ReadPeakMB that of the reads.
+	PeakMB     float64 `json:"peak_mb"`
+	ReadPeakMB float64 `json:"read_peak_mb"`
 	// ResultMs is from the return of the tool until its caller has the result: what is left of the stream is stored, and the call settles.
 	ResultMs float64 `json:"result_ms"`
 	// FirstPageMs is from the result until the first page is read.
@@ -110,15 +111,16 @@ func Outputs(ctx context.Context, o Options) (*OutputFigures, error) {
 	return f, f.read(ctx, store, ref)
 }
 
-// write calls the tool while it watches the memory of this process.
-func (f *OutputFigures) write(ctx context.Context, s *stand, store *postgres.Store) (ref string, err error) {
+// watchMemory watches the memory of this process, until peak is called. peak returns how much more of it there was at most than at the
+// beginning, in MiB.
+func watchMemory(ctx context.Context) (peak func() float64, err error) {
 	debug.FreeOSMemory()
 	idle, err := residentMB(os.Getpid())
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	watching, stop := context.WithCancel(ctx)
-	peak := make(chan float64)
+	found := make(chan float64)
 	go func() {
 		var most float64
 		for tick := time.NewTicker(20 * time.Millisecond); ; {
@@ -127,12 +129,24 @@ func (f *OutputFigures) write(ctx context.Context, s *stand, store *postgres.Sto
 			}
 			select {
 			case <-watching.Done():
-				peak <- most
+				found <- most
 				return
 			case <-tick.C:
 			}
 		}
 	}()
+	return func() float64 {
+		stop()
+		return <-found - idle
+	}, nil
+}
+
+// write calls the tool while it watches the memory of this process.
+func (f *OutputFigures) write(ctx context.Context, s *stand, store *postgres.Store) (ref string, err error) {
+	peak, err := watchMemory(ctx)
+	if err != nil {
+		return "", err
+	}
 	began := time.Now()
 	r, err := f.call(ctx, s.pawl)
 	ended := time.Now()
@@ -142,8 +156,7 @@ func (f *OutputFigures) write(ctx context.Context, s *stand, store *postgres.Sto
 	}
 	f.FirstPageMs = ms(time.Since(ended))
 	f.ResultMs = float64(ended.UnixNano()-returned.Load()) / float64(time.Millisecond)
-	stop()
-	f.PeakMB = <-peak - idle
+	f.PeakMB = peak()
 	f.WriteMBPerS = outputMB / ended.Sub(began).Seconds()
 	return ref, err
 }
@@ -197,6 +210,11 @@ func (f *OutputFigures) read(ctx context.Context, store *postgres.Store, ref str
 		}
 		return median(all), nil
 	}
+	peak, err := watchMemory(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { f.ReadPeakMB = peak() }()
 	search, err := took(greps, func() error { return grep(ctx, store, ref) })
 	if err != nil {
 		return err

@@ -28,6 +28,7 @@ func printOutputs(w io.Writer, f *bench.OutputFigures) {
 	app.PrintTable(w, "", []string{"FIGURE", "", "GOAL"}, [][]string{
 		{"written, MiB/s", fmt.Sprintf("%.0f", f.WriteMBPerS), ""},
 		{"peak memory above idle, MiB", fmt.Sprintf("%.0f", f.PeakMB), "≤ 64"},
+		{"the same while it is read, MiB", fmt.Sprintf("%.0f", f.ReadPeakMB), "≤ 64"},
 		{"from the end of the tool to the result, ms", fmt.Sprintf("%.1f", f.ResultMs), ""},
 		{"from the result to the first page, ms", fmt.Sprintf("%.1f", f.FirstPageMs), "≤ 50"},
 		{"search for a literal, MiB/s", fmt.Sprintf("%.0f", f.GrepMBPerS), "≥ 200"},

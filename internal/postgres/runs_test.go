@@ -151,11 +151,15 @@ func TestAWatcherThatDisconnects(t *testing.T) {
 	}()
 	var seen []toolspec.RunEvent
 	after := int64(0)
-	for disconnected := 0; len(seen) < 2*calls; disconnected++ {
+	disconnected := 0
+	for ; len(seen) < 2*calls; disconnected++ {
 		more := b.watched(after, 2)
 		seen, after = append(seen, more...), more[len(more)-1].Seq
 	}
 	<-settling
+	if disconnected < 50 {
+		t.Errorf("the watcher has disconnected %d times only", disconnected)
+	}
 	for i, e := range seen {
 		if e.Seq != int64(i+1) {
 			t.Fatalf("event %d has the number %d", i, e.Seq)

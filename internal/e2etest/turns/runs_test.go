@@ -3,6 +3,7 @@ package turns
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -16,11 +17,13 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire/openai"
 )
 
+var manyRuns = flag.Int("runs", 50, "the number of runs of TestManyRuns: task many-runs makes 1 000")
+
 // TestManyRuns: under load no turn of a run ends between the start and the result of a call, each call has one start and one result,
 // and the events of a run have numbers without gaps (EV-03, EV-07).
 func TestManyRuns(t *testing.T) {
 	t.Parallel()
-	const runs = 50
+	runs := *manyRuns
 	w := e2etest.NewWorld(t, turnPolicy)
 	echoes(w)
 	k := newTurnClient(w, openai.Codec{}, 2)
