@@ -172,8 +172,9 @@ type Answer struct {
 	Reason string `json:"reason,omitempty"`
 	// Again says that Pawl does not know yet whether the decision counts, and has recorded nothing.
 	// Send the same decision again, under another update id. There are four cases: (1) the issuer
-	// of the ID token did not answer; (2) the call does not know the key of the signature, and accepts
-	// no decision with such a key before the end of a pause; (3) the decision came as a signal, and too
+	// of the ID token did not answer; (2) the call does not know the key of the signature, and makes a
+	// pause in which it accepts no decision with such a key: see the section A key that the call does
+	// not know of the contract; (3) the decision came as a signal, and too
 	// many signed signals came at once; (4) the worker cannot check the edited arguments, for example
 	// because it does not have the tool.
 	Again bool `json:"again,omitempty"`
