@@ -91,7 +91,7 @@ type Decision struct {
 }
 
 // ID is the hexadecimal SHA-256 of the decision as encoding/json writes it: what Go's
-// Temporal client sends as the payload of a signal. It is empty where EditedArgs is no
+// Temporal client sends as the payload of a signal. It is empty if EditedArgs is no
 // JSON.
 func (d Decision) ID() string {
 	raw, err := json.Marshal(d)

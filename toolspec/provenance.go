@@ -26,7 +26,7 @@ const (
 type Provenance struct {
 	Outcome HydrationOutcome `json:"outcome"`
 	// Provider, ProviderToolID and ProviderCallID are what the model's provider
-	// called itself, the tool and the call; empty where it is not known. They are
+	// called itself, the tool and the call; empty if it is not known. They are
 	// evidence and decide nothing.
 	Provider       string `json:"provider,omitempty"`
 	ProviderToolID string `json:"providerToolId,omitempty"`
@@ -53,10 +53,10 @@ type Provenance struct {
 	// Tolerances names what the parser overlooked, Repairs what was mended.
 	Tolerances []string `json:"tolerances,omitempty"`
 	Repairs    []string `json:"repairs,omitempty"`
-	// Repairer is who tried to mend, also in vain; empty where nobody did.
+	// Repairer is who tried to mend, also in vain; empty if nobody did.
 	Repairer string `json:"repairer,omitempty"`
 	Repaired bool   `json:"repaired,omitempty"`
-	// Validator is nil where nothing was checked against a schema.
+	// Validator is nil if nothing was checked against a schema.
 	Validator *ValidatorInfo `json:"validator,omitempty"`
 	// Problems are what was wrong, of arguments that were mended too.
 	Problems []ProblemAt `json:"problems,omitempty"`

@@ -89,9 +89,9 @@ type Definition struct {
 	MaxAttempts int
 	// MaxArgsBytes bounds the arguments, at most MaxInline; 0 means DefaultMaxArgs.
 	MaxArgsBytes int
-	// AllowNoSchema says that the tool has no schema and is to be had all the same:
-	// its arguments are any JSON object, nothing checks them, and every call needs
-	// an approval. Without it a tool that has no schema runs nothing.
+	// AllowNoSchema allows a tool without a schema. Its arguments are any JSON object,
+	// nothing checks them, and every call needs an approval. Without AllowNoSchema, a
+	// definition without a schema is invalid.
 	AllowNoSchema bool
 	// NoSchemaMode is required with AllowNoSchema. Policy has a mode too, and the
 	// stricter one counts.
@@ -106,9 +106,9 @@ type Definition struct {
 	// Stream declares that the tool writes to Call.Output, and what. The result of such a tool has the
 	// reference of the stream beside its value, which is at most MaxInline bytes and is not cached.
 	Stream Stream
-	// ScriptArg names the argument that has a script of a shell, whatever it runs. Such a tool has the risk high.
-	// An allow rule of policy lifts the question about a call only if it names every command of the
-	// script (`commands`).
+	// ScriptArg names the argument that has a script of a shell. Such a tool has the risk high. An allow rule
+	// of policy allows a call without an approval only if the rule names every command of the script
+	// (`commands`).
 	ScriptArg string
 	// Tags help people and models to find the tool.
 	Tags []string

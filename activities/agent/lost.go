@@ -21,7 +21,7 @@ func (a *Agents) EndLost(ctx context.Context, of contract.AgentRun, end contract
 	case err == nil || errs.IsTransient(err) || ctx.Err() != nil || errors.Is(err, ErrNotFound):
 		return err == nil, err
 	}
-	// The record of the run cannot be read. The run has to end nevertheless, because it may have reserved tokens or money of its parent.
+	// The record of the run cannot be read. The run must still end, because it may have reserved tokens or money of its parent.
 	a.Log.WarnContext(ctx, "a run ends without its last text: its record cannot be read", "reason", errs.Reason(err))
 	if err := a.tellEnd(ctx, in, late); err != nil {
 		return false, err

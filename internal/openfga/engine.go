@@ -29,9 +29,9 @@ type Options struct {
 	URL string
 	// StoreID names the store.
 	StoreID string
-	// ModelID pins the version of the model; the latest one where it is empty.
+	// ModelID pins the version of the model; the latest one if it is empty.
 	ModelID string
-	// Token is a bearer token or a preshared key; none where it is empty. It is a secret.
+	// Token is a bearer token or a preshared key; none if it is empty. It is a secret.
 	Token string
 }
 

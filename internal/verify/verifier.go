@@ -95,9 +95,9 @@ func (v *Verifier) shown(p Place) Place {
 	return p
 }
 
-func cut(text string, most int) string {
-	if len(text) <= most {
+func cut(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
+	return strings.ToValidUTF8(text[:limit], "") + "…"
 }

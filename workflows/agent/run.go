@@ -183,7 +183,7 @@ func (r *run) finish(ctx workflow.Context, end *contract.AgentEnd) (*contract.Ag
 	}
 	r.closed = max(r.said, r.taken)
 	if end.Outcome == pawlagent.Interrupted {
-		// What was said after the interrupt begins the next turn.
+		// The messages after the interrupt begin the next turn.
 		r.closed = max(r.saidBefore, r.taken)
 	}
 	if _, err := r.close(ctx, *end, true); err != nil {

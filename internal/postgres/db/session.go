@@ -76,7 +76,7 @@ func behindPooler(ctx context.Context, conn *pgconn.PgConn) (bool, error) {
 
 // MigrationStopped means that the server has ended a change of the schema. Nothing of the step is applied.
 type MigrationStopped struct {
-	// What names the step that was stopped, or is "" if the step is not known.
+	// What is the name of the step that was stopped, or "" if the step is not known.
 	What string
 	// State is the SQLSTATE.
 	State string
