@@ -83,9 +83,8 @@ type ApprovalView struct {
 	// the call is unknown.
 	Preview *PreviewView `json:"preview,omitempty"`
 	// PreviewDigest is the SHA-256 of the whole text of the preview, before it was masked and cut. If the
-	// text differs when an attempt of the approved call begins, the call ends with approval_stale. If
-	// the preview returned a safe error, it is the SHA-256 of "error: " and the text of this error. It is
-	// absent if there is no preview for another reason. Then the approval covers the arguments alone.
+	// text differs when an attempt of the approved call begins, the call ends with approval_stale. It is
+	// absent if the approval covers the arguments alone. See the section Approval digest of the contract.
 	PreviewDigest string `json:"previewDigest,omitempty"`
 	// Message is the reason that policy gives for the request.
 	Message string `json:"message,omitempty"`

@@ -385,7 +385,7 @@ export interface State {
       missing?: string;
     };
     /**
-     * The SHA-256 of the whole text of the preview, before it was masked and cut. If the text differs when an attempt of the approved call begins, the call ends with approval_stale. If the preview returned a safe error, it is the SHA-256 of "error: " and the text of this error. It is absent if there is no preview for another reason. Then the approval covers the arguments alone.
+     * The SHA-256 of the whole text of the preview, before it was masked and cut. If the text differs when an attempt of the approved call begins, the call ends with approval_stale. It is absent if the approval covers the arguments alone. See the section Approval digest of the contract.
      */
     previewDigest?: string;
     /**
