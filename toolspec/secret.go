@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// FoldName takes case and separators off a name: apiKey, API_KEY and api-key
+// FoldName removes the case and the separators of a name: apiKey, API_KEY and api-key
 // are one.
 func FoldName(name string) string {
 	return strings.Map(func(r rune) rune {

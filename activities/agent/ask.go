@@ -278,7 +278,7 @@ func (a *Agents) turnOf(ctx context.Context, in contract.AgentAskIn, run Run, co
 			return nil
 		},
 	}
-	// The text of a request that is sent again is another one.
+	// A request that is sent again has another text.
 	if activity.IsActivity(ctx) {
 		info := activity.GetInfo(ctx)
 		t.TextKey = fmt.Sprintf("%s.%.40s.%d", key, info.ActivityID, info.Attempt)

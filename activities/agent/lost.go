@@ -11,7 +11,7 @@ import (
 )
 
 // EndLost ends a run whose workflow has ended without ending the run. A run that has a result keeps it. While a call of the run is open,
-// its watchers cannot be told of the end: EndLost then returns false, and with late ends the run without telling them.
+// EndLost cannot tell the watchers that the run has ended. It then returns false or, if late is true, ends the run without telling them.
 func (a *Agents) EndLost(ctx context.Context, of contract.AgentRun, end contract.AgentEnd, late bool) (ended bool, err error) {
 	in := contract.AgentCloseIn{Run: of, End: end}
 	_, err = a.close(ctx, in, late)

@@ -228,7 +228,7 @@ func (p *parking) stop() {
 	p.worker = nil
 }
 
-// workOrder is what a worker process is told, in JSON on its standard input.
+// workOrder is the input of a worker process, in JSON on its standard input.
 type workOrder struct {
 	Address     string `json:"address"`
 	Namespace   string `json:"namespace"`

@@ -25,7 +25,7 @@ type Figure struct {
 	P50Ratio        float64 `json:"p50_ratio"`
 	P95Ms           float64 `json:"p95_ms"`
 	MaxMs           float64 `json:"max_ms"`
-	// HistoryEvents, HistoryBytes and StateTransitions are what the server says of a call.
+	// HistoryEvents, HistoryBytes and StateTransitions are what the server says about a call.
 	HistoryEvents    int64 `json:"history_events"`
 	HistoryBytes     int64 `json:"history_bytes"`
 	StateTransitions int64 `json:"state_transitions"`

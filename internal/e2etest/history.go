@@ -126,7 +126,7 @@ func Decode(w *World, p *common.Payload, to any) {
 	}
 }
 
-// Describe is what the server says of the current run.
+// Describe is what the server says about the current run.
 func (w *World) Describe(workflowID string) *workflowservice.DescribeWorkflowExecutionResponse {
 	w.T.Helper()
 	d, err := w.Temporal.DescribeWorkflowExecution(w.T.Context(), workflowID, "")

@@ -187,7 +187,7 @@ func Create(path string, r *Ring, w broker.KeyWrapper) error {
 // the new ring. If another change runs at the same time, Change returns an error. A wrapped ring
 // stays wrapped: w encrypts it.
 func Change(path string, w broker.KeyWrapper, f func(*Ring) (*Ring, error)) error {
-	// A link, say of a mounted secret, stays one.
+	// A symbolic link, for example of a mounted secret, stays a link.
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}

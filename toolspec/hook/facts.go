@@ -204,8 +204,8 @@ type StageInput struct {
 	// AnyWorker says that a worker without the tool of the call judges it too. The tool runs or has run, so
 	// the call does not move to the workers that have it, and a revocation must not wait for them.
 	AnyWorker bool `json:"anyWorker,omitempty"`
-	// BudgetMs is what the hooks have together where the stage is an activity of
-	// its own; 0 if it is not.
+	// BudgetMs is the time that all hooks have together if the stage is an activity of its own. Otherwise it
+	// is 0.
 	BudgetMs int64 `json:"budgetMs,omitempty"`
 	// MaxResultBytes bounds the redacted values of the stage; 0 leaves it to the tool.
 	MaxResultBytes int   `json:"maxResultBytes,omitempty"`

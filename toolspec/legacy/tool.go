@@ -39,13 +39,13 @@ type Tool[In, Out any] struct {
 // Call is what an old hook learns of the call.
 type Call struct {
 	ToolID, ToolCallID, InvocationID string
-	// IdempotencyKey is the same wherever this run of the hook is made once more.
+	// IdempotencyKey is the same each time that this run of the hook is repeated.
 	IdempotencyKey string
 	Context        toolspec.Context
 }
 
-// Import makes a tool of today, and the hook that goes with it where the old one
-// has any. Whether the contract holds is checked where the tool is registered.
+// Import returns the old tool as a toolspec.Tool, and a hook if the old tool has a
+// PreHook or a PostHook. A worker checks the Contract when it gets the tool.
 func (t Tool[In, Out]) Import() (toolspec.Tool, []hook.Hook) {
 	def := t.Contract
 	def.ID, def.Title, def.Description = t.id(), t.Name, t.Description

@@ -28,7 +28,7 @@ type Value struct {
 	Contents []toolspec.Truncation
 	// Most bounds the value, in bytes of JSON.
 	Most int
-	// Bytes is the size of the value where it is stored, if that is another than the size of JSON.
+	// Bytes is the size of the stored value, if it differs from the size of JSON.
 	Bytes int
 }
 

@@ -100,8 +100,8 @@ type terminal struct {
 
 	mu     sync.Mutex
 	isBusy bool
-	// entered says that a line was ended that the conversation has not handled. late says that Ctrl-C came after it: what Ctrl-C does
-	// depends on what becomes of the line.
+	// entered says that a line was ended that the conversation has not handled. late says that Ctrl-C came after it: the effect
+	// of Ctrl-C depends on how the conversation handles the line.
 	entered, late bool
 }
 
