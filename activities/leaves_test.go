@@ -96,8 +96,8 @@ func (n *nest) value(path []string, depth int) any {
 }
 
 // pointers returns random patterns and their JSON pointers.
-func pointers(r *rand.Rand, most int) (patterns [][]string, all []string) {
-	for range 1 + r.IntN(most) {
+func pointers(r *rand.Rand, limit int) (patterns [][]string, all []string) {
+	for range 1 + r.IntN(limit) {
 		var pattern []string
 		for range r.IntN(4) {
 			pattern = append(pattern, []string{"a", "b", "c", "*", "*"}[r.IntN(5)])

@@ -133,9 +133,9 @@ type Store interface {
 	// LeaseConnection writes down that the attempt uses the connection, and returns
 	// it: all in one statement, which looks at grant, status and generation once more.
 	LeaseConnection(ctx context.Context, r Request) (Record, error)
-	// SealedSecrets returns a page of at most most sealed secrets of all tenants: those that follow
-	// after in the order of bindings.
-	SealedSecrets(ctx context.Context, after Binding, most int) ([]Sealed, error)
+	// SealedSecrets returns a page of the sealed secrets of all tenants: at most limit secrets that
+	// follow the binding previous, in the order of bindings.
+	SealedSecrets(ctx context.Context, previous Binding, limit int) ([]Sealed, error)
 	// BeginRefresh lets one worker at a time refresh the token of the version that it
 	// has seen, and says why not else.
 	BeginRefresh(ctx context.Context, c RefreshClaim) (RefreshAnswer, error)

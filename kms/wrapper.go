@@ -42,7 +42,7 @@ func FromEnv() *Wrapper {
 	return &Wrapper{os.Getenv(onlyEnv), map[string]opener{awsScheme: openAWS, gcpScheme: openGCP, vaultScheme: openVault}}
 }
 
-// Only is the one key that may be used; "" where there is none.
+// Only is the one key that may be used; "" if there is none.
 func (w *Wrapper) Only() string { return w.only }
 
 // Wrap encrypts with a key.

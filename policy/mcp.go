@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// MCPReview is what a person says of a tool that an MCP server offers.
+// MCPReview is what a person says about a tool that an MCP server offers.
 type MCPReview = document.MCPReview
 
 // ruleMCP is the rule of a decision on a tool without a valid review.
@@ -55,7 +55,7 @@ func (p *Policy) WithReview(server, tool string, r MCPReview) (*Policy, error) {
 	return with, err
 }
 
-// ReviewState says what a policy says of a tool.
+// ReviewState says what a policy says about a tool.
 type ReviewState string
 
 // The states of tools.

@@ -59,7 +59,7 @@ func (t *tenant) approvalOf(toolID string, rules ...approvers) ApprovalRule {
 	return approval
 }
 
-// or returns b with the budgets of other where b has none.
+// or returns b. A budget that b does not have is the budget of other.
 func (b Budgets) or(other Budgets) Budgets {
 	return Budgets{
 		MaxRuntimeMs: cmp.Or(b.MaxRuntimeMs, other.MaxRuntimeMs), MaxResultBytes: cmp.Or(b.MaxResultBytes, other.MaxResultBytes),

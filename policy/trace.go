@@ -19,7 +19,8 @@ type Trace struct {
 // Result is the result of a rule for one call.
 type Result struct {
 	Rule
-	// Applies is condition.No also if the tool, an effect, a risk or the roles do not match.
+	// Applies is the truth of the condition. It is condition.No if the tool, the effect, the risk or the
+	// roles of the rule do not match the call.
 	Applies condition.Truth
 	// Failure is the reason why the condition of the document failed.
 	Failure string
@@ -31,7 +32,8 @@ func (r *Result) Counts() bool {
 	return r.Applies == condition.Yes || r.Applies == condition.Failed && r.Verb != Allow
 }
 
-// Name returns the name of the rule in a decision.
+// Name returns the name of the rule as decisions have it. A rule that counts only because its condition
+// failed has a suffix that says so. An allow rule has no suffix: with a failed condition it does not count.
 func (r *Result) Name() string {
 	if r.Applies == condition.Failed && r.Verb != Allow {
 		return r.Source + failedSource

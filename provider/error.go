@@ -86,7 +86,7 @@ func lost(ctx context.Context, kind string, err error) error {
 	return &Error{Kind: kind, Retry: !isPermanent(err), cause: err}
 }
 
-// isPermanent reports an error of the way to the provider that no later try mends by itself.
+// isPermanent reports whether another request over the same connection would fail with the same error.
 func isPermanent(err error) bool {
 	var certificate *tls.CertificateVerificationError
 	return errors.Is(err, capability.ErrForeignHost) || errors.Is(err, capability.ErrNoConnection) || errors.Is(err, capability.ErrLeaseOver) ||

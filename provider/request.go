@@ -45,11 +45,12 @@ type Request struct {
 type form struct {
 	// path is the path of the request behind the base. %s is the model.
 	path string
-	// messages is the member of the messages.
+	// messages is the name of the member of the request that has the messages.
 	messages string
 	// model says that the body names the model.
 	model bool
-	// maxTokens names the member of MaxTokens, within the object named inside, if there is one.
+	// maxTokens is the name of the member that has MaxTokens. If inside is not empty, this member is in the
+	// object with the name inside.
 	inside, maxTokens string
 	// fixed are the members of every request.
 	fixed   []wire.Member

@@ -128,8 +128,8 @@ func approved(state, name string) (at, found string, noLinks bool) {
 	return cmp.Or(resolved, name), found, resolved != ""
 }
 
-// resolve returns where a path leads, and a line about that for the people who decide if it is another path
-// than they see in the arguments.
+// resolve returns the path to which a name leads. If this path differs from the name, line tells approvers so,
+// because they see only the name in the arguments.
 func resolve(ctx context.Context, files capability.Files, name string) (resolved, line string, err error) {
 	if resolved, err = files.Resolve(ctx, name); err != nil {
 		return "", "", explain(err)

@@ -25,8 +25,8 @@ type edit struct {
 	ReplaceAll bool   `json:"replaceAll,omitempty" jsonschema_description:"Replace every occurrence. Default: false."`
 }
 
-// editFileOut says nothing about what was there before: an attempt that follows a lost one finds its
-// own file, and all attempts must answer the same.
+// editFileOut says nothing about the file before the edit. All attempts of a call must give the same answer,
+// and an attempt after a lost attempt may find the file already edited.
 type editFileOut struct {
 	BytesWritten int    `json:"bytesWritten" jsonschema_description:"Length of the whole file in bytes."`
 	SHA256       string `json:"sha256" jsonschema_description:"SHA-256 of the whole file in hexadecimal."`

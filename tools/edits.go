@@ -82,7 +82,7 @@ func (e edit) in(file string) (oldText, newText string) {
 	return crlf(e.OldText), crlf(e.NewText)
 }
 
-// findAll returns where part is in the text. What it finds does not overlap.
+// findAll returns the positions of part in the text. The positions that it returns do not overlap.
 func findAll(text, part string) (found []int) {
 	for from := 0; ; {
 		i := strings.Index(text[from:], part)

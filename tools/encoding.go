@@ -37,7 +37,7 @@ const readBuffer = 128 << 10
 // its encoding: the given one, else the one of a mark, else UTF-8.
 func decode(r io.Reader, name string) (*bufio.Reader, string, error) {
 	raw := bufio.NewReaderSize(r, readBuffer)
-	// A file may be shorter. An error is met again by whoever reads on.
+	// A file may be shorter. The next read of raw returns an error again.
 	begin, _ := raw.Peek(16)
 	if imageType(begin) != "" {
 		return nil, "", errImage

@@ -8,8 +8,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
-// explainMemory turns an error of Memory or Plans into a message for the caller, where it is the
-// answer to what the caller asked. Other errors, of the database or of the context, pass.
+// explainMemory turns an error of Memory or Plans into a message for the caller, if the request of the caller
+// caused it. It returns other errors, such as those of the database or of the context, unchanged.
 func explainMemory(err error) error {
 	var known *capability.MemoryError
 	if errors.As(err, &known) {

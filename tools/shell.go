@@ -118,7 +118,7 @@ func (w *shellWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// tail returns what a result shows of the output. It begins with a line where there is one in its first half.
+// tail returns what a result shows of the output. It begins at the start of a line if a line starts in its first half.
 func (w *shellWriter) tail() (text string, truncated bool) {
 	whole, shown, _, _, _ := toolspec.ShellOutput.Limits()
 	last := w.last

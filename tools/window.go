@@ -87,7 +87,7 @@ func head(text []byte, n int) []byte {
 	return text[:read.RuneStart(text, n)]
 }
 
-// countLines counts lines; the last one need not end.
+// countLines counts the lines of a text. The last line counts even if it has no newline.
 func countLines(text []byte) int {
 	lines := bytes.Count(text, []byte("\n"))
 	if len(text) > 0 && text[len(text)-1] != '\n' {

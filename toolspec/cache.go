@@ -32,8 +32,8 @@ const (
 	// PerSession shares it within one session of that actor.
 	PerSession CacheScope = "session"
 	// PerTenant shares it among all actors of the tenant: it declares that the
-	// value does not depend on who asks. A value that was got over a connection is
-	// shared per actor all the same, for a connection is somebody's right.
+	// value does not depend on the actor. A value that was read with a connection is
+	// still shared per actor only, because a connection is a right of its actor.
 	PerTenant CacheScope = "tenant"
 )
 

@@ -91,7 +91,7 @@ type Decision struct {
 }
 
 // ID is the hexadecimal SHA-256 of the decision as encoding/json writes it: what Go's
-// Temporal client sends as the payload of a signal. It is empty where EditedArgs is no
+// Temporal client sends as the payload of a signal. It is empty if EditedArgs is no
 // JSON.
 func (d Decision) ID() string {
 	raw, err := json.Marshal(d)
@@ -172,8 +172,9 @@ type Answer struct {
 	Reason string `json:"reason,omitempty"`
 	// Again says that Pawl does not know yet whether the decision counts, and has recorded nothing.
 	// Send the same decision again, under another update id. There are four cases: (1) the issuer
-	// of the ID token did not answer; (2) the call does not know the key of the signature, and accepts
-	// no decision with such a key before the end of a pause; (3) the decision came as a signal, and too
+	// of the ID token did not answer; (2) the call does not know the key of the signature, and makes a
+	// pause in which it accepts no decision with such a key: see the section A key that the call does
+	// not know of the contract; (3) the decision came as a signal, and too
 	// many signed signals came at once; (4) the worker cannot check the edited arguments, for example
 	// because it does not have the tool.
 	Again bool `json:"again,omitempty"`

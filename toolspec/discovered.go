@@ -10,7 +10,7 @@ import (
 const (
 	// MaxOwnName bounds the name of a discovered tool at its server, in characters.
 	MaxOwnName = 128
-	// MaxAnnotations bounds what a server says of a discovered tool beside its definition, in bytes.
+	// MaxAnnotations bounds what a server says about a discovered tool beside its definition, in bytes.
 	MaxAnnotations = 4096
 )
 

@@ -77,8 +77,8 @@ type Context struct {
 	// it. Otherwise the call ends with policy_denied. If a tool requires a connection, a call
 	// without connectionId ends with validation, and details.kind is missing_connection.
 	ConnectionID string `json:"connectionId,omitempty"`
-	// VirtualKeyID is the caller's opaque id of the virtual key under which it makes the call. Calls
-	// with different virtual keys share no cached result.
+	// VirtualKeyID is an opaque id of the caller's own choice, for example of the virtual key that a
+	// gateway gave to a customer. Calls with different ids share no cached result.
 	VirtualKeyID string `json:"virtualKeyId,omitempty"`
 	// ToolIDs are the tools that the run may use, at most 1024. A call may use a tool only if this
 	// list and policy both allow it. An absent or empty list allows what policy allows.

@@ -11,7 +11,7 @@ type ValueKind string
 
 // The kinds of values.
 const (
-	// KindJSON is any JSON value. A model reads its JSON. The kind is left out where it is written
+	// KindJSON is any JSON value. A model reads its JSON. The kind is left out if it is written
 	// as JSON, so a result of an older release is of this kind.
 	KindJSON ValueKind = ""
 	// KindText is a text: the value is a JSON string, and a model reads the text itself.

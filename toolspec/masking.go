@@ -104,7 +104,7 @@ func (m Masker) finder() (finder, error) {
 	return all(re), nil
 }
 
-// checked finds the parts of the matches of runs that have least to most characters, without
+// checked finds the parts of the matches of runs that have between least and most characters, without
 // separators, and the right check digits. With whole, a part begins and ends at a separator or at an
 // end of the run.
 func checked(runs *regexp.Regexp, least, most int, right func([]byte) bool, whole bool) finder {

@@ -83,7 +83,7 @@ func (f finder) withinLines() finder {
 }
 
 // Mask returns the masked beginning of text, and the rest, which belongs in front of what follows: a
-// match may go on there. The rest shares memory with text. With last, nothing follows and there is no
+// match may go on there. The rest shares memory with text. If last is true, nothing follows and there is no
 // rest. It returns an error if one match is longer than 256 KiB.
 func (s *StreamMasker) Mask(text []byte, last bool) (masked string, rest []byte, err error) {
 	whole := string(text)

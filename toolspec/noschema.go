@@ -2,18 +2,19 @@ package toolspec
 
 import "fmt"
 
-// NoSchemaMode is what becomes of calls of a tool whose arguments no schema
-// describes.
+// NoSchemaMode says what happens to the calls of a tool without an input
+// schema.
 type NoSchemaMode string
 
-// The modes, the stricter one first. There is none that lets such a call pass
-// without a person.
+// The modes, the stricter mode first. No mode lets such a call run without an
+// approval of a person.
 const (
 	NoSchemaDeny NoSchemaMode = "deny"
 	NoSchemaAsk  NoSchemaMode = "ask"
 )
 
-// checkNoSchema reports a mode that is missing, has no meaning, or none here.
+// checkNoSchema returns an error if AllowNoSchema is set and the mode is missing or
+// unknown, or if a mode is set without AllowNoSchema.
 func (d Definition) checkNoSchema() error {
 	switch {
 	case d.AllowNoSchema && d.NoSchemaMode == "":

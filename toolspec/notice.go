@@ -38,9 +38,9 @@ type Notice struct {
 	WorkflowID   string `json:"workflowId"`
 	// Approval is the request as it was opened, with redacted arguments.
 	Approval ApprovalView `json:"approval"`
-	// EscalatedTo says in words to whom it goes, where it is escalated.
+	// EscalatedTo says in words to whom it goes, if it is escalated.
 	EscalatedTo string `json:"escalatedTo,omitempty"`
-	// DecidedBy, Decision and Reason are there where somebody has voted or decided,
+	// DecidedBy, Decision and Reason are there if somebody has voted or decided,
 	// and so is Remark, what the approver was told: for whom the request waits now.
 	DecidedBy string `json:"decidedBy,omitempty"`
 	Decision  Verb   `json:"decision,omitempty"`

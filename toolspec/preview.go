@@ -25,8 +25,9 @@ type Preview struct {
 	// State names what the preview was made of, such as the digest of a file. Run gets it back, and can
 	// refuse with ErrStale to change anything else. People do not see it.
 	State string
-	// Done says that the effect of the call is there already, or may be, as after an attempt whose answer
-	// was lost: Run then changes nothing. It answers as that attempt, or that it cannot tell.
+	// Done says that the effect of the call has happened already, or may have happened, for example by an
+	// attempt whose answer was lost. Run gets it by Previewed, and then changes nothing. It returns the value
+	// that this attempt would have returned, or an error that says that it cannot know.
 	Done bool
 }
 
@@ -41,7 +42,7 @@ var ErrStale = errors.New("what the preview showed has changed since")
 //
 // The preview must change nothing. It gets the arguments and the capabilities of the call, but no
 // connection, and at most PreviewTimeout. If it returns an error, approvers see the text of a
-// SafeError, or that there is no preview, and can approve the call all the same. In is the type of the
+// SafeError, or that there is no preview. They can still approve the call. In is the type of the
 // arguments of the tool. A tool with the effect read_only has no preview.
 func WithPreview[In any](t Tool, preview func(ctx context.Context, in In, call Call) (Preview, error)) Tool {
 	t.previewIn = reflect.TypeFor[In]()

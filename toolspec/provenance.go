@@ -26,7 +26,7 @@ const (
 type Provenance struct {
 	Outcome HydrationOutcome `json:"outcome"`
 	// Provider, ProviderToolID and ProviderCallID are what the model's provider
-	// called itself, the tool and the call; empty where it is not known. They are
+	// called itself, the tool and the call; empty if it is not known. They are
 	// evidence and decide nothing.
 	Provider       string `json:"provider,omitempty"`
 	ProviderToolID string `json:"providerToolId,omitempty"`
@@ -45,22 +45,23 @@ type Provenance struct {
 	// the input of the workflow, and nowhere else.
 	OriginalDigest string `json:"originalDigest,omitempty"`
 	OriginalBytes  int    `json:"originalBytes"`
-	// Original is the shape of the arguments as they were given, where they were
-	// refused or mended: names and types of JSON, or of a text that is none its
-	// punctuation. It holds no value, for what was refused cannot be redacted by
-	// path; what was accepted stands redacted with the call.
+	// Original is the shape of the given arguments, if Pawl refused or repaired
+	// them: the names and types of JSON, or the punctuation of a text that is no
+	// JSON. It holds no value, because values of refused arguments cannot be
+	// redacted by path. The record of the call has the accepted arguments, redacted.
 	Original string `json:"original,omitempty"`
-	// Tolerances names what the parser overlooked, Repairs what was mended.
+	// Tolerances names the faults that the parser ignored, and Repairs the faults that were repaired.
 	Tolerances []string `json:"tolerances,omitempty"`
 	Repairs    []string `json:"repairs,omitempty"`
-	// Repairer is who tried to mend, also in vain; empty where nobody did.
+	// Repairer names the repairer that tried a repair, even if the repair did not help. It is empty if
+	// none tried.
 	Repairer string `json:"repairer,omitempty"`
 	Repaired bool   `json:"repaired,omitempty"`
-	// Validator is nil where nothing was checked against a schema.
+	// Validator is nil if nothing was checked against a schema.
 	Validator *ValidatorInfo `json:"validator,omitempty"`
-	// Problems are what was wrong, of arguments that were mended too.
+	// Problems are the faults of the given arguments, also if they were repaired.
 	Problems []ProblemAt `json:"problems,omitempty"`
-	// DurationUs is how long all of it took, in microseconds.
+	// DurationUs is the time of the whole hydration, in microseconds.
 	DurationUs int64 `json:"durationUs,omitempty"`
 }
 
@@ -84,7 +85,7 @@ const (
 	CompiledAtHydration = "hydration"
 )
 
-// ProviderCall is what a provider's own piece of a response says of a call.
+// ProviderCall is what a provider's own piece of a response says about a call.
 type ProviderCall struct {
 	Provider, ToolID, CallID string
 	Source                   json.RawMessage

@@ -52,9 +52,9 @@ type Result struct {
 	// a cache. responded: from a hook, or from a tool that called Respond.
 	Source Source `json:"source,omitempty"`
 	// Attempts is the number of attempts that ended. An attempt ends if the tool answers, if the
-	// attempt is lost, or if a worker refuses to start the tool. If no worker began an attempt
-	// and Pawl scheduled it again, the attempt counts once. If the sweeper ended the call, this is the
-	// number of claims in the record: see the glossary.
+	// attempt is lost, or if a worker refuses to start the tool. An attempt that Pawl had to schedule
+	// twice, because no worker began it, counts once. If the sweeper ended the call, this is the number
+	// of claims: the attempts in the regular lane that began to run the tool. See claim in the glossary.
 	Attempts int `json:"attempts"`
 	// Truncated says that value is not the whole value: the whole has more than 65536 bytes, or the
 	// tool declares what a part of it contains, such as a list or the output of a shell, and this part is

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// FoldName takes case and separators off a name: apiKey, API_KEY and api-key
+// FoldName removes the case and the separators of a name: apiKey, API_KEY and api-key
 // are one.
 func FoldName(name string) string {
 	return strings.Map(func(r rune) rune {
@@ -33,16 +33,16 @@ func SecretName(name string) bool {
 	return false
 }
 
-// secretShape is the published shape of a credential. Every text of that shape
-// holds the hint, in lower case: looking for it first costs a hundredth of what
-// the pattern does, and most texts hold none.
+// secretShape is the published shape of a credential. The lower-case form of every text
+// of this shape contains the hint. Most texts contain no hint, and a search for the hint
+// takes a hundredth of the time of the pattern, so it comes first.
 type secretShape struct {
 	hint    string
 	pattern *regexp.Regexp
 }
 
-// secretShapes are published ones and nothing vaguer: a false hit refuses
-// somebody's call.
+// secretShapes are only published shapes, because a text that fits a vague pattern by
+// chance would make Pawl refuse a call.
 var secretShapes = []secretShape{
 	{"sk-", regexp.MustCompile(`\bsk-[A-Za-z0-9_-]{20,}`)},                                             // OpenAI, Anthropic and kin
 	{"k_live_", regexp.MustCompile(`\b(?:sk|rk|pk)_live_[A-Za-z0-9]{16,}`)},                            // Stripe

@@ -43,7 +43,7 @@ type Spec struct {
 	// Digest is the tool digest: schemas, effect, risk, redaction and author's
 	// version, and Discovered; not the description. Approvals are bound to it.
 	Digest string `json:"digest"`
-	// MaxArgsBytes bounds the arguments where it is not DefaultMaxArgs.
+	// MaxArgsBytes bounds the arguments if it is not DefaultMaxArgs.
 	MaxArgsBytes int `json:"maxArgsBytes,omitempty"`
 	// Validator checks the arguments of calls; nil if nothing does, or if the worker that published
 	// the tool did not say.

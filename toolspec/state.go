@@ -33,8 +33,8 @@ type State struct {
 	Waiting string `json:"waiting,omitempty"`
 	// Attempts is the number of the current attempt, from 1. It is 0 before the first attempt.
 	Attempts int `json:"attempts"`
-	// Plan is the plan of the call. After admission only its policyDigest changes. It is absent if the
-	// input got no record.
+	// Plan is the plan of the call. Its policyDigest, toolDigest and lane can change until the call ends.
+	// It is absent if the input got no record.
 	Plan *PlanSummary `json:"plan,omitempty"`
 	// Dropped is the number of dropped signals. Their decisions have not counted.
 	Dropped int `json:"dropped,omitempty"`
@@ -47,7 +47,8 @@ type State struct {
 // SignalAnswer is the answer to a decision that came as a signal.
 type SignalAnswer struct {
 	// ID is an id for Pawl's Go client: the lower-case hexadecimal SHA-256 of the bytes that this client
-	// sends. This id is not the update id, because the client does not send canonical JSON. Other programs find their answer by the approvalId.
+	// sends. The update id is another hash: it is made of the canonical JSON of the decision. Other programs
+	// find their answer by the approvalId.
 	ID string `json:"id"`
 	// ApprovalID is the id of the request that the decision names.
 	ApprovalID string `json:"approvalId"`
@@ -82,9 +83,8 @@ type ApprovalView struct {
 	// the call is unknown.
 	Preview *PreviewView `json:"preview,omitempty"`
 	// PreviewDigest is the SHA-256 of the whole text of the preview, before it was masked and cut. If the
-	// text differs when an attempt of the approved call begins, the call ends with approval_stale. If
-	// the preview returned a safe error, it is the SHA-256 of "error: " and the text of this error. It is
-	// absent if there is no preview for another reason. Then the approval covers the arguments alone.
+	// text differs when an attempt of the approved call begins, the call ends with approval_stale. It is
+	// absent if the approval covers the arguments alone. See the section Approval digest of the contract.
 	PreviewDigest string `json:"previewDigest,omitempty"`
 	// Message is the reason that policy gives for the request.
 	Message string `json:"message,omitempty"`
@@ -114,7 +114,8 @@ type Escalation struct {
 
 // PlanSummary is the part of the plan that people ask for.
 type PlanSummary struct {
-	// ToolDigest is the digest of the tool's contract. It is absent if no worker knew the tool.
+	// ToolDigest is the digest of the tool's contract. After a deployment it can be the digest of another
+	// version of the tool. It is absent if no worker knew the tool.
 	ToolDigest string `json:"toolDigest,omitempty"`
 	// PolicyDigest is the digest of the policy version that judged the call last. It is absent if no
 	// policy was active.

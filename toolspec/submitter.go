@@ -14,7 +14,7 @@ import (
 const SubmitterAudience = "pawl-submitter"
 
 // SubmitterClaims are what a submitter signs: that this actor acts for this subject in
-// this run. ToolCallID and InputDigest, where they are there, narrow it to one call,
+// this run. ToolCallID and InputDigest, if they are there, narrow it to one call,
 // and to exactly that call.
 type SubmitterClaims struct {
 	TenantID    string `json:"tenantId"`

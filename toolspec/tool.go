@@ -58,7 +58,8 @@ type Definition struct {
 	// Fences declares that the service, from the time when it answers the probe, refuses each
 	// request of an earlier attempt: one with an epoch below the Call.Epoch of the probe. So
 	// FoundNoEffect counts while an earlier attempt may still run. Without Fences it counts when
-	// every attempt has used up Timeout and ten seconds more. Fences goes with a probe only.
+	// every attempt has used up Timeout and ten seconds more. Only a tool with a
+	// probe can have Fences.
 	Fences bool
 	// Fast declares that the tool answers within Timeout ≤ FastLimit, so that a
 	// read-only call may run inside the workflow task (the local lane).
@@ -89,26 +90,26 @@ type Definition struct {
 	MaxAttempts int
 	// MaxArgsBytes bounds the arguments, at most MaxInline; 0 means DefaultMaxArgs.
 	MaxArgsBytes int
-	// AllowNoSchema says that the tool has no schema and is to be had all the same:
-	// its arguments are any JSON object, nothing checks them, and every call needs
-	// an approval. Without it a tool that has no schema runs nothing.
+	// AllowNoSchema allows a tool without a schema. Its arguments are any JSON object,
+	// nothing checks them, and every call needs an approval. Without AllowNoSchema, a
+	// definition without a schema is invalid.
 	AllowNoSchema bool
 	// NoSchemaMode is required with AllowNoSchema. Policy has a mode too, and the
 	// stricter one counts.
 	NoSchemaMode NoSchemaMode
 	// MaxResultBytes bounds the redacted result; 0 means DefaultMaxResult. It does not bound a stream.
 	MaxResultBytes int
-	// Truncate says what parts of the value are, so that a value that is large for its content is
-	// shortened, such as the contents of a file above 10 KiB. A value of more than MaxInline bytes is
-	// shortened in any case. Truncate does not go with Stream: the result has one reference, and it names
-	// the stream.
+	// Truncate says what parts of the value contain, such as the contents of a file. Each content has a
+	// limit, such as 10 KiB, above which Pawl shortens the part. Pawl shortens a value of more than
+	// MaxInline bytes even without Truncate. A tool with Stream cannot have Truncate: the result has only
+	// one reference, and it names the stream.
 	Truncate []Truncation
 	// Stream declares that the tool writes to Call.Output, and what. The result of such a tool has the
 	// reference of the stream beside its value, which is at most MaxInline bytes and is not cached.
 	Stream Stream
-	// ScriptArg names the argument that has a script of a shell, whatever it runs. Such a tool has the risk high.
-	// An allow rule of policy lifts the question about a call only if it names every command of the
-	// script (`commands`).
+	// ScriptArg names the argument that has a script of a shell. Such a tool has the risk high. An allow rule
+	// of policy allows a call without an approval only if the rule names every command of the script
+	// (`commands`).
 	ScriptArg string
 	// Tags help people and models to find the tool.
 	Tags []string

@@ -59,16 +59,16 @@ func Invisible(r rune) bool {
 }
 
 // Printable returns a text that may come from anybody in a form that logs, rows and terminals may have: with '.' in place
-// of each invisible character, in at most most bytes and an ellipsis.
-func Printable(s string, most int) string {
+// of each invisible character, in at most limit bytes and an ellipsis.
+func Printable(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {
 		if Invisible(r) {
 			return '.'
 		}
 		return r
 	}, strings.ToValidUTF8(s, "."))
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
+	if len(s) > limit {
+		s = strings.ToValidUTF8(s[:limit], "") + "…"
 	}
 	return s
 }

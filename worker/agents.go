@@ -104,7 +104,7 @@ const (
 	maxModelRequests     = 1000
 )
 
-// loadModels reads what the configuration says of requests to models.
+// loadModels reads what the configuration says about requests to models.
 func (c Config) loadModels() (_ Config, err error) {
 	c.ModelPrices = os.Getenv("PAWL_MODEL_PRICES")
 	if text := os.Getenv("PAWL_MODEL_REQUESTS"); text != "" {

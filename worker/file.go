@@ -6,14 +6,14 @@ import (
 	"os"
 )
 
-// readFile reads a file of the configuration: at most most bytes and one more, by which the reader of the
-// text sees that the file is larger.
-func readFile(name string, most int64) ([]byte, error) {
+// readFile reads a file of the configuration, at most limit bytes and one more. The byte more shows the caller
+// that the file is too large.
+func readFile(name string, limit int64) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	text, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, err
 	}

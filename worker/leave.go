@@ -10,14 +10,15 @@ import (
 )
 
 const (
-	// leaveDelay is the time from an answer that this worker lacks a part to the request that the
-	// workflow leaves the worker. Completing the workflow task of the answer binds the workflow to
-	// the worker again, and the next try is steps.MissingDelay (1 s) or more after the answer.
+	// leaveDelay is how long the resetter waits after an activity has answered that this worker lacks a part
+	// of the call. The workflow task with this answer binds the workflow to the worker again, so the request
+	// must come after this task. It must come before the next try of the activity, which begins at least
+	// steps.MissingDelay (1 s) after the answer.
 	leaveDelay = 500 * time.Millisecond
 	// leaveTime bounds one request to Temporal.
 	leaveTime = time.Second
-	// maxStickyResets bounds the workflows that wait for their request. Further ones ask after their
-	// next try.
+	// maxStickyResets bounds the workflows that wait for their request. A further workflow gets its request
+	// after its next try.
 	maxStickyResets = 1000
 )
 

@@ -37,7 +37,7 @@ func readPrices(c Config) (*modelPrices, error) {
 	return p, nil
 }
 
-// Cost returns the cost of a response, as price.Table.Cost does, by the file as it is now.
+// Cost returns the cost of a response, as price.Table.Cost does, with the prices that the file has now.
 func (p *modelPrices) Cost(format, model string, usage wire.Usage) (microUSD int64, ok bool) {
 	return p.now().Cost(format, model, usage)
 }

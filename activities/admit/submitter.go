@@ -23,7 +23,7 @@ type VouchRow struct {
 }
 
 // verifySubmitter verifies that a submitter vouches for the subject of a call. A call without a
-// subject needs none, and its proof is ignored.
+// subject needs no submitter, and verifySubmitter ignores its proof.
 func (a *Admitter) verifySubmitter(ctx context.Context, inv toolspec.Invocation, digest string) (*hook.Submitter, error) {
 	c := inv.Context
 	switch {

@@ -64,8 +64,8 @@ type Store interface {
 	// RecordAnswers writes the answers of a round, if it has none. trimmed are the same answers with references in place of
 	// their outputs.
 	RecordAnswers(ctx context.Context, of contract.AgentRun, round int, answers, trimmed []wire.Answer) error
-	// CloseAgentRun ends a run, if it has not ended, and returns its result. answer is the whole final text. What a run
-	// with a parent has used counts as used by its parent then.
+	// CloseAgentRun ends a run, if it has not ended, and returns its result. answer is the whole final text. If the run
+	// has a parent, CloseAgentRun adds the tokens and the cost of the run to the parent.
 	CloseAgentRun(ctx context.Context, of contract.AgentRun, result pawlagent.Result, answer string) (pawlagent.Result, error)
 }
 
@@ -83,12 +83,13 @@ type NewRun struct {
 type Run struct {
 	InputDigest string
 	Document    pawlagent.Document
-	// Input is that of the run. For a run with a Parent, its Context is that of the calls, which are calls of the parent's run.
+	// Input is the input of the run. If the run has a Parent, its calls are calls of the parent's run, and Input.Context
+	// is the context of these calls.
 	Input pawlagent.Input
-	// Parent is the call that has started the run, if one has.
+	// Parent is the call that has started the run, or nil if no call has started it.
 	Parent  *pawlagent.Parent
 	Context Context
-	// Summary is the last one.
+	// Summary is the last summary.
 	Summary Summary
 	// OpenedAt is when the run was opened, by the clock of the database.
 	OpenedAt time.Time
@@ -101,7 +102,7 @@ type Run struct {
 	Result *pawlagent.Result
 }
 
-// Context says what the requests of a run leave out. Rounds before From are left out. Rounds before TrimmedTo have
+// Context says what the requests of a run leave out: all rounds before From. Rounds before TrimmedTo have
 // references in place of the outputs of tools. Both numbers are at least 1 and only grow.
 type Context struct{ TrimmedTo, From int }
 

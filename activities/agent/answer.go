@@ -131,13 +131,13 @@ func (a *Agents) Join(ctx context.Context, in contract.AgentJoinIn) (out contrac
 	return out, err
 }
 
-// cutTo returns the beginning of a text of more than most bytes.
-func cutTo(text string, most int) (string, bool) {
+// cutTo returns the beginning of a text of more than limit bytes.
+func cutTo(text string, limit int) (string, bool) {
 	text = strings.ToValidUTF8(text, "")
-	if len(text) <= most {
+	if len(text) <= limit {
 		return text, false
 	}
-	end := most
+	end := limit
 	for !utf8.RuneStart(text[end]) {
 		end--
 	}

@@ -207,8 +207,8 @@ func (a *Agents) respond(ctx context.Context, in contract.AgentAskIn, run Run, m
 	return r, hash, taken, err
 }
 
-// readFault returns the error of a response that could not be read. A response that is not of its format may
-// come right the next time.
+// readFault returns the error of a response that could not be read. If the response does not follow its format,
+// the error allows another request, because the next response may follow the format.
 func readFault(err error) error {
 	var failed *provider.Error
 	if errors.As(err, &failed) || errors.Is(err, context.Canceled) || errs.IsTransient(err) {
@@ -274,7 +274,7 @@ func (a *Agents) turnOf(ctx context.Context, in contract.AgentAskIn, run Run, co
 			return nil
 		},
 	}
-	// The text of a request that is sent again is another one.
+	// A request that is sent again has another text.
 	if activity.IsActivity(ctx) {
 		info := activity.GetInfo(ctx)
 		t.TextKey = fmt.Sprintf("%s.%.40s.%d", key, info.ActivityID, info.Attempt)

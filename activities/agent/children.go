@@ -123,7 +123,7 @@ func (r Run) allows(args json.RawMessage) bool {
 	return json.Unmarshal(args, &in) != nil || in.Agent == nil || slices.Contains(r.Document.Agents, *in.Agent)
 }
 
-// agentsText returns what the instructions say of the agents that a run may run, or "".
+// agentsText returns what the instructions say about the agents that a run may run, or "".
 func (a *Agents) agentsText(ctx context.Context, run Run) (string, error) {
 	if !slices.Contains(tools(run), pawlagent.RunTool) {
 		return "", nil

@@ -11,7 +11,7 @@ import (
 )
 
 // EndLost ends a run whose workflow has ended without ending the run. A run that has a result keeps it. While a call of the run is open,
-// its watchers cannot be told of the end: EndLost then returns false, and with late ends the run without telling them.
+// EndLost cannot tell the watchers that the run has ended. It then returns false or, if late is true, ends the run without telling them.
 func (a *Agents) EndLost(ctx context.Context, of contract.AgentRun, end contract.AgentEnd, late bool) (ended bool, err error) {
 	in := contract.AgentCloseIn{Run: of, End: end}
 	_, err = a.close(ctx, in, late)
@@ -21,7 +21,7 @@ func (a *Agents) EndLost(ctx context.Context, of contract.AgentRun, end contract
 	case err == nil || errs.IsTransient(err) || ctx.Err() != nil || errors.Is(err, ErrNotFound):
 		return err == nil, err
 	}
-	// The record of the run cannot be read. The run has to end nevertheless, because it may have reserved tokens or money of its parent.
+	// The record of the run cannot be read. The run must still end, because it may have reserved tokens or money of its parent.
 	a.Log.WarnContext(ctx, "a run ends without its last text: its record cannot be read", "reason", errs.Reason(err))
 	if err := a.tellEnd(ctx, in, late); err != nil {
 		return false, err

@@ -15,8 +15,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// request returns a request with the messages of a run, and the number of the last message of a person in it. The error is errMoved if the run
-// is to be read again first.
+// request returns a request with the messages of a run, and the number of the last message of a person in it. If the error is errMoved, the caller must read
+// the run again and call request again.
 func (a *Agents) request(ctx context.Context, of contract.AgentRun, run Run, c Conversation, codec wire.Codec) (r provider.Request, taken int64, err error) {
 	rounds := c.Rounds
 	for _, m := range c.Said {

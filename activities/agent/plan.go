@@ -116,7 +116,7 @@ func (r Round) doneMessage() (text string, ended bool) {
 	return "", false
 }
 
-// turnPlan returns the plan in the form that answers it.
+// turnPlan returns the plan of the round in the form in which package turn makes the answers.
 func (r Round) turnPlan() turn.Plan {
 	p := turn.Plan{Response: wire.Response{Message: r.Plan.Message, Text: r.Plan.Text}}
 	for i, c := range r.Plan.Calls {

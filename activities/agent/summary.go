@@ -49,7 +49,7 @@ type NewSummary struct {
 var errMoved = errors.New("the context of the run has moved")
 
 // moveContext leaves out the rounds before the new context. If the agent has a model for summaries, that model writes one of them first: then
-// the error is errMoved. Without a summary the rounds are left out all the same, because the run is worth more than the rounds.
+// the error is errMoved. If there is no summary, the rounds are still left out, because otherwise the run could not continue.
 func (a *Agents) moveContext(ctx context.Context, of contract.AgentRun, run Run, w *writer) error {
 	model := run.Document.Summary
 	if model == nil || w.context.From <= run.Context.From {
@@ -134,7 +134,7 @@ func usageOf(response wire.Response, r provider.Request) wire.Usage {
 }
 
 // readSummary returns the text of a summary as it is stored. clean is false if a credential cannot be taken out of it.
-func (a *Agents) readSummary(text string, most int) (summary string, clean bool) {
+func (a *Agents) readSummary(text string, limit int) (summary string, clean bool) {
 	text, _ = sanitize.Text(text)
 	text = strings.TrimSpace(text)
 	if a.Secrets != nil && a.Secrets.Len() > 0 {
@@ -142,7 +142,7 @@ func (a *Agents) readSummary(text string, most int) (summary string, clean bool)
 			return "", false
 		}
 	}
-	return truncate.Cut(text, most), true
+	return truncate.Cut(text, limit), true
 }
 
 const summaryInstructions = `You write a summary of the first part of a conversation between people, an assistant and its tools. ` +
@@ -153,7 +153,7 @@ const summaryInstructions = `You write a summary of the first part of a conversa
 	`Answer with the summary only, as plain text of at most %d characters.`
 
 // summaryRequest returns the request for a summary. It writes the conversation as lines of JSON, so that no text can pose as another line.
-func summaryRequest(run Run, rounds []Round, said []Said, most int, codec wire.Codec) (r provider.Request, err error) {
+func summaryRequest(run Run, rounds []Round, said []Said, limit int, codec wire.Codec) (r provider.Request, err error) {
 	var lines []string
 	add := func(round int, fields map[string]any) {
 		if round > 0 {
@@ -207,7 +207,7 @@ func summaryRequest(run Run, rounds []Round, said []Said, most int, codec wire.C
 		return conversation.Message{Role: role, Content: []conversation.Part{{Type: conversation.Text, Text: text}}}
 	}
 	encoded, err := conversation.Encode(conversation.Conversation{Messages: []conversation.Message{
-		text(conversation.System, fmt.Sprintf(summaryInstructions, most)), text(conversation.User, strings.Join(lines, "\n")),
+		text(conversation.System, fmt.Sprintf(summaryInstructions, limit)), text(conversation.User, strings.Join(lines, "\n")),
 	}}, codec, nil)
 	r.Messages, r.System, r.SystemMember = encoded.Messages, encoded.System, encoded.SystemMember
 	return r, err

@@ -94,8 +94,9 @@ type RequestRow struct {
 	// GivesBack gives the capacity of the call back in the same transaction. A request of a parked
 	// call does so in any case.
 	GivesBack bool
-	// Capacity is the round of the capacity that is given back. A try that Temporal has given up may
-	// write late, when the call has acquired capacity again: that capacity has a later round and stays.
+	// Capacity is the round of the capacity that is given back. An old try of this activity may write when the
+	// call has already acquired capacity again. That capacity has a later round, so the try does not give it
+	// back.
 	Capacity int
 }
 

@@ -32,7 +32,7 @@ type cleaner struct {
 	cleaned               time.Time
 }
 
-// push takes the next part and calls emit with what may be stored. With last, nothing follows. The
+// push takes the next part and calls emit with what may be stored. last says that no part follows. The
 // error is errUnclean or an error of emit.
 func (c *cleaner) push(p []byte, last bool, emit func([]byte) error) error {
 	for {

@@ -25,7 +25,7 @@ const (
 	discardTime = 2 * time.Second
 )
 
-// errAttemptEnded is the error of a Write of a tool that was left behind.
+// errAttemptEnded is what Write returns to a tool that still runs after its attempt has ended.
 var errAttemptEnded = errors.New("the attempt has ended")
 
 // stream is the toolspec.OutputStream of an attempt. Each part is masked and searched before it is

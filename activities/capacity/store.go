@@ -12,8 +12,9 @@ type Store interface {
 	// TakeTokens takes one token from every bucket, or none. A call that has taken tokens
 	// keeps them in later rounds.
 	TakeTokens(ctx context.Context, in TokensRow) (Answer, error)
-	// TakeSlots takes a slot of every semaphore, joins their queues, or does neither. If in has
-	// no places, the call leaves its queues.
+	// TakeSlots takes one slot of every semaphore in in.Slots. If a slot is missing, the call joins the
+	// queues of the semaphores; if that Slot does not Wait, the call is refused and takes nothing. With
+	// empty in.Slots, the call leaves its queues.
 	TakeSlots(ctx context.Context, in SlotsRow) (Answer, error)
 }
 
@@ -43,7 +44,7 @@ type SlotsRow struct {
 	Slots        []Slot
 }
 
-// Slot asks for one slot of a semaphore that has Most slots.
+// Slot asks for one slot of a semaphore. The semaphore has Most slots.
 type Slot struct {
 	Key  string
 	Most int

@@ -10,17 +10,18 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// ErrReviewPending says that the definition of a discovered tool in this worker does not follow its
-// review in policy yet. Another worker may have one that does.
+// ErrReviewPending says that the definition of a discovered tool in this worker is not the reviewed
+// definition yet. Another worker may have the reviewed definition.
 var ErrReviewPending = errors.New("the definition of the tool does not follow its review yet")
 
-// PendingReview names what a call lacks that waits for a definition which follows its review.
+// PendingReview names what a call waits for: the reviewed definition of its tool.
 func PendingReview(toolID string) string { return "the reviewed definition of " + toolID }
 
-// CheckReview returns the failure of a call of a discovered tool whose definition in this worker nobody
-// has reviewed, and of a registered tool that the tenant may not use: a gate of a release that does not know
-// registered tools lets a pattern such as * allow them. With engines, allowedTools is theirs to apply. The
-// error is ErrReviewPending, or that of Policies.
+// CheckReview returns a failure in two cases: nobody has reviewed the definition that this worker has of a
+// discovered tool, or the tenant may not use a registered tool. The second check is needed because the gate
+// of an older release does not know registered tools, and lets a pattern such as * allow them. If there are
+// policy engines, they apply allowedTools, so CheckReview leaves the second check out. The error is
+// ErrReviewPending, or an error of policies.
 func CheckReview(ctx context.Context, policies Policies, engines policy.Engines, digest string, f hook.Facts, bound *catalog.Bound) (*hook.Failure, error) {
 	discovered := bound.Discovered()
 	if discovered == nil && toolspec.TenantOfTool(bound.ID()) == "" {

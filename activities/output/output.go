@@ -101,7 +101,7 @@ func (d *Deliverer) Clean(bound *catalog.Bound, in Value) (json.RawMessage, *hoo
 	}
 	hard := toolspec.MaxRawResult
 	if in.Origin == FromHook {
-		// The value is redacted already, and the time of a stage is short.
+		// The value is redacted already. The time of a stage is short, so it must not be spent on a value that is much too large.
 		hard = 2 * most
 	}
 	if len(in.Value) > hard {
@@ -162,8 +162,8 @@ func check(bound *catalog.Bound, in Value, clean json.RawMessage, redacted bool)
 	return nil
 }
 
-func tooLarge(most int) *hook.Failure {
-	return &hook.Failure{Code: toolspec.CodeResultTooLarge, SafeMessage: fmt.Sprintf("The result is larger than %d bytes", most)}
+func tooLarge(limit int) *hook.Failure {
+	return &hook.Failure{Code: toolspec.CodeResultTooLarge, SafeMessage: fmt.Sprintf("The result is larger than %d bytes", limit)}
 }
 
 // save stores a large value. It retries for a short time: a tool has run, and without its value the

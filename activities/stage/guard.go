@@ -97,7 +97,7 @@ func (r *Runner) guard(ctx context.Context, in hook.StageInput, v hook.Verdict) 
 	return v, nil
 }
 
-// deliver replaces a value by what leaves the worker of it. An error is transient.
+// deliver replaces a value by the redacted and shortened form that may leave the worker. An error is transient.
 func (r *Runner) deliver(ctx context.Context, in hook.StageInput, bound *catalog.Bound, value *json.RawMessage, info *toolspec.OutputInfo) (*hook.Failure, error) {
 	short, described, failure, err := r.Outputs.Deliver(ctx, bound, output.Value{Origin: output.FromHook, MaxBytes: in.MaxResultBytes, Row: output.Row{
 		InvocationID: in.Facts.InvocationID, TenantID: in.Facts.Context.TenantID, ClaimID: rand.Text(), Value: *value,

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// endingTime is how long one sweep begins closing stages. The next sweep continues.
+	// endingTime is the time after which a sweep begins no further closing stage. The next sweep continues.
 	endingTime = time.Minute
 	// endingStage bounds one closing stage. The activity that sweeps ends after five minutes, and a
 	// durable hook may declare a day.

@@ -26,9 +26,9 @@ const (
 // Secrets stores the sealed credentials of all tenants. A temporary error is marked
 // errs.Transient.
 type Secrets interface {
-	// SecretsToReseal returns up to most secrets that another key than keyID sealed. The
-	// secrets are in the order of their bindings, and start behind the binding after.
-	SecretsToReseal(ctx context.Context, keyID int64, after broker.Binding, most int) ([]broker.Sealed, error)
+	// SecretsToReseal returns up to limit secrets that another key than keyID sealed. The
+	// secrets are in the order of their bindings, and follow the binding previous.
+	SecretsToReseal(ctx context.Context, keyID int64, previous broker.Binding, limit int) ([]broker.Sealed, error)
 	// ResealSecrets writes the resealed secrets and returns how many it wrote. It does not
 	// write a secret that somebody else replaced or resealed in the meantime.
 	ResealSecrets(ctx context.Context, keyID int64, resealed []Resealed) (int, error)

@@ -16,7 +16,7 @@ type AgentRuns interface {
 	// OpenAgentRuns returns a page of the open runs of a namespace, newest first.
 	OpenAgentRuns(ctx context.Context, page RunPage) ([]OpenRun, error)
 	// EndLost ends a run whose workflow has ended without ending the run. ended is false if the run stays open for the
-	// next sweep, because a call of it is open. With late it ends the run nevertheless.
+	// next sweep, because a call of it is open. If late is true, it ends the run even then.
 	EndLost(ctx context.Context, of contract.AgentRun, end contract.AgentEnd, late bool) (ended bool, err error)
 }
 

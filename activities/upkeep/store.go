@@ -15,45 +15,45 @@ type Store interface {
 	// Sweep settles a call whose workflow has ended and returns the code of the call. It
 	// returns "" and writes nothing if the record has changed since it was read.
 	Sweep(ctx context.Context, in SweepRow) (toolspec.Code, error)
-	// ReleaseExpired frees the expired slots that no call frees itself, at up to most semaphores,
+	// ReleaseExpired frees the expired slots that no call frees itself, at up to limit semaphores,
 	// and gives them to waiting calls. It returns how many slots it freed.
-	ReleaseExpired(ctx context.Context, most int) (int, error)
-	// DeleteIdleCapacity deletes up to most rows of quotas and up to most rows of
+	ReleaseExpired(ctx context.Context, limit int) (int, error)
+	// DeleteIdleCapacity deletes up to limit rows of quotas and up to limit rows of
 	// semaphores. It deletes a row only if a missing row has the same meaning: a full quota
 	// or a semaphore without holders. It returns how many rows it deleted.
-	DeleteIdleCapacity(ctx context.Context, most int) (int, error)
-	// DeleteOldSessions deletes up to most bindings of sessions that are no longer in use,
+	DeleteIdleCapacity(ctx context.Context, limit int) (int, error)
+	// DeleteOldSessions deletes up to limit bindings of sessions that are no longer in use,
 	// and returns how many it deleted.
-	DeleteOldSessions(ctx context.Context, most int) (int, error)
+	DeleteOldSessions(ctx context.Context, limit int) (int, error)
 	// EnsurePartitions makes the partitions of this month and of the following months, as
 	// many as months says.
 	EnsurePartitions(ctx context.Context, months int) error
-	// DeleteExpiredCalls deletes up to most calls that settled more than the given number of
+	// DeleteExpiredCalls deletes up to limit calls that settled more than the given number of
 	// days ago, and returns how many it deleted.
-	DeleteExpiredCalls(ctx context.Context, days, most int) (int, error)
-	// DeleteExpiredRows deletes expired rows from DEFAULT partitions, up to most from each
+	DeleteExpiredCalls(ctx context.Context, days, limit int) (int, error)
+	// DeleteExpiredRows deletes expired rows from DEFAULT partitions, up to limit from each
 	// table, and returns how many it deleted. A row is expired if its month ended more than
 	// the given number of days ago and the record has no call of that month any more.
-	DeleteExpiredRows(ctx context.Context, days, most int) (int, error)
-	// DeleteExpiredRuns deletes up to most runs that ended more than the given number of days ago
+	DeleteExpiredRows(ctx context.Context, days, limit int) (int, error)
+	// DeleteExpiredRuns deletes up to limit runs that ended more than the given number of days ago
 	// and have no events left, and returns how many. Call it until it deletes none.
-	DeleteExpiredRuns(ctx context.Context, days, most int) (int, error)
-	// DeleteExpiredAgentRuns deletes up to most runs of agents that ended more than the given number of days ago,
+	DeleteExpiredRuns(ctx context.Context, days, limit int) (int, error)
+	// DeleteExpiredAgentRuns deletes up to limit runs of agents that ended more than the given number of days ago,
 	// with their rounds and messages, and returns how many. A run whose workflow never ended goes that long after its time
 	// was over.
-	DeleteExpiredAgentRuns(ctx context.Context, days, most int) (int, error)
-	// DeleteExpiredCache deletes up to most expired values of the result cache, and returns
+	DeleteExpiredAgentRuns(ctx context.Context, days, limit int) (int, error)
+	// DeleteExpiredCache deletes up to limit expired values of the result cache, and returns
 	// how many it deleted.
-	DeleteExpiredCache(ctx context.Context, most int) (int, error)
+	DeleteExpiredCache(ctx context.Context, limit int) (int, error)
 	// DeleteExpiredOutputs deletes stored outputs whose time is over and outputs that nobody
-	// finishes, at most about most rows, and returns how many rows it changed.
-	DeleteExpiredOutputs(ctx context.Context, most int) (int, error)
+	// finishes, at most about limit rows, and returns how many rows it changed.
+	DeleteExpiredOutputs(ctx context.Context, limit int) (int, error)
 	// DeleteOutputObjects deletes a batch of the objects in the bucket that no output has any more, and
 	// returns how many. It returns an error if the bucket refused some, beside the number of the others.
 	DeleteOutputObjects(ctx context.Context) (int, error)
-	// DeleteExpiredMemory deletes up to most expired entries of the memory of one session, and up to
-	// most rows of each kind that nobody needs any more, and returns how many rows it deleted.
-	DeleteExpiredMemory(ctx context.Context, most int) (int, error)
+	// DeleteExpiredMemory deletes up to limit expired entries of the memory of one session, and up to
+	// limit rows of each kind that nobody needs any more, and returns how many rows it deleted.
+	DeleteExpiredMemory(ctx context.Context, limit int) (int, error)
 	// DeleteExpiredSeals deletes seals of the audit trail whose events were deleted more than about the given number of days after they were
 	// sealed, and returns how many rows it deleted. Call it until it deletes none.
 	DeleteExpiredSeals(ctx context.Context, days int) (int, error)

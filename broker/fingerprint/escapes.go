@@ -199,7 +199,7 @@ func decodeBackslash(to, text []byte) ([]byte, int) {
 	}
 }
 
-// decodeUnit decodes \uXXXX or %uXXXX, two of them where they are one character, and
+// decodeUnit decodes \uXXXX or %uXXXX, two of them if they are one character, and
 // \u{X}.
 func decodeUnit(to, text []byte) ([]byte, int) {
 	if len(text) > 2 && text[2] == '{' {

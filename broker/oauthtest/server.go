@@ -287,7 +287,7 @@ func (s *Server) revoke(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Bearer is the token of a request, "" where there is none.
+// Bearer is the token of a request, "" if there is none.
 func Bearer(r *http.Request) string {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	return token

@@ -9,7 +9,7 @@ import (
 
 // JSON returns a value without the secrets in it: a string, or the name of a
 // member, that holds one has [fingerprint.Redacted] in its place. A value that
-// holds none is returned as it is. ok is false where that does not help, because
+// holds none is returned as it is. ok is false if that does not help, because
 // a secret is cut over several strings, or where the value is no JSON: then
 // nothing of it may go anywhere.
 func JSON(value []byte, secrets *fingerprint.Set) (clean []byte, ok bool) {

@@ -14,7 +14,7 @@ const depth = 8
 var secretType = reflect.TypeFor[Secret]()
 
 // holds says that a value is a secret, or that one is somewhere in it: fmt and
-// encoding/json would reach it even where it is not exported.
+// encoding/json would reach it even if it is not exported.
 func holds(v any) bool { return v != nil && holdsValue(reflect.ValueOf(v), depth) }
 
 func holdsValue(v reflect.Value, left int) bool {

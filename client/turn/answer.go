@@ -112,7 +112,7 @@ func wholeValue(ctx context.Context, c *client.Client, tenantID string, r toolsp
 	stored, err := c.Output(ctx, tenantID, r.OutputRef)
 	isGone := errors.Is(err, client.ErrNotFound) || errors.Is(err, output.ErrExpired) || errors.Is(err, client.ErrOutputTooLarge)
 	if errors.Is(err, client.ErrNoOutputs) || isGone {
-		// The same turn may be taken again when the output has gone: the call has ended all the same.
+		// A program may take the same turn again when the output is deleted. The call has still ended.
 		return r.Value, nil
 	}
 	return stored, err

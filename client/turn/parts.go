@@ -19,9 +19,9 @@ import (
 // the parts beyond it in words.
 const MaxMedia = 4 << 20
 
-// answerParts sets the content and the parts of an answer to a value of the kind parts. It returns
-// false for a value that is none, such as the value of a hook: the model reads that as JSON. ref names
-// the whole value. cut says that the answer has less than the value.
+// answerParts sets the content and the parts of an answer from a value of the kind parts. ref names the
+// whole value. cut says that the answer has less than the value. ok is false if the value is no list of
+// parts, for example because a hook replaced it: the model then reads the value as JSON.
 func answerParts(a *wire.Answer, value json.RawMessage, ref string) (cut, ok bool) {
 	clean, sanitized := sanitize.Value(value)
 	var parts toolspec.Parts

@@ -82,7 +82,7 @@ func (p *publisher) run(ctx context.Context) {
 	}
 }
 
-// flush writes the text that has no event yet and may be shown. With last, nothing follows.
+// flush writes the text that has no event yet and may be shown. last says that no text follows.
 func (p *publisher) flush(ctx context.Context, last bool) error {
 	for {
 		p.mu.Lock()

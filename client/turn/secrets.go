@@ -16,15 +16,16 @@ const redacted = "[redacted]"
 // maxWord bounds how many bytes without a blank wait for the next blank, beside the reach of a credential.
 const maxWord = 4 << 10
 
-// cleaner takes credentials out of a text that arrives in parts. It holds back the last word, because a credential can go on in the next part. A
-// credential with blanks in it is found with its last word, which is not shown.
+// cleaner takes credentials out of a text that arrives in parts. It holds back the last word, because a
+// credential can continue in the next part. The earlier words of a credential with blanks in it may already
+// be shown when its last word arrives: the cleaner then shows redacted in the place of that word.
 type cleaner struct {
 	secrets Secrets
-	// raw has not been searched. tail is the end of what was returned.
+	// raw is the text that has not been searched. tail is the end of the text that was returned.
 	raw, tail string
 }
 
-// push takes the next part and returns what may be shown. With last, nothing follows.
+// push takes the next part and returns the text that may be shown. last says that no part follows.
 func (c *cleaner) push(part string, last bool) string {
 	reach := 0
 	if c.secrets != nil {

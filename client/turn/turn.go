@@ -161,7 +161,7 @@ func (t Turn) receive(ctx context.Context, c *client.Client, response io.Reader)
 
 // Receive is Plan, and writes the text of the response into the events of its run while it arrives, if Publish
 // says so. It starts no call and does not end the turn for the watchers. published says why a part of the text
-// could not be written: the plan is complete all the same.
+// could not be written. The plan is complete even then.
 func (t Turn) Receive(ctx context.Context, c *client.Client, response io.Reader) (plan Plan, published, err error) {
 	if !t.Publish {
 		plan, err = t.Plan(response)

@@ -16,8 +16,8 @@ type slots struct {
 	taken map[string]map[string]time.Time // actor → call → end
 }
 
-func newSlots(most int, life time.Duration) *slots {
-	return &slots{most: most, life: life, taken: make(map[string]map[string]time.Time)}
+func newSlots(limit int, life time.Duration) *slots {
+	return &slots{most: limit, life: life, taken: make(map[string]map[string]time.Time)}
 }
 
 func (s *slots) tryAcquire(actor, call string) bool {

@@ -47,7 +47,8 @@ func (h Head) signed() []byte {
 	return append([]byte(headKind), canonical(h)...)
 }
 
-// Next returns the unsigned head of seals, at least one, after a head, whose zero value is that of a new chain.
+// Next returns the unsigned head of a chain after the head before and the seals that follow it, at least one.
+// The zero head is the head of a new chain.
 func Next(before Head, tenantID string, seals []Seal, at time.Time, retentionDays int) Head {
 	last := seals[len(seals)-1]
 	return Head{TenantID: tenantID, N: last.N, Link: last.Link, At: at, RetentionDays: retentionDays, After: before.N}

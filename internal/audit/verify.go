@@ -13,7 +13,7 @@ const MaxFindings = 100
 
 // Finding is a difference between what was sealed and what is there.
 type Finding struct {
-	// N is the number of the row that the finding is about, or of the first of them; 0 where it is about the whole chain.
+	// N is the number of the row that the finding is about, or of the first of them; 0 if it is about the whole chain.
 	N int64 `json:"n"`
 	// EventID is the id of the event, if it is known.
 	EventID string `json:"eventId,omitempty"`
@@ -109,7 +109,7 @@ func (v *Verifier) Begin(first int64, anchor *Head) {
 	v.matchExported(anchor.N, anchor.Link)
 }
 
-// Seal verifies a seal and its row; row is nil where the record has none.
+// Seal verifies a seal and its row; row is nil if the record has none.
 func (v *Verifier) Seal(s Seal, row *Row) {
 	r := &v.report
 	if want := r.To + 1; s.N != want {

@@ -66,7 +66,7 @@ func (h *handWritten) prepare(ctx context.Context) error {
 	return nil
 }
 
-// cleanUp removes the table, for a database that is somebody else's.
+// cleanUp removes the table, because the database may belong to another program.
 func (h *handWritten) cleanUp(ctx context.Context) {
 	_, _ = h.pool.Exec(ctx, `DROP TABLE IF EXISTS bench_calls`)
 }

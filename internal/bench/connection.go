@@ -46,8 +46,8 @@ func connected() toolspec.Tool {
 	return toolspec.Define(def, overConnection)
 }
 
-// overConnection takes the client that a tool would ask the service with, and asks
-// nobody: what the broker costs is to be seen, and not the network.
+// overConnection makes the client with which a tool would send a request to the service, and
+// sends no request: it measures the cost of the broker, without the network.
 func overConnection(ctx context.Context, in echoIn, call toolspec.Call) (echoOut, error) {
 	if _, err := capability.ClientsKey.From(call).For(call.Context.ConnectionID); err != nil {
 		return echoOut{}, err

@@ -28,7 +28,7 @@ type MCPReport struct {
 	Cases  []MCPFigure `json:"cases"`
 }
 
-// MCPFigure is one way to call the same tool. Ratio is to the direct call in the same round.
+// MCPFigure has the times of one way to call a tool. Ratio compares them with the direct call in the same round.
 type MCPFigure struct {
 	Name  string  `json:"name"`
 	P50Ms float64 `json:"p50_ms"`

@@ -61,7 +61,7 @@ type parking struct {
 }
 
 // Park parks calls, to each of the sizes in ascending order, in front of a worker that is a process of its own and is started anew with
-// each size; and then decides on all of them. It fails where one is not decided exactly once.
+// each size; and then decides on all of them. It fails if a call is not decided exactly once.
 func Park(ctx context.Context, o Options, sizes []int) (report *Parking, err error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -228,7 +228,7 @@ func (p *parking) stop() {
 	p.worker = nil
 }
 
-// workOrder is what a worker process is told, in JSON on its standard input.
+// workOrder is the input of a worker process, in JSON on its standard input.
 type workOrder struct {
 	Address     string `json:"address"`
 	Namespace   string `json:"namespace"`

@@ -25,7 +25,7 @@ type Figure struct {
 	P50Ratio        float64 `json:"p50_ratio"`
 	P95Ms           float64 `json:"p95_ms"`
 	MaxMs           float64 `json:"max_ms"`
-	// HistoryEvents, HistoryBytes and StateTransitions are what the server says of a call.
+	// HistoryEvents, HistoryBytes and StateTransitions are what the server says about a call.
 	HistoryEvents    int64 `json:"history_events"`
 	HistoryBytes     int64 `json:"history_bytes"`
 	StateTransitions int64 `json:"state_transitions"`
@@ -67,13 +67,13 @@ func figure(k kase, rounds, bares []sample) Figure {
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// median is the middle one, or the upper of the two.
+// median returns the middle value, or the larger of the two middle values.
 func median[T cmp.Ordered](values []T) T {
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[len(sorted)/2]
 }
 
-// quantile is the value that the part q of the others does not exceed.
+// quantile returns the q-quantile of the values: a share q of them, between 0 and 1, is smaller or equal.
 func quantile(values []time.Duration, q float64) time.Duration {
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]

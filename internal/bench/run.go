@@ -13,7 +13,7 @@ import (
 // warmUp is how many calls of each case are made before anything is measured: connections, caches, prepared statements.
 const warmUp = 5
 
-// Run measures the cases, interleaved: every round measures each of them, so that a server that grows slower is so for all.
+// Run measures the cases. Every round measures each case once, so that a server that becomes slower is slower for all cases.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return report, err
 }
 
-// serverOf says what was measured on, as far as the servers tell.
+// serverOf returns a text about the servers of the measurement: what they say about themselves.
 func serverOf(ctx context.Context, s *stand, o Options) (string, error) {
 	info, err := s.temporal.WorkflowService().GetSystemInfo(ctx, &workflowservice.GetSystemInfoRequest{})
 	if err != nil {

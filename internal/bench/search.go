@@ -84,8 +84,8 @@ func Files(ctx context.Context, o Options, tree string) (*FileFigures, error) {
 	}})
 }
 
-// searches are the cases over a tree. The other programs get the rules of the tools: hidden files, no
-// directories of version control, ignore files of the tree and no others.
+// searches returns the cases that search a tree. The other programs search by the rules of Pawl's tools: they
+// include hidden files, leave out directories of version control, and read only the ignore files of the tree.
 func (f *FileFigures) searches(ctx context.Context) []fileCase {
 	skipped := []string{".git", ".hg", ".svn", "node_modules"}
 	rg, err := exec.LookPath("rg")

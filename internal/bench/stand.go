@@ -31,7 +31,7 @@ type stand struct {
 	// trips counts round trips to the database, of calls of Pawl and by hand.
 	trips   atomic.Int64
 	closers []func()
-	// workspace is the directory that the file tools see; empty is one of its own.
+	// workspace is the directory that the file tools see. If it is empty, the stand makes one.
 	workspace string
 	// keyRing opens the credential of connectionID.
 	keyRing worker.KeyRing

@@ -17,7 +17,7 @@ import (
 	"github.com/pawl-run/pawl/client"
 )
 
-// order is what a submitting process is told, in JSON on its standard input.
+// order is the input of a submitting process, in JSON on its standard input.
 type order struct {
 	Address   string `json:"address"`
 	Namespace string `json:"namespace"`

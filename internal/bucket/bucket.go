@@ -167,8 +167,8 @@ func (b *Bucket) Put(ctx context.Context, key string, data []byte) error {
 	return failure("put", err)
 }
 
-// Get returns at most so many bytes of an object. found is false if there is none.
-func (b *Bucket) Get(ctx context.Context, key string, most int) (data []byte, found bool, err error) {
+// Get returns at most limit bytes of an object. found is false if there is none.
+func (b *Bucket) Get(ctx context.Context, key string, limit int) (data []byte, found bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 	got, err := b.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &b.at.bucket, Key: b.key(key)})
@@ -179,8 +179,8 @@ func (b *Bucket) Get(ctx context.Context, key string, most int) (data []byte, fo
 		return nil, false, failure("get", err)
 	}
 	defer got.Body.Close()
-	all := bytes.NewBuffer(make([]byte, 0, most+bytes.MinRead))
-	if _, err := all.ReadFrom(io.LimitReader(got.Body, int64(most))); err != nil {
+	all := bytes.NewBuffer(make([]byte, 0, limit+bytes.MinRead))
+	if _, err := all.ReadFrom(io.LimitReader(got.Body, int64(limit))); err != nil {
 		return nil, false, failure("get", err)
 	}
 	return all.Bytes(), true, nil

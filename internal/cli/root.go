@@ -45,8 +45,8 @@ type options struct {
 // Name sets the name of the program in usage texts. The default is pawl.
 func Name(name string) Option { return func(o *options) { o.name = name } }
 
-// Worker configures the workers that the command worker runs. The other commands take the wrapper of
-// key rings from it.
+// Worker configures the workers that the command worker runs. The other commands use only one of these
+// options: the wrapper that decrypts key rings, such as a key management service.
 func Worker(with ...worker.Option) Option {
 	return func(o *options) { o.worker = append(o.worker, with...) }
 }

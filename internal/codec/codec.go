@@ -32,7 +32,7 @@ var (
 	// ErrSealed says that a payload does not open: it was changed, moved to a call
 	// of another tenant, or the key under that id is another one.
 	ErrSealed = errors.New("codec: the payload does not open")
-	// ErrPlain says that a payload is not encrypted, where all have to be.
+	// ErrPlain says that a payload is not encrypted, although all payloads must be encrypted.
 	ErrPlain = errors.New("codec: the payload is not encrypted")
 )
 

@@ -35,7 +35,7 @@ type Ring struct {
 	order  []*key
 }
 
-// key is one of a ring. A key of a tenant has its name in front of the id.
+// key is a key of a ring. If a key belongs to a tenant, its id begins with the name of the tenant.
 type key struct {
 	id, tenant string
 	secret     []byte

@@ -25,8 +25,8 @@ type ServerOptions struct {
 }
 
 // Server answers POST …/encode and …/decode by Temporal's protocol of remote
-// codecs, for those who have a token. It logs nothing. A payload that does not
-// open comes back as it was: the others of the page are to be read all the same.
+// codecs, for requests with a token. It logs nothing. It returns a payload that
+// does not open unchanged, so that people can read the other payloads of the page.
 func Server(c *Codec, o ServerOptions) http.Handler {
 	digests := make([][sha256.Size]byte, len(o.Tokens))
 	for i, token := range o.Tokens {

@@ -46,6 +46,6 @@ var bounds = map[string][]string{
 	"State.Attempts":                  {"minimum=0"},
 }
 
-func text(most int) []string { return append([]string{"minLength=1"}, longest(most)...) }
+func text(limit int) []string { return append([]string{"minLength=1"}, longest(limit)...) }
 
-func longest(most int) []string { return []string{fmt.Sprintf("maxLength=%d", most)} }
+func longest(limit int) []string { return []string{fmt.Sprintf("maxLength=%d", limit)} }

@@ -104,12 +104,12 @@ func TestConfigurationDefaults(t *testing.T) {
 }
 
 // checkRange checks that a worker takes both bounds of a variable, and nothing beyond them.
-func checkRange(t *testing.T, name, least, most string) {
+func checkRange(t *testing.T, name, least, limit string) {
 	t.Helper()
 	for _, bound := range []struct {
 		text   string
 		beyond int
-	}{{least, -1}, {most, 1}} {
+	}{{least, -1}, {limit, 1}} {
 		n, err := strconv.Atoi(bound.text)
 		if err != nil {
 			t.Fatal(err)

@@ -133,7 +133,8 @@ func (c *checker) check(below string) (*checked, error) {
 	return p, nil
 }
 
-// Import is the importer of the checker itself.
+// Import implements types.Importer: the checker imports the packages of this module, and time, and gives an
+// empty package for every other path.
 func (c *checker) Import(name string) (*types.Package, error) {
 	if name == "time" {
 		return c.standard.Import(name)
@@ -196,7 +197,7 @@ func valueOf(object types.Object) (string, error) {
 	return strconv.FormatInt(n, 10), nil
 }
 
-// saying is a comment as a cell of a table.
+// saying returns the comment of a constant as the text of a table cell.
 func saying(comment, name string) string {
 	text := strings.Join(strings.Fields(comment), " ")
 	if !strings.HasPrefix(text, name+" and ") {

@@ -18,7 +18,7 @@ type point struct {
 
 func at[V any](p hook.Point[V]) point { return point{p.Stage(), reflect.TypeFor[V]()} }
 
-// points pair the stages with their views; the types are the compiler's.
+// points pairs each stage with the type of its view, which the compiler infers from the hook.Point.
 var points = []point{
 	at(hook.WillCreateInvokeContext), at(hook.DidCreateInvokeContext), at(hook.WillBindProviders), at(hook.WillAuthorize),
 	at(hook.WillCheckConsent), at(hook.WillCheckFeatureFlags), at(hook.WillAcquireQuota), at(hook.WillAcquireSemaphore),
@@ -30,8 +30,8 @@ var points = []point{
 	at(hook.DidReleaseSemaphore), at(hook.DidReleaseQuota), at(hook.WillFinalizeInvoke),
 }
 
-// stageTables writes the stages in order, the views by their rights, and the
-// rights by their methods.
+// stageTables returns three tables: the stages in their order, the rights of each view, and the
+// methods of each right.
 func stageTables(src *source) (map[string]string, error) {
 	var stages, views, rights [][]string
 	var seenViews []reflect.Type

@@ -156,7 +156,7 @@ func (w *World) ReadRecord(inv toolspec.Invocation) reads.Detail {
 	w.T.Helper()
 	var detail reads.Detail
 	var err error
-	// A database that has been away leaves dead connections in the test's own pool.
+	// After a restart of the database, the pool of the test still has dead connections.
 	w.Until(func() bool {
 		detail, err = w.Store.Show(w.T.Context(), inv.Context.TenantID, inv.Identity().InvocationID())
 		return !errs.IsTransient(err)

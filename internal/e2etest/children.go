@@ -81,7 +81,7 @@ func Enter(name string, line any) error {
 // ChildTools are the tools of a worker in a process of its own. All of them are Entered.
 func ChildTools() []toolspec.Tool {
 	f := Entered
-	// What hangs does so until its worker is ended, however long a test takes to get there.
+	// A tool that hangs must hang until the test ends its worker, so the time is longer than any test.
 	stays := Within(2 * time.Minute)
 	return []toolspec.Tool{
 		Tool("test__write", f, Idempotent, stays), Tool("test__send", f, Once, stays), Tool("test__asked", f, Once, Risky),

@@ -126,7 +126,7 @@ func Decode(w *World, p *common.Payload, to any) {
 	}
 }
 
-// Describe is what the server says of the current run.
+// Describe is what the server says about the current run.
 func (w *World) Describe(workflowID string) *workflowservice.DescribeWorkflowExecutionResponse {
 	w.T.Helper()
 	d, err := w.Temporal.DescribeWorkflowExecution(w.T.Context(), workflowID, "")
@@ -174,10 +174,10 @@ func SecondsOver(began time.Time, usual time.Duration) int {
 }
 
 // BoundedHistory fails if a call has more events than this: a wait must not fill the history.
-func (w *World) BoundedHistory(workflowID string, most int) {
+func (w *World) BoundedHistory(workflowID string, limit int) {
 	w.T.Helper()
-	if n := len(w.History(workflowID, "").GetEvents()); n > most {
-		w.T.Errorf("%s has %d events, want at most %d", workflowID, n, most)
+	if n := len(w.History(workflowID, "").GetEvents()); n > limit {
+		w.T.Errorf("%s has %d events, want at most %d", workflowID, n, limit)
 	}
 }
 
@@ -207,7 +207,7 @@ func (w *World) Replay(workflowID string) {
 }
 
 // BeatsWithin waits until the server has got two heartbeats of a call's only activity within this time.
-func (w *World) BeatsWithin(workflowID string, most time.Duration) {
+func (w *World) BeatsWithin(workflowID string, limit time.Duration) {
 	w.T.Helper()
 	var last time.Time
 	w.Until(func() bool {
@@ -217,6 +217,6 @@ func (w *World) BeatsWithin(workflowID string, most time.Duration) {
 		}
 		before := last
 		last = pending[0].GetLastHeartbeatTime().AsTime()
-		return !before.IsZero() && last.After(before) && last.Sub(before) < most
+		return !before.IsZero() && last.After(before) && last.Sub(before) < limit
 	}, workflowID+" beats that often")
 }

@@ -127,7 +127,7 @@ func (w *world) apply(text string) {
 
 // neverMoreThan checks the ledger: a tool runs from its effect until insideMs later, or until its
 // worker is killed.
-func (w *world) neverMoreThan(most int, killed map[int]time.Time) {
+func (w *world) neverMoreThan(limit int, killed map[int]time.Time) {
 	w.t.Helper()
 	type edge struct {
 		at    time.Time
@@ -153,8 +153,8 @@ func (w *world) neverMoreThan(most int, killed map[int]time.Time) {
 		highest = max(highest, inside)
 	}
 	w.t.Logf("%d effects, at most %d inside at once", len(edges)/2, highest)
-	if highest > most || highest < 2 {
-		w.t.Errorf("%d tools ran at once, want at most %d", highest, most)
+	if highest > limit || highest < 2 {
+		w.t.Errorf("%d tools ran at once, want at most %d", highest, limit)
 	}
 }
 
@@ -196,9 +196,9 @@ func (l *leaseLog) left() (n int) {
 	return n
 }
 
-// inOrder checks that at most most calls hold a slot at the same time, that at most most later calls overtake a waiting call, and that only
+// inOrder checks that at most limit calls hold a slot at the same time, that at most limit later calls overtake a waiting call, and that only
 // terminated calls lose a slot.
-func (l *leaseLog) inOrder(most int, swept func(invocationID string) bool) {
+func (l *leaseLog) inOrder(limit int, swept func(invocationID string) bool) {
 	l.w.t.Helper()
 	// Within a transaction, rows that leave come first: the limit is locked, so no other
 	// transaction sees an intermediate state.
@@ -241,7 +241,7 @@ func (l *leaseLog) inOrder(most int, swept func(invocationID string) bool) {
 		}
 	}
 	l.w.t.Logf("at most %d held a place at once, nobody was overtaken by more than %d, %d places were lost", highest, worst, lost)
-	if highest > most || worst > most || lost > 0 {
+	if highest > limit || worst > limit || lost > 0 {
 		l.w.t.Errorf("%d calls held a slot at once, one was overtaken by %d, %d lost their slots", highest, worst, lost)
 	}
 }

@@ -8,7 +8,7 @@
 // # What confines it
 //
 // os.Root resolves every part of a path itself, so "..", absolute paths and
-// symbolic links cannot lead out, whoever swaps them meanwhile. It does not stop
+// symbolic links cannot lead out, even if a program swaps them meanwhile. It does not stop
 // pipes and devices: these are refused by type before they are opened, opened
 // non-blocking, and refused again by the descriptor.
 //

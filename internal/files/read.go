@@ -89,7 +89,7 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// end tells a file that ends at the limit from one that goes on.
+// end returns io.EOF if the file ends at the limit, and capability.ErrTooLarge if it is longer.
 func (r *reader) end() error {
 	var one [1]byte
 	switch n, err := r.file.Read(one[:]); {

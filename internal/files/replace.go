@@ -148,9 +148,9 @@ func replace(ctx context.Context, parent *os.Root, base string, content io.Reade
 	return syncDir(parent, ".")
 }
 
-// replaceable returns what stands at base, nil for nothing. Renaming over a
-// file asks only for rights on the directory; a read-only file is meant to stay,
-// so it is opened for writing, and nothing is written.
+// replaceable returns the info of the file at base, or nil if there is none. It opens
+// the file for writing, and writes nothing: a rename over a file needs no right to
+// write the file, but a read-only file must not be replaced.
 func replaceable(parent *os.Root, base string) (fs.FileInfo, error) {
 	info, err := parent.Lstat(base)
 	if errors.Is(err, fs.ErrNotExist) {

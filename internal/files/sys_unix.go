@@ -13,7 +13,7 @@ import (
 const nonBlock = syscall.O_NONBLOCK
 
 // lock takes the advisory lock of f without waiting. It returns errTaken if
-// another holds it, and errors.ErrUnsupported where there is no such lock.
+// another holds it, and errors.ErrUnsupported if the system has no such lock.
 func lock(f *os.File) error {
 	conn, err := f.SyscallConn()
 	if err != nil {

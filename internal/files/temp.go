@@ -26,21 +26,21 @@ const chunk = 1 << 20
 
 func reserved(name string) bool { return strings.HasPrefix(name, tempPrefix) }
 
-// temp is a temporary file that its writer holds locked. Whoever gets the lock
-// of another's knows that its writer has died: the system drops locks with the
-// process.
+// temp is a temporary file that its writer holds locked. A process that gets the
+// lock of a file that it has not made knows that the writer has died: the system
+// drops the locks of a process at its end.
 type temp struct {
 	dir  *os.Root
 	name string // empty once renamed
 	file *os.File
 }
 
-// errTaken says that a lock is another's.
+// errTaken says that another process holds a lock.
 var errTaken = errors.New("the lock is taken")
 
-// newTemp removes what crashed writers of base left in dir and makes a
-// temporary file for it with the permissions perm. ErrBusy says that every slot
-// is taken.
+// newTemp removes the temporary files of crashed writers of base in dir, and makes a
+// new temporary file for base with the permissions perm. ErrBusy says that every name
+// of a temporary file is in use.
 func newTemp(dir *os.Root, base string, perm fs.FileMode) (*temp, error) {
 	names := tempNames(base)
 	for _, name := range names {
@@ -56,7 +56,7 @@ func newTemp(dir *os.Root, base string, perm fs.FileMode) (*temp, error) {
 		}
 		// Between the two lines another writer may have taken the new file for
 		// an abandoned one: it holds the lock then, or has removed the name.
-		// Where there are no locks, nobody takes it for anything.
+		// On a system without locks, no writer removes abandoned files.
 		if !errors.Is(lock(f), errTaken) && stillNamed(dir, name, f) {
 			return &temp{dir: dir, name: name, file: f}, nil
 		}
@@ -86,8 +86,8 @@ func removeAbandoned(dir *os.Root, name string) {
 		return
 	}
 	defer func() { _ = f.Close() }()
-	// The lock first, then the name: a writer that has just renamed its file
-	// drops the lock too, and the name may be another's by now.
+	// Take the lock first and then check the name: a writer that has just renamed its
+	// file drops the lock too, and the name may now belong to another file.
 	if lock(f) == nil && stillNamed(dir, name, f) {
 		_ = dir.Remove(name)
 	}

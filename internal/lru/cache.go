@@ -20,10 +20,10 @@ type entry[K comparable, V any] struct {
 	value V
 }
 
-// New returns an empty cache for at most so many values, at least 1. It calls dropped with each
+// New returns an empty cache for at most limit values, at least 1. It calls dropped with each
 // value that it drops for another; nil calls nothing. The function must not use the cache.
-func New[K comparable, V any](most int, dropped func(K, V)) *Cache[K, V] {
-	return &Cache[K, V]{most: max(1, most), dropped: dropped, order: list.New(), at: map[K]*list.Element{}}
+func New[K comparable, V any](limit int, dropped func(K, V)) *Cache[K, V] {
+	return &Cache[K, V]{most: max(1, limit), dropped: dropped, order: list.New(), at: map[K]*list.Element{}}
 }
 
 // Get returns the value of a key, which counts as a use.

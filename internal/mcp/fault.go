@@ -38,7 +38,8 @@ func (f *fault) leavesOut() bool {
 // maxDetail bounds the detail of a fault, in bytes.
 const maxDetail = 300
 
-// newFault returns a fault. Of err it keeps visible characters: an error about a schema quotes the schema.
+// newFault returns a fault. It keeps only the visible characters of err, because an error about a schema
+// quotes the schema.
 func newFault(why reason, err error) *fault {
 	f := &fault{reason: why}
 	if err == nil {

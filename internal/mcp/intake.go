@@ -87,7 +87,7 @@ func (in *intake) noteNotified() {
 }
 
 // reader returns a reader of r that fails at a line that is too large, and reads lines not faster than the
-// bound. With messagesOnly it leaves out lines that do not begin like a JSON object.
+// bound. If messagesOnly is true, it leaves out lines that do not begin like a JSON object.
 func (in *intake) reader(r io.Reader, messagesOnly bool) *lineReader {
 	return &lineReader{in: in, from: r, messagesOnly: messagesOnly, atStart: true}
 }
@@ -96,7 +96,7 @@ type lineReader struct {
 	in           *intake
 	from         io.Reader
 	messagesOnly bool
-	// atStart says that only white space of the line was read, dropping that the line is no message.
+	// atStart says that only white space of the line was read. dropping says that the line is no message.
 	atStart, dropping bool
 	length, noise     int
 }

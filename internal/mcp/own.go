@@ -57,8 +57,8 @@ func (s *Source) connected(ctx context.Context, t target, call toolspec.Call, us
 
 // awaitNotified waits until the server got the notice of the end of a call, which the SDK does beside the call and not any more after
 // the session is closed.
-func (se *session) awaitNotified(most time.Duration) {
-	timer := time.NewTimer(most)
+func (se *session) awaitNotified(limit time.Duration) {
+	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
 	case <-se.in.notified:

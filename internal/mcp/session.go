@@ -145,22 +145,23 @@ func (se *session) cause(err error) error {
 	return err
 }
 
-// close ends the session: in order if the server takes part in that, and otherwise by force. Calls that run
-// lose it.
-func (se *session) close(most time.Duration) {
-	endWithin(most, func() { _ = se.client.Close() }, se.kill)
+// close ends the session. The server has limit to end it in order. Then close ends it by force. Calls that run lose
+// the session.
+func (se *session) close(limit time.Duration) {
+	endWithin(limit, func() { _ = se.client.Close() }, se.kill)
 }
 
-// endWithin ends something in order, or by force if that takes longer than most. It returns after twice this time and that
-// of the force at the latest: the SDK may wait for something that never comes, and the stop of a worker must not.
-func endWithin(most time.Duration, orderly, force func()) {
+// endWithin calls orderly, waits at most limit for its end, and calls force. Then it waits at most limit for the
+// end of orderly again. It does not wait longer, because the SDK may wait for something that never comes, and the stop of a worker
+// must not.
+func endWithin(limit time.Duration, orderly, force func()) {
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
 		orderly()
 	}()
 	wait := func() {
-		timer := time.NewTimer(most)
+		timer := time.NewTimer(limit)
 		defer timer.Stop()
 		select {
 		case <-closed:

@@ -42,13 +42,14 @@ type Message struct {
 
 // Result is the result of a call.
 type Result struct {
-	// CallID and Name are empty where the format has none.
+	// CallID and Name are empty if the format has none.
 	CallID, Name string
 	// Text is what the model reads.
 	Text string
 }
 
-// add adds what a message or an item says. Successive ones of the same role are one message.
+// add adds a message, or an item of the format responses. Successive messages of the assistant become one
+// message, and so do successive messages of tools. Messages of the system and of users stay separate.
 func (r *Request) add(m Message) {
 	last := len(r.Messages) - 1
 	if last < 0 || r.Messages[last].Role != m.Role || m.Role == "user" || m.Role == "system" {

@@ -17,10 +17,11 @@ const (
 	maxSecrets = 4
 )
 
-// secretPrefix marks one where it is written down.
+// secretPrefix is the prefix of a secret in a configuration.
 const secretPrefix = "whsec_"
 
-// Secrets sign. While one is replaced by another there are two, and receivers take either. They do not show themselves.
+// Secrets sign messages. While an operator replaces a secret, there are two, and receivers accept both. Secrets
+// print nothing of themselves.
 type Secrets struct{ keys [][]byte }
 
 // ParseSecrets reads secrets between white space, each whsec_ and the base64 of 24 to 64 bytes. The prefix may be left out. The error does

@@ -33,8 +33,8 @@ type Webhook struct {
 	client  *http.Client
 }
 
-// NewWebhook makes one for an https address; http is for this very host only. Errors do not repeat the address, which may hold what should
-// not be known.
+// NewWebhook makes a webhook for an https address. An http address must be on this host. Errors do not repeat
+// the address, because it may contain a secret.
 func NewWebhook(address string, secrets Secrets) (*Webhook, error) {
 	u, err := url.Parse(address)
 	switch {

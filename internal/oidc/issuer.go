@@ -100,7 +100,7 @@ func (i Issuer) identity(claim string) (string, bool) {
 	return id, claim != "" && toolspec.CheckIdentity(id) == nil
 }
 
-// address is one that may be asked: https, or http of this machine.
+// address parses an address to which a request may be sent: https, or http on this machine.
 func address(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {

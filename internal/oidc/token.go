@@ -146,7 +146,7 @@ func (c claims) forReading(approval.IDTokenRow) (fault string) {
 	return ""
 }
 
-// judge says why a token of the issuer is not good, or whom it names.
+// judge returns the identity that a token of the issuer names, or the fault of the token.
 func (c claims) judge(i Issuer, in approval.IDTokenRow, fits func(claims, approval.IDTokenRow) string) (identity, fault string) {
 	if fault := c.inTime(in.Now); fault != "" {
 		return "", fault

@@ -48,9 +48,9 @@ type Scheme struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// oneLine returns a text of the document as one line of at most most bytes.
-func oneLine(text string, most int) string {
-	return clip(strings.Join(strings.Fields(printable(text)), " "), most)
+// oneLine returns a text of the document as one line of at most limit bytes.
+func oneLine(text string, limit int) string {
+	return clip(strings.Join(strings.Fields(printable(text)), " "), limit)
 }
 
 // printable leaves out characters that are not seen, except line breaks, and breaks markers of chat formats.
@@ -70,9 +70,9 @@ func printable(text string) string {
 	return text
 }
 
-func clip(text string, most int) string {
-	if len(text) <= most {
+func clip(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most-len("…")], "") + "…"
+	return strings.ToValidUTF8(text[:limit-len("…")], "") + "…"
 }

@@ -148,7 +148,7 @@ func (b *build) output(answers []answer, plain bool) error {
 	return nil
 }
 
-// union returns the schema of all results, which accepts null if one has no content.
+// union returns the schema of all results, which also accepts null if a result has no content.
 func (b *build) union(s *schemas, answers []answer) (*object, error) {
 	var all []any
 	for _, a := range answers {

@@ -29,9 +29,9 @@ type Options struct {
 	URL string
 	// StoreID names the store.
 	StoreID string
-	// ModelID pins the version of the model; the latest one where it is empty.
+	// ModelID pins the version of the model; the latest one if it is empty.
 	ModelID string
-	// Token is a bearer token or a preshared key; none where it is empty. It is a secret.
+	// Token is a bearer token or a preshared key; none if it is empty. It is a secret.
 	Token string
 }
 
@@ -67,8 +67,8 @@ func New(o Options) (*Engine, error) {
 // Close ends the connections that are idle.
 func (e *Engine) Close() { e.client.CloseIdleConnections() }
 
-// Check asks whether the actor has the relation execute to the tool and, where a subject is present, delegate to the subject. An error is
-// no answer, whatever it is for: a server that refuses us may do so only until somebody mends it.
+// Check asks whether the actor has the relation execute to the tool and, if there is a subject, delegate to the subject. An error is
+// never a denial: a server that refuses the request may accept it when an operator has corrected its configuration.
 func (e *Engine) Check(ctx context.Context, r authz.Request) (authz.Decision, error) {
 	actor, ok := identity(r.TenantID, r.ActorID)
 	if !ok || r.Permission != authz.Execute || r.ToolID == "" {

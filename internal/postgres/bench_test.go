@@ -76,13 +76,13 @@ func openAt(t testing.TB, url string) bench {
 	return b
 }
 
-func (b bench) config(t testing.TB, most int32) *pgxpool.Config {
+func (b bench) config(t testing.TB, limit int32) *pgxpool.Config {
 	t.Helper()
 	config, err := pgxpool.ParseConfig(b.url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.MaxConns = most
+	config.MaxConns = limit
 	config.ConnConfig.Tracer = tripCounter{b.trips}
 	// A connection that has idled for a second would be tried first, and that counted.
 	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }

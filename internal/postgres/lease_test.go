@@ -14,8 +14,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-func slot(key string, most int) capacity.Slot {
-	return capacity.Slot{Key: key, Most: most, Wait: true}
+func slot(key string, limit int) capacity.Slot {
+	return capacity.Slot{Key: key, Most: limit, Wait: true}
 }
 
 func (b bench) slots(call string, epoch int, slots ...capacity.Slot) capacity.Answer {

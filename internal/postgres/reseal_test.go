@@ -22,9 +22,9 @@ func resealed(secrets []broker.Sealed) (all []upkeep.Resealed) {
 	return all
 }
 
-func (b bench) toReseal(after broker.Binding, most int) []broker.Sealed {
+func (b bench) toReseal(after broker.Binding, limit int) []broker.Sealed {
 	b.t.Helper()
-	secrets, err := b.SecretsToReseal(b.t.Context(), 2, after, most)
+	secrets, err := b.SecretsToReseal(b.t.Context(), 2, after, limit)
 	if err != nil {
 		b.t.Fatal(err)
 	}

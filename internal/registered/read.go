@@ -65,7 +65,7 @@ func Read(tenantID string, kind registrations.Kind, file string, text []byte) (D
 	return Document{}, fmt.Errorf("the kind of a registration is %s or %s", registrations.HTTP, registrations.MCP)
 }
 
-// Whole reports whether an error has positions, so that its text is all that people need.
+// Whole reports whether an error names positions in the file. People then need no text but the error.
 func Whole(err error) bool {
 	var faults strictyaml.Errors
 	return errors.As(err, &faults)

@@ -27,11 +27,11 @@ const (
 	mediaType  = "application/json"
 	// maxLife bounds the time in which a worker accepts a request. A request that is late beyond its attempt must not run.
 	maxLife = time.Minute
-	// maxAhead is how far the clock of a worker that redeems a lease may be ahead. A lease is redeemed once, whatever the clocks say.
+	// maxAhead is how far the clock of a worker that redeems a lease may be ahead. A lease can be redeemed only once, even if clocks differ.
 	maxAhead = 30 * time.Second
 	// maxSkew is how far the clocks of Pawl and of a worker may differ. A request is valid for this time beyond its attempt, so that a worker
-	// whose clock is ahead does not refuse it. The worker may be behind as far, so a request that is held up can run until twice this time and a
-	// second after its attempt: less than the time that Pawl waits before it believes a probe.
+	// whose clock is ahead does not refuse it. The clock of the worker may also be behind by this time, so a delayed request can run until twice
+	// this time and a second after its attempt: less than the time that Pawl waits before it believes a probe.
 	maxSkew = 2 * time.Second
 )
 

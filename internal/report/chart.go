@@ -119,7 +119,8 @@ func timeMarks(whole time.Duration) (each time.Duration, format string) {
 	return max(each, whole/8), "15:04"
 }
 
-// ceiling returns the next of 1, 2, 4, 5, 8 times a power of ten, for the top of an axis.
+// ceiling returns the top of an axis for the value v: the smallest number that is at least v, and is 1, 2, 4, 5 or 8 times
+// a power of ten.
 func ceiling(v float64) float64 {
 	if v <= 0 {
 		return 1

@@ -23,7 +23,7 @@ const (
 
 // Options say what a report is about.
 type Options struct {
-	// Prometheus is its address, and Token a bearer token for it, or "".
+	// Prometheus is the address of Prometheus. Token is a bearer token for it, or empty.
 	Prometheus, Token string
 	// Job is a regular expression of the jobs of Prometheus.
 	Job string
@@ -119,7 +119,8 @@ func (s *source) stat(ctx context.Context, from panel, job string, window time.D
 	return v
 }
 
-// graph returns a panel of lines over time: those with the highest values, and how many are left out.
+// graph returns a panel of lines over time: the lines with the highest values, and the number of lines that it
+// leaves out.
 func (s *source) graph(ctx context.Context, from panel, job string, window time.Duration) graph {
 	g := graph{Title: from.Title, Description: from.Description}
 	unit := from.FieldConfig.Defaults.Unit

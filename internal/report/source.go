@@ -23,7 +23,7 @@ const (
 	maxFault = 300
 )
 
-// series is a line of a graph: its labels, and a value for each step, NaN where there is none.
+// series is a line of a graph: its labels, and a value for each step, NaN if there is none.
 type series struct {
 	labels map[string]string
 	values []float64

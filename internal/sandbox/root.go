@@ -156,7 +156,7 @@ func (r *root) fill(base string) error {
 		{tmpDir, "tmpfs", fmt.Sprintf("size=%d,mode=1777", MaxTmp), unix.MS_NOSUID | unix.MS_NODEV},
 		{"/dev", "tmpfs", "size=64k,mode=0755", unix.MS_NOSUID | unix.MS_NOEXEC},
 		{"/dev/shm", "tmpfs", fmt.Sprintf("size=%d,mode=1777", MaxTmp), unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC},
-		// Nothing but processes: no settings of the kernel, which root of the machine could change without any right.
+		// Only processes, and no settings of the kernel: the user root of the machine can change these settings without any capability.
 		{"/proc", "proc", "subset=pid", unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC},
 	} {
 		if err := os.MkdirAll(base+m.at, 0o755); err != nil {

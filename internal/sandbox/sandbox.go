@@ -275,15 +275,15 @@ func (p *process) stop(by capability.Limit) {
 	_ = p.cmd.Process.Kill()
 }
 
-// copy writes the output to out until every process of the sandbox has closed it. It stops the script when it has written more than most
+// copy writes the output to out until every process of the sandbox has closed it. It stops the script when it has written more than limit
 // bytes, or when a write fails, and returns the error of that write.
-func (p *process) copy(out io.Writer, most int64) error {
-	n, err := io.Copy(out, io.LimitReader(p.output, most))
+func (p *process) copy(out io.Writer, limit int64) error {
+	n, err := io.Copy(out, io.LimitReader(p.output, limit))
 	if err != nil {
 		p.stop("")
 		return err
 	}
-	if n == most {
+	if n == limit {
 		var more [1]byte
 		if n, _ := p.output.Read(more[:]); n > 0 {
 			p.stop(capability.LimitOutput)

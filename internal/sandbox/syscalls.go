@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refused are the system calls that fail with EPERM. Most of them need a right that a script does not have; they are
-// refused all the same, because faults of the kernel have been in them.
+// refused are the system calls that fail with EPERM. Most of them need a right that a script does not have. They are
+// refused in addition, because the kernel has had faults in them.
 var refused = []uint32{
 	// Namespaces, mounts and roots.
 	unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT,

@@ -1,7 +1,7 @@
-// Package schemadiff holds the evaluator of toolspec/jsonschema against libraries that
-// others wrote. Two readers of the same specification seldom make the same mistake.
-// Where a library differs, a line of known.go says why, and by the specification the
-// library is wrong.
+// Package schemadiff compares the evaluator of toolspec/jsonschema with other libraries.
+// Two programmers who read the same specification seldom make the same mistake.
+// If a library differs, a line of known.go says why the library is wrong by the
+// specification.
 //
 // It is a module of its own, so that the libraries are no dependencies of Pawl. Nothing
 // imports it.

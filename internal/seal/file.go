@@ -32,15 +32,15 @@ type File struct {
 
 	ring atomic.Pointer[Ring]
 
-	// looking is held while the file is looked at and a KMS is asked. What opens with
-	// the ring that is there does not wait for it. What seals does: its key may be one
-	// that was taken out.
+	// looking is held while the file is read and a KMS is asked. Open does not wait for it if
+	// the ring that was read last can open the secret. Seal waits for it, because its key may
+	// have been removed from the ring.
 	looking sync.Mutex
 	read    fs.FileInfo
 	looked  time.Time
-	// rests is until when the KMS is left alone.
+	// rests is the time until which no request goes to the KMS.
 	rests time.Time
-	// loggedReason is why the file is not followed, as it was logged; "" where it is.
+	// loggedReason is the logged reason why the file cannot be read. It is empty while the file can be read.
 	loggedReason string
 }
 
@@ -87,8 +87,8 @@ func (f *File) load() error {
 	return err
 }
 
-// current returns the ring as it stood in the file a moment ago, or, now, as it
-// stands.
+// current returns the current ring. It reads the file again first if that is due. now
+// makes it due sooner.
 func (f *File) current(now bool) *Ring {
 	f.looking.Lock()
 	defer f.looking.Unlock()
@@ -98,7 +98,7 @@ func (f *File) current(now bool) *Ring {
 	return f.ring.Load()
 }
 
-// glance has the file looked at where it is time to, and waits for nothing.
+// glance reads the file again in the background if that is due. It does not wait.
 func (f *File) glance() {
 	if !f.looking.TryLock() {
 		return
@@ -117,7 +117,7 @@ func (f *File) due(now bool) bool {
 	return (now || time.Since(f.looked) >= lookEvery) && time.Until(f.rests) <= 0
 }
 
-// look reads the file again where it has changed.
+// look reads the file again if it has changed.
 func (f *File) look() {
 	f.looked = time.Now()
 	info, err := os.Stat(f.path)
@@ -144,13 +144,13 @@ func (f *File) logReload(err error) {
 	}
 }
 
-// Seal seals with the ring as it stands.
+// Seal seals with the current ring. It first reads the file again if that is due.
 func (f *File) Seal(plain []byte, at broker.Binding) ([]byte, int64, error) {
 	return f.current(false).Seal(plain, at)
 }
 
-// Open opens with the last ring, or else with the ring as it stands: where somebody
-// else seals already with a key that was added a moment ago, it is there.
+// Open opens with the ring that was read last. If this fails, it reads the file again and tries once more:
+// another process may already have sealed with a key that was added a moment ago.
 func (f *File) Open(sealed []byte, at broker.Binding) ([]byte, error) {
 	ring := f.ring.Load()
 	plain, err := ring.Open(sealed, at)
@@ -170,8 +170,8 @@ func (f *File) Keys() []Key { return f.current(false).Keys() }
 // Primary is the id of the key that seals.
 func (f *File) Primary() int64 { return f.current(false).Primary() }
 
-// Create writes a new ring into a file that must not exist. w wraps it where it is to
-// be kept so.
+// Create writes a new ring into a file that must not exist. w encrypts the ring, if the ring is a
+// wrapped ring.
 func Create(path string, r *Ring, w broker.KeyWrapper) error {
 	file, err := create(path)
 	if err != nil {
@@ -183,11 +183,11 @@ func Create(path string, r *Ring, w broker.KeyWrapper) error {
 	return syncDir(path)
 }
 
-// Change puts another ring in the place of the one in the file, in one step: who
-// follows the file sees the one or the other. Two changes at once are not made one
-// over the other: the second is refused. A ring that is wrapped stays so, by w.
+// Change replaces the ring in the file in one step: a reader of the file sees the old ring or
+// the new ring. If another change runs at the same time, Change returns an error. A wrapped ring
+// stays wrapped: w encrypts it.
 func Change(path string, w broker.KeyWrapper, f func(*Ring) (*Ring, error)) error {
-	// A link, say of a mounted secret, stays one.
+	// A symbolic link, for example of a mounted secret, stays a link.
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}

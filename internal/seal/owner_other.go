@@ -4,5 +4,5 @@ package seal
 
 import "os"
 
-// keepOwner does nothing where files have no owner in this sense.
+// keepOwner does nothing, because files have no owner in this sense on this system.
 func keepOwner(*os.File, string) error { return nil }

@@ -104,7 +104,7 @@ func (r *Ring) changed(f func(*keyset.Manager) error) (*Ring, error) {
 	return next, err
 }
 
-// Encode writes the ring down: keys and all, or as w wraps it where it is kept so.
+// Encode returns the ring with its keys in clear text. A wrapped ring is encrypted with w.
 func (r *Ring) Encode(w broker.KeyWrapper) ([]byte, error) {
 	var out bytes.Buffer
 	if err := insecurecleartextkeyset.Write(r.handle, keyset.NewJSONWriter(&out)); err != nil {

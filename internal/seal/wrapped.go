@@ -129,8 +129,9 @@ var _ tink.AEAD = (*kms)(nil)
 
 func (k *kms) envelope() tink.AEAD { return aead.NewKMSEnvelopeAEAD2(aead.AES256GCMKeyTemplate(), k) }
 
-// purpose keeps what is no key ring from being taken for one, and one from being
-// said to be of another key. Tink leaves the data key unbound; here it is bound too.
+// purpose binds the encrypted text to its use as a key ring, and to the key of the KMS. So
+// no other text can pose as a key ring, and no key ring as a ring of another key. Tink does
+// not bind the data key; this binds it too.
 func (k *kms) purpose() []byte {
 	out := binary.BigEndian.AppendUint64([]byte("pawl wrapped key ring 1"), uint64(len(k.key)))
 	return append(out, k.key...)

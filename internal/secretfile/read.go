@@ -26,37 +26,37 @@ func isOpen(mode fs.FileMode, owner, self int) bool {
 	return mode.Perm()&others != 0
 }
 
-// Read returns what the file holds, at most so many bytes. A file that its group
+// Read returns the contents of the file, at most limit bytes. A file that its group
 // or others may read is refused, and so is what is no regular file. The group may read a file of
 // root if the process is another user. Windows has no such permissions, and there they are not looked at.
-func Read(path string, most int64) ([]byte, error) {
-	text, _, err := ReadInfo(path, most)
+func Read(path string, limit int64) ([]byte, error) {
+	text, _, err := ReadInfo(path, limit)
 	return text, err
 }
 
-// ReadInfo is Read, and says which file it was, to see later whether it has changed.
-func ReadInfo(path string, most int64) ([]byte, fs.FileInfo, error) {
+// ReadInfo does what Read does, and also returns the info of the file, by which the caller sees later whether the file has changed.
+func ReadInfo(path string, limit int64) ([]byte, fs.FileInfo, error) {
 	// O_NONBLOCK: opening a named pipe without a writer must not block. The pipe is refused below.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, nil, err
 	}
-	return read(f, path, most, false)
+	return read(f, path, limit, false)
 }
 
 // ReadPiped is Read for a secret that a person gives once. It also accepts a pipe, such as the pipe
 // of a shell command, <(command), and waits for its data. No other process reads the data of a
 // pipe.
-func ReadPiped(path string, most int64) ([]byte, error) {
+func ReadPiped(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	text, _, err := read(f, path, most, true)
+	text, _, err := read(f, path, limit, true)
 	return text, err
 }
 
-func read(f *os.File, path string, most int64, piped bool) ([]byte, fs.FileInfo, error) {
+func read(f *os.File, path string, limit int64, piped bool) ([]byte, fs.FileInfo, error) {
 	defer f.Close()
 	info, err := f.Stat()
 	switch {
@@ -68,15 +68,15 @@ func read(f *os.File, path string, most int64, piped bool) ([]byte, fs.FileInfo,
 	case runtime.GOOS != "windows" && isOpen(info.Mode(), owner(info), os.Geteuid()):
 		return nil, nil, fmt.Errorf("%s may be read by others than its owner (mode %04o): chmod 600 it, and consider whether somebody has", path, info.Mode().Perm())
 	}
-	text, err := Limited(f, path, most)
+	text, err := Limited(f, path, limit)
 	return text, info, err
 }
 
-// Limited returns what a reader holds, at most so many bytes; name says what it is.
-func Limited(in io.Reader, name string, most int64) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(in, most+1))
-	if err == nil && int64(len(text)) > most {
-		err = fmt.Errorf("%s is larger than %d bytes", name, most)
+// Limited reads a reader to its end, at most limit bytes. name is the name of the reader in errors.
+func Limited(in io.Reader, name string, limit int64) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(in, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		err = fmt.Errorf("%s is larger than %d bytes", name, limit)
 	}
 	if err != nil {
 		clear(text)

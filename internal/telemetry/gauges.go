@@ -24,7 +24,7 @@ const (
 
 // Store has what gauges show.
 type Store interface {
-	Backlogs(ctx context.Context, namespace string, most int) (reads.Backlogs, error)
+	Backlogs(ctx context.Context, namespace string, limit int) (reads.Backlogs, error)
 	Stat() db.Stat
 }
 

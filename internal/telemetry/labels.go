@@ -31,8 +31,8 @@ type toolLabels struct {
 	seen map[string]struct{}
 }
 
-func newToolLabels(most int) *toolLabels {
-	return &toolLabels{most: most, has: func(string) bool { return false }, seen: map[string]struct{}{}}
+func newToolLabels(limit int) *toolLabels {
+	return &toolLabels{most: limit, has: func(string) bool { return false }, seen: map[string]struct{}{}}
 }
 
 // know sets which tools the worker has.
@@ -65,8 +65,8 @@ func (l *toolLabels) label(toolID string) string {
 	return toolID
 }
 
-// typed is the metrics of Temporal's SDK without strange types. Whoever can start a workflow chooses its type, and the SDK makes a label
-// of it before it looks whether the worker has it.
+// typed is the metrics of Temporal's SDK without strange types. Every program that can start a workflow chooses its type, and the SDK makes a
+// label of the type before it looks whether the worker has such a workflow.
 type typed struct {
 	types []string
 	client.MetricsHandler

@@ -22,9 +22,9 @@ const (
 	atOnce = 4
 )
 
-// Histories reads every run that the query of visibility names, all of the
-// namespace where it is empty: its history event by event, and what the server
-// says of it beside, such as memo, search attributes and activities that run.
+// Histories reads every run that a query of visibility finds. An empty query finds all
+// runs of the namespace. Histories reads each event of the history, and what else the
+// server says about the run, such as memo, search attributes and pending activities.
 func (v *Verifier) Histories(ctx context.Context, temporal workflowservice.WorkflowServiceClient, namespace, query string) error {
 	var token []byte
 	for {

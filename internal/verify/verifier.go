@@ -85,8 +85,8 @@ func (v *Verifier) unread(p Place) {
 	}
 }
 
-// shown is a place as it may be told: a secret may stand in an id or in a name.
-// It is taken out before what is too long is cut, for half a secret is not found.
+// shown returns the place as a report may show it, because an id or a name may contain a
+// secret. It removes secrets before it cuts long texts: half a secret would not be found.
 func (v *Verifier) shown(p Place) Place {
 	for _, text := range []*string{&p.WorkflowID, &p.RunID, &p.Event, &p.Path, &p.Table, &p.Column, &p.Key} {
 		*text = v.secrets.Redact(*text)
@@ -95,9 +95,9 @@ func (v *Verifier) shown(p Place) Place {
 	return p
 }
 
-func cut(text string, most int) string {
-	if len(text) <= most {
+func cut(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
+	return strings.ToValidUTF8(text[:limit], "") + "…"
 }

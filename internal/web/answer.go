@@ -28,9 +28,9 @@ type answer struct {
 	cut  bool
 }
 
-// get asks for a URL and reads at most most bytes of the body. With a page that was kept, the answer may be
+// get asks for a URL and reads at most limit bytes of the body. With a page that was kept, the answer may be
 // that it has not changed.
-func (f *Fetcher) get(ctx context.Context, u *url.URL, old *kept, most int) (*answer, error) {
+func (f *Fetcher) get(ctx context.Context, u *url.URL, old *kept, limit int) (*answer, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
 	if err != nil {
 		return nil, fault(capability.WebBadURL, "the URL is malformed")
@@ -58,11 +58,11 @@ func (f *Fetcher) get(ctx context.Context, u *url.URL, old *kept, most int) (*an
 	if coding := resp.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return nil, fault(capability.WebContent, "the server answered in a compression that was not asked for")
 	}
-	if a.body, err = io.ReadAll(io.LimitReader(resp.Body, int64(most)+1)); err != nil {
+	if a.body, err = io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1)); err != nil {
 		return nil, explain(err)
 	}
-	if len(a.body) > most {
-		a.body, a.cut = a.body[:most], true
+	if len(a.body) > limit {
+		a.body, a.cut = a.body[:limit], true
 	}
 	return a, nil
 }

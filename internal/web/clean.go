@@ -8,9 +8,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec/output/read"
 )
 
-// oneLine returns a text as one line of at most most bytes, without control characters and characters that
+// oneLine returns a text as one line of at most limit bytes, without control characters and characters that
 // are not seen.
-func oneLine(text string, most int) string {
+func oneLine(text string, limit int) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
@@ -21,8 +21,8 @@ func oneLine(text string, most int) string {
 		return r
 	}, strings.ToValidUTF8(text, ""))
 	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > most {
-		text = text[:read.RuneStart(text, most-len("…"))] + "…"
+	if len(text) > limit {
+		text = text[:read.RuneStart(text, limit-len("…"))] + "…"
 	}
 	return text
 }

@@ -33,7 +33,7 @@ func newPublic(g *guard, trust *tls.Config) *Public {
 	if trust == nil {
 		trust = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
-	// Without Proxy, the variables of the environment count for nothing.
+	// Without Proxy, the transport ignores the proxy variables of the environment.
 	return &Public{&http.Transport{
 		DialContext: g.DialContext, TLSClientConfig: trust, ForceAttemptHTTP2: true, MaxResponseHeaderBytes: maxHeaders,
 		TLSHandshakeTimeout: 10 * time.Second, ExpectContinueTimeout: time.Second,

@@ -70,7 +70,7 @@ func NewSearcher(o SearchOptions) (*Searcher, error) {
 	}
 	return &Searcher{
 		service: s, base: strings.TrimSuffix(u.String(), "/"), agent: agentOf(o.Version),
-		// The guard is not for this client: the operator has chosen the host, and the client asks no other.
+		// This client has no guard: the operator has chosen the host, and the client sends requests to no other host.
 		plain: &http.Client{Transport: &http.Transport{
 			DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext, ForceAttemptHTTP2: true, MaxResponseHeaderBytes: maxHeaders,
 			TLSHandshakeTimeout: 10 * time.Second, ResponseHeaderTimeout: 15 * time.Second, IdleConnTimeout: 30 * time.Second, MaxIdleConnsPerHost: 4,
@@ -192,9 +192,9 @@ func (s service) read(body []byte, limit int) ([]capability.SearchResult, error)
 	}
 	var results []capability.SearchResult
 	for _, found := range list {
-		text := func(name string, most int) string {
+		text := func(name string, limit int) string {
 			value, _ := found[name].(string)
-			return oneLine(withoutMarkup(value), most)
+			return oneLine(withoutMarkup(value), limit)
 		}
 		address, _ := found[s.url].(string)
 		u, err := weburl.Parse(address)

@@ -40,7 +40,7 @@ func plainTags(source []byte) []byte {
 			continue
 		case html.TextToken:
 			if svg == 0 && (raw == 0 || raw == atom.Title || raw == atom.Xmp || raw == atom.Plaintext) {
-				// What is left out must not make a tag of the texts around it.
+				// If an element is left out, the texts around it must not become a tag together.
 				out.WriteString(html.EscapeString(string(tokens.Text())))
 			}
 			raw = 0

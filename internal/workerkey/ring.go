@@ -106,7 +106,7 @@ func parse(signature string) (keyID int64, sum []byte, ok bool) {
 	return keyID, sum, noID == nil && noSum == nil && len(sum) == sha256.Size
 }
 
-// secret returns a key, or nil where there is none of that id.
+// secret returns the key with an id, or nil if there is no such key.
 func (r *Ring) secret(ctx context.Context, id int64) ([]byte, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -85,12 +85,12 @@ func short(e ast.Expr) bool {
 }
 
 // written reports whether an expression is a string literal of at most the given number of bytes.
-func written(e ast.Expr, most int) bool {
+func written(e ast.Expr, limit int) bool {
 	if e.Kind() != ast.LiteralKind {
 		return false
 	}
 	text, ok := e.AsLiteral().(types.String)
-	return ok && len(text) <= most
+	return ok && len(text) <= limit
 }
 
 // holdsMap reports whether an expression contains a map literal with several entries.

@@ -27,7 +27,8 @@ func (r *reader) roles(n *yaml.Node, path string) map[string]Members {
 	return roles
 }
 
-// name checks a name that the document introduces. The error calls it what: `a role` or `a flag`.
+// name checks a name that the document introduces. what says what it
+// names, for the error: `a role` or `a flag`.
 func (r *reader) name(name string, at *yaml.Node, path, what string) bool {
 	switch {
 	case name == "":

@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// MCPReview is what a person says of a tool that an MCP server offers. Without it, policy denies every
+// MCPReview is what a person says about a tool that an MCP server offers. Without it, policy denies every
 // call of the tool.
 type MCPReview struct {
 	// Digest is toolspec.Discovered.Digest of the definition that was reviewed.

@@ -40,7 +40,7 @@ func DiffDefinitions(from, to toolspec.Spec) []Change {
 	return differences("", definition(from), definition(to))
 }
 
-// definition returns what a server gives of a tool as plain data.
+// definition returns the parts of a tool that come from its server, as plain data.
 func definition(s toolspec.Spec) any {
 	d := map[string]any{
 		"title": s.Title, "description": s.Description, "inputSchema": plainJSON(s.InputSchema), "outputSchema": plainJSON(s.OutputSchema),

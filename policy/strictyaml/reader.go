@@ -96,9 +96,9 @@ func (r *Reader) Mapping(n *yaml.Node, path string, fields ...Field) {
 // Unlimited is the limit of a mapping that only the size of the document bounds.
 const Unlimited = math.MaxInt
 
-// Entries calls each once for every key of a mapping of at most limit entries. It returns false if n
+// Entries calls visit once for every key of a mapping of at most limit entries. It returns false if n
 // is not a mapping, or has more entries.
-func (r *Reader) Entries(n *yaml.Node, path string, limit int, each func(key string, at, value *yaml.Node)) bool {
+func (r *Reader) Entries(n *yaml.Node, path string, limit int, visit func(key string, at, value *yaml.Node)) bool {
 	if n.Kind == yaml.MappingNode && len(n.Content)/2 > limit {
 		r.Fail(n, path, "has more than %d entries", limit)
 		return false
@@ -125,14 +125,14 @@ func (r *Reader) Entries(n *yaml.Node, path string, limit int, each func(key str
 			r.Fail(at, Join(path, key), "is there twice")
 		default:
 			seen[key] = true
-			each(key, at, n.Content[i+1])
+			visit(key, at, n.Content[i+1])
 		}
 	}
 	return true
 }
 
-// List calls each for every entry of a list of at most limit entries.
-func (r *Reader) List(n *yaml.Node, path string, limit int, each func(n *yaml.Node, path string)) {
+// List calls visit for every entry of a list of at most limit entries.
+func (r *Reader) List(n *yaml.Node, path string, limit int, visit func(n *yaml.Node, path string)) {
 	switch {
 	case !r.Plain(n, path):
 	case n.Kind != yaml.SequenceNode:
@@ -141,7 +141,7 @@ func (r *Reader) List(n *yaml.Node, path string, limit int, each func(n *yaml.No
 		r.Fail(n, path, "has more than %d entries", limit)
 	default:
 		for i, entry := range n.Content {
-			each(entry, fmt.Sprintf("%s[%d]", path, i))
+			visit(entry, fmt.Sprintf("%s[%d]", path, i))
 		}
 	}
 }

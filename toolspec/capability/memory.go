@@ -49,9 +49,9 @@ type Memory interface {
 	// of the caller changes nothing and returns what the first one did.
 	WriteMemory(ctx context.Context, by MemoryCaller, w MemoryWrite) (MemoryEntry, error)
 	// Reasoning returns the reasoning that is recorded for the run of the caller, oldest first: entries
-	// with a Number beyond after, up to most and to 32 KiB of content, at least one. more says that
+	// with a Number beyond after, up to limit and to 32 KiB of content, at least one. more says that
 	// there are others.
-	Reasoning(ctx context.Context, by MemoryCaller, after int64, most int) (entries []MemoryEntry, more bool, err error)
+	Reasoning(ctx context.Context, by MemoryCaller, after int64, limit int) (entries []MemoryEntry, more bool, err error)
 }
 
 // MemoryCaller says whose entries a call sees, and who writes.

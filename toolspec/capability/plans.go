@@ -20,8 +20,8 @@ type Plans interface {
 	CreateGoal(ctx context.Context, by MemoryCaller, title, description string) (MemoryEntry, error)
 	// SwitchGoal makes an open goal the active goal. It fails with ErrNoGoal or ErrGoalCompleted.
 	SwitchGoal(ctx context.Context, by MemoryCaller, goalID string) (MemoryEntry, error)
-	// CompleteGoal completes a goal; an empty id is the active goal. It returns a goal that is completed
-	// already as it is.
+	// CompleteGoal completes a goal; an empty id means the active goal. If the goal is already completed, it
+	// returns the goal unchanged.
 	CompleteGoal(ctx context.Context, by MemoryCaller, goalID string) (MemoryEntry, error)
 	// AddToGoal adds a checkpoint or a decision to the active goal. It fails with ErrNoActiveGoal if
 	// the session has none.

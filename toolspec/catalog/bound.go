@@ -19,7 +19,7 @@ type Bound struct {
 	tool      toolspec.Tool
 	def       toolspec.Definition
 	spec      toolspec.Spec
-	in, out   *jsonschema.Schema // in is nil where the author gave none
+	in, out   *jsonschema.Schema // in is nil if the author gave none
 	projected *jsonschema.Schema
 	// visible is the document of projected.
 	visible  *jsonschema.Node
@@ -32,7 +32,7 @@ type Bound struct {
 }
 
 // Bind checks a tool and binds it to what a worker provides. An error names the
-// tool and, where the fault lies in a schema, its path.
+// tool and, if the fault is in a schema, its path.
 func Bind(tool toolspec.Tool, provided toolspec.Capabilities) (*Bound, error) {
 	def := tool.Definition()
 	b := &Bound{tool: tool, def: def}

@@ -52,9 +52,8 @@ func openType(t reflect.Type) bool {
 	return t == reflect.TypeFor[json.RawMessage]() || t == reflect.TypeFor[map[string]any]()
 }
 
-// bindInput compiles what arguments are held to, where there is anything, and
-// returns the document that is published: closed, where its author left open which
-// other arguments there may be (C-14).
+// bindInput compiles the input schema, if there is one, and returns the published document. If
+// the author did not say whether there may be other arguments, the document forbids them (C-14).
 func (b *Bound) bindInput(doc json.RawMessage) (_ json.RawMessage, err error) {
 	if len(doc) == 0 && len(b.def.HarmlessNames) > 0 {
 		return nil, errors.New("harmlessNames needs an input schema: without one, no argument has a name")
@@ -110,7 +109,7 @@ func (b *Bound) digest(inDoc, outDoc json.RawMessage) (string, error) {
 		Redaction    toolspec.RedactionSpec `json:"redaction"`
 		InputSchema  json.RawMessage        `json:"inputSchema"`
 		OutputSchema json.RawMessage        `json:"outputSchema"`
-		// Left out where there is none, as in the first releases.
+		// Left out if there is none, as in the first releases.
 		Connection   bool                  `json:"requiresConnection,omitempty"`
 		Scopes       []string              `json:"scopes,omitempty"`
 		NoSchema     bool                  `json:"noSchema,omitempty"`

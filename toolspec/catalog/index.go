@@ -135,10 +135,10 @@ func (b *indexing) index() *index {
 	return x
 }
 
-// inverseFrequency returns the weight of a word that occurs in holders of all tools. It is positive
-// even if every tool has the word.
-func inverseFrequency(all, holders int) float64 {
-	return math.Log(1 + (float64(all-holders)+0.5)/(float64(holders)+0.5))
+// inverseFrequency returns the weight of a word. tools is the number of tools, and holders the number of
+// tools that have the word. The weight is positive even if every tool has the word.
+func inverseFrequency(tools, holders int) float64 {
+	return math.Log(1 + (float64(tools-holders)+0.5)/(float64(holders)+0.5))
 }
 
 // shares returns the function that gives the weight of one occurrence of a word in a field of a

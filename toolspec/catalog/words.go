@@ -120,15 +120,15 @@ func endOfPart(name string) int {
 
 func lowered(word string) string { return cut(strings.ToLower(word), maxWordBytes) }
 
-// cut returns at most the first most bytes of a text, in whole characters.
-func cut(text string, most int) string {
-	if len(text) <= most {
+// cut returns at most the first limit bytes of a text, in whole characters.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	for !utf8.RuneStart(text[most]) {
-		most--
+	for !utf8.RuneStart(text[limit]) {
+		limit--
 	}
-	return text[:most]
+	return text[:limit]
 }
 
 // stem removes the English ending: files, filing and file have one stem. It returns words with

@@ -99,10 +99,10 @@ func (p *problems) value(at string, part Part) {
 	}
 }
 
-// json checks that a value is JSON of at most most bytes.
-func (p *problems) json(at string, raw json.RawMessage, most int) bool {
-	if len(raw) > most {
-		p.add(at, KindTooLarge, "the value is larger than %d bytes", most)
+// json checks that a value is JSON of at most limit bytes.
+func (p *problems) json(at string, raw json.RawMessage, limit int) bool {
+	if len(raw) > limit {
+		p.add(at, KindTooLarge, "the value is larger than %d bytes", limit)
 		return false
 	}
 	if fault := strictjson.Check(raw); fault != nil {

@@ -86,7 +86,7 @@ func (c *core) encodeOutput(what string, v any) json.RawMessage {
 	return c.encodeWithin(what, v, toolspec.MaxRawResult)
 }
 
-func (c *core) encodeWithin(what string, v any, most int) json.RawMessage {
+func (c *core) encodeWithin(what string, v any, limit int) json.RawMessage {
 	raw, isRaw := v.(json.RawMessage)
 	if isRaw {
 		raw = slices.Clone(raw)
@@ -101,8 +101,8 @@ func (c *core) encodeWithin(what string, v any, most int) json.RawMessage {
 			return nil
 		}
 	}
-	if len(raw) > most {
-		c.fail(fmt.Errorf("%s is larger than %d bytes", what, most))
+	if len(raw) > limit {
+		c.fail(fmt.Errorf("%s is larger than %d bytes", what, limit))
 		return nil
 	}
 	return raw

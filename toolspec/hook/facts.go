@@ -121,7 +121,7 @@ func (n *Connection) clone() *Connection {
 // Kill is a kill switch that is on.
 type Kill struct {
 	ID int64 `json:"id"`
-	// Effect is the one that it stops; empty is every effect.
+	// Effect is the effect of the calls that it stops. Empty means every effect.
 	Effect toolspec.Effect `json:"effect,omitempty"`
 	// Reason is safe to show.
 	Reason string `json:"reason"`
@@ -204,13 +204,13 @@ type StageInput struct {
 	// AnyWorker says that a worker without the tool of the call judges it too. The tool runs or has run, so
 	// the call does not move to the workers that have it, and a revocation must not wait for them.
 	AnyWorker bool `json:"anyWorker,omitempty"`
-	// BudgetMs is what the hooks have together where the stage is an activity of
-	// its own; 0 where it is not.
+	// BudgetMs is the time that all hooks have together if the stage is an activity of its own. Otherwise it
+	// is 0.
 	BudgetMs int64 `json:"budgetMs,omitempty"`
 	// MaxResultBytes bounds the redacted values of the stage; 0 leaves it to the tool.
 	MaxResultBytes int   `json:"maxResultBytes,omitempty"`
 	Facts          Facts `json:"facts"`
-	// Terms are those of the attempts that a verdict permits; nil where it permits
+	// Terms are those of the attempts that a verdict permits; nil if it permits
 	// none.
 	Terms *Terms `json:"terms,omitempty"`
 }
@@ -250,8 +250,8 @@ type Terms struct {
 
 // Submitter says who vouches for the subject of a call, or why nobody does.
 type Submitter struct {
-	// KeyID names the key that signed the proof; empty where no proof counts.
+	// KeyID names the key that signed the proof; empty if no proof counts.
 	KeyID string `json:"keyId,omitempty"`
-	// Fault says why none does. It is safe to show.
+	// Fault says why nobody vouches for the subject. It is safe to show.
 	Fault string `json:"fault,omitempty"`
 }

@@ -35,7 +35,7 @@ func (r reads) Context() toolspec.Context {
 }
 
 // Submitter returns the key of the trusted submitter who vouches for the subject, or
-// the reason why nobody does. Both are empty where there is no subject.
+// the reason why nobody does. Both are empty if there is no subject.
 func (r reads) Submitter() (keyID, fault string) {
 	if s := r.c.facts.Submitter; s != nil {
 		return s.KeyID, s.Fault

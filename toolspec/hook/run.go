@@ -15,7 +15,7 @@ import (
 
 // Run runs the hooks of one stage in the order of their names in the input. A hook sees
 // the changes of the hooks before it, and those in changed. The first hook that ends the
-// stage decides; in PartApprovers all hooks are heard, and a failure decides. Run returns an error if
+// stage decides; in PartApprovers all hooks run, and a failure decides. Run returns an error if
 // a hook's error is Transient or if ctx is cancelled. The whole stage must then run again.
 func (r *Registry) Run(ctx context.Context, in StageInput, changed Delta) (Verdict, error) {
 	started := time.Now()
@@ -60,7 +60,7 @@ func (r *Registry) Run(ctx context.Context, in StageInput, changed Delta) (Verdi
 		}
 	}
 	if in.Stage == WillWriteCache.stage && len(verdict.Notes) > 0 {
-		// Whoever failed may have wanted to keep the value out.
+		// A hook that failed may have wanted to keep the value out of the cache.
 		verdict.Delta.Entry = nil
 	}
 	verdict.DurationUs = time.Since(started).Microseconds()

@@ -149,7 +149,7 @@ const (
 type Body struct {
 	Arg  string   `json:"arg"`
 	Type BodyType `json:"type"`
-	// MediaType is the Content-Type, if it is not that of the type.
+	// MediaType is the Content-Type. If it is empty, the type of the body decides.
 	MediaType string `json:"mediaType,omitempty"`
 	// Fields are the styles of the fields of a form. The default of a field is style form, exploded.
 	Fields []Field `json:"fields,omitempty"`

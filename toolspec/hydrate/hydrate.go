@@ -58,10 +58,10 @@ func (t Target) Hydrate(raw json.RawMessage) Result {
 }
 
 // accept validates parsed arguments and creates their instance.
-func (t Target) accept(r *Result, args json.RawMessage, most int) {
+func (t Target) accept(r *Result, args json.RawMessage, limit int) {
 	// The canonical form can be larger: that of 1e20 is five times as long.
-	if len(args) > most {
-		fail(r, toolspec.HydrationParse, toolspec.CodeValidation, tooLarge(most))
+	if len(args) > limit {
+		fail(r, toolspec.HydrationParse, toolspec.CodeValidation, tooLarge(limit))
 		return
 	}
 	switch {
@@ -84,7 +84,7 @@ func (t Target) accept(r *Result, args json.RawMessage, most int) {
 
 // mend asks the repairer once. If the repair does not help, the errors stay those of the original
 // arguments.
-func (t Target) mend(r *Result, text []byte, most int) {
+func (t Target) mend(r *Result, text []byte, limit int) {
 	if t.Repairer == nil {
 		return
 	}
@@ -92,7 +92,7 @@ func (t Target) mend(r *Result, text []byte, most int) {
 	r.Provenance.Repairer = t.Repairer.Name()
 	was.Provenance.Repairer = r.Provenance.Repairer
 	mended, repairs, ok := t.Repairer.Repair(Damage{Text: text, Stage: r.Provenance.Outcome, Problems: r.Problems(), Schema: t.Schema})
-	if !ok || len(mended) > most || len(repairs) == 0 {
+	if !ok || len(mended) > limit || len(repairs) == 0 {
 		return
 	}
 	was.Provenance.Repairs = repairs[:min(len(repairs), maxNoted)]
@@ -102,7 +102,7 @@ func (t Target) mend(r *Result, text []byte, most int) {
 		return
 	}
 	problems := r.Provenance.Problems
-	if t.accept(r, p.args, most); !r.Success {
+	if t.accept(r, p.args, limit); !r.Success {
 		was.Provenance.Validator = r.Provenance.Validator
 		*r = was
 		return
@@ -129,8 +129,8 @@ func noted(problems []toolspec.Problem) (list []toolspec.ProblemAt) {
 	return list
 }
 
-func tooLarge(most int) toolspec.Problem {
-	return toolspec.Problem{Kind: KindTooLarge, Message: fmt.Sprintf("the arguments are larger than %d bytes", most)}
+func tooLarge(limit int) toolspec.Problem {
+	return toolspec.Problem{Kind: KindTooLarge, Message: fmt.Sprintf("the arguments are larger than %d bytes", limit)}
 }
 
 func digestOf(raw []byte) string {

@@ -17,7 +17,7 @@ type Schema struct {
 }
 
 // Compile checks and compiles one document of draft-04, 06, 07, 2019-09 or
-// 2020-12, or of the dialects [OpenAPI30] and [OpenAPI31]. $schema names the draft; where it is absent the draft is the newest
+// 2020-12, or of the dialects [OpenAPI30] and [OpenAPI31]. $schema names the draft; if it is absent, the draft is the newest
 // one that knows every keyword of the document, and a document that two drafts
 // read differently is refused. It takes input and output schemas alike; input
 // schemas must also pass [CheckInput].

@@ -36,10 +36,10 @@ func (e *evaluator) spend(steps int) bool {
 	return !e.over
 }
 
-// size returns the steps of reading a whole value once more.
+// size returns the number of steps to read a whole value again.
 func (e *evaluator) size(i int) int { return int(e.t.Items[i].End-e.t.Items[i].Start) / 64 }
 
-// searches spends the steps of a search for names among the members of a value.
+// searches spends the steps of a search for so many names among the members of a value.
 func (e *evaluator) searches(names, i int) bool {
 	return e.spend(names * int(e.t.Items[i].Count) / 16)
 }

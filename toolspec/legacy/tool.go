@@ -31,21 +31,21 @@ type Tool[In, Out any] struct {
 	// ends it as `internal` and its text stays in the worker.
 	PreHook func(ctx context.Context, c Call, in In) error
 	// PostHook runs after every attempt that gave a value, at didExecute, and sees
-	// that value as the tool made it. It cannot change it. An error counts as that
-	// of PreHook; what the tool did has happened all the same.
+	// that value as the tool made it. It cannot change the value. An error counts as
+	// an error of PreHook does, but it does not undo the effect of the tool.
 	PostHook func(ctx context.Context, c Call, in In, out Out) error
 }
 
 // Call is what an old hook learns of the call.
 type Call struct {
 	ToolID, ToolCallID, InvocationID string
-	// IdempotencyKey is the same wherever this run of the hook is made once more.
+	// IdempotencyKey is the same each time that this run of the hook is repeated.
 	IdempotencyKey string
 	Context        toolspec.Context
 }
 
-// Import makes a tool of today, and the hook that goes with it where the old one
-// has any. Whether the contract holds is checked where the tool is registered.
+// Import returns the old tool as a toolspec.Tool, and a hook if the old tool has a
+// PreHook or a PostHook. A worker checks the Contract when it gets the tool.
 func (t Tool[In, Out]) Import() (toolspec.Tool, []hook.Hook) {
 	def := t.Contract
 	def.ID, def.Title, def.Description = t.id(), t.Name, t.Description
@@ -65,7 +65,7 @@ func (t Tool[In, Out]) Import() (toolspec.Tool, []hook.Hook) {
 
 func (t Tool[In, Out]) id() string { return namespaced(t.ProvidedBy, t.ID) }
 
-// namespaced puts a bare name into a namespace, where there is one.
+// namespaced puts a bare name into a namespace, if there is one.
 func namespaced(by, name string) string {
 	if by == "" || strings.Contains(name, "__") {
 		return name
@@ -126,8 +126,8 @@ func decoded[T any](raw json.RawMessage) (v T, err error) {
 // longestName is what a hook's name may have.
 const longestName = 63
 
-// hookName names the hook after its tool, for good: names are recorded in calls.
-// Where the id does not go into a name as it is, its digest does.
+// hookName returns the name of the hook of a tool. The name must never change, because calls record it.
+// If the id of the tool cannot be a part of a name, the name has the digest of the id.
 func hookName(toolID string) string {
 	name := "legacy-" + strings.ReplaceAll(toolID, "_", "-")
 	if len(name) > longestName || toolID != strings.ToLower(toolID) || strings.Contains(toolID, "-") {

@@ -117,8 +117,8 @@ func isPlain(text string) bool {
 }
 
 // escapeCharacters writes characters that control a terminal or the direction of text as \uXXXX
-// and leaves out characters that cannot be seen. It keeps those that change how the character
-// before them looks, as in emoji and in some scripts, once after each.
+// and leaves out invisible characters. It keeps an invisible character that changes how the character
+// before it looks, as in emoji and in some scripts, but not several of them in a row.
 func escapeCharacters(text string) (clean string, changed []string) {
 	var (
 		b      strings.Builder

@@ -123,7 +123,8 @@ func docTags(tag reflect.StructTag) string {
 	return fmt.Sprintf("jsonschema:%q jsonschema_description:%q", tag.Get("jsonschema"), tag.Get("jsonschema_description"))
 }
 
-// mapType answers for the types that the library would get wrong.
+// mapType returns the schema of a type for which the library would return a wrong schema, and nil for any
+// other type.
 func (d *deriver) mapType(t reflect.Type) *invopop.Schema {
 	switch leafOf(t) {
 	case text:
@@ -132,7 +133,7 @@ func (d *deriver) mapType(t reflect.Type) *invopop.Schema {
 		return &invopop.Schema{Type: "number"}
 	case base64Text:
 		return &invopop.Schema{Type: "string", ContentEncoding: "base64"}
-	default: // the library is right about the others
+	default: // the library returns the right schemas of the other types
 	}
 	if t.Kind() == reflect.Struct && t != timeType && !d.own[t] {
 		return d.object(t)

@@ -117,10 +117,11 @@ func (s *shaper) key(nodes []*jsonschema.Node) string {
 	return key.String()
 }
 
-// place returns the index of the place that the schemas describe.
+// place returns the index of the Place of the value that all of the schemas describe. It adds the Place
+// to s.places if no list of schemas before led to it.
 func (s *shaper) place(nodes []*jsonschema.Node) int {
-	// The targets of references come first: fields with the same target share a place without a
-	// visit of its alternatives.
+	// Follow the references first: fields whose references have the same target share a place, and
+	// place need not visit the alternatives of the target again.
 	heads := slices.Clone(nodes)
 	for i := range heads {
 		for heads[i].Ref != nil {

@@ -86,7 +86,7 @@ func (t *Tape) quoted(b []byte, i int) []byte {
 	return b
 }
 
-// Quote returns text as a JSON string in canonical form. It fails where text is not
+// Quote returns text as a JSON string in canonical form. It fails if text is not
 // UTF-8.
 func Quote(text []byte) ([]byte, error) {
 	quoted, err := jsontext.AppendQuote(nil, text)

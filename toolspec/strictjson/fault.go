@@ -21,7 +21,7 @@ const (
 // one strict JSON value.
 type Fault struct {
 	Reason Reason
-	// Path leads to the value that is wrong or missing; empty where it is the root or
+	// Path leads to the value that is wrong or missing; empty if it is the root or
 	// where the reason says enough.
 	Path Path
 	// Offset is the index of the byte that cannot stand where it does, or the length of

@@ -44,7 +44,7 @@ var plainByte = func() (plain [256]bool) {
 	return plain
 }()
 
-// escape is the length of the escape that raw begins with; 0 where it is none
+// escape is the length of the escape that raw begins with; 0 if it is none
 // or half of a surrogate pair.
 func escape(raw []byte) int {
 	if len(raw) < 2 {

@@ -28,7 +28,7 @@ type Value struct {
 	Contents []toolspec.Truncation
 	// Most bounds the value, in bytes of JSON.
 	Most int
-	// Bytes is the size of the value where it is stored, if that is another than the size of JSON.
+	// Bytes is the size of the stored value, if it differs from the size of JSON.
 	Bytes int
 }
 
@@ -85,7 +85,8 @@ func fit(form func(room int) any) json.RawMessage {
 	}
 }
 
-// preview stands in the place of a value that is no text and no list of parts, and of a declared list.
+// preview is the short form of a value that is neither a text nor a list of parts, and of a list that the
+// tool declares.
 type preview struct {
 	Preview any `json:"preview,omitempty"`
 	// Count is the number of elements of a list, of members of an object, or of characters of a text.

@@ -24,15 +24,15 @@ type Answer struct {
 	// of a failure.
 	Content json.RawMessage
 	IsError bool
-	// Parts follow the content, such as images; a format that cannot carry one of
-	// them says so in text instead, and drops nothing silently, except for the name of a part that it carries.
+	// Parts follow the content, such as images. If a format cannot carry a part, a text says so in the place
+	// of the part. A format may drop the name of a part that it carries.
 	Parts []Part
-	// OutputRef names the stored value where Content is only a part of it (WF-16).
+	// OutputRef names the stored value if Content is only a part of it (WF-16).
 	OutputRef string
 	// Sanitized names what was changed in Content so that it cannot pose as something else to
 	// the model: ansi_escapes, bidi_characters, control_characters, invisible_characters,
-	// role_markers. The stored value is unchanged (RD-07). The content of a failure names its
-	// changes itself.
+	// role_markers. The stored value is unchanged (RD-07). The content of a failure also
+	// has the names of its changes.
 	Sanitized []string
 }
 

@@ -31,7 +31,7 @@ type Finish string
 
 // The reasons why a model stops.
 const (
-	FinishCalls   Finish = "tool_calls" // exactly where there are calls to answer and the response was not cut
+	FinishCalls   Finish = "tool_calls" // exactly if there are calls to answer and the response was not cut
 	FinishStop    Finish = "stop"
 	FinishLength  Finish = "length"
 	FinishRefused Finish = "content_filter"

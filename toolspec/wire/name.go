@@ -27,7 +27,7 @@ func SentName(toolID string) string {
 	return name[:min(len(name), MaxName-len(suffix))] + suffix
 }
 
-// begins: Gemini takes no name that begins with a digit or a hyphen.
+// begins reports whether a name may begin with c: Gemini refuses names that begin with a digit or a hyphen.
 func begins(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
 }

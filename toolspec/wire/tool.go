@@ -29,7 +29,7 @@ const (
 
 // Choice is the tool_choice of a request (LlmToolChoice of the specification).
 type Choice struct {
-	// Mode is Auto where it is empty.
+	// Mode is Auto if it is empty.
 	Mode Mode
 	// Name is the offered name, for Named alone.
 	Name string

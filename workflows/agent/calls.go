@@ -12,10 +12,10 @@ import (
 	"github.com/pawl-run/pawl/workflows/steps"
 )
 
-// call runs the calls of a response and returns their results by index: adjacent reads side by side, as far as
-// the agent allows it, and each effect alone. ends says that a call that ends the run has succeeded. Once the
-// run is stopped or ends, no further call starts. With isPast none starts at all. joined are the indexes of results that everybody with access to the
-// namespace can have given.
+// call runs the calls of a response and returns their results by index. It runs adjacent reads at the same time, up
+// to the limit of the agent, and each call with an effect alone. ends says that a call that ends the run has succeeded.
+// When the run is stopped or ends, no further call starts. If isPast is true, no call starts. joined are the indexes
+// of results that may be false, because everybody with access to the namespace can give such a result.
 func (r *run) call(ctx workflow.Context, calls []contract.AgentCall, isPast bool) (results []toolspec.Result, joined []int, ends bool) {
 	r.state.Phase = pawlagent.Calling
 	results = make([]toolspec.Result, len(calls))

@@ -167,8 +167,8 @@ func (r *run) round(ctx workflow.Context) (isFinal bool, end *contract.AgentEnd,
 	return isFinal, nil, err
 }
 
-// finish handles a final answer, or with an end the interrupt of a turn. It returns nil if there is another round, because
-// somebody has said something.
+// finish handles a final answer or, if end is not nil, the interrupt of a turn. It returns nil if another round begins,
+// because a person has sent a message.
 func (r *run) finish(ctx workflow.Context, end *contract.AgentEnd) (*contract.AgentEnd, error) {
 	if err := awaitHandlers(ctx); err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func (r *run) finish(ctx workflow.Context, end *contract.AgentEnd) (*contract.Ag
 	}
 	r.closed = max(r.said, r.taken)
 	if end.Outcome == pawlagent.Interrupted {
-		// What was said after the interrupt begins the next turn.
+		// The messages after the interrupt begin the next turn.
 		r.closed = max(r.saidBefore, r.taken)
 	}
 	if _, err := r.close(ctx, *end, true); err != nil {

@@ -40,7 +40,7 @@ type AgentOpenOut struct {
 	Run AgentRun `json:"run"`
 	// Result is set if the run cannot start, or has ended before.
 	Result *agent.Result `json:"result,omitempty"`
-	// Context is that of every call. Its toolIds are the tools of the agent.
+	// Context is the context of every call of the run. Its toolIds are the tools of the agent.
 	Context        toolspec.Context `json:"context"`
 	Connections    []string         `json:"connections,omitempty"`
 	SubmitterProof string           `json:"submitterProof,omitempty"`

@@ -47,7 +47,7 @@ func newSafe(n int, key int64) *safe {
 	return s
 }
 
-func (s *safe) SecretsToReseal(_ context.Context, keyID int64, after broker.Binding, most int) (found []broker.Sealed, err error) {
+func (s *safe) SecretsToReseal(_ context.Context, keyID int64, after broker.Binding, limit int) (found []broker.Sealed, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.reads++; s.run != nil {
@@ -58,7 +58,7 @@ func (s *safe) SecretsToReseal(_ context.Context, keyID int64, after broker.Bind
 		return nil, errs.Transient(errors.New("away"))
 	}
 	for _, one := range s.secrets {
-		if one.KeyID != keyID && one.ConnectionID > after.ConnectionID && len(found) < most {
+		if one.KeyID != keyID && one.ConnectionID > after.ConnectionID && len(found) < limit {
 			found = append(found, one)
 		}
 	}

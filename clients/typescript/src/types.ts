@@ -53,7 +53,7 @@ export interface Invocation {
      */
     connectionId?: string;
     /**
-     * The caller's opaque id of the virtual key under which it makes the call. Calls with different virtual keys share no cached result.
+     * An opaque id of the caller's own choice, for example of the virtual key that a gateway gave to a customer. Calls with different ids share no cached result.
      */
     virtualKeyId?: string;
     /**
@@ -222,7 +222,7 @@ export interface Result {
    */
   source?: 'executed' | 'cache' | 'responded';
   /**
-   * The number of attempts that ended. An attempt ends if the tool answers, if the attempt is lost, or if a worker refuses to start the tool. If no worker began an attempt and Pawl scheduled it again, the attempt counts once. If the sweeper ended the call, this is the number of claims in the record: see the glossary.
+   * The number of attempts that ended. An attempt ends if the tool answers, if the attempt is lost, or if a worker refuses to start the tool. An attempt that Pawl had to schedule twice, because no worker began it, counts once. If the sweeper ended the call, this is the number of claims: the attempts in the regular lane that began to run the tool. See claim in the glossary.
    */
   attempts: number;
   /**
@@ -385,7 +385,7 @@ export interface State {
       missing?: string;
     };
     /**
-     * The SHA-256 of the whole text of the preview, before it was masked and cut. If the text differs when an attempt of the approved call begins, the call ends with approval_stale. If the preview returned a safe error, it is the SHA-256 of "error: " and the text of this error. It is absent if there is no preview for another reason. Then the approval covers the arguments alone.
+     * The SHA-256 of the whole text of the preview, before it was masked and cut. If the text differs when an attempt of the approved call begins, the call ends with approval_stale. It is absent if the approval covers the arguments alone. See the section Approval digest of the contract.
      */
     previewDigest?: string;
     /**
@@ -431,11 +431,11 @@ export interface State {
    */
   attempts: number;
   /**
-   * The plan of the call. After admission only its policyDigest changes. It is absent if the input got no record.
+   * The plan of the call. Its policyDigest, toolDigest and lane can change until the call ends. It is absent if the input got no record.
    */
   plan?: {
     /**
-     * The digest of the tool's contract. It is absent if no worker knew the tool.
+     * The digest of the tool's contract. After a deployment it can be the digest of another version of the tool. It is absent if no worker knew the tool.
      */
     toolDigest?: string;
     /**
@@ -460,7 +460,7 @@ export interface State {
    */
   answers?: {
     /**
-     * An id for Pawl's Go client: the lower-case hexadecimal SHA-256 of the bytes that this client sends. This id is not the update id, because the client does not send canonical JSON. Other programs find their answer by the approvalId.
+     * An id for Pawl's Go client: the lower-case hexadecimal SHA-256 of the bytes that this client sends. The update id is another hash: it is made of the canonical JSON of the decision. Other programs find their answer by the approvalId.
      */
     id: string;
     /**

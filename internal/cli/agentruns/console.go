@@ -20,7 +20,7 @@ type console interface {
 	io.Writer
 	// ask lets the person write a line, which then comes from lines.
 	ask(prompt string)
-	// cancel ends ask without an answer. It reports whether a line comes nevertheless.
+	// cancel ends ask without an answer. It reports whether lines still gets a line.
 	cancel() bool
 	// lines has the lines. It is closed at the end of the input, and failed then returns why the input could not be read further.
 	lines() <-chan string
@@ -100,8 +100,8 @@ type terminal struct {
 
 	mu     sync.Mutex
 	isBusy bool
-	// entered says that a line was ended that the conversation has not handled. late says that Ctrl-C came after it: what Ctrl-C does
-	// depends on what becomes of the line.
+	// entered says that a line was ended that the conversation has not handled. late says that Ctrl-C came after it: the effect
+	// of Ctrl-C depends on how the conversation handles the line.
 	entered, late bool
 }
 

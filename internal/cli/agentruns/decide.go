@@ -67,7 +67,7 @@ func (c *chat) decide(ctx context.Context, line string) {
 	c.line("%s counted %s", decision.Decision, app.OneLine(answer.Reason, 200))
 }
 
-// forget takes back the question about a request on which somebody has decided.
+// forget removes the question about a request that a person has decided.
 func (c *chat) forget(approvalID string) {
 	c.waiting = slices.DeleteFunc(c.waiting, func(id string) bool { return id == approvalID })
 	if c.asked.approvalID == approvalID {

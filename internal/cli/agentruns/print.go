@@ -19,7 +19,7 @@ type printer struct {
 	// said is the text since the last line, and open that it does not end with a line break.
 	said strings.Builder
 	open bool
-	// asked are the calls whose approval requests have shown what they do.
+	// asked has the calls whose approval request was printed.
 	asked map[string]bool
 }
 

@@ -37,8 +37,8 @@ type difference struct {
 }
 
 // compare compares the newest settled calls of a tenant.
-func (c *calls) compare(ctx context.Context, s *app.Session, tenantID string, since time.Time, most int) error {
-	found, err := s.Store.AuditedCalls(ctx, tenantID, since, most)
+func (c *calls) compare(ctx context.Context, s *app.Session, tenantID string, since time.Time, limit int) error {
+	found, err := s.Store.AuditedCalls(ctx, tenantID, since, limit)
 	if err != nil {
 		return err
 	}

@@ -121,7 +121,7 @@ func newConnectionsRevoke(a *app.App) *cobra.Command {
 		Long: "Revoke a grant with --from, or the whole connection with --yes, which cannot be undone. Calls that wait are\n" +
 			"denied, calls that run are cancelled, and no new attempt begins.\n\n" +
 			"If the connection has OAuth2 tokens, and the provider describes where tokens are revoked, they are also\n" +
-			"revoked at the service; that needs the key ring. If that fails, the tokens are deleted here all the same,\n" +
+			"revoked at the service; that needs the key ring. If that fails, the tokens are still deleted here,\n" +
 			"unless the ring of --keyring does not open them. Other credentials stay valid at the service until somebody\n" +
 			"revokes them there.",
 		Args: oneConnection,

@@ -15,7 +15,7 @@ import (
 // notOffered is the state of a review of a tool that no live worker has.
 const notOffered policy.ReviewState = "not offered"
 
-// found is a discovered tool with what the active policy says of it.
+// found is a discovered tool with what the active policy says about it.
 type found struct {
 	ToolID string `json:"toolId"`
 	// Server is the id of the MCP server, and Name the tool's own name there.

@@ -47,7 +47,7 @@ func (f *sessionFlags) one() (string, error) {
 	return name, err
 }
 
-// explain says of an entry that is not there what to do.
+// explain says what to do if an entry does not exist.
 func explain(a *app.App, session, path string, err error) error {
 	if errors.Is(err, capability.ErrNoMemory) {
 		return fmt.Errorf("tenant %s has no entry %q in %s; `pawl memory list` shows the entries", a.Tenant, app.OneLine(path, 100), app.OneLine(session, 100))

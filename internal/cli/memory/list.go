@@ -12,12 +12,12 @@ import (
 )
 
 // limitFlag defines the flag --limit.
-func limitFlag(cmd *cobra.Command, most *int, standard int) {
-	cmd.Flags().IntVar(most, "limit", standard, fmt.Sprintf("print at most this many entries, 1 to %d", client.MaxList))
+func limitFlag(cmd *cobra.Command, limit *int, standard int) {
+	cmd.Flags().IntVar(limit, "limit", standard, fmt.Sprintf("print at most this many entries, 1 to %d", client.MaxList))
 }
 
-func checkLimit(most int) error {
-	if most < 1 || most > client.MaxList {
+func checkLimit(limit int) error {
+	if limit < 1 || limit > client.MaxList {
 		return app.Usage(fmt.Errorf("--limit is 1 to %d", client.MaxList))
 	}
 	return nil

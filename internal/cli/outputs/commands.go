@@ -17,7 +17,7 @@ func Commands(a *app.App) []*cobra.Command {
 	return []*cobra.Command{app.Group(cmd)}
 }
 
-// explain says of an output that is not there what to do.
+// explain says what to do if an output does not exist.
 func explain(a *app.App, ref string, err error) error {
 	if errors.Is(err, output.ErrNotFound) {
 		return fmt.Errorf("tenant %s has no output %q; `pawl output list CALL` shows the references of a call", a.Tenant, app.OneLine(ref, 100))

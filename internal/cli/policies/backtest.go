@@ -85,14 +85,14 @@ func newPolicyBacktest(a *app.App) *cobra.Command {
 	return cmd
 }
 
-func runBacktest(ctx context.Context, s *app.Session, candidate *policy.Policy, tenants []string, since time.Time, most int) (*backtest, error) {
+func runBacktest(ctx context.Context, s *app.Session, candidate *policy.Policy, tenants []string, since time.Time, limit int) (*backtest, error) {
 	specs, err := s.Store.Specs(ctx)
 	if err != nil {
 		return nil, err
 	}
 	b := &backtest{tools: byName(specs)}
 	for _, tenant := range tenants {
-		left := most
+		left := limit
 		var failed error
 		err := s.Store.EachDecided(ctx, tenant, since, func(c reads.DecidedCall) bool {
 			if left == 0 {

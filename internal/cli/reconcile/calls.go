@@ -228,8 +228,8 @@ func (c *comparison) openCall(ctx context.Context, call upkeep.OpenCall, known r
 	return nil
 }
 
-// recheck makes the workflow of a call look at its record, as soon as a worker runs it. A workflow that has ended meanwhile needs nothing. One
-// that takes no more signals looks at its record when it goes on: somebody has sent it all that a server takes.
+// recheck makes the workflow of a call look at its record, as soon as a worker runs it. A workflow that has ended meanwhile needs nothing. A
+// workflow that accepts no more signals, because it already got as many as the server accepts, looks at its record when it continues.
 func (c *comparison) recheck(ctx context.Context, workflowID string) error {
 	err := c.Client().Recheck(ctx, workflowID)
 	if errors.Is(err, client.ErrSettled) || errors.Is(err, client.ErrNotFound) || errors.As(err, new(*serviceerror.InvalidArgument)) {
@@ -267,7 +267,7 @@ func (c *comparison) lostClaims(ctx context.Context, call upkeep.OpenCall, known
 	return lost, nil
 }
 
-// mendCall writes what the record lacks. A call whose workflow has ended is settled, and any other goes on when workers start.
+// mendCall writes the missing parts of the record. It settles a call whose workflow has ended. Any other call continues when workers start.
 func (c *comparison) mendCall(ctx context.Context, call upkeep.OpenCall, known record.Dispatched, lost []record.LostClaim, fence bool, info *workflow.WorkflowExecutionInfo) (mended bool, outcome string, err error) {
 	epoch := call.Epoch
 	if len(lost) > 0 {

@@ -81,18 +81,18 @@ func importOpenAPI(a *app.App, input, output string, o openapi.Options) error {
 	return nil
 }
 
-// readBounded reads a file of at most most bytes.
-func readBounded(name string, most int64) ([]byte, error) {
+// readBounded reads a file of at most limit bytes.
+func readBounded(name string, limit int64) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	text, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, err
 	}
-	if int64(len(text)) > most {
-		return nil, fmt.Errorf("%s has more than %d bytes", name, most)
+	if int64(len(text)) > limit {
+		return nil, fmt.Errorf("%s has more than %d bytes", name, limit)
 	}
 	return text, nil
 }

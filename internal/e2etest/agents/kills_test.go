@@ -49,7 +49,7 @@ func (w *world) hold(trigger string) (isHeld func() bool, release func()) {
 }
 
 // whole fails the test unless a run of two rounds and one call ended as if nothing had been.
-func (w *world) whole(run string, asks, most int) {
+func (w *world) whole(run string, asks, limit int) {
 	t := w.T
 	t.Helper()
 	result := w.result(w.Pawl.AttachAgent(t.Context(), "acme", run))
@@ -60,8 +60,8 @@ func (w *world) whole(run string, asks, most int) {
 	if n := w.dones(run); n != 1 {
 		t.Errorf("%d done events", n)
 	}
-	if n := len(w.asks(run)); n < asks || n > most {
-		t.Errorf("the model was asked %d times, want %d to %d", n, asks, most)
+	if n := len(w.asks(run)); n < asks || n > limit {
+		t.Errorf("the model was asked %d times, want %d to %d", n, asks, limit)
 	}
 	if n := e2etest.Scalar[int](w.World, "SELECT count(*)::int FROM invocations WHERE run_id = $1", run); n != 1 {
 		t.Errorf("there are %d calls, want 1", n)

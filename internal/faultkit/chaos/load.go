@@ -199,15 +199,15 @@ func (l *load) step(ctx context.Context, step LoadStep) (StepFigures, error) {
 	return figures, nil
 }
 
-// take hands out at most most planned calls until a time, at most rate of them in a second.
-func (l *load) take(ctx context.Context, most int, until time.Time, rate float64) <-chan *call {
+// take hands out at most limit planned calls until a time, at most rate of them in a second.
+func (l *load) take(ctx context.Context, limit int, until time.Time, rate float64) <-chan *call {
 	taken := make(chan *call)
 	ctx, cancel := context.WithDeadline(ctx, until)
 	go func() {
 		defer cancel()
 		defer close(taken)
 		began := time.Now()
-		for n := range most {
+		for n := range limit {
 			if rate > 0 && !pause(ctx, time.Until(began.Add(time.Duration(float64(n)/rate*float64(time.Second))))) {
 				return
 			}

@@ -69,7 +69,7 @@ type StepFigures struct {
 	PerSecond float64 `json:"perSecond"`
 	// Lanes are the times from the submit to the result, by kind of call.
 	Lanes []LaneFigures `json:"lanes"`
-	// Processors is the mean number of processors that each program used: empty where the system does not tell.
+	// Processors is the mean number of processors that each program used: empty if the system does not tell.
 	Processors processors `json:"processors"`
 }
 

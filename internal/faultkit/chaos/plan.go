@@ -235,7 +235,7 @@ func drawFaults(random *rand.Rand, kind oracle.FaultKind, o Options) (faults []P
 	return faults
 }
 
-// upTo draws a duration below most, in whole milliseconds.
-func upTo(random *rand.Rand, most time.Duration) time.Duration {
-	return time.Duration(random.Int64N(max(1, most.Milliseconds()))) * time.Millisecond
+// upTo draws a duration below limit, in whole milliseconds.
+func upTo(random *rand.Rand, limit time.Duration) time.Duration {
+	return time.Duration(random.Int64N(max(1, limit.Milliseconds()))) * time.Millisecond
 }

@@ -133,7 +133,7 @@ func (row runRow) run(op string) (r activity.Run, err error) {
 	if r.Document, err = db.DecodedStrict[pawlagent.Document](op, row.Document); err != nil {
 		return r, err
 	}
-	// Those of a run with a parent are what was reserved for it.
+	// The limits of a run with a parent are the tokens and the cost that its parent has reserved for it.
 	r.Document.Limits.Tokens, r.Document.Limits.MicroUSD = int(row.TokenLimit), row.MicroUsdLimit
 	if row.ParentRunID != "" {
 		r.Parent = &pawlagent.Parent{RunID: row.ParentRunID, ToolCallID: row.ParentCallID}
@@ -274,10 +274,10 @@ func (s *Store) RecordAnswers(ctx context.Context, of contract.AgentRun, round i
 	return err
 }
 
-// DeleteExpiredAgentRuns deletes up to most runs that ended more than the given number of days ago, or whose time was over
+// DeleteExpiredAgentRuns deletes up to limit runs that ended more than the given number of days ago, or whose time was over
 // that long ago, with all that belongs to them.
-func (s *Store) DeleteExpiredAgentRuns(ctx context.Context, days, most int) (int, error) {
-	n, err := s.db.Exec(ctx, "delete expired agent runs", db.Query("DeleteExpiredAgentRuns", db.Values{"days": days, "batch": most}))
+func (s *Store) DeleteExpiredAgentRuns(ctx context.Context, days, limit int) (int, error) {
+	n, err := s.db.Exec(ctx, "delete expired agent runs", db.Query("DeleteExpiredAgentRuns", db.Values{"days": days, "batch": limit}))
 	return int(n), err
 }
 

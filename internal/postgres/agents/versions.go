@@ -42,7 +42,7 @@ type applyRow struct {
 	Stored          bool
 }
 
-// ApplyAgent stores a document and makes it the active version of its agent, by a person. A retired agent stays
+// ApplyAgent stores a document and makes it the active version of its agent. by is the person who does it. A retired agent stays
 // retired. The error is ErrTaken if the version is stored with another content; nothing is changed then.
 func (s *Store) ApplyAgent(ctx context.Context, d agent.Document, by string) (Applied, error) {
 	if d.Name == "" || d.Version == "" {
@@ -77,7 +77,7 @@ type Activated struct {
 	Before  string
 }
 
-// ActivateAgent makes a stored version the active one, by a person. It ends the retirement of an agent. The error is
+// ActivateAgent makes a stored version the active version. by is the person who does it. It ends the retirement of an agent. The error is
 // db.ErrNotFound if the version is not stored.
 func (s *Store) ActivateAgent(ctx context.Context, name, version, by string) (Activated, error) {
 	return changed[Activated](ctx, s, "activate agent", name,
@@ -92,7 +92,7 @@ type Retired struct {
 	Changed bool
 }
 
-// RetireAgent stops an agent, by a person: no run of it starts until ActivateAgent. Runs that have started go on. The
+// RetireAgent stops an agent: no run of it starts until ActivateAgent. by is the person who does it. Runs that have started go on. The
 // error is db.ErrNotFound if there is no such agent.
 func (s *Store) RetireAgent(ctx context.Context, name, by string) (Retired, error) {
 	return changed[Retired](ctx, s, "retire agent", name, db.Query("RetireAgent", db.Values{"name": db.Text(name), "by": db.Text(by)}))

@@ -24,8 +24,9 @@ type unsealedRow struct {
 	LostID        string
 }
 
-// VerifyAudit verifies the chains of all tenants, or of one, and calls report for each. It verifies the seals that are there when it comes to
-// a tenant. Terms without RetentionDays and Now are those of the chain. A tenant that only exported heads name has a report too.
+// VerifyAudit verifies the chains of all tenants, or of one, and calls report for each. It verifies the seals
+// that a chain has when it begins with the tenant. It takes RetentionDays and Now from the database, not from
+// terms. A tenant that only exported heads name also gets a report.
 func (s *Store) VerifyAudit(ctx context.Context, terms audit.Terms, report func(audit.Report), tenant ...string) error {
 	heads, err := s.AuditHeads(ctx, tenant...)
 	if err != nil {

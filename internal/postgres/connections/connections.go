@@ -175,7 +175,7 @@ type grantedRow struct {
 
 func (r grantedRow) Rechecks() bool { return r.Replaced }
 
-// AddConnection stores a connection. The audit trail records by as the person who added it.
+// AddConnection stores a connection. by is the person who added it, for the audit trail.
 // AddConnection returns ErrTaken if the id is not free.
 func (s *Store) AddConnection(ctx context.Context, n AddRow, by string) error {
 	const op = "add connection"
@@ -316,12 +316,12 @@ func (s *Store) ReplaceSecret(ctx context.Context, sealed broker.Sealed, lasts t
 	return row.Changed, err
 }
 
-// SealedSecrets returns a page of the sealed secrets of all tenants: at most most secrets that
-// follow the binding after.
-func (s *Store) SealedSecrets(ctx context.Context, after broker.Binding, most int) ([]broker.Sealed, error) {
+// SealedSecrets returns a page of the sealed secrets of all tenants: at most limit secrets that
+// follow the binding previous, in the order of bindings.
+func (s *Store) SealedSecrets(ctx context.Context, previous broker.Binding, limit int) ([]broker.Sealed, error) {
 	const op = "sealed secrets"
 	rows, err := db.All[sealedRow](ctx, s.db, op, db.Query("SealedSecrets", db.Values{
-		"tenant_id": after.TenantID, "connection_id": after.ConnectionID, "version": after.Version, "max": most,
+		"tenant_id": previous.TenantID, "connection_id": previous.ConnectionID, "version": previous.Version, "max": limit,
 	}))
 	if err != nil {
 		return nil, err

@@ -25,12 +25,12 @@ func (s *Store) SecretsByKey(ctx context.Context) ([]KeyUse, error) {
 	return db.All[KeyUse](ctx, s.db, "secrets by key", db.Query("SecretsByKey", db.Values{}))
 }
 
-// SecretsToReseal returns up to most secrets of all tenants that a key other than keyID has
-// sealed, ordered by binding, after the binding after.
-func (s *Store) SecretsToReseal(ctx context.Context, keyID int64, after broker.Binding, most int) ([]broker.Sealed, error) {
+// SecretsToReseal returns up to limit secrets of all tenants that a key other than keyID has sealed.
+// They are ordered by binding, and follow the binding previous.
+func (s *Store) SecretsToReseal(ctx context.Context, keyID int64, previous broker.Binding, limit int) ([]broker.Sealed, error) {
 	const op = "secrets to reseal"
 	rows, err := db.All[sealedRow](ctx, s.db, op, db.Query("SecretsToReseal", db.Values{
-		"key_id": keyID, "after_tenant": db.Text(after.TenantID), "after_connection": db.Text(after.ConnectionID), "after_version": after.Version, "most": most,
+		"key_id": keyID, "after_tenant": db.Text(previous.TenantID), "after_connection": db.Text(previous.ConnectionID), "after_version": previous.Version, "most": limit,
 	}))
 	if err != nil {
 		return nil, err

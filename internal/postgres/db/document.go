@@ -50,7 +50,7 @@ func DecodedStrict[T any](op string, raw json.RawMessage) (T, error) {
 	return v, nil
 }
 
-// Optional reads a document that Encoded wrote, or nil where there is none.
+// Optional reads a document that Encoded wrote, or nil if there is none.
 func Optional[T any](raw json.RawMessage) (*T, error) {
 	if raw == nil {
 		return nil, nil

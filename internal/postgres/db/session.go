@@ -65,7 +65,8 @@ func (d *DB) onSession(ctx context.Context, use func(*pgx.Conn) error) error {
 	return sessions.AcquireFunc(ctx, func(c *pgxpool.Conn) error { return use(c.Conn()) })
 }
 
-// behindPooler reports whether the process of the server that answers is another one than the connection was made to. A pooler makes up its own.
+// behindPooler reports whether a pooler is between Pawl and the server: the process id that answers then differs from the id that the
+// connection got at its start, which the pooler invents.
 func behindPooler(ctx context.Context, conn *pgconn.PgConn) (bool, error) {
 	results, err := conn.Exec(ctx, "SELECT pg_backend_pid()").ReadAll()
 	if err != nil {
@@ -76,7 +77,7 @@ func behindPooler(ctx context.Context, conn *pgconn.PgConn) (bool, error) {
 
 // MigrationStopped means that the server has ended a change of the schema. Nothing of the step is applied.
 type MigrationStopped struct {
-	// What names the step that was stopped, or is "" if the step is not known.
+	// What is the name of the step that was stopped, or "" if the step is not known.
 	What string
 	// State is the SQLSTATE.
 	State string

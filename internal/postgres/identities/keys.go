@@ -35,8 +35,8 @@ type revokeRow struct {
 	Revoked  bool
 }
 
-// RegisterKey lets an identity of the tenant sign with a key. The audit trail records by as the
-// person who registered it. A repeated call changes nothing. RegisterKey returns ErrKeyTaken if
+// RegisterKey lets an identity of the tenant sign with a key. by is the person who
+// registered it, for the audit trail. A repeated call changes nothing. RegisterKey returns ErrKeyTaken if
 // the key belongs to another identity or was revoked.
 func (s *Store) RegisterKey(ctx context.Context, tenantID, identity string, key proof.Key, by string) error {
 	row, _, err := db.First[registerRow](ctx, s.db, "register key", db.Query("RegisterKey", db.Values{

@@ -8,26 +8,26 @@ import (
 )
 
 // ofTenant selects the entries of a tenant: of one session, or of all sessions if session is empty.
-func ofTenant(tenantID, session string, most int) db.Values {
-	return db.Values{"tenant_id": db.Text(tenantID), "session": db.Text(session), "every_session": session == "", "most": most}
+func ofTenant(tenantID, session string, limit int) db.Values {
+	return db.Values{"tenant_id": db.Text(tenantID), "session": db.Text(session), "every_session": session == "", "most": limit}
 }
 
 // MemoryOfTenant returns the entries of a tenant at and below a directory for people, of every kind,
-// without their contents, up to most, the last written ones first. An empty session is every session.
-func (s *Store) MemoryOfTenant(ctx context.Context, tenantID, session, under string, most int) ([]capability.MemoryEntry, error) {
+// without their contents, up to limit, the last written ones first. An empty session is every session.
+func (s *Store) MemoryOfTenant(ctx context.Context, tenantID, session, under string, limit int) ([]capability.MemoryEntry, error) {
 	under, err := cleanDir(under)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := db.All[entryRow](ctx, s.db, "memory of tenant", db.Query("ListTenant", ofTenant(tenantID, session, most).And("under", under)))
-	entries, _ := page(rows, most)
+	rows, err := db.All[entryRow](ctx, s.db, "memory of tenant", db.Query("ListTenant", ofTenant(tenantID, session, limit).And("under", under)))
+	entries, _ := page(rows, limit)
 	return entries, err
 }
 
 // SearchTenantMemory finds whole words in the entries of a tenant for people, of every kind, up to
-// most. An empty session is every session.
-func (s *Store) SearchTenantMemory(ctx context.Context, tenantID, session, query string, most int) ([]capability.MemoryHit, error) {
-	return s.search(ctx, "SearchTenant", ofTenant(tenantID, session, most), query)
+// limit. An empty session is every session.
+func (s *Store) SearchTenantMemory(ctx context.Context, tenantID, session, query string, limit int) ([]capability.MemoryHit, error) {
+	return s.search(ctx, "SearchTenant", ofTenant(tenantID, session, limit), query)
 }
 
 // ShowMemory returns an entry of any kind for people.
@@ -47,7 +47,7 @@ func (s *Store) ShowMemory(ctx context.Context, tenantID, session, path string) 
 }
 
 // DeleteMemory deletes an entry of any kind for a person. The checkpoints and decisions of a goal stay. The
-// audit trail records by, the path and the kind.
+// audit trail records the person by, the path and the kind.
 func (s *Store) DeleteMemory(ctx context.Context, tenantID, session, path, by string) (capability.MemoryEntry, error) {
 	path, err := clean(path)
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *Store) DeleteMemory(ctx context.Context, tenantID, session, path, by st
 
 // DeleteSessionMemory deletes all entries of a session for a person, of every kind, and returns their
 // number. It counts expired entries that upkeep has not deleted. It fails with ErrNoMemory if there is
-// no entry. The audit trail records by and the number, once.
+// no entry. The audit trail records the person by and the number, once.
 func (s *Store) DeleteSessionMemory(ctx context.Context, tenantID, session, by string) (entries int64, err error) {
 	caller := capability.MemoryCaller{TenantID: tenantID, Session: session, ActorID: by}
 	_, err = s.write(ctx, "delete session memory", caller, func(w *write) (e capability.MemoryEntry, err error) {

@@ -39,12 +39,12 @@ func (s *Store) ListMemory(ctx context.Context, by capability.MemoryCaller, unde
 	return entries, more, err
 }
 
-// page returns the entries of up to most rows, and whether there are other rows.
-func page(rows []entryRow, most int) (entries []capability.MemoryEntry, more bool) {
-	for _, row := range rows[:min(len(rows), most)] {
+// page returns the entries of up to limit rows, and whether there are other rows.
+func page(rows []entryRow, limit int) (entries []capability.MemoryEntry, more bool) {
+	for _, row := range rows[:min(len(rows), limit)] {
 		entries = append(entries, row.entry())
 	}
-	return entries, len(rows) > most
+	return entries, len(rows) > limit
 }
 
 // SearchMemory implements capability.Memory.
@@ -66,12 +66,12 @@ func (s *Store) search(ctx context.Context, statement string, of db.Values, quer
 }
 
 // Reasoning implements capability.Memory.
-func (s *Store) Reasoning(ctx context.Context, by capability.MemoryCaller, after int64, most int) (entries []capability.MemoryEntry, more bool, err error) {
-	most = max(1, min(most, capability.MaxMemoryList))
+func (s *Store) Reasoning(ctx context.Context, by capability.MemoryCaller, after int64, limit int) (entries []capability.MemoryEntry, more bool, err error) {
+	limit = max(1, min(limit, capability.MaxMemoryList))
 	rows, err := db.All[entryRow](ctx, s.db, "reasoning", db.Query("Reasoning", scope(by).With(db.Values{
-		"run_id": db.Text(by.RunID), "after": after, "most": most + 1,
+		"run_id": db.Text(by.RunID), "after": after, "most": limit + 1,
 	})))
-	entries, more = page(rows, most)
+	entries, more = page(rows, limit)
 	total := 0
 	for i, e := range entries {
 		if total += e.Bytes; total > reasoningBytes && i > 0 {

@@ -33,8 +33,8 @@ type Bucket interface {
 	// Writes reports whether the data of new chunks goes into the bucket.
 	Writes() bool
 	Put(ctx context.Context, key string, data []byte) error
-	// Get returns at most so many bytes of an object. found is false if there is no such object.
-	Get(ctx context.Context, key string, most int) (data []byte, found bool, err error)
+	// Get returns at most limit bytes of an object. found is false if there is no such object.
+	Get(ctx context.Context, key string, limit int) (data []byte, found bool, err error)
 	// Delete deletes an object. It is no error if there is none.
 	Delete(ctx context.Context, key string) error
 }

@@ -15,9 +15,9 @@ type deletedRow struct{ Chunks int64 }
 
 type remainsRow struct{ Remains bool }
 
-// DeleteOutput deletes the chunks of an output of the tenant. Readers get output.ErrExpired from its beginning on. The audit trail records
-// by as the person who deleted it. If it fails, it can be repeated; otherwise upkeep deletes what is left, as it does with chunks that it is
-// deleting at the same time. It returns output.ErrNotFound if there is no such output, or nothing is left of it.
+// DeleteOutput deletes the chunks of an output of the tenant. Readers get output.ErrExpired from its beginning on. by is the person who
+// deleted it, for the audit trail. If DeleteOutput fails, the caller can repeat it. Otherwise upkeep deletes the remaining chunks.
+// It returns output.ErrNotFound if there is no such output, or if nothing is left of it.
 func (s *Store) DeleteOutput(ctx context.Context, tenantID, ref, by string) error {
 	of := db.Values{"ref": db.Text(ref), "tenant_id": db.Text(tenantID)}
 	n, err := s.db.Exec(ctx, "expire an output", db.Query("Expire", of.And("by", db.Text(by))))
@@ -49,11 +49,11 @@ func (s *Store) deleteChunks(ctx context.Context, ref string) (int, error) {
 	return int(row.Chunks), err
 }
 
-// DeleteExpiredOutputs expires up to most outputs whose time is over or that nobody finishes, deletes a batch of chunks of expired
-// outputs, and deletes up to most rows of outputs that expired more than 30 days ago. It returns how many rows it changed; 0 means that
+// DeleteExpiredOutputs expires up to limit outputs whose time is over or that nobody finishes, deletes a batch of chunks of expired
+// outputs, and deletes up to limit rows of outputs that expired more than 30 days ago. It returns how many rows it changed; 0 means that
 // nothing is left to do.
-func (s *Store) DeleteExpiredOutputs(ctx context.Context, most int) (int, error) {
-	expired, err := s.db.Exec(ctx, "expire outputs", db.Query("ExpireDue", db.Values{"batch": most}))
+func (s *Store) DeleteExpiredOutputs(ctx context.Context, limit int) (int, error) {
+	expired, err := s.db.Exec(ctx, "expire outputs", db.Query("ExpireDue", db.Values{"batch": limit}))
 	if err != nil {
 		return 0, err
 	}
@@ -61,7 +61,7 @@ func (s *Store) DeleteExpiredOutputs(ctx context.Context, most int) (int, error)
 	if err != nil {
 		return 0, err
 	}
-	forgotten, err := s.db.Exec(ctx, "forget outputs", db.Query("DeleteTombstones", db.Values{"batch": most}))
+	forgotten, err := s.db.Exec(ctx, "forget outputs", db.Query("DeleteTombstones", db.Values{"batch": limit}))
 	if err != nil {
 		return 0, err
 	}

@@ -252,10 +252,10 @@ type batch struct {
 func (s *Store) chunks(ctx context.Context, f found, at int64) iter.Seq2[output.Chunk, error] {
 	return func(yield func(output.Chunk, error) bool) {
 		getting, stop := context.WithCancel(ctx)
-		read := func(from int64, most int) func() batch {
+		read := func(from int64, limit int) func() batch {
 			next := make(chan batch, 1)
 			go func() {
-				rows, err := db.All[chunkRow](ctx, s.db, "read an output", db.Query("Chunks", db.Values{"output_id": f.id, "first_byte": from, "most": most}))
+				rows, err := db.All[chunkRow](ctx, s.db, "read an output", db.Query("Chunks", db.Values{"output_id": f.id, "first_byte": from, "most": limit}))
 				if err == nil {
 					rows, err = s.fromBucket(getting, rows)
 				}

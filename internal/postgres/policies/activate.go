@@ -58,7 +58,7 @@ type activateRow struct {
 
 func (r activateRow) Rechecks() bool { return r.Changed }
 
-// ApplyPolicy stores a version and activates it. It records by as the person who applied it.
+// ApplyPolicy stores a version and activates it. by is the person who applied it.
 // Open calls get a recheck. changed is false if the version was active already.
 func (s *Store) ApplyPolicy(ctx context.Context, p *policy.Policy, by string) (changed bool, err error) {
 	return s.Activate(ctx, Activation{Policy: p, By: by})

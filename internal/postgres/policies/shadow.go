@@ -15,8 +15,8 @@ type shadowRow struct {
 }
 
 // SetShadow stores a version and makes it the shadow version, which is evaluated beside the
-// active version. A nil p removes the shadow version. The audit trail records by as the person
-// who did it.
+// active version. A nil p removes the shadow version. by is the person who did it, for the
+// audit trail.
 func (s *Store) SetShadow(ctx context.Context, p *policy.Policy, by string) (changed bool, err error) {
 	var steps []db.Step
 	if p != nil {

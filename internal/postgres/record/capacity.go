@@ -92,21 +92,21 @@ type expiredRow struct {
 	Handed  int
 }
 
-// ReleaseExpired frees the expired slots of up to most semaphores and gives them to the calls at
+// ReleaseExpired frees the expired slots of up to limit semaphores and gives them to the calls at
 // the head of the queues. It returns the number of expired slots.
-func (s *Store) ReleaseExpired(ctx context.Context, most int) (int, error) {
+func (s *Store) ReleaseExpired(ctx context.Context, limit int) (int, error) {
 	row, _, err := db.Batched[expiredRow](ctx, s.db, "release expired",
-		db.Query("LockExpired", db.Values{"batch": most}), db.Query("ReleaseExpired", db.Values{"hold": holdTime}))
+		db.Query("LockExpired", db.Values{"batch": limit}), db.Query("ReleaseExpired", db.Values{"hold": holdTime}))
 	return row.Expired, err
 }
 
-// DeleteIdleCapacity deletes up to most full buckets and up to most unused semaphores. It
+// DeleteIdleCapacity deletes up to limit full buckets and up to limit unused semaphores. It
 // returns the number of deleted rows.
-func (s *Store) DeleteIdleCapacity(ctx context.Context, most int) (int, error) {
-	full, err := s.db.Exec(ctx, "delete full quotas", db.Query("DeleteFullQuotas", db.Values{"batch": most}))
+func (s *Store) DeleteIdleCapacity(ctx context.Context, limit int) (int, error) {
+	full, err := s.db.Exec(ctx, "delete full quotas", db.Query("DeleteFullQuotas", db.Values{"batch": limit}))
 	if err != nil {
 		return int(full), err
 	}
-	idle, err := s.db.Exec(ctx, "delete idle semaphores", db.Query("DeleteIdleSemaphores", db.Values{"batch": most}))
+	idle, err := s.db.Exec(ctx, "delete idle semaphores", db.Query("DeleteIdleSemaphores", db.Values{"batch": limit}))
 	return int(full + idle), err
 }

@@ -98,8 +98,8 @@ func (s *Store) ListGrants(ctx context.Context, tenantID string) ([]GrantRecord,
 	return records, nil
 }
 
-// RevokeGrant revokes a remembered approval. The audit trail records by as the person who
-// revoked it. revoked is false if the grant was revoked before. RevokeGrant returns ErrNotFound
+// RevokeGrant revokes a remembered approval. by is the person who revoked it, for
+// the audit trail. revoked is false if the grant was revoked before. RevokeGrant returns ErrNotFound
 // if the tenant has no such grant.
 func (s *Store) RevokeGrant(ctx context.Context, tenantID, grantID, by string) (revoked bool, err error) {
 	row, found, err := db.First[revokedRow](ctx, s.db, "revoke grant", db.Query("RevokeGrant", db.Values{

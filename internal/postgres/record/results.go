@@ -57,10 +57,10 @@ func (s *Store) InvalidateCache(ctx context.Context, tenantID string, tags ...st
 	return row.Deleted, err
 }
 
-// DeleteExpiredCache deletes up to most expired values and up to most old tags of the result
+// DeleteExpiredCache deletes up to limit expired values and up to limit old tags of the result
 // cache. It returns the number of deleted rows.
-func (s *Store) DeleteExpiredCache(ctx context.Context, most int) (int, error) {
-	row, _, err := db.First[deletedCacheRow](ctx, s.db, "delete expired values", db.Query("DeleteExpiredCache", db.Values{"batch": most, "longest": oldestMade}))
+func (s *Store) DeleteExpiredCache(ctx context.Context, limit int) (int, error) {
+	row, _, err := db.First[deletedCacheRow](ctx, s.db, "delete expired values", db.Query("DeleteExpiredCache", db.Values{"batch": limit, "longest": oldestMade}))
 	return row.Deleted, err
 }
 

@@ -9,29 +9,29 @@ import (
 	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
-// DeleteExpiredCalls deletes up to most calls that settled more than the given number of days
+// DeleteExpiredCalls deletes up to limit calls that settled more than the given number of days
 // ago, with their claims, approvals and decisions. It returns the number of calls. It never
 // deletes an open call.
-func (s *Store) DeleteExpiredCalls(ctx context.Context, days, most int) (int, error) {
-	n, err := s.db.Exec(ctx, "delete expired calls", db.Query("DeleteExpiredCalls", db.Values{"days": days, "batch": most}))
+func (s *Store) DeleteExpiredCalls(ctx context.Context, days, limit int) (int, error) {
+	n, err := s.db.Exec(ctx, "delete expired calls", db.Query("DeleteExpiredCalls", db.Values{"days": days, "batch": limit}))
 	return int(n), err
 }
 
 // deletedRow is a row of the statement DeleteExpiredRows.
 type deletedRow struct{ Deleted int }
 
-// DeleteExpiredRows deletes rows of the DEFAULT partitions, up to most of each table. It deletes
+// DeleteExpiredRows deletes rows of the DEFAULT partitions, up to limit of each table. It deletes
 // the rows of a month if the whole month is more than the given number of days ago and no call
 // of it is left. It returns the number of rows.
-func (s *Store) DeleteExpiredRows(ctx context.Context, days, most int) (int, error) {
-	row, _, err := db.First[deletedRow](ctx, s.db, "delete expired rows", db.Query("DeleteExpiredRows", db.Values{"days": days, "batch": most}))
+func (s *Store) DeleteExpiredRows(ctx context.Context, days, limit int) (int, error) {
+	row, _, err := db.First[deletedRow](ctx, s.db, "delete expired rows", db.Query("DeleteExpiredRows", db.Values{"days": days, "batch": limit}))
 	return row.Deleted, err
 }
 
-// DeleteExpiredRuns deletes up to most runs that ended more than the given number of days ago and
+// DeleteExpiredRuns deletes up to limit runs that ended more than the given number of days ago and
 // have no event left, and returns their number.
-func (s *Store) DeleteExpiredRuns(ctx context.Context, days, most int) (int, error) {
-	n, err := s.db.Exec(ctx, "delete expired runs", db.Query("DeleteExpiredRuns", db.Values{"days": days, "batch": most}))
+func (s *Store) DeleteExpiredRuns(ctx context.Context, days, limit int) (int, error) {
+	n, err := s.db.Exec(ctx, "delete expired runs", db.Query("DeleteExpiredRuns", db.Values{"days": days, "batch": limit}))
 	return int(n), err
 }
 

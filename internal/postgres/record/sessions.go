@@ -66,9 +66,9 @@ func orNull(args json.RawMessage) json.RawMessage {
 	return args
 }
 
-// DeleteOldSessions deletes up to most session bindings that were last written more than 30 days
+// DeleteOldSessions deletes up to limit session bindings that were last written more than 30 days
 // ago. It returns their number.
-func (s *Store) DeleteOldSessions(ctx context.Context, most int) (int, error) {
-	n, err := s.db.Exec(ctx, "delete old sessions", db.Query("DeleteOldSessions", db.Values{"lives": sessionLives, "batch": most}))
+func (s *Store) DeleteOldSessions(ctx context.Context, limit int) (int, error) {
+	n, err := s.db.Exec(ctx, "delete old sessions", db.Query("DeleteOldSessions", db.Values{"lives": sessionLives, "batch": limit}))
 	return int(n), err
 }

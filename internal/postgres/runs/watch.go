@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// markLasts is how long a mark of a watched run lasts. The mark that a watcher finds may be that
-	// of another watcher, and lasts for half of that time at least.
+	// markLasts is how long a mark of a watched run lasts. A watcher may find the mark of another watcher.
+	// Such a mark lasts for at least half of markLasts.
 	markLasts  = 5 * time.Minute
 	renewAfter = markLasts / 4
 	// pageSize bounds the events of one read, which a watcher holds in memory. A result has up to
@@ -139,23 +139,15 @@ func (w *watch) step(ctx context.Context, yield func(toolspec.RunEvent, error) b
 	return len(rows) == pageSize, true, nil
 }
 
-// mark marks the run as watched. It precedes the read of the events: a writer that does not see the
-// mark has committed before, so the read finds its event.
+// mark marks the run as watched, if that is due, and sets the key of its notifications. It must precede the
+// read of the events. The mark and each event update the same row of the table runs, so each waits until the
+// other has committed. A writer that does not see the mark has committed its event before, and the read finds
+// the event.
 func (w *watch) mark(ctx context.Context) error {
 	if !w.marked.IsZero() && time.Since(w.marked) < renewAfter {
 		return nil
 	}
-	of := db.Values{"tenant_id": db.Text(w.tenantID), "run_id": db.Text(w.runID)}
-	mark := db.Query("Watch", of.And("lasts", markLasts))
-	if w.readOnly {
-		mark = db.Query("RunKey", of)
-	}
-	row, found, err := db.First[keyRow](ctx, w.store.db, "watch", mark)
-	var refused *db.Error
-	if errors.As(err, &refused) && (refused.State == insufficientPrivilege || refused.State == readOnlySQLTransaction) && !w.readOnly {
-		w.readOnly = true
-		return w.mark(ctx)
-	}
+	row, found, err := w.writeMark(ctx)
 	if err != nil {
 		return err
 	}
@@ -167,6 +159,21 @@ func (w *watch) mark(ctx context.Context) error {
 		w.marked = time.Now()
 	}
 	return nil
+}
+
+// writeMark writes the mark and returns the key of the run. If the role may only read, writeMark sets readOnly
+// and reads the key.
+func (w *watch) writeMark(ctx context.Context) (row keyRow, found bool, err error) {
+	of := db.Values{"tenant_id": db.Text(w.tenantID), "run_id": db.Text(w.runID)}
+	if !w.readOnly {
+		row, found, err = db.First[keyRow](ctx, w.store.db, "watch", db.Query("Watch", of.And("lasts", markLasts)))
+		var refused *db.Error
+		w.readOnly = errors.As(err, &refused) && (refused.State == insufficientPrivilege || refused.State == readOnlySQLTransaction)
+	}
+	if w.readOnly {
+		return db.First[keyRow](ctx, w.store.db, "watch", db.Query("RunKey", of))
+	}
+	return row, found, err
 }
 
 // wait returns when there may be another event, or when the mark is due.

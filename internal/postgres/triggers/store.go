@@ -57,7 +57,7 @@ func named(tenantID, name string) db.Values {
 	return db.Values{"tenant_id": db.Text(tenantID), "name": db.Text(name)}
 }
 
-// ApplyTrigger stores a document and makes it the active version of its trigger, by a person. A retired trigger stays
+// ApplyTrigger stores a document and makes it the active version of its trigger. by is the person who does it. A retired trigger stays
 // retired. The error is ErrTaken if the version is stored with another content; nothing is changed then.
 func (s *Store) ApplyTrigger(ctx context.Context, d trigger.Document, by string) (Applied, error) {
 	text, err := d.Canonical()
@@ -82,13 +82,13 @@ func (s *Store) ApplyTrigger(ctx context.Context, d trigger.Document, by string)
 	return Applied{Digest: digest, Active: row.Outcome != "retired", Changed: row.Outcome == "active", Before: row.Before}, nil
 }
 
-// ActivateTrigger makes a stored version the active one, by a person. It ends the retirement of a trigger. The error is
+// ActivateTrigger makes a stored version the active version. by is the person who does it. It ends the retirement of a trigger. The error is
 // db.ErrNotFound if the version is not stored.
 func (s *Store) ActivateTrigger(ctx context.Context, tenantID, name, version, by string) (Changed, error) {
 	return s.change(ctx, "activate trigger", tenantID, name, "ActivateTrigger", db.Values{"version": db.Text(version), "by": db.Text(by)})
 }
 
-// RetireTrigger stops a trigger, by a person: no event fires it until ActivateTrigger. Runs that have started go on.
+// RetireTrigger stops a trigger: no event fires it until ActivateTrigger. by is the person who does it. Runs that have started go on.
 // The error is db.ErrNotFound if there is no such trigger.
 func (s *Store) RetireTrigger(ctx context.Context, tenantID, name, by string) (Changed, error) {
 	return s.change(ctx, "retire trigger", tenantID, name, "RetireTrigger", db.Values{"by": db.Text(by)})

@@ -61,7 +61,7 @@ type reader struct {
 	stop func()
 	at   int64
 	rest []byte
-	// read counts the bytes given away. dec, if not nil, reads from the reader.
+	// read counts the bytes that the reader has returned. dec, if not nil, reads from the reader.
 	read int64
 	dec  *jsontext.Decoder
 }

@@ -45,9 +45,9 @@ type Found struct {
 	// Lines are the matching lines and those around them, in their order, each once.
 	Lines   []Line
 	Matches int
-	// Next is the line to go on with, and 0 if everything was searched. Limited says that the search stopped there because it had
-	// read 1 GiB or the expression was costly; otherwise the page was full or had enough matches. If the first line of a search is
-	// longer than four times that, its rest is not searched.
+	// Next is the number of the line at which another search must continue. It is 0 if everything was searched. Limited says that the
+	// search stopped at Next because it had read 1 GiB, or because the expression was costly. Otherwise the page was full, or had enough
+	// matches. A first line of more than 4 GiB is not searched to its end.
 	Next    int64
 	Limited bool
 }

@@ -269,12 +269,12 @@ func FuzzGrep(f *testing.F) {
 			f.Add(data, pattern, i%2 == 0, uint8(i%4), uint8(i%3), uint8(i), int64(i%3), uint64(i))
 		}
 	}
-	f.Fuzz(func(t *testing.T, data, pattern string, isRegex bool, before, after, most uint8, offset int64, seed uint64) {
+	f.Fuzz(func(t *testing.T, data, pattern string, isRegex bool, before, after, limit uint8, offset int64, seed uint64) {
 		p, err := NewPattern(pattern, isRegex)
 		if err != nil || len(data) > 32<<10 || offset < 0 {
 			return
 		}
-		q := Query{Pattern: p, Before: int(before % 21), After: int(after % 21), Most: int(most % 101), Offset: offset}
+		q := Query{Pattern: p, Before: int(before % 21), After: int(after % 21), Most: int(limit % 101), Offset: offset}
 		random := rand.New(rand.NewPCG(seed, 1))
 		for _, size := range []int{1, 7, 5000} {
 			checkGrep(t, data, func() int { return 1 + random.IntN(size) }, q)

@@ -11,13 +11,13 @@ import (
 type Pair struct {
 	Schema json.RawMessage
 	Value  json.RawMessage
-	tree   any // the value, whose objects know the fields of their schemas
+	tree   any // the value before it was encoded; each object in it also has the fields of its schema
 }
 
 // Option extends what Pairs generates.
 type Option int
 
-// Maps adds objects with free names, which strict forms cannot express.
+// Maps adds objects whose names of fields are free. Strict forms cannot express such objects.
 const Maps Option = 1
 
 // Pairs generates documents of 2020-12 with closed objects, optional and nullable fields, lists,

@@ -2,6 +2,6 @@
 // which most other servers speak as well.
 //
 // It is pure, like toolspec/wire, and knows no client library; what it takes of
-// other servers beyond the published format is said where it is taken. Clients
+// other servers beyond the published format is described at the code that accepts it. Clients
 // and doors import it; workflows must not.
 package openai

@@ -45,8 +45,8 @@ func Fuzz(f *testing.F, codec wire.Codec) {
 	})
 }
 
-// fromInput checks that names and arguments of calls that may run are strings of
-// the input put together in its order, or a piece of it as it stands.
+// fromInput checks that a codec invents nothing: the name and the arguments of each call that may run are
+// a part of the input, or strings of the input joined in their order.
 func fromInput(t *testing.T, data []byte, known []string, r wire.Response) {
 	t.Helper()
 	// A pair of surrogates that was cut in two is one character of no string.
@@ -72,7 +72,7 @@ func fromInput(t *testing.T, data []byte, known []string, r wire.Response) {
 	}
 }
 
-// made reports whether text is some of the pieces in their order.
+// made reports whether text consists of some of the pieces, joined in their order.
 func made(text string, pieces []string) bool {
 	reached := make([]bool, len(text)+1)
 	reached[0] = true

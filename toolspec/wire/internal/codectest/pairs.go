@@ -18,8 +18,8 @@ import (
 // stream. Draw lets the stream vary.
 type Model func(t *rapid.T, tools json.RawMessage, args []json.RawMessage) (response, stream []byte)
 
-// pairsPerCheck times the 100 checks that rapid makes is the 1 000 pairs that a
-// format has to show.
+// pairsPerCheck is the number of pairs of one check. rapid makes 100 checks, so a format
+// is tested with 1 000 pairs.
 const pairsPerCheck = 10
 
 // RoundTrip makes pairs of a schema and a value of it, offers tools with the

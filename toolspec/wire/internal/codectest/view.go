@@ -27,7 +27,7 @@ type View struct {
 	Refused string `json:"refused,omitempty"`
 }
 
-// CallView is a Call; Args are a text, and absent where there were none.
+// CallView is a Call; Args are a text, and absent if there were none.
 type CallView struct {
 	ID    string        `json:"id,omitempty"`
 	Name  string        `json:"name"`

@@ -20,11 +20,11 @@ type Events struct {
 	taken   int
 }
 
-// Write takes the next bytes and calls each for every event that ends in them, with
-// the event's name and data. each must not keep the two slices. Write returns the first
-// error of each, and [wire.ErrTooLarge] if the stream exceeds [wire.MaxResponse] bytes.
+// Write takes the next bytes and calls visit for every event that ends in them, with
+// the event's name and data. visit must not keep the two slices. Write returns the first
+// error of visit, and [wire.ErrTooLarge] if the stream exceeds [wire.MaxResponse] bytes.
 // Do not call Write after an error.
-func (e *Events) Write(p []byte, each func(name, data []byte) error) error {
+func (e *Events) Write(p []byte, visit func(name, data []byte) error) error {
 	if e.taken += len(p); e.taken > wire.MaxResponse {
 		return wire.ErrTooLarge
 	}
@@ -48,7 +48,7 @@ func (e *Events) Write(p []byte, each func(name, data []byte) error) error {
 			e.line = append(e.line, line...)
 			line, e.line = e.line, e.line[:0]
 		}
-		if err := e.take(line, each); err != nil {
+		if err := e.take(line, visit); err != nil {
 			return err
 		}
 	}
@@ -72,7 +72,7 @@ func whole(data []byte) bool {
 	return err == nil
 }
 
-func (e *Events) take(line []byte, each func(name, data []byte) error) error {
+func (e *Events) take(line []byte, visit func(name, data []byte) error) error {
 	if !e.begun {
 		e.begun = true
 		line = bytes.TrimPrefix(line, byteOrderMark)
@@ -83,7 +83,7 @@ func (e *Events) take(line []byte, each func(name, data []byte) error) error {
 	}
 	var err error
 	if e.held {
-		err = each(e.name, e.data)
+		err = visit(e.name, e.data)
 	}
 	e.name, e.data, e.held = e.name[:0], e.data[:0], false
 	return err

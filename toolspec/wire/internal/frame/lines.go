@@ -13,11 +13,11 @@ type Lines struct {
 	taken int
 }
 
-// Write takes the next bytes and calls each for every line that ends in them, without
-// white space around the line. each must not keep the line. Write returns the first error
-// of each, and [wire.ErrTooLarge] if the stream exceeds [wire.MaxResponse] bytes. Do not
+// Write takes the next bytes and calls visit for every line that ends in them, without
+// white space around the line. visit must not keep the line. Write returns the first error
+// of visit, and [wire.ErrTooLarge] if the stream exceeds [wire.MaxResponse] bytes. Do not
 // call Write after an error.
-func (l *Lines) Write(p []byte, each func(line []byte) error) error {
+func (l *Lines) Write(p []byte, visit func(line []byte) error) error {
 	if l.taken += len(p); l.taken > wire.MaxResponse {
 		return wire.ErrTooLarge
 	}
@@ -33,7 +33,7 @@ func (l *Lines) Write(p []byte, each func(line []byte) error) error {
 			line, l.line = l.line, l.line[:0]
 		}
 		if line = bytes.TrimSpace(line); len(line) > 0 {
-			if err := each(line); err != nil {
+			if err := visit(line); err != nil {
 				return err
 			}
 		}
