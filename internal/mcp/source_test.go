@@ -272,9 +272,10 @@ func TestCallOfAChangedDefinition(t *testing.T) {
 
 func TestCancelReachesTheServer(t *testing.T) {
 	t.Parallel()
-	cancelled := make(chan struct{})
+	began, cancelled := make(chan struct{}), make(chan struct{})
 	server := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, nil)
 	sdk.AddTool(server, &sdk.Tool{Name: "wait"}, func(ctx context.Context, _ *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
+		close(began)
 		<-ctx.Done()
 		close(cancelled)
 		return nil, nil, ctx.Err()
@@ -285,7 +286,15 @@ func TestCancelReachesTheServer(t *testing.T) {
 		web.Close()
 	})
 	r := start(t, Server{Transport: Streamable, URL: web.URL})
-	if _, _, err := call(t, r.trusted("wait"), `{}`, 200*time.Millisecond); !errors.Is(err, context.DeadlineExceeded) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := r.trusted("wait").Run(ctx, json.RawMessage(`{}`), callOf(t, &leased{}, "wait"))
+		done <- err
+	}()
+	<-began // a server that has not got the call could not learn of its end
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("the call returns %v", err)
 	}
 	select {
