@@ -92,7 +92,7 @@ func table(t *testing.T, heading string) (rows []row) {
 		t.Fatal(err)
 	}
 	_, section, _ := strings.Cut(string(page), "\n## "+heading+"\n")
-	section, _, _ = strings.Cut(section, "\n## ")
+	section, _, _ = strings.Cut(section, "\n##") // also a heading below that of the section
 	for _, m := range rowForm.FindAllStringSubmatch(section, -1) {
 		rows = append(rows, row{m[1], m[2], m[3]})
 	}
