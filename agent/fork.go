@@ -11,8 +11,8 @@ import (
 const (
 	// MaxForkMessages bounds the messages of the input of a fork.
 	MaxForkMessages = 64
-	// MaxForkBytes bounds the rounds that a fork keeps, with their answers, in bytes.
-	MaxForkBytes = 16 << 20
+	// MaxForkBytes bounds the rounds that a fork keeps, with their answers and messages, in bytes.
+	MaxForkBytes = 8 << 20
 )
 
 // Fork names the run whose conversation another run goes on with.

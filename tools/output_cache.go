@@ -174,13 +174,14 @@ func (r callOutputs) Info(ctx context.Context, tenantID, ref string) (output.Inf
 }
 
 // mayRead reports whether the call may read an output of its tenant: one of its run, and for a subject also an output that the subject
-// made itself, or that the same actor made for it. The gate has asked whether the subject is proved and has delegated the tool to the actor.
+// made for itself, or that the same actor made for it. The gate has asked whether the subject is proved and has delegated the tool to the actor.
 func (r callOutputs) mayRead(i output.Info) bool {
 	if i.RunID == r.call.RunID {
 		return true
 	}
 	subject := r.call.SubjectID
-	return subject != "" && (i.ActorID == subject || i.ActorID == r.call.ActorID && i.SubjectID == subject)
+	isOwn := i.ActorID == subject && (i.SubjectID == "" || i.SubjectID == subject)
+	return subject != "" && (isOwn || i.ActorID == r.call.ActorID && i.SubjectID == subject)
 }
 
 // The answers of the tools that read outputs, where the errors of the packages below do not say what to do.

@@ -46,6 +46,10 @@ func (a *Agents) openFork(ctx context.Context, r NewRun) (run Run, reason string
 	if source.Document.Name != r.Document.Name {
 		return run, "the run cannot start: the run to fork is of another agent", nil
 	}
+	// A fork copies much, and may end without a request to a model.
+	if reason, err := a.Killed(ctx, r.Run.TenantID, r.Document.Name); err != nil || reason != "" {
+		return run, reason, err
+	}
 	said := r.Input.Said()
 	r.Input.Messages = source.Input.Messages
 	run, err = a.Store.ForkAgentRun(ctx, r, said)
@@ -60,12 +64,12 @@ func (a *Agents) openFork(ctx context.Context, r NewRun) (run Run, reason string
 	return run, "", err
 }
 
-// mayFork reports whether a new run may read the conversation of a source: it has the same actor and subject. Anybody who can start a run can name a
+// mayFork reports whether a new run may read the conversation of a source: it has the same actor, subject and virtual key. Anybody who can start a run can name a
 // subject, so a submitter must vouch for it.
 func (a *Agents) mayFork(ctx context.Context, source Run, in pawlagent.Input) (bool, error) {
 	was, is := source.Input.Context, in.Context
 	switch {
-	case source.Parent != nil || was.ActorID != is.ActorID || was.SubjectID != is.SubjectID:
+	case source.Parent != nil || was.ActorID != is.ActorID || was.SubjectID != is.SubjectID || was.VirtualKeyID != is.VirtualKeyID:
 		return false, nil
 	case was.SubjectID == "" && source.Input.SubmitterProof == "":
 		return true, nil

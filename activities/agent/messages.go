@@ -23,7 +23,8 @@ func (a *Agents) request(ctx context.Context, of contract.AgentRun, run Run, c C
 		taken = max(taken, m.Seq)
 	}
 	w := &writer{of: contract.AgentRun{TenantID: of.TenantID, RunID: run.Input.Context.RunID}, codec: codec, said: c.Said, context: run.Context, summary: run.Summary}
-	if run.Input.Fork != nil {
+	// For a subject, the fork reads the outputs of its source.
+	if run.Input.Fork != nil && run.Input.Context.SubjectID == "" {
 		w.kept = run.Input.Fork.Rounds
 	}
 	prelude, err := w.prelude(run)

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"encoding/json"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -16,6 +17,18 @@ type Mask struct {
 	// Stream says that the mask is for the text stream and not for the output. Path is empty then.
 	Stream bool            `json:"stream,omitempty" jsonschema_description:"Mask the text that the tool writes to its stream, and not its output. It goes without path, and not with all."`
 	With   toolspec.Masker `json:"with" jsonschema:"required"`
+}
+
+// MarshalJSON leaves Path out of a mask of a stream: an empty path is the whole output.
+func (m Mask) MarshalJSON() ([]byte, error) {
+	type plain Mask
+	if !m.Stream {
+		return json.Marshal(plain(m))
+	}
+	return json.Marshal(struct {
+		plain
+		Path *string `json:"path,omitempty"`
+	}{plain: plain(m)})
 }
 
 // masks reads the masks of a tenant. All entries for a tool apply.
@@ -41,7 +54,7 @@ func (r *reader) masks(n *yaml.Node, path string) []Mask {
 		)
 		if len(r.Faults()) == before {
 			switch {
-			case m.Stream && m.Path != "":
+			case m.Stream && hasPath:
 				r.Fail(n, path, "has path and stream: write two masks")
 			case m.Stream && m.With == toolspec.MaskAll:
 				r.Fail(n, path, "leaves nothing of the stream: write email, card, phone, iban or regex:PATTERN")

@@ -76,7 +76,7 @@ func TestOutputsOfASubject(t *testing.T) {
 	delegation := func(actor, subject string) authz.Relation {
 		return authz.Relation{Kind: authz.Delegates, Subject: actor, Object: subject, Tools: "*"}
 	}
-	for _, r := range []authz.Relation{delegation(e2etest.Actor, e2etest.Sue), delegation(two, e2etest.Sue), delegation(e2etest.Actor, bob)} {
+	for _, r := range []authz.Relation{delegation(e2etest.Actor, e2etest.Sue), delegation(two, e2etest.Sue), delegation(e2etest.Actor, bob), delegation(e2etest.Sue, bob)} {
 		w.Relate("acme", r)
 	}
 	w.Relate("globex", delegation(e2etest.Actor, e2etest.Sue))
@@ -101,7 +101,7 @@ func TestOutputsOfASubject(t *testing.T) {
 		}
 		return r.OutputRef
 	}
-	forSue, own, byTwo := made(e2etest.Actor, e2etest.Sue), made(e2etest.Sue, ""), made(two, e2etest.Sue)
+	forSue, own, byTwo, forBob := made(e2etest.Actor, e2etest.Sue), made(e2etest.Sue, ""), made(two, e2etest.Sue), made(e2etest.Sue, bob)
 	read := func(tenant, run, actor, subject, ref string, proved bool) toolspec.Result {
 		t.Helper()
 		return call(tenant, run, actor, subject, "core__tool_output_cache_grep", fmt.Sprintf(`{"ref_id":%q,"pattern":"found it"}`, ref), proved)
@@ -125,6 +125,7 @@ func TestOutputsOfASubject(t *testing.T) {
 	hidden("the subject itself", read("acme", "later", e2etest.Sue, "", forSue, false), toolspec.CodeExecution)
 	hidden("made by another actor", read("acme", "later", e2etest.Actor, e2etest.Sue, byTwo, true), toolspec.CodeExecution)
 	hidden("another subject", read("acme", "later", e2etest.Actor, bob, forSue, true), toolspec.CodeExecution)
+	hidden("what the subject made for another subject", read("acme", "later", two, e2etest.Sue, forBob, true), toolspec.CodeExecution)
 	hidden("another tenant", read("globex", "made", e2etest.Actor, e2etest.Sue, forSue, true), toolspec.CodeExecution)
 	hidden("unproved", read("acme", "later", e2etest.Actor, e2etest.Sue, forSue, false), toolspec.CodeAuthzDenied)
 	if _, err := w.Store.AddRelation(t.Context(), "acme", delegation(e2etest.Actor, e2etest.Sue), time.Microsecond, "user:root"); err != nil {

@@ -9,7 +9,10 @@ ON CONFLICT (tenant_id, run_id) DO NOTHING;
 WITH source AS (
     SELECT trimmed_to, context_from, rounds FROM agent_runs WHERE tenant_id = @tenant_id AND run_id = @source AND parent_run_id IS NULL
 ), kept AS (
-    SELECT count(*) AS rounds, coalesce(sum(bytes), 0) AS bytes FROM agent_rounds
+    SELECT count(*) AS rounds, coalesce(sum(bytes), 0) + (
+        SELECT coalesce(sum(octet_length(text)), 0) FROM agent_messages WHERE tenant_id = @tenant_id AND run_id = @source AND round <= @rounds::integer + 1
+    ) AS bytes
+    FROM agent_rounds
     WHERE tenant_id = @tenant_id AND run_id = @source AND round <= @rounds::integer AND (answers IS NOT NULL OR calls_planned = 0)
 ), summary AS (
     SELECT coalesce(max(before_round), 1) AS before_round FROM agent_summaries WHERE tenant_id = @tenant_id AND run_id = @source AND before_round <= @rounds::integer
