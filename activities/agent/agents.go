@@ -45,7 +45,7 @@ type Store interface {
 	SayToAgent(ctx context.Context, of contract.AgentRun, m pawlagent.Message) (int64, error)
 	// AgentRound returns one round. found is false if no response was recorded.
 	AgentRound(ctx context.Context, of contract.AgentRun, round int) (r Round, found bool, err error)
-	// AgentRunAt returns a run as AgentRun does, and one round of it as AgentRound does.
+	// AgentRunAt returns a run as AgentRun does, and one round of it as AgentRound does. A round that the run counts is found.
 	AgentRunAt(ctx context.Context, of contract.AgentRun, round int) (run Run, r Round, found bool, err error)
 	// AgentConversation returns the conversation of a run from c.From on. Rounds before c.TrimmedTo have their trimmed answers, if the record
 	// has any.

@@ -89,9 +89,6 @@ func (a *Agents) ask(ctx, asking context.Context, in contract.AgentAskIn) (out c
 // Round reads the response of a round, or how the run ends before it.
 func (a *Agents) Round(ctx context.Context, in contract.AgentRoundIn) (out contract.AgentRoundOut, err error) {
 	run, recorded, found, err := a.Store.AgentRunAt(ctx, in.Run, in.Round)
-	if err == nil && !found && run.Round >= in.Round { // it was recorded between the two statements
-		recorded, found, err = a.Store.AgentRound(ctx, in.Run, in.Round)
-	}
 	if err != nil || found {
 		return outOf(run, recorded), err
 	}

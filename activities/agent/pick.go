@@ -13,6 +13,9 @@ import (
 // wanted returns the text by which the tools of a request are picked: the last message that began the run, and the last one that a person has said
 // since. What models and tools wrote does not count: the output of a tool must not decide which tools the model has next.
 func wanted(run Run, said []Said) string {
+	if run.Document.Limits.Offered == 0 { // nothing is picked
+		return ""
+	}
 	var texts []string
 	for _, m := range slices.Backward(run.Input.Messages) {
 		if m.Role != conversation.User {

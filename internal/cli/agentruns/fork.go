@@ -1,8 +1,6 @@
 package agentruns
 
 import (
-	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -13,9 +11,8 @@ import (
 )
 
 func newFork(a *app.App) *cobra.Command {
-	var f inputFlags
+	var f startFlags
 	var rounds int
-	var stays, detach bool
 	cmd := &cobra.Command{
 		Use: "fork RUN [TEXT]", Short: "Go on with the conversation of a run in a new run",
 		Long: "Start a run that goes on with the conversation of another run after one of its rounds, and follow it as `pawl agent run`\n" +
@@ -26,12 +23,7 @@ func newFork(a *app.App) *cobra.Command {
 			"acts for a subject is forked by a program, with a proof of its submitter.\n\n" + statuses,
 		Example: `  pawl agent fork run-tdunnmwndcs7 --rounds 1 "Now look at the tests."
   pawl agent fork run-tdunnmwndcs7 --rounds 2 --version 3`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) < 1 || len(args) > 2 {
-				return app.Usage(errors.New("expected the id of a run, and a text; `pawl agent runs` lists the runs"))
-			}
-			return nil
-		},
+		Args: app.RangeArgs(1, 2, "the id of a run, and a text; `pawl agent runs` lists the runs"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text := ""
 			if len(args) > 1 {
@@ -53,28 +45,28 @@ func newFork(a *app.App) *cobra.Command {
 				rounds = lastAnswered(source)
 			}
 			in := f.fork(source, rounds)
-			in.Stays = stays
 			if text != "" {
 				in.Messages = append(in.Messages, said(text))
 			}
-			return startFork(cmd.Context(), a, s, in, detach)
+			if !a.JSON {
+				fmt.Fprintf(a.Err, "%s goes on after round %d of %s\n", app.OneLine(in.Context.RunID, 100), rounds, app.OneLine(source.RunID, 100))
+			}
+			return run(cmd.Context(), a, s, in, f.detach)
 		},
 	}
 	f.define(cmd.Flags())
 	cmd.Flags().Lookup("actor").Usage = "the actor of the calls; it must be that of the other run, which is the default"
 	cmd.Flags().IntVar(&rounds, "rounds", 0, "`number` of the rounds to keep; 0 keeps only the messages that began the run; default all rounds whose calls have answers")
-	cmd.Flags().BoolVar(&stays, "stay", false, "let the run wait for messages after each answer; the command ends after the first one")
-	cmd.Flags().BoolVar(&detach, "detach", false, "start the run, print its id, and do not follow it")
 	return cmd
 }
 
 // fork returns the input of a fork without its messages.
-func (f *inputFlags) fork(source client.AgentRunRecord, rounds int) agent.Input {
+func (f *startFlags) fork(source client.AgentRunRecord, rounds int) agent.Input {
 	if f.actor == "" {
 		f.actor = source.ActorID
 	}
 	in := f.input(source.TenantID, source.Agent, "fork")
-	in.Fork = &agent.Fork{RunID: source.RunID, Rounds: rounds}
+	in.Stays, in.Fork = f.stays, &agent.Fork{RunID: source.RunID, Rounds: rounds}
 	return in
 }
 
@@ -84,16 +76,9 @@ func lastAnswered(source client.AgentRunRecord) int {
 	if n == 0 {
 		return 0
 	}
-	if last := source.Rounds[n-1]; len(last.Calls) > 0 && last.AnsweredAt == nil {
+	last := source.Rounds[n-1]
+	if len(last.Calls) > 0 && last.AnsweredAt == nil {
 		return last.Round - 1
 	}
-	return source.Rounds[n-1].Round
-}
-
-// startFork says from where a run goes on, starts it, and follows it.
-func startFork(ctx context.Context, a *app.App, s *app.Session, in agent.Input, detach bool) error {
-	if !a.JSON {
-		fmt.Fprintf(a.Err, "%s goes on after round %d of %s\n", app.OneLine(in.Context.RunID, 100), in.Fork.Rounds, app.OneLine(in.Fork.RunID, 100))
-	}
-	return run(ctx, a, s, in, detach)
+	return last.Round
 }

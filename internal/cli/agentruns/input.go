@@ -32,6 +32,18 @@ func (f *inputFlags) define(flags *pflag.FlagSet) {
 	flags.StringToStringVar(&f.connections, "connection", nil, "`TOOL=ID`: the connection that a tool uses; may be repeated")
 }
 
+// startFlags are the flags of a command that starts a run and follows it.
+type startFlags struct {
+	inputFlags
+	stays, detach bool
+}
+
+func (f *startFlags) define(flags *pflag.FlagSet) {
+	f.inputFlags.define(flags)
+	flags.BoolVar(&f.stays, "stay", false, "let the run wait for messages after each answer; the command ends after the first one")
+	flags.BoolVar(&f.detach, "detach", false, "start the run, print its id, and do not follow it")
+}
+
 // input returns the input of a run without its messages.
 func (f *inputFlags) input(tenant, name, word string) agent.Input {
 	in := agent.Input{

@@ -21,9 +21,8 @@ const statuses = "The exit status is 0 if the run completed, 1 if it failed, 4 i
 	"interrupted or cancelled. Ctrl-C ends the command and not the run."
 
 func newRun(a *app.App) *cobra.Command {
-	var f inputFlags
+	var f startFlags
 	var file string
-	var stays, detach bool
 	cmd := &cobra.Command{
 		Use: "run NAME [TEXT]", Short: "Run an agent and follow the run",
 		Long: "Run an agent with a text, and follow the run: the text of the model as it arrives, on standard output, and on standard\n" +
@@ -31,15 +30,10 @@ func newRun(a *app.App) *cobra.Command {
 			"standard input has it. --messages gives a conversation instead.\n\n" + statuses,
 		Example: `  pawl agent run reviewer "What does main.go do?"
   pawl agent run reviewer --messages conversation.json --json`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) < 1 || len(args) > 2 {
-				return app.Usage(errors.New("expected the name of an agent, and a text; `pawl agent list` shows the agents"))
-			}
-			return nil
-		},
+		Args: app.RangeArgs(1, 2, "the name of an agent, and a text; `pawl agent list` shows the agents"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in := f.input(a.Tenant, args[0], "run")
-			in.Stays = stays
+			in.Stays = f.stays
 			var err error
 			switch {
 			case file != "" && len(args) > 1:
@@ -63,13 +57,11 @@ func newRun(a *app.App) *cobra.Command {
 				return err
 			}
 			defer s.Close()
-			return run(cmd.Context(), a, s, in, detach)
+			return run(cmd.Context(), a, s, in, f.detach)
 		},
 	}
 	f.define(cmd.Flags())
 	cmd.Flags().StringVar(&file, "messages", "", "`FILE` with a conversation in JSON, whose last message is usually that of a person; - reads standard input")
-	cmd.Flags().BoolVar(&stays, "stay", false, "let the run wait for messages after each answer; the command ends after the first one")
-	cmd.Flags().BoolVar(&detach, "detach", false, "start the run, print its id, and do not follow it")
 	return cmd
 }
 

@@ -46,9 +46,12 @@ func SomeArgs(names string) cobra.PositionalArgs {
 
 // ExactArgs requires exactly n arguments. The error says that it expected names, the names of the
 // arguments.
-func ExactArgs(n int, names string) cobra.PositionalArgs {
+func ExactArgs(n int, names string) cobra.PositionalArgs { return RangeArgs(n, n, names) }
+
+// RangeArgs requires from least to limit arguments. The error says that it expected names.
+func RangeArgs(least, limit int, names string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
-		if len(args) != n {
+		if len(args) < least || len(args) > limit {
 			return usageError{fmt.Errorf("expected %s", names)}
 		}
 		return nil
@@ -57,11 +60,4 @@ func ExactArgs(n int, names string) cobra.PositionalArgs {
 
 // AtMostOneArg requires no argument or one argument. The error says that it expected name, the
 // name of the argument.
-func AtMostOneArg(name string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) > 1 {
-			return usageError{fmt.Errorf("expected %s", name)}
-		}
-		return nil
-	}
-}
+func AtMostOneArg(name string) cobra.PositionalArgs { return RangeArgs(0, 1, name) }

@@ -14,14 +14,14 @@ func columns(r rune) int {
 	return 1
 }
 
-// fitted returns the beginning of a printable line, or its end, in at most so many columns. A line that is longer would wrap, and the
+// fitted returns the beginning of a printable line, or its end, in at most limit columns. A line that is longer would wrap, and the
 // cursor could not be moved back to where it begins.
-func fitted(line string, most int, end bool) string {
+func fitted(line string, limit int, end bool) string {
 	total := 0
 	for _, r := range line {
 		total += columns(r)
 	}
-	if total <= most {
+	if total <= limit {
 		return line
 	}
 	all := []rune(line)
@@ -29,7 +29,7 @@ func fitted(line string, most int, end bool) string {
 		slices.Reverse(all)
 	}
 	n := 0
-	for room := most - 1; n < len(all) && columns(all[n]) <= room; n++ {
+	for room := limit - 1; n < len(all) && columns(all[n]) <= room; n++ {
 		room -= columns(all[n])
 	}
 	all = append(all[:n], '…')

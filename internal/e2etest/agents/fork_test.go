@@ -98,7 +98,7 @@ func TestFork(t *testing.T) {
 		t.Errorf("the command printed %+v", p)
 	}
 
-	// Who may not read the source.
+	// Runs that may not read the source.
 	key, keyID := w.Submitter()
 	proof := func(runID, subject string, lasts time.Duration) string {
 		token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, struct {

@@ -100,7 +100,7 @@ func (s *Store) AgentRun(ctx context.Context, of contract.AgentRun) (r activity.
 	return r, db.Failure(op, err)
 }
 
-// AgentRunAt returns a run as AgentRun does, and one round of it as AgentRound does, in one round trip.
+// AgentRunAt returns a run as AgentRun does, and one round of it as AgentRound does, usually in one round trip.
 func (s *Store) AgentRunAt(ctx context.Context, of contract.AgentRun, round int) (run activity.Run, r activity.Round, found bool, err error) {
 	const op = "agent run at"
 	var runs []runRow
@@ -113,8 +113,15 @@ func (s *Store) AgentRunAt(ctx context.Context, of contract.AgentRun, round int)
 	case len(runs) == 0:
 		return run, r, false, activity.ErrNotFound
 	}
-	if run, err = runs[0].run(op); err != nil || len(rounds) == 0 {
+	run, err = runs[0].run(op)
+	switch {
+	case err != nil:
 		return run, r, false, db.Failure(op, err)
+	case len(rounds) == 0 && run.Round >= round: // the round was recorded between the two statements
+		r, found, err = s.AgentRound(ctx, of, round)
+		return run, r, found, err
+	case len(rounds) == 0:
+		return run, r, false, nil
 	}
 	r, err = rounds[0].round()
 	return run, r, err == nil, db.Failure(op, err)
