@@ -235,6 +235,7 @@ func TestLateOffersAreDropped(t *testing.T) {
 		var kept func(source.Offer)
 		d.does <- func(offer func(source.Offer)) (bool, error) { kept = offer; offer(source.Offer{}); return true, nil }
 		s := hosts(t, &devstacktest.Log{}, nil, d)
+		synctest.Wait() // The start waits for the first offer, and not for the end of the run.
 		kept(source.Offer{Tools: []toolspec.Tool{tool("d__late")}})
 		synctest.Wait()
 		if n := len(s.registry.Specs()); n != 0 {
