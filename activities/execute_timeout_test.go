@@ -68,6 +68,10 @@ func TestTimeouts(t *testing.T) {
 		{"nothing happened", 0, nil, func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, toolspec.RetryAfter(0, "x") }, 10 * time.Second,
 			contract.ExecuteOut{Outcome: contract.Refused, Retryable: true, NothingHappened: true,
 				Failure: &hook.Failure{Code: toolspec.CodeRateLimited, SafeMessage: "Error executing tool: x"}}},
+		{"its abort counts", 0, nil, func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, toolspec.Abort("x", "", 0) }, 10 * time.Second,
+			contract.ExecuteOut{Outcome: contract.Refused, By: "(tool)", Failure: &hook.Failure{Code: toolspec.CodeAborted, SafeMessage: "x", Details: &toolspec.Details{}}}},
+		{"its response counts", 0, nil, func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, toolspec.Respond(out{Text: "late"}) }, 10 * time.Second,
+			contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`{"text":"late"}`), OutputInfo: toolspec.OutputInfo{Bytes: 15}, Responded: true, By: "(tool)"}},
 		{"cancelled", 3 * time.Second, nil, func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, ctx.Err() }, 3 * time.Second,
 			contract.ExecuteOut{Outcome: contract.Interrupted, Failure: &hook.Failure{Code: toolspec.CodeCancelled}}},
 		{"cancelled, as the SDK says it", 3 * time.Second, temporal.NewCanceledError(), func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, ctx.Err() }, 3 * time.Second,
@@ -88,7 +92,7 @@ func TestTimeouts(t *testing.T) {
 				started := time.Now()
 				got := w.execute(ctx, t, w.executeIn())
 				if !reflect.DeepEqual(got, tc.want) {
-					t.Errorf("got %+v, want %+v", got, tc.want)
+					t.Errorf("got %+v (%+v), want %+v", got, got.Failure, tc.want)
 				}
 				if took := time.Since(started); took != tc.took {
 					t.Errorf("took %s, want %s", took, tc.took)
