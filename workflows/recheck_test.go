@@ -165,17 +165,3 @@ func TestRecheckAfterAnEdit(t *testing.T) {
 		t.Errorf("got %+v after %d ms", result, took)
 	}
 }
-
-// TestRecheckAfterAnEditOfAnOlderPlan checks that a call with a plan of before goes on as its history says: without an approval of the
-// edited arguments.
-func TestRecheckAfterAnEditOfAnOlderPlan(t *testing.T) {
-	r := newRig(t, rigOptions{})
-	r.records.plan = func(p *hook.Plan) { p.V = 3 }
-	r.decideAfter(time.Minute, 1, toolspec.Edit, "user:bob", func(d *toolspec.Decision) { d.EditedArgs = []byte(`{"text":"edited"}`) })
-	r.env.RegisterDelayedCallback(func() { r.activate(freePolicy) }, 2*time.Minute)
-	recheckAfter(r, 3*time.Minute)
-	result := r.run(call("core__write", args))
-	if took := result.EndedAtMs - result.StartedAtMs; !result.OK || took > (4*time.Minute).Milliseconds() {
-		t.Errorf("got %+v after %d ms", result, took)
-	}
-}

@@ -50,9 +50,6 @@ func (r *Registry) Run(ctx context.Context, in StageInput, changed Delta) (Verdi
 		if end != nil && in.Part == PartApprovers && collectAsk(end, &verdict) {
 			continue
 		}
-		if end != nil && end.wait != nil && in.PlanVersion < waitsSince {
-			end = &control{outcome: Failed, failure: end.wait.refuse(facts.NowMs)}
-		}
 		if end != nil && info.Failure == Closed {
 			verdict.Outcome, verdict.Value, verdict.Challenge = end.outcome, end.value, end.challenge
 			verdict.Failure, verdict.Ask, verdict.Wait, verdict.By = end.failure, end.ask, end.wait, name

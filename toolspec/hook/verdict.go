@@ -194,15 +194,6 @@ type Wait struct {
 	UntilMs int64 `json:"untilMs,omitempty"`
 }
 
-// waitsSince is the first plan version with waits until a time that a hook names. With an older plan
-// such a wait fails the call: an older worker may continue the call, and does not know the wait.
-const waitsSince = 4
-
-// refuse returns the failure of a call that cannot wait.
-func (w *Wait) refuse(nowMs int64) *Failure {
-	return &Failure{Code: w.Code, SafeMessage: w.Reason, RetryAfterMs: w.UntilMs - nowMs}
-}
-
 // CacheEntry says under which key, for how long and with which tags a value is
 // kept.
 type CacheEntry struct {

@@ -16,11 +16,6 @@ import (
 // the call's deadline has passed.
 const leastTime = time.Minute
 
-// sinceVersion is the first version of plans whose calls judge again after policy asks no more,
-// and keep waiting with edited arguments. A worker of an older version may continue a call with
-// an older plan, so such a call does neither.
-const sinceVersion = 4
-
 // Parts are the other parts of a call that an approval needs.
 type Parts struct {
 	// Regate asks the gate again.
@@ -116,9 +111,6 @@ func (a *Approvals) Ask(ctx workflow.Context, ask hook.Ask, givesBack bool) enve
 		case contract.RequestOpen:
 			// A recheck came, and policy no longer asks.
 			a.closeRequest(ctx, request)
-			if c.Plan().V < sinceVersion {
-				return envelope.Next{}
-			}
 			// If the plan asks the hooks before each request, the recheck ran no hooks, and ignored
 			// hooks that named a time.
 			c.NextGate()
@@ -309,10 +301,9 @@ func (a *Approvals) decided(ctx workflow.Context, request contract.RequestOut) (
 		}
 		// A parked call does not ask the gate: policy cannot say whether the tool call took
 		// effect. For other calls the wait is over if the gate ends the call, or if neither the
-		// gate nor a hook asks any more and no person has edited the arguments. Older workers end
-		// the wait of edited arguments of their plans.
+		// gate nor a hook asks any more and no person has edited the arguments.
 		if recheck && !parked {
-			if verdict := a.stillAsked(ctx); verdict.IsEnd() || verdict.Ask == nil && !a.hooksAsk && (a.editedBy == "" || a.call.Plan().V < sinceVersion) {
+			if verdict := a.stillAsked(ctx); verdict.IsEnd() || verdict.Ask == nil && !a.hooksAsk && a.editedBy == "" {
 				return out, verdict.Next
 			}
 		}

@@ -84,7 +84,7 @@ var named = []mutant{
 	},
 	{
 		guard: "named: hooks after policy asks no more", file: "workflows/approval/approval.go",
-		edits: []edit{{"if c.Plan().V < sinceVersion {", "if true {"}},
+		edits: []edit{{"verdict := a.parts.Regate(ctx)\n\t\t\tif verdict.IsEnd()", "verdict := envelope.Verdict{}\n\t\t\tif verdict.IsEnd()"}},
 		run:   "TestAHookBeginsToAsk", packages: onWorkflow,
 	},
 	{
