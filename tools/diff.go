@@ -20,13 +20,15 @@ import (
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
-// Bounds of previews, in bytes. Of a larger or binary content people see the size and the digest.
+// Bounds of previews, in bytes.
 const (
+	// maxCompared bounds a content that a preview shows in a diff. For a larger or binary content it shows the size and the digest.
 	maxCompared = 1 << 20
+	// maxDigested bounds a file that a preview reads.
 	maxDigested = 256 << 20
 )
 
-// unified returns the unified diff of two texts, "" for none.
+// unified returns the unified diff of two texts, or "" if they are equal.
 func unified(oldName, newName, oldText, newText string) string {
 	oldName, newName = label(oldName), label(newName)
 	diff, err := udiff.ToUnified(oldName, newName, oldText, udiff.Lines(oldText, newText), udiff.DefaultContextLines)
@@ -47,19 +49,19 @@ func label(name string) string {
 // nothing is the name of a missing file in a diff.
 const nothing = "/dev/null"
 
-// content is what a file has, or will have.
+// content is the content of a file before or after a write.
 type content struct {
-	// text is there up to maxCompared bytes. isText says that it is a text.
+	// text is set for a text of at most maxCompared bytes. isText says that it is set.
 	text   string
 	isText bool
 	size   int64
 	digest string
 }
 
-// whole says in words what a content is that no diff shows.
+// whole describes a content that no diff shows, by its size and its digest.
 func (c *content) whole() string { return fmt.Sprintf("%d bytes, SHA-256 %s", c.size, c.digest) }
 
-// readContent reads all of a content, of which it keeps what a diff can show.
+// readContent reads r to its end. It keeps only a text that a diff can show.
 func readContent(r io.Reader) (content, error) {
 	hash := sha256.New()
 	var head bytes.Buffer
@@ -109,7 +111,7 @@ func readOld(ctx context.Context, files capability.Files, path string) (*content
 	return &c, nil
 }
 
-// state is the State of a preview of a file.
+// state returns the part of the State of a preview that describes a file: its digest, or capability.Absent.
 func (c *content) state() string {
 	if c == nil {
 		return capability.Absent
@@ -117,8 +119,8 @@ func (c *content) state() string {
 	return c.digest
 }
 
-// stateOf is the State of a preview: where the path leads, and what is there. A tool that gets it back changes
-// nothing else.
+// stateOf returns the State of a preview: the path to which the arguments lead, and what is found there, such as the
+// digest of a file. An attempt that gets this State acts only at this path, and only if nothing has changed there.
 func stateOf(resolved, found string) string { return resolved + "\x00" + found }
 
 // approved returns the path at which an attempt acts, and what must be there, from the State of its preview. noLinks
@@ -146,6 +148,7 @@ func resolveParent(ctx context.Context, files capability.Files, name string) (re
 	return resolved, through(name, resolved), nil
 }
 
+// through returns a line for approvers if a name leads through a symbolic link, and otherwise "".
 func through(name, resolved string) string {
 	if path.Clean(name) == resolved {
 		return ""
@@ -153,7 +156,8 @@ func through(name, resolved string) string {
 	return fmt.Sprintf("%q leads through a symbolic link to %q\n", name, resolved)
 }
 
-// difference says what a write does to a file. old is nil for a new file, new for one that is deleted.
+// difference describes a write of a file, with a diff if its contents are texts. before is nil if the write creates the
+// file, and after is nil if it deletes the file.
 func difference(name string, before, after *content) string {
 	var b strings.Builder
 	switch {

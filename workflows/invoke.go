@@ -359,7 +359,7 @@ func (i *invocation) askForResolution(ctx workflow.Context, cause string) attemp
 	})
 }
 
-// judge reads the standing again and asks the gate. It fails the call if the gate
+// judge reads the gate state again and asks the gate. It fails the call if the gate
 // requires an approval by a person.
 func (i *invocation) judge(ctx workflow.Context) envelope.Next {
 	if next := i.ReadGateState(ctx); next.IsEnd() {

@@ -32,11 +32,11 @@ const MaxUnread = 64
 
 // Store keeps runs of agents. Errors that a retry can correct are marked errs.Transient.
 type Store interface {
-	// OpenAgentRun writes a run, if its ids name none yet, and returns what the ids name.
+	// OpenAgentRun writes a run, if there is none with its ids, and returns the run with these ids.
 	OpenAgentRun(ctx context.Context, r NewRun) (Run, error)
-	// ForkAgentRun is OpenAgentRun for an input with a Fork: it writes the run with a copy of the conversation of the source, and the texts that are said
-	// next. Without texts, what the next round of the source had read, or is to read, is said again. The messages of r.Input are those of
-	// the source. Errors: ErrNotFound for a source that is not there, ErrNoRound and ErrForkTooLarge.
+	// ForkAgentRun is OpenAgentRun for an input with a Fork: the new run begins with a copy of the first rounds of the source. The texts of said are its
+	// next messages. If said is empty, its next messages are the messages that the source has for the round after the copied rounds. r.Input has the
+	// Messages of the source. Errors: ErrNotFound if there is no such source, ErrNoRound and ErrForkTooLarge.
 	ForkAgentRun(ctx context.Context, r NewRun, said []string) (Run, error)
 	// AgentRun returns a run, and ErrNotFound if there is none.
 	AgentRun(ctx context.Context, of contract.AgentRun) (Run, error)
@@ -45,20 +45,21 @@ type Store interface {
 	SayToAgent(ctx context.Context, of contract.AgentRun, m pawlagent.Message) (int64, error)
 	// AgentRound returns one round. found is false if no response was recorded.
 	AgentRound(ctx context.Context, of contract.AgentRun, round int) (r Round, found bool, err error)
-	// AgentRunAt returns a run as AgentRun does, and one round of it as AgentRound does. A round that the run counts is found.
+	// AgentRunAt returns a run as AgentRun does, and one of its rounds as AgentRound does. The two results agree: if run.Round is at least round,
+	// found is true.
 	AgentRunAt(ctx context.Context, of contract.AgentRun, round int) (run Run, r Round, found bool, err error)
 	// AgentConversation returns the conversation of a run from c.From on. Rounds before c.TrimmedTo have their trimmed answers, if the record
 	// has any.
 	AgentConversation(ctx context.Context, of contract.AgentRun, c Context) (Conversation, error)
 	// MoveContext stores the Context of a run. A number that is smaller than the stored one changes nothing.
 	MoveContext(ctx context.Context, of contract.AgentRun, c Context) error
-	// RecordSummary stores a summary with the Context from which on it is needed, and adds its usage to the totals. It does nothing for a
-	// run that leaves out these rounds already, or has ended.
+	// RecordSummary stores a summary of the rounds before c.From, moves the Context of the run to c, and adds the usage of the summary to the
+	// totals. It does nothing if requests of the run leave out these rounds already. ErrNotFound means that the run has ended.
 	RecordSummary(ctx context.Context, of contract.AgentRun, c Context, s NewSummary) error
-	// RecordRound writes a round, if it is not there, and gives it the messages up to taken that no round has yet. ErrNotFound
-	// means that the run has ended.
+	// RecordRound writes a round, if it is not recorded yet. The messages up to the number taken that belong to no round yet belong to this
+	// round from then on. ErrNotFound means that the run has ended.
 	RecordRound(ctx context.Context, of contract.AgentRun, r Round, promptHash string, taken int64) error
-	// AddUsage adds what a response has used that was not recorded as a round. It does nothing for a run that has ended. microUSD is nil if
+	// AddUsage adds the usage of a response that was not recorded as a round. It does nothing for a run that has ended. microUSD is nil if
 	// the price of the model is unknown.
 	AddUsage(ctx context.Context, of contract.AgentRun, u wire.Usage, microUSD *int64) error
 	// RecordAnswers writes the answers of a round, if it has none. trimmed are the same answers with references in place of
@@ -72,7 +73,7 @@ type Store interface {
 // NewRun is a run that begins.
 type NewRun struct {
 	Run contract.AgentRun
-	// Namespace is that of the workflow.
+	// Namespace is the Temporal namespace of the workflow.
 	Namespace   string
 	InputDigest string
 	Document    pawlagent.Document
@@ -95,7 +96,7 @@ type Run struct {
 	OpenedAt time.Time
 	// Round is the last recorded round, or 0.
 	Round int
-	// Said is the number of the last message, and Taken that of the last one that a round has.
+	// Said is the number of the last message. Taken is the number of the last message that belongs to a round.
 	Said, Taken int64
 	Totals      pawlagent.Totals
 	// Result is set if the run has ended.
@@ -120,13 +121,13 @@ type Round struct {
 
 // Conversation is what a model and people said in a run.
 type Conversation struct {
-	// Rounds are those whose calls all have answers, and those without calls, in their order.
+	// Rounds are the rounds without calls and the rounds whose calls all have answers, in their order.
 	Rounds []Round
-	// Said are the messages of these rounds, and those that no round has yet, in the order in which they were said.
+	// Said are the messages of these rounds, and the messages that belong to no round yet, in the order in which they were said.
 	Said []Said
 }
 
-// Said is a message of a person. Round is 0 if no round has it yet.
+// Said is a message of a person. Round is 0 if the message belongs to no round yet.
 type Said struct {
 	Seq   int64
 	Round int
@@ -189,7 +190,7 @@ var codecs = map[string]wire.Codec{
 
 // Plan is what a response asks for, as the record keeps it.
 type Plan struct {
-	// Message, Text and Finish are those of the response.
+	// Message, Text and Finish are the fields of the response with these names.
 	Message json.RawMessage `json:"message,omitempty"`
 	Text    string          `json:"text,omitempty"`
 	Finish  wire.Finish     `json:"finish"`
@@ -204,12 +205,12 @@ type Plan struct {
 
 // PlannedCall is a call of a response.
 type PlannedCall struct {
-	// ID and Name are those of the provider.
+	// ID and Name are the id and the tool name of the call in the response.
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name"`
 	// Given are the arguments as the model wrote them.
 	Given []byte `json:"given,omitempty"`
-	// Hint is that of turn.PlannedCall.
+	// Hint tells the model why Name stands for no tool.
 	Hint string `json:"hint,omitempty"`
 	// Refused is the result of a call that cannot start.
 	Refused *toolspec.Result   `json:"refused,omitempty"`

@@ -15,8 +15,8 @@ import (
 type AgentRuns interface {
 	// OpenAgentRuns returns a page of the open runs of a namespace, newest first.
 	OpenAgentRuns(ctx context.Context, page RunPage) ([]OpenRun, error)
-	// EndLost ends a run whose workflow has ended without ending the run. ended is false if the run stays open for the
-	// next sweep, because a call of it is open. If late is true, it ends the run even then.
+	// EndLost ends a run whose workflow has ended without ending the run. If a call of the run is open, the run stays open
+	// for the next sweep, and ended is false. With late, EndLost ends the run also if a call is open.
 	EndLost(ctx context.Context, of contract.AgentRun, end contract.AgentEnd, late bool) (ended bool, err error)
 }
 
@@ -31,10 +31,10 @@ type RunPage struct {
 // OpenRun is a run of an agent that has no result.
 type OpenRun struct {
 	TenantID, RunID string
-	// ParentRunID is the run whose call has started this one, or empty.
+	// ParentRunID is the run whose call has started this run, or empty.
 	ParentRunID string
 	OpenedAt    time.Time
-	// IsLate says that the time of the run is over. HasChildren says that a run is open that a call of this one has started.
+	// IsLate says that the time limit of the run is over. HasChildren says that a call of the run has started another run, which is open.
 	IsLate, HasChildren bool
 }
 
@@ -48,8 +48,8 @@ func (s *Sweeper) WithAgentRuns(runs AgentRuns) *Sweeper {
 	return s
 }
 
-// endRuns ends the open runs of agents whose workflow has ended. A run is newer than the run whose call has started it, so it ends first,
-// and its totals count for the other one.
+// endRuns ends the open runs of agents whose workflow has ended. It begins with the newest run. A call starts a run that is newer than
+// the run of the call, so the newer run ends first, and its totals are added to the older run.
 func (s *Sweeper) endRuns(ctx context.Context, out *contract.SweepCallsOut) error {
 	if s.runs == nil {
 		return nil
@@ -69,7 +69,7 @@ func (s *Sweeper) endRuns(ctx context.Context, out *contract.SweepCallsOut) erro
 			return err
 		}
 		for i, r := range runs {
-			// One run that cannot be ended must not keep older ones open. After two, the database does not answer.
+			// One run that cannot be ended must not keep the older runs open. After a second failure, the database is probably away.
 			if err := s.endRun(ctx, r, statuses[i], out); err != nil {
 				if failed != nil || ctx.Err() != nil {
 					return err
@@ -84,7 +84,7 @@ func (s *Sweeper) endRuns(ctx context.Context, out *contract.SweepCallsOut) erro
 	}
 }
 
-// statuses returns how the workflows of runs stand. A status that Temporal does not say is that of a running workflow.
+// statuses returns the statuses of the workflows of runs. A workflow whose status Temporal cannot give counts as running.
 func (s *Sweeper) statuses(ctx context.Context, runs []OpenRun) ([]OwnerStatus, error) {
 	statuses, failed := make([]OwnerStatus, len(runs)), make([]error, len(runs))
 	slots := make(chan struct{}, sweepAsks)
@@ -109,8 +109,8 @@ func (s *Sweeper) statuses(ctx context.Context, runs []OpenRun) ([]OwnerStatus, 
 	return statuses, nil
 }
 
-// runStatus returns how the workflow of a run stands. The record has a run with a parent before its workflow starts, so a run without a
-// workflow is lost only if the workflow that would start it is.
+// runStatus returns the status of the workflow of a run. A run with a parent is recorded before its workflow starts. So a run without a
+// workflow counts as running while the workflow of its parent, which may still start it, runs.
 func (s *Sweeper) runStatus(ctx context.Context, r OpenRun) (OwnerStatus, error) {
 	ctx, cancel := context.WithTimeout(ctx, ownerTimeout)
 	defer cancel()
@@ -138,7 +138,7 @@ func (s *Sweeper) endRun(ctx context.Context, r OpenRun, status OwnerStatus, out
 	case errs.IsTransient(err) || ctx.Err() != nil:
 		return err
 	case err != nil:
-		// The fault is one of this run. It must not keep the others open.
+		// The error concerns this run only. It must not keep the other runs open.
 		s.log.ErrorContext(ctx, "a run of an agent could not be ended", "workflowId", id, "reason", errs.Reason(err))
 	case ended:
 		out.AgentRuns++
@@ -147,7 +147,7 @@ func (s *Sweeper) endRun(ctx context.Context, r OpenRun, status OwnerStatus, out
 	return nil
 }
 
-// lostEnd returns how a run ends whose workflow has ended with a status.
+// lostEnd returns the end of a run for the status with which its workflow has ended.
 func lostEnd(s OwnerStatus) contract.AgentEnd {
 	switch s {
 	case OwnerTerminated:

@@ -39,8 +39,8 @@ type Store interface {
 	// and have no events left, and returns how many. Call it until it deletes none.
 	DeleteExpiredRuns(ctx context.Context, days, limit int) (int, error)
 	// DeleteExpiredAgentRuns deletes up to limit runs of agents that ended more than the given number of days ago,
-	// with their rounds and messages, and returns how many. A run whose workflow never ended goes that long after its time
-	// was over.
+	// with their rounds and messages, and returns how many. A run without a recorded end counts as ended at the end of its
+	// time limit.
 	DeleteExpiredAgentRuns(ctx context.Context, days, limit int) (int, error)
 	// DeleteExpiredCache deletes up to limit expired values of the result cache, and returns
 	// how many it deleted.

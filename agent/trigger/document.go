@@ -34,7 +34,7 @@ type Source string
 const (
 	// Webhook is a signed HTTP request of another service.
 	Webhook Source = "webhook"
-	// Schedule is a time.
+	// Schedule is a clock: each set time is an event.
 	Schedule Source = "schedule"
 )
 
@@ -55,22 +55,22 @@ type Document struct {
 	Name string `json:"name"`
 	// Version is the author's name for this version: 1 to 64 characters of A-Z a-z 0-9 _ . -
 	Version string `json:"version"`
-	// TenantID and ActorID are those of every run. No event changes them.
+	// TenantID and ActorID are the tenant and the actor of every run. No event changes them.
 	TenantID string `json:"tenant"`
 	ActorID  string `json:"actor"`
 	// Agent is the name of the agent. AgentVersion is one of its versions; empty means the active one.
 	Agent        string `json:"agent"`
 	AgentVersion string `json:"agentVersion,omitempty"`
-	// On is where the events come from.
+	// On is the source of the events.
 	On Source `json:"on"`
-	// Webhook is set for events of that source, and Times for those of a schedule.
+	// Webhook is set if the source is a webhook. Times is set if the source is a schedule.
 	Webhook *WebhookOptions `json:"webhook,omitempty"`
 	Times   *Times          `json:"schedule,omitempty"`
 	// Prompt is the message that starts a run. {{a.b}} stands for a value of the event.
 	Prompt string `json:"prompt"`
 	// SessionID is the session of every run.
 	SessionID string `json:"session,omitempty"`
-	// Tools narrow the tools of the agent. Without an entry they do not.
+	// Tools are the tools of the agent that the runs may use. Without an entry, the runs may use all tools of the agent.
 	Tools []string `json:"tools,omitempty"`
 	// Connections maps ids of tools to the connections that their calls use.
 	Connections map[string]string `json:"connections,omitempty"`
@@ -78,9 +78,10 @@ type Document struct {
 
 // WebhookOptions say how a webhook is verified.
 type WebhookOptions struct {
-	// Secret is the id of the connection of the tenant, of the provider webhook, that has the secret.
+	// Secret is the id of a connection of the tenant to the provider `webhook`. Its credential is the secret that verifies the
+	// signatures.
 	Secret string `json:"secret"`
-	// Signature is Standard if it is empty.
+	// Signature is the form of the signatures. Empty means Standard.
 	Signature Signature `json:"signature,omitempty"`
 }
 
@@ -93,7 +94,7 @@ type Times struct {
 	EverySeconds int    `json:"everySeconds,omitempty"`
 }
 
-// Canonical returns the text that is stored of the document and that its digest is of: RFC 8785 JSON.
+// Canonical returns the document as RFC 8785 JSON. This text is stored, and Digest is its digest.
 func (d Document) Canonical() ([]byte, error) {
 	raw, err := json.Marshal(d)
 	if err == nil {

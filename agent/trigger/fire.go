@@ -8,8 +8,8 @@ import (
 	"github.com/pawl-run/pawl/agent"
 )
 
-// ErrNotFound means that there is no such trigger with events of such a source, or that it is retired. ErrNoAgent means
-// that no run of an agent can start, because there is none of the name and version or it is retired.
+// ErrNotFound means that there is no such trigger, that its events come from another source, or that it is retired.
+// ErrNoAgent means that no run can start, because there is no such agent or version, or because it is retired.
 var (
 	ErrNotFound = errors.New("there is no such trigger, or it is retired")
 	ErrNoAgent  = errors.New("there is no such agent or version, or it is retired")
@@ -21,7 +21,7 @@ type Store interface {
 	TriggerToFire(ctx context.Context, tenantID, name string) (Document, error)
 	// CanStartAgent returns ErrNoAgent if no run of the agent can start. An empty version is the active one.
 	CanStartAgent(ctx context.Context, name, version string) error
-	// HasStarted reports whether it is recorded that an event has started a run.
+	// HasStarted reports whether the record says that an event has started a run.
 	HasStarted(ctx context.Context, tenantID, name, eventID string) (bool, error)
 	// RecordTriggerEvent records what an event has done. An event that has started a run is not changed.
 	RecordTriggerEvent(ctx context.Context, r Record) error
@@ -30,11 +30,11 @@ type Store interface {
 // Record says what an event has done.
 type Record struct {
 	TenantID, Name, Version, EventID string
-	// RunID is the run that was started. Reason says why none was.
+	// RunID is the id of the run that the event has started. Reason says why the event started no run.
 	RunID, Reason string
 }
 
-// OtherRun is the reason of a RefusedError for an event whose run has an id that is taken.
+// OtherRun is the reason of a RefusedError if another run or workflow already has the id of the run of the event.
 const OtherRun = "another run, or a workflow that is no run, has the id of the run of this event"
 
 // Starter starts a run, or does nothing if the run was started before. The error is a *RefusedError if the id of the run is taken.

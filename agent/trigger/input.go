@@ -33,8 +33,8 @@ func RunID(tenantID, name, eventID string) string {
 	return "trigger-" + hex.EncodeToString(hash.Sum(nil)[:16])
 }
 
-// Input returns the input of the run that an event starts. Of the event, it has the message and the id of the run. The
-// error is a *RefusedError if the event starts no run.
+// Input returns the input of the run that an event starts. Only the message and the id of the run depend on the event.
+// The error is a *RefusedError if the event starts no run.
 func (d Document) Input(e Event) (agent.Input, error) {
 	if checkEventID(e.ID) != nil {
 		return agent.Input{}, &RefusedError{"the id of the event is empty, too long, or has characters that are not shown"}

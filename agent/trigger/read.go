@@ -27,7 +27,7 @@ var (
 	cronForm    = regexp.MustCompile(`^[0-9A-Za-z*/,-]+( [0-9A-Za-z*/,-]+){4}$`)
 )
 
-// digestVersion is the number of digits of the digest that a version has which its author did not name.
+// digestVersion is the length of a version that the author did not name: so many digits of the digest.
 const digestVersion = 12
 
 type reader struct {

@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxEntity is how long the name of an entity is at most, in bytes: the longest
-// that HTML knows has 31.
+// maxEntity bounds the name of an entity, in bytes. The longest name in HTML has 31.
 const maxEntity = 32
 
 // metas gives the kind of escape that a byte begins.
@@ -44,8 +43,9 @@ func decodeEscape(to, text []byte, meta trait) ([]byte, int) {
 	}
 }
 
-// hasEncodedSemicolon reports whether text begins with a semicolon that something
-// else than HTML encoded. An entity in front of it is not one without a semicolon.
+// hasEncodedSemicolon reports whether text begins with a semicolon that is encoded as in
+// a URL or with a backslash. An entity in front of it ends with this semicolon, so the
+// semicolon has to be decoded before the entity.
 func hasEncodedSemicolon(text []byte) bool {
 	for rest, found := bytes.CutPrefix(text, []byte("%")); found; rest, found = bytes.CutPrefix(rest, []byte("25")) {
 		if b, ok := hexByte(rest); ok && b == ';' {

@@ -14,13 +14,13 @@ import (
 type written struct {
 	name string
 	text []byte
-	// squeezed is looked for among letters and digits alone.
+	// squeezed says that the form is searched for in the squeezed text. See squeeze.
 	squeezed bool
 }
 
-// forms returns the ways in which decoded text may hold a secret. Upper and lower
-// case are one, so a secret in capitals is found. Base64 and hexadecimal are forms
-// too, beside their decoders: squeezed, they match in groups, lines and pieces.
+// forms returns the ways in which decoded text may hold a secret. A search ignores
+// case, so it finds a secret in capitals. Base64 and hexadecimal have decoders, but
+// they are forms too: a squeezed form matches also in groups, lines and pieces.
 func forms(secret []byte) []written {
 	found := []written{
 		{name: "plain", text: secret},
@@ -41,7 +41,7 @@ func forms(secret []byte) []written {
 	return distinct(append(found, written{name: "utf-16", text: wide(string(secret), 0)}, written{name: "utf-16", text: wide(string(secret), 1)}))
 }
 
-// stripEscapes returns a secret as a search decodes it.
+// stripEscapes decodes the parts of a secret that look like escapes, because a search decodes them too.
 func stripEscapes(secret []byte) []byte {
 	for range maxDepth {
 		out := &layer{}
@@ -53,7 +53,7 @@ func stripEscapes(secret []byte) []byte {
 	return secret
 }
 
-// distinct leaves one of each, folded, of those that are long enough to mean something.
+// distinct folds the forms, and drops duplicates and forms that are too short to be distinctive.
 func distinct(found []written) (left []written) {
 	seen := make(map[string]bool, len(found))
 	for _, w := range found {
@@ -72,11 +72,12 @@ func distinct(found []written) (left []written) {
 	return left
 }
 
-// inBase64Name is what the forms of inBase64 are called.
+// inBase64Name is the name of the forms that inBase64 returns.
 const inBase64Name = "base64"
 
-// inBase64 is a secret in base64 wherever in a longer text it begins. The first
-// and the last characters depend on the neighbours, and are left out.
+// inBase64 returns the three forms that a secret inside of a longer text can have in
+// base64, which encodes groups of 3 bytes. It leaves out the first and the last
+// characters, because they depend on the bytes before and after the secret.
 func inBase64(secret []byte, encoding *base64.Encoding) (found []written) {
 	for shift := range 3 {
 		text := encoding.EncodeToString(append(make([]byte, shift), secret...))
@@ -92,8 +93,8 @@ func reversed(secret []byte) []byte {
 	return backwards
 }
 
-// wide is text in UTF-16 with the low byte of each unit at this place: 0 is
-// little endian. Bytes that are no UTF-8 have no such form.
+// wide returns text in UTF-16. low is the place of the low byte in each unit: 0 is
+// little endian, 1 is big endian. It returns nil for text that is not UTF-8.
 func wide(text string, low int) []byte {
 	if !utf8.ValidString(text) {
 		return nil
@@ -108,7 +109,7 @@ func wide(text string, low int) []byte {
 }
 
 // squeeze keeps letters and digits, folded, so that a form that is split over lines, groups or list
-// items is contiguous again. If from is not nil, it gets the place of each byte that was kept.
+// items is contiguous again. If from is not nil, squeeze appends the place in text of each byte that it keeps.
 func squeeze(text []byte, from *[]int) []byte {
 	left := make([]byte, 0, len(text))
 	for i, c := range text {

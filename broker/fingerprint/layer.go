@@ -22,13 +22,13 @@ type layer struct {
 	// unquoted is set if an outer layer has strings: joinStrings decodes them there, so this layer
 	// does not look for strings again.
 	unquoted bool
-	// forward is the length of the strings in their own order; behind it they stand in
-	// the other order. Only joined layers have it.
+	// forward is the length of the strings in their own order. The same strings in the
+	// reverse order follow. Only joined layers have it.
 	forward int
 	// room is how long the text may become by unpacking, in bytes.
 	room int
-	// exact keeps joinStrings from leaving out the middle of long strings, and from
-	// decoding more than JSON. It also has shorter runs decoded.
+	// exact makes joinStrings keep long strings whole and decode only the escapes of
+	// JSON. With it, shorter runs are decoded too.
 	exact bool
 	traits
 }

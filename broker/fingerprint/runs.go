@@ -314,8 +314,8 @@ func (l *layer) appendEnds(in *layer, p part) {
 	}
 }
 
-// joinStrings decodes a text into its strings, joined in their order and then in
-// the other order: a secret that is cut over strings is whole there.
+// joinStrings decodes a text into its strings, joined in their order and then in the
+// reverse order. A secret that is cut over several strings is whole there.
 func joinStrings(in, out *layer) bool {
 	out.joined, out.unquoted = true, false
 	parts := make([]part, 0, len(in.survey().strings))

@@ -42,11 +42,11 @@ type Match struct {
 	Form string
 }
 
-// Set is what is looked for: fingerprints of many secrets, all at once. The zero
-// value is empty and ready. It may be used by many goroutines.
+// Set holds the fingerprints of many secrets, and searches for all of them at once. The
+// zero value is empty and ready. It may be used by many goroutines.
 type Set struct {
 	mu sync.RWMutex
-	// labels count how often each was added.
+	// labels has the secrets by their labels.
 	labels map[string]*entry
 	// by finds forms by the hash of a window in their middle, because many secrets share a
 	// beginning, such as the header of a PEM file or the prefix of a provider's tokens.
@@ -65,7 +65,7 @@ type entry struct {
 	forms   []*form
 }
 
-// form is a way of writing a secret, as digests.
+// form is one of the forms of a secret. It has digests in place of the text.
 type form struct {
 	label, name string
 	squeezed    bool

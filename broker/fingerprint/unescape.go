@@ -28,7 +28,7 @@ func (l *layer) unescape(outside *layer, i, j int, kinds trait, deep bool) {
 			}
 		}
 		meant, n := buffer[:0], 0
-		// An escape behind a backslash is the outer one, and is decoded first.
+		// In \&#92;n the entity is the outer escape: it is decoded first, and the backslash in front of it stays.
 		if text[i] != '\\' || i+1 == j || metas[text[i+1]]&kinds&^hasBackslash == 0 || !isEscape(text[i+1:]) {
 			meant, n = decodeEscape(meant, text[i:], metas[text[i]]&kinds)
 		}
@@ -38,7 +38,8 @@ func (l *layer) unescape(outside *layer, i, j int, kinds trait, deep bool) {
 			i++
 			continue
 		}
-		// The backslash in front may belong to an outer layer that is not decoded yet.
+		// After a backslash the decoded byte can be the second byte of an escape: \&#92;n is \\n now. The next layer
+		// decodes this escape.
 		if deep && len(meant) == 1 && metas[meant[0]]&kinds != 0 && (len(l.text) == 0 || l.text[len(l.text)-1] != '\\') {
 			meant, n = decodeDeeper(deeper[:0], meant, text[i:], n, kinds)
 		}
@@ -60,7 +61,7 @@ func (l *layer) copyPlain(outside *layer, i, j int, kinds trait, deep bool) int 
 		stop &^= hasBackslash
 	}
 	for {
-		// Copy words: what is behind the escape in the last one is overwritten.
+		// Copy 8 bytes at a time. The copied bytes after the first escape are overwritten later.
 		for kinds&hasEscapes != 0 && i <= len(text)-8 {
 			word := binary.LittleEndian.Uint64(text[i:])
 			binary.LittleEndian.PutUint64(to[n:], word)
@@ -92,7 +93,7 @@ func (l *layer) copyPlain(outside *layer, i, j int, kinds trait, deep bool) int 
 		to[n] = c
 		i, n = i+size, n+1
 	}
-	binary.LittleEndian.PutUint64(to[n:], 0) // release clears the text alone
+	binary.LittleEndian.PutUint64(to[n:], 0) // release clears only the text, and not the bytes after it
 	l.text = to[:n]
 	l.track(outside, start, i)
 	return i
@@ -125,10 +126,11 @@ func isEscape(text []byte) bool {
 	return n > 0
 }
 
-// decodeDeeper decodes the inner escape that the decoded byte of an escape of n
-// bytes begins, if there is one, and appends what it means to to. If another escape
-// begins behind it, that one has to be decoded first, and decodeDeeper returns its
-// input.
+// decodeDeeper decodes the escape that the byte meant begins, as the & of &amp;lt; does.
+// meant is the decoded form of the first n bytes of text. decodeDeeper appends the result
+// to the slice to, and returns it with the number of bytes of text that it decoded. It
+// returns meant and n if meant begins no escape, or if another escape in text must be
+// decoded first.
 func decodeDeeper(to, meant, text []byte, n int, kinds trait) (all []byte, taken int) {
 	var ahead [maxEntity + 8]byte
 	all, taken = meant, n

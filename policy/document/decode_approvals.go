@@ -40,7 +40,7 @@ func (r *reader) approvals(n *yaml.Node, path string, a *Approvals) {
 	if a.Remember.For != "" && (a.Quorum > 1 || len(a.Chain) > 0) {
 		r.Fail(n, strictyaml.Join(path, "remember"), "stands beside quorum or chain; what several people approve is approved for one call")
 	}
-	r.checkTimes(n, path, *a)
+	r.checkSteps(n, path, *a)
 	r.onePlace(n, path, a.RuleApprovals)
 }
 
@@ -78,8 +78,9 @@ type bareQuorum struct {
 	path   string
 }
 
-// checkQuorums refuses a quorum without approvers if it is not clear of whom, or if the people
-// whom the tenant names are too few.
+// checkQuorums checks each quorum that a rule or an override sets without approvers. Such a quorum
+// is for the approvers of the tenant. It is refused if they are too few people, or if other approvals
+// of the tenant have a chain: then it is not clear which approvers are meant.
 func (r *reader) checkQuorums(t Tenant) {
 	chained := t.Approvals.Chain != nil || slices.ContainsFunc(t.Overrides, func(o Override) bool { return o.Approvals.Chain != nil })
 	for _, q := range r.quorums {
@@ -91,8 +92,8 @@ func (r *reader) checkQuorums(t Tenant) {
 	}
 }
 
-// onePlace refuses a chain beside what belongs to its entries, and a quorum that cannot be
-// reached.
+// onePlace refuses a chain beside approvers or a quorum, which belong in the entries of the
+// chain. It also refuses a quorum that cannot be reached.
 func (r *reader) onePlace(n *yaml.Node, path string, a RuleApprovals) {
 	switch {
 	case a.Chain == nil:
@@ -102,12 +103,13 @@ func (r *reader) onePlace(n *yaml.Node, path string, a RuleApprovals) {
 	}
 }
 
-// reachable refuses a quorum that is greater than the number of named people.
+// reachable refuses a quorum that is greater than the number of named people. It accepts any quorum
+// if no approver is named, or if an entry is a prefix or a role.
 func (r *reader) reachable(n *yaml.Node, path string, s ChainEntry) {
-	open := slices.ContainsFunc(s.Approvers, func(p Pattern) bool {
+	countless := slices.ContainsFunc(s.Approvers, func(p Pattern) bool {
 		return strings.HasSuffix(string(p), "*") || strings.HasPrefix(string(p), authz.RolePrefix)
 	})
-	if people := len(slices.Compact(slices.Sorted(slices.Values(s.Approvers)))); people > 0 && !open && int64(people) < s.Quorum {
+	if people := len(slices.Compact(slices.Sorted(slices.Values(s.Approvers)))); people > 0 && !countless && int64(people) < s.Quorum {
 		r.Fail(n, strictyaml.Join(path, "quorum"), "asks for %d approvals and names %d people", s.Quorum, people)
 	}
 }

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"slices"
 	"time"
 
 	"github.com/pawl-run/pawl/policy/strictyaml"
@@ -32,9 +33,9 @@ func (r *reader) escalations(n *yaml.Node, path string) (steps []Escalation) {
 	return steps
 }
 
-// checkTimes refuses reminders and escalations that are due after the request expires, and
-// escalations that add nobody.
-func (r *reader) checkTimes(n *yaml.Node, path string, a Approvals) {
+// checkSteps refuses a reminder or an escalation that is due after the request expires. It also
+// refuses escalations of a request on which anyone may decide, because they would add nobody.
+func (r *reader) checkSteps(n *yaml.Node, path string, a Approvals) {
 	life := a.ExpiresAfter.Value()
 	if life > 0 && a.RemindAfter.Value() >= life {
 		r.Fail(n, strictyaml.Join(path, "remindAfter"), "must be sooner than expiresAfter, which is %s", Brief(life))
@@ -46,10 +47,8 @@ func (r *reader) checkTimes(n *yaml.Node, path string, a Approvals) {
 	if last := a.Escalate[len(a.Escalate)-1].After.Value(); life > 0 && last >= life {
 		r.Fail(n, strictyaml.Join(path, "escalate"), "must be sooner than expiresAfter, which is %s", Brief(life))
 	}
-	for _, s := range a.entries() {
-		if len(s.Approvers) > 0 {
-			return
-		}
+	namesApprovers := slices.ContainsFunc(a.entries(), func(e ChainEntry) bool { return len(e.Approvers) > 0 })
+	if !namesApprovers {
+		r.Fail(n, strictyaml.Join(path, "escalate"), "widens nothing, for anyone may decide; name approvers")
 	}
-	r.Fail(n, strictyaml.Join(path, "escalate"), "widens nothing, for anyone may decide; name approvers")
 }

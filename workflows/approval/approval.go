@@ -279,7 +279,7 @@ func (a *Approvals) decided(ctx workflow.Context, request contract.RequestOut) (
 			recheck = a.call.TakeRecheck()
 		}
 		// Without a decision, the review only reads: whether the request has expired, and
-		// the standing that the gate needs after a recheck.
+		// the state that the gate needs after a recheck.
 		out, next := a.review(ctx, request, decision)
 		a.inbox.setAccepts(out.Accepts)
 		if decision != nil {
@@ -321,7 +321,7 @@ func (a *Approvals) await(ctx workflow.Context, d time.Duration) error {
 
 // review verifies and records the decision d on the request. If d is nil, review reads
 // the state of the request. In both cases it begins a round of the gate and updates the
-// standing of the call.
+// gate state of the call.
 func (a *Approvals) review(ctx workflow.Context, request contract.RequestOut, d *delivery) (contract.ReviewOut, envelope.Next) {
 	c := a.call
 	for {

@@ -60,7 +60,7 @@ type Found struct {
 
 // Parts are the other parts of a call that its attempts need.
 type Parts struct {
-	// Judge reads the standing of the call again and asks the gate.
+	// Judge reads the gate state of the call again and asks the gate.
 	Judge func(workflow.Context) envelope.Next
 	// Denial returns why the call must stop while its tool runs; nil if it may continue.
 	Denial func(workflow.Context) *hook.Failure

@@ -26,7 +26,7 @@ const (
 // Capacity runs the stages at which one call acquires capacity, and waits for it.
 type Capacity struct {
 	call *envelope.Call
-	// judge reads the standing again and asks the gate. It runs after each wait, because
+	// judge reads the gate state again and asks the gate. It runs after each wait, because
 	// a call that may no longer run must not use capacity that it got during the wait.
 	judge func(workflow.Context) envelope.Next
 	// leasedAt is the time at which the call last asked for slots at semaphores.

@@ -22,13 +22,14 @@ const (
 	freeMoves = 2
 	// maxMoves bounds the moves of a call.
 	maxMoves = 32
-	// maxAge bounds how long before its run a moved call can have begun: it keeps a forged start near the truth.
+	// maxAge bounds the time between the start of a moved call and the start of its current run. It limits the
+	// effect of a forged start.
 	maxAge = 366 * 24 * time.Hour
 	// locateTime is the time to find the task queue. The call waits and asks again after it.
 	locateTime = 10 * time.Second
 )
 
-// moves is what a call knows of its way between task queues.
+// moves has the state of the moves of a call between task queues.
 type moves struct {
 	// made counts the moves that brought the call to this run.
 	made int
@@ -40,7 +41,7 @@ type moves struct {
 	attempt bool
 	// stays says that the call must not move any more: its tool may have run, or it ends.
 	stays bool
-	// unjudged says that the last wait for a part ended without it, while the call waits for an approval.
+	// unjudged says that the last wait for a part found no worker with it, while the call waits for an approval.
 	unjudged bool
 }
 
@@ -57,15 +58,15 @@ func (c *Call) StayWhile() (end func()) {
 // MovesTo returns the task queue to which the call moves now, or an empty string.
 func (c *Call) MovesTo() string { return c.moves.to }
 
-// Moved returns what the call takes along to its next run. decisions are those that may still count.
+// Moved returns the data that the call passes to its next run. decisions are the decisions that may still count.
 func (c *Call) Moved(decisions []toolspec.Decision) contract.Moved {
 	return contract.Moved{
 		StartedAtMs: c.from.UnixMilli(), WaitedMs: c.waited.Milliseconds(), Moves: c.moves.made + 1, Decisions: decisions,
 	}
 }
 
-// adoptMoved takes over what the run before gave the call along. It ignores the argument of a workflow that
-// continues no other, and an argument that it cannot read. See contract.Moved.
+// adoptMoved takes over the data that the previous run passed on with Moved. It ignores the argument if this run
+// continues no other run, or if it cannot read the argument. See contract.Moved.
 func (c *Call) adoptMoved(ctx workflow.Context, raw converter.RawValue) (m contract.Moved) {
 	data := raw.Payload().GetData()
 	if len(data) == 0 || workflow.GetInfo(ctx).ContinuedExecutionRunID == "" {

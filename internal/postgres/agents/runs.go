@@ -57,7 +57,7 @@ func named(of contract.AgentRun) db.Values {
 	return db.Values{"tenant_id": db.Text(of.TenantID), "run_id": db.Text(of.RunID)}
 }
 
-// OpenAgentRun writes a run, if its ids name none yet, and returns what the ids name.
+// OpenAgentRun writes a run, if there is none with its ids, and returns the run with these ids.
 func (s *Store) OpenAgentRun(ctx context.Context, r activity.NewRun) (activity.Run, error) {
 	const op = "open agent run"
 	values, err := begun(op, r)
@@ -175,8 +175,8 @@ func (s *Store) AgentRound(ctx context.Context, of contract.AgentRun, round int)
 	return r, err == nil, db.Failure(op, err)
 }
 
-// AgentConversation returns the rounds from c.From on that need no answer any more, and their messages with those that no round has yet. Rounds
-// before c.TrimmedTo have their trimmed answers.
+// AgentConversation returns the rounds from c.From on that need no answer any more. It also returns their messages and the messages that belong to
+// no round yet. Rounds before c.TrimmedTo have their trimmed answers.
 func (s *Store) AgentConversation(ctx context.Context, of contract.AgentRun, c activity.Context) (all activity.Conversation, err error) {
 	const op = "agent conversation"
 	var rounds []roundRow
@@ -217,8 +217,8 @@ func (s *Store) MoveContext(ctx context.Context, of contract.AgentRun, c activit
 	return err
 }
 
-// RecordSummary writes a summary and leaves out its rounds, if the run does not leave them out already. ErrNotFound of activities/agent means that
-// the run has ended.
+// RecordSummary writes a summary, and moves the Context of the run to c, so that requests leave out the rounds of the summary. It does nothing if
+// they leave out these rounds already. ErrNotFound of activities/agent means that the run has ended.
 func (s *Store) RecordSummary(ctx context.Context, of contract.AgentRun, c activity.Context, n activity.NewSummary) error {
 	written, err := s.db.Exec(ctx, "record summary", db.Query("RecordSummary", named(of).With(db.Values{
 		"before": c.From, "trimmed_to": c.TrimmedTo, "format": db.Text(n.Format), "model": db.Text(n.Model), "summary": db.Text(n.Text),
@@ -234,7 +234,8 @@ func (s *Store) RecordSummary(ctx context.Context, of contract.AgentRun, c activ
 	return activity.ErrNotFound
 }
 
-// RecordRound writes a round, if it is not there. ErrNotFound of activities/agent means that it is not there after that: the run has ended.
+// RecordRound writes a round, if it is not recorded yet. ErrNotFound of activities/agent means that the round could not be recorded, because the
+// run has ended.
 func (s *Store) RecordRound(ctx context.Context, of contract.AgentRun, r activity.Round, promptHash string, taken int64) error {
 	const op = "record round"
 	plan, err := encoded(r.Plan)
@@ -255,7 +256,7 @@ func (s *Store) RecordRound(ctx context.Context, of contract.AgentRun, r activit
 	return activity.ErrNotFound
 }
 
-// AddUsage adds what a response has used that was not recorded as a round.
+// AddUsage adds the usage of a response that was not recorded as a round.
 func (s *Store) AddUsage(ctx context.Context, of contract.AgentRun, u wire.Usage, microUSD *int64) error {
 	_, err := s.db.Exec(ctx, "add usage", db.Query("AddUsage", named(of).With(db.Values{
 		"input_tokens": u.Input, "cache_read_tokens": u.CacheRead, "cache_write_tokens": u.CacheWrite, "output_tokens": u.Output, "micro_usd": microUSD,
@@ -281,14 +282,15 @@ func (s *Store) RecordAnswers(ctx context.Context, of contract.AgentRun, round i
 	return err
 }
 
-// DeleteExpiredAgentRuns deletes up to limit runs that ended more than the given number of days ago, or whose time was over
-// that long ago, with all that belongs to them.
+// DeleteExpiredAgentRuns deletes up to limit runs that ended more than the given number of days ago, with their rounds and
+// messages. A run without a recorded end counts as ended at the end of its time limit.
 func (s *Store) DeleteExpiredAgentRuns(ctx context.Context, days, limit int) (int, error) {
 	n, err := s.db.Exec(ctx, "delete expired agent runs", db.Query("DeleteExpiredAgentRuns", db.Values{"days": days, "batch": limit}))
 	return int(n), err
 }
 
-// CloseAgentRun ends a run, if it has not ended, and returns its result: the given one if the row of the run cannot be read.
+// CloseAgentRun ends a run, if it has not ended, and returns its recorded result. If it cannot read the row of the run, it returns the
+// given result.
 func (s *Store) CloseAgentRun(ctx context.Context, of contract.AgentRun, result pawlagent.Result, answer string) (pawlagent.Result, error) {
 	const op = "close agent run"
 	text, err := encoded(result)

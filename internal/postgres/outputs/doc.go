@@ -2,6 +2,6 @@
 // byte and by line. It never holds a whole stream in memory. A reference belongs to one tenant, and the chunks of one tenant stay
 // within its quota.
 //
-// It must not decide who may read an output within its tenant, and it stores what it gets: its callers mask and search first. Package
-// postgres imports it.
+// It must not decide who may read an output within its tenant. It stores what it gets: its callers must mask a value and remove secrets from
+// it before. Package postgres imports it.
 package outputs

@@ -26,7 +26,7 @@ func (s *Store) Info(ctx context.Context, tenantID, ref string) (output.Info, er
 	return found.info, notFound(err)
 }
 
-// Chunks implements output.Reader. Of an output that is being written it returns what is stored when it gets there.
+// Chunks implements output.Reader. While an output is still written, Chunks ends after the last chunk that is stored when it reads there.
 func (s *Store) Chunks(ctx context.Context, tenantID, ref string, from output.Position) iter.Seq2[output.Chunk, error] {
 	return func(yield func(output.Chunk, error) bool) {
 		found, err := s.find(ctx, tenantID, ref)
@@ -64,10 +64,11 @@ func notFound(err error) error {
 	return err
 }
 
-// found is an output, or a value that is not stored as one.
+// found is a stored output, or a value that is stored in another place, such as the result of a call.
 type found struct {
-	id    int64
-	info  output.Info
+	id   int64
+	info output.Info
+	// value is nil for a stored output.
 	value json.RawMessage
 }
 
@@ -235,20 +236,20 @@ type chunkRow struct {
 	FirstByte, FirstLine int64
 	Bytes                int
 	Data                 []byte
-	// Object is the key of the object that has the data instead, in Bucket.
+	// Object is the key of the object in Bucket that has the data. It is empty if Data has the data.
 	Object, Bucket string
 	Size           int
 	SHA256         []byte
 }
 
-// batch is what one statement read.
+// batch has the rows that one statement read, or its error.
 type batch struct {
 	rows []chunkRow
 	err  error
 }
 
-// chunks returns the chunks from the one that begins at a byte. A scan reads the next chunks while the caller has the last ones, and
-// holds no connection meanwhile. A reader that stops waits for what is being read: to cancel a statement costs a connection.
+// chunks returns the chunks from the one that begins at a byte. A scan reads the next chunks while the caller uses the chunks before
+// them, and holds no connection meanwhile. If the caller stops, chunks waits for the running statement: to cancel it would cost a connection.
 func (s *Store) chunks(ctx context.Context, f found, at int64) iter.Seq2[output.Chunk, error] {
 	return func(yield func(output.Chunk, error) bool) {
 		getting, stop := context.WithCancel(ctx)
@@ -305,7 +306,7 @@ func (s *Store) whyEnded(ctx context.Context, f found, at int64, err error) erro
 	return err
 }
 
-// ended returns an error if the chunks end before the output does: it expired while it was read.
+// ended returns an error if the chunks end before the output ends, for example because it expired while it was read.
 func (s *Store) ended(ctx context.Context, f found, at int64) error {
 	if f.info.Complete && at < f.info.Bytes || !f.info.Complete {
 		now, err := s.find(ctx, f.info.TenantID, f.info.Ref)

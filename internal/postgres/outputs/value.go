@@ -16,7 +16,7 @@ import (
 // jsonType is the media type of a value.
 const jsonType = "application/json"
 
-// notOpen is the state of an error: the call is settled, or there is none.
+// notOpen is the State of an error if the call is settled, or if there is no such call.
 const notOpen = "the call is not open"
 
 // createdRow is a row of the statement CreateOutput.

@@ -114,8 +114,8 @@ func (c *Call) Adopt(out contract.AdmitOut) {
 	}
 }
 
-// Readmit runs admit after the answer "superseded": the record has changed, and it is the
-// authority. The call ends if the record has a result.
+// Readmit runs admit again after an activity answered contract.Superseded: the record has a
+// newer epoch than this run, and the record decides. The call ends if the record has a result.
 func (c *Call) Readmit(ctx workflow.Context) (Next, error) {
 	out, err := c.Admit(ctx)
 	switch {
