@@ -92,7 +92,8 @@ type Details struct {
 	Kind string `json:"kind,omitempty"`
 	// Problems are all faults that were found, the first fault first.
 	Problems []Problem `json:"problems,omitempty"`
-	// Code is a hook's own code if errorCode is aborted.
+	// Code is the code that a hook or the tool gave to Abort, or feature_off if a feature flag of policy is off. It is present only
+	// if errorCode is aborted.
 	Code string `json:"code,omitempty"`
 	// Cause says how an attempt with an unknown outcome ended: timeout, cancelled, worker_stopped,
 	// result_not_saved, unanswered, lost, revoked and others.

@@ -189,7 +189,7 @@ export interface Result {
       got?: string;
     }[];
     /**
-     * A hook's own code if errorCode is aborted.
+     * The code that a hook or the tool gave to Abort, or feature_off if a feature flag of policy is off. It is present only if errorCode is aborted.
      */
     code?: string;
     /**
