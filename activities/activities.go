@@ -60,14 +60,14 @@ type Config struct {
 	// the namespace does not know one, the workflow task fails forever.
 	SearchAttributes bool
 	// ConnectionKey is the key of the hash by which search attributes name a connection. If
-	// it is empty, they do not name it.
+	// the key is empty, search attributes name no connection.
 	ConnectionKey []byte
-	// Workers knows which tools other workers have. If it is nil, there are none.
+	// Workers knows which tools other workers have. nil means that there are no other workers.
 	Workers admit.Workers
 	// Leave makes another worker continue the workflow of a call that waits for a part that this
 	// worker lacks. It must not block. nil does nothing.
 	Leave func(workflowID, runID string)
-	// IsOff reports whether the operator turned a tool of this worker off. nil has none.
+	// IsOff reports whether the operator turned a tool of this worker off. nil means that no tool is off.
 	IsOff func(toolID string) bool
 	// Providers are the factories for calls; nil provides nothing.
 	Providers *provide.Registry
@@ -85,14 +85,14 @@ type Config struct {
 	PolicyEngines policy.Engines
 	// Repairer repairs arguments if policy allows it; nil repairs none.
 	Repairer args.Repairer
-	// Validators make the validator of a tool in the place of the built-in one; nil
-	// is that.
+	// Validators makes the validator of a tool and replaces the built-in validator; nil
+	// means the built-in one.
 	Validators func(toolspec.Spec) (args.Validator, error)
 	// LocalTools is how many tools of one tenant may run at the same time in the local lane; 0
 	// sets no bound.
 	LocalTools int
-	// Secrets are the live secrets. They leave with no answer of a tool or of a hook. nil has
-	// none.
+	// Secrets are the live secrets. No answer of a tool or of a hook leaves with one of them. nil
+	// means that there are no secrets.
 	Secrets *fingerprint.Set
 	// Keys signs permits and the answers of regular activities. It is needed.
 	Keys attempt.Keys

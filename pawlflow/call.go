@@ -56,8 +56,8 @@ func (c Call) WorkflowID() string { return c.inv.Identity().WorkflowID() }
 // InvocationID returns the id of the call in the record.
 func (c Call) InvocationID() string { return c.inv.Identity().InvocationID() }
 
-// IsJoined reports whether Result had the result from an activity, because the call existed before. Everybody with access to the namespace can
-// answer for an activity in place of the worker, and such an answer cannot be told from one of the worker.
+// IsJoined reports whether Result got the result from an activity, because the call existed before. Everybody with access to the
+// namespace can complete an activity in place of the worker, and the workflow cannot tell such an answer from the answer of a worker.
 func (c Call) IsJoined() bool { return c.joined != nil && *c.joined }
 
 // Result waits for the result. A call that ends without a value has a result with a code, and the error is nil:
@@ -81,7 +81,7 @@ func (c Call) Result(ctx workflow.Context) (toolspec.Result, error) {
 		// The record may say more later, but the workflow cannot know whether the tool took effect.
 		result = toolspec.Failure(toolspec.CodeOutcomeUnknown, "", &toolspec.Details{Cause: "the workflow closed without a result"})
 		result.ToolCallID, result.InvocationID = c.inv.ToolCallID, c.InvocationID()
-		// It has no influence on what the workflow does next in Temporal. An input that passed check has a digest.
+		// The digest does not change what the workflow does next in Temporal. An input that passed check has a digest.
 		result.InputDigest, _ = hydrate.InputDigest(c.inv) //workflowcheck:ignore
 		return result, nil
 	case ctx.Err() != nil && temporal.IsCanceledError(err):

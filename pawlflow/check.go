@@ -15,8 +15,8 @@ type verdict struct {
 }
 
 // check returns the result of a call whose input admit would refuse, before it is written into a history. The
-// rules may change with a release, so the workflow records the verdict, and a replay reads it. As long as the
-// verdict is the same as that of the call before, the history gets nothing.
+// rules may change with a release, so the workflow records the verdict, and a replay reads it. The
+// history gets nothing if the verdict is the same as the verdict on the call before.
 func check(ctx workflow.Context, inv toolspec.Invocation) *toolspec.Result {
 	var v verdict
 	recorded := workflow.MutableSideEffect(ctx, "pawl.input", func(workflow.Context) any { return judge(inv) }, equal)
@@ -43,7 +43,7 @@ func judge(inv toolspec.Invocation) verdict {
 	}))}
 }
 
-// equal compares by what the history would hold.
+// equal compares the JSON of two verdicts, because the history has JSON.
 func equal(a, b any) bool {
 	one, err := json.Marshal(a) //workflowcheck:ignore
 	if err != nil {

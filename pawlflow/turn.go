@@ -29,7 +29,7 @@ type Planned struct {
 // calls that have not started end as cancelled.
 //
 // An error says that Temporal could not start or find a call, or that calls is not valid. No call starts after an
-// error, calls that are open are waited for, and the results of calls that have none are zero values.
+// error. Turn still waits for the open calls, and returns the zero value for each call without a result.
 func Turn(ctx workflow.Context, calls []Planned, atOnce int) ([]toolspec.Result, error) {
 	for i, p := range calls {
 		if p.Same >= i || p.Same >= 0 && calls[p.Same].Same >= 0 {

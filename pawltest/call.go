@@ -49,7 +49,7 @@ type Call struct {
 	Now time.Time
 	// Connection is the connection that the call names. The default is none.
 	Connection *Connection
-	// Capabilities are further capabilities of the worker, or replace those of the same name.
+	// Capabilities are further capabilities of the worker, or replace its capabilities of the same name.
 	Capabilities []toolspec.Provided
 	// Providers provide the call, as worker.Providers does.
 	Providers []provide.Option

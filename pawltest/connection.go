@@ -32,7 +32,7 @@ type Connection struct {
 	// them. The default for a provider of the kind bearer is a random token.
 	Credential map[string]string
 	// Signers sign requests, as worker.Signers do, if Provider is of the kind signed. The default
-	// is those of Pawl.
+	// is the signers of Pawl.
 	Signers []broker.Signer
 	// Scopes are the scopes of the connection and of the grant. The default is the scopes that
 	// the tool needs, and for a Stack the scopes that Options.Tools need.
@@ -64,7 +64,7 @@ func (n Connection) withDefaults(t testing.TB, scopes []string) Connection {
 	return n
 }
 
-// signers returns the signers of a worker with those of the connection.
+// signers returns the signers of a worker that has n.Signers too.
 func (n Connection) signers(t testing.TB) broker.Signers {
 	t.Helper()
 	signers, err := broker.NewSigners(n.Signers...)

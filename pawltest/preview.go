@@ -11,8 +11,9 @@ import (
 type Previewed struct {
 	// View is what approvers see.
 	toolspec.PreviewView
-	// Digest is the previewDigest. A Call with it as PreviewDigest is the approved call. If the
-	// preview returned a SafeError, it is that of this error. It is empty if the preview failed otherwise.
+	// Digest is the previewDigest. Set Call.PreviewDigest to it for a call that was approved with this
+	// preview. If the preview returned a SafeError, Digest is the digest of this error. It is empty after
+	// any other error.
 	Digest string
 	// Log is the log of the worker. It includes the log of the tool.
 	Log string

@@ -27,15 +27,15 @@ type Admitter struct {
 	// Own has all of Pawl's own steps of this worker.
 	Own   stage.Table
 	Tools judge.Source
-	// Workers knows which tools other workers have. If it is nil, there are none.
+	// Workers knows which tools other workers have. nil means that there are no other workers.
 	Workers Workers
-	// IsOff reports whether the operator turned a tool of this worker off. nil has none.
+	// IsOff reports whether the operator turned a tool of this worker off. nil means that no tool is off.
 	IsOff func(toolID string) bool
 	// Submitters verifies who vouches for the subject of a call. If it is nil, no proof is
 	// valid.
 	Submitters Submitters
 	// ConnectionKey is the key of the hash by which search attributes name a connection. If
-	// it is empty, they do not name it.
+	// the key is empty, search attributes name no connection.
 	ConnectionKey []byte
 	// SearchAttributes says whether the workflows of new calls upsert search attributes.
 	SearchAttributes bool

@@ -23,10 +23,10 @@ func (a *Admitter) Locate(ctx context.Context, in contract.LocateIn) (out contra
 	if err != nil {
 		return out, err
 	}
-	// If the queue of the call is none of Pawl's, no worker of Pawl's can be on it, and own is no pool.
+	// If known is false, the task queue of the call is not one of Pawl's, so no worker of Pawl polls it.
 	own, known := toolspec.PoolOf(in.TaskQueue)
 	if len(pools) > 0 && !(known && slices.Contains(pools, own)) {
-		out.TaskQueue = toolspec.PoolQueue(slices.Min(pools)) // the shared queue first
+		out.TaskQueue = toolspec.PoolQueue(slices.Min(pools)) // the pool "", which is the shared queue, sorts first
 	}
 	out.DurationUs = time.Since(started).Microseconds()
 	return out, nil

@@ -34,9 +34,9 @@ const MaxUnread = 64
 type Store interface {
 	// OpenAgentRun writes a run, if there is none with its ids, and returns the run with these ids.
 	OpenAgentRun(ctx context.Context, r NewRun) (Run, error)
-	// ForkAgentRun is OpenAgentRun for an input with a Fork: the new run begins with a copy of the first rounds of the source. The texts of said are its
-	// next messages. If said is empty, its next messages are the messages that the source has for the round after the copied rounds. r.Input has the
-	// Messages of the source. Errors: ErrNotFound if there is no such source, ErrNoRound and ErrForkTooLarge.
+	// ForkAgentRun is OpenAgentRun for an input with a Fork: the new run begins with a copy of the first rounds of the source. Its next
+	// messages are the texts in said. If said is empty, its next messages are the messages that the source has for the round after the
+	// copied rounds. r.Input has the Messages of the source. Errors: ErrNotFound if there is no such source, ErrNoRound and ErrForkTooLarge.
 	ForkAgentRun(ctx context.Context, r NewRun, said []string) (Run, error)
 	// AgentRun returns a run, and ErrNotFound if there is none.
 	AgentRun(ctx context.Context, of contract.AgentRun) (Run, error)
@@ -56,8 +56,8 @@ type Store interface {
 	// RecordSummary stores a summary of the rounds before c.From, moves the Context of the run to c, and adds the usage of the summary to the
 	// totals. It does nothing if requests of the run leave out these rounds already. ErrNotFound means that the run has ended.
 	RecordSummary(ctx context.Context, of contract.AgentRun, c Context, s NewSummary) error
-	// RecordRound writes a round, if it is not recorded yet. The messages up to the number taken that belong to no round yet belong to this
-	// round from then on. ErrNotFound means that the run has ended.
+	// RecordRound writes a round, if it is not recorded yet. It assigns to this round the messages that belong to no round yet, up to the
+	// message with the number taken. ErrNotFound means that the run has ended.
 	RecordRound(ctx context.Context, of contract.AgentRun, r Round, promptHash string, taken int64) error
 	// AddUsage adds the usage of a response that was not recorded as a round. It does nothing for a run that has ended. microUSD is nil if
 	// the price of the model is unknown.
@@ -157,7 +157,7 @@ type Agents struct {
 	Vouched func(ctx context.Context, proof string, claims toolspec.SubmitterClaims) (bool, error)
 	// Killed returns why a kill switch stops the runs of an agent, or an empty text.
 	Killed func(ctx context.Context, tenantID, name string) (string, error)
-	// URLs are where models may be asked without a connection: the beginnings of their APIs. HTTP asks them.
+	// URLs are the base URLs of the APIs that may be asked without a connection. HTTP sends these requests.
 	URLs []string
 	HTTP *http.Client
 	// Price returns the cost of a response in millionths of a US dollar, and false for a model without a price.
@@ -210,7 +210,7 @@ type PlannedCall struct {
 	Name string `json:"name"`
 	// Given are the arguments as the model wrote them.
 	Given []byte `json:"given,omitempty"`
-	// Hint tells the model why Name stands for no tool.
+	// Hint tells the model why Name names no tool.
 	Hint string `json:"hint,omitempty"`
 	// Refused is the result of a call that cannot start.
 	Refused *toolspec.Result   `json:"refused,omitempty"`

@@ -61,7 +61,8 @@ func (a *Agents) Close(ctx context.Context, in contract.AgentCloseIn) (out contr
 	return a.close(ctx, in, true)
 }
 
-// close is Close. Without always, it returns client.ErrRunOpen for a run whose watchers cannot be told, because a call of it is open.
+// close is Close. While a call of the run is open, the watchers cannot be told of the end. close then returns client.ErrRunOpen or,
+// if always is true, ends the run without telling them.
 func (a *Agents) close(ctx context.Context, in contract.AgentCloseIn, always bool) (out contract.AgentCloseOut, err error) {
 	run, err := a.Store.AgentRun(ctx, in.Run)
 	if err != nil {
@@ -99,12 +100,12 @@ func (a *Agents) close(ctx context.Context, in contract.AgentCloseIn, always boo
 	return contract.AgentCloseOut{Result: result}, err
 }
 
-// tellEnd tells the watchers of a run that it, or its turn, has ended. The watchers of a run that a call has started are those of
-// its parent. A run with an open call has no end for its watchers: always says that this is no error.
+// tellEnd tells the watchers of a run that the run, or its turn, has ended. It returns client.ErrRunOpen if a call of the run is open,
+// unless always is true. close does not call it for a run with a parent, because the watchers of such a run watch the parent.
 func (a *Agents) tellEnd(ctx context.Context, in contract.AgentCloseIn, always bool) error {
 	key := "end"
 	if in.Stays {
-		// The turn that an interrupt ends has no round, or shares it with the next turn.
+		// A turn that an interrupt ends may have the same round as the next turn, so the key has Said too.
 		key = fmt.Sprintf("turn%d-%d", in.Round, in.Said)
 	}
 	err := a.Client.Append(ctx, in.Run.TenantID, in.Run.RunID, client.TurnEvent{Key: key, Done: true})

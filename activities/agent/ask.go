@@ -51,17 +51,18 @@ func (a *Agents) Ask(ctx context.Context, in contract.AgentAskIn) (out contract.
 	}
 }
 
-// ask is Ask in the context of the run as it is now. asking bounds the request. The error is errMoved if the context has moved since.
+// ask is one try of Ask. asking is the context of the request to the model. The error is errMoved if the try has moved the Context of
+// the run: then the caller tries again.
 func (a *Agents) ask(ctx, asking context.Context, in contract.AgentAskIn) (out contract.AgentAskOut, err error) {
 	run, err := a.Store.AgentRun(ctx, in.Run)
 	if err != nil {
 		return out, err
 	}
 	if in.Round <= run.Round {
-		return out, nil // it is recorded
+		return out, nil // the round is recorded
 	}
 	if end, err := a.over(ctx, in.Run, run); err != nil || end != nil {
-		return out, err // Round says it
+		return out, err // Round returns the end to the workflow
 	}
 	model := run.Document.Model
 	if in.Fallback && run.Document.Fallback != nil {
@@ -96,7 +97,7 @@ func (a *Agents) Round(ctx context.Context, in contract.AgentRoundIn) (out contr
 	return out, err
 }
 
-// over returns how a run ends that may ask no model any more, or nil.
+// over returns the end of a run that may not ask a model any more, or nil.
 func (a *Agents) over(ctx context.Context, of contract.AgentRun, run Run) (*contract.AgentEnd, error) {
 	if end := limited(run); end != nil {
 		return end, nil
@@ -115,7 +116,7 @@ func (e *unusableError) Error() string { return e.reason }
 
 func unusable(format string, args ...any) error { return &unusableError{fmt.Sprintf(format, args...)} }
 
-// limited returns how a run ends that has used up a limit, or nil.
+// limited returns the end of a run that has used up a limit, or nil.
 func limited(run Run) *contract.AgentEnd {
 	over := func(what string, limit any) *contract.AgentEnd {
 		return &contract.AgentEnd{Outcome: pawlagent.OverBudget, Reason: fmt.Sprintf("the run has used its %s: %v", what, limit)}
@@ -179,7 +180,7 @@ func (a *Agents) respond(ctx context.Context, in contract.AgentAskIn, run Run, m
 	}
 	usage := planned.Response.Usage
 	if !usage.Reported {
-		// A limit of tokens must hold for providers that count none, and for responses that are given up before the count comes.
+		// A limit of tokens must also hold if the provider counts no tokens, or if the response ends before the count comes.
 		usage = estimated(request, planned.Response.Message)
 	}
 	if err != nil {
@@ -245,8 +246,8 @@ func (a *Agents) offer(ctx context.Context, in contract.AgentAskIn, run Run, c C
 	return offer, offered, err
 }
 
-// choiceOf returns the tool choice of a request, or none. A model that has to call a tool in each round never ends, so a
-// choice holds in the first round only. Required holds in each round if core__done is offered, because that call ends the run.
+// choiceOf returns the tool choice of a request, or the zero Choice. A model that must call a tool in each round never ends. So
+// Named holds in the first round only. So does Required, unless core__done is offered, because that call ends the run.
 func choiceOf(run Run, offered []toolspec.Spec) wire.Choice {
 	isFirst := run.Totals.Rounds == 0
 	isOffered := func(tool string) bool {
@@ -274,7 +275,7 @@ func (a *Agents) turnOf(ctx context.Context, in contract.AgentAskIn, run Run, co
 			return nil
 		},
 	}
-	// A request that is sent again has another text.
+	// A repeated request gets another text, so the text of each attempt has a key of its own.
 	if activity.IsActivity(ctx) {
 		info := activity.GetInfo(ctx)
 		t.TextKey = fmt.Sprintf("%s.%.40s.%d", key, info.ActivityID, info.Attempt)

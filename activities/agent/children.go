@@ -33,16 +33,16 @@ type Children struct {
 		AgentRun(ctx context.Context, of contract.AgentRun) (Run, error)
 		AgentRound(ctx context.Context, of contract.AgentRun, round int) (r Round, found bool, err error)
 		// StartChild writes the run of a call, if there is none yet, and reserves its limits. ErrNotFound says that the
-		// calling run cannot start one, and ErrSpent that it has nothing left.
+		// calling run cannot start a run, and ErrSpent that the calling run has nothing left of a limit.
 		StartChild(ctx context.Context, c NewChild) (Run, error)
 	}
-	// Document is that of Agents.
+	// Document does what Agents.Document does.
 	Document func(ctx context.Context, name, version string) (pawlagent.Document, error)
 }
 
 // StartAgentRun implements capability.AgentRuns. Anybody who may call tools can name a run, so the call has to be one that
-// the model of the run has planned and that has no answer yet. The calls of a child have the run id of its parent and
-// stand in no plan of it, so a child starts no run.
+// the model of the run has planned and that has no answer yet. The calls of a child have the run id of the
+// parent, and no plan of the parent has these calls, so a child starts no run.
 func (c *Children) StartAgentRun(ctx context.Context, call capability.AgentCall) (started capability.StartedAgent, err error) {
 	parent := contract.AgentRun{TenantID: call.TenantID, RunID: call.RunID}
 	run, err := c.Store.AgentRun(ctx, parent)
@@ -91,8 +91,8 @@ func (c *Children) StartAgentRun(ctx context.Context, call capability.AgentCall)
 	return capability.StartedAgent{RunID: childOf(parent, call.ToolCallID).RunID, Agent: child.Document.Name, Version: child.Document.Version}, nil
 }
 
-// childInput returns the input of the run that a call starts. Its calls are calls of the run of its parent, so the proof of
-// the submitter, the sessions and the outputs of that run are theirs too, and its tools are those of the parent at most.
+// childInput returns the input of the run that a call starts. The calls of this run count as calls of the parent, so they have
+// the context, the connections and the proof of the parent. The run has no tool that the parent does not have.
 func childInput(run Run, call capability.AgentCall) pawlagent.Input {
 	in := pawlagent.Input{
 		Agent: call.Agent, Context: run.Input.Context, Connections: run.Input.Connections, SubmitterProof: run.Input.SubmitterProof,
@@ -115,7 +115,8 @@ func (r Round) plans(toolCallID string) bool {
 	})
 }
 
-// allows reports whether the arguments of a call name an agent of the run. Arguments that name none are for the call to refuse.
+// allows reports whether the arguments of a call name an agent of the run. It allows arguments that name no agent: the call refuses
+// them.
 func (r Run) allows(args json.RawMessage) bool {
 	var in struct {
 		Agent *string `json:"agent"`
@@ -146,7 +147,8 @@ func (a *Agents) agentsText(ctx context.Context, run Run) (string, error) {
 	return text.String(), nil
 }
 
-// childAnswer is what the model reads of an agent that it has run. The answer to the call has the reference of the whole text beside it.
+// childAnswer is what the model reads of an agent that it has run. If Text is truncated, the result of the call has a reference to the
+// whole text.
 type childAnswer struct {
 	Agent     string            `json:"agent"`
 	Outcome   pawlagent.Outcome `json:"outcome"`

@@ -12,17 +12,17 @@ import (
 
 // Errors of Store.ForkAgentRun.
 var (
-	// ErrNoRound means that the source has not that many rounds whose calls have answers.
+	// ErrNoRound means that the source has fewer rounds whose calls have answers than the fork keeps.
 	ErrNoRound = errors.New("the source has no such round with answers")
 	// ErrForkTooLarge means that the rounds to keep have more than MaxForkBytes of package agent.
 	ErrForkTooLarge = errors.New("the rounds to keep are too large")
 )
 
-// noSource is the reason of a fork of a run that is not there, and of one that the new run may not read. They have one text, so that nobody learns
-// from it which runs there are.
+// noSource is the reason if the source does not exist, and also if the fork may not read the source. Both cases have the same text, so
+// that nobody learns from it which runs exist.
 const noSource = "the run cannot start: there is no such run of this actor to fork, or another agent has started it, or submitterProof does not vouch for its subject"
 
-// begin writes a run, and returns what its ids name then. reason is why it cannot start.
+// begin writes a run, if there is none with its ids, and returns the run with these ids. If the run cannot start, reason says why.
 func (a *Agents) begin(ctx context.Context, r NewRun) (run Run, reason string, err error) {
 	if r.Input.Fork != nil {
 		return a.openFork(ctx, r)
@@ -46,7 +46,7 @@ func (a *Agents) openFork(ctx context.Context, r NewRun) (run Run, reason string
 	if source.Document.Name != r.Document.Name {
 		return run, "the run cannot start: the run to fork is of another agent", nil
 	}
-	// A fork copies much, and may end without a request to a model.
+	// Ask checks the kill switch only before a request to a model. A fork copies much before that, and may end without a request.
 	if reason, err := a.Killed(ctx, r.Run.TenantID, r.Document.Name); err != nil || reason != "" {
 		return run, reason, err
 	}

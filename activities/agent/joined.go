@@ -10,8 +10,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// verifyJoined replaces the results that an activity gave by those of the record. A worker gives the result of a call that is settled, so a value of a
-// call that is not settled is made up.
+// verifyJoined replaces the results that the activity Join gave by the results in the record. A worker gives the result of a settled
+// call only. So a value for a call that is not settled is forged.
 func (a *Agents) verifyJoined(ctx context.Context, in contract.AgentAnswerIn, round Round) error {
 	if len(in.Joined) == 0 {
 		return nil
@@ -28,7 +28,8 @@ func (a *Agents) verifyJoined(ctx context.Context, in contract.AgentAnswerIn, ro
 	return nil
 }
 
-// invocationOf returns the invocation that the workflow of a run starts for a call, as far as its digest is of it.
+// invocationOf returns the invocation that the workflow of a run starts for a call, without the proof of the submitter, which the input
+// digest does not cover.
 func invocationOf(of contract.AgentRun, run Run, c contract.AgentCall) toolspec.Invocation {
 	open := opened(of, run)
 	inv := toolspec.Invocation{ToolID: c.ToolID, ToolCallID: c.ToolCallID, Args: c.Args, Context: open.Context, AllowedConnectionIDs: open.Connections, Provider: c.Provider}

@@ -23,7 +23,7 @@ func (a *Agents) request(ctx context.Context, of contract.AgentRun, run Run, c C
 		taken = max(taken, m.Seq)
 	}
 	w := &writer{of: contract.AgentRun{TenantID: of.TenantID, RunID: run.Input.Context.RunID}, codec: codec, said: c.Said, context: run.Context, summary: run.Summary}
-	// For a subject, the fork reads the outputs of its source.
+	// A fork with a subject may read the outputs of its source. A fork without a subject may not.
 	if run.Input.Fork != nil && run.Input.Context.SubjectID == "" {
 		w.kept = run.Input.Fork.Rounds
 	}
@@ -68,7 +68,8 @@ func (a *Agents) request(ctx context.Context, of contract.AgentRun, run Run, c C
 
 // writer writes the messages of a run in one format.
 type writer struct {
-	// of is the run of the calls, except those of the rounds up to kept: they are calls of another run, whose outputs this run cannot read.
+	// of is the run to which the calls belong. The calls of the rounds up to kept belong to another run, whose outputs this run cannot
+	// read.
 	of      contract.AgentRun
 	kept    int
 	codec   wire.Codec
@@ -191,8 +192,8 @@ func (w *writer) trimmed(r Round) []wire.Answer {
 	return answers
 }
 
-// trimmedAnswer returns the answer to a call with a reference in place of its output. invocationID is that of the call, or empty if none has
-// started.
+// trimmedAnswer returns the answer to a call with a reference in place of its output. invocationID is the id of the call. It is
+// empty if this run cannot read the output of the call.
 func trimmedAnswer(a wire.Answer, c PlannedCall, invocationID string) wire.Answer {
 	ref := ""
 	switch {

@@ -34,7 +34,7 @@ func (a *Agents) reach(ctx context.Context, of contract.AgentRun, run Run, model
 	if a.Broker == nil {
 		return nil, nil, nil, unusable("this worker has no key ring, which the connection of the model needs: set PAWL_KEYRING_FILE")
 	}
-	// The one who runs the agent holds the grant. A subject has lent its rights for tools only.
+	// The actor must hold the grant: a subject lets the actor use its rights for tools only.
 	c := run.Input.Context
 	roles, err := a.Roles(ctx, c.TenantID, c.ActorID)
 	if err != nil {
@@ -65,7 +65,7 @@ func (a *Agents) reach(ctx context.Context, of contract.AgentRun, run Run, model
 	return client, base, lease.Close, nil
 }
 
-// baseOf returns where the API of the model's connection begins.
+// baseOf returns the base URL of the API that the model's connection reaches.
 func baseOf(lease *broker.Lease, model pawlagent.Model) (*url.URL, error) {
 	host, path := "", provider.Base(model.Format)
 	if model.URL != "" {

@@ -73,8 +73,8 @@ func opened(of contract.AgentRun, run Run) contract.AgentOpenOut {
 	return out
 }
 
-// tools returns the tools that a run may use: those of the agent, and RunTool if it has agents, narrowed by those of the input. A
-// run with a parent may start no run.
+// tools returns the tools that a run may use: the tools of the agent, and RunTool if the agent has agents. If the input names tools,
+// only these remain. A run with a parent may start no run.
 func tools(run Run) []string {
 	own := slices.DeleteFunc(slices.Clone(run.Document.Tools), func(tool string) bool { return tool == pawlagent.RunTool })
 	if run.Parent == nil && len(run.Document.Agents) > 0 {

@@ -47,7 +47,7 @@ func (a *Agents) plan(run Run, planned turn.Plan) Plan {
 	switch {
 	case len(p.Calls) > 0:
 	case p.Finish == wire.FinishOther && p.Text == "":
-		// Gemini sends no call in place of one whose arguments it could not read.
+		// If Gemini cannot read the arguments of a call, its response has neither the call nor a text.
 		p.Correction = "Your last response had neither a text nor a call that can be read. Send it again."
 	case len(run.Document.Output) > 0 && p.Finish == wire.FinishStop:
 		p.Value, p.Correction = readOutput(run.Document.Output, p.Text)
@@ -66,7 +66,7 @@ func readOutput(schema json.RawMessage, text string) (value json.RawMessage, cor
 	compiled, err := jsonschema.CompileValue(schema)
 	switch {
 	case err != nil:
-		return nil, "" // the document was checked; an answer that nobody can judge counts as a text
+		return nil, "" // the schema was checked with the document; if it does not compile here, the answer counts as a text
 	case strictjson.Check(value) != nil:
 		return nil, "Your final answer must be JSON of the schema that the instructions name, and nothing else: no text around it and no code fence."
 	}

@@ -12,8 +12,8 @@ import (
 // again, and the place is free until then.
 const roomWait = 100 * time.Millisecond
 
-// enter waits up to roomWait for room for another request of a tenant. leave must be called once. The error is contract.ErrBusy or that of
-// ctx.
+// enter waits up to roomWait for room for another request of a tenant. leave must be called once. The error is contract.ErrBusy or
+// the error of ctx.
 func (a *Agents) enter(ctx context.Context, tenantID string) (leave func(), err error) {
 	waiting, cancel := context.WithTimeout(ctx, roomWait)
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// unclean is how a run ends whose model gave a credential from which its response cannot be freed.
+// unclean is the reason if the response of a model has a credential that cannot be taken out.
 const unclean = "the response of the model has a credential in it that cannot be taken out"
 
 // secrets returns what is searched for in texts, or nil.
@@ -31,15 +31,15 @@ func (a *Agents) holdsSecret(c turn.PlannedCall) bool {
 	return slices.ContainsFunc(parts, func(part []byte) bool { return len(a.Secrets.Find(part)) > 0 }) || len(a.Secrets.FindPieces(parts)) > 0
 }
 
-// clean returns a plan without credentials: a provider can repeat the key with which it is asked, and a model what a tool should not have
-// given. ok is false if a credential cannot be taken out.
+// clean returns the plan without credentials. A provider can repeat the key of the request in its response, and a model can repeat a
+// credential that a tool returned by mistake. ok is false if a credential cannot be taken out.
 func (a *Agents) clean(ctx context.Context, p Plan) (clean Plan, ok bool) {
 	if a.Secrets == nil || a.Secrets.Len() == 0 {
 		return p, true
 	}
 	given := make([]string, len(p.Calls))
 	for i := range p.Calls {
-		// Its JSON is base64, of which no part can be replaced.
+		// In the JSON of the plan, Given is base64, in which no part can be replaced.
 		given[i] = a.Secrets.Redact(string(p.Calls[i].Given))
 		p.Calls[i].Given = nil
 	}

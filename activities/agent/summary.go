@@ -22,20 +22,20 @@ import (
 const (
 	// summaryTime bounds the request for a summary. The request of the round waits for it.
 	summaryTime = 5 * time.Minute
-	// maxSummary bounds a summary, in bytes, and so does an eighth of the limit of the messages.
+	// maxSummary bounds a summary, in bytes. An eighth of the limit of the messages bounds it too.
 	maxSummary = 16 << 10
-	// maxLine bounds a text in what is summarized, in bytes.
+	// maxLine bounds each text of the conversation in the request for a summary, in bytes.
 	maxLine = 4 << 10
 )
 
 // Summary is what a model wrote of rounds that requests leave out.
 type Summary struct {
-	// Before is the first round that it does not stand for, or 0 if there is no summary.
+	// Before is the first round that the summary does not cover, or 0 if there is no summary.
 	Before int
 	Text   string
 }
 
-// NewSummary is a summary with what it has used.
+// NewSummary is a summary, the model that wrote it, and the usage of the request for it.
 type NewSummary struct {
 	Summary
 
@@ -48,8 +48,9 @@ type NewSummary struct {
 // errMoved means that the record has another context now, so that the request is to be written again.
 var errMoved = errors.New("the context of the run has moved")
 
-// moveContext leaves out the rounds before the new context. If the agent has a model for summaries, that model writes one of them first: then
-// the error is errMoved. If there is no summary, the rounds are still left out, because otherwise the run could not continue.
+// moveContext leaves out the rounds before the new context. If the agent has a model for summaries, that model first writes a summary of
+// these rounds, and the error is errMoved. If the model writes no summary, the rounds are still left out, because otherwise the run could
+// not continue.
 func (a *Agents) moveContext(ctx context.Context, of contract.AgentRun, run Run, w *writer) error {
 	model := run.Document.Summary
 	if model == nil || w.context.From <= run.Context.From {
@@ -73,7 +74,7 @@ func (a *Agents) moveContext(ctx context.Context, of contract.AgentRun, run Run,
 	return errMoved
 }
 
-// summarize asks a model for a summary of the rounds before the context of w. It is asked once.
+// summarize asks a model, once, for a summary of the rounds before the context of w.
 func (a *Agents) summarize(ctx context.Context, of contract.AgentRun, run Run, w *writer, model pawlagent.Model) (s NewSummary, err error) {
 	ctx, cancel := context.WithTimeout(ctx, summaryTime)
 	defer cancel()
@@ -84,7 +85,7 @@ func (a *Agents) summarize(ctx context.Context, of contract.AgentRun, run Run, w
 	if run.Document.Limits.MicroUSD > 0 && a.price(model, wire.Usage{Reported: true}) == nil {
 		return s, unusable("the run has a limit of cost, and the worker's table of prices has no price of this model")
 	}
-	// The rounds with their whole outputs: a reference says nothing of what a tool found.
+	// Read the rounds with their whole outputs: a reference says nothing of what a tool found.
 	whole, err := a.Store.AgentConversation(ctx, of, Context{TrimmedTo: 1, From: run.Context.From})
 	if err != nil {
 		return s, err
@@ -213,7 +214,8 @@ func summaryRequest(run Run, rounds []Round, said []Said, limit int, codec wire.
 	return r, err
 }
 
-// withinLimit leaves out the oldest lines after the first kept ones until the rest has at most a number of bytes.
+// withinLimit always keeps the first lines, whose number is kept. Of the later lines it leaves out the oldest, until all lines together
+// have at most limit bytes.
 func withinLimit(lines []string, kept, limit int) []string {
 	sum := 0
 	for _, line := range lines {

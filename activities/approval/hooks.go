@@ -20,7 +20,7 @@ func ruleOf(rule policy.ApprovalRule, asks []hook.Ask) (policy.ApprovalRule, err
 			continue
 		}
 		if approvals.Check() != nil {
-			// A hook's answer has passed the check, so somebody else wrote this one.
+			// The worker of a hook checks the approvals of the hook, so these are from somebody else.
 			return policy.ApprovalRule{}, errors.New("approvals of a hook are not valid")
 		}
 		if approvals.ExpiresAfter > 0 {

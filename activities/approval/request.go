@@ -134,7 +134,7 @@ func (a *Approvals) open(
 	}
 	view.ApprovalID = toolspec.ApprovalID(f.InvocationID, record.Number)
 	view.ExpiresAtMs = record.ExpiresAt.UnixMilli()
-	// The files may be others by now, and people have seen the recorded preview.
+	// People have seen the recorded preview. A new preview may differ, for example if a file has changed.
 	view.Preview, view.PreviewDigest = record.Preview, record.Granted.PreviewDigest
 	// Hooks may answer differently by now, and the recorded rule counts.
 	view.Approvers = record.Rule.Describe(view.RequestedBy)

@@ -8,8 +8,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// cleanBlock is how many bytes of a stream are masked and searched at once.
-// It is cleaned earlier if it waits for longer than cleanEvery, so that a reader can follow.
+// cleanBlock is how many bytes of a stream are masked and searched at once. Fewer bytes are
+// masked and searched after cleanEvery, so that a reader can follow the stream.
 const (
 	cleanBlock = 256 << 10
 	cleanEvery = 2 * time.Second
@@ -21,12 +21,12 @@ var errUnclean = errors.New("a credential or a text to mask cannot be taken out 
 // cleaner takes out of a stream what must not be stored. It holds back the end of what it got: a
 // credential, or a text to mask, may go on in the next part.
 type cleaner struct {
-	// binary streams are not changed: what would be taken out is an error.
+	// binary says that the stream must not be changed: a credential in it is an error.
 	binary  bool
 	masker  *toolspec.StreamMasker
 	secrets *fingerprint.Set
-	// raw has just been written: its last fresh bytes have not been looked at. searched has no credential and is not masked yet. masked is
-	// not stored yet.
+	// raw is not masked. Its last bytes have not been searched yet; fresh counts them. searched has no credential, and is not masked yet.
+	// masked is not stored yet.
 	raw, searched, masked []byte
 	fresh                 int
 	cleaned               time.Time
@@ -50,8 +50,9 @@ func (c *cleaner) push(p []byte, last bool, emit func([]byte) error) error {
 	}
 }
 
-// clean searches what is raw, masks it, searches it again, and emits all but the end. A mask may take a part of a credential, so that
-// no search finds the rest; and two parts beside a mask may be one credential.
+// clean searches what is raw, masks it, searches it again, and emits all but the end. It searches before the mask, because a mask may take
+// a part of a credential, so that no later search finds the rest. It searches after the mask, because the texts on both sides of a mask may
+// form a credential.
 func (c *cleaner) clean(last bool, emit func([]byte) error) error {
 	c.fresh, c.cleaned = 0, time.Now()
 	if c.masker == nil {
@@ -85,7 +86,8 @@ func (c *cleaner) mask(last bool) error {
 	return nil
 }
 
-// search returns text without its credentials, and the length of its beginning. A credential that goes on in the next part begins after it.
+// search returns text without its credentials. beginning is how many of its first bytes may be passed on: a credential that goes on in the
+// next part of the stream begins after these bytes.
 func (c *cleaner) search(text []byte, last bool) (clean []byte, beginning int, err error) {
 	if c.secrets == nil || c.secrets.Len() == 0 {
 		return text, len(text), nil

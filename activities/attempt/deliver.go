@@ -35,7 +35,7 @@ func (a *Attempts) judge(ctx, budget context.Context, in contract.ExecuteIn, cla
 		a.Log.LogAttrs(ctx, slog.LevelWarn, "tool failed", slog.String("toolId", bound.ID()), slog.String("toolCallId", in.Facts.ToolCallID),
 			slog.String("invocationId", in.Facts.InvocationID), slog.String("code", string(f.Code)), slog.String("errorType", fmt.Sprintf("%T", v.Err)))
 		if f.SafeMessage, err = bound.RedactText(f.SafeMessage); err != nil {
-			f.SafeMessage = "" // the words of the code remain
+			f.SafeMessage = "" // the result has the message of the code instead
 		}
 		var unanswered *toolspec.UnansweredError
 		if errors.As(v.Err, &unanswered) && !bound.Definition().Repeatable() {

@@ -41,7 +41,7 @@ func (p processors) acquire(ctx context.Context, maxWait time.Duration) (release
 // lane bounds how many tools of one tenant run at the same time in the local lane. That lane uses
 // the slots of the worker that also serve the other steps of all calls.
 type lane struct {
-	// most is the bound; 0 sets none.
+	// most is the bound; 0 sets no bound.
 	most int
 	room room.Room
 }

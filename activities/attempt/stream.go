@@ -82,7 +82,7 @@ func (s *stream) Write(p []byte) (int, error) {
 		return 0, errAttemptEnded
 	case s.err != nil:
 		return 0, s.err
-	case s.ctx.Err() != nil && len(p) > 0: // what is not written would be missing
+	case s.ctx.Err() != nil && len(p) > 0: // the stream would lack these bytes
 		s.err = context.Cause(s.ctx)
 		return 0, s.err
 	}
@@ -151,7 +151,7 @@ func (a *Attempts) withStream(ctx, budget context.Context, in contract.ExecuteIn
 		}
 		out = a.unstored(ctx, budget, in, err, out)
 	} else if err := s.end(); err != nil && out.Outcome == contract.Refused && budget.Err() == nil {
-		out = a.unstored(ctx, budget, in, err, out) // the tool says that it failed, and this is why
+		out = a.unstored(ctx, budget, in, err, out) // the tool failed because its stream could not be stored
 	}
 	a.discard(ctx, in, s)
 	return out

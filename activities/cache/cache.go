@@ -13,9 +13,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// Bounds of the wait for another call that gets the same value. That call has the time of
-// one attempt, and leaseSlack until others notice that its worker is gone. A waiting call
-// waits for twice as long and then runs the tool itself.
+// Bounds of the wait for another call that gets the same value. The lease of that call is the
+// timeout of the tool and leaseSlack, at most maxComputeWait. A waiting call waits for twice
+// as long as the lease and then runs the tool itself.
 const (
 	leaseSlack     = 15 * time.Second
 	maxComputeWait = 5 * time.Minute
@@ -23,8 +23,8 @@ const (
 	lookInterval = 10 * time.Second
 )
 
-// Steps returns the steps of the cache: it reads before the hooks of willReadCache, answers
-// after those of didCacheHit, and proposes an entry before those of willWriteCache.
+// Steps returns the steps of the cache. The cache reads before the hooks of willReadCache, answers
+// after the hooks of didCacheHit, and proposes an entry before the hooks of willWriteCache.
 func Steps(policies judge.Policies, tools judge.Source, results Results, log *slog.Logger) stage.Table {
 	c := &cache{policies: policies, tools: tools, results: results, log: log}
 	return stage.Table{
@@ -85,7 +85,7 @@ func (c *cache) read(ctx context.Context, in hook.StageInput) (v hook.Verdict, e
 	case found.Superseded:
 		return stage.Superseded(), nil
 	case found.Value != nil:
-		// The stage delivers the value; a value that could not leave would fail the call there.
+		// The stage delivers the value, and would fail the call if the value must not leave.
 		if value, failure := c.outputs.Clean(bound, output.Value{Origin: output.FromHook, Row: output.Row{Value: found.Value}}); failure == nil {
 			v.Delta.Cached, v.Delta.Hit = value, true
 			return v, nil

@@ -12,8 +12,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// askTime bounds one question to the engine. It is less than a try of the stage has,
-// so that a slow engine is named in the log and leaves no step behind.
+// askTime bounds one question to the engine. It is shorter than contract.StepTimeout, the time of
+// one try of the stage, so that the stage ends in time and the log names the slow engine.
 const askTime = 1500 * time.Millisecond
 
 // ruleAuthz is the rule in the record of a call that the engine denied. The text says what the
@@ -66,7 +66,7 @@ func lackMessage(lacks authz.Lack) string {
 	case authz.Trust:
 		return "nobody who is trusted vouches for the subject"
 	}
-	return "" // the code's own words
+	return "" // the result has the message of the code instead
 }
 
 // ask asks the engine. The engine may be code of a user, so ask bounds its time and recovers its
@@ -104,7 +104,7 @@ func (g *gate) ask(ctx context.Context, r authz.Request) (authz.Decision, error)
 	return authz.Decision{}, errs.Transient(&unanswered{cause: out.err})
 }
 
-// unanswered is the error of an engine that gave no answer. The call waits for every reason of it,
+// unanswered is the error of an engine that gave no answer. The call waits, whatever the cause is,
 // because Pawl must not run a tool without an authorization.
 type unanswered struct{ cause error }
 
@@ -116,7 +116,7 @@ func (u *unanswered) Error() string {
 // Unwrap returns the cause.
 func (u *unanswered) Unwrap() error { return u.cause }
 
-// LogReason is what may be logged of it.
+// LogReason returns the part of the error that may be logged.
 func (u *unanswered) LogReason() string {
 	if errors.Is(u.cause, context.DeadlineExceeded) {
 		return "the authorization engine gave no answer in time"

@@ -83,8 +83,9 @@ func (g *gate) consent(ctx context.Context, in hook.StageInput) (hook.Verdict, e
 
 // judge returns the verdict of the kill switches and of policy on a call. If neither stops the call,
 // judge calls more, which may return a failure too. The facts have arguments at willCheckConsent
-// only. A worker without the tool does not judge the call unless anyWorker is set: it does not know what
-// policy asks about the tool, and the hooks of the call may be where the tool is.
+// only. A worker without the tool does not judge the call unless anyWorker is set: policy may
+// ask for a property of the tool that this worker does not know, and only workers with the tool may have
+// the hooks of the call.
 func (g *gate) judge(
 	ctx context.Context, f hook.Facts, anyWorker bool, more func(*policy.Policy, policy.Decision, *hook.Verdict) (*hook.Failure, error),
 ) (v hook.Verdict, err error) {
@@ -101,8 +102,8 @@ func (g *gate) judge(
 	facts := judge.AtWorker(judge.PolicyFacts(f, f.Args != nil), f.ToolDigest, g.Tools)
 	decision, failure, err := g.decide(ctx, p, f, facts, &v)
 	if err == nil && failure == nil && p.ReviewOf(facts.ToolID, facts.Discovered) == policy.Pending {
-		// The source of the tool is about to read this policy, or has read a newer one. By the next
-		// try both have.
+		// The source of the tool has not read this policy yet, or has read a newer policy. On the next
+		// try, the call and the source probably have the same policy.
 		return hook.Verdict{Outcome: hook.Missing, By: judge.PendingReview(f.ToolID), Unread: true}, nil
 	}
 	if err == nil && failure == nil {

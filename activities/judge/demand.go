@@ -80,7 +80,7 @@ func NoGrant() hook.Failure {
 }
 
 // MissingScopes returns the failure of a call whose grants do not cover the scopes that its tool
-// declares. scopes are those that lack.
+// declares. scopes are the missing scopes.
 func MissingScopes(scopes []string) hook.Failure {
 	f := NoGrant()
 	f.SafeMessage = "no grant covers the scopes that the tool needs: missing " + strings.Join(scopes, ", ")

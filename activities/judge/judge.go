@@ -63,8 +63,9 @@ func PolicyFacts(f hook.Facts, withArgs bool) policy.Facts {
 	return facts
 }
 
-// AtWorker adds what the tool is in this worker, if the worker has the tool: its tags, and what a server
-// gave. digest is that of the definition with which the call was admitted. A definition that has changed since the facts were recorded is thus judged as it is now.
+// AtWorker adds to the facts the tags of the tool, and Discovered, from the definition in this worker, if the
+// worker has the tool. digest names the definition with which the call was admitted. If the worker does not have
+// that definition any more, AtWorker takes its current definition.
 func AtWorker(facts policy.Facts, digest string, tools Source) policy.Facts {
 	if bound, here := tools.Find(facts.ToolID, digest); here {
 		facts.Tags, facts.TagsUnknown = bound.Tags(), false

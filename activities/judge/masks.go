@@ -11,7 +11,7 @@ import (
 )
 
 // Masked returns the tool with the masks of a policy version for the tenant of a call. The failure
-// is that of CheckMasks. The error is that of Policies.
+// comes from CheckMasks, and the error from Policies.Policy.
 func Masked(ctx context.Context, policies Policies, digest, tenantID string, bound *catalog.Bound) (*catalog.Bound, *hook.Failure, error) {
 	p, err := policies.Policy(ctx, digest)
 	if err != nil {

@@ -54,9 +54,9 @@ const (
 // Value is a value on its way out of a worker.
 type Value struct {
 	Origin Origin
-	// Row has the raw value, and where to store the redacted one.
+	// Row has the raw value, and says where the redacted value is stored.
 	Row
-	// MaxBytes bounds the redacted value within the bound of the tool; 0 leaves it at that.
+	// MaxBytes bounds the redacted value, if it is less than the bound of the tool; 0 sets no other bound.
 	MaxBytes int
 }
 

@@ -41,7 +41,7 @@ const (
 	// does not stop in time counts until it stops.
 	atOnce    = 4
 	ofATenant = 2
-	// maxWait bounds the wait for room. It does not count for the preview, which would be missing then.
+	// maxWait bounds the wait for room. The time of the preview, toolspec.PreviewTimeout, begins after the wait.
 	maxWait = toolspec.PreviewTimeout / 3
 )
 
@@ -109,8 +109,8 @@ func digestOfError(err error) string {
 
 // Again makes the preview of an attempt. It returns the preview for the tool, without a State if people
 // approved an error of the preview. The error wraps toolspec.ErrStale if this is not the preview that
-// was approved; other errors say nothing about that. caps are the capabilities of the attempt, without
-// a connection.
+// was approved, and the effect has not happened already (Done). Other errors say nothing about that. caps
+// are the capabilities of the attempt, without a connection.
 func (p *Previews) Again(ctx context.Context, f hook.Facts, bound *catalog.Bound, caps toolspec.Capabilities, epoch int) (*toolspec.Preview, error) {
 	if !bound.Tool().HasPreview() {
 		return nil, fmt.Errorf("%w: the tool has no preview any more", toolspec.ErrStale)
@@ -190,8 +190,8 @@ func reason(err error) string {
 	return notMade
 }
 
-// margin is how much more of a text is searched than is shown, so that a credential or a text to mask
-// is found that ends behind what is shown.
+// margin is how many bytes after the shown part of a text are searched too: a credential or a text to
+// mask may begin in the shown part and end after it.
 const margin = 16 << 10
 
 // shown completes the view with what approvers may see of the text, and of the reason.
@@ -211,7 +211,8 @@ func (p *Previews) shown(masked *catalog.Bound, f hook.Facts, view toolspec.Prev
 		}
 		*part = clean
 	}
-	// A secret of several lines has the marks of a diff in it, and the lines of the other text between its own.
+	// In a diff, each line of a secret has a mark in front, and lines of the other text may stand between the
+	// lines of the secret. So search without the marks, and in each of the two texts alone.
 	for _, other := range []string{"", "+", "-"} {
 		if len(p.Secrets.Find([]byte(unmarked(text, other)))) > 0 {
 			return &toolspec.PreviewView{Missing: credential}
@@ -227,8 +228,8 @@ func (p *Previews) shown(masked *catalog.Bound, f hook.Facts, view toolspec.Prev
 	return &view
 }
 
-// fit returns the beginning of a text that has at most toolspec.MaxPreview bytes in JSON: whole lines, if it
-// has more than a part of one. The history of the call has the text as JSON.
+// fit returns the beginning of a text that has at most toolspec.MaxPreview bytes in JSON, because the history
+// of the call has the text as JSON. It cuts at the end of a line, or within the first line if that is too long.
 func fit(text string) string {
 	left, line := toolspec.MaxPreview, 0
 	for at, r := range text {
@@ -255,7 +256,7 @@ func jsonSize(r rune) int {
 }
 
 // unmarked returns the lines of a unified diff without their first character. It leaves out the lines
-// that begin with without, unless that is empty.
+// that begin with the text without, unless without is empty.
 func unmarked(text, without string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -266,8 +267,8 @@ func unmarked(text, without string) string {
 	return b.String()
 }
 
-// clean takes live secrets and what is masked out of a text. A mask may take a part of a secret, so
-// that no search finds the rest: secrets go first, and are searched once more.
+// clean masks a text and removes live secrets from it. It removes secrets before the mask, because a mask may
+// take a part of a secret, so that no later search finds the rest. It removes secrets after the mask once more.
 func (p *Previews) clean(masked *catalog.Bound, text string) (string, error) {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 	text, err := masked.RedactText(p.Secrets.Redact(text))

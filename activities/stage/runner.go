@@ -81,7 +81,7 @@ func (r *Runner) runStage(ctx context.Context, own Own, in hook.StageInput) (hoo
 		return hook.Verdict{Outcome: hook.Missing, By: lacks}, nil
 	}
 	if in.Part == hook.PartApprovers {
-		own = Own{} // the gate has asked, or a hook has
+		own = Own{} // this part runs hooks only; the gate has run before
 	}
 	in, err := r.loadWhole(ctx, in)
 	if err != nil {

@@ -18,8 +18,8 @@ const (
 	// endingStage bounds one closing stage. The activity that sweeps ends after five minutes, and a
 	// durable hook may declare a day.
 	endingStage = 2 * time.Minute
-	// slowTries is how often a stage that does not end in its time is tried again. Then it has run,
-	// so that it does not keep the hooks of later stages from releasing what they hold.
+	// slowTries is how often a stage that does not end in its time is tried again. After that the
+	// stage counts as run, so that the hooks of later stages can release what they hold.
 	slowTries = 5
 	// endingsUntil is how long the closing stages of a swept call are tried, if no worker has
 	// their hooks or their hooks fail in a way that passes.
@@ -175,7 +175,7 @@ func (s *Sweeper) postpone(ctx context.Context, e Ending, stage hook.Stage, lack
 	return s.endings.DropEnding(ctx, e.InvocationID, e.Tries)
 }
 
-// after returns the record of a stage that has run as the latest of e.
+// after returns the record of stage, which is the last stage of e that has run.
 func (e Ending) after(stage hook.Stage, v hook.Verdict, at time.Time) EndedStage {
 	ended := EndedStage{
 		InvocationID: e.InvocationID, Tries: e.Tries, Done: e.Done, Stage: stage, Outcome: "ok", At: at, DurationUs: v.DurationUs,

@@ -232,8 +232,8 @@ func (s *Sweeper) Expired(ctx context.Context, _ contract.DropExpiredIn) (contra
 		{&out.Memories, func(ctx context.Context) (int, error) { return s.upkeep.DeleteExpiredMemory(ctx, expireBatch) }, false},
 		{&uncounted, s.upkeep.DeleteOutputObjects, true},
 	}
-	// The kinds take turns, so that neither many rows of one kind nor its failure keeps the others. A kind
-	// may have more to delete after a turn of another: a call stays as long as its outputs.
+	// The kinds take turns, so that neither many rows nor a failure of one kind keeps the rows of the other kinds. A
+	// kind may have more to delete after a turn of another kind: a call stays as long as its outputs.
 	var failed error
 	for changed := 1; changed > 0 && !late(); {
 		changed = 0
@@ -268,8 +268,8 @@ func (s *Sweeper) Expired(ctx context.Context, _ contract.DropExpiredIn) (contra
 }
 
 // expiring is a kind of rows that expire. delete deletes a batch and returns how many rows it changed.
-// inBucket says that a failure is one of the bucket, which is no part of the record: the next sweep tries
-// again, and this one does not fail.
+// inBucket says that delete deletes objects from the bucket, which is no part of the record: after a failure
+// the next sweep tries again, and this sweep does not fail.
 type expiring struct {
 	count    *int
 	delete   func(ctx context.Context) (int, error)

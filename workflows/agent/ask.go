@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// maxAfterEnd is how much later than the run the server ends a request, so that the timer of the run, which
-	// cancels the request, says why the run ended.
+	// maxAfterEnd is how long after the end of the run the server ends a request. The timer of the run cancels the
+	// request before that, so the result of the run says that its time is over.
 	maxAfterEnd = time.Minute
 	// maxTries bounds the requests of a round to one model whose provider gave no response.
 	maxTries = 6
-	// firstPause and longestPause are the waits between them, if the provider does not ask for a longer one.
+	// firstPause and longestPause are the waits between these requests, if the provider does not ask for a longer wait.
 	firstPause, longestPause = time.Second, 30 * time.Second
 )
 
 // ask returns the response of the round, or how the run ends without it. Waits between requests are timers of
-// the workflow, so they last through the loss of a worker. An interrupt gives the request up.
+// the workflow, so a wait continues after the loss of a worker. An interrupt cancels the request.
 func (r *run) ask(ctx workflow.Context) (contract.AgentRoundOut, *contract.AgentEnd, error) {
 	r.state.Phase = pawlagent.Asking
 	asking, stop := workflow.WithCancel(ctx)
@@ -48,7 +48,8 @@ func (r *run) ask(ctx workflow.Context) (contract.AgentRoundOut, *contract.Agent
 		}
 		fault := asked.Fault
 		if fault == nil {
-			// Somebody else has answered for the worker. The request may still run; the record takes one response.
+			// The answer is not from a worker: a worker records the response or returns a fault. The request of the
+			// worker may still run. The record keeps only one response.
 			fault = &contract.AgentFault{Reason: "the response of the model was not recorded", Retry: true}
 		}
 		last := !fault.Retry || try >= maxTries

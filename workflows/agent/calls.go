@@ -15,7 +15,7 @@ import (
 // call runs the calls of a response and returns their results by index. It runs adjacent reads at the same time, up
 // to the limit of the agent, and each call with an effect alone. ends says that a call that ends the run has succeeded.
 // When the run is stopped or ends, no further call starts. If isPast is true, no call starts. joined are the indexes
-// of results that may be false, because everybody with access to the namespace can give such a result.
+// of the results that an activity gave. They may be forged: everybody with access to the namespace can complete an activity.
 func (r *run) call(ctx workflow.Context, calls []contract.AgentCall, isPast bool) (results []toolspec.Result, joined []int, ends bool) {
 	r.state.Phase = pawlagent.Calling
 	results = make([]toolspec.Result, len(calls))

@@ -13,8 +13,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/steps"
 )
 
-// runAgent runs the agent of a call that may run it, and returns when that run has ended. Its result is in the record, and so is
-// its absence: the activity that stores the answers ends a run that has none.
+// runAgent starts the run of an agent for a call of pawlagent.RunTool, and returns when that run has ended. The activity that stores
+// the answers reads the result of that run from the record, and ends a run that has no result.
 func (r *run) runAgent(ctx workflow.Context, toolCallID, invocationID string) {
 	if r.stopped(ctx) != nil {
 		return
@@ -54,7 +54,7 @@ func (r *run) runAgent(ctx workflow.Context, toolCallID, invocationID string) {
 	ended = true
 }
 
-// joinAgent waits for a run that exists already: a reset of this workflow has started it before. An activity waits, because a
+// joinAgent waits for a run that exists already, because this workflow has started it before a reset. An activity waits, because a
 // workflow can wait only for workflows that it has started itself.
 func (r *run) joinAgent(ctx workflow.Context, of contract.AgentRun) {
 	id := pawlagent.WorkflowID(of.TenantID, of.RunID)

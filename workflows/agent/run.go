@@ -45,11 +45,11 @@ type run struct {
 	// interrupted is set by the signal, and isTimeOver by the timer of the run. isClosing says that no further message
 	// can reach the model.
 	interrupted, isTimeOver, isClosing bool
-	// said is the number of the last message that was stored, and taken that of the last one that a model has read.
+	// said is the number of the last message that was stored. taken is the number of the last message that a model has read.
 	said, taken int64
-	// closed is the number of the last message of the turns that have ended, or -1. The next turn begins with a later one.
+	// closed is the number of the last message of the turns that have ended, or -1. The next turn begins with a later message.
 	closed int64
-	// saidBefore is said at the time of the interrupt.
+	// saidBefore is the value that said had at the time of the interrupt.
 	saidBefore int64
 	// stopAsking gives up the request to the model. It is nil while there is none.
 	stopAsking workflow.CancelFunc
@@ -108,7 +108,8 @@ func (r *run) startTimer(working workflow.Context, stop workflow.CancelFunc) {
 
 // work runs rounds until the run ends. It returns nil if the run is to go on as a new run of the workflow.
 func (r *run) work(ctx workflow.Context) (*contract.AgentEnd, error) {
-	// A new run of the workflow would not know that an interrupt has ended the turn of a round without answers.
+	// isGivenUp says that an interrupt ended the turn before the current round had its answers. A new run of the workflow
+	// would not know it.
 	isGivenUp := false
 	for {
 		end, isFinal := r.stopped(ctx), false
@@ -116,7 +117,7 @@ func (r *run) work(ctx workflow.Context) (*contract.AgentEnd, error) {
 			if err := awaitHandlers(ctx); err != nil {
 				return nil, err
 			}
-			// The next run of the workflow learns nothing of what stopped this one meanwhile.
+			// The next run of the workflow would not know of a stop that came during this wait.
 			if end = r.stopped(ctx); end == nil {
 				return nil, nil //nolint:nilnil // the run goes on
 			}
@@ -156,7 +157,8 @@ func (r *run) round(ctx workflow.Context) (isFinal bool, end *contract.AgentEnd,
 	case len(asked.Calls) == 0:
 		return !asked.Again, nil, nil
 	}
-	// A response that was recorded just before an interrupt has no message after it. It starts nothing.
+	// If an interrupt came just after the response was recorded, the response belongs to a turn that has ended. Its calls
+	// do not start.
 	isPast := asked.Taken <= r.closed
 	results, joined, isFinal := r.call(ctx, asked.Calls, isPast)
 	answered, err := steps.Local(steps.Disconnected(ctx), contract.AgentAnswer, contract.AgentAnswerIn{Run: r.open.Run, Round: r.state.Round, Results: results, Joined: joined},
@@ -190,7 +192,7 @@ func (r *run) finish(ctx workflow.Context, end *contract.AgentEnd) (*contract.Ag
 		return nil, err
 	}
 	r.state.Phase = pawlagent.Waiting
-	// An interrupt that came during the turn has ended it. One that comes now ends the run.
+	// An interrupt during the turn has ended the turn. An interrupt from now on ends the run.
 	r.interrupted = false
 	if err := workflow.Await(ctx, func() bool { return r.said > r.closed || r.interrupted }); err != nil {
 		return r.stopped(ctx), nil //nolint:nilerr // the end of the context is how the run was stopped

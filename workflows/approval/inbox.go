@@ -297,8 +297,8 @@ func (b *inbox) openRequest(open contract.RequestOut, now time.Time) {
 	})
 }
 
-// setAccepts replaces what says which decisions can count on the open request. a is nil if
-// the activity Review did not read that again; then nothing changes.
+// setAccepts replaces the Acceptance of the open request. a is nil if the activity Review did
+// not read the Acceptance again; then nothing changes.
 func (b *inbox) setAccepts(a *contract.Acceptance) {
 	if a != nil && b.open != nil {
 		b.open.Accepts = a

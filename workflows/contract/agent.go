@@ -49,7 +49,8 @@ type AgentOpenOut struct {
 	AtOnce         int              `json:"atOnce"`
 	// EndsAtMs is when the time of the run is over, in milliseconds since 1970-01-01 UTC.
 	EndsAtMs int64 `json:"endsAtMs"`
-	// Round is the number of the round to go on with: the last recorded one, whose calls may not all have an answer, or 1.
+	// Round is the number of the round with which the run continues: the last recorded round, whose calls may not all have
+	// an answer, or 1.
 	Round int `json:"round"`
 	// Said is the number of the last message that was said to the run.
 	Said int64 `json:"said,omitempty"`
@@ -63,8 +64,8 @@ type AgentSayIn struct {
 
 // AgentSayOut is the answer of AgentSay.
 type AgentSayOut struct {
-	// Said is the number of the message. Messages of a run have rising numbers. It is 0 if the run takes none before its model
-	// has read the earlier ones.
+	// Said is the number of the message. Messages of a run have rising numbers. It is 0 if the run takes no message
+	// before its model has read earlier messages.
 	Said int64 `json:"said"`
 	// Ended says that the run takes no message any more.
 	Ended bool `json:"ended,omitempty"`
@@ -74,7 +75,7 @@ type AgentSayOut struct {
 type AgentAskIn struct {
 	Run   AgentRun `json:"run"`
 	Round int      `json:"round"`
-	// Fallback asks the other model of the agent.
+	// Fallback says that the activity asks the fallback model of the agent.
 	Fallback bool `json:"fallback,omitempty"`
 }
 
@@ -97,7 +98,7 @@ type AgentRoundOut struct {
 	Recorded bool `json:"recorded,omitempty"`
 	// End is set if the run has to end before this round.
 	End *AgentEnd `json:"end,omitempty"`
-	// Taken is the number of the last message that the requests of this round and those before it had.
+	// Taken is the number of the last message that a request of this round or of an earlier round had.
 	Taken int64 `json:"taken,omitempty"`
 	// Calls are the calls of the response, in its order. Without a call the response is final, unless Again is set.
 	Calls []AgentCall `json:"calls,omitempty"`
@@ -110,7 +111,7 @@ type AgentRoundOut struct {
 
 // AgentCall is a call of a response.
 type AgentCall struct {
-	// ToolID and ToolCallID are those of the invocation. They are empty for a call that cannot start.
+	// ToolID and ToolCallID are the ids of the invocation. They are empty for a call that cannot start.
 	ToolID       string             `json:"toolId,omitempty"`
 	ToolCallID   string             `json:"toolCallId,omitempty"`
 	Args         json.RawMessage    `json:"args,omitempty"`
@@ -143,17 +144,18 @@ type AgentEnd struct {
 type AgentAnswerIn struct {
 	Run   AgentRun `json:"run"`
 	Round int      `json:"round"`
-	// Results are the results of the calls by their indexes. Those of calls that could not start, and of calls that are the
-	// same as an earlier one, do not count.
+	// Results are the results of the calls by their indexes. AgentAnswer ignores the results of calls that could not start,
+	// and of calls that are the same as an earlier call.
 	Results []toolspec.Result `json:"results"`
 	// Joined are the indexes of the results that came from the activity Join. Everybody with access to the namespace can
-	// give these, so AgentAnswer takes those of the record.
+	// give such a result, so AgentAnswer takes the results of the record instead.
 	Joined []int `json:"joined,omitempty"`
 }
 
 // AgentAnswerOut is the answer of AgentAnswer.
 type AgentAnswerOut struct {
-	// Final says that a call has ended the run. It is set if a result was joined.
+	// Final says whether a call has ended the run. It is nil if no result was joined, because the workflow
+	// then knows it from the results.
 	Final *bool `json:"final,omitempty"`
 }
 

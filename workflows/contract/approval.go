@@ -33,8 +33,8 @@ type RequestIn struct {
 	// GivesBack says that the call gives its capacity back, and acquires it again after the
 	// decision. A parked call always gives it back.
 	GivesBack bool `json:"givesBack,omitempty"`
-	// Capacity is the last number of the stages that wait for capacity. Capacity that the call acquires
-	// later stays with the call.
+	// Capacity is the last round of the stages that wait for capacity. The call keeps capacity that it
+	// acquires in a later round.
 	Capacity int `json:"capacity,omitempty"`
 }
 

@@ -13,8 +13,9 @@ import (
 type HydrateIn struct {
 	InvocationID string `json:"invocationId"`
 	ToolID       string `json:"toolId"`
-	// ToolDigest is the definition that the call has so far. If the worker has that definition, it counts. It
-	// is empty if the call is to take the definition of now.
+	// ToolDigest is the digest of the definition that the call has used so far. A worker that has this
+	// definition uses it, and any other worker uses its current definition. It is empty if the worker is to use
+	// its current definition.
 	ToolDigest string `json:"toolDigest,omitempty"`
 	// PlanVersion is the version of the recorded plan. The worker must support it.
 	PlanVersion int             `json:"planVersion,omitempty"`
@@ -50,7 +51,7 @@ type HydrateOut struct {
 	NoSchema bool `json:"noSchema,omitempty"`
 	// ScriptArg names the argument that has a script of a shell; empty if the tool has none.
 	ScriptArg string `json:"scriptArg,omitempty"`
-	// Discovered is that of the definition of the tool; nil if no server has given it.
+	// Discovered describes the definition of a discovered tool; nil if no server has given the definition.
 	Discovered *toolspec.Discovered `json:"discovered,omitempty"`
 	// Provenance is written to the record, also if Outcome is Refused.
 	Provenance *toolspec.Provenance `json:"provenance,omitempty"`

@@ -10,9 +10,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Join waits for the result of a call, for a workflow that could not start the call because it exists. It is a
-// regular activity of workflows that are not Pawl's own too. It gives nothing that Temporal does not give to
-// everybody with access to the namespace: who may schedule it may also start the call.
+// Join waits for the result of a call, for a workflow that could not start the call because the call
+// exists. It is a regular activity, which workflows of users schedule too. It gives nothing that Temporal does not
+// give to everybody with access to the namespace: a client that may schedule it may also start the call.
 var Join = Activity[JoinIn, toolspec.Result]{name: "joinCall", regular: true}
 
 // JoinWait is how long one attempt of Join or AgentJoin waits for a result. It is short, because a call or a run can

@@ -31,7 +31,7 @@ type Moved struct {
 	WaitedMs int64 `json:"waitedMs,omitempty"`
 	// Moves counts the moves of the call.
 	Moves int `json:"moves"`
-	// Decisions are the decisions that the run before had taken in and that may count. The call treats them
-	// as signals.
+	// Decisions are the decisions that the previous run had received and that may still count. The call
+	// treats them as signals.
 	Decisions []toolspec.Decision `json:"decisions,omitempty"`
 }

@@ -11,7 +11,7 @@ const (
 	ScheduledAt = "TemporalScheduledStartTime"
 )
 
-// FireTime bounds how late a time of a schedule starts its run, and the workflow of the time.
+// FireTime bounds the workflow that starts the run of one time of a schedule. After it, the run is not started.
 const FireTime = time.Hour
 
 // TriggerFire is the activity that starts the run of an event of a trigger, once for each event.

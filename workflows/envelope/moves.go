@@ -45,7 +45,7 @@ type moves struct {
 	unjudged bool
 }
 
-// Stay keeps the call on this task queue from now on. A run of the call on another one would not know
+// Stay keeps the call on this task queue from now on. A run of the call on another queue would not know
 // what this run knows of the attempts, or would not end as this run ends.
 func (c *Call) Stay() { c.moves.stays, c.moves.to = true, "" }
 

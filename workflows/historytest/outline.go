@@ -115,8 +115,9 @@ func local(e *historypb.HistoryEvent) (data localData) {
 	return data
 }
 
-// ending returns "ok", with what the result has if that is a value and an output, or the error code with which a call ended, or the outcome of a run of an agent. It returns "unreadable"
-// if the result of the workflow does not decode.
+// ending returns "ok" for a call that succeeded, with a note if its result has both a value and an output. For
+// other calls it returns the error code, and for a run of an agent the outcome. It returns "unreadable" if the
+// result of the workflow does not decode.
 func ending(e *historypb.HistoryEvent) string {
 	var result struct {
 		OK        bool            `json:"ok"`

@@ -18,7 +18,7 @@ import (
 func Shape(ctx workflow.Context, c *envelope.Call) (kept *contract.Kept, next envelope.Next) {
 	var entry *hook.CacheEntry
 	var value json.RawMessage
-	var whole bool // value is no short form, which the cache does not keep
+	var whole bool // value is not a short form: the cache keeps no short forms
 	for _, step := range c.Plan().Post {
 		if step.Phase != hook.PhaseOutput || c.IsIdle(step) || nothingToKeep(c, step) {
 			continue
