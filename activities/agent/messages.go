@@ -23,8 +23,7 @@ func (a *Agents) request(ctx context.Context, of contract.AgentRun, run Run, c C
 		taken = max(taken, m.Seq)
 	}
 	w := &writer{of: contract.AgentRun{TenantID: of.TenantID, RunID: run.Input.Context.RunID}, codec: codec, said: c.Said, context: run.Context, summary: run.Summary}
-	// A fork with a subject may read the outputs of its source. A fork without a subject may not.
-	if run.Input.Fork != nil && run.Input.Context.SubjectID == "" {
+	if run.Input.Fork != nil {
 		w.kept = run.Input.Fork.Rounds
 	}
 	prelude, err := w.prelude(run)
@@ -54,6 +53,10 @@ func (a *Agents) request(ctx context.Context, of contract.AgentRun, run Run, c C
 		if err := a.moveContext(ctx, of, run, w); err != nil {
 			return r, 0, err
 		}
+		// A fork with a subject may read the outputs of its source. Only the record has their references.
+		if run.Input.Context.SubjectID != "" && run.Context.TrimmedTo <= w.kept && run.Context.TrimmedTo < w.context.TrimmedTo {
+			return r, 0, errMoved
+		}
 		if note, err = w.leftOut(); err != nil {
 			return r, 0, err
 		}
@@ -68,8 +71,7 @@ func (a *Agents) request(ctx context.Context, of contract.AgentRun, run Run, c C
 
 // writer writes the messages of a run in one format.
 type writer struct {
-	// of is the run to which the calls belong. The calls of the rounds up to kept belong to another run, whose outputs this run cannot
-	// read.
+	// of is the run to which the calls belong. The calls of the rounds up to kept belong to other runs.
 	of      contract.AgentRun
 	kept    int
 	codec   wire.Codec
