@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Bounds of what is kept of a tool's values.
+// Bounds of the cache of a tool's values.
 const (
-	// NeverCached as CacheFor keeps nothing, whatever policy says.
+	// With NeverCached as CacheFor, Pawl keeps no value of the tool, whatever policy says.
 	NeverCached time.Duration = -1
 	// MinCacheFor is the shortest time for which a value is kept.
 	MinCacheFor = time.Second
@@ -29,11 +29,11 @@ const (
 	// PerActor shares a value among the calls of one actor for one subject. It is
 	// the default.
 	PerActor CacheScope = ""
-	// PerSession shares it within one session of that actor.
+	// PerSession shares a value among the calls of one actor in one session.
 	PerSession CacheScope = "session"
-	// PerTenant shares it among all actors of the tenant: it declares that the
-	// value does not depend on the actor. A value that was read with a connection is
-	// still shared per actor only, because a connection is a right of its actor.
+	// PerTenant shares a value among all actors of the tenant: it declares that the value does not
+	// depend on the actor. A value that was read with a connection is still shared per actor only,
+	// because a connection is a right of its actor.
 	PerTenant CacheScope = "tenant"
 )
 

@@ -19,14 +19,14 @@ func NewCapability[T any](name CapabilityName) Capability[T] { return Capability
 // Name returns the untyped name, for declarations.
 func (c Capability[T]) Name() CapabilityName { return c.name }
 
-// ProvideFor binds an implementation to the name that depends on the context of the call, such as on
+// ProvideFor binds the name to an implementation that depends on the context of the call, such as
 // its tenant. from must be fast, and safe for concurrent use.
 func (c Capability[T]) ProvideFor(from func(Context) T) Provided {
 	return Provided{name: c.name, value: from}
 }
 
-// From returns the ability. Asking for one that the tool did not declare is a
-// programming error and panics; the runner turns that into `internal`.
+// From returns the ability. It panics if the tool did not declare the ability, because that is a
+// programming error; the runner turns the panic into `internal`.
 func (c Capability[T]) From(call Call) T {
 	switch v := call.capabilities.values[c.name].(type) {
 	case T:
@@ -78,7 +78,7 @@ func (c Capabilities) Only(names []CapabilityName) (Capabilities, error) {
 	return only, nil
 }
 
-// With returns the abilities with others in the place of those of the same names.
+// With returns the abilities. An ability of provided replaces the ability of the same name.
 func (c Capabilities) With(provided ...Provided) Capabilities {
 	if len(provided) == 0 {
 		return c

@@ -53,8 +53,8 @@ const (
 type Info struct {
 	Code Code
 	Kind Kind
-	// Retryable says whether another attempt of the same call may help. What
-	// may be repeated is decided by the tool's effect as well.
+	// Retryable says whether another attempt of the same call may help. Whether Pawl makes another
+	// attempt depends on the effect of the tool, too.
 	Retryable bool
 	// HTTP is the status to answer with when a call is exposed over HTTP.
 	HTTP int

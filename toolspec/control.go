@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// A tool may end its call in three other ways than with a value or an error, as
-// hooks do (specification 000): Respond, Abort and RetryAfter. They are errors,
-// so that they leave the function at once; return them as they are. Tools that
-// come with Pawl do not use them: shaping a call is the matter of hooks.
+// A tool may return the error of Respond, Abort or RetryAfter, as hooks do (specification 000).
+// They return errors, so that the function of the tool ends at once; return these errors unchanged.
+// The tools that come with Pawl do not use them, because shaping a call is the task of hooks.
 
-// AbortError is a tool's word that the call is to stop.
+// AbortError says that the call must stop.
 type AbortError struct {
-	// Reason is safe to show; Code is the tool's own and arrives as details.code.
+	// Reason is safe to show; Code is a code that the tool chooses; the result has it as details.code.
 	Reason, Code string
-	// HTTPStatus is 400–599; 0 and others leave the table's.
+	// HTTPStatus is 400–599. For any other number, the result has the status of `aborted` in the table
+	// of codes.
 	HTTPStatus int
 }
 
@@ -28,20 +28,19 @@ func Abort(reason, code string, httpStatus int) error {
 // Error returns the safe text.
 func (e *AbortError) Error() string { return "aborted: " + e.Reason }
 
-// Response is a tool's answer in another form than its own value.
+// Response is the answer of a tool that calls Respond or RespondChallenge.
 type Response struct {
 	value     json.RawMessage
 	challenge bool
 }
 
-// Respond answers with a value that is redacted and checked against the tool's
-// schema like its own, but counts as responded and is never cached. A value that
-// cannot be written as JSON is an OutputError.
+// Respond answers with a value. Pawl redacts the value and checks it against the schema of the
+// tool, as the value of the function. The source of the value is responded, and it is never cached.
+// A value that cannot be written as JSON is an OutputError.
 func Respond(value any) error { return respond(value, false) }
 
-// RespondChallenge answers with something that is no result of the tool, such as
-// a consent challenge, at most MaxInline bytes: it is neither checked against
-// the tool's schema or allowlist nor cached.
+// RespondChallenge answers with a challenge, such as a request for consent, of at most MaxInline
+// bytes. It is neither checked against the tool's schema or allowlist nor cached.
 func RespondChallenge(value any) error { return respond(value, true) }
 
 func respond(value any, challenge bool) error {
@@ -55,8 +54,8 @@ func respond(value any, challenge bool) error {
 // Error says that a response was mistaken for an error.
 func (r *Response) Error() string { return "the tool responded" }
 
-// Value returns what was answered.
+// Value returns the value of the response.
 func (r *Response) Value() json.RawMessage { return slices.Clone(r.value) }
 
-// Challenge reports whether the answer is no result of the tool.
+// Challenge reports whether the value is a challenge.
 func (r *Response) Challenge() bool { return r.challenge }

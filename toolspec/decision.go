@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Names of the messages a running call understands, and of its query.
+// Names of the signals, the update and the query of a running call.
 const (
 	// DecideName is a signal and an update, with a Decision.
 	DecideName = "decide"
-	// RecheckName is a signal without payload: policy, grant or capacity
-	// changed; look again.
+	// RecheckName is a signal without payload: policy, a grant or the capacity has changed, and the
+	// gate must judge the call again.
 	RecheckName = "recheck"
 	// StateName is the query that answers a State.
 	StateName = "state"
@@ -24,17 +24,16 @@ const (
 const (
 	// DecideRefused: the decision cannot count.
 	DecideRefused = "decide_refused"
-	// DecideAgain: it may count later; the same decision may be sent again.
+	// DecideAgain: the decision may count later. Send the same decision again.
 	DecideAgain = "decide_again"
-	// DecideBySignal: the call takes no more such updates; it may take the decision as
-	// a signal.
+	// DecideBySignal: the call takes no more updates `decide`. It may take the decision as a signal.
 	DecideBySignal = "decide_by_signal"
 )
 
 // Verb is what an approver says.
 type Verb string
 
-// The verbs. The last three answer a parked outcome_unknown.
+// The verbs. The last three are for a parked call.
 const (
 	Approve      Verb = "approve"
 	Deny         Verb = "deny"
@@ -90,9 +89,8 @@ type Decision struct {
 	Proof string `json:"proof,omitempty"`
 }
 
-// ID is the hexadecimal SHA-256 of the decision as encoding/json writes it: what Go's
-// Temporal client sends as the payload of a signal. It is empty if EditedArgs is no
-// JSON.
+// ID is the hexadecimal SHA-256 of the decision as encoding/json writes it. The Temporal client for
+// Go sends the same bytes as the payload of a signal. It is empty if EditedArgs is no JSON.
 func (d Decision) ID() string {
 	raw, err := json.Marshal(d)
 	if err != nil {
@@ -114,8 +112,8 @@ func (d Decision) Check() error {
 	return checkIdentity("approver", d.Approver)
 }
 
-// CheckForm is Check as versions before this one had it, which took more names.
-// Workflows apply it to decisions that they may be replaying.
+// CheckForm is Check as it was in older releases, which accepted more names of approvers. Workflows
+// apply it to decisions that they may be replaying.
 func (d Decision) CheckForm() error {
 	if _, _, ok := SplitApprovalID(d.ApprovalID); !ok {
 		return fmt.Errorf("approvalId is not of the form <invocationId>.<n>; take it from the state query")

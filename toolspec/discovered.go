@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Bounds of what a server gives of a tool.
+// Bounds of the text that a server gives for a tool.
 const (
 	// MaxOwnName bounds the name of a discovered tool at its server, in characters.
 	MaxOwnName = 128
@@ -29,7 +29,8 @@ type Discovered struct {
 	Annotations json.RawMessage `json:"annotations,omitempty"`
 }
 
-// Digests returns d with its digests only. Calls carry these. It returns nil for nil.
+// Digests returns a copy of d that has only the two digests, as calls carry it. It returns nil for
+// nil.
 func (d *Discovered) Digests() *Discovered {
 	if d == nil {
 		return nil

@@ -1,10 +1,9 @@
 package toolspec
 
-// The kinds of events that the record of a call has of itself. A hook cannot write
-// them. EventStart and EventResult stand there exactly once per settled call,
-// however it ended: the start with the redacted arguments as they were validated,
-// or with none if they never were, and the result with what the submitter was
-// told. Both carry the toolCallId.
+// The kinds of events that only Pawl itself writes. A hook cannot write them. A settled call has
+// exactly one EventStart and one EventResult, however it ended. EventStart has the redacted
+// arguments as they were validated, or none if they were never valid. EventResult has the result of
+// the call. Both have the toolCallId.
 const (
 	EventStart             = "tool_call_start"
 	EventResult            = "tool_call_result"

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// SafeError is an error of a tool whose text may be shown to anyone. It must
-// hold no argument, no output and no secret. It is final: the tool has
-// answered, and another attempt would hear the same.
+// SafeError is an error of a tool whose text may be shown to anyone. It must hold no argument, no
+// output and no secret. It is final: Pawl makes no other attempt, because the tool has answered and
+// would answer the same again.
 type SafeError struct {
 	text  string
 	cause error
@@ -27,7 +27,7 @@ func (e *SafeError) Error() string { return e.text }
 // Unwrap returns the cause.
 func (e *SafeError) Unwrap() error { return e.cause }
 
-// UnansweredError is a tool's word that it does not know whether the call had its effect.
+// UnansweredError says that the tool does not know whether the call had its effect.
 type UnansweredError struct {
 	// Reason is safe to show.
 	Reason string
@@ -41,8 +41,7 @@ func Unanswered(reason string) error { return &UnansweredError{Reason: reason} }
 // Error returns the safe text.
 func (e *UnansweredError) Error() string { return e.Reason }
 
-// BusyError is a tool's word that nothing happened and that it may be asked
-// again after a while.
+// BusyError says that nothing happened, and that Pawl may make another attempt after a pause.
 type BusyError struct {
 	After time.Duration
 	// Reason is safe to show.

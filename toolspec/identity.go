@@ -50,7 +50,7 @@ func (id Identity) Check() error {
 	return CheckToolCallID(id.ToolCallID)
 }
 
-// CheckToolCallID reports whether a call can have this id: 1–128 printable
+// CheckToolCallID returns an error if no call can have this id. An id has 1–128 printable
 // characters.
 func CheckToolCallID(id string) error { return checkPrintable("toolCallId", id, MaxToolCallID) }
 
@@ -90,8 +90,8 @@ func SplitApprovalID(approvalID string) (invocationID string, n int, ok bool) {
 	return invocationID, n, true
 }
 
-// ResultRef names the value that stands in an invocation's own result, for those
-// who are shown a part of it. Like every reference to an output it is opaque.
+// ResultRef returns the reference to the value in the result of a call, for readers who get only a
+// part of the value. It is opaque, as every reference to an output.
 func ResultRef(invocationID string) string { return invocationID + resultRef }
 
 const resultRef = ".result"

@@ -49,7 +49,7 @@ type Invocation struct {
 	SubmitterProof string `json:"submitterProof,omitempty"`
 }
 
-// Context identifies a call. All of it are opaque references, never secrets.
+// Context identifies a call. All its fields are opaque references, never secrets.
 type Context struct {
 	// TenantID is the tenant: 1 to 48 characters of A-Z a-z 0-9 _ . -
 	TenantID string `json:"tenantId"`

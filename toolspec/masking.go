@@ -104,9 +104,9 @@ func (m Masker) finder() (finder, error) {
 	return all(re), nil
 }
 
-// checked finds the parts of the matches of runs that have between least and most characters, without
-// separators, and the right check digits. With whole, a part begins and ends at a separator or at an
-// end of the run.
+// checked returns a finder. In each match of runs, it finds the parts of least to most characters,
+// not counting separators, that right accepts. If whole is true, such a part begins and ends at a
+// separator or at an end of the match.
 func checked(runs *regexp.Regexp, least, most int, right func([]byte) bool, whole bool) finder {
 	return func(text string) (found [][]int) {
 		for _, run := range runs.FindAllStringIndex(text, -1) {
@@ -226,7 +226,7 @@ const maxMaskPasses = 4
 
 // mask returns a text with Mask in the place of what is found. A mask can make a pattern match what
 // is beside it, so mask searches again until nothing is found, and masks the whole text if that takes
-// too long: a second call changes nothing.
+// more than maxMaskPasses searches. So a second call of mask changes nothing.
 func (f finder) mask(text string) string {
 	for range maxMaskPasses {
 		masked := f.maskOnce(text)
@@ -238,7 +238,8 @@ func (f finder) mask(text string) string {
 	return Mask
 }
 
-// maskOnce writes one Mask for matches that touch each other, with the stars around them.
+// maskOnce replaces each match, with the stars beside it, by Mask. Matches that touch each other
+// get one Mask.
 func (f finder) maskOnce(text string) string {
 	spans := joinSpans(f(text))
 	for _, s := range spans {
@@ -328,10 +329,11 @@ func written(n json.Number) string {
 	return n.String()
 }
 
-// numbered is a masked name that is not the only one.
+// numbered matches a name that maskNames has numbered, such as ***2.
 var numbered = regexp.MustCompile(`^(.*\*\*\*)[0-9]{1,6}$`)
 
-// maskNames masks the names and the values of an object. Names that look alike then are numbered.
+// maskNames masks the names and the values of an object. If several names are equal after masking,
+// it numbers them: ***, ***2, ***3.
 func maskNames(v map[string]any, mask func(string) string) map[string]any {
 	out, last := make(map[string]any, len(v)), map[string]int{}
 	var changed []string

@@ -11,7 +11,8 @@ import (
 const (
 	// maskReach is the length of the longest match that is masked wherever it is in a stream, in bytes.
 	maskReach = 4 << 10
-	// maxMaskedMatch bounds a match, in bytes: a stream holds no more of its text.
+	// maxMaskedMatch bounds a match, in bytes: a stream keeps no more text in memory while it waits
+	// for the end of a match.
 	maxMaskedMatch = 256 << 10
 )
 
@@ -101,7 +102,8 @@ func (s *StreamMasker) Mask(text []byte, last bool) (masked string, rest []byte,
 	return masked, text[cut:], nil
 }
 
-// cut returns where a text is cut: in no match, at the end of a line if there is one.
+// cut returns the index at which a text is cut: outside of all matches, and at the end of a line if
+// possible.
 func (s *StreamMasker) cut(text string) int {
 	cut := max(0, len(text)-maskReach)
 	if line := strings.LastIndexByte(text[:cut], '\n'); line >= 0 {

@@ -2,17 +2,18 @@ package toolspec
 
 import "time"
 
-// NoticeKind is what a notice tells.
+// NoticeKind is the kind of event that a notice reports.
 type NoticeKind string
 
-// The kinds. Every request that somebody is asked about has one NoticeRequested, at most
-// one NoticeReminded and, at the end, one of the last three.
+// The kinds. Every request for which Pawl asks people has one NoticeRequested, at most one
+// NoticeReminded and, at the end, one of the last three.
 const (
 	// NoticeRequested: a call waits for people.
 	NoticeRequested NoticeKind = "requested"
 	// NoticeReminded: nobody has decided for a while.
 	NoticeReminded NoticeKind = "reminded"
-	// NoticeEscalated: nobody has, for longer, and others may decide from now on.
+	// NoticeEscalated: nobody has decided for a longer time, and further people may decide from now
+	// on.
 	NoticeEscalated NoticeKind = "escalated"
 	// NoticeVoted: one of several people has approved, and others still have to.
 	NoticeVoted NoticeKind = "voted"
@@ -24,8 +25,9 @@ const (
 	NoticeClosed NoticeKind = "closed"
 )
 
-// Notice tells what became of an approval request. A notice comes at least once, notices
-// of one request in any order; the same ID says the same again, whatever else differs.
+// Notice reports an event of an approval request. Each notice is delivered at least once, and the
+// notices of a request come in any order. A notice with the ID of an earlier notice is a repetition
+// of it, even if other fields differ.
 type Notice struct {
 	// ID has letters, digits, - and _ only.
 	ID   string     `json:"id"`
@@ -38,14 +40,14 @@ type Notice struct {
 	WorkflowID   string `json:"workflowId"`
 	// Approval is the request as it was opened, with redacted arguments.
 	Approval ApprovalView `json:"approval"`
-	// EscalatedTo says in words to whom it goes, if it is escalated.
+	// EscalatedTo says in words who may decide after an escalation.
 	EscalatedTo string `json:"escalatedTo,omitempty"`
-	// DecidedBy, Decision and Reason are there if somebody has voted or decided,
-	// and so is Remark, what the approver was told: for whom the request waits now.
+	// DecidedBy, Decision and Reason are set if somebody has voted or decided. Remark then is the
+	// remark that the approver got, such as whose decisions are still missing.
 	DecidedBy string `json:"decidedBy,omitempty"`
 	Decision  Verb   `json:"decision,omitempty"`
 	Reason    string `json:"reason,omitempty"`
 	Remark    string `json:"remark,omitempty"`
-	// Attempts counts from 1 how often it was sent to this notifier.
+	// Attempts counts from 1 how often the notice was sent to this notifier.
 	Attempts int `json:"-"`
 }

@@ -14,7 +14,7 @@ const (
 	Unclear Finding = "unclear"
 	// TookEffect: the attempt had its effect; the probe has its value.
 	TookEffect Finding = "took_effect"
-	// NoEffect: it had none and never will.
+	// NoEffect: the attempt had no effect and never will have one.
 	NoEffect Finding = "no_effect"
 )
 
@@ -29,30 +29,28 @@ func FoundEffect[Out any](value Out) Found[Out] {
 	return Found[Out]{finding: TookEffect, value: value}
 }
 
-// FoundNoEffect says that no attempt had an effect and that none will have one:
-// Pawl makes another attempt, for any effect. That the service has no trace of
-// the call does not say so. The request of an attempt may still be on its way to
-// the service, and a worker that was held up may send it later. FoundNoEffect is
-// right where the service refuses such a request from then on, for example
-// because the probe has told it Call.Epoch, which Pawl raises before it asks the
-// probe, and the service refuses lower epochs. Otherwise return the zero Found,
-// which is Unclear: a second effect is worse than a question to a person.
+// FoundNoEffect says that no attempt had an effect and that none will have one: Pawl makes another
+// attempt, for any effect. Do not conclude it because the service has no trace of the call: the
+// request of an attempt may still be on its way to the service, and a worker that was held up may
+// send it later. Return FoundNoEffect only if the service refuses such a request from then on, for
+// example because the probe has sent it Call.Epoch, which Pawl raises before it asks the probe, and
+// the service refuses lower epochs. Otherwise return the zero Found, which is Unclear: a second
+// effect is worse than a question to a person.
 //
 // Pawl believes FoundNoEffect at once if the tool declares Definition.Fences.
 // Otherwise it asks again, and believes it, when every attempt has used up its
 // Timeout and ten seconds more.
 func FoundNoEffect[Out any]() Found[Out] { return Found[Out]{finding: NoEffect} }
 
-// DefineWithProbe is Define for a tool whose effect must not be repeated blindly
-// and that can find out whether an attempt took effect: by its idempotency key,
-// say. The probe is asked when an attempt gave no answer (its worker died, its
-// time was over), may be asked several times, within the tool's Timeout each,
-// and must change nothing but a fence: see FoundNoEffect. An error of it is
-// Unclear. 0 as MaxAttempts means DefaultAttempts: an attempt is repeated only
-// where nothing happened.
+// DefineWithProbe is Define for a tool whose effect must not be repeated blindly and that can find
+// out whether an attempt took effect, for example by its idempotency key. Pawl asks the probe after
+// an attempt without an answer, because its worker died or its time was over. Pawl may ask it
+// several times; each time, the probe has the Timeout of the tool. It must change nothing but a
+// fence: see FoundNoEffect. An error of the probe means Unclear. A MaxAttempts of 0 means
+// DefaultAttempts: an attempt is repeated only if nothing happened.
 //
-// An error of run is an answer, after which no probe is asked. A run that does
-// not know what became of its request returns none before ctx ends.
+// An error of run is an answer, so Pawl does not ask the probe after it. If run does not know what
+// became of its request, it must not return an error before ctx ends.
 func DefineWithProbe[In, Out any](def Definition, run func(ctx context.Context, in In, call Call) (Out, error),
 	probe func(ctx context.Context, in In, call Call) (Found[Out], error)) Tool {
 	if def.MaxAttempts == 0 {

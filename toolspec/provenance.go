@@ -94,8 +94,9 @@ type ProviderCall struct {
 // maxProviderText bounds what is kept of a provider's names, in bytes.
 const maxProviderText = 128
 
-// From notes what the provider called things. What has the shape of a credential
-// is left out: nobody knows what providers put into their ids.
+// From sets the provider's names of itself, the tool and the call, and the digest of its own form of
+// the call. A name with the shape of a credential becomes ***, because providers may put anything
+// into their ids.
 func (p *Provenance) From(c ProviderCall) {
 	p.Provider, p.ProviderToolID, p.ProviderCallID = providerText(c.Provider), providerText(c.ToolID), providerText(c.CallID)
 	if len(c.Source) > 0 {

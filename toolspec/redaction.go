@@ -82,8 +82,8 @@ func (o OutputRedactor) Redact(value json.RawMessage, more Masks) (json.RawMessa
 	return json.Marshal(more.apply(o.masks.apply(kept)))
 }
 
-// RedactText returns a text with everything masked that a masking of the tool or of more masks in any
-// part of an output.
+// RedactText masks a text with all maskings of the tool and of more, whatever part of an output each
+// is for.
 func (o OutputRedactor) RedactText(text string, more Masks) string {
 	for _, one := range slices.Concat(o.masks, more) {
 		text = one.find.mask(text)

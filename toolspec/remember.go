@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// Widths of what an approval is remembered for.
+// The values of the fields of a Scope.
 const (
-	// Exact, of arguments: the very ones that were approved.
+	// Exact is a value of Scope.Args: only the arguments that were approved.
 	Exact = "exact"
-	// Match, of arguments: those whose members match.
+	// Match is a value of Scope.Args: all arguments whose members fit Scope.Match.
 	Match = "match"
-	// Same, of the actor or the session: that of the approved call.
+	// Same is a value of Scope.Actor and Scope.Session: the actor or the session of the approved call.
 	Same = "same"
-	// Any, of arguments, actor or session.
+	// Any is a value of Scope.Args, Scope.Actor and Scope.Session: all arguments, actors or sessions.
 	Any = "any"
 )
 
 // MaxMatches bounds the members that a remembered approval looks at.
 const MaxMatches = 16
 
-// Scope says for which later calls of the same tool an approval is remembered. The
-// zero scope is the narrowest: the same arguments by the same actor, in any session,
-// for as long as policy lets it be.
+// Scope says for which later calls of the same tool an approval is remembered. The zero scope is
+// the narrowest: the same arguments by the same actor, in any session, for as long as policy
+// allows.
 type Scope struct {
 	// Args says for which arguments: exact means the approved arguments only, match means all
 	// arguments that fit scope.match, and any means all arguments. Empty means exact.
@@ -36,7 +36,7 @@ type Scope struct {
 	// Session says for which sessions: same is the session of the approved call, any is every
 	// session. Empty means any.
 	Session string `json:"session,omitempty"`
-	// ForMs is for how long, in milliseconds. 0 means as long as policy says.
+	// ForMs is how long the approval is remembered, in milliseconds. 0 means as long as policy says.
 	ForMs int64 `json:"forMs,omitempty"`
 }
 
@@ -50,7 +50,8 @@ type ArgMatch struct {
 	Pattern string `json:"pattern"`
 }
 
-// Check refuses what means nothing, or more than it says.
+// Check returns an error for a scope with an unknown value, with fields that contradict each other,
+// or with an invalid match.
 func (s Scope) Check() error {
 	switch {
 	case s.Args != "" && s.Args != Exact && s.Args != Match && s.Args != Any:

@@ -12,8 +12,8 @@ const (
 	SourceResponded Source = "responded"
 )
 
-// Result is how every call ends that the domain knows how to end: the result of
-// a *completed* workflow. A *failed* workflow means a bug.
+// Result is the result of a call, also of a call that failed or was denied. Its workflow is
+// completed. A failed workflow means a bug.
 type Result struct {
 	// ToolCallID is the toolCallId as submitted. It is empty if Pawl refused the input before it
 	// could read the toolCallId.
@@ -77,7 +77,7 @@ func (r Result) Info() OutputInfo {
 	return OutputInfo{Kind: r.Kind, Bytes: r.Bytes, Truncated: r.Truncated, OutputRef: r.OutputRef}
 }
 
-// WithOutput returns the result with a value and what there is to say about it.
+// WithOutput returns the result with a value and its description.
 func (r Result) WithOutput(value json.RawMessage, info OutputInfo) Result {
 	r.Value, r.Kind, r.Bytes, r.Truncated, r.OutputRef = value, info.Kind, info.Bytes, info.Truncated, info.OutputRef
 	return r
@@ -123,8 +123,8 @@ type Problem struct {
 	Got string `json:"got,omitempty"`
 }
 
-// Failure returns the unsuccessful half of a result: code, a safe message
-// (empty takes the table's) and details.
+// Failure returns the unsuccessful half of a result: code, a safe message (if it is empty, the
+// message of the code in the table) and details.
 func Failure(code Code, safeMessage string, details *Details) Result {
 	info := InfoOf(code)
 	if safeMessage == "" {

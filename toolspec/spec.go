@@ -2,8 +2,8 @@ package toolspec
 
 import "encoding/json"
 
-// Spec is the published half of a tool: what models, people and other workers
-// may know. It holds compiled schemas and no library's types.
+// Spec is the published part of a tool: what models, people and other workers may know. It has the
+// schemas as documents.
 type Spec struct {
 	Name         string          `json:"name"`
 	Title        string          `json:"title,omitempty"`
@@ -24,7 +24,7 @@ type Spec struct {
 	Capabilities []string `json:"capabilities,omitempty"`
 	// RequiresConnection says that context.connectionId must be given.
 	RequiresConnection bool `json:"requiresConnection,omitempty"`
-	// Scopes are what it needs of the connection.
+	// Scopes are the scopes of the connection that the tool needs.
 	Scopes []string `json:"scopes,omitempty"`
 	Tags   []string `json:"tags,omitempty"`
 	// ScriptArg names the argument that has a script of a shell.
@@ -43,7 +43,7 @@ type Spec struct {
 	// Digest is the tool digest: schemas, effect, risk, redaction and author's
 	// version, and Discovered; not the description. Approvals are bound to it.
 	Digest string `json:"digest"`
-	// MaxArgsBytes bounds the arguments if it is not DefaultMaxArgs.
+	// MaxArgsBytes bounds the arguments; 0 means DefaultMaxArgs.
 	MaxArgsBytes int `json:"maxArgsBytes,omitempty"`
 	// Validator checks the arguments of calls; nil if nothing does, or if the worker that published
 	// the tool did not say.

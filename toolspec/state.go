@@ -2,7 +2,7 @@ package toolspec
 
 import "encoding/json"
 
-// Status is where a call stands.
+// Status says what a call does at this time.
 type Status string
 
 // The statuses.

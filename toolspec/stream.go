@@ -30,9 +30,10 @@ func (s Stream) MediaType() string {
 // OutputStream is where a tool writes what is too large for its value, without a bound on the size. It
 // is safe for concurrent use; the bytes of one Write stay together.
 type OutputStream interface {
-	// Write stores bytes in parts. It blocks while the database is slow. An error means that the attempt
-	// fails, whatever the tool returns: the tool returns soon. It is one when the attempt has ended, when
-	// the outputs of the tenant use its quota, or when the tool declares no Stream.
+	// Write stores bytes in parts. It blocks while the database is slow. After an error the attempt
+	// fails, whatever the tool returns, so the tool should return soon. Write returns an error if the
+	// attempt has ended, if the outputs of the tenant use up its quota, or if the tool declares no
+	// Stream.
 	io.Writer
 	// SetMediaType says what the stream is, such as "image/png". It returns an error if mediaType is no
 	// media type of at most 200 bytes. The last media type counts.

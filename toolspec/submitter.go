@@ -9,13 +9,12 @@ import (
 	"strings"
 )
 
-// SubmitterAudience is the audience of a submitter's proof. A token for anything else
-// is none.
+// SubmitterAudience is the audience of a submitter's proof. A token for another audience is not a
+// proof.
 const SubmitterAudience = "pawl-submitter"
 
-// SubmitterClaims are what a submitter signs: that this actor acts for this subject in
-// this run. ToolCallID and InputDigest, if they are there, narrow it to one call,
-// and to exactly that call.
+// SubmitterClaims are what a submitter signs: that this actor acts for this subject in this run.
+// With a ToolCallID the proof is for that call only, and with an InputDigest for that input only.
 type SubmitterClaims struct {
 	TenantID    string `json:"tenantId"`
 	RunID       string `json:"runId"`
@@ -36,8 +35,8 @@ func SubmitterKeyID(public ed25519.PublicKey) string {
 const MaxProof = 4 << 10
 
 // IsSubmitterProof reports whether s has the form of a proof: a JSON Web Token for
-// SubmitterAudience and nothing else. It says nothing of whether it is a good one. A
-// token for somebody else is a credential, and must not be sent here.
+// SubmitterAudience and nothing else. It does not check the signature. A token for another audience
+// is a credential, and must not be sent to Pawl.
 func IsSubmitterProof(s string) bool {
 	parts := strings.Split(s, ".")
 	if len(parts) != 3 || len(s) > MaxProof {

@@ -9,21 +9,22 @@ import (
 const (
 	// tenantPrefix begins the namespaces of registered tools.
 	tenantPrefix = "tenant-"
-	// maxTenantLabel bounds a label, so that a tool id has room for a name.
+	// maxTenantLabel bounds the name of a tenant in a namespace, in characters, so that a tool id has
+	// room for a name.
 	maxTenantLabel = 13
-	// tenantHash is the length of the hash of a label: 80 bits.
+	// tenantHash is the length of a hash in place of the name, in characters of base32: 80 bits.
 	tenantHash = 16
 )
 
-// TenantNamespace returns the namespace of the tools that are registered for a tenant: the tools of
-// acme have ids that begin with tenant-acme__, and those of its MCP servers with mcp__tenant-acme_. A tenant with a name of more than 13 characters, or with another
-// character than a letter, a digit and '-', or with '-' first, has a hash of 80 bits
-// in its place. No two other tenants have the same namespace.
+// TenantNamespace returns the namespace of the tools that are registered for a tenant: the tools of acme have ids that begin with
+// tenant-acme__, and the tools of its MCP servers have ids that begin with mcp__tenant-acme_. A hash of 80 bits stands in place of a name
+// that has more than 13 characters, begins with '-', or has a character other than letters, digits and '-'. Two tenants whose names need
+// no hash never have the same namespace.
 func TenantNamespace(tenantID string) string {
 	label := tenantID
 	if label == "" || len(label) > maxTenantLabel || label[0] == '-' || strings.ContainsFunc(label, notInLabel) {
 		sum := sha256.Sum256([]byte(tenantID))
-		// The first character tells a hash from a name.
+		// A hash begins with '-', and a name does not.
 		label = "-" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:tenantHash])
 	}
 	return tenantPrefix + label

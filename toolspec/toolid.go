@@ -28,9 +28,9 @@ func CheckToolID(id string) error {
 	return nil
 }
 
-// BareName is a tool id without its namespace: ls of core__ls, and of
-// mcp__<server>__<tool> the tool, which may itself hold the separator (C-08); ""
-// where id has no namespace.
+// BareName returns a tool id without its namespace: ls for core__ls, and the part <tool> for
+// mcp__<server>__<tool>, which may itself contain __ (C-08). It returns "" if the id has no
+// namespace.
 func BareName(id string) string {
 	namespace, name, _ := strings.Cut(id, "__")
 	if namespace == mcpNamespace {
@@ -44,13 +44,13 @@ func BareName(id string) string {
 // maxToolID bounds a tool id, in characters: providers of models accept no more.
 const maxToolID = 64
 
-// mcpNamespace is that of tools that MCP servers offer.
+// mcpNamespace is the namespace of the tools of MCP servers.
 const mcpNamespace = "mcp"
 
 // MCPToolID returns the id of a tool of an MCP server: mcp__<server>__<tool> (MC-01, C-08). The id ends
 // with a part of the SHA-256 of the tool's name if the name has characters that an id cannot have, or
 // if the id would be longer than 64 characters. server must hold only letters, digits, '-' and single
-// '_', and at most 32 of them; it is the caller's to check, with CheckServerID.
+// '_', and at most 32 of them. The caller must check it with CheckServerID.
 func MCPToolID(server, tool string) string {
 	prefix := mcpNamespace + "__" + server + "__"
 	name := strings.Map(func(r rune) rune {
@@ -66,8 +66,8 @@ func MCPToolID(server, tool string) string {
 }
 
 // HashedToolID returns a tool id that begins with prefix and as much of name as fits, and ends with a part of
-// the SHA-256 of whole, which tells it from other ids with that beginning. prefix and name must hold only
-// characters of ids.
+// the SHA-256 of whole, which distinguishes it from other ids with the same beginning. prefix and name must
+// hold only characters of ids.
 func HashedToolID(prefix, name, whole string) string {
 	sum := sha256.Sum256([]byte(whole))
 	suffix := "_" + hex.EncodeToString(sum[:4])
@@ -102,11 +102,11 @@ func isIDByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }
 
-// UnknownNamespace is that of no tool.
+// UnknownNamespace is a namespace that no tool has.
 const UnknownNamespace = "unknown"
 
-// UnknownTool is the id under which a call is recorded whose name cannot be the id
-// of a tool, such as "read file": it is always the same for a name, and never a tool's.
+// UnknownTool returns the id that the record has for a call whose tool name cannot be the id of a
+// tool, such as "read file". The same name always gives the same id, and no tool has it.
 func UnknownTool(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return UnknownNamespace + "__" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:26]

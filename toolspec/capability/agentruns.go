@@ -12,14 +12,14 @@ var AgentRunsKey = toolspec.NewCapability[AgentRuns]("agent_runs")
 
 // AgentRuns lets a call of a running agent start the run of another agent.
 type AgentRuns interface {
-	// StartAgentRun records the run, once for each call, and reserves its limits of what the calling run has left. The
-	// workflow of the calling run then runs it. Errors that are not of this package may be tried again.
+	// StartAgentRun records the run, once for each call, and takes its limits from the limits that the calling run has
+	// left. The workflow of the calling run then runs it. Errors that are not of this package may be tried again.
 	StartAgentRun(ctx context.Context, c AgentCall) (StartedAgent, error)
 }
 
 // AgentCall is a call that starts a run.
 type AgentCall struct {
-	// TenantID, RunID and ToolCallID are those of the call.
+	// TenantID, RunID and ToolCallID identify the call.
 	TenantID, RunID, ToolCallID string
 	// Agent is the name of the agent, and Task what it is to do.
 	Agent, Task string
@@ -36,6 +36,6 @@ var (
 	ErrAgentNotAllowed = errors.New("the calling agent does not list the agent")
 	// ErrNoAgent says that there is no such agent, or that it is retired.
 	ErrNoAgent = errors.New("there is no such agent")
-	// ErrAgentBudget says that the calling run has nothing left for another run.
+	// ErrAgentBudget says that the calling run has no time, tokens or money left for another run.
 	ErrAgentBudget = errors.New("the calling run has nothing left")
 )

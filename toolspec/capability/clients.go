@@ -26,8 +26,8 @@ type Clients interface {
 	// credential nor the query of a URL.
 	For(connectionID string) (*http.Client, error)
 	// BaseURL returns the scheme and the host of the connection, https://api.example.com, for a tool
-	// that does not know them. With a host, which is host or host:port, it returns this host if it
-	// is one of the connection's, and otherwise ErrForeignHost. Without one, it returns the
+	// that does not know them. If host is not empty (host or host:port), BaseURL returns this host if
+	// it is a host of the connection, and otherwise ErrForeignHost. If host is empty, it returns the
 	// first host of the connection that is not a pattern, or ErrNoHost.
 	BaseURL(connectionID, host string) (*url.URL, error)
 }
@@ -64,7 +64,7 @@ var (
 // Unsent reports whether an error of an HTTP client says that there was no connection to the service, so
 // that nothing of the request was sent.
 func Unsent(err error) bool {
-	var of interface{ Unsent() bool } // of a client that hides the cause
+	var of interface{ Unsent() bool } // the error of a client that hides the cause
 	if errors.As(err, &of) {
 		return of.Unsent()
 	}

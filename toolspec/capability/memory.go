@@ -24,22 +24,23 @@ const (
 	// MaxMemoryKeep is the longest time that an entry of a session is kept after its last write, and the
 	// default.
 	MaxMemoryKeep = 365 * 24 * time.Hour
-	// MaxRunMemoryKeep is the same for an entry of a run without a session, which no call reads after
-	// the end of the run.
+	// MaxRunMemoryKeep is this time for an entry of a run without a session. No call reads such an
+	// entry after the end of the run.
 	MaxRunMemoryKeep = 30 * 24 * time.Hour
 )
 
 // Memory keeps entries for the calls of one session. Each method takes the caller, and reads and
 // writes the entries of the tenant and the session of the caller only.
 //
-// A path begins with a slash and has segments that are separated by slashes, such as /notes/a. An
-// error of a caller is one of this package, with a text that holds no path and no content.
+// A path begins with a slash and has segments that are separated by slashes, such as /notes/a. If a
+// caller makes a mistake, the error is one of the errors of this package. Its text holds no path
+// and no content.
 type Memory interface {
 	// MemoryEntry returns the entry at a path. It fails with ErrNoMemory if there is none.
 	MemoryEntry(ctx context.Context, by MemoryCaller, path string) (MemoryEntry, error)
 	// ListMemory returns the entries at and below a directory in the order of their paths, without
-	// their contents, up to MaxMemoryList. It begins behind the path after. more says that the list
-	// is longer.
+	// their contents, up to MaxMemoryList. The list begins with the first path that is greater than
+	// after. more reports that the list is longer.
 	ListMemory(ctx context.Context, by MemoryCaller, under, after string) (entries []MemoryEntry, more bool, err error)
 	// SearchMemory returns the entries that have all words of a query, up to MaxMemoryHits, the best
 	// ones first. The query may have quoted phrases, OR and -word. It also finds entries that have the
@@ -48,9 +49,9 @@ type Memory interface {
 	// WriteMemory changes one entry and returns it, without its content. A second write with the Key
 	// of the caller changes nothing and returns what the first one did.
 	WriteMemory(ctx context.Context, by MemoryCaller, w MemoryWrite) (MemoryEntry, error)
-	// Reasoning returns the reasoning that is recorded for the run of the caller, oldest first: entries
-	// with a Number beyond after, up to limit and to 32 KiB of content, at least one. more says that
-	// there are others.
+	// Reasoning returns the reasoning that is recorded for the run of the caller, oldest first: the
+	// entries whose Number is greater than after. It returns at most limit entries, and at most 32 KiB
+	// of content, but at least one entry. more reports that there are further entries.
 	Reasoning(ctx context.Context, by MemoryCaller, after int64, limit int) (entries []MemoryEntry, more bool, err error)
 }
 
@@ -83,7 +84,8 @@ func MemoryCallerOf(call toolspec.Call) MemoryCaller {
 	}
 }
 
-// SessionName returns the Session of the calls with this sessionId. No run has the same.
+// SessionName returns the Session of the calls with this sessionId. It differs from the RunName of
+// every run.
 func SessionName(sessionID string) string { return "session:" + sessionID }
 
 // runPrefix begins the Session of the calls of a run.
@@ -135,7 +137,7 @@ type MemoryEntry struct {
 	Kind    MemoryKind `json:"kind"`
 	// Number counts the entries of a session in the order of their creation, from 1.
 	Number int64 `json:"number"`
-	// Title is that of a goal, a checkpoint, a decision or a dump.
+	// Title is the title of a goal, a checkpoint, a decision or a dump.
 	Title   string `json:"title,omitempty"`
 	Content string `json:"content,omitempty"`
 	// Status is open or completed for a goal; Active says that it is the active goal of its session.
@@ -147,7 +149,7 @@ type MemoryEntry struct {
 	// is deleted and created again.
 	Version int64       `json:"version"`
 	Trust   MemoryTrust `json:"trust"`
-	// ActorID, RunID and ToolCallID are those of the last write.
+	// ActorID, RunID and ToolCallID are the ids of the caller that wrote the entry last.
 	ActorID    string    `json:"actorId"`
 	RunID      string    `json:"runId,omitempty"`
 	ToolCallID string    `json:"toolCallId,omitempty"`
@@ -169,7 +171,7 @@ func (e MemoryEntry) GoalID() string {
 // MemoryHit is an entry that a search has found, without its content.
 type MemoryHit struct {
 	MemoryEntry
-	// Excerpt is the part of the content with the words, up to about 300 characters.
+	// Excerpt is the part of the content that has the words of the query, up to about 300 characters.
 	Excerpt string `json:"excerpt"`
 }
 
@@ -197,7 +199,7 @@ const (
 type MemoryWrite struct {
 	Action MemoryAction
 	Path   string
-	// Kind is MemoryNote if it is empty. Other kinds go with MemoryAdd.
+	// Kind is MemoryNote if it is empty. Only MemoryAdd takes other kinds.
 	Kind           MemoryKind
 	Title, Content string
 	// Old is the text that a MemoryReplace replaces; empty is the whole content.
@@ -205,7 +207,7 @@ type MemoryWrite struct {
 	// IfVersion, if not 0, is the Version that the entry must have. Otherwise the write fails with
 	// ErrMemoryChanged.
 	IfVersion int64
-	// Keep is how long the entry is kept after this write. LongestMemoryKeep of the session is the most
-	// and the default.
+	// Keep is how long the entry is kept after this write. The maximum is LongestMemoryKeep of the
+	// session, and so is the default.
 	Keep time.Duration
 }

@@ -1,6 +1,7 @@
 package capability
 
-// MemoryError is an answer of Memory or Plans to what the caller asked. Its text is safe to show to anyone.
+// MemoryError is an error of Memory or Plans that the caller can cause, such as a wrong path. Its text is
+// safe to show to anyone.
 type MemoryError struct{ text string }
 
 // Error returns the text.

@@ -28,7 +28,7 @@ type WebRequest struct {
 	Form     WebForm
 }
 
-// WebForm says what of an HTML page is wanted. It changes nothing for other pages.
+// WebForm is the form in which Fetch returns an HTML page. It changes nothing for other pages.
 type WebForm string
 
 // The forms of an HTML page.
@@ -71,13 +71,13 @@ type WebFault string
 
 // The reasons.
 const (
-	// WebBadURL: the URL, or the URL of a redirect, is not one of a web page.
+	// WebBadURL: the URL, or the URL of a redirect, is not the URL of a web page.
 	WebBadURL WebFault = "bad_url"
 	// WebAddress: the host has an address that is not public.
 	WebAddress WebFault = "address"
 	// WebPort: the port is not allowed.
 	WebPort WebFault = "port"
-	// WebRedirect: too many redirects, a loop, or one from https to http.
+	// WebRedirect: too many redirects, a loop of redirects, or a redirect from https to http.
 	WebRedirect WebFault = "redirect"
 	// WebRobots: robots.txt of the host forbids it, or cannot be read.
 	WebRobots WebFault = "robots"
@@ -97,7 +97,7 @@ const (
 	WebContent WebFault = "content"
 )
 
-// WebError says why a page was not fetched. Its text holds nothing of the URL and of the answer, but for the
+// WebError says why a page was not fetched. Its text holds no part of the URL, and of the response only the
 // status code.
 type WebError struct {
 	Fault WebFault

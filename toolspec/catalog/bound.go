@@ -21,12 +21,12 @@ type Bound struct {
 	spec      toolspec.Spec
 	in, out   *jsonschema.Schema // in is nil if the author gave none
 	projected *jsonschema.Schema
-	// visible is the document of projected.
+	// visible is the parsed document of projected.
 	visible  *jsonschema.Node
 	redactor toolspec.OutputRedactor
 	// streams is nil if nothing of a stream is masked.
 	streams *toolspec.StreamMasker
-	// masks are those of policy.
+	// masks are the masks of policy, beside the masks that redactor has.
 	masks toolspec.Masks
 	caps  toolspec.Capabilities
 }
@@ -173,7 +173,7 @@ func (b *Bound) Capabilities() toolspec.Capabilities { return b.caps }
 // InputSchema returns the schema of the arguments, which nobody may write into.
 func (b *Bound) InputSchema() json.RawMessage { return b.spec.InputSchema }
 
-// SchemaHash returns its digest; empty without a schema.
+// SchemaHash returns the digest of the input schema, or "" if there is none.
 func (b *Bound) SchemaHash() string { return b.spec.SchemaHash }
 
 // HasSchema reports whether there is a schema that arguments are checked against.
@@ -222,7 +222,8 @@ func (b *Bound) StreamMasker() *toolspec.StreamMasker { return b.streams }
 // Discovered returns the digests that tie the tool to a review in policy; nil if no server gave its definition.
 func (b *Bound) Discovered() *toolspec.Discovered { return b.def.Discovered.Digests() }
 
-// WithMasks returns the tool with masks of policy, beside its own. streams is nil if policy masks nothing of its streams.
+// WithMasks returns the tool with the masks of policy beside its own masks. streams is nil if policy masks nothing in
+// streams.
 func (b *Bound) WithMasks(masks toolspec.Masks, streams *toolspec.StreamMasker) *Bound {
 	if len(masks) == 0 && streams == nil {
 		return b
@@ -232,8 +233,8 @@ func (b *Bound) WithMasks(masks toolspec.Masks, streams *toolspec.StreamMasker) 
 	return &masked
 }
 
-// RedactText returns a text that is no output, such as a preview, with all masks of the tool and of
-// policy, wherever they mask an output.
+// RedactText masks a text that is no output, such as a preview. It applies all masks of the tool
+// and of policy, whatever part of the output each is for.
 func (b *Bound) RedactText(text string) (string, error) {
 	text = b.redactor.RedactText(text, b.masks)
 	if b.streams == nil {
@@ -243,8 +244,8 @@ func (b *Bound) RedactText(text string) (string, error) {
 	return masked, err
 }
 
-// CheckMask reports why the texts at a path of the output cannot be masked. If the tool has no such
-// output, the error is schema.ErrNoText.
+// CheckMask reports why the texts at a path of the output cannot be masked. If the output has
+// nothing at this path, the error is schema.ErrNoText.
 func (b *Bound) CheckMask(path string) error { return schema.CheckMask(b.visible, path) }
 
 // SafeArgs masks what approvers and records may not see.

@@ -15,8 +15,8 @@ import (
 // anyObject is the schema that a model is shown of a tool that has none.
 const anyObject = `{"type":"object"}`
 
-// documents are the tool's schemas: derived from its types, or its own. in is empty
-// where the author gave none, and says that there need be none.
+// documents are the tool's schemas: derived from its types, or its own. in is empty if the author
+// gave no input schema and set AllowNoSchema.
 func (b *Bound) documents() (in, out json.RawMessage, err error) {
 	in, out, own := b.tool.Documents()
 	if !own {
@@ -47,7 +47,7 @@ func (b *Bound) derived() (in, out json.RawMessage, err error) {
 	return in, out, nil
 }
 
-// openType reports whether nothing can be derived from a type but that it is JSON.
+// openType reports whether a type can hold any JSON, so that no schema can be derived from it.
 func openType(t reflect.Type) bool {
 	return t == reflect.TypeFor[json.RawMessage]() || t == reflect.TypeFor[map[string]any]()
 }
@@ -61,7 +61,7 @@ func (b *Bound) bindInput(doc json.RawMessage) (_ json.RawMessage, err error) {
 	if len(doc) == 0 && b.def.ScriptArg != "" {
 		return nil, errors.New("scriptArg needs an input schema: without one, no argument has a name")
 	}
-	if len(doc) == 0 { // of an open object any path may be masked
+	if len(doc) == 0 { // every path of an open object may be masked
 		return json.RawMessage(anyObject), nil
 	}
 	if err := schema.CheckInput(doc, b.def.HarmlessNames...); err != nil {
@@ -86,7 +86,8 @@ func (b *Bound) bindInput(doc json.RawMessage) (_ json.RawMessage, err error) {
 	return doc, nil
 }
 
-// noSchemaMode is published where it counts.
+// noSchemaMode returns the mode to publish: the declared mode, or "" if the tool has an input
+// schema.
 func (b *Bound) noSchemaMode() toolspec.NoSchemaMode {
 	if b.HasSchema() {
 		return ""
@@ -94,10 +95,10 @@ func (b *Bound) noSchemaMode() toolspec.NoSchemaMode {
 	return b.def.NoSchemaMode
 }
 
-// digest is the tool digest: the hexadecimal SHA-256 of the RFC 8785 JSON of
-// schemas, effect, risk, redaction, the use of a connection, the harmless names and
-// the author's version. The description is a part of it only by Discovered: a call whose
-// gate saw another definition of a server, or another review of it, does not run.
+// digest is the tool digest: the hexadecimal SHA-256 of the RFC 8785 JSON of schemas, effect, risk,
+// redaction, the use of a connection, the harmless names and the author's version. The description
+// has an effect on the digest only through Discovered. So a call does not run if the definition of
+// the MCP server, or its review, has changed since the gate.
 func (b *Bound) digest(inDoc, outDoc json.RawMessage) (string, error) {
 	def := b.def
 	doc, err := json.Marshal(struct {
@@ -109,7 +110,8 @@ func (b *Bound) digest(inDoc, outDoc json.RawMessage) (string, error) {
 		Redaction    toolspec.RedactionSpec `json:"redaction"`
 		InputSchema  json.RawMessage        `json:"inputSchema"`
 		OutputSchema json.RawMessage        `json:"outputSchema"`
-		// Left out if there is none, as in the first releases.
+		// The members below are left out if they are empty, so that a tool without them has the same
+		// digest as in the first releases.
 		Connection   bool                  `json:"requiresConnection,omitempty"`
 		Scopes       []string              `json:"scopes,omitempty"`
 		NoSchema     bool                  `json:"noSchema,omitempty"`

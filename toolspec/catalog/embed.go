@@ -11,16 +11,17 @@ import (
 	"github.com/pawl-run/pawl/internal/lru"
 )
 
-// Bounds of what an Embedder is asked for.
+// Bounds of requests to an Embedder.
 const (
 	// MaxEmbedTexts is how many texts one call of Embed has at most.
 	MaxEmbedTexts = 96
-	// MaxEmbedBytes is how much of a text Embed gets, of a tool as of a request.
+	// MaxEmbedBytes bounds a text that Embed gets, in bytes. A longer text of a tool or of a request
+	// is cut.
 	MaxEmbedBytes = 4 << 10
-	// MaxEmbedTools is how many vectors a Picker keeps, and how many tools a catalog may have whose
-	// vectors count.
+	// MaxEmbedTools is how many vectors a Picker keeps. In a catalog with more tools, vectors do not
+	// count.
 	MaxEmbedTools = 10_000
-	// maxDimensions bounds one vector.
+	// maxDimensions bounds the length of one vector, in numbers.
 	maxDimensions = 4_096
 )
 

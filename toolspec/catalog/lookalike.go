@@ -42,7 +42,7 @@ func ownName(s toolspec.Spec) string {
 }
 
 // foldName returns a form that names have in common if they look the same at a glance: without case,
-// accents and separators, and with one character for those of a similar shape.
+// accents and separators, and with one character in place of all characters that look similar.
 func foldName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
@@ -57,7 +57,8 @@ func foldName(name string) string {
 	return strings.NewReplacer("rn", "m", "vv", "w").Replace(name)
 }
 
-// The letters and digits in similar look like those at the same place in shapes: Latin, then Cyrillic, then Greek ones.
+// The letters and digits in similar look like the letters at the same index in shapes. First come digits and Latin
+// letters, then Cyrillic, then Greek letters.
 var (
 	similar = []rune("01i5ı" + "асԁеһіјӏорѕԛԝхуѵ" + "αεικνορτυχ")
 	shapes  = []rune("ollsl" + "acdehljlopsqwxyv" + "aelkvoptux")

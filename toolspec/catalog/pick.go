@@ -11,11 +11,11 @@ import (
 
 // Bounds of a query.
 const (
-	// DefaultPick is how many tools a query takes that does not say.
+	// DefaultPick is how many tools a query without K returns.
 	DefaultPick = 20
 	// MaxQueryBytes is how much of a query's text is read.
 	MaxQueryBytes = 16 << 10
-	// maxQueryWords bounds the words of a query that count: the rarest ones.
+	// maxQueryWords bounds the words of a query that count. In a longer query, the rarest words count.
 	maxQueryWords = 64
 )
 

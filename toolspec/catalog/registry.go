@@ -25,7 +25,7 @@ type Registry struct {
 	mu       sync.RWMutex
 	byID     map[string]*Bound
 	origins  map[string]source.Info
-	// earlier has the definitions before, by source, and by id and digest.
+	// earlier holds the former definitions of tools: for each source, by versionKey.
 	earlier map[source.Info]map[string]*Bound
 }
 

@@ -16,9 +16,9 @@ const (
 	// Invalid is the reason of a tool that breaks a rule of the contract, or needs a capability that the
 	// worker does not provide.
 	Invalid Reason = "invalid"
-	// Taken is the reason of a tool with an id of another source.
+	// Taken is the reason of a tool whose id a tool of another source has.
 	Taken Reason = "taken"
-	// Repeated is the reason of a tool with the id of an earlier tool of the same offer.
+	// Repeated is the reason of a tool with the id of an earlier tool in the same call of Replace.
 	Repeated Reason = "repeated"
 )
 
@@ -48,12 +48,12 @@ func (l LeftOut) Error() string {
 // Unwrap returns the rule that the tool breaks, or nil.
 func (l LeftOut) Unwrap() error { return l.Err }
 
-// Replace makes tools the only tools of a source, in one step: Get and Specs see all of them or the
-// tools before. Calls that run keep the tool that they have. Replace leaves out a tool that cannot be
-// bound, and a tool whose id is taken; this affects no other tool. changed reports whether the specs of
-// the source changed.
+// Replace makes tools the only tools of a source, in one step: Get and Specs see either the former
+// tools or all new tools. Calls that run keep the tool that they have. Replace leaves out a tool that
+// cannot be bound, and a tool whose id is taken; this affects no other tool. changed reports whether
+// the specs of the source changed.
 //
-// earlier are definitions that Find returns, and Get and Specs do not.
+// Find returns the definitions in earlier, too. Get and Specs do not return them.
 func (r *Registry) Replace(from source.Info, tools, earlier []toolspec.Tool) (changed bool, left []LeftOut) {
 	next := make([]*Bound, 0, len(tools))
 	offered := make(map[string]bool, len(tools))

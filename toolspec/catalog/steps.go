@@ -33,11 +33,11 @@ func wordSet(words string) map[string]bool {
 }
 
 // stepsOf splits a request into its steps, in order: at the ends of sentences, at lines, commas and
-// conjunctions. A part with fewer than two words other than function words is joined to the part
-// before it. It returns nil for a request with one step.
+// conjunctions. A part is joined to the part before it if one of the two has fewer than two words
+// other than function words. It returns nil for a request with one step.
 func stepsOf(text string) (steps []string) {
-	var ends []int // of the steps; a step starts at the end of the step before
-	last := 0      // words of the last step, without function words
+	var ends []int // the ends of the steps; a step starts at the end of the step before
+	last := 0      // number of words in the last step, without function words
 	from := 0
 	eachClause(text, func(end int) {
 		subjects := 0

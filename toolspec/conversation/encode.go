@@ -20,9 +20,9 @@ type Request struct {
 	System       json.RawMessage
 }
 
-// Encode checks a conversation and encodes it in the format of a codec: each message of the
-// assistant with its calls, and after it the results, as the codec encodes them. name returns the
-// name by which the model knows a tool; nil means wire.SentName.
+// Encode checks a conversation and encodes it in the format of a codec. A message of the assistant
+// has its calls, and the results follow the message. name returns the name by which the model knows
+// a tool; nil means wire.SentName.
 func Encode(c Conversation, codec wire.Codec, name func(tool string) string) (Request, error) {
 	if err := c.Check(); err != nil {
 		return Request{}, err
@@ -37,12 +37,13 @@ func Encode(c Conversation, codec wire.Codec, name func(tool string) string) (Re
 	var r Request
 	var system []string
 	var answers []wire.Answer
-	called := map[string]wire.Answer{} // by id, the start of the answer
+	called := map[string]wire.Answer{} // by the id of the call: its answer, still without content
 	flush := func() error {
 		if len(answers) == 0 {
 			return nil
 		}
-		// In the order of the calls: some formats match them by order only.
+		// Answers are in the order of the calls, because some formats match answers to calls by order
+		// only.
 		slices.SortFunc(answers, func(a, b wire.Answer) int { return a.Index - b.Index })
 		messages, err := codec.Answers(answers)
 		r.Messages, answers = append(r.Messages, messages...), nil

@@ -9,8 +9,8 @@ const (
 	persistTries = 4
 	// persistDelay is the pause after the first try. It doubles after each.
 	persistDelay = 200 * time.Millisecond
-	// persistTime is how long after the first try another one may begin. It keeps tries that are nested
-	// from multiplying the time of a server that does not answer.
+	// persistTime is how long after the first try another try may begin. Without this bound, nested
+	// calls of Persist would multiply the time for which they wait for a server that does not answer.
 	persistTime = 15 * time.Second
 )
 

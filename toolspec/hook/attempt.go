@@ -101,7 +101,7 @@ type attempt struct {
 	ran bool
 }
 
-// ended is an error that carries an outcome through the around hooks.
+// ended is the error that carries an outcome through the around hooks.
 type ended struct {
 	end       control
 	by        string

@@ -2,7 +2,7 @@ package hook
 
 import "github.com/pawl-run/pawl/toolspec/provide"
 
-// Binding is a recipe that counts in a scope, as plans and facts carry it.
+// Binding is a recipe with its scope, as facts and deltas carry it.
 type Binding = provide.Binding
 
 // Bind returns a copy of bindings with more added. A binding replaces an earlier one for the same

@@ -25,18 +25,18 @@ const (
 // core is the state behind a view during one run of one hook.
 type core struct {
 	facts Facts
-	// stage and hook are what runs.
+	// stage and hook are the names of the stage and the hook that run.
 	stage Stage
 	hook  string
 	delta *Delta
-	// verb is the control a view has made; it must be what the hook returns.
+	// verb is the control that the view has made. The hook must return it.
 	verb *control
 	// misuse is the first illegal use that could not be returned as an error.
 	misuse error
 	// rawOutput is the tool's own value, seen inside execute only.
 	rawOutput json.RawMessage
 	next      func() (json.RawMessage, error)
-	// inner is the error that next returned: not the hook's own.
+	// inner is the error that next returned. It is not an error of the hook.
 	inner error
 	// providers are what the call is provided with here, or nil.
 	providers *provide.Providers
@@ -80,8 +80,8 @@ func (c *core) encode(what string, v any) json.RawMessage {
 	return c.encodeWithin(what, v, toolspec.MaxInline)
 }
 
-// encodeOutput is encode for a value in the place of the tool's, which may be as large as that. It
-// leaves the worker as package activities/output says.
+// encodeOutput is encode for a value that replaces the value of the tool, with the bound of that
+// value. Package activities/output redacts and checks it before it leaves the worker.
 func (c *core) encodeOutput(what string, v any) json.RawMessage {
 	return c.encodeWithin(what, v, toolspec.MaxRawResult)
 }
@@ -128,7 +128,7 @@ func clip(s string, n int) string {
 	return s[:cut]
 }
 
-// AbortOption adds to an Abort.
+// AbortOption adds a code or a status to an Abort.
 type AbortOption func(*Failure)
 
 // Code adds the hook's own code, at most 64 bytes; it arrives as details.code.

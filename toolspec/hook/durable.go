@@ -13,15 +13,15 @@ import (
 // MaxDurable bounds the longest run of a durable hook.
 const MaxDurable = 24 * time.Hour
 
-// Durable runs each stage of the hook as an activity, for hooks that need more time. Without it a
-// stage has two seconds and runs inside the workflow task. longest bounds one run of the hook at one
-// stage: it is from one millisecond to MaxDurable. After a longer run, a Closed stage ends the call
-// with `timeout`, and at a Logged stage the record notes the failure.
+// Durable runs each stage of the hook as an activity, for hooks that need more time. Without Durable,
+// a stage has two seconds and runs inside the workflow task. longest bounds one run of the hook at
+// one stage: it is from one millisecond to MaxDurable. After a longer run, a Closed stage ends the
+// call with `timeout`, and at a Logged stage the record notes the failure.
 //
-// The deadline of the call is later by longest for each stage of the hook up to the output stages.
-// onRetry and onGiveUp add longest MaxAttempts-1 times, and at least once. A stage that runs again
-// adds nothing. The stages after that have one minute together, and longest for each stage of the
-// hook.
+// The deadline of the call is later: each stage of the hook, up to and including the output stages,
+// adds the time longest once. onRetry and onGiveUp each add it MaxAttempts-1 times, but at least
+// once. A stage that runs again adds nothing. The stages after the output stages are not part of the
+// deadline: together they have one minute, and the time longest for each stage of the hook.
 //
 // If the worker dies during a stage, another worker that has the hook runs the whole stage again with
 // the same IdempotencyKey. Pawl sends the heartbeats. If the call is cancelled or the worker stops,
@@ -32,7 +32,7 @@ const MaxDurable = 24 * time.Hour
 // the registry refuses a durable hook at these stages. Each durable stage costs one activity per
 // call, so put fast functions into another hook.
 func Durable(longest time.Duration) Option {
-	// A longest of zero would silently make the hook not durable.
+	// 0 marks a hook that is not durable. checkDurable refuses -1.
 	if longest <= 0 {
 		longest = -1
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
-// Facts are what a stage knows of its call. They cross to the worker as bytes;
-// whatever a hook does to its copy stays there.
+// Facts are what a stage knows of its call. The workflow sends them to the worker as bytes, so a
+// hook changes only its own copy.
 type Facts struct {
 	InvocationID string           `json:"invocationId"`
 	ToolID       string           `json:"toolId"`
@@ -22,7 +22,7 @@ type Facts struct {
 	ToolDigest   string          `json:"toolDigest,omitempty"`
 	PolicyDigest string          `json:"policyDigest,omitempty"`
 	InputDigest  string          `json:"inputDigest,omitempty"`
-	// Epoch is the one that statements about this call name.
+	// Epoch is the epoch of the call. The record refuses a write with an older epoch.
 	Epoch int `json:"epoch,omitempty"`
 	// Round counts the deliberate runs of this stage, from 1; effects are keyed
 	// by (invocation, stage, round).
@@ -31,7 +31,7 @@ type Facts struct {
 	// Args are absent before hydrate.
 	Args     json.RawMessage `json:"args,omitempty"`
 	SafeArgs json.RawMessage `json:"safeArgs,omitempty"`
-	// ArgsHistory begins with the hydrated arguments; every set appends.
+	// ArgsHistory begins with the hydrated arguments; each SetArgs appends a version.
 	ArgsHistory []json.RawMessage `json:"argsHistory,omitempty"`
 	// Output is redacted, and so is its history. In payloads, a large value is in its short form, and
 	// OutputInfo says so; the stages that shape the output load the whole value.
@@ -40,7 +40,7 @@ type Facts struct {
 	OutputHistory []json.RawMessage   `json:"outputHistory,omitempty"`
 	Cached        json.RawMessage     `json:"cached,omitempty"`
 	CachedInfo    toolspec.OutputInfo `json:"cachedInfo,omitzero"`
-	// Hit says that Cached is of the result cache.
+	// Hit says that Cached comes from the result cache, and not from a hook.
 	Hit bool `json:"hit,omitempty"`
 	// Data is the scratchpad, in the order of the first writes.
 	Data []Entry `json:"data,omitempty"`
@@ -68,19 +68,20 @@ type Facts struct {
 	NoSchema bool `json:"noSchema,omitempty"`
 	// ScriptArg names the argument that has a script of a shell; empty if the tool has none.
 	ScriptArg string `json:"scriptArg,omitempty"`
-	// Discovered is that of the definition of the tool; nil if no server has given it.
+	// Discovered has the digests of the tool's definition and of its review; nil if the definition
+	// does not come from a server.
 	Discovered *toolspec.Discovered `json:"discovered,omitempty"`
 	// Connection is the state of the call's connection. It is nil if the call names no
 	// connection, or if no connection has that name.
 	Connection *Connection `json:"connection,omitempty"`
 }
 
-// Connection is the state of a connection, and the grants that a call has to it. It holds
-// no credential. A caller without a grant gets nothing of it.
+// Connection is the state of a connection, and the grants that a call has to it. It holds no
+// credential. A caller without a grant learns nothing about the connection.
 type Connection struct {
 	// Requested says that the call's own list of allowed connections names it.
 	Requested bool `json:"requested,omitempty"`
-	// Generation is raised by each change that may make it another account.
+	// Generation is raised by each change after which the connection may be another account.
 	Generation int `json:"generation"`
 	// Status is active, needs_reauth or revoked.
 	Status string `json:"status"`
@@ -127,7 +128,8 @@ type Kill struct {
 	Reason string `json:"reason"`
 }
 
-// Killed returns the switch that stops the call as its tool is now, or nil.
+// Killed returns the kill switch that stops the call, or nil. It compares with the effect that the
+// tool has now.
 func (f Facts) Killed() *Kill {
 	for i, k := range f.Kills {
 		if k.Effect == "" || k.Effect == f.Effect {
@@ -137,7 +139,7 @@ func (f Facts) Killed() *Kill {
 	return nil
 }
 
-// clone returns facts that may be written into: a filter is handed them bare.
+// clone returns a deep copy for a filter, which gets the Facts themselves and may write into them.
 func (f Facts) clone() Facts {
 	f.Context.ToolIDs = slices.Clone(f.Context.ToolIDs)
 	f.Args, f.SafeArgs, f.Output, f.Cached = slices.Clone(f.Args), slices.Clone(f.SafeArgs), slices.Clone(f.Output), slices.Clone(f.Cached)
@@ -152,7 +154,7 @@ func (f Facts) clone() Facts {
 	return f
 }
 
-// GrantedApproval is the request whose approval counted, as it was asked.
+// GrantedApproval is the approved request, with the content that it had when it was opened.
 type GrantedApproval struct {
 	ApprovalID string          `json:"approvalId"`
 	Digest     string          `json:"digest"`
@@ -161,8 +163,8 @@ type GrantedApproval struct {
 	Effect     toolspec.Effect `json:"effect"`
 	Risk       toolspec.Risk   `json:"risk"`
 	RuleDigest string          `json:"ruleDigest"`
-	// ConnectionID is the call's connection, and Generation that of the connection;
-	// empty and 0 without one.
+	// ConnectionID is the call's connection, and Generation the generation of that connection. They
+	// are empty and 0 for a call without a connection.
 	ConnectionID string `json:"connectionId,omitempty"`
 	Generation   int    `json:"generation,omitempty"`
 	// PreviewDigest is the previewDigest of the request; empty if the approval covers the arguments alone.
@@ -207,17 +209,17 @@ type StageInput struct {
 	// BudgetMs is the time that all hooks have together if the stage is an activity of its own. Otherwise it
 	// is 0.
 	BudgetMs int64 `json:"budgetMs,omitempty"`
-	// MaxResultBytes bounds the redacted values of the stage; 0 leaves it to the tool.
+	// MaxResultBytes bounds the redacted values of the stage; 0 means the bound of the tool.
 	MaxResultBytes int   `json:"maxResultBytes,omitempty"`
 	Facts          Facts `json:"facts"`
-	// Terms are those of the attempts that a verdict permits; nil if it permits
-	// none.
+	// Terms are the terms of the attempts that the verdict may permit; nil if it can permit none.
 	Terms *Terms `json:"terms,omitempty"`
 }
 
-// Part is a part of a stage. A stage with durable hooks runs in two parts, because what
-// Pawl's own step decides must not be the result of a regular activity. While a call waits for
-// an approval, a recheck runs PartBefore alone if hooks have been heard for the request.
+// Part is a part of a stage. A stage with durable hooks runs in two parts, because the verdict of
+// Pawl's own step must come from inside the workflow task, and not from a regular activity. While a
+// call waits for an approval, a recheck runs PartBefore alone if PartApprovers has run for the
+// request.
 type Part string
 
 // The parts.
@@ -239,8 +241,8 @@ type Terms struct {
 	Around      []string `json:"around,omitempty"`
 	WillExecute []string `json:"willExecute,omitempty"`
 	DidExecute  []string `json:"didExecute,omitempty"`
-	// Once says that this call is not repeated, even should the tool allow it: one
-	// that became more permissive gains nothing for calls in flight.
+	// Once says that a lost attempt of this call is not repeated, even if the tool now allows it: the
+	// plan of the call was made when the tool did not allow it.
 	Once bool `json:"once,omitempty"`
 	// MaxRuntimeMs bounds one attempt, in milliseconds.
 	MaxRuntimeMs int64 `json:"maxRuntimeMs"`

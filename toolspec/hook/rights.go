@@ -61,15 +61,15 @@ func (r reads) ToolDigest() string { return r.c.facts.ToolDigest }
 // PolicyDigest returns the version of the policy that judges this round.
 func (r reads) PolicyDigest() string { return r.c.facts.PolicyDigest }
 
-// Epoch is the one that guarded statements about the call name.
+// Epoch returns the epoch of the call. The record refuses a write with an older epoch.
 func (r reads) Epoch() int { return r.c.facts.Epoch }
 
 // Round counts the deliberate runs of this stage, from 1.
 func (r reads) Round() int { return r.c.facts.Round }
 
-// IdempotencyKey names this round of this hook at this stage of the call: a hook
-// runs at least once, and a run that follows a crash has the same key. A service
-// that drops what it has seen needs nothing else.
+// IdempotencyKey names this round of this hook at this stage of the call: a hook runs at least
+// once, and a run that follows a crash has the same key. A service that ignores a key that it has
+// seen before makes the effect once.
 func (r reads) IdempotencyKey() string {
 	return fmt.Sprintf("%s/%s/%s/%d", r.c.facts.InvocationID, r.c.stage, r.c.hook, r.c.facts.Round)
 }
@@ -80,7 +80,7 @@ func (r reads) StartedAt() time.Time { return time.UnixMilli(r.c.facts.StartedAt
 // Now is when the stage was scheduled, by the workflow's clock.
 func (r reads) Now() time.Time { return time.UnixMilli(r.c.facts.NowMs).UTC() }
 
-// Remaining is what was left of the call's deadline then.
+// Remaining is the time that was left before the call's deadline when the stage was scheduled.
 func (r reads) Remaining() time.Duration {
 	return time.Duration(r.c.facts.RemainingMs) * time.Millisecond
 }
@@ -97,8 +97,8 @@ func (r reads) Data(key string, v any) (bool, error) {
 	return false, nil
 }
 
-// Providers is where provide.Get and provide.TryGet find what the call is
-// provided with.
+// Providers returns the argument for provide.Get and provide.TryGet, which find the instances of
+// the call.
 func (r reads) Providers() *provide.Providers { return r.c.providers.With(r.c.delta.Bindings) }
 
 // Varies reports whether anything is provided for this call or its session alone.
@@ -110,9 +110,9 @@ type binds struct{ c *core }
 // Bind binds recipes for this call.
 func (b binds) Bind(recipes ...provide.Recipe) { b.BindIn(provide.Request, recipes...) }
 
-// BindIn binds recipes in a scope: provide.Request, or provide.Session for all
-// calls of the session from now on, of which the last one wins. Nothing can be
-// bound in provide.Global: to try is an error of the hook.
+// BindIn binds recipes in a scope: provide.Request, or provide.Session for all calls of the session
+// from now on. A later binding of the same token replaces an earlier one. Nothing can be bound in
+// provide.Global: to try is an error of the hook.
 func (b binds) BindIn(scope provide.Scope, recipes ...provide.Recipe) {
 	switch {
 	case scope == provide.Session && b.c.facts.Context.SessionID == "":
@@ -136,8 +136,8 @@ func (b binds) BindIn(scope provide.Scope, recipes ...provide.Recipe) {
 // is recorded in clear: never put a secret into it.
 type scratches struct{ c *core }
 
-// Put writes an entry: a key of at most 200 bytes, a value of at most 64 KiB of
-// JSON without anything of the shape of a secret.
+// Put writes an entry: a key of at most 200 bytes, and a value of at most 64 KiB of JSON that
+// contains nothing with the shape of a secret.
 func (s scratches) Put(key string, v any) {
 	if key == "" || len(key) > maxKey {
 		s.c.fail(fmt.Errorf("a scratchpad key has 1–%d bytes", maxKey))
@@ -172,7 +172,7 @@ func (r readsArgs) SafeArgs() json.RawMessage { return slices.Clone(r.c.safeArgs
 // ArgsHistory returns the hydrated arguments and every later version.
 func (r readsArgs) ArgsHistory() []json.RawMessage { return cloneAll(r.c.facts.ArgsHistory) }
 
-// Repaired reports whether the arguments were mended to become usable.
+// Repaired reports whether the arguments were repaired.
 func (r readsArgs) Repaired() bool { return r.c.facts.Repaired }
 
 // NoSchema reports that nothing has checked the arguments.
@@ -214,7 +214,7 @@ func (a aborts) Abort(reason string, options ...AbortOption) error {
 	return a.c.make(control{outcome: Failed, failure: &f})
 }
 
-// retries lets a hook send the caller away for a while.
+// retries lets a hook end the call with the advice to make a new call later.
 type retries struct{ c *core }
 
 // RetryAfter ends the call with the code `rate_limited` and advises to make a
@@ -266,10 +266,10 @@ func (r responds) RespondChallenge(v any) error {
 // asks lets a hook demand a person's approval.
 type asks struct{ c *core }
 
-// RequireApproval waits for a decision before the call goes on. Return what it returns. The
-// stage runs again after the approval, and Approved is then true. A hook that asks again for an
-// approved call ends the call with approval_stale. Approvals that Approvals.Check refuses, or of a
-// hook without NamesApprovers, are an error of the hook.
+// RequireApproval waits for a decision before the call goes on. Return what it returns. The stage
+// runs again after the approval, and Approved is then true. A hook that asks again for an approved
+// call ends the call with approval_stale. It is an error of the hook if Approvals.Check refuses its
+// Approvals, or if it has Approvals without NamesApprovers.
 func (a asks) RequireApproval(ask Ask) error {
 	ask.Message, ask.Hook, ask.Approvals = a.c.reason(ask.Message), a.c.hook, ask.Approvals.clone()
 	if err := ask.Approvals.Check(); err != nil {
@@ -299,7 +299,7 @@ func (t tightens) Explain(rule string) { t.c.delta.Rule = clip(rule, maxReason) 
 type readsOutput struct{ c *core }
 
 // Output returns the current value. The stages that shape the value see it whole. In the later stages
-// a large value has the short form of the result; OutputInfo tells.
+// a large value has the short form of the result. OutputInfo says whether it is shortened.
 func (r readsOutput) Output() json.RawMessage { return slices.Clone(r.c.output()) }
 
 // OutputInfo describes the value that Output returned before the hooks of this stage.
@@ -314,8 +314,9 @@ func (r readsOutput) Source() toolspec.Source { return r.c.facts.Source }
 // setsOutput lets a hook change the value.
 type setsOutput struct{ c *core }
 
-// SetOutput replaces the value, by one of at most twice the bound of the tool's result. The allowlist
-// and the masks of the tool are applied to it again, and then it must be within that bound.
+// SetOutput replaces the value. The new value may have at most twice as many bytes as the result of the tool
+// may have. Pawl applies the allowlist and the masks of the tool to it again, and then it must be
+// within the bound of the result.
 func (s setsOutput) SetOutput(v any) {
 	if raw := s.c.encodeOutput("the output", v); raw != nil {
 		s.c.delta.Output = raw

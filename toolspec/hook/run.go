@@ -64,8 +64,8 @@ func (r *Registry) Run(ctx context.Context, in StageInput, changed Delta) (Verdi
 	return verdict, nil
 }
 
-// collectAsk adds the question of a hook to v, and reports whether the other hooks are to be heard.
-// It ignores a response, which must not take the place of the answer of people.
+// collectAsk adds the question of a hook to v, and reports whether the other hooks must run, too.
+// It ignores a response, because a response must not replace the decision of people.
 func collectAsk(end *control, v *Verdict) bool {
 	switch end.outcome {
 	case Responded: // the hook responds again when the stage runs after the approval
@@ -79,8 +79,8 @@ func collectAsk(end *control, v *Verdict) bool {
 	return true
 }
 
-// one runs one hook and sorts its answer into going on (nil, nil), an outcome,
-// or an error whose text never leaves the process.
+// one runs one hook. It returns the outcome, or nil and nil if the stage continues, or an error
+// whose text never leaves the process.
 func (r *Registry) one(ctx context.Context, h Hook, handler Handler, c *core) (end *control, err error) {
 	c.stage, c.hook, c.namesApprovers = handler.stage, h.name, h.namesApprovers
 	c.providers = provide.FromContext(ctx)
@@ -112,7 +112,7 @@ func (r *Registry) one(ctx context.Context, h Hook, handler Handler, c *core) (e
 		return nil, err
 	case c.verb != nil:
 		return nil, errVerbDropped
-	// The values of outputs leave in their short form.
+	// Output and Cached do not count, because they leave the worker in their short form.
 	case c.delta.Size()-len(c.delta.Output)-len(c.delta.Cached) > MaxDelta:
 		return nil, fmt.Errorf("the stage changes more than %d bytes", MaxDelta)
 	}
@@ -124,7 +124,7 @@ var errVerbDropped = errors.New("a verb was called and its error was not returne
 // panicked is a recovered panic. Its value stays here: it may hold anything.
 type panicked struct{ stack string }
 
-// Error says no more than that.
+// Error returns the same text for every panic.
 func (*panicked) Error() string { return "panic" }
 
 func guard(f func() error) (err error) {

@@ -14,7 +14,7 @@ type Outcome string
 // The outcomes.
 const (
 	Continue Outcome = ""
-	// Responded short-circuits with a value.
+	// Responded answers the call with a value in place of the tool's value.
 	Responded Outcome = "respond"
 	// Failed ends the call on its error path.
 	Failed Outcome = "fail"
@@ -22,10 +22,10 @@ const (
 	Asked Outcome = "ask"
 	// Missing says that this worker lacks something the plan names.
 	Missing Outcome = "missing"
-	// Waited wants the stage run again later: what it is to acquire is taken, or a hook of the
-	// gate has named a time.
+	// Waited says that the stage must run again later: the call must wait for a resource that is in
+	// use, or until a time that a hook of the gate has named.
 	Waited Outcome = "wait"
-	// Superseded says that the record has a newer epoch; admit again.
+	// Superseded says that the record has a newer epoch; the workflow must admit the call again.
 	Superseded Outcome = "superseded"
 )
 
@@ -45,8 +45,8 @@ type Verdict struct {
 	Asks []Ask `json:"asks,omitempty"`
 	// By names the hook or the step of Pawl's own that decided, or what is missing.
 	By string `json:"by,omitempty"`
-	// Unread says that what is missing is a reader of the policy version, or a definition that follows
-	// it: by the next try another version may be active.
+	// Unread says that this worker cannot read the policy version, or has no definition of the tool
+	// that fits the version. Another version may be active at the next try.
 	Unread bool  `json:"unread,omitempty"`
 	Delta  Delta `json:"delta,omitzero"`
 	// Permit lets the attempts of the call run; only the last stage of the gate gives
@@ -62,17 +62,18 @@ type Verdict struct {
 type Delta struct {
 	Args     json.RawMessage `json:"args,omitempty"`
 	SafeArgs json.RawMessage `json:"safeArgs,omitempty"`
-	// Output and Cached leave the worker as package activities/output says. OutputInfo and CachedInfo
-	// describe them.
+	// Package activities/output redacts and shortens Output and Cached before they leave the worker.
+	// OutputInfo and CachedInfo describe them.
 	Output     json.RawMessage     `json:"output,omitempty"`
 	OutputInfo toolspec.OutputInfo `json:"outputInfo,omitzero"`
 	Cached     json.RawMessage     `json:"cached,omitempty"`
 	CachedInfo toolspec.OutputInfo `json:"cachedInfo,omitzero"`
-	// Hit says that Cached is of the result cache, which answers by itself.
+	// Hit says that Cached comes from the result cache. It then answers the call unless a hook calls
+	// Ignore.
 	Hit bool `json:"hit,omitempty"`
 	// Ignored says that a hook refused the value of the result cache: the tool runs instead.
 	Ignored bool `json:"ignored,omitempty"`
-	// Entry is what settle is to keep of the value.
+	// Entry says how settle keeps the value in the result cache; nil keeps nothing.
 	Entry   *CacheEntry `json:"entry,omitempty"`
 	Data    []Entry     `json:"data,omitempty"`
 	Budgets *Budgets    `json:"budgets,omitempty"`
@@ -85,7 +86,7 @@ type Delta struct {
 	Needs []Stage `json:"needs,omitempty"`
 }
 
-// clone shares nothing that a hook could write into through its view.
+// clone returns a copy that shares nothing that a hook could write into through its view.
 func (d Delta) clone() Delta {
 	d.Data, d.Audit, d.Needs = slices.Clone(d.Data), slices.Clone(d.Audit), slices.Clone(d.Needs)
 	if d.Budgets != nil {
@@ -161,8 +162,7 @@ func (f *Failure) clone() *Failure {
 	return &c
 }
 
-// Ask wants an approval. Who may decide, and until when, is policy's matter, and Approvals add
-// to it.
+// Ask asks for an approval. Policy says who may decide and until when. Approvals add to that.
 type Ask struct {
 	// Message tells the approver why; safe to show.
 	Message string `json:"message,omitempty"`
@@ -174,20 +174,21 @@ type Ask struct {
 	Hook string `json:"hook,omitempty"`
 }
 
-// Wait sends a call to sleep until it is told to look again, or until a timer
-// wakes it. Then the gate judges it anew, and the stage runs once more.
+// Wait lets a call wait until a signal `recheck` or a timer. Then the gate judges the call again,
+// and the stage runs again.
 type Wait struct {
 	// Reason tells people what the call waits for; safe to show.
 	Reason string `json:"reason,omitempty"`
-	// RetryMs is when to look again where nobody says so, in milliseconds.
+	// RetryMs is the time until the timer fires, in milliseconds.
 	RetryMs int64 `json:"retryMs"`
 	// DeadlineMs is how long the stage may wait in all, in milliseconds; 0 is the
 	// deadline of the call.
 	DeadlineMs int64 `json:"deadlineMs,omitempty"`
-	// Code and RetryAfterMs are how the call ends when that is over.
+	// Code and RetryAfterMs are in the result of a call that ends because the time for the wait is
+	// over.
 	Code         toolspec.Code `json:"code"`
 	RetryAfterMs int64         `json:"retryAfterMs,omitempty"`
-	// GoOn lets the call go on without what it waits for, instead of ending it.
+	// GoOn says that the call then continues without what it waits for, instead of ending.
 	GoOn bool `json:"goOn,omitempty"`
 	// UntilMs is the time that a hook has named with WaitUntil, in milliseconds since
 	// 1970-01-01 UTC; 0 for other waits. The deadline of the call does not count the wait.
@@ -223,16 +224,16 @@ type Budgets struct {
 	DeadlineMs int64 `json:"deadlineMs,omitempty"`
 	// MaxAttempts bounds the attempts.
 	MaxAttempts int `json:"maxAttempts,omitempty"`
-	// RetryDelayMs is the pause before the second attempt, which doubles up to
-	// RetryDelayMaxMs. The slower one is the tighter.
+	// RetryDelayMs is the pause before the second attempt, which doubles up to RetryDelayMaxMs. Of two
+	// budgets, Tighten takes the longer pauses.
 	RetryDelayMs    int64 `json:"retryDelayMs,omitempty"`
 	RetryDelayMaxMs int64 `json:"retryDelayMaxMs,omitempty"`
-	// ParkUnknownMs is how long a call whose outcome is unknown waits for a person;
-	// 0 settles it as it is. The longer wait counts.
+	// ParkUnknownMs is how long a call whose outcome is unknown waits for a person; 0 means that it
+	// does not wait. Of two budgets, Tighten takes the longer wait.
 	ParkUnknownMs int64 `json:"parkUnknownMs,omitempty"`
 }
 
-// Tighten returns the tighter of each pair.
+// Tighten returns, for each field, the tighter one of the two budgets.
 func (b Budgets) Tighten(by Budgets) Budgets {
 	return Budgets{
 		MaxRuntimeMs:   tighter(b.MaxRuntimeMs, by.MaxRuntimeMs),

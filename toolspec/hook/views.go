@@ -28,8 +28,8 @@ type Binder struct {
 
 func newBinder(c *core) *Binder { return &Binder{reads{c}, scratches{c}, binds{c}, aborts{c}} }
 
-// BindsReturned makes a handler of willBindProviders of a function that returns
-// what it binds for the call, in one of the forms of provide.Recipes.
+// BindsReturned makes a handler of willBindProviders from f. The recipes that f returns, in a form
+// that provide.Recipes reads, are bound for the call.
 func BindsReturned(f func(ctx context.Context, v *Binder) (any, error)) Handler {
 	return WillBindProviders.Do(func(ctx context.Context, v *Binder) error {
 		returned, err := f(ctx, v)
@@ -115,9 +115,8 @@ func newCached(c *core) *Cached { return &Cached{*newCheck(c)} }
 // Value returns what was found.
 func (v *Cached) Value() json.RawMessage { return slices.Clone(v.reads.c.facts.Cached) }
 
-// Ignore has the tool run in spite of what was found in the result cache; its
-// value then replaces the entry. What another hook found does not answer by
-// itself anyway.
+// Ignore lets the tool run although the result cache has a value; the value of the tool then
+// replaces the entry. A value of Lookup.Found answers the call only if a hook responds with it.
 func (v *Cached) Ignore() { v.reads.c.delta.Ignored = true }
 
 // Attempt is the view of onRetry and willExecute.
@@ -142,7 +141,7 @@ type Executed struct {
 
 func newExecuted(c *core) *Executed { return &Executed{reads{c}, readsArgs{c}, aborts{c}} }
 
-// RawOutput returns the tool's own value, not redacted. Keep it here.
+// RawOutput returns the tool's own value, not redacted. Do not store it or send it anywhere.
 func (v *Executed) RawOutput() json.RawMessage { return slices.Clone(v.reads.c.rawOutput) }
 
 // Around is the view of aroundExecute.
@@ -155,8 +154,8 @@ type Around struct {
 
 func newAround(c *core) *Around { return &Around{reads{c}, readsArgs{c}, aborts{c}, responds{c}} }
 
-// Next runs what is inside: the next hook, or willExecute, the tool and
-// didExecute. It may be called once. Its error must be returned.
+// Next runs the next hook, or willExecute, the tool and didExecute. It may be called once. Its
+// error must be returned.
 func (v *Around) Next() (json.RawMessage, error) {
 	value, err := v.reads.c.next()
 	return slices.Clone(value), err
@@ -203,9 +202,9 @@ func (v *Report) ErrorCode() toolspec.Code {
 	return ""
 }
 
-// Keep is the view of willWriteCache: whether, for how long and under which tags
-// the result cache keeps the value. Settle writes it, as it is before
-// willTransformOutput, and only where the tool was executed.
+// Keep is the view of willWriteCache: whether, for how long and under which tags the result cache
+// keeps the value. Settle writes the value that the call had before willTransformOutput, and only
+// if the tool was executed.
 type Keep struct {
 	Report
 	keeps

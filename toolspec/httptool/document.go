@@ -54,7 +54,7 @@ type Tool struct {
 	Scopes []string `json:"scopes,omitempty"`
 	// TimeoutSeconds is the budget of one attempt; 0 means toolspec.DefaultTimeout.
 	TimeoutSeconds int `json:"timeoutSeconds,omitempty"`
-	// MaxArgsBytes and MaxResultBytes are those of the definition.
+	// MaxArgsBytes and MaxResultBytes are the bounds of the same names in toolspec.Definition.
 	MaxArgsBytes   int             `json:"maxArgsBytes,omitempty"`
 	MaxResultBytes int             `json:"maxResultBytes,omitempty"`
 	Tags           []string        `json:"tags,omitempty"`

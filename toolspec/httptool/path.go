@@ -22,7 +22,8 @@ type template [][]piece
 // literals are the characters of a segment (pchar of RFC 3986), percent signs apart.
 var literals = regexp.MustCompile(`^[A-Za-z0-9\-._~!$&'()*+,;=:@]*$`)
 
-// readTemplate reads the path of a document. It refuses segments that a server can read as others.
+// readTemplate reads the path of a document. It refuses empty segments, and segments that a server
+// can read as . or ..
 func readTemplate(path string) (template, error) {
 	switch {
 	case !strings.HasPrefix(path, "/"):
@@ -70,7 +71,8 @@ func readSegment(segment string) (pieces []piece, err error) {
 	return pieces, nil
 }
 
-// isDots reports whether a server can read a segment as . or ..; some cut it at ; first.
+// isDots reports whether a server can read a segment as . or ..; some servers cut off a ; and what
+// follows before they read the segment.
 func isDots(segment string) bool {
 	name, _, _ := strings.Cut(segment, ";")
 	return name == "." || name == ".."

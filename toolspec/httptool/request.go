@@ -24,7 +24,7 @@ var (
 	errText   = errors.New("must be a text, because the body is a text")
 )
 
-// argError is the safe error of an argument that has no form in its place.
+// argError is the safe error of an argument that cannot be written in its place of the request.
 func argError(name string, err error) error {
 	return toolspec.Safef("argument %q %s", name, err.Error())
 }
@@ -76,7 +76,7 @@ func (t *compiled) newRequest(ctx context.Context, base *url.URL, args json.RawM
 	if err != nil {
 		return nil, toolspec.Safef("the request cannot be made")
 	}
-	// String and Parse can change the form of a path, and what is sent must be what was checked.
+	// target was checked. String and the parser of NewRequest can change the form of its path.
 	req.URL = target
 	if len(out.cookies) > 0 {
 		out.header.Set("Cookie", strings.Join(out.cookies, "; "))
@@ -91,9 +91,10 @@ func (t *compiled) newRequest(ctx context.Context, base *url.URL, args json.RawM
 	return req, nil
 }
 
-// sendOnce keeps net/http from sending a request again when a connection that it has kept breaks. It does so for GET, HEAD and
-// OPTIONS without a body, and with two headers, which it knows by their usual spelling only. Over HTTP/2 it does not send
-// such a body again once it is written.
+// sendOnce keeps net/http from sending a request again after a kept connection breaks. net/http repeats a GET, HEAD or OPTIONS
+// without a body, and a request with the header Idempotency-Key or X-Idempotency-Key. So sendOnce sets a body, which HTTP/2
+// does not send again once it is written, and writes the names of the headers in lower case, in which net/http does not
+// recognise them.
 func sendOnce(req *http.Request) {
 	switch req.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
@@ -245,7 +246,8 @@ func quote(text string) string {
 	return string(encoded)
 }
 
-// body returns the body of the request, and sets its Content-Type. A body that is not given is none.
+// body returns the body of the request, and sets its Content-Type. Without the argument of the body,
+// the request has no body.
 func (t *compiled) body(given map[string]value, header http.Header) (io.Reader, error) {
 	b := t.doc.Request.Body
 	if b == nil {

@@ -46,8 +46,8 @@ func isStatus(pattern string) bool {
 	return err == nil
 }
 
-// read returns the value of a response, or how the call goes on. The texts of its errors have
-// nothing of the response but the status.
+// read returns the value of a response, or an error that decides how the call continues. The text
+// of the error has no part of the response except the status.
 func (t *compiled) read(ctx context.Context, resp *http.Response, call toolspec.Call) (json.RawMessage, error) {
 	results := t.doc.Response.Results
 	if len(results) == 0 {
@@ -70,7 +70,8 @@ func (t *compiled) read(ctx context.Context, resp *http.Response, call toolspec.
 	return t.valueOf(resp, body)
 }
 
-// unusable returns the error of a result that cannot be read. After it nobody should send the request again.
+// unusable returns the error of a result that cannot be read. Its text says that the effect has happened, so
+// that nobody sends the request again.
 func (t *compiled) unusable(resp *http.Response, text string) error {
 	if !t.repeatable {
 		text = fmt.Sprintf("the service answered %d, so the request has had its effect, but %s", resp.StatusCode, text)
@@ -208,8 +209,8 @@ func waitOf(h http.Header) time.Duration {
 	return defaultWait
 }
 
-// lost returns the error of a request that got no response, or a part of one. address is that
-// of the request, or nil after the begin of the response.
+// lost returns the error of a request that got no response, or only a part of it. address is the
+// address of the request; it is nil if the response has begun.
 func (t *compiled) lost(ctx context.Context, err error, call toolspec.Call, address *url.URL) error {
 	var timeout interface{ Timeout() bool }
 	nothing := address != nil && unsent(err, address.String())
@@ -240,8 +241,8 @@ func (t *compiled) lost(ctx context.Context, err error, call toolspec.Call, addr
 	return toolspec.Unanswered(what + "; the request may have had its effect")
 }
 
-// unsent reports whether the request for this address was not sent. An error of another address follows a
-// redirect, and so a response.
+// unsent reports whether the request for this address was not sent. If the error names another address,
+// the client has followed a redirect, so the request was sent.
 func unsent(err error, address string) bool {
 	var failed *url.Error
 	if errors.As(err, &failed) && failed.URL != address {

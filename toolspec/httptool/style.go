@@ -32,14 +32,15 @@ func escape(text, also string) string {
 
 func strict(text string) string { return escape(text, "") }
 
-// reserved leaves the characters of RFC 6570 reserved expansion that end no parameter and no query.
+// reserved is escape for allowReserved. It leaves the reserved characters of RFC 6570 as they are,
+// except characters that end a parameter or the query.
 func reserved(text string) string { return escape(text, ":/?@!$'()*,") }
 
 // plain leaves a text as it is, for headers.
 func plain(text string) string { return text }
 
-// words returns the texts of a value: one of a scalar, all elements of an array, names and
-// values of an object in turn. With pairs, an object gives name=value.
+// words returns the texts of a value: a scalar is one text, an array gives all its elements, and an
+// object its names and values in turn. If pairs is true, an object gives texts name=value.
 func words(v value, pairs bool, esc escaper) ([]string, error) {
 	if v.kind == isScalar {
 		return []string{esc(v.text)}, nil

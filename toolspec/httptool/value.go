@@ -10,7 +10,7 @@ import (
 // value is a JSON value whose members are in the order of the text.
 type value struct {
 	kind valueKind
-	// text is a text itself, and true, false or a number as written.
+	// text is the content of a string, or true, false or a number as written.
 	text string
 	// quoted says that the scalar is a text.
 	quoted  bool

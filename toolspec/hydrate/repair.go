@@ -44,8 +44,8 @@ const (
 	RepairWord     = "python_word"      // True, False, None
 	RepairQuotes   = "single_quotes"    // as ToleratedQuotes, with other faults
 	RepairToNumber = "text_to_number"   // "7" where the schema wants a number
-	RepairToBool   = "text_to_boolean"  // "true" where it wants a boolean
-	RepairToText   = "number_to_text"   // 7 where it wants a string; not 7.0
+	RepairToBool   = "text_to_boolean"  // "true" where the schema wants a boolean
+	RepairToText   = "number_to_text"   // 7 where the schema wants a string; not 7.0
 	RepairUnwrap   = "text_to_document" // "[1]" where it wants an array or an object
 )
 

@@ -61,7 +61,7 @@ type rules struct {
 
 	minFields, maxFields int
 	required             []string // all of them, for explanations
-	listed               int      // how many of them stand in fields
+	listed               int      // number of required fields that are in fields
 	unlisted             []string // required fields that are not in fields
 	fields               map[string]fieldRule
 	patterns             []patternField

@@ -26,10 +26,9 @@ type Function struct {
 	Strict        bool
 }
 
-// ParseFunction reads a definition. It has the keys type, which is "function",
-// name, description, parameters, allowNoSchema, noSchemaMode and strict; the error
-// names any other. Whether the contract holds and parameters is a schema is
-// checked where the tool is registered.
+// ParseFunction reads a definition. Its keys are type, which is "function", name, description,
+// parameters, allowNoSchema, noSchemaMode and strict. The error names unknown keys. The contract
+// and the schema in parameters are checked when the tool is registered.
 func ParseFunction(doc []byte) (Function, error) {
 	var f Function
 	fail := func(format string, args ...any) (Function, error) {
@@ -70,10 +69,9 @@ func ParseFunction(doc []byte) (Function, error) {
 	return f, nil
 }
 
-// Import makes a tool of the definition. providedBy is the namespace of a bare
-// name. Of contract, ID, Title, Strict and what concerns the schema are not used,
-// and Description only where the function has none. output is the JSON Schema of
-// what run returns.
+// Import makes a tool of the definition. providedBy is the namespace of a bare name. Import does
+// not use the ID, Title, Strict, AllowNoSchema and NoSchemaMode of contract. It uses the
+// Description of contract if the function has none. output is the JSON Schema of what run returns.
 func (f Function) Import(
 	providedBy string, contract toolspec.Definition, output json.RawMessage,
 	run func(ctx context.Context, args json.RawMessage, call toolspec.Call) (json.RawMessage, error),

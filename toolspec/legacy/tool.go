@@ -13,8 +13,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// Tool is the old shape. What it does not say, effect and risk and what may be
-// shown, has no default: Contract says it.
+// Tool is a tool of the old form. Effect, risk and redaction are not part of that form and have no
+// default: set them in Contract.
 type Tool[In, Out any] struct {
 	// ID is the tool's own name, sum, or a namespaced id, math__sum.
 	ID string
@@ -26,9 +26,9 @@ type Tool[In, Out any] struct {
 	// not used.
 	Contract toolspec.Definition
 	Execute  func(ctx context.Context, in In, call toolspec.Call) (Out, error)
-	// PreHook runs before every attempt, at willExecute. An error keeps the tool
-	// from running: a toolspec.Safef one aborts the call with its text, any other
-	// ends it as `internal` and its text stays in the worker.
+	// PreHook runs before every attempt, at willExecute. An error keeps the tool from running: an
+	// error of toolspec.Safef aborts the call with its text. Any other error ends the call with
+	// `internal`, and its text stays in the worker.
 	PreHook func(ctx context.Context, c Call, in In) error
 	// PostHook runs after every attempt that gave a value, at didExecute, and sees
 	// that value as the tool made it. It cannot change the value. An error counts as
@@ -123,7 +123,7 @@ func decoded[T any](raw json.RawMessage) (v T, err error) {
 	return v, nil
 }
 
-// longestName is what a hook's name may have.
+// longestName bounds the name of a hook, in bytes.
 const longestName = 63
 
 // hookName returns the name of the hook of a tool. The name must never change, because calls record it.

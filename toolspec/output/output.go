@@ -9,8 +9,8 @@ import (
 
 // The errors of a Reader. Their texts are safe to show.
 var (
-	// ErrNotFound says that the tenant has no output of that reference. An output of another tenant,
-	// and one that the reader may not see, is not found.
+	// ErrNotFound says that the tenant has no output of that reference. It is also the error for an
+	// output of another tenant, and for an output that the reader may not see.
 	ErrNotFound = errors.New("there is no such output")
 	// ErrExpired says that the output was deleted when its time was over.
 	ErrExpired = errors.New("the output has expired")
@@ -25,7 +25,8 @@ type Info struct {
 	RunID        string `json:"runId"`
 	InvocationID string `json:"invocationId"`
 	ToolID       string `json:"toolId"`
-	// ActorID and SubjectID are those of the call. ActorID is empty for the answer of an agent.
+	// ActorID and SubjectID are the actor and the subject of the call. ActorID is empty for the answer
+	// of an agent.
 	ActorID   string `json:"actorId,omitempty"`
 	SubjectID string `json:"subjectId,omitempty"`
 	// MediaType is "application/json" for a value, and otherwise the media type of the stream, such as

@@ -42,7 +42,7 @@ type Document struct {
 type Worker struct {
 	// Name is published as providedBy of its tools.
 	Name string
-	// URL is the address of the process. http goes with loopback addresses only.
+	// URL is the address of the process. The scheme http is allowed for loopback addresses only.
 	URL string
 	// Key is the id of the key that signs requests and answers.
 	Key string

@@ -36,7 +36,7 @@ func Read(file string, source []byte) (Document, error) {
 }
 
 func (r *reader) document(n *node) (d Document) {
-	// The tools are read after the workers, in whatever order the keys stand.
+	// The tools are read after the workers, whatever the order of the keys is.
 	var tools readInto
 	var toolsAt *node
 	r.Mapping(n, "",
@@ -80,7 +80,8 @@ func (r *reader) worker(n *node, path string) (w Worker, ok bool) {
 	return w, r.checked(n, path, before, w.Check)
 }
 
-// checked calls check if there were no faults since before, and reports whether there are none.
+// checked calls check if the reader has no more faults than before, and reports whether it has no
+// more after that.
 func (r *reader) checked(n *node, path string, before int, check func() error) bool {
 	if len(r.Faults()) == before {
 		if err := check(); err != nil {

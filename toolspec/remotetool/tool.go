@@ -27,7 +27,7 @@ const (
 )
 
 // Sender sends a request to a worker, once, and returns the answer only if the worker itself gave it to this request.
-// Every error is a *SendError, or that of the context.
+// Every error is a *SendError, or the error of the context.
 type Sender interface {
 	Send(ctx context.Context, to Worker, r ToolRequest) (ToolAnswer, error)
 }

@@ -60,7 +60,7 @@ func DeriveOutput(t reflect.Type) (json.RawMessage, error) {
 	})
 }
 
-// derive returns the document of a type whose root schema is that of root.
+// derive returns the document of a type. The function root returns its root schema.
 func derive(t reflect.Type, root func(*deriver) *invopop.Schema) (json.RawMessage, error) {
 	if err := new(survey).check(t, t.String(), nil); err != nil {
 		return nil, fmt.Errorf("derive schema of %v: %w", t, err)
@@ -83,8 +83,9 @@ func derive(t reflect.Type, root func(*deriver) *invopop.Schema) (json.RawMessag
 	return doc, nil
 }
 
-// deriver hands the library one level at a time, as a struct without embedding:
-// the library flattens by other rules than encoding/json.
+// deriver gives the library invopop/jsonschema one level of a type at a time, as a struct without
+// embedded structs, because the library flattens embedded structs by other rules than
+// encoding/json.
 type deriver struct {
 	reflector invopop.Reflector
 	own       map[reflect.Type]bool // level structs made by object
@@ -178,8 +179,8 @@ func refine(s *invopop.Schema, t reflect.Type, omits bool) {
 	}
 }
 
-// limit states the range of an integer kind, so that what validates also
-// decodes. 64 bits reach further than exact JSON numbers do.
+// limit states the range of an integer kind, so that a valid number can be decoded. A bound of 64
+// bits is left out, because numbers in JSON are exact only up to smaller values.
 func limit(s *invopop.Schema, t reflect.Type) {
 	low, high := "", ""
 	switch t.Kind() {

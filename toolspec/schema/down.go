@@ -77,7 +77,7 @@ func downWhole(doc json.RawMessage, root *jsonschema.Node, d dialect) (*Sent, er
 		default:
 			l.note(out, root, keyword)
 		}
-		delete(out, "unevaluatedProperties") // it counted the keyword that was removed
+		delete(out, "unevaluatedProperties") // it depended on the members that the removed keyword describes
 	}
 	written, err := w.encode(out)
 	if err != nil {

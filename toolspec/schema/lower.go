@@ -155,7 +155,8 @@ func (l *lowerer) follow(written map[string]any) map[string]any {
 	return map[string]any{}
 }
 
-// copied returns what a written reference leads to, to be written at one more place.
+// copied returns the target of a written reference, which the caller writes at one more place. It
+// counts the bytes of that copy.
 func (l *lowerer) copied(written map[string]any) map[string]any {
 	target := l.follow(written)
 	if written["$ref"] != nil && !l.written.full() {

@@ -208,8 +208,9 @@ func (l *lowerer) fields(n *jsonschema.Node, out map[string]any) {
 	if !l.d.takes("additionalProperties") {
 		l.find(n.At, "additionalProperties", Dropped, "the format does not take it")
 	}
-	// Also where it is not taken: tidy drops it once all is put together. A map,
-	// or names by pattern: open, which strict.go reports.
+	// Write it even if the format does not take it: combining schemas needs it, and tidy removes it
+	// afterwards. An object with a schema for other fields, or with patternProperties, stays open,
+	// which strict.go reports.
 	if patterns, _ := n.Object["patternProperties"].(map[string]any); value == false && len(patterns) == 0 {
 		out["additionalProperties"] = false
 	}

@@ -45,7 +45,7 @@ type maskCheck struct {
 }
 
 // walk checks n, at which path begins. exclusive says that a oneOf applies n or a schema above it: a
-// number that becomes a text could then meet another of its branches.
+// number that becomes a text could then fit another branch of the oneOf.
 func (c *maskCheck) walk(n *jsonschema.Node, path strictjson.Path, exclusive bool) error {
 	step := maskStep{n, len(path), exclusive}
 	if c.seen[step] {
@@ -104,8 +104,8 @@ func reaches(n *jsonschema.Node, s jsonschema.Sub, name string) bool {
 	return false
 }
 
-// checkMasked reports a rule of n by which a masked value could be judged otherwise. ends says that
-// n describes the text itself.
+// checkMasked returns an error for a rule of n that could accept a value and refuse the masked
+// value, or the reverse. ends says that n describes the text itself.
 func checkMasked(n *jsonschema.Node, ends bool) error {
 	for _, keyword := range n.Keywords() {
 		breaks := false

@@ -29,7 +29,7 @@ func (l *lowerer) conjoin(out, other map[string]any, at strictjson.Path) {
 		case keyword == "type":
 			l.conjoinTypes(out, ours, theirs, at)
 		case keyword == "$defs":
-			// one table of the document
+			// both refer to the definitions of the whole document
 		default:
 			l.find(at, keyword, Dropped, "said twice in a composition")
 		}
@@ -99,8 +99,9 @@ func union(a, b any) []any {
 	return list
 }
 
-// unite adds to out the fields of all alternatives, so that the model sees them. A field of several
-// alternatives is any of theirs. A field is required if all alternatives require it.
+// unite adds to out the fields of all alternatives, so that the model sees them. A field that
+// several alternatives have may be as in any of them. A field is required if all alternatives
+// require it.
 func (l *lowerer) unite(out map[string]any, parts []map[string]any, at strictjson.Path, keyword string) {
 	if len(parts) == 0 {
 		return

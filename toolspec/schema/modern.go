@@ -137,7 +137,8 @@ func (w *writer) bounds(n *jsonschema.Node, out map[string]any) {
 	}
 }
 
-// lists writes the values without schemas of keywords that can hold schemas.
+// lists writes the parts of keywords that are not schemas: the order of properties, and the lists
+// of names in dependencies.
 func (w *writer) lists(n *jsonschema.Node, out map[string]any) {
 	if n.Object["properties"] != nil {
 		out["properties"] = tableFor(n)

@@ -18,9 +18,9 @@ import (
 // matter; only whole names count, so "secretary" and "tokenCount" pass. The
 // error is a [jsonschema.Refusal] with the pointer of the name.
 //
-// A name of harmless passes, in exactly this spelling: the tool's author declares that
-// no field of this name carries a credential. A name of harmless that the document does
-// not have is an error too.
+// A name in harmless passes, in exactly this spelling: the tool's author declares that no field of
+// this name carries a credential. A name in harmless that the document does not have is an error
+// too.
 func CheckInput(doc json.RawMessage, harmless ...string) error {
 	root, err := jsonschema.Parse(doc)
 	if err != nil {

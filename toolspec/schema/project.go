@@ -80,7 +80,7 @@ type projection struct {
 	met bool
 }
 
-// below returns what of the paths lies below a field of this name.
+// below returns the rests of the paths that begin with this name.
 func below(paths []strictjson.Path, name string) []strictjson.Path {
 	var rest []strictjson.Path
 	for _, p := range paths {
@@ -91,7 +91,7 @@ func below(paths []strictjson.Path, name string) []strictjson.Path {
 	return rest
 }
 
-// starred returns what of the paths lies below a leading *.
+// starred returns the rests of the paths that begin with *.
 func starred(paths []strictjson.Path) []strictjson.Path {
 	return below(paths, "*")
 }

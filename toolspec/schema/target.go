@@ -5,7 +5,8 @@ import "slices"
 // Target is a kind of request that carries tool definitions.
 type Target string
 
-// The targets. A strict one holds the model to the schema while it writes.
+// The targets. With a strict target, the provider lets the model write only what the schema
+// accepts.
 const (
 	OpenAI          Target = "openai"           // Chat Completions and Responses, strict: false
 	OpenAIStrict    Target = "openai-strict"    // the same, strict: true
@@ -40,11 +41,11 @@ var dialects = map[Target]dialect{
 	// github.com/goruck/home-generative-agent/pull/545).
 	OpenAI: {notAtTop: []string{"oneOf", "anyOf", "allOf", "enum", "const", "not"}},
 
-	// platform.openai.com/docs/guides/structured-outputs, "Supported schemas", as
-	// captured by jsonschemaprofiles.unitvectorylabs.com/schemas/openai (February
-	// 2026): no allOf, not, dependentRequired, dependentSchemas, if/then/else; no
-	// anyOf at the root; definitions and recursion are taken. Length of strings and
-	// what is not listed there is left out.
+	// platform.openai.com/docs/guides/structured-outputs, "Supported schemas", as captured by
+	// jsonschemaprofiles.unitvectorylabs.com/schemas/openai (February 2026): no allOf, not,
+	// dependentRequired, dependentSchemas, if/then/else; no anyOf at the root; definitions and
+	// recursion are taken. The list has no lengths of strings; these and all other keywords that it
+	// lacks are left out.
 	OpenAIStrict: {
 		words: []string{
 			"type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "pattern", "format",
@@ -73,13 +74,12 @@ var dialects = map[Target]dialect{
 		formats: []string{"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"},
 	},
 
-	// google.golang.org/genai v1.77.0 types.go, type Schema: "a select subset of an
-	// OpenAPI 3.0 schema object"; Enum is []string, Type one type, Nullable a flag.
-	// The server wants anyOf alone (github.com/anomalyco/opencode/pull/14659), and
-	// required and properties on objects only, for fields that are listed there
-	// (github.com/goruck/home-generative-agent/pull/525,
-	// github.com/ayunis-core/ayunis-core/pull/998).
-	// parametersJsonSchema beside it takes JSON Schema: use OpenAI's target there.
+	// google.golang.org/genai v1.77.0 types.go, type Schema: "a select subset of an OpenAPI 3.0 schema
+	// object"; Enum is []string, Type one type, Nullable a flag. The server wants anyOf alone
+	// (github.com/anomalyco/opencode/pull/14659), and required and properties on objects only, for
+	// fields that are listed there (github.com/goruck/home-generative-agent/pull/525,
+	// github.com/ayunis-core/ayunis-core/pull/998). The member parametersJsonSchema beside parameters
+	// takes JSON Schema: use the target OpenAI for it.
 	Gemini: {
 		words: []string{
 			"type", "properties", "required", "items", "enum", "anyOf", "pattern", "format", "minimum", "maximum",

@@ -56,7 +56,8 @@ type Offer struct {
 	// a tool with an id of another source; the others are not affected.
 	Tools []toolspec.Tool
 	// Earlier are definitions that Tools had before, of tools that have changed or are gone. Only calls that
-	// were admitted with exactly such a definition get it. One that breaks a rule is left out without a report.
+	// were admitted with exactly such a definition get it. An earlier definition that breaks a rule is left out
+	// without a report.
 	Earlier []toolspec.Tool
 	// Fault says in one sentence why the source does not work as it should. It is empty if it does.
 	// Operators read it: it holds no secret and no text that a server sent.

@@ -74,8 +74,8 @@ func (t *Tape) canonical(b []byte, i int) []byte {
 	}
 }
 
-// quoted appends a string or a name. A string without escapes is canonical as it
-// stands: only what must be escaped may be.
+// quoted appends a string or a name. A string that is written without escapes is canonical as it
+// is, because the canonical form escapes only the characters that JSON requires to escape.
 func (t *Tape) quoted(b []byte, i int) []byte {
 	if !t.Items[i].Escaped {
 		b = append(b, '"')

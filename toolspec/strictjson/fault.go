@@ -68,8 +68,8 @@ func (f *Fault) Error() string {
 	return message
 }
 
-// fault explains why the reading stopped at an offset. A name that is repeated before
-// it comes first. The tape keeps the items before the fault.
+// fault explains why the reading stopped at an offset. If a name is repeated before that offset,
+// the fault is the repeated name. The tape keeps the items before the fault.
 func (t *Tape) fault(at int) *Fault {
 	if i := t.firstRepeated(); i >= 0 {
 		f := &Fault{Reason: RepeatedName, Path: t.Path(i), Offset: int(t.Items[i].Start) - 1}
@@ -184,8 +184,8 @@ func (t *Tape) offsetBehind(i int) int {
 	return int(t.Items[i].End)
 }
 
-// begins reports whether an element begins behind the first k of an array, which end at
-// an offset.
+// begins reports whether another element of an array begins behind its first k elements. end is the
+// offset behind these.
 func (t *Tape) begins(end, k int) bool {
 	at, never := t.space(end), ",:]}"
 	if k > 0 {

@@ -76,7 +76,8 @@ func ParseDecimal(literal string) Decimal {
 	mantissa := literal
 	if i := strings.IndexAny(literal, "eE"); i >= 0 {
 		mantissa = literal[:i]
-		// Out of range only for zeros: callers have seen a finite float64.
+		// Atoi fails only if the exponent is out of range. Callers have checked that a float64 holds the
+		// literal, so it is a zero then.
 		d.Exp, _ = strconv.Atoi(strings.TrimPrefix(literal[i+1:], "+"))
 	}
 	mantissa, d.Negative = strings.CutPrefix(mantissa, "-")

@@ -77,7 +77,7 @@ func (t *Tape) Release() {
 		return // a large tape is not kept
 	}
 	t.raw = nil
-	clear(t.names) // the pool has nobody's arguments
+	clear(t.names) // the pool must not keep names from arguments
 	clear(t.Scratch[:cap(t.Scratch)])
 	tapes.Put(t)
 }

@@ -9,9 +9,9 @@ import (
 // Marker stands where a text was cut.
 const Marker = "... [truncated]"
 
-// Text returns the first room bytes of a text, or with tail the last, and a line that says so beside
-// them. It cuts before a line where the part that is left has at least half of the room, and otherwise
-// between two characters. ref names the whole text; see Value.Short.
+// Text returns the first room bytes of a text, or the last room bytes if tail is true, with a note
+// that the text was cut. It cuts at a line end if the part that it keeps then has at least half of
+// room, and otherwise between two characters. ref names the whole text; see Value.Short.
 func Text(text string, room int, tail bool, ref string) string {
 	if len(text) <= room {
 		return text

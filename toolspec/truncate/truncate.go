@@ -10,8 +10,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// MaxShort bounds a shortened value, in bytes of JSON. It is what an answer to a model may have, so
-// that a model reads the value of the result.
+// MaxShort bounds a shortened value, in bytes of JSON. An answer to a model has the same bound, so
+// a model reads the same short form as the result has.
 const MaxShort = 32 << 10
 
 // Names of the tools that read stored outputs.

@@ -13,9 +13,9 @@ import (
 
 // Answer is the result of one call on its way to the model.
 type Answer struct {
-	// Index, CallID and Name are those of the Call, as the provider gave them. For
-	// a call without an id the codec leaves it out, or writes what the format
-	// demands: the same that it wrote for that Index into Response.Message.
+	// Index, CallID and Name are those of the Call, as the provider gave them. For a call without an
+	// id the codec leaves the id out, or, if the format requires one, writes the id that it wrote into
+	// Response.Message for the same Index.
 	Index        int
 	CallID, Name string
 	// Content is the value, or for a failure what the model may know of it: JSON.

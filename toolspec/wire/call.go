@@ -35,7 +35,7 @@ const (
 	FinishStop    Finish = "stop"
 	FinishLength  Finish = "length"
 	FinishRefused Finish = "content_filter"
-	FinishOther   Finish = "other"      // the provider's word stands in Response.Native
+	FinishOther   Finish = "other"      // Response.Native has the provider's reason
 	FinishCut     Finish = "incomplete" // the response ended without a reason
 )
 

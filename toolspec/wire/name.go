@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// hashed is how many characters of base32 stand behind a name that is not the
-// tool id itself: 80 bits.
+// hashed is the number of characters of base32 at the end of a name that is not the tool id itself:
+// 80 bits.
 const hashed = 16
 
 // SentName returns the name under which a tool is offered. It is the tool id if every provider

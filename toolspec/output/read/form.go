@@ -17,8 +17,8 @@ import (
 // formedChunk is about how large the chunks of a formed text are, in bytes.
 const formedChunk = 64 << 10
 
-// form returns the value at a pointer as text: a string as what it says, and any other value indented. It reads tokens, and holds one
-// of them in memory.
+// form returns the value at a pointer as text: a string as its content, and any other value indented. It holds one token of the JSON
+// in memory.
 func form(raw chunks, pointer string) (chunks, error) {
 	at, err := locate(raw, pointer)
 	if err != nil {

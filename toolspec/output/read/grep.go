@@ -19,11 +19,11 @@ const (
 	matchLead = 100
 	// maxScan bounds what one search reads, in bytes.
 	maxScan = 1 << 30
-	// maxWork bounds the work of an expression, in instructions times bytes: some seconds for the worst expressions, as
-	// core__grep has it.
+	// maxWork bounds the work of an expression, in instructions times bytes: some seconds for the worst expressions,
+	// the same bound as in core__grep.
 	maxWork = 1 << 28
 	// firstLineFactor multiplies maxScan and maxWork while a search is in its first line. A search can only continue at the start of a
-	// line, so after one that stops inside its first line, the next would stop at the same place.
+	// line, so if a search stopped inside its first line, the next search would stop at the same place.
 	firstLineFactor = 4
 	// lineWork is what a line costs an expression besides its bytes.
 	lineWork = 16
@@ -80,8 +80,8 @@ type search struct {
 	offset int64
 	// number is the line of the next byte; 0 means that no chunk was read.
 	number int64
-	// carry is the part of an unfinished line that is not searched yet. long says that earlier parts of the line were, head is its
-	// beginning, and matched says that one of them matched.
+	// carry is the part of an unfinished line that is not searched yet. long says that earlier parts of this line have been
+	// searched, matched says that such a part matched, and head is the beginning of the line.
 	carry   []byte
 	head    []byte
 	long    bool
@@ -224,7 +224,8 @@ func (s *search) addWork(text []byte) bool {
 	return true
 }
 
-// most returns the bound of a search where it is now.
+// most returns the bound that applies at the current line: in the first line it is larger, see
+// firstLineFactor.
 func (s *search) most(bound int64) int64 {
 	if s.number == s.offset {
 		return firstLineFactor * bound
@@ -232,8 +233,8 @@ func (s *search) most(bound int64) int64 {
 	return bound
 }
 
-// exhaust ends the search at its bound. The next search begins with the line that this one is in, unless that has been shown or is the
-// first one: a search from there would not get further.
+// exhaust ends the search at its bound. The next search begins at the current line, or at the line after it in two cases: the current
+// line has been shown, or this search began with it, so that the next search would stop there, too.
 func (s *search) exhaust() {
 	next := s.number
 	if s.matched || next == s.offset {

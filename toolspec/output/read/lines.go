@@ -88,8 +88,8 @@ type pager struct {
 	full bool
 	// number is the line of the next byte; 0 means that no chunk was read.
 	number int64
-	// held is the beginning of that line, at most lineBytes and 1, and start its offset in the output. open says that the line has
-	// begun, and shown that it is on the page.
+	// held is the beginning of that line, at most lineBytes+1 bytes, and start is the offset of the line in the output. open says
+	// that the line has begun, and shown says that it is on the page.
 	held        []byte
 	start       int64
 	open, shown bool
@@ -97,8 +97,8 @@ type pager struct {
 	over bool
 }
 
-// read reads chunks from the line first on. again says that reading goes on at the line first, which it has raised: it does not read
-// the rest of a long line.
+// read reads chunks from the line first on. If again is true, the caller must call read again: read has set first to the next line,
+// so that the rest of a long line is not read.
 func (p *pager) read() (again bool, err error) {
 	p.number = 0
 	for c, err := range p.text.chunks(output.Position{Line: p.first - 1}) {

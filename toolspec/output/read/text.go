@@ -40,15 +40,15 @@ const (
 // jsonType is the media type of a value.
 const jsonType = "application/json"
 
-// chunks returns the chunks of a text from the one that has the position.
+// chunks returns the chunks of a text beginning with the chunk that has the position from.
 type chunks func(from output.Position) iter.Seq2[output.Chunk, error]
 
 // Text is an output, or a value in it, as lines.
 type Text struct {
 	// Info describes the whole output.
 	Info output.Info
-	// Formed says that the lines are formed from a JSON value: a JSON string is its text, and every other value is indented. Its
-	// lines are not those of the stored bytes.
+	// Formed says that the lines are formed from a JSON value: a JSON string is its text, and every other value is indented. So
+	// the lines differ from the lines of the stored bytes.
 	Formed bool
 	chunks chunks
 }

@@ -50,7 +50,7 @@ func Run(t *testing.T, newSource func(t *testing.T) source.Source) {
 	}
 }
 
-// leaks waits until no goroutine is left but those of before.
+// leaks waits until no goroutines are left except those that before names.
 func leaks(before goleak.Option) (err error) {
 	for end := time.Now().Add(limit); time.Now().Before(end); {
 		if err = goleak.Find(before); err == nil {
@@ -83,7 +83,7 @@ func start(ctx context.Context, s source.Source) *run {
 			defer r.mu.Unlock()
 			r.ended = true
 		}()
-		// Both are right after the end of ctx: an error, and none. stop reports an earlier end.
+		// After the end of ctx, Run may return an error or nil. stop reports a Run that ended earlier.
 		_ = s.Run(ctx, r.offer)
 	}()
 	return r

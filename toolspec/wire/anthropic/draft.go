@@ -18,8 +18,8 @@ type draft struct {
 	usage  wire.Usage
 }
 
-// count takes a usage. That of message_delta has the sums at the end, and may lack what message_start
-// had.
+// count reads a usage. The usage of message_delta has the final sums. It may lack counts that the
+// usage of message_start had.
 func (d *draft) count(v frame.Value) {
 	if v.Kind() != '{' {
 		return

@@ -6,6 +6,6 @@
 // in pieces (streamFunctionCallArguments, an option of Vertex AI that Pawl never
 // asks for) are not put together: such a call is incomplete.
 //
-// It is pure, like toolspec/wire, and knows no client library. Clients and doors
-// import it; workflows must not.
+// It is pure, like toolspec/wire, and knows no client library. Clients and activities import it;
+// workflows must not.
 package gemini

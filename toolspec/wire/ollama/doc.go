@@ -1,5 +1,5 @@
 // Package ollama translates to and from the chat format of Ollama (/api/chat).
 //
-// It is pure, like toolspec/wire, and knows no client library. Clients and doors
-// import it; workflows must not.
+// It is pure, like toolspec/wire, and knows no client library. Clients and activities import it;
+// workflows must not.
 package ollama

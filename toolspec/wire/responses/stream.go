@@ -29,7 +29,7 @@ type stream struct {
 
 // item is one item of the output, with the parts that have arrived.
 type item struct {
-	raw  frame.Value // the item of output_item.added, and later that of output_item.done
+	raw  frame.Value // the item of output_item.added, and later the item of output_item.done
 	done bool
 	call bool // the item is a function_call
 	args []byte
@@ -166,8 +166,8 @@ func (s *stream) error(v frame.Value, kind string) error {
 	return nil
 }
 
-// End returns the response. Its items are those of the last event's output. If that output is empty,
-// they are the items that the earlier events gave.
+// End returns the response. Its items come from the output of the last event. If that output is
+// empty, they come from the earlier events.
 func (s *stream) End() (wire.Response, error) {
 	if name, data, ok := s.events.Rest(); ok && s.failed == nil {
 		s.failed = s.event(name, data)

@@ -11,8 +11,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
 )
 
-// maxSeed keeps long fixtures out of the seeds: the time would go into making
-// their offspring short.
+// maxSeed bounds a fixture that is a seed, in bytes. With long seeds, the fuzzer would spend its
+// time on minimising inputs.
 const maxSeed = 1500
 
 // Fuzz seeds f with the fixtures and checks for any input, whole and streamed in
@@ -49,7 +49,8 @@ func Fuzz(f *testing.F, codec wire.Codec) {
 // a part of the input, or strings of the input joined in their order.
 func fromInput(t *testing.T, data []byte, known []string, r wire.Response) {
 	t.Helper()
-	// A pair of surrogates that was cut in two is one character of no string.
+	// The input may have the two halves of a surrogate pair in two strings. Joined, they give a
+	// character that neither string has.
 	if bytes.Contains(bytes.ToLower(data), []byte(`\ud`)) {
 		return
 	}

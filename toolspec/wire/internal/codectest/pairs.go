@@ -22,11 +22,10 @@ type Model func(t *rapid.T, tools json.RawMessage, args []json.RawMessage) (resp
 // is tested with 1 000 pairs.
 const pairsPerCheck = 10
 
-// RoundTrip makes pairs of a schema and a value of it, offers tools with the
-// schemas, lets the model call them with the values, and compares the arguments
-// that come out, whole and streamed: byte for byte what the model wrote, and for
-// a strict tool, whose model writes the strict form, the value when the mapping
-// that was kept has undone it.
+// RoundTrip makes pairs of a schema and a value of it, offers tools with the schemas, lets the
+// model call them with the values, and compares the arguments of the decoded calls, whole and
+// streamed. They must be byte for byte what the model wrote. The model writes the strict form for a
+// strict tool: then the stored mapping must give the value back.
 func RoundTrip(t *testing.T, codec wire.Codec, model Model) {
 	t.Helper()
 	rapid.Check(t, func(t *rapid.T) {
@@ -84,8 +83,7 @@ func RoundTrip(t *testing.T, codec wire.Codec, model Model) {
 	})
 }
 
-// strict gives the strict form of a schema, the value in it, and the mapping as it
-// is kept.
+// strict returns the strict form of a schema, the value in this form, and the mapping as JSON.
 func strict(t *rapid.T, pair schematest.Pair) (sent, args, mapping json.RawMessage) {
 	form, err := schema.Down(pair.Schema, schema.OpenAIStrict)
 	if err != nil {

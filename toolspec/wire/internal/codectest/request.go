@@ -8,13 +8,13 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
-// Schema is that of the first tool of [Tools].
+// Schema is the schema of the first tool that [Tools] offers.
 const Schema = `{"type":"object","properties":{"path":{"type":"string","enum":["a","b"]}},"required":["path"],"additionalProperties":false}`
 
-// Tools checks that a format offers two tools as want, whatever the order of
-// members: core__read_file, strict, which `Reads a "file".` by [Schema], and _ls
-// without a description by {} (WF-09, C-22). It copies schemas (WF-15), and refuses
-// what no provider takes.
+// Tools checks that a codec writes two tools as in want, in any order of members (WF-09, C-22): the
+// strict tool core__read_file with the description `Reads a "file".` and [Schema], and the tool _ls
+// without a description and with the schema {}. It checks that the codec copies schemas (WF-15),
+// and refuses tools that no provider accepts.
 func Tools(t *testing.T, codec wire.Codec, want string) {
 	t.Helper()
 	schema := json.RawMessage(Schema)
@@ -48,8 +48,8 @@ func Tools(t *testing.T, codec wire.Codec, want string) {
 	}
 }
 
-// Choices checks the members of a request for each choice, and that a format
-// refuses choices that say nothing.
+// Choices checks the members of a request for each choice, and that a codec refuses invalid
+// choices.
 func Choices(t *testing.T, codec wire.Codec, choices map[string]wire.Choice) {
 	t.Helper()
 	for want, choice := range choices {

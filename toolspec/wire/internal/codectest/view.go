@@ -22,7 +22,7 @@ type View struct {
 	Others  int               `json:"others,omitempty"`
 	// Usage is [input, cache read, cache write, output, reasoning], and absent if the provider sent none.
 	Usage []int64 `json:"usage,omitempty"`
-	// Error is what Decode or End failed with, Refused what Write did.
+	// Error is the error of Decode or End, and Refused the error of Write.
 	Error   string `json:"error,omitempty"`
 	Refused string `json:"refused,omitempty"`
 }
