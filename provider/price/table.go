@@ -24,8 +24,8 @@ type row struct {
 	price  price
 }
 
-// price has the prices of tokens. The unit is a millionth of a millionth of a US dollar for each token, which is a
-// millionth of the usual US dollars for each million tokens.
+// price has the prices of tokens. The unit is a millionth of a millionth of a US dollar for each token. Providers
+// name prices in US dollars for each million tokens: one of these dollars is a million units.
 type price struct{ input, cached, cacheWrite, output int64 }
 
 // Date returns the day that the prices are from, such as 2026-11-01.
