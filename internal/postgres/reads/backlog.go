@@ -40,8 +40,8 @@ func (s *Store) EndingBacklog(ctx context.Context, namespace string) (EndingBack
 	return b, err
 }
 
-// Backlogs says how much waits. No count is above the most that the statement reads. Since is when
-// the oldest of the counted began to wait, or nil.
+// Backlogs says how much waits. No count is above the limit that Backlogs gets. A field such as
+// MessagesSince is when the oldest of the counted began to wait, or nil.
 type Backlogs struct {
 	// Messages and Notices wait to be delivered.
 	Messages, Notices           int64
