@@ -26,7 +26,7 @@ type Document struct {
 	// Summary writes a summary of the oldest rounds when requests leave them out. Without Summary, the requests have no
 	// summary of them.
 	Summary *Model `json:"summary,omitempty"`
-	// Instructions is the text of the system.
+	// Instructions is the system message.
 	Instructions string `json:"instructions,omitempty"`
 	// Tools are the ids of the tools that the model is offered, in their order. A run can use no other
 	// tool, and of these only what policy allows.
@@ -58,8 +58,8 @@ type Model struct {
 	Format string `json:"format"`
 	// Name is the provider's name of the model.
 	Name string `json:"name"`
-	// Connection is the id of the connection that has the key. It is looked up in the tenant of the run, whose
-	// holder needs a grant for it.
+	// Connection is the id of the connection that has the key. It belongs to the tenant of the run. The subject of
+	// the run, or else its actor, needs a grant for it.
 	Connection string `json:"connection,omitempty"`
 	// URL is where the API begins. With a connection it may be empty; otherwise its host is one of the
 	// hosts of the connection. Without a connection a worker asks only the URLs of its configuration.

@@ -45,9 +45,9 @@ type Error struct {
 	// Status is the HTTP status. It is 0 if there was no response, or if the error came inside of a
 	// response.
 	Status int
-	// Kind is the provider's word for the error, such as overloaded_error, of a-z, A-Z, 0-9 and _ . - only. It
-	// can also be connection, cut, idle, foreign_response or redirect, for errors that no provider sent, and stream_error for one
-	// without a word inside of a response.
+	// Kind is the provider's kind of the error, such as overloaded_error, of a-z, A-Z, 0-9 and _ . - only. It
+	// can also be connection, cut, idle, foreign_response or redirect, for errors that no provider sent, and stream_error for an
+	// error without a kind inside of a response.
 	Kind string
 	// Retry says that the same request may succeed later.
 	Retry bool

@@ -24,7 +24,7 @@ type Request struct {
 	// Messages are the elements of the format's list of messages: from package conversation, from
 	// turn.Reply, or from wire.Response.Message. They are sent as they are.
 	Messages []json.RawMessage
-	// System is the text of the system, if the format keeps it apart from the messages, and
+	// System is the system message, if the format keeps it apart from the messages, and
 	// SystemMember the name of its member: see conversation.Request.
 	System       json.RawMessage
 	SystemMember string

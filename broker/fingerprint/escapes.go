@@ -217,7 +217,7 @@ func decodeUnit(to, text []byte) ([]byte, int) {
 		}
 	}
 	if utf16.IsSurrogate(high) {
-		return to, 0 // half a character: the other half may be escaped once more
+		return to, 0 // half a character: the other half may have one more layer of escapes
 	}
 	return utf8.AppendRune(to, high), 6
 }

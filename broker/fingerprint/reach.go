@@ -1,8 +1,8 @@
 package fingerprint
 
 const (
-	// minReach and reachOf bound Reach: an encoding writes a byte in at most about ten, as in &#x0041;, and something may stand between
-	// the parts of a secret.
+	// minReach and reachOf bound Reach: an encoding writes a byte in at most about ten bytes, as in &#x0041;, and something may stand
+	// between the parts of a secret.
 	minReach, reachOf = 4 << 10, 16
 )
 

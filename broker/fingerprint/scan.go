@@ -25,8 +25,8 @@ var folds = func() (f [256]byte) {
 	return f
 }()
 
-// scan returns the forms in a layer or, unless all is set, the forms at its seams. It adds a label
-// to suspects if it finds a window of the secret but not the whole form.
+// scan returns the forms in a layer. Unless all is set or the whole layer is new, it may search only
+// around the seams. It adds a label to suspects if it finds a window of the secret but not the whole form.
 func (s *Set) scan(l *layer, all bool, suspects map[string]bool) (found []span) {
 	text := l.text
 	if len(text) < window {

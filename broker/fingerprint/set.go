@@ -28,8 +28,7 @@ const (
 	sparse = 32
 )
 
-// ErrPlain refuses a secret that is too short or too uniform to be told from
-// other text.
+// ErrPlain refuses a secret that is too short or too uniform to be distinguished from other text.
 var ErrPlain = errors.New("too short or too uniform to be told from other text")
 
 // Match says that a secret was found, and how it was written.

@@ -59,7 +59,7 @@ type Backlogs struct {
 	Now time.Time
 }
 
-// Backlogs counts what waits, up to limit of each. Calls are those of a namespace of Temporal.
+// Backlogs counts what waits, up to limit of each. It counts calls and endings of one namespace of Temporal.
 func (s *Store) Backlogs(ctx context.Context, namespace string, limit int) (Backlogs, error) {
 	b, _, err := db.First[Backlogs](ctx, s.db, "backlogs", db.Query("Backlogs", db.Values{"namespace": db.Text(namespace), "most": limit}))
 	return b, err
