@@ -164,7 +164,7 @@ func (in Input) Check() error {
 	return nil
 }
 
-// Digest returns the SHA-256 of the canonical JSON of the input, in hexadecimal. Inputs that differ only in their text
+// Digest returns the SHA-256 of the canonical JSON of the input, in hexadecimal. Two JSON texts of the same input
 // have the same digest.
 func (in Input) Digest() (string, error) {
 	text, err := json.Marshal(in)
