@@ -13,9 +13,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// Canonical returns the text that is stored of the document and that its digest is of: RFC 8785 JSON, with Output
-// as the last member. Output keeps the order of its members, because models write the members of an answer in
-// the order of the schema. The error is for a document with invalid JSON in it.
+// Canonical returns the text of the document that is stored and hashed: RFC 8785 JSON, with Output as the last
+// member. Output keeps the order of its members, because models write the members of an answer in the order of
+// the schema. Canonical returns an error for invalid JSON in the document.
 func (d Document) Canonical() ([]byte, error) {
 	output := d.Output
 	d.Output = nil
@@ -44,10 +44,10 @@ func (d Document) Digest() (string, error) {
 	return digest(text), nil
 }
 
-// PromptHash returns the SHA-256, in hexadecimal, of what decides how the model answers the same messages: the
-// instructions, the model without the place where it is asked, the choice, the output schema, and name,
-// description and input schema of the tools. The order of the tools does not count. tools are those that a run
-// offers to the model, which can be fewer than d.Tools.
+// PromptHash returns the SHA-256, in hexadecimal, of everything that decides how the model answers the same
+// messages: the instructions, the model without its connection and URL, the choice, the output schema, and
+// name, description and input schema of the tools. The order of the tools does not count. tools are the tools
+// that a run offers to the model, which can be fewer than d.Tools.
 func PromptHash(d Document, tools []toolspec.Spec) (string, error) {
 	type offered struct {
 		Name        string          `json:"name"`

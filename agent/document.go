@@ -6,7 +6,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
-// ToolPrefix and the name of an agent are the name by which a kill switch stops the agent.
+// ToolPrefix begins the tool id by which a kill switch stops an agent. The name of the agent
+// follows it.
 const ToolPrefix = "agent__"
 
 // Document is one version of an agent. Its JSON is the canonical form of the YAML that people write.
@@ -22,9 +23,10 @@ type Document struct {
 	// Fallback answers a round for which Model has given no answer: after all its retries, or at once after a fault that
 	// does not pass.
 	Fallback *Model `json:"fallback,omitempty"`
-	// Summary writes a summary of the oldest rounds when requests leave them out. Without it they are left out without one.
+	// Summary writes a summary of the oldest rounds when requests leave them out. Without Summary, the requests have no
+	// summary of them.
 	Summary *Model `json:"summary,omitempty"`
-	// Instructions is the text of the system.
+	// Instructions is the system message.
 	Instructions string `json:"instructions,omitempty"`
 	// Tools are the ids of the tools that the model is offered, in their order. A run can use no other
 	// tool, and of these only what policy allows.
@@ -56,11 +58,11 @@ type Model struct {
 	Format string `json:"format"`
 	// Name is the provider's name of the model.
 	Name string `json:"name"`
-	// Connection is the id of the connection that has the key. It is looked up in the tenant of the run, whose
-	// holder needs a grant for it.
+	// Connection is the id of the connection that has the key. It belongs to the tenant of the run. The subject of
+	// the run, or else its actor, needs a grant for it.
 	Connection string `json:"connection,omitempty"`
 	// URL is where the API begins. With a connection it may be empty; otherwise its host is one of the
-	// connection's. Without a connection a worker asks only the URLs of its configuration.
+	// hosts of the connection. Without a connection a worker asks only the URLs of its configuration.
 	URL string `json:"url,omitempty"`
 	// MaxTokens bounds the tokens of one response.
 	MaxTokens int `json:"maxTokens"`

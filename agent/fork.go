@@ -15,7 +15,7 @@ const (
 	MaxForkBytes = 8 << 20
 )
 
-// Fork names the run whose conversation another run goes on with.
+// Fork names the run whose conversation another run continues.
 type Fork struct {
 	// RunID is the source: a run of the same tenant, actor, subject and agent that no other agent has started. It may be open.
 	RunID string `json:"runId"`

@@ -22,8 +22,8 @@ const (
 	// InterruptName is the signal that stops a run after its current call. The request to a model is given up. A run
 	// that stays ends only its turn, unless it waits for a message. It has no argument.
 	InterruptName = "interrupt"
-	// InterruptTurnName is the signal that does the same, and nothing while the run waits for a message. A person who
-	// interrupts an answer that has just ended does not end the run with it.
+	// InterruptTurnName is the signal that does the same, but nothing while the run waits for a message. So a person
+	// who interrupts an answer that has just ended does not end the run.
 	InterruptTurnName = "interruptTurn"
 	// StateName is the query that returns the State of a run.
 	StateName = "state"
@@ -76,12 +76,13 @@ type Input struct {
 	Version string `json:"version,omitempty"`
 	// Context is the context of every call of the run. Its toolIds narrow the tools of the agent.
 	Context toolspec.Context `json:"context"`
-	// Messages begin the conversation. The last one is usually that of a person. The messages of a Fork come after the rounds that it keeps, and
-	// it may have none.
+	// Messages begin the conversation. The last one is usually that of a person. With a Fork they come after the rounds that the fork
+	// keeps, and may be empty.
 	Messages []conversation.Message `json:"messages"`
 	// Connections maps ids of tools to the connections that their calls use.
 	Connections map[string]string `json:"connections,omitempty"`
-	// SubmitterProof is that of each call. It must be for the whole run, and valid when the run starts.
+	// SubmitterProof is the submitter's proof of each call. It must be for the whole run, and valid
+	// when the run starts.
 	SubmitterProof string `json:"submitterProof,omitempty"`
 	// Stays says that the run waits for a message after each answer of the model, until it is interrupted while
 	// it waits or its time is over.
@@ -126,7 +127,7 @@ func (in Input) Check() error {
 	if err := toolspec.CheckVisible("agent", in.Agent, 64); err != nil {
 		return err
 	}
-	// A call of the run has to be one that can start.
+	// Check a call with the context of the run: the calls of a valid run can start.
 	call := toolspec.Invocation{ToolID: DoneTool, ToolCallID: "call", Context: in.Context}
 	if err := call.Check(); err != nil {
 		return err
@@ -163,7 +164,8 @@ func (in Input) Check() error {
 	return nil
 }
 
-// Digest returns the SHA-256 of the canonical JSON of the input, in hexadecimal. Two texts of the same input are one run.
+// Digest returns the SHA-256 of the canonical JSON of the input, in hexadecimal. Two JSON texts of the same input
+// have the same digest.
 func (in Input) Digest() (string, error) {
 	text, err := json.Marshal(in)
 	if err != nil {
@@ -229,7 +231,7 @@ const (
 // Result is the result of a run. Every run that ends completes its workflow with one.
 type Result struct {
 	Outcome Outcome `json:"outcome"`
-	// Reason says why the run ended. Beside Completed it is empty, or says that the model did not finish its answer. It is
+	// Reason says why the run ended. For Completed it is empty, or says that the model did not finish its answer. It is
 	// safe to show.
 	Reason string `json:"reason,omitempty"`
 	// Text is the final answer, or the last text of the model. Truncated says that it was longer.
@@ -248,7 +250,7 @@ type Totals struct {
 	// Rounds counts the responses of the model, and Calls the tool calls that were started.
 	Rounds int `json:"rounds"`
 	Calls  int `json:"calls"`
-	// InputTokens are those that the provider read, without those of its cache.
+	// InputTokens counts the tokens that the provider read, without the tokens of its cache.
 	InputTokens      int64 `json:"inputTokens"`
 	CacheReadTokens  int64 `json:"cacheReadTokens,omitempty"`
 	CacheWriteTokens int64 `json:"cacheWriteTokens,omitempty"`
@@ -276,7 +278,7 @@ const (
 	Ended   Phase = "ended"
 )
 
-// State is the answer to the query of the same name.
+// State is the answer to the query StateName.
 type State struct {
 	Phase Phase `json:"phase"`
 	// Round is the number of the current round, from 1.

@@ -84,8 +84,8 @@ func (c Credential) Destroy() {
 // String returns the names of the parts without their values.
 func (c Credential) String() string { return "credential of " + strings.Join(c.Names(), ", ") }
 
-// needs lists the parts that a kind cannot do without, and those that it may have
-// besides. A signer says its own.
+// needs returns the names of the parts that a credential of the kind must have and may have. It
+// returns none for Signed: the signer of the provider has its own parts.
 func (k Kind) needs() (required, optional []string) {
 	switch k {
 	case APIKey:
@@ -129,7 +129,7 @@ func (p Provider) CheckCredential(c Credential, signers Signers) error {
 	return nil
 }
 
-// encode writes the parts down to be sealed at once; the caller clears it.
+// encode returns the parts as JSON, to be sealed. The caller clears the result.
 func (c Credential) encode() ([]byte, error) {
 	plain := make(map[string][]byte, len(c.parts))
 	for name, s := range c.parts {
@@ -138,11 +138,11 @@ func (c Credential) encode() ([]byte, error) {
 	return json.Marshal(plain)
 }
 
-// decodeCredential reads what was sealed.
+// decodeCredential reads the result of encode.
 func decodeCredential(plain []byte) (Credential, error) {
 	var parts map[string][]byte
 	if err := json.Unmarshal(plain, &parts); err != nil || len(parts) > maxFields {
-		return Credential{}, errSealed // the error of the decoder may quote
+		return Credential{}, errSealed // the error of the decoder may quote a secret
 	}
 	c := Credential{make(map[string]Secret, len(parts))}
 	for name, value := range parts {

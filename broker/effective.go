@@ -16,7 +16,7 @@ const RolePrefix = authz.RolePrefix
 const (
 	// StatusNeedsReauth: somebody has to sign in anew.
 	StatusNeedsReauth = "needs_reauth"
-	// StatusRevoked: it is gone for good.
+	// StatusRevoked: the connection can never be used again.
 	StatusRevoked = "revoked"
 )
 

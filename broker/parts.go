@@ -2,9 +2,8 @@ package broker
 
 import "fmt"
 
-// Parts lists what a credential of the provider consists of: what it cannot do
-// without, and what it may have besides. A signer that is not among the signers is
-// an error.
+// Parts returns the names of the parts that a credential of the provider must have and may have. If
+// the signer of the provider is not in signers, Parts returns an error.
 func (p Provider) Parts(signers Signers) (required, optional []string, err error) {
 	if p.Kind == Signed {
 		s, ok := signers[p.Signer]
@@ -17,8 +16,8 @@ func (p Provider) Parts(signers Signers) (required, optional []string, err error
 	return required, optional, nil
 }
 
-// SignedIn reports whether the parts are enough to send a request, or to get a
-// token for one without anybody's consent.
+// SignedIn reports whether the parts of c are enough to send a request, or to get a token without
+// the consent of a person.
 func (p Provider) SignedIn(c Credential) bool {
 	if p.OAuth2 == nil || p.OAuth2.Flow == ClientCredentials {
 		return true

@@ -9,7 +9,7 @@ import (
 
 var _ fingerprint.Source = (*Broker)(nil)
 
-// secretsPage is how many credentials are open at once.
+// secretsPage is how many sealed credentials one statement reads.
 const secretsPage = 100
 
 // Secrets opens the credentials of all connections of all tenants, one at a time, for a search for

@@ -18,7 +18,7 @@ const maxSigned = 10 << 20
 type Signer interface {
 	// Name is the name by which providers refer to the signer.
 	Name() string
-	// Parts names what its credentials consist of.
+	// Parts returns the names of the parts of its credentials.
 	Parts() []string
 	// Sign adds the signature to a request. It must neither keep the parts nor put
 	// them into its error, and may set headers and parameters of the query only.

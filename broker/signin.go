@@ -114,15 +114,15 @@ func (b *Broker) SignIn(ctx context.Context, s SignIn) (SignedIn, error) {
 	return SignedIn{credential, got.lasts, o.renews(credential), missing(s.Scopes, got.scopes)}, nil
 }
 
-// consent is what the browser brings back.
+// consent has the parameters with which the browser comes back.
 type consent struct {
 	code, refused string
-	// issuer is who the answer says that it is from; nil if it does not say.
+	// issuer is the issuer that the answer names; nil if it names none.
 	issuer *string
 }
 
-// isFrom reports whether an answer is from the authorization server, as far as it says. Texts are compared without any
-// normalization.
+// isFrom reports whether an answer may be from the authorization server, by the issuer that the answer names. Texts
+// are compared without any normalization.
 func (o OAuth2) isFrom(c consent) bool {
 	if c.issuer == nil {
 		return !o.NamesIssuer
@@ -199,7 +199,6 @@ func (c *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // and returns the new credential, sealed for the next version. Provider and Client of s are those
 // of the connection. Without Scopes it asks for the scopes of the connection, or else of its
 // provider.
-// connection's, or else for those of its provider.
 func (b *Broker) SignInTo(ctx context.Context, r Record, s SignIn) (Sealed, SignedIn, error) {
 	c, err := b.unseal(r.Sealed)
 	if err != nil {
@@ -207,7 +206,7 @@ func (b *Broker) SignInTo(ctx context.Context, r Record, s SignIn) (Sealed, Sign
 	}
 	defer c.Destroy()
 	s.Provider = r.Provider
-	// Not the tokens: another person may sign in now.
+	// The old tokens are left out, because another person may sign in now.
 	s.Client = NewCredential(map[string]Secret{FieldClientID: c.Get(FieldClientID), FieldClientSecret: c.Get(FieldClientSecret)})
 	if len(s.Scopes) == 0 {
 		s.Scopes = r.Scopes

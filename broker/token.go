@@ -82,8 +82,8 @@ func (t tokens) renewed(ctx context.Context, c Credential, scopes []string) (Cre
 			return cc.Token(ctx)
 		}
 		if t.oauth.Resource != "" {
-			// The library has no option for refreshes; this one sends the parameters that it gets, and its own grant type
-			// only if they have none.
+			// The library cannot add a parameter to a refresh, so this uses the configuration of another flow. It sends
+			// the parameters that it gets, also their grant type in place of its own.
 			refresh := clientcredentials.Config{
 				ClientID: o.ClientID, ClientSecret: o.ClientSecret, TokenURL: t.oauth.TokenURL, AuthStyle: o.Endpoint.AuthStyle,
 				EndpointParams: url.Values{
@@ -176,7 +176,7 @@ func lifeOf(token *oauth2.Token, began time.Time) time.Duration {
 	switch {
 	case token.ExpiresIn > 0:
 		life = time.Duration(token.ExpiresIn)*time.Second - time.Since(began)
-	case token.ExpiresIn == 0 && time.Since(token.Expiry) < 0 && !token.Expiry.IsZero(): // of a form; the library has added it to the clock
+	case token.ExpiresIn == 0 && time.Since(token.Expiry) < 0 && !token.Expiry.IsZero(): // the answer was a form: the library sets only Expiry
 		life = -time.Since(token.Expiry)
 	default:
 		return 0

@@ -95,7 +95,8 @@ func (l *Lease) send(req *http.Request, base http.RoundTripper, change func(*htt
 // again returns a copy of the request to send a second time. ok is false if the request may not
 // be repeated (its method writes, neither the tool nor the request is repeatable) or its body cannot be read again.
 func (l *Lease) again(req *http.Request) (*http.Request, bool) {
-	// As for net/http, this header says that the request may be repeated, also without a value.
+	// As in net/http, the header X-Idempotency-Key says that the request may be repeated, also
+	// without a value.
 	_, repeatable := req.Header["X-Idempotency-Key"]
 	reads := repeatable || req.Method == "" || req.Method == http.MethodGet || req.Method == http.MethodHead || req.Method == http.MethodOptions
 	bodied := req.Body != nil && req.Body != http.NoBody

@@ -3,8 +3,9 @@
 //
 //	func main() { os.Exit(worker.Main(worker.Tools(mine), worker.KeyWrapper(kms.FromEnv()))) }
 //
-// It is a module of its own, for the clients of these services bring more code than the whole of Pawl. Its command pawl-kms is pawl with them.
+// It is a module of its own, because the clients of these services bring more code than the whole of Pawl. Its command pawl-kms is pawl
+// with these clients.
 //
-// It must never log, nor tell in an error what it was given, what a service answered beside a code, or what it shows to the service who it is.
-// Programs of users import it; nothing of Pawl itself does.
+// It must never log. Its errors must not contain its input, a credential, or any part of a service's answer but a code. Programs of users
+// import it; no package of Pawl does.
 package kms

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// reason keeps of an error what can be told: a code. What else a service says may
-// hold anything, what it was sent too.
+// reason returns an error with the code of err only. The rest of a service's answer may contain
+// anything, also the request.
 func reason(ctx context.Context, err error) error {
 	var aws smithy.APIError
 	var answer *vault.ResponseError
@@ -38,7 +38,7 @@ func reason(ctx context.Context, err error) error {
 	return errors.New("the service refuses, is not reached, or knows no credentials")
 }
 
-// word is the code of an error, if it is one.
+// word returns code if it has the form of a code, and otherwise "an error".
 func word(code string) string {
 	for _, r := range code {
 		if r != '_' && r != '.' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') {

@@ -15,13 +15,13 @@ import (
 const (
 	// vaultScheme is of keys such as hcvault://vault.example.com:8200/transit/keys/NAME.
 	vaultScheme = "hcvault"
-	// vaultTime bounds a request where the caller does not, tries and all.
+	// vaultTime bounds a request with all its tries, also if ctx has a later deadline or none.
 	vaultTime = 5 * time.Second
 )
 
-// openVault asks the server of VAULT_ADDR, or the agent of VAULT_AGENT_ADDR, and no
-// other: whoever writes the file of a ring could else have the token sent to a server
-// of his own.
+// openVault makes a client of the server of VAULT_ADDR, or of the agent of VAULT_AGENT_ADDR. It
+// refuses a key on another server: a person who can write the file of a ring could otherwise have
+// the token sent to a server of their own.
 func openVault(ctx context.Context, key string) (registry.KMSClient, error) {
 	config := vault.DefaultConfig()
 	if config.Error != nil {
@@ -46,6 +46,6 @@ func openVault(ctx context.Context, key string) (registry.KMSClient, error) {
 	if client.Token() == "" {
 		return nil, errors.New("VAULT_TOKEN is missing")
 	}
-	// Which server it is the variable says, so that the prefix has to be nothing more.
+	// The server is checked above, so the prefix needs no more than its name.
 	return hcvault.NewClientWithAEADOptions(vaultScheme+"://"+named.Host+"/", client.Logical())
 }

@@ -18,11 +18,12 @@ import (
 // onlyEnv names the one key that may be used.
 const onlyEnv = "PAWL_KMS_KEY"
 
-// opener makes the client of a service for a key. An error of its own is shown.
+// opener makes the client of a service for a key. Its errors are shown, so they must have no
+// secrets.
 type opener func(ctx context.Context, key string) (registry.KMSClient, error)
 
-// Wrapper asks key management services. It keeps no connection, for it is asked
-// when a program starts and when a ring changes.
+// Wrapper encrypts and decrypts with key management services. It keeps no connection, because it is
+// only used when a program starts and when a ring changes.
 type Wrapper struct {
 	// only is the one key that may be used; "" allows every key that the services let
 	// this program use.
@@ -33,11 +34,11 @@ type Wrapper struct {
 
 var _ broker.KeyPinner = (*Wrapper)(nil)
 
-// FromEnv makes a wrapper for the services that Pawl knows. PAWL_KMS_KEY is the one
-// key that may be used: name it where others can change the file of the ring, for
-// they could put a ring of their own there, wrapped by a key of their own. Who the
-// program is the services find out as their own programs do: AWS_* variables and
-// profiles, Google's application default credentials, VAULT_ADDR and VAULT_TOKEN.
+// FromEnv returns a wrapper for the services that Pawl knows. If PAWL_KMS_KEY is set, the wrapper
+// uses only the key that it names. Set it if others can change the file of the ring: they could
+// replace the ring by a ring of their own, wrapped by a key of their own. The clients find their
+// credentials as the programs of the services do: in AWS_* variables and profiles, in Google's
+// application default credentials, in VAULT_ADDR and VAULT_TOKEN.
 func FromEnv() *Wrapper {
 	return &Wrapper{os.Getenv(onlyEnv), map[string]opener{awsScheme: openAWS, gcpScheme: openGCP, vaultScheme: openVault}}
 }

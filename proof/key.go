@@ -16,10 +16,10 @@ const (
 	publicBlock  = "PUBLIC KEY"
 )
 
-// Key is the public half: what is registered.
+// Key is a public key. The keys of approvers are registered for a tenant.
 type Key struct{ public ed25519.PublicKey }
 
-// Signer is the private half. It prints as its id.
+// Signer is a private key. It prints as the id of its key.
 type Signer struct{ private ed25519.PrivateKey }
 
 // NewSigner makes a key pair of the system's randomness.
@@ -54,7 +54,7 @@ func (s Signer) Encode() ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: privateBlock, Bytes: der}), nil
 }
 
-// Private returns the key itself, to sign something else than a decision.
+// Private returns a copy of the private key, to sign something other than a decision.
 func (s Signer) Private() ed25519.PrivateKey { return append(ed25519.PrivateKey(nil), s.private...) }
 
 // Key is the public half.

@@ -25,11 +25,11 @@ const (
 
 const tokenType = "pawl-decision+jwt"
 
-// claims are the registered ones and the hash of the decision.
+// claims are the registered claims of a JSON Web Token, and the hash of the decision as the nonce.
 type claims struct {
 	Nonce string `json:"nonce"`
-	// ApprovalID names the request, which the hash covers too: a call that cannot
-	// compute the hash compares it.
+	// ApprovalID is the approvalId of the decision. The hash covers it too, but a workflow does not
+	// compute the hash and compares this claim.
 	ApprovalID string `json:"approvalId,omitempty"`
 	jwt.RegisteredClaims
 }
@@ -100,7 +100,7 @@ func KeyID(token string) string {
 // Registered is a key as the tenant knows it.
 type Registered struct {
 	Key Key
-	// Identity is who signs with it.
+	// Identity is the approver who signs with the key.
 	Identity string
 	Revoked  bool
 }
@@ -124,8 +124,8 @@ const (
 	WrongPayload Refusal = "the proof is of another decision"
 )
 
-// Verify says whether the decision's proof is one of its approver, signed with the
-// key, at the given time of the tenant. The error is a Refusal.
+// Verify returns nil if the proof of the decision is valid at now: the approver that the decision
+// names has signed this decision of the tenant with the key. Any other result is a Refusal.
 func Verify(d toolspec.Decision, tenantID string, key Registered, now time.Time) error {
 	if len(d.Proof) > maxToken {
 		return Malformed
@@ -135,7 +135,7 @@ func Verify(d toolspec.Decision, tenantID string, key Registered, now time.Time)
 		jwt.WithValidMethods([]string{jwt.SigningMethodEdDSA.Alg()}), jwt.WithStrictDecoding(),
 		jwt.WithTimeFunc(func() time.Time { return now }), jwt.WithExpirationRequired(),
 	)
-	// Time is judged below, with words for each way of being wrong.
+	// The parser checks the signature and the expiry. The cases below check the other times.
 	token, err := parser.ParseWithClaims(d.Proof, &c, func(*jwt.Token) (any, error) { return key.Key.public, nil })
 	switch {
 	case errors.Is(err, jwt.ErrTokenSignatureInvalid):

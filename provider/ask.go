@@ -20,13 +20,13 @@ const idleTime = 5 * time.Minute
 // errIdle ends a request whose provider sends nothing any more.
 var errIdle = errors.New("the provider sent nothing for a long time")
 
-// Ask sends a request and returns the whole response. base is that of [Request.New]. text, if it is not nil,
-// gets the pieces of the model's text while they arrive; a caller that repeats a request must drop the pieces of the
-// request before. Nothing of a response may be acted on before Ask returns it without an error (AG-03).
+// Ask sends a request and returns the whole response. base is as for [Request.New]. text, if it is not nil, gets the
+// pieces of the model's text while they arrive; a caller that repeats a request must drop the pieces of the earlier
+// request. Nothing of a response may be acted on before Ask returns it without an error (AG-03).
 //
-// An error is an [*Error] if the provider or the network failed. Beside an error the response has what arrived
-// before, for its usage: no call of it may run. Ask sends the request once: repeating it is up to the caller. It
-// follows no redirect.
+// An error is an [*Error] if the provider or the network failed. With an error, the response has the parts that
+// arrived before it, so that the caller can count their usage: no call in it may run. Ask sends the request
+// once: repeating it is up to the caller. It follows no redirect.
 func Ask(ctx context.Context, client *http.Client, base *url.URL, r Request, text func(string)) (wire.Response, error) {
 	return ask(ctx, client, base, r, text, idleTime)
 }
@@ -79,8 +79,8 @@ func judge(out wire.Response, endErr, readErr error) error {
 	}
 }
 
-// Open sends a request and returns the body of its response, for turn.Turn.Take with Streamed. The errors are
-// those of Ask. An error of Read is an [*Error] too, or that of ctx. The caller closes the body.
+// Open sends a request and returns the body of its response, for turn.Turn.Take with Streamed. It returns the
+// same errors as Ask. An error of Read is an [*Error] too, or the error of ctx. The caller closes the body.
 func Open(ctx context.Context, client *http.Client, base *url.URL, r Request) (io.ReadCloser, error) {
 	return open(ctx, client, base, r, idleTime)
 }
@@ -92,7 +92,7 @@ func open(ctx context.Context, client *http.Client, base *url.URL, r Request, id
 		cancel(nil)
 		return nil, err
 	}
-	// A redirect would send the conversation to another address than that of the connection.
+	// A redirect would send the conversation to a host that the connection does not name.
 	own := *client
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	b := &body{ctx: ctx, cancel: cancel, idle: idle, silence: time.AfterFunc(idle, func() { cancel(errIdle) })}

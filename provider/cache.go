@@ -10,11 +10,11 @@ var (
 	mark      = []byte(`"cache_control":`)
 )
 
-// markCached marks the places up to which the provider may keep the request in its cache, in the format
-// anthropic: the system, before which the tools stand, the last message, and the last message of the user before it,
-// which was the last one of the request before. The provider looks only 20 blocks back from a mark, and one round can
-// have more. The other formats cache without a mark. What does not have the expected form stays as it is, and so does
-// a request with marks of the caller: the provider takes 4 at most.
+// markCached marks the places up to which the provider may keep the request in its cache, in the format anthropic:
+// the system, which comes after the tools; the last message; and the user's message before it, with which the
+// previous request ended. The provider looks only 20 blocks back from a mark, and one round can have more. The other
+// formats cache without a mark. A text without the expected form gets no mark. A request in which the caller has set
+// marks stays as it is, because the provider takes 4 marks at most.
 func (r Request) markCached() (messages []json.RawMessage, system json.RawMessage) {
 	marked := r.Members["cache_control"] != nil || bytes.Contains(r.System, mark) || bytes.Contains(r.Tools, mark)
 	for _, m := range r.Messages {
@@ -72,7 +72,7 @@ func markLast(content json.RawMessage) json.RawMessage {
 	default:
 		return content
 	}
-	if string(block["text"]) == `""` { // as at an empty text
+	if string(block["text"]) == `""` { // the provider refuses a mark at an empty text too
 		return content
 	}
 	block["cache_control"] = ephemeral

@@ -17,7 +17,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
-// The kinds of errors for which no provider sent a word.
+// The kinds of errors for which the provider sent no kind.
 const (
 	// kindConnection: there was no response.
 	kindConnection = "connection"
@@ -45,9 +45,9 @@ type Error struct {
 	// Status is the HTTP status. It is 0 if there was no response, or if the error came inside of a
 	// response.
 	Status int
-	// Kind is the provider's word for the error, such as overloaded_error, of a-z, A-Z, 0-9 and _ . - only. It
-	// can also be connection, cut, idle, foreign_response or redirect, for errors that no provider sent, and stream_error for one
-	// without a word inside of a response.
+	// Kind is the provider's kind of the error, such as overloaded_error, of a-z, A-Z, 0-9 and _ . - only. It
+	// can also be connection, cut, idle, foreign_response or redirect, for errors that no provider sent, and stream_error for an
+	// error without a kind inside of a response.
 	Kind string
 	// Retry says that the same request may succeed later.
 	Retry bool
@@ -75,7 +75,8 @@ func (e *Error) LogReason() string { return e.Error() }
 // Unwrap returns the cause: a [*wire.ProviderError] with the provider's own text, or an error of the network.
 func (e *Error) Unwrap() error { return e.cause }
 
-// lost is the error of a request whose response did not come, or did not end. ctx is that of the request.
+// lost returns the error of a request whose response did not come, or did not end. ctx is the context of
+// the request.
 func lost(ctx context.Context, kind string, err error) error {
 	switch {
 	case errors.Is(context.Cause(ctx), errIdle):
@@ -117,7 +118,7 @@ func refused(codec wire.Codec, response *http.Response) error {
 	}
 	if sent != nil {
 		e.Kind, e.cause = word(sent.Kind), sent
-		e.Retry = e.Retry && sent.Kind != "insufficient_quota" // no wait fills an account
+		e.Retry = e.Retry && sent.Kind != "insufficient_quota" // the account has no credit, so waiting does not help
 		e.After = cmp.Or(e.After, retryInfo(sent.Raw))
 	}
 	return e
@@ -198,7 +199,7 @@ func bounded(ms float64) time.Duration {
 	return time.Duration(min(ms, float64(maxAfter.Milliseconds()))) * time.Millisecond
 }
 
-// word returns the part of a provider's word that may be shown.
+// word returns the characters of an error's kind that may be shown, at most 64.
 func word(kind string) string {
 	kind = strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("_.-", c) {

@@ -5,9 +5,10 @@ import (
 	"encoding/json"
 )
 
-// withoutLost returns the items of the format responses without reasoning that the provider does not know any more:
-// it stores nothing, and a model that reasons without being asked to sends no encrypted content, so the provider
-// would refuse the item. The ids of the other items refer to such a reasoning, so they go too.
+// withoutLost returns the items of a request in the format responses, without the reasoning that has no encrypted
+// content. A model that reasons without being asked to sends such reasoning. The provider stores nothing, so it
+// does not know the reasoning any more and would refuse the item. The ids of the other items refer to such
+// reasoning, so they are removed too.
 func (r Request) withoutLost() []json.RawMessage {
 	if store := r.Members["store"]; store != nil && !bytes.Equal(bytes.TrimSpace(store), []byte("false")) {
 		return r.Messages

@@ -21,10 +21,10 @@ type Request struct {
 	Codec wire.Codec
 	// Model is the provider's name of the model.
 	Model string
-	// Messages are the elements of the format's list of messages: of package conversation, of
-	// turn.Reply, or of wire.Response.Message. They are sent as they are.
+	// Messages are the elements of the format's list of messages: from package conversation, from
+	// turn.Reply, or from wire.Response.Message. They are sent as they are.
 	Messages []json.RawMessage
-	// System is the text of the system, if the format keeps it apart from the messages, and
+	// System is the system message, if the format keeps it apart from the messages, and
 	// SystemMember the name of its member: see conversation.Request.
 	System       json.RawMessage
 	SystemMember string
@@ -36,8 +36,9 @@ type Request struct {
 	// requires a bound.
 	MaxTokens int
 	// Members are further members of the request, such as temperature. They replace members of the format,
-	// such as stream_options, which not every compatible server takes. A member of the other fields, and
-	// stream, is an error. A server that wants max_tokens in place of max_completion_tokens gets it here.
+	// such as stream_options, which not every compatible server takes. A member that another field has,
+	// and stream, is an error. For a server that wants max_tokens in place of max_completion_tokens, set
+	// max_tokens here.
 	Members map[string]json.RawMessage
 }
 
@@ -103,7 +104,8 @@ func (r Request) New(ctx context.Context, base *url.URL) (*http.Request, error) 
 	to := *base
 	path, query, _ := strings.Cut(f.path, "?")
 	if strings.Contains(path, "%s") {
-		// A model without a kind, such as tunedModels/, is one of the provider's own.
+		// A model of the provider has a name without a slash. Other names begin with their kind,
+		// such as tunedModels/.
 		model := r.Model
 		if !strings.Contains(model, "/") {
 			model = "models/" + model
@@ -123,7 +125,7 @@ func (r Request) New(ctx context.Context, base *url.URL) (*http.Request, error) 
 	return request, nil
 }
 
-// checkModel refuses what could be more than a name in a path.
+// checkModel refuses a name that would change the path of a request.
 func checkModel(name string) error {
 	valid := name != "" && len(name) <= 200 && !strings.Contains(name, "..") && !strings.HasPrefix(name, "/") && !strings.HasSuffix(name, "/")
 	for _, c := range name {

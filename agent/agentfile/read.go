@@ -54,7 +54,7 @@ func Read(file string, source []byte) (agent.Document, error) {
 	}
 	var d agent.Document
 	if len(r.Faults()) == 0 {
-		// The document is what its stored form says, such as 0.7 for 0.70.
+		// Read the stored form, so that the returned document has its values, such as 0.7 for 0.70.
 		text, err := r.doc.Canonical()
 		if err == nil {
 			err = json.Unmarshal(text, &d)
@@ -110,7 +110,8 @@ func (r *reader) model(n *node, path string) agent.Model {
 	return r.modelOf(n, path, func() agent.Document { return r.doc })
 }
 
-// modelOf reads a model. of returns the document from which the requests to the model are made.
+// modelOf reads a model. It also tries a request to the model, with the document that the function
+// of returns.
 func (r *reader) modelOf(n *node, path string, of func() agent.Document) agent.Model {
 	m := agent.Model{MaxTokens: agent.DefaultMaxTokens}
 	before := len(r.Faults())

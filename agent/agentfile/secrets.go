@@ -15,8 +15,8 @@ const (
 	secretName  = "has the name of a credential: keep credentials in a connection, and write its id" //nolint:gosec // a message
 )
 
-// holdsNoSecret looks at every text of the document, before another fault can repeat one. A document is stored,
-// shown and sent to models.
+// holdsNoSecret reports whether no text of the document is a credential. It runs before the other checks, whose
+// faults may repeat a text. A document is stored, shown and sent to models.
 func (r *reader) holdsNoSecret(root *node) bool {
 	r.search(root, "")
 	return len(r.Faults()) == 0

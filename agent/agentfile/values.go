@@ -41,7 +41,7 @@ func (r *reader) instructions(n *node, path string) string {
 	return r.prose(n, path, agent.MaxInstructions)
 }
 
-// description reads what other agents are told of the agent.
+// description reads the text by which other agents know the agent.
 func (r *reader) description(n *node, path string) string {
 	return r.prose(n, path, agent.MaxDescription)
 }
@@ -66,7 +66,7 @@ func (r *reader) prose(n *node, path string, limit int) string {
 // pathForm is a path that is the same in every reader, without escapes.
 var pathForm = regexp.MustCompile(`^(/[A-Za-z0-9._~:-]+)*/?$`)
 
-// url reads where an API begins, and returns it without a slash at its end.
+// url reads the base URL of an API, and returns it without a slash at its end.
 func (r *reader) url(n *node, path string) string {
 	v, ok := r.Text(n, path, weburl.MaxLength)
 	if !ok {
@@ -139,7 +139,7 @@ func (r *reader) money(into *int64) readInto {
 		parts := moneyForm.FindStringSubmatch(n.Value)
 		var amount int64
 		if tag := n.ShortTag(); r.Plain(n, path) && parts != nil && (tag == "!!int" || tag == "!!float") {
-			// The form has digits only, and at most 13.
+			// moneyForm allows only digits, at most 13.
 			amount, _ = strconv.ParseInt(parts[1]+(parts[2] + "000000")[:6], 10, 64)
 		}
 		if amount < 1 || amount > agent.MaxMicroUSD {
@@ -166,7 +166,7 @@ func (r *reader) size(into *int) readInto {
 		parts := sizeForm.FindStringSubmatch(n.Value)
 		bytes := 0
 		if tag := n.ShortTag(); r.Plain(n, path) && parts != nil && (tag == "!!int" || tag == "!!str") {
-			count, _ := strconv.Atoi(parts[1]) // the form has digits only, and at most 9
+			count, _ := strconv.Atoi(parts[1]) // sizeForm allows only digits, at most 9
 			bytes = count * units[parts[2]]
 		}
 		if bytes < agent.MinContextBytes || bytes > agent.MaxContextBytes {

@@ -60,8 +60,8 @@ func hasEncodedSemicolon(text []byte) bool {
 	return false
 }
 
-// decodeEntity decodes what HTML and XML write as &name; or &#number;. The semicolon
-// may be missing where browsers do without it.
+// decodeEntity decodes what HTML and XML write as &name; or &#number;. The semicolon may be missing
+// from names that browsers accept without it.
 func decodeEntity(to, text []byte) ([]byte, int) {
 	if len(text) > 2 && text[1] == '#' {
 		return decodeNumber(to, text)
@@ -97,12 +97,12 @@ func decodeEntity(to, text []byte) ([]byte, int) {
 	case name[len(name)-1] == ';' && (meant[len(meant)-1] != ';' || meant == ";"):
 		return append(to, meant...), end
 	}
-	// The name of an entity that needs no semicolon, and other letters behind it.
+	// Other letters follow the name of an entity that needs no semicolon.
 	_, size := utf8.DecodeRuneInString(meant)
 	return append(to, meant[:size]...), end - (len(meant) - size)
 }
 
-// decodeNumber decodes an entity of a character's number.
+// decodeNumber decodes an entity that has the number of a character, such as &#65;.
 func decodeNumber(to, text []byte) ([]byte, int) {
 	i, base := 2, rune(10)
 	if text[i]|0x20 == 'x' {
@@ -139,8 +139,8 @@ func decodePercent(to, text []byte) ([]byte, int) {
 	return append(to, b), 3
 }
 
-// decodePrintable decodes what quoted-printable writes as =XX; a = at the end of a line
-// is no character.
+// decodePrintable decodes what quoted-printable writes as =XX. It drops a = at the end of a line
+// together with the end of the line.
 func decodePrintable(to, text []byte) ([]byte, int) {
 	switch rest := text[1:]; {
 	case len(rest) > 0 && rest[0] == '\n':
@@ -217,7 +217,7 @@ func decodeUnit(to, text []byte) ([]byte, int) {
 		}
 	}
 	if utf16.IsSurrogate(high) {
-		return to, 0 // half a character: the other half may be escaped once more
+		return to, 0 // half a character: the other half may have one more layer of escapes
 	}
 	return utf8.AppendRune(to, high), 6
 }

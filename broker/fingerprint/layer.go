@@ -28,7 +28,7 @@ type layer struct {
 	// room is how long the text may become by unpacking, in bytes.
 	room int
 	// exact makes joinStrings keep long strings whole and decode only the escapes of
-	// JSON. With it, shorter runs are decoded too.
+	// JSON. If exact is set, shorter runs are decoded too.
 	exact bool
 	traits
 }
@@ -98,8 +98,8 @@ func (l *layer) markSeam(at int) {
 	}
 }
 
-// findSeams returns a function that reports whether a part, or the end of it, holds
-// something new. The function takes ascending parts.
+// findSeams returns a function that reports whether a part has a seam in it or at its end, or the
+// whole layer is new. The function takes ascending parts.
 func (l *layer) findSeams() func(part) bool {
 	k := 0
 	return func(p part) bool {

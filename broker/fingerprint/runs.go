@@ -79,8 +79,8 @@ func (l *layer) appendBase64(in *layer, run part) {
 	}
 }
 
-// appendQuads decodes the base64 in text from i, in groups of four characters up to the
-// first that is not whole. It returns where that one begins.
+// appendQuads decodes the base64 in text from i, in groups of four characters, up to the first
+// incomplete group. It returns the offset of that group.
 func appendQuads(to, text []byte, i int) (all []byte, next int) {
 	for ; i+4 <= len(text); i += 4 {
 		a, b, c, d := sextets[text[i]], sextets[text[i+1]], sextets[text[i+2]], sextets[text[i+3]]
@@ -129,8 +129,8 @@ func (l *layer) appendHex(in *layer, run part, skip int) {
 	}
 }
 
-// appendPairs decodes the hexadecimal in text from i, up to the first pair that is not of
-// digits. It returns where that one begins.
+// appendPairs decodes the hexadecimal in text from i, up to the first pair that has a byte that is
+// no digit. It returns the offset of that pair.
 func appendPairs(to, text []byte, i int) (all []byte, next int) {
 	for ; i+2 <= len(text); i += 2 {
 		high, low := digits[text[i]], digits[text[i+1]]
@@ -222,8 +222,8 @@ type reader func(io.Reader) (io.ReadCloser, error)
 // gzipped is the beginning of data that gzip packed.
 var gzipped = []byte{0x1f, 0x8b, 8}
 
-// zlibbed is the first byte of data that zlib packed, and levels are the second bytes,
-// by level.
+// zlibbed is the first byte of data that zlib packed. levels are the possible second bytes, one for
+// each level of compression.
 const zlibbed = 0x78
 
 var levels = []byte{0x01, 0x5e, 0x9c, 0xda}
@@ -295,9 +295,9 @@ func inflate(unpack reader, data []byte, limit int) []byte {
 // maxEnd is the length of the ends of a long string that are joined, in bytes.
 const maxEnd = 64
 
-// appendEnds appends a string without its escapes; if the layer is exact, without
-// those of JSON alone. Otherwise it appends both ends of a long string: the first
-// search only looks for windows over the place where two strings meet.
+// appendEnds appends a string without its escapes. If the layer is exact, it decodes only the
+// escapes of JSON and keeps the string whole. Otherwise it appends only both ends of a long string:
+// the first search looks only for windows across the place where two strings meet.
 func (l *layer) appendEnds(in *layer, p part) {
 	switch {
 	case l.exact:
@@ -324,7 +324,7 @@ func joinStrings(in, out *layer) bool {
 		out.markSeam(start)
 		if seams := len(out.seams); p.from > 0 && in.text[p.from-1] == '"' {
 			out.appendEnds(in, p)
-			if !out.exact { // the strings alone are in the unescaped layer
+			if !out.exact { // decodeEscapes has made a layer with the decoded bytes of each string
 				out.seams = out.seams[:seams]
 			}
 		} else {

@@ -12,7 +12,8 @@ type span struct {
 	form     *form
 }
 
-// folds maps upper case to lower case, and + to the space that it means in forms and queries.
+// folds maps upper case to lower case, and + to the space that + means in HTML forms and queries of
+// URLs.
 var folds = func() (f [256]byte) {
 	for c := range f {
 		f[c] = byte(c)
@@ -24,8 +25,8 @@ var folds = func() (f [256]byte) {
 	return f
 }()
 
-// scan returns the forms in a layer or, unless all is set, the forms at its seams. It adds a label
-// to suspects if it finds a window of the secret but not the whole form.
+// scan returns the forms in a layer. Unless all is set or the whole layer is new, it may search only
+// around the seams. It adds a label to suspects if it finds a window of the secret but not the whole form.
 func (s *Set) scan(l *layer, all bool, suspects map[string]bool) (found []span) {
 	text := l.text
 	if len(text) < window {
@@ -36,7 +37,8 @@ func (s *Set) scan(l *layer, all bool, suspects map[string]bool) (found []span) 
 	if len(s.by) == 0 {
 		return nil
 	}
-	// The squeezed text is built only once one of its windows is of a form.
+	// left is the squeezed text. It is built only if the hash of a squeezed window is that of a
+	// form.
 	var left []byte
 	var at []int
 	check := func(hash uint64, end int, squeezed bool) {
@@ -129,7 +131,7 @@ func (s *Set) scanWindows(text []byte, in part, check func(hash uint64, end int,
 // skipWindows reads pairs of bytes until the filter may have one of the windows that
 // end there. It returns how many bytes it read, and the hashes of these windows.
 func (s *Set) skipWindows(text []byte, w, v uint64) (n int, _, _ uint64) {
-	// This loop runs for every byte of every answer: local copies spare it loads.
+	// This loop runs for every byte of every answer: local copies save it loads from memory.
 	mix, bits, last := &s.mix, s.filter, uint64(len(s.filter)-1)
 	for n = 0; n < len(text)-1; n += windows {
 		w, v = mix.add(w, v, text[n])
@@ -166,15 +168,14 @@ func (f filter) add(h uint64) {
 	}
 }
 
-// mixer hashes windows: it has a random number for each byte, which no other process
-// knows. Upper and lower case have the same one. A number has 63 bits, and each
-// further byte shifts it by 9 of them, so that a hash forgets what is in front of its
-// window.
+// mixer hashes windows. It has a random number for each byte, from the key of the set. The upper
+// and the lower case of a letter have the same number. A number has 63 bits, and each further byte
+// shifts the hash by 9 bits, so a hash does not depend on the bytes in front of its window.
 type mixer struct {
 	bytes [256]uint64
-	// letters have the numbers of letters and digits, and 0 for other bytes, which
-	// leave the hash of a squeezed window as it is. The shift is in the low bits of the
-	// number: a branch would cost more.
+	// letters has the numbers of letters and digits. For other bytes it has 0, which leaves the
+	// hash of a squeezed window as it is. The low bits of a number hold the shift, because a branch
+	// would cost more.
 	letters [256]uint64
 }
 
@@ -183,8 +184,8 @@ const shift = 63 / window
 
 func newMixer(key [32]byte) (m mixer) {
 	random := rand.New(rand.NewChaCha8(key))
-	// A hash keeps 9 bits of the first byte of its window. They are not 0 and differ: a
-	// window without this byte, or with another one, has another hash.
+	// A hash keeps 9 bits of the number of the first byte of its window. These 9 bits are not 0 and
+	// differ from byte to byte, so a window with another first byte has another hash.
 	var numbers [256]uint64
 	for c, first := range random.Perm(1<<shift - 1)[:len(numbers)] {
 		numbers[c] = uint64(first+1)<<(63-shift) | random.Uint64()>>(1+shift)
@@ -199,8 +200,8 @@ func newMixer(key [32]byte) (m mixer) {
 	return m
 }
 
-// add returns the hashes of the last bytes, and of the last letters and digits, with
-// one byte more.
+// add returns the hashes w and v with byte c added. w is the hash of the last bytes, and v of the
+// last letters and digits.
 func (m *mixer) add(w, v uint64, c byte) (uint64, uint64) {
 	letter := m.letters[c]
 	return w>>shift ^ m.bytes[c], v>>(letter&63) ^ letter

@@ -21,11 +21,11 @@ type decoder struct {
 	name string
 	// needs are traits; the decoder runs on a text that has one of them.
 	needs trait
-	// careful marks a decoder of the second search, which runs if the first one saw a
-	// part of a secret, and of every search for short secrets. The first search decodes
-	// escapes of all kinds and layers at once. That fails if text in front of a secret
-	// forms an escape with it, as in DOMAIN\name; one kind and one layer at a time
-	// finds it.
+	// careful marks a decoder that runs only in the second search, or if the set has secrets as
+	// isLayered describes them. The second search runs if the first one saw a part of a secret. The
+	// other decoders of escapes decode all kinds and layers at once. That fails if text in front of
+	// a secret forms an escape with it, as in DOMAIN\name. A decoder of one kind and one layer at a
+	// time finds such a secret.
 	careful bool
 	// decode appends the decoded text to out. It reports false if nothing in the text
 	// is encoded this way.
@@ -61,24 +61,26 @@ type search struct {
 	// careful selects the second search: every decoder, and every byte of every layer.
 	// The first one searches only the part of a layer that decoding changed.
 	careful bool
-	// steps decodes escapes one layer at a time too: the set has short secrets.
+	// steps makes the first search use the careful decoders too: the set has secrets as isLayered
+	// describes them.
 	steps bool
 	// room is how many bytes the search may still decode.
 	room int
-	// seen holds digests of the runs and lists, and if careful or steps is set those of
-	// the layers: several orders of decoders may give the same text.
+	// seen holds digests of the runs and lists that were decoded. If careful or steps is set, it
+	// also holds digests of the layers: several orders of decoders may give the same text.
 	seen map[searchKey]bool
-	// suspects are the labels of which a window was seen, but not the whole secret.
+	// suspects are the labels of secrets of which a window was seen, but not the whole secret.
 	suspects map[string]bool
 }
 
-// input is what the decoders that need a trait read of a text.
+// input is the parts of a text that the decoders of one trait read.
 type input struct {
 	needs trait
 	parts []part
 }
 
-// searchKey is a digest of what a search saw, with the traits that it saw it for.
+// searchKey is a digest of parts of a text that a search saw, with the trait whose decoders read
+// the parts.
 type searchKey struct {
 	kind trait
 	sum  uint64
@@ -111,10 +113,10 @@ func (r *search) run(found func(*layer, []span) bool, tops ...*layer) {
 	}
 }
 
-// decodeAll returns the layers that the decoders make of one.
+// decodeAll returns the layers that the decoders make of l.
 func (r *search) decodeAll(l *layer) (found []*layer) {
 	t := l.survey()
-	unquoted := t.has & hasStrings // in inner layers
+	unquoted := t.has & hasStrings // for inner layers, as inner sets layer.unquoted
 	if l.unquoted {
 		unquoted = hasStrings
 	}
@@ -147,14 +149,13 @@ func (r *search) decodeAll(l *layer) (found []*layer) {
 	return found
 }
 
-// isNew reports whether the search sees these parts of a text for the first time, for
-// these traits.
+// isNew reports whether the search sees these parts of a text for the first time for this trait.
 func (r *search) isNew(kind trait, text []byte, parts ...part) bool {
 	var h maphash.Hash
 	h.SetSeed(seed)
 	for _, p := range parts {
 		_, _ = h.Write(text[p.from:p.to])
-		_ = h.WriteByte(0) // no run and no list holds it
+		_ = h.WriteByte(0) // no run and no list contains a zero byte
 	}
 	key := searchKey{kind, h.Sum64()}
 	was := r.seen[key]
@@ -162,8 +163,8 @@ func (r *search) isNew(kind trait, text []byte, parts ...part) bool {
 	return !was
 }
 
-// replayPath decodes the layer at a path again, and records the origin of each
-// byte: searches do not, because most find nothing.
+// replayPath decodes the layer at a path again, and records the origin of each byte. A search
+// records no origins, because most searches find nothing.
 func replayPath(text []byte, path []int, exact bool) *layer {
 	l := &layer{text: text, whole: true, tracked: true, exact: exact}
 	for _, d := range path {

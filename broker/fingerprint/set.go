@@ -11,34 +11,34 @@ import (
 )
 
 const (
-	// MinLength is the shortest secret that is looked for, in bytes. Shorter ones
-	// stand in innocent text too often.
+	// MinLength is the shortest secret that is looked for, in bytes. Shorter secrets occur in
+	// ordinary text too often.
 	MinLength = 8
-	// minDistinct is how many different bytes a secret has at least, for the same
-	// reason: a row of zeros is none.
+	// minDistinct is the least number of different bytes in a secret. A text with fewer, such as a
+	// row of zeros, occurs in ordinary text too often.
 	minDistinct = 4
 	// minSqueezed is the least number of letters and digits of a form that is searched for
 	// regardless of the characters between them.
 	minSqueezed = 12
-	// window is how many bytes of a form are compared before all of them are. A form
-	// has two of them, one byte apart, so that every second place of a text is looked
-	// at.
+	// window is the number of bytes of a form that are compared before the whole form is. A form
+	// has two windows, one byte apart, so that a scan needs to test only every second position of a
+	// text.
 	window, windows = 7, 2
-	// sparse is how many bits of the filter there are for each form.
+	// sparse is the least number of bits of the filter for each window.
 	sparse = 32
 )
 
-// ErrPlain refuses a secret that is too short or too uniform to be told from
-// other text.
+// ErrPlain refuses a secret that is too short or too uniform to be distinguished from other text.
 var ErrPlain = errors.New("too short or too uniform to be told from other text")
 
 // Match says that a secret was found, and how it was written.
 type Match struct {
-	// Label names the secret, as Add was told.
+	// Label names the secret. It is the label that Add got.
 	Label string
-	// Form is the way it was written: the encodings that stood around it, from
-	// outside, by their names in the table of decoders, and plain, reversed, utf-16,
-	// base64 or hex; with " in pieces" where something stood between its parts.
+	// Form says how the secret was written, such as "base64 of hex": the names of the encodings
+	// around the secret, outermost first, as in the table of decoders, and the form itself: plain,
+	// reversed, utf-16, base64 or hex. It ends with " in pieces" if something was between the parts
+	// of the secret.
 	Form string
 }
 
@@ -84,8 +84,9 @@ type anchor struct {
 }
 
 // Add searches for a secret from now on, under a label that may be shown. It keeps no reference to
-// the secret. A secret that was added twice must be removed twice. A label has one secret, and the
-// first one stays. A secret that is not distinctive is refused with ErrPlain.
+// the secret. A secret that was added twice must be removed twice. A label names one secret: if Add
+// gets a label again, the first secret stays. A secret that is not distinctive is refused with
+// ErrPlain.
 func (s *Set) Add(label string, secret []byte) error {
 	if !IsDistinctive(secret) {
 		return fmt.Errorf("fingerprint: secret %q is %w: %d bytes, of which %d differ, are needed", label, ErrPlain, MinLength, minDistinct)
@@ -131,7 +132,7 @@ func IsDistinctive(secret []byte) bool {
 	return len(secret) >= MinLength && different(secret) >= minDistinct
 }
 
-// Remove ends what one Add of the label began.
+// Remove undoes one Add of the label.
 func (s *Set) Remove(label string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

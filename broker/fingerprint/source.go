@@ -16,8 +16,8 @@ type Credential struct {
 
 // Source knows which secrets are alive.
 type Source interface {
-	// Secrets yields every live credential. Secret is valid until the next one:
-	// the source may clear it then. An error ends it.
+	// Secrets yields every live credential. The Secret of a credential is valid until the next
+	// credential is yielded: the source may clear it then. The sequence ends after an error.
 	Secrets(ctx context.Context) iter.Seq2[Credential, error]
 }
 

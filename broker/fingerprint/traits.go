@@ -21,10 +21,11 @@ const (
 )
 
 const (
-	// minRun is the length of the shortest run of base64 or hexadecimal that is
-	// decoded, in bytes: the shortest secret in hexadecimal. In base64 the shortest
-	// secret is shorter, and found as a form; where something else encodes it before
-	// base64 does, an exact search decodes runs of minShortRun.
+	// minRun is the length of the shortest run of base64 or hexadecimal that the first search
+	// decodes, in bytes. It is the length of the shortest secret in hexadecimal. The shortest
+	// secret in base64 has minShortRun bytes, and is found as a form. If the base64 encodes another
+	// encoding of the secret, only an exact search finds it: that search decodes runs from
+	// minShortRun bytes on.
 	minRun      = 2 * MinLength
 	minShortRun = (4*MinLength + 2) / 3
 	// minLine is the length of the shortest line whose run may go on in the next
@@ -41,10 +42,10 @@ const (
 type traits struct {
 	known bool
 	has   trait
-	// runs are sequences of letters, digits and the signs of base64, over the ends of
-	// lines. hexes are the parts of such sequences that may be hexadecimal, and lists
-	// are sequences that may be bytes as numbers. Those without a seam are left out: the
-	// outer layer has them.
+	// runs are sequences of letters, digits and the signs of base64, also across the ends of lines.
+	// hexes are the parts of such sequences that may be hexadecimal, and lists are sequences that
+	// may be bytes as numbers. A sequence without a seam is left out, because the outer layer has
+	// it too.
 	runs, hexes, lists []part
 	// strings are the texts in quotes that are not names of members, without their
 	// quotes, and sequences of numbers.
@@ -78,7 +79,7 @@ var classes = func() (c [256]uint8) {
 	for _, b := range []byte("xXoO") {
 		c[b] |= inList
 	}
-	c['+'] |= inGap | inList // a space, in a form
+	c['+'] |= inGap | inList // a space, in data of an HTML form
 	for _, b := range []byte(" \t\r\n") {
 		c[b] = isSpace | inGap | inList
 	}
@@ -88,8 +89,8 @@ var classes = func() (c [256]uint8) {
 	return c
 }()
 
-// findStretches calls each with the sequences of at least least bytes of a class,
-// from byte i. It goes on at the offset that each returns.
+// findStretches finds the sequences of bytes of a class in text, from byte i on, that have a
+// minimal length. It calls each with every sequence, and continues at the offset that each returns.
 func findStretches(text []byte, i int, class uint8, least int, each func(part) (next int)) {
 	for i+least <= len(text) {
 		// Look at the last byte first: most sequences are shorter, and the search goes
@@ -286,7 +287,7 @@ func isPrintable(text []byte) bool {
 		return false
 	case b >= 0xc2: // the beginning of a character in UTF-8
 		return len(text) > 3 && text[3] == '='
-	default: // a sign with a letter in its number: = itself is =3D
+	default: // a sign whose number has a letter: = itself is =3D
 		return b >= ' ' && b < 0x80 && text[2] >= 'A' && text[2] <= 'F' && classes[b]&inRun == 0
 	}
 }

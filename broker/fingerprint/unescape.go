@@ -49,9 +49,9 @@ func (l *layer) unescape(outside *layer, i, j int, kinds trait, deep bool) {
 }
 
 // copyPlain appends the bytes of the outer layer from i up to the first byte that may begin an
-// escape of these kinds, at most up to j, and returns the index of that byte. If no other trait has
-// to be looked at, it also decodes escapes of a backslash and one character, in one layer or two,
-// because most escapes have this form.
+// escape of these kinds, at most up to j, and returns the index of that byte. It also decodes an
+// escape of a backslash and one character, in one layer or two, because most escapes have this
+// form. It does so only if origins are not recorded and the decoded byte begins no further escape.
 func (l *layer) copyPlain(outside *layer, i, j int, kinds trait, deep bool) int {
 	text, start, n := outside.text[:j], i, len(l.text)
 	to := slices.Grow(l.text, j-i+8)
@@ -111,8 +111,8 @@ func decodeNamed(text []byte) (c byte, n int) {
 	return 0, 0
 }
 
-// findSigns finds the bytes of a word that begin entities, percent signs or
-// backslashes: the lowest bit of the result is the highest bit of the first one.
+// findSigns finds the bytes &, % and \ in a word of 8 bytes. The lowest bit that is set in the
+// result is the highest bit of the first such byte.
 func findSigns(word uint64) uint64 {
 	const ones = 0x0101010101010101
 	a, b, c := word^'&'*ones, word^'%'*ones, word^'\\'*ones

@@ -26,7 +26,8 @@ func Error(err error, secrets *fingerprint.Set) error {
 	return &safeError{text: clean, was: err}
 }
 
-// shows says that a verb of fmt shows a secret: %+v and %#v look behind Error.
+// shows reports whether fmt prints a secret of the error: %+v and %#v can print more than the text
+// of Error.
 func shows(err error, secrets *fingerprint.Set) bool {
 	if secrets == nil || secrets.Len() == 0 {
 		return false
@@ -48,10 +49,10 @@ type safeError struct {
 // Error is the text without secrets.
 func (e *safeError) Error() string { return e.text }
 
-// Is answers for the error that it was.
+// Is reports whether the original error matches target.
 func (e *safeError) Is(target error) bool { return errors.Is(e.was, target) }
 
-// As answers for the error that it was.
+// As finds target in the original error.
 func (e *safeError) As(target any) bool { return errors.As(e.was, target) }
 
 // Format prints the redacted text for every verb.
@@ -67,6 +68,6 @@ func textOf(err error) (text string) {
 	return err.Error()
 }
 
-// sprint is fmt.Sprintf for values of others: one that panics is shown by fmt
-// itself, with what it panicked with.
+// sprint is fmt.Sprintf for a value of any type. If a method of the value panics, fmt writes the
+// panic into the text.
 func sprint(format string, v any) string { return fmt.Sprintf(format, v) }

@@ -9,10 +9,10 @@ import (
 	"github.com/pawl-run/pawl/broker/fingerprint"
 )
 
-// Handler wraps a handler so that no record that passes holds a secret: neither
-// its message nor an attribute, in a group or a struct, an error, a Stringer or
-// bytes, by its value or by its name. Attributes that were bound before a secret
-// came alive are looked at again with each record.
+// Handler returns a handler that passes each record to next without secrets. It redacts the
+// message, and the names and values of attributes, also in groups, structs, errors, Stringers and
+// bytes. It searches attributes of WithAttrs again for each record, because a secret may be
+// registered after WithAttrs.
 func Handler(next slog.Handler, secrets *fingerprint.Set) slog.Handler {
 	return &handler{next: next, secrets: secrets}
 }
@@ -20,7 +20,7 @@ func Handler(next slog.Handler, secrets *fingerprint.Set) slog.Handler {
 type handler struct {
 	next    slog.Handler
 	secrets *fingerprint.Set
-	// bound are the groups and attributes of With, in their order.
+	// bound are the groups of WithGroup and the attributes of WithAttrs, in their order.
 	bound []bound
 }
 
@@ -30,12 +30,12 @@ type bound struct {
 	attrs []slog.Attr
 }
 
-// Enabled asks the handler behind.
+// Enabled returns what the next handler returns.
 func (h *handler) Enabled(ctx context.Context, level slog.Level) bool {
 	return h.next.Enabled(ctx, level)
 }
 
-// Handle hands on a record without secrets.
+// Handle passes the record to the next handler without secrets.
 func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 	next := h.next
 	for _, b := range h.bound {
@@ -101,7 +101,7 @@ func (h *handler) value(v slog.Value) slog.Value {
 	}
 }
 
-// any leaves a value as it is where no handler could print a secret of it.
+// any returns a value without secrets. It returns v itself if no handler can print a secret of it.
 func (h *handler) any(v slog.Value) slog.Value {
 	held := v.Any()
 	if holds(held) {
@@ -111,7 +111,7 @@ func (h *handler) any(v slog.Value) slog.Value {
 	case nil:
 		return v
 	case error:
-		// As text: a handler that looks behind it would find what it wraps.
+		// A text, because a handler could print the errors that an error wraps.
 		return slog.StringValue(h.secrets.Redact(textOf(known)))
 	case []byte:
 		return h.instead(v, string(known))
@@ -122,7 +122,7 @@ func (h *handler) any(v slog.Value) slog.Value {
 		return v
 	}
 	text := sprint("%+v", held)
-	encoded, _ := json.Marshal(held) //nolint:errchkjson // what has no JSON is not printed as such
+	encoded, _ := json.Marshal(held) //nolint:errchkjson // a value that has no JSON is never printed as JSON
 	if len(h.secrets.FindString(text)) == 0 && len(h.secrets.Find(encoded)) == 0 {
 		return v
 	}

@@ -7,11 +7,10 @@ import (
 	"github.com/pawl-run/pawl/broker/fingerprint"
 )
 
-// JSON returns a value without the secrets in it: a string, or the name of a
-// member, that holds one has [fingerprint.Redacted] in its place. A value that
-// holds none is returned as it is. ok is false if that does not help, because
-// a secret is cut over several strings, or where the value is no JSON: then
-// nothing of it may go anywhere.
+// JSON returns a JSON value with [fingerprint.Redacted] in the place of each secret in its strings
+// and names of members. It returns a value without secrets as it is. ok is false if the value is
+// not JSON, or if a secret is left, for example because it is cut over several strings: the caller
+// must then use no part of the value.
 func JSON(value []byte, secrets *fingerprint.Set) (clean []byte, ok bool) {
 	if secrets == nil || len(secrets.Find(value)) == 0 {
 		return value, true

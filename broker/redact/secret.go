@@ -8,13 +8,13 @@ type Secret interface {
 	Redacted()
 }
 
-// depth is how deep in a type a secret is looked for.
+// depth is how deep holds looks into a value.
 const depth = 8
 
 var secretType = reflect.TypeFor[Secret]()
 
-// holds says that a value is a secret, or that one is somewhere in it: fmt and
-// encoding/json would reach it even if it is not exported.
+// holds reports whether a value is a Secret or contains one, also in a field that is not exported:
+// fmt prints such fields too.
 func holds(v any) bool { return v != nil && holdsValue(reflect.ValueOf(v), depth) }
 
 func holdsValue(v reflect.Value, left int) bool {
@@ -54,5 +54,6 @@ func holdsValue(v reflect.Value, left int) bool {
 	return false
 }
 
-// plain kinds hold no secret by type, and are not worth a look at each.
+// plain reports whether a kind is a basic one. The elements of a slice of such a kind are not
+// searched.
 func plain(k reflect.Kind) bool { return k <= reflect.Complex128 || k == reflect.String }

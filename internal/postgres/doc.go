@@ -14,6 +14,6 @@
 // while they call code of other packages, or return the text of a server's error, because it can
 // quote values.
 //
-// Only these packages and the development stack import pgx and goose. The worker and the doors
-// may import them.
+// Only these packages and the development stack import pgx and goose. The worker, the
+// commands and packages of client may import these packages.
 package postgres

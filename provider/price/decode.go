@@ -16,7 +16,7 @@ const (
 	scale = 1_000_000
 	// maxRows bounds the prices of a table.
 	maxRows = 1000
-	// maxModel bounds the name of a model, in characters. It is that of package provider, with the * behind it.
+	// maxModel bounds the name of a model, in characters: the bound of package provider, and the * at the end.
 	maxModel = 201
 )
 
@@ -94,7 +94,7 @@ func (r *reader) prices(n *yaml.Node, path string) {
 	})
 }
 
-// model reads the name of a model. A * stands at its end alone.
+// model reads the name of a model. A * may only be its last character.
 func (r *reader) model(n *yaml.Node, path string) (name string, prefix bool) {
 	name, ok := r.Text(n, path, maxModel)
 	if !ok {

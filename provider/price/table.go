@@ -24,14 +24,14 @@ type row struct {
 	price  price
 }
 
-// price has the prices of tokens. The unit is a millionth of a millionth of a US dollar for each token, which is a
-// millionth of the usual US dollars for each million tokens.
+// price has the prices of tokens. The unit is a millionth of a millionth of a US dollar for each token. Providers
+// name prices in US dollars for each million tokens: one of these dollars is a million units.
 type price struct{ input, cached, cacheWrite, output int64 }
 
 // Date returns the day that the prices are from, such as 2026-11-01.
 func (t Table) Date() string { return t.date }
 
-// Cost returns the cost of a response in millionths of a US dollar, rounded up. format is that of a codec, such as
+// Cost returns the cost of a response in millionths of a US dollar, rounded up. format is the format of a codec, such as
 // openai, and model the name in the request. An exact name in the table comes before the beginning of a name, and a
 // longer beginning before a shorter one. ok is false if the table has no price of the model, or if the provider
 // reported no usage: the cost is unknown then, and not 0. A cost too large for an int64 is math.MaxInt64.

@@ -1,5 +1,5 @@
-// Package fingerprinttest has the secrets and the encodings that the search for leaks is tested with: secrets as providers make them, and
-// the ways in which servers, libraries and programs write a text into another one.
+// Package fingerprinttest has the secrets and the encodings with which the search for leaks is tested: secrets in the shapes that
+// providers use, and the ways in which servers, libraries and programs write a text into another text.
 //
-// It must never hold a secret that is one. Tests of every package that searches, redacts or verifies import it.
+// It must never hold a real secret. Tests of every package that searches, redacts or verifies import it.
 package fingerprinttest

@@ -23,28 +23,27 @@ import (
 	"unicode/utf8"
 )
 
-// Encoding writes a text into another one.
+// Encoding is a way to write a secret into a text.
 type Encoding struct {
 	Name string
 	// Encode returns a text that holds a secret.
 	Encode func(secret string) string
-	// Bytes says that it also writes what is not UTF-8.
+	// Bytes says that Encode can also write a secret that is not UTF-8.
 	Bytes bool
-	// Tears says that it tears a text apart, or changes its letters: what is encoded
-	// before cannot be told any more.
+	// Tears says that Encode tears the text apart or changes its letters. A secret that was encoded
+	// before then cannot be found any more.
 	Tears bool
-	// Least is how long a secret is at least of which enough stands together, in
-	// bytes.
+	// Least is the length of the shortest secret that a search finds in this encoding, in bytes.
 	Least int
 }
 
-// Takes says that it can write a secret: XML, for one, has no control characters.
+// Takes reports whether the encoding can write a secret. XML, for example, has no control
+// characters.
 func (e Encoding) Takes(secret string) bool {
 	return len(secret) >= e.Least && (e.Bytes || utf8.ValidString(secret) && !strings.ContainsRune(e.Encode(secret), utf8.RuneError))
 }
 
-// Encodings returns the ways in which what a tool reads from others may hold a
-// secret.
+// Encodings returns the encodings in which a text that a tool reads may hold a secret.
 func Encodings() []Encoding {
 	text := func(name string, encode func(string) string) Encoding {
 		return Encoding{Name: name, Encode: func(s string) string { return "some text before " + encode(s) + " and some after" }}
@@ -199,12 +198,12 @@ func Encodings() []Encoding {
 	)
 }
 
-// signs are what a shell may read as more than itself.
+// signs matches the characters that may have a special meaning in a shell.
 var signs = regexp.MustCompile(`[[:punct:] ]`)
 
 const alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
-// but writes every character but these in a format.
+// but returns a function that writes each character in a format, except the characters of these.
 func but(these, format string) func(string) string {
 	return func(s string) string {
 		var b strings.Builder
@@ -235,7 +234,8 @@ func runes(format string) func(string) string {
 	}
 }
 
-// withoutSemicolon leaves out what browsers do without: no digit follows.
+// withoutSemicolon leaves out the semicolons of entities that browsers do not need: no digit
+// follows them.
 func withoutSemicolon(s string) string {
 	entities := regexp.MustCompile(`&#(\d+);(\d?)`)
 	return entities.ReplaceAllStringFunc(but(alphanumeric, "&#%d;")(s), func(found string) string {
@@ -302,7 +302,7 @@ func JSON(v any) string {
 	return string(text)
 }
 
-// unescaped is a value in JSON that no page will hold.
+// unescaped returns a value in JSON without the escapes that make it safe in HTML.
 func unescaped(v any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -375,7 +375,7 @@ func upper(r rune) rune {
 	return r
 }
 
-// wide is a text in UTF-16 with the low byte of each unit at this place.
+// wide returns a text in UTF-16. The low byte of each unit is at the place low, which is 0 or 1.
 func wide(s string, low int) string {
 	var b []byte
 	for _, u := range utf16.Encode([]rune(s)) {

@@ -1,7 +1,7 @@
 package fingerprinttest
 
-// Secrets returns secrets in the shapes of the public rule sets, by name. None is
-// a secret. "bytes" is not UTF-8; all others are.
+// Secrets returns made-up secrets in the shapes of public rule sets, by name. Only "bytes" is not
+// UTF-8.
 func Secrets() map[string]string {
 	return map[string]string{
 		"eight":           "aB3$xY7!",

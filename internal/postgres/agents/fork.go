@@ -15,9 +15,9 @@ type forkedRow struct {
 	Bytes  int64
 }
 
-// ForkAgentRun writes a run with a copy of the conversation of the source, if its ids name none yet, and returns what the ids name. said are the texts
-// that come after the rounds that are kept. Errors: activity.ErrNotFound for a source that is not there or has a parent, activity.ErrNoRound and
-// activity.ErrForkTooLarge.
+// ForkAgentRun writes a run with a copy of the conversation of the source, if there is no run with its ids, and returns the run with these
+// ids. said are the texts that come after the rounds that are kept. Errors: activity.ErrNotFound for a source that does not exist or has a
+// parent, activity.ErrNoRound and activity.ErrForkTooLarge.
 func (s *Store) ForkAgentRun(ctx context.Context, r activity.NewRun, said []string) (activity.Run, error) {
 	const op = "fork agent run"
 	values, err := begun(op, r)

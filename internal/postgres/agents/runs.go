@@ -105,7 +105,8 @@ func (s *Store) AgentRunAt(ctx context.Context, of contract.AgentRun, round int)
 	const op = "agent run at"
 	var runs []runRow
 	var rounds []roundRow
-	// The round comes first: a run that is read later has at least what the round has taken.
+	// The round is read first: a run that is read after it has at least the messages that belong to
+	// the round.
 	err = s.db.Read(ctx, op, db.Into(&rounds, db.Query("AgentRound", named(of).With(db.Values{"round": round}))), db.Into(&runs, db.Query("AgentRun", named(of))))
 	switch {
 	case err != nil:

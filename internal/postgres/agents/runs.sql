@@ -4,8 +4,8 @@ VALUES (@tenant_id, @run_id, @namespace, @input_digest, @agent, @version, @docum
 ON CONFLICT (tenant_id, run_id) DO NOTHING;
 
 -- name: ForkAgentRun
--- Writes a run with a copy of the conversation of another one, up to a round, in one statement: a statement that is repeated finds the run and copies
--- nothing. Totals stay at zero, because the source has paid for the rounds. Ids of messages have a prefix that no person can choose: two spaces.
+-- Writes a run with a copy of the conversation of another run, up to a round. A repeated statement finds the run and copies nothing. Totals
+-- stay at zero, because the source has paid for the rounds. The id of a copied message has two spaces, which no id of a person can have.
 WITH source AS (
     SELECT trimmed_to, context_from, rounds FROM agent_runs WHERE tenant_id = @tenant_id AND run_id = @source AND parent_run_id IS NULL
 ), kept AS (
@@ -20,7 +20,8 @@ WITH source AS (
     INSERT INTO agent_runs (tenant_id, run_id, namespace, input_digest, agent, version, document, input, token_limit, micro_usd_limit, rounds, trimmed_to, context_from)
     SELECT @tenant_id, @run_id, @namespace, @input_digest, @agent, @version, @document::json, @input::json, nullif(@token_limit::bigint, 0),
         nullif(@micro_usd_limit::bigint, 0), @rounds::integer,
-        -- The last round stays whole. What the source left out later than that is not known any more, so the next request leaves out what it must.
+        -- The answers of the last kept round stay whole. If requests of the source leave out all kept rounds by now, requests of the fork
+        -- begin again after the last copied summary, and leave out more only if they must.
         greatest(least(s.trimmed_to, @rounds::integer), 1), CASE WHEN s.context_from <= @rounds::integer THEN s.context_from ELSE y.before_round END
     FROM source s, kept k, summary y WHERE k.rounds = @rounds::integer AND k.bytes <= @max_bytes
     ON CONFLICT (tenant_id, run_id) DO NOTHING RETURNING run_id
@@ -47,7 +48,7 @@ WITH source AS (
         UNION ALL
         SELECT 2, t.n, 'said  ' || t.n, '', t.text, NULL, now() FROM unnest(@texts::text[]) WITH ORDINALITY AS t (text, n)
     ) x
-    -- The numbers of the messages have their order.
+    -- Messages get their numbers in this order.
     ORDER BY x.part, x.n
 )
 SELECT EXISTS (SELECT FROM source) AS found, rounds::integer AS rounds, bytes::bigint AS bytes FROM kept;
@@ -98,12 +99,13 @@ UPDATE agent_runs SET trimmed_to = greatest(trimmed_to, @trimmed_to::integer), c
 WHERE tenant_id = @tenant_id AND run_id = @run_id;
 
 -- name: RecordSummary
--- Writes a summary once, leaves out its rounds, and counts what it has used.
+-- Writes a summary once, leaves out the rounds that it summarizes, and adds its usage to the
+-- totals.
 WITH made AS (
     INSERT INTO agent_summaries (tenant_id, run_id, before_round, format, model, summary, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, micro_usd)
     SELECT tenant_id, run_id, @before::integer, @format, @model, @summary, @input_tokens::bigint, @cache_read_tokens::bigint, @cache_write_tokens::bigint, @output_tokens::bigint,
         @micro_usd::bigint
-    -- The lock is that of RecordRound.
+    -- The same lock as in RecordRound.
     FROM agent_runs WHERE tenant_id = @tenant_id AND run_id = @run_id AND ended_at IS NULL AND context_from < @before::integer FOR NO KEY UPDATE
     ON CONFLICT (tenant_id, run_id, before_round) DO NOTHING RETURNING before_round
 )
@@ -136,7 +138,7 @@ WHERE tenant_id = @tenant_id AND run_id = @run_id AND EXISTS (SELECT FROM made);
 UPDATE agent_runs SET input_tokens = input_tokens + @input_tokens::bigint, cache_read_tokens = cache_read_tokens + @cache_read_tokens::bigint,
     cache_write_tokens = cache_write_tokens + @cache_write_tokens::bigint, output_tokens = output_tokens + @output_tokens::bigint,
     micro_usd = micro_usd + coalesce(@micro_usd::bigint, 0), unpriced = unpriced + CASE WHEN @micro_usd::bigint IS NULL THEN 1 ELSE 0 END
--- A run that has ended has its totals in its result, and in its parent.
+-- The totals of a run that has ended are final: its result and the totals of its parent have them.
 WHERE tenant_id = @tenant_id AND run_id = @run_id AND ended_at IS NULL;
 
 -- name: RecordAnswers

@@ -33,7 +33,7 @@ type Applied struct {
 	Active bool
 	// Changed says that another version was active, or none.
 	Changed bool
-	// Before is the version that was active before, or while the agent was not retired; empty if there was none.
+	// Before is the version that was active before, or last if the agent is retired; empty if there was none.
 	Before string
 }
 

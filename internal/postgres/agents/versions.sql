@@ -1,5 +1,5 @@
 -- name: LockAgent
--- Changes of an agent wait for each other, so that the next statement sees those before.
+-- Changes of an agent wait for each other, so that the next statement sees the changes before it.
 SELECT pg_advisory_xact_lock(hashtextextended('agents ' || @name, 0));
 
 -- name: ApplyAgent

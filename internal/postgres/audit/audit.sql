@@ -6,8 +6,8 @@ SELECT EXISTS (SELECT FROM turn) AS first,
     CASE WHEN EXISTS (SELECT FROM turn) THEN EXISTS (SELECT FROM audit_heads WHERE key_id <> '') ELSE false END AS signed, now() AS now;
 
 -- name: TakePending
--- Takes events out of the queue, until their details have so many bytes. A row of the queue without its event is dropped: nobody knows its
--- tenant.
+-- Takes events out of the queue, until their details have @bytes bytes. A row of the queue whose event is gone is dropped: nobody knows
+-- its tenant.
 WITH waiting AS MATERIALIZED (
     SELECT p.id, coalesce(octet_length(e.detail::text), 0) AS bytes
     FROM (SELECT ctid AS id, month, event_id FROM audit_pending LIMIT @batch) p LEFT JOIN events e ON e.id = p.event_id AND e.month = p.month
@@ -43,7 +43,7 @@ WITH RECURSIVE walk AS (
 SELECT tenant_id FROM walk WHERE tenant_id IS NOT NULL;
 
 -- name: ChainBounds
--- What a verification goes through: the seals and heads that are there when it begins.
+-- Returns the bounds of the seals and heads that exist when a verification begins.
 SELECT coalesce((SELECT min(n) FROM audit_seals WHERE tenant_id = @tenant_id), 0) AS first_seal,
     coalesce((SELECT max(n) FROM audit_seals WHERE tenant_id = @tenant_id), 0) AS last_seal,
     coalesce((SELECT max(n) FROM audit_heads WHERE tenant_id = @tenant_id), 0) AS last_head,
@@ -103,7 +103,8 @@ WITH RECURSIVE walk AS (
 SELECT (SELECT count(*) FROM heads) + (SELECT count(*) FROM seals) AS deleted;
 
 -- name: SettledCalls
--- The newest settled calls, and what the audit trail has of their ends. A hook may write a line of any kind; that of Pawl has the code.
+-- Returns the newest settled calls, and for each the event of the audit trail with its end. A hook may write events of the kind
+-- invocation too; only those of Pawl have the keys toolId and ok.
 SELECT i.invocation_id::text, i.run_id, i.tool_call_id, i.workflow_id, i.temporal_run_id, i.ok, coalesce(i.error_code, '') AS error_code, i.result,
     coalesce(s.kind, '') AS audited, coalesce(s.detail ->> 'errorCode', '') AS audited_code
 FROM invocations i LEFT JOIN LATERAL (

@@ -68,8 +68,8 @@ func (r headRow) head() audit.Head {
 
 type tenantRow struct{ TenantID string }
 
-// AuditHeads returns the last head of each chain, or of that of one tenant, by the names of the tenants. The chain of "" has the events that
-// belong to no tenant.
+// AuditHeads returns the last head of each chain in the order of the tenants, or the last heads of the given tenants. The chain of the
+// tenant "" has the events that belong to no tenant.
 func (s *Store) AuditHeads(ctx context.Context, tenants ...string) (heads []audit.Head, err error) {
 	if len(tenants) == 0 {
 		rows, err := db.All[tenantRow](ctx, s.db, "tenants of the audit trail", db.Query("AuditedTenants", db.Values{}))

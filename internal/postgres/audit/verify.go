@@ -25,8 +25,8 @@ type unsealedRow struct {
 }
 
 // VerifyAudit verifies the chains of all tenants, or of one, and calls report for each. It verifies the seals
-// that a chain has when it begins with the tenant. It takes RetentionDays and Now from the database, not from
-// terms. A tenant that only exported heads name also gets a report.
+// that a chain has when its verification begins. It takes RetentionDays and Now from the database, not from
+// terms. It also reports on a tenant that only the exported heads of terms name.
 func (s *Store) VerifyAudit(ctx context.Context, terms audit.Terms, report func(audit.Report), tenant ...string) error {
 	heads, err := s.AuditHeads(ctx, tenant...)
 	if err != nil {

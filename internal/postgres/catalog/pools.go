@@ -60,8 +60,8 @@ func (s *Store) ToolPools(ctx context.Context) (map[string][]string, error) {
 // Pool is a pool on whose task queue calls may be.
 type Pool struct {
 	Name string
-	// Running is the number of its workers that have renewed themselves in time, Live the number of those
-	// that may only restart.
+	// Running is the number of its running workers. Live is the number of its live workers, which may be
+	// restarting: see runningFor and liveFor.
 	Running, Live int
 }
 

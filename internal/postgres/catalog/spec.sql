@@ -31,7 +31,7 @@ DELETE FROM pools
 WHERE (namespace, pool) IN (SELECT namespace, pool FROM pools WHERE seen_at < now() - @waits::interval ORDER BY namespace, pool FOR UPDATE SKIP LOCKED);
 
 -- name: DropWorkerTools
--- Deletes the definitions that a worker no longer has. From now on they may be old.
+-- Deletes the tools that a worker no longer has. The age of their definitions counts from now on.
 WITH dropped AS (
     DELETE FROM worker_tools t WHERE worker_id = @worker_id
         AND NOT EXISTS (SELECT FROM unnest(@tool_ids::text[], @digests::text[]) AS s (tool_id, digest) WHERE s.tool_id = t.tool_id AND s.digest = t.digest)
@@ -55,11 +55,13 @@ WITH kept AS (
 UPDATE workers SET seen_at = now() WHERE worker_id = @worker_id;
 
 -- name: DeleteOldWorkers
--- Skips rows that another worker deletes at the same time. The definitions of the workers may be old from now on.
+-- Skips rows that another worker deletes at the same time. The age of the definitions of these workers counts
+-- from now on.
 WITH old AS MATERIALIZED (
     SELECT worker_id FROM workers WHERE seen_at < now() - @keep::interval ORDER BY worker_id FOR UPDATE SKIP LOCKED
 ), locked AS MATERIALIZED (
-    -- Another transaction that locks a definition makes it newer, or deletes it.
+    -- A definition that another transaction has locked is skipped: that transaction sets its age,
+    -- or deletes it.
     SELECT s.tool_id, s.digest FROM tool_specs s
     WHERE EXISTS (SELECT FROM worker_tools t JOIN old USING (worker_id) WHERE t.tool_id = s.tool_id AND t.digest = s.digest)
     ORDER BY s.tool_id, s.digest FOR NO KEY UPDATE OF s SKIP LOCKED
@@ -69,9 +71,9 @@ WITH old AS MATERIALIZED (
 DELETE FROM workers WHERE worker_id IN (SELECT worker_id FROM old);
 
 -- name: DeleteOldSpecs
--- Deletes a batch of definitions that no worker has: those of long ago, and all but the newest of those that servers gave, and of those that were
--- registered for a tenant. Without the bounds, a server that renames its tools for ever, or a tenant that registers all the time, would fill the
--- table. The definitions of a tenant push out only its own. A row that a worker publishes at this moment is skipped.
+-- Deletes a batch of definitions that no worker has: definitions that are older than @keep, and all but the newest definitions that servers
+-- gave or that were registered for a tenant. Without these bounds, a server that renames its tools for ever, or a tenant that registers all
+-- the time, would fill the table. Each tenant has a bound of its own. A row that a worker publishes at this moment is skipped.
 WITH unused AS (
     SELECT o.tool_id, o.digest, o.seen_at, o.spec -> 'discovered' IS NOT NULL AS discovered,
         CASE WHEN starts_with(o.tool_id, 'tenant-') THEN split_part(o.tool_id, '_', 1)
@@ -90,7 +92,7 @@ DELETE FROM tool_specs WHERE (tool_id, digest) IN (
 );
 
 -- name: Specs
--- A definition that a worker has counts before one that none has.
+-- A definition that a worker has comes before a definition that no worker has.
 SELECT DISTINCT ON (s.tool_id) s.spec FROM tool_specs s
 ORDER BY s.tool_id, EXISTS (SELECT FROM worker_tools t WHERE t.tool_id = s.tool_id AND t.digest = s.digest) DESC, s.seen_at DESC, s.published_at DESC;
 
@@ -121,7 +123,8 @@ GROUP BY t.tool_id HAVING count(DISTINCT t.digest) > 1
 ORDER BY t.tool_id;
 
 -- name: DiscoveredSpec
--- Returns what a worker published of a definition that a server gave, also if no worker has it any more.
+-- Returns the spec that a worker published for a definition of a server, also if no worker has it any
+-- more.
 SELECT spec FROM tool_specs
 WHERE tool_id = @tool_id AND spec -> 'discovered' ->> 'digest' = @digest::text
 ORDER BY seen_at DESC, published_at DESC LIMIT 1;
@@ -150,7 +153,8 @@ GROUP BY t.tool_id HAVING bool_and(w.pool <> '')
 ORDER BY t.tool_id;
 
 -- name: Pools
--- Returns the pools of which calls may wait, the last seen first, with the number of their running workers and of their live workers.
+-- Returns the pools for which calls may wait, the last seen first, with the number of their running workers and of their live
+-- workers.
 SELECT p.pool,
     (count(w.worker_id) FILTER (WHERE w.seen_at > now() - @running::interval))::integer AS running,
     (count(w.worker_id) FILTER (WHERE w.seen_at > now() - @live::interval))::integer AS live

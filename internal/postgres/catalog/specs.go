@@ -37,8 +37,9 @@ type Worker struct {
 	Sources []SourceState
 }
 
-// PublishSpecs stores the tools and the sources of a worker for other programs, in the place of those
-// of before. The worker is live from now on, if RenewWorker renews it at least every RenewEvery.
+// PublishSpecs stores the tools and the sources of a worker for other programs. They replace the
+// tools and the sources that the worker had. The worker is live from now on, if RenewWorker renews it
+// at least every RenewEvery.
 func (s *Store) PublishSpecs(ctx context.Context, worker Worker, specs []toolspec.Spec) error {
 	const op = "publish specs"
 	ids, digests, documents := make([]string, len(specs)), make([]string, len(specs)), make([]*string, len(specs))
@@ -66,7 +67,7 @@ func (s *Store) PublishSpecs(ctx context.Context, worker Worker, specs []toolspe
 }
 
 // DeleteOldSpecs deletes definitions that no worker has and that are old or, if servers gave them or they were registered, too
-// many. It goes on until there is none.
+// many. It repeats the statement until it deletes none.
 func (s *Store) DeleteOldSpecs(ctx context.Context) (deleted int64, err error) {
 	for {
 		n, err := s.db.Exec(ctx, "delete old specs", db.Query("DeleteOldSpecs", db.Values{
@@ -101,7 +102,8 @@ func (s *Store) LiveSpecs(ctx context.Context) ([]toolspec.Spec, error) {
 	return s.liveSpecs(ctx, "")
 }
 
-// liveSpecs returns LiveSpecs, with a tenant without the registered tools of other tenants.
+// liveSpecs returns the specs of LiveSpecs. If tenantID is not empty, it leaves out the registered
+// tools of other tenants.
 func (s *Store) liveSpecs(ctx context.Context, tenantID string) ([]toolspec.Spec, error) {
 	var tenant string
 	if tenantID != "" {

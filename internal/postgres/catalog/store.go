@@ -25,7 +25,7 @@ type Rules interface {
 type Store struct {
 	db        *db.DB
 	rules     Rules
-	namespace string // of the workers that LiveSpecs knows; "" knows all
+	namespace string // the namespace whose workers LiveSpecs and Catalog know; "" is all namespaces
 }
 
 // New returns a Store that uses the database d and the rules r.

@@ -153,7 +153,7 @@ func parse(what, url string) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// Notifies reports whether Listen gets notifications: not through a pooler, without an address of the server itself.
+// Notifies reports whether Listen gets notifications. Through a pooler it gets none, unless DirectURL is set.
 func (d *DB) Notifies() bool { return d.direct != nil || !d.pooled }
 
 // Ping checks that the database answers.

@@ -33,8 +33,8 @@ type Listener struct {
 }
 
 // Listen holds a connection outside the pool until ctx ends, runs the statements on it, and calls l
-// for each notification. It replaces a lost connection. Behind a pooler and without the address of the
-// server itself it only calls Lost, with ErrNoNotifications.
+// for each notification. It replaces a lost connection. If Notifies is false, it only calls Lost, with
+// ErrNoNotifications.
 func (d *DB) Listen(ctx context.Context, l Listener, steps ...Step) {
 	if !d.Notifies() {
 		if l.Lost != nil {

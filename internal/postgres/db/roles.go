@@ -56,7 +56,8 @@ func (d *DB) GrantRoles(ctx context.Context, wait time.Duration) error {
 	}
 	return d.retryLocks(ctx, op, wait, func() error {
 		return d.onSession(ctx, func(conn *pgx.Conn) error {
-			// The walls first: if this stops between the two, nobody sees more than before.
+			// Row-level security comes first: if this stops between the two scripts, nobody sees
+			// more rows than before.
 			for _, script := range []string{policiesSQL, grantsSQL} {
 				if _, err := conn.PgConn().Exec(ctx, script).ReadAll(); err != nil {
 					return err

@@ -12,9 +12,10 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// migrationSession prepares a session that changes the schema. Calls queue behind a statement that waits for a lock, so the wait is short; a
-// process that is gone must not keep its locks. The tables belong to pawl_migrator if it has the oldest of them, or if there is none and it may
-// make tables: then any member of the role can go on with the schema, and $user in the search path keeps its meaning.
+// migrationSession prepares a session that changes the schema. Calls queue behind a statement that waits for a lock, so the wait is short;
+// a process that is gone must not keep its locks. The session becomes pawl_migrator if this role owns goose_db_version, or if that table
+// does not exist and the role may create tables: then each member of the role can run later migrations. The search path is fixed before,
+// because $user would become pawl_migrator.
 const migrationSession = `
 SET lock_timeout = '5s';
 SET idle_in_transaction_session_timeout = '1min';

@@ -7,9 +7,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Trace is called before a round trip with the name of its statement; of a batch, the last one. It
-// returns the context of the round trip, and a function that is called at its end. The statement is ""
-// for SQL of the driver and of migrations. Calls are concurrent.
+// Trace is called before a round trip with the name of its statement, or of the last statement of its
+// batch. It returns the context of the round trip, and a function that is called at its end. The name
+// is "" for SQL of the driver and of migrations. Calls are concurrent.
 type Trace func(ctx context.Context, statement string) (traced context.Context, end func(error))
 
 // trips observes every round trip of the pool: a statement or a batch. It does not observe the

@@ -1,8 +1,8 @@
 -- name: SubmitterKey
--- fresh compares the expiry of the proof with the time of the first admission, because a reset
--- verifies the proof again, later. A run of an agent that began with this proof has it for the calls that its model, or that of an
--- agent that it runs, has planned, while its time lasts: it may wait for people for longer than a proof lasts. The rounds that a fork keeps were planned in
--- another run, and the fork makes none of their calls.
+-- fresh says that the proof was valid when the call was admitted first: a reset verifies the proof again, later. A run of an agent may wait
+-- for people for longer than its proof lasts. So fresh is also true, until the time limit of the run, for a call that the model of the run
+-- has planned, or the model of an agent that the run has started. The run must have begun with this proof while the proof was valid. Rounds
+-- that a fork has copied do not count: the fork makes none of their calls.
 SELECT coalesce(k.public_key, ''::bytea) AS public_key, k.key_id IS NOT NULL AND k.revoked_at IS NULL AS active,
     @expires_at::timestamptz > i.created_at OR EXISTS (
         SELECT FROM agent_runs a
@@ -18,7 +18,7 @@ FROM invocations i LEFT JOIN submitter_keys k ON k.tenant_id = @tenant_id AND k.
 WHERE i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id;
 
 -- name: SubmitterKeyNow
--- As SubmitterKey, for what has no record yet.
+-- As SubmitterKey, for a caller without a record.
 SELECT public_key, revoked_at IS NULL AS active, @expires_at::timestamptz > now() AS fresh FROM submitter_keys WHERE tenant_id = @tenant_id AND key_id = @key_id;
 
 -- name: SubmitterTrusted

@@ -1,5 +1,6 @@
 -- name: DeleteExpired
--- The expired entries of one session. The locks come in the order of writers: the session, then its entries, then the tenant.
+-- Deletes expired entries of one session. It takes locks in the order of writers: the session, then its entries, then the
+-- tenant.
 WITH due AS MATERIALIZED (
     SELECT u.tenant_id, u.session FROM memory_usage u
     WHERE (u.tenant_id, u.session) IN (SELECT tenant_id, session FROM memories WHERE expires_at <= now() ORDER BY expires_at LIMIT 50)
@@ -22,14 +23,14 @@ WITH due AS MATERIALIZED (
 SELECT coalesce(sum(entries), 0)::bigint AS entries FROM freed;
 
 -- name: ForgetWrites
--- No attempt of a call repeats a write that is older.
+-- Deletes the answers of writes that are so old that no attempt of a call repeats them.
 DELETE FROM memory_writes WHERE ctid = ANY (ARRAY (
     SELECT ctid FROM memory_writes WHERE created_at < now() - interval '30 days' ORDER BY created_at LIMIT @batch FOR UPDATE SKIP LOCKED
 ));
 
 -- name: ForgetSessions
--- A session without entries that was not written for a while. Its next write makes the row again, with versions above all that the row of
--- the tenant has kept, so that no version comes back.
+-- Deletes the rows of sessions without entries that were not written for 30 days. The row of the tenant keeps their highest version, and
+-- the next write of such a session uses a higher one, so that no version is used twice.
 WITH forgotten AS (
     DELETE FROM memory_usage WHERE ctid = ANY (ARRAY (
         SELECT ctid FROM memory_usage WHERE entries = 0 AND session <> '' AND touched_at < now() - interval '30 days'

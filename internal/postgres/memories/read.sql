@@ -25,8 +25,8 @@ WHERE tenant_id = @tenant_id AND (@every_session OR session = @session) AND (pat
 ORDER BY updated_at DESC, session, path LIMIT @most;
 
 -- name: Search
--- A text that has no spaces between its words is one word for the index, so the query also counts as a part of the text. That reads the
--- contents of one session, which are bounded.
+-- The index takes a text without spaces between its words as one word, so the query also finds entries that contain its text. That
+-- reads the contents of one session, which are bounded.
 SELECT session, path, kind, number, title, '' AS content, status, active, octet_length(content) AS bytes, version, trust, actor_id, run_id, tool_call_id,
     created_at, updated_at, expires_at, false AS expired,
     CASE WHEN words @@ query THEN ts_headline('pg_catalog.simple', content, query, 'MaxFragments=2, MaxWords=25, MinWords=8, ShortWord=0, StartSel="", StopSel=""')

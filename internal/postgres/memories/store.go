@@ -96,7 +96,7 @@ func (r entryRow) entry() capability.MemoryEntry {
 	}
 }
 
-// size is what an entry counts of the quotas, in bytes.
+// size returns the bytes of an entry that count against the quotas.
 func size(e capability.MemoryEntry) int64 {
 	return int64(len(e.Path) + len(e.Title) + len(e.Content))
 }

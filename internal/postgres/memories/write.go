@@ -42,7 +42,8 @@ func (s *Store) write(ctx context.Context, op string, by capability.MemoryCaller
 		by.Trust = capability.TrustModel
 	}
 	w := &write{store: s, by: by, of: scope(by)}
-	// An error of f that is an answer to the caller leaves as it is.
+	// An error of f that answers the caller is returned unchanged, and not as an error of the
+	// database.
 	var refused error
 	err = s.db.Within(ctx, op, func(tx pgx.Tx) error {
 		w.tx = tx
@@ -225,7 +226,8 @@ func check(in capability.MemoryWrite, path string, before stored) error {
 	return nil
 }
 
-// replaced returns the content with the one occurrence of old replaced; an empty old is all of it.
+// replaced returns content with the only occurrence of the text old replaced by with. If old is
+// empty, it returns with.
 func replaced(content, old, with string) (string, error) {
 	if old == "" {
 		return with, nil

@@ -140,8 +140,8 @@ func (s *Store) get(ctx context.Context, row *chunkRow) error {
 	return nil
 }
 
-// deleteObjects deletes a batch of objects that no chunk has any more: of the output with a reference, or of any. It returns how many
-// it deleted. Rows of other buckets are left to programs that use these.
+// deleteObjects deletes a batch of objects that no chunk has any more: of the output ref, or of any output if ref is empty. It
+// returns how many objects it deleted. It leaves objects of other buckets to programs that use these buckets.
 func (s *Store) deleteObjects(ctx context.Context, tenantID, ref string) (int, error) {
 	const op = "delete objects of outputs"
 	if s.bucket == nil {
@@ -160,7 +160,7 @@ func (s *Store) deleteObjects(ctx context.Context, tenantID, ref string) (int, e
 	for i, row := range rows {
 		deletes.Go(func() error {
 			if failures.Load() >= bucketRequests {
-				failed[i] = errNotTried // the bucket is away, or refuses all
+				failed[i] = errNotTried // the bucket does not answer, or refuses every request
 				return nil
 			}
 			if failed[i] = s.bucket.Delete(ctx, row.Key); failed[i] != nil {

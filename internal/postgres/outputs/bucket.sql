@@ -1,5 +1,5 @@
 -- name: ReserveObjects
--- Names objects before they exist. A tenant beyond its quota stores none; AppendChunk is what holds the quota under concurrent writers.
+-- Names objects before they exist. A tenant beyond its quota reserves none. AppendChunk enforces the quota also for concurrent writers.
 WITH quota AS (
     SELECT NOT EXISTS (SELECT FROM output_usage WHERE tenant_id = @tenant_id AND stored + @total::bigint > @quota) AS done
 ), reserved AS (
@@ -28,7 +28,7 @@ ORDER BY tried_at LIMIT @batch;
 DELETE FROM output_objects WHERE key = ANY (@keys::text[]::uuid[]) AND state = 'garbage';
 
 -- name: PostponeObjects
--- The next batch begins with others.
+-- The next batch begins with other objects.
 UPDATE output_objects SET tried_at = now() WHERE key = ANY (@keys::text[]::uuid[]) AND state = 'garbage';
 
 -- name: ForeignObjects

@@ -52,7 +52,7 @@ func (c chunk) lines() int {
 
 func (c chunk) endsLine() bool { return c.text && c.data[len(c.data)-1] == '\n' }
 
-// values returns the parameters of AppendChunk, without those of the store.
+// values returns the parameters of AppendChunk, without the parameters that the store adds.
 func (c chunk) values() db.Values {
 	data := encoder().EncodeAll(c.data, make([]byte, 0, len(c.data)/4))
 	return db.Values{

@@ -55,7 +55,8 @@ SELECT EXISTS (
 ) AS remains;
 
 -- name: DeleteTombstones
--- Until then a reader of the output learns that it has expired.
+-- Deletes the rows of outputs that expired 30 days ago. Until then a reader of such an output
+-- learns that it has expired.
 DELETE FROM outputs WHERE id IN (
     SELECT id FROM outputs WHERE state = 'expired' AND stored = 0 AND touched_at < now() - interval '30 days' LIMIT @batch
 );

@@ -16,7 +16,8 @@ FROM output_chunks WHERE output_id = @output_id AND first_byte <= @position
 ORDER BY first_byte DESC LIMIT 1;
 
 -- name: ChunkOfLine
--- The chunk before the line has its newline. If that is the last byte, the line begins with the next chunk.
+-- The newline before a line is in the chunk that this statement finds. If the newline ends the chunk, the
+-- line begins with the next chunk.
 SELECT CASE WHEN first_line + lines = @position AND ends_line THEN first_byte + bytes ELSE first_byte END AS first_byte,
     first_line + lines >= @position AS here
 FROM output_chunks WHERE output_id = @output_id AND first_line < @position

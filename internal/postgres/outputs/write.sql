@@ -27,9 +27,9 @@ SELECT @ref, invocation_id, tenant_id, run_id, tool_id, @dispatch, @media_type, 
 RETURNING ref;
 
 -- name: AppendChunk
--- The constraint output_usage_within_quota refuses the whole statement. A second execution finds the chunk of the first one.
--- A chunk has its data or an object, whose reservation must not have ended. stored is what the chunk counts of the quota. Without charge the
--- quota is charged by ChargeOutput.
+-- The constraint output_usage_within_quota refuses the whole statement. A second execution finds the chunk of the first one. A chunk has
+-- its data or an object, whose reservation must not have ended. stored is what the chunk counts against the quota. Without @charge,
+-- ChargeOutput counts it.
 WITH written AS (
     UPDATE outputs SET bytes = bytes + @bytes, lines = lines + @lines, stored = stored + @stored, touched_at = now()
     WHERE ref = @ref AND tenant_id = @tenant_id AND state = 'writing' AND bytes = @first_byte

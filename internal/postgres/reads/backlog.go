@@ -40,8 +40,8 @@ func (s *Store) EndingBacklog(ctx context.Context, namespace string) (EndingBack
 	return b, err
 }
 
-// Backlogs says how much waits. No count is above the most that the statement reads. Since is when
-// the oldest of the counted began to wait, or nil.
+// Backlogs says how much waits. No count is above the limit that Backlogs gets. A field such as
+// MessagesSince is when the oldest of the counted began to wait, or nil.
 type Backlogs struct {
 	// Messages and Notices wait to be delivered.
 	Messages, Notices           int64
@@ -59,7 +59,7 @@ type Backlogs struct {
 	Now time.Time
 }
 
-// Backlogs counts what waits, up to limit of each. Calls are those of a namespace of Temporal.
+// Backlogs counts what waits, up to limit of each. It counts calls and endings of one namespace of Temporal.
 func (s *Store) Backlogs(ctx context.Context, namespace string, limit int) (Backlogs, error) {
 	b, _, err := db.First[Backlogs](ctx, s.db, "backlogs", db.Query("Backlogs", db.Values{"namespace": db.Text(namespace), "most": limit}))
 	return b, err

@@ -25,7 +25,8 @@ type DecidedCall struct {
 	ConnectionID string
 	Effect       toolspec.Effect
 	Risk         toolspec.Risk
-	// Discovered is the digest of what a server gave of the tool. It is empty if no server did.
+	// Discovered is the digest of the definition that a server gave of the tool. It is empty for
+	// other tools.
 	Discovered string
 	// Repaired says that the arguments were repaired. NoSchema says that the arguments were not
 	// validated.

@@ -56,7 +56,8 @@ WITH active AS MATERIALIZED (
         now() + @expire_after::interval,
         CASE WHEN r.grant_id IS NULL THEN 'open' ELSE 'approved' END, r.approver, CASE WHEN r.grant_id IS NOT NULL THEN now() END, r.grant_id, @preview::json
     FROM (SELECT greatest(request_round, @last::integer) + 1 AS number FROM current) n LEFT JOIN remembered r ON true
-    -- If the grant has ended since it was read, nothing is opened: people are asked, and with a preview.
+    -- If the grant has ended since it was read, no request is opened: the caller then asks people, with
+    -- a preview.
     WHERE NOT EXISTS (SELECT FROM standing) AND (@remembered = '' OR r.grant_id IS NOT NULL)
     RETURNING approval_id, number, state, approver, granted, rule, expires_at, created_at, preview, remembered
 ), new_notices AS (

@@ -7,10 +7,10 @@ ON CONFLICT (tenant_id, key) DO UPDATE
     SET used_at = CASE WHEN semaphores.used_at < now() - interval '1 hour' THEN now() ELSE semaphores.used_at END;
 
 -- name: TakeSlots
--- Takes a place at every semaphore or joins its queue. If a semaphore is full and the call may
--- not wait for it, the call takes no place and joins no queue. If this call was given a place
--- while it waited, it keeps that place. Expired leases of other calls become "lost"; those calls
--- find out before they dispatch. The semaphores are locked throughout.
+-- Takes a slot of every semaphore or joins its queue. If a semaphore is full and the call may not
+-- wait for it, the call takes no slot and joins no queue. If this call was given a slot while it
+-- waited, it keeps that slot. Expired leases of other calls become "lost"; those calls find out
+-- before they dispatch. The semaphores are locked throughout.
 WITH current AS (
     SELECT FROM invocations WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id
 ), wanted AS (
@@ -87,25 +87,26 @@ SELECT (SELECT count(*) FROM buckets) + (SELECT count(*) FROM places) + (SELECT 
 
 -- name: Release
 -- Gives back all capacity of the call, in the same round trip and under the same guard as the
--- statement that settles it. A place passes directly to the head of its queue, and the outbox
--- gets a recheck signal for that workflow; no other call can take the place between. Calls that
--- wait for the cached value that this call was to read also get a recheck: they find the value,
--- or the first of them reads it. A token returns to its bucket if no attempt was made. If the
--- workflow was ended from outside, its tool may run until it misses a heartbeat. In that case a
--- held place is not given back, and expires after the grace.
+-- statement that settles it. A slot passes directly to the head of its queue, and the outbox gets a
+-- recheck signal for that workflow; no other call can take the slot in between. Calls that wait for
+-- the cached value that this call was to read also get a recheck: they find the value, or the first
+-- of them reads it. A token returns to its bucket if no attempt was made. If the workflow was ended
+-- from outside, its tool may run until it misses a heartbeat. In that case a held slot is not given
+-- back, and expires after the grace.
 WITH current AS (
     SELECT FROM invocations WHERE invocation_id = @invocation_id::uuid AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id
 ), left_behind AS (
     UPDATE leases SET expires_at = least(expires_at, now() + @grace::interval)
     WHERE invocation_id = @invocation_id::uuid AND kind = 'semaphore' AND state = 'held' AND @grace::interval > interval '0' AND EXISTS (SELECT FROM current)
 ), released AS (
-    -- A request for an approval that comes late takes nothing away that the call acquired after the wait.
+    -- An approval request that arrives late must not free what the call acquired after the wait, in a
+    -- later round.
     DELETE FROM leases
     WHERE invocation_id = @invocation_id::uuid AND round <= @last_round AND EXISTS (SELECT FROM current)
         AND NOT (kind = 'semaphore' AND state = 'held' AND @grace::interval > interval '0')
     RETURNING kind, tenant_id, key, state
 ), lapsed AS (
-    -- This statement counts an expired place as free, so it must mark the place as lost for its
+    -- This statement counts an expired slot as free, so it must mark the slot as lost for its
     -- holder.
     UPDATE leases l SET state = 'lost'
     FROM (SELECT DISTINCT tenant_id, key FROM released WHERE kind = 'semaphore') r
@@ -153,8 +154,8 @@ WITH current AS (
 SELECT count(pg_notify('pawl_outbox', '')) AS handed FROM rechecked;
 
 -- name: LockExpired
--- Locks a batch of semaphores with expired places. It sets used_at to the time of this
--- transaction, so that the next statement finds exactly these.
+-- Locks a batch of semaphores with expired slots. It sets used_at to the time of this transaction,
+-- so that the next statement finds exactly these.
 WITH due AS MATERIALIZED (
     SELECT s.tenant_id, s.key FROM semaphores s
     WHERE EXISTS (
@@ -167,10 +168,9 @@ WITH due AS MATERIALIZED (
 UPDATE semaphores s SET used_at = now() FROM due d WHERE s.tenant_id = d.tenant_id AND s.key = d.key;
 
 -- name: ReleaseExpired
--- Does for expired places what Release does for returned ones. If the call of a place is still
--- open, its lease becomes "lost" and stays so until the call ends. This serves calls that no
--- worker handles: calls that the sweeper settled, and calls whose workers are away for a long
--- time.
+-- Does for expired slots what Release does for returned ones. If the call of a slot is still open,
+-- its lease becomes "lost" and stays so until the call ends. This serves calls that no worker
+-- handles: calls that the sweeper settled, and calls whose workers are away for a long time.
 WITH expired AS MATERIALIZED (
     SELECT l.invocation_id, l.tenant_id, l.key, i.state = 'settled' AS over
     FROM semaphores s

@@ -1,7 +1,7 @@
 -- name: DeleteExpiredCalls
--- Deletes expired settled calls, with their claims, approvals and decisions. It goes month by
--- month, so that the index finds a batch without reading calls that are kept. A call settles in
--- its month or later. A call stays as long as chunks of its outputs, which count against a quota. The sweeper runs the endings of a call for up to 7 days; until then the call stays.
+-- Deletes expired settled calls, with their claims, approvals and decisions. It goes month by month, so that the index finds a batch
+-- without reading calls that are kept. A call settles in its month or later. A call stays while its outputs have chunks, because these
+-- count against a quota. It also stays while the sweeper may run its endings, which is up to 7 days.
 WITH expired AS MATERIALIZED (
     SELECT now() - make_interval(days => @days::integer) AS until
 ), batch AS MATERIALIZED (

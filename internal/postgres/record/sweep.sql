@@ -49,7 +49,7 @@ WITH dispatched AS (
     WHERE invocation_id = @invocation_id::uuid AND state = 'open' AND EXISTS (SELECT FROM swept)
     RETURNING approval_id, state
 ), unnamed AS (
-    -- The result names none.
+    -- The result of a swept call names no output.
     UPDATE outputs SET state = 'expired', expires_at = least(expires_at, now()), touched_at = now()
     WHERE invocation_id = @invocation_id::uuid AND state <> 'expired' AND EXISTS (SELECT FROM swept)
 ), noticed AS (

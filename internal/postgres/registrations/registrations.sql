@@ -1,9 +1,10 @@
 -- name: LockRegistrations
--- Registrations of a tenant wait for each other, so that the next statement sees those before.
+-- Registrations of a tenant wait for each other, so that the next statement sees the registrations
+-- before it.
 SELECT pg_advisory_xact_lock(hashtextextended('tool_registrations ' || @tenant_id, 0));
 
 -- name: RegisterTools
--- Makes a version and ends the one before, unless outcome says why not.
+-- Makes a version and ends the version before it, unless outcome says why not.
 WITH own AS (
     SELECT version, digest, kind, address, ended_at IS NULL AS in_force FROM tool_registrations WHERE tenant_id = @tenant_id AND name = @name
 ), others AS (
@@ -29,7 +30,7 @@ WITH own AS (
     WHERE tenant_id = @tenant_id AND name = @name AND ended_at IS NULL AND (SELECT outcome FROM verdict) = 'registered'
     RETURNING version
 ), made AS (
-    -- The count makes the row before end first: one may be in force at a time.
+    -- The count makes the previous version end first: only one version may be in force at a time.
     INSERT INTO tool_registrations (tenant_id, name, version, kind, digest, address, tools, document, registered_by)
     SELECT @tenant_id, @name, coalesce((SELECT max(version) FROM own), 0) + 1, @kind, @digest, @address, @tools::text[], @document, @by
     FROM verdict WHERE outcome = 'registered' AND (SELECT count(*) FROM ended) >= 0
@@ -67,9 +68,10 @@ ORDER BY name, version DESC LIMIT @max;
 SELECT kind, document FROM tool_registrations WHERE tenant_id = @tenant_id AND name = @name AND version = @version;
 
 -- name: RegistrationsInUse
--- Returns the versions in force, and those with which a call could have been admitted that is still open. A worker may admit calls for a
--- moment with a version that has ended, until it hears of it. Of each tenant, only the @most versions that ended last can be among the latter,
--- so that the history does not count. The tools of a version of an MCP server are a pattern: the patterns of the open calls are compared with it.
+-- Returns the versions in force, and the ended versions with which a call may have been admitted that is still open. A worker may admit
+-- calls with an ended version for the time @margin, until it learns of the end. Only the @most versions of a tenant that ended last are
+-- compared with its open calls, so that a long history costs nothing. A version of an MCP server has a pattern of tools, so the open calls
+-- are compared by the pattern of their server.
 WITH waiting AS MATERIALIZED (
     SELECT tenant_id, CASE WHEN starts_with(tool_id, 'mcp__') THEN 'mcp__' || split_part(tool_id, '__', 2) || '__*' ELSE tool_id END AS tool,
         min(created_at) AS since

@@ -16,19 +16,19 @@ var files embed.FS
 const (
 	// MaxOfTenant bounds the registrations of a tenant that are in force.
 	MaxOfTenant = 100
-	// MaxVersions bounds the versions of a tenant that are in force or ended lately. Every worker has them all, so this bound and the next
-	// two limit its memory, and how often a tenant may change.
+	// MaxVersions bounds the versions of a tenant that are in force or ended lately. Every worker has all of them, so this bound and the
+	// next two limit its memory, and how often a tenant may change.
 	MaxVersions = 200
-	// MaxServers bounds those of MCP servers.
+	// MaxServers bounds how many of these versions are of MCP servers.
 	MaxServers = 20
-	// MaxBytes bounds their documents.
+	// MaxBytes bounds the documents of these versions together, in bytes.
 	MaxBytes = 32 << 20
-	// lately is how long a version that has ended counts.
+	// lately is how long a version that has ended counts for the bounds above.
 	lately = time.Hour
 	// maxEnded bounds the versions of a tenant that RegistrationsInUse compares with the open calls.
 	maxEnded = 500
-	// margin is how long a worker may admit calls with a version that has ended. It hears of the end within a
-	// second, and without a notification at its next poll.
+	// margin is how long a worker may admit calls with a version that has ended. The worker learns of the end
+	// within a second, and without a notification at its next poll.
 	margin = 2 * time.Minute
 )
 
@@ -96,8 +96,9 @@ type textRow struct {
 	Document string
 }
 
-// RegisterTools makes the document the version in force. changed is false if it is that already. An error
-// that wraps client.ErrToolsRefused says what is in the way, without names of other tenants.
+// RegisterTools makes the document the version in force. changed is false if it is in force already. An
+// error that wraps client.ErrToolsRefused says why the document is refused, without names of other
+// tenants.
 func (s *Store) RegisterTools(ctx context.Context, r Registration) (version int, changed bool, err error) {
 	row, _, err := db.Batched[registerRow](ctx, s.db, "register tools",
 		db.Query("LockRegistrations", db.Values{"tenant_id": db.Text(r.TenantID)}),
@@ -155,8 +156,8 @@ func (s *Store) ToolDocument(ctx context.Context, tenantID, name string, version
 	return row.Kind, row.Document, err
 }
 
-// RegistrationsInUse returns the versions that workers need, of all tenants: by tenant, first those in
-// force, then the others, the last that ended first.
+// RegistrationsInUse returns the versions that workers need, of all tenants, ordered by tenant. Of a
+// tenant, the versions in force come first, and then the ended versions, the last ended first.
 func (s *Store) RegistrationsInUse(ctx context.Context) ([]InUse, error) {
 	return db.All[InUse](ctx, s.db, "registrations in use", db.Query("RegistrationsInUse", db.Values{"margin": margin, "most": maxEnded}))
 }

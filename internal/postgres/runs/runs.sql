@@ -19,7 +19,7 @@ SELECT key::text FROM runs WHERE tenant_id = @tenant_id AND run_id = @run_id;
 LISTEN pawl_runs;
 
 -- name: Events
--- The events of a call end with its record.
+-- The events of a call are returned only while the call has a record.
 SELECT e.seq, floor(extract(epoch FROM e.at) * 1000)::bigint AS at_ms, e.kind, e.tool_call_id, coalesce(e.invocation_id::text, '') AS invocation_id,
     e.tool_id, e.owner_id, CASE WHEN e.kind = 'tool_call_result' THEN i.result ELSE e.detail END AS detail
 FROM run_events e LEFT JOIN invocations i ON i.invocation_id = e.invocation_id AND i.tenant_id = e.tenant_id AND i.run_id = e.run_id

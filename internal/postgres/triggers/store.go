@@ -18,8 +18,8 @@ var files embed.FS
 // ErrTaken means that the version is stored with another content. Versions are not changed.
 var ErrTaken = errors.New("the version is stored with another content")
 
-// keepEvents is how long it is recorded what an event has done. After that, a delivery with the same id finds the run by
-// its id for as long as the record of runs or Temporal has it.
+// keepEvents is how long the record of what an event has done is kept. After that, a delivery with the same event id
+// finds the run by the id of the run, for as long as the record of runs or Temporal has it.
 const keepEvents = 90 * 24 * time.Hour
 
 // Store stores triggers. It is safe for concurrent use.

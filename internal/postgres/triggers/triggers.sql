@@ -1,5 +1,5 @@
 -- name: LockTrigger
--- Changes of a trigger wait for each other, so that the next statement sees those before.
+-- Changes of a trigger wait for each other, so that the next statement sees the changes before it.
 SELECT pg_advisory_xact_lock(hashtextextended('trigger ' || @tenant_id || ' ' || @name, 0));
 
 -- name: ApplyTrigger

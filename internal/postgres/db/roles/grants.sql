@@ -1,5 +1,5 @@
--- The privileges of the roles. "pawl migrate up" runs this after the migrations, in one transaction: what is granted to a role and does not
--- stand here is revoked.
+-- The privileges of the roles. "pawl migrate up" runs this after the migrations, in one transaction: a privilege that a role has and
+-- that this does not grant is revoked.
 DO $$
 DECLARE
     owned regclass;

@@ -10,7 +10,7 @@ DECLARE
     own    constant text := 'ARRAY(SELECT t.tenant_id FROM role_tenants t WHERE t.role_name = current_user)';
     every  constant text := '(SELECT EXISTS (SELECT FROM role_tenants t WHERE t.role_name = current_user AND t.tenant_id = ''*''))';
     of_row constant text := every || ' OR tenant_id = ANY (' || own || ')';
-    -- The row is there if its call is, under the policy of calls.
+    -- A row is visible if its call is visible under the policy of calls.
     of_call constant text := 'EXISTS (SELECT FROM invocations i WHERE i.invocation_id = %1$I.invocation_id)';
     -- The tenants of registered tools, by their prefix, as toolspec.TenantNamespace makes it.
     of_tool constant text := every || $p$ OR CASE
