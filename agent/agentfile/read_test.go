@@ -171,6 +171,7 @@ func TestFaults(t *testing.T) {
 		{small2("openai") + "  members: {metadata: {note: " + key + "}}", "model.members.metadata.note: has the shape of a credential"},
 		{small2("openai") + "  members: {extra: [{api_key: x}]}", "model.members.extra[0].api_key: has the name of a credential"},
 		{small2("openai") + "fallback: {format: openai, name: m, connection: c, members: {authorization: x}}", "fallback.members.authorization: has the name"},
+		{small2("openai") + "summary: {format: openai, name: m, connection: c, members: {apiKey: x}}", "summary.members.apiKey: has the name"},
 		{small2(key), "model.format: has the shape of a credential"},
 		{small + "instructions: &a x", "anchors and aliases are not allowed"},
 	} {

@@ -2,6 +2,7 @@ package agentfile
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -51,5 +52,5 @@ func (r *reader) search(n *node, path string) {
 
 // isRequest says whether the keys below path go into requests.
 func isRequest(path string) bool {
-	return strings.HasPrefix(path, "model.members") || strings.HasPrefix(path, "fallback.members")
+	return slices.ContainsFunc([]string{"model.members", "fallback.members", "summary.members"}, func(m string) bool { return strings.HasPrefix(path, m) })
 }

@@ -22,6 +22,11 @@ type held struct{ text []byte }
 
 func (*held) Redacted() {}
 
+// text is a secret of a basic kind.
+type text string
+
+func (text) Redacted() {}
+
 // valuer is a secret that lets slog ask it.
 type valuer struct{ text string }
 
@@ -88,6 +93,7 @@ func TestNoSecretIsLogged(t *testing.T) {
 		"by type":         func(l *slog.Logger) { l.InfoContext(ctx, "m", "k", &held{[]byte(byType)}) },
 		"by value":        func(l *slog.Logger) { l.InfoContext(ctx, "m", "k", held{[]byte(byType)}) },
 		"in a struct":     func(l *slog.Logger) { l.InfoContext(ctx, "m", "k", struct{ s any }{[]held{{[]byte(byType)}}}) },
+		"in a list":       func(l *slog.Logger) { l.InfoContext(ctx, "m", "k", []text{byType}) },
 		"in a map":        func(l *slog.Logger) { l.InfoContext(ctx, "m", "k", map[string]any{"s": &held{[]byte(byType)}}) },
 		"valuer":          func(l *slog.Logger) { l.InfoContext(ctx, "m", "k", valuer{byType}) },
 		"in an error":     func(l *slog.Logger) { l.InfoContext(ctx, "m", "k", &failing{valuer{byType}}) },

@@ -22,7 +22,7 @@ func holdsValue(v reflect.Value, left int) bool {
 		return false
 	}
 	t := v.Type()
-	if t.Implements(secretType) || t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(secretType) {
+	if isSecret(t) {
 		return true
 	}
 	switch t.Kind() {
@@ -36,7 +36,7 @@ func holdsValue(v reflect.Value, left int) bool {
 		}
 	case reflect.Slice, reflect.Array:
 		if plain(t.Elem().Kind()) {
-			return false
+			return v.Len() > 0 && isSecret(t.Elem())
 		}
 		for i := range v.Len() {
 			if holdsValue(v.Index(i), left-1) {
@@ -52,6 +52,11 @@ func holdsValue(v reflect.Value, left int) bool {
 	default: // holds nothing
 	}
 	return false
+}
+
+// isSecret reports whether values of a type, or pointers to them, are secrets.
+func isSecret(t reflect.Type) bool {
+	return t.Implements(secretType) || t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(secretType)
 }
 
 // plain reports whether a kind is a basic one. The elements of a slice of such a kind are not
