@@ -127,7 +127,8 @@ func outputBytes(ctx context.Context, outputs output.Reader, in outputCacheIn, t
 	out := describe(slice.Info)
 	text := slice.Data[:min(len(slice.Data), sliceText)]
 	if slice.Next > 0 || len(text) < len(slice.Data) {
-		// Room for one whole character stays, so that reading goes on.
+		// A text without a whole character is not cut: NextByte would be the offset again, and reading
+		// would not go on.
 		if cut := read.WholeRunes(text); cut > 0 {
 			text = text[:cut]
 		}

@@ -36,8 +36,8 @@ type pattern struct {
 	program int64
 }
 
-// newPattern compiles a pattern. It refuses, with an error that is safe to show,
-// what is no expression and what compiles to more than maxProgram instructions.
+// newPattern compiles a pattern. It refuses a text that is no regular expression, and an expression
+// that compiles to more than maxProgram instructions. The error is safe to show.
 func newPattern(text string, isRegex, ignoreCase bool) (pattern, error) {
 	if !isRegex {
 		if strings.ContainsAny(text, "\n\r") {
