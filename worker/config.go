@@ -123,7 +123,7 @@ type Config struct {
 	board *health.Board
 	// OTLP says what the worker sends by OTLP. The variables OTEL_* say where to.
 	OTLP OTLP
-	// telemetry measures.
+	// telemetry measures what the worker does.
 	telemetry *telemetry.Telemetry
 	// Log is the log of the worker. nil means text on standard error. LoadConfig sets a log with
 	// the level PAWL_LOG_LEVEL.
