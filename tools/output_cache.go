@@ -144,7 +144,7 @@ func outputBytes(ctx context.Context, outputs output.Reader, in outputCacheIn, t
 	return out, nil
 }
 
-// isBinary reports whether a character is none of a text or of a terminal.
+// isBinary reports whether a character is neither in texts nor in the output of terminals.
 func isBinary(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\n\r\x1b", r) }
 
 func describe(i output.Info) outputCacheOut {

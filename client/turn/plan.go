@@ -50,8 +50,9 @@ type PlannedCall struct {
 	Alone bool
 }
 
-// Plan reads a response and returns the calls that Take would start. It starts nothing and uses
-// no network. The plan beside an error of the response has only the usage that the provider has reported.
+// Plan reads a response and returns the calls that Take would start. It starts nothing and uses no
+// network. If Plan returns an error of the response, the plan has only the usage that the provider has
+// reported.
 func (t Turn) Plan(response io.Reader) (Plan, error) { return t.planOf(response, func(string) {}) }
 
 // planOf is Plan. It calls arrived with each part of a streamed text.

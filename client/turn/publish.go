@@ -63,7 +63,8 @@ func (p *publisher) add(text string) {
 	}
 }
 
-// run writes until the response has ended. It tries again with the next text to write what it could not write.
+// run writes until the response has ended. If a write fails, run writes its text again together with the next
+// text.
 func (p *publisher) run(ctx context.Context) {
 	for {
 		select {

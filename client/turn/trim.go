@@ -9,7 +9,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
-// trimmed replaces an output that was trimmed. The answer has the reference of the whole value beside it too.
+// trimmed replaces an output that was trimmed. The answer itself also has the reference of the whole value.
 type trimmed struct {
 	Truncated bool `json:"truncated"`
 	// Bytes is the size of the replaced output.

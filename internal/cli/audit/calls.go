@@ -77,8 +77,8 @@ func (c *calls) compare(ctx context.Context, s *app.Session, tenantID string, si
 	return nil
 }
 
-// result returns the result of a workflow, or nil if it has none. Every run of the workflow of a call has the same result, so the latest one
-// serves if Temporal does not have the run that the record names.
+// result returns the result of a workflow, or nil if it has none. Every run of the workflow of a call has the same result, so the latest
+// run is used if Temporal does not have the run that the record names.
 func (c *calls) result(ctx context.Context, s *app.Session, call postgresaudit.Call) (*toolspec.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()

@@ -17,7 +17,8 @@ const (
 	kindClaim = "claim_lost"
 	// kindCall: a tool of the call may have run, and the record does not know the call.
 	kindCall = "call_lost"
-	// kindUnrecorded: the call waits in Temporal, nothing of it has run, and the record does not know it.
+	// kindUnrecorded: the call waits in Temporal, its tool has not run, and the record does not know the
+	// call.
 	kindUnrecorded = "call_not_recorded"
 	// kindEnded: the call is open in the record, and its workflow has ended or is gone.
 	kindEnded = "workflow_ended"
