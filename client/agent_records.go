@@ -40,7 +40,7 @@ type RoundFilter struct {
 	TenantID, RunID string
 	// Before leaves out the rounds from this number on; 0 means none.
 	Before int
-	// Limit is the number of rounds, 1–MaxList; 0 means 50. The last ones are read.
+	// Limit is the number of rounds, 1–MaxList; 0 means 50. The last rounds are read.
 	Limit int
 }
 
@@ -52,16 +52,20 @@ type AgentRunSummary struct {
 	ActorID string `json:"actorId"`
 	// Stays says that the run waits for messages after its answers.
 	Stays bool `json:"stays,omitempty"`
-	// ForkOf is the run whose first ForkRounds rounds the run has kept, or empty. They count in Rounds, and in no other total.
+	// ForkOf is the run whose first ForkRounds rounds the run has kept, or empty. The kept rounds count in Rounds, and in no
+	// other total.
 	ForkOf     string `json:"forkOf,omitempty"`
 	ForkRounds int    `json:"forkRounds,omitempty"`
-	// Outcome and Reason are those of the result. They are empty while the run is open.
+	// Outcome and Reason are the outcome and the reason of the result. They are empty while the run is
+	// open.
 	Outcome agent.Outcome `json:"outcome,omitempty"`
 	Reason  string        `json:"reason,omitempty"`
 	agent.Totals
-	// PromptHash is that of the last request. Runs with the same hash asked their models in the same way.
+	// PromptHash is the agent.PromptHash of the last request. Runs with the same hash asked their models
+	// in the same way.
 	PromptHash string `json:"promptHash,omitempty"`
-	// Graph and GraphVersion name the graph of the agent, and GraphID is that of the context.
+	// Graph and GraphVersion name the graph of the agent. GraphID is the graph in the context of the
+	// run.
 	Graph        string     `json:"graph,omitempty"`
 	GraphVersion string     `json:"graphVersion,omitempty"`
 	GraphID      string     `json:"graphId,omitempty"`
@@ -78,7 +82,8 @@ type AgentRunRecord struct {
 	Began []BeganMessage `json:"began,omitempty"`
 	// Rounds are in their order.
 	Rounds []AgentRound `json:"rounds,omitempty"`
-	// Said are the messages that people said to the run in these rounds, and those that no round has yet.
+	// Said are the messages that people said to the run: the messages that the rounds in Rounds have
+	// read, and the messages that no round has read yet.
 	Said   []AgentMessage `json:"said,omitempty"`
 	Result *agent.Result  `json:"result,omitempty"`
 }
@@ -89,7 +94,8 @@ type BeganMessage struct {
 	Text string            `json:"text"`
 }
 
-// AgentMessage is a message of a person. Round is the first one whose model has read it, or 0.
+// AgentMessage is a message of a person. Round is the first round whose model has read the message,
+// or 0.
 type AgentMessage struct {
 	Round int       `json:"round,omitempty"`
 	By    string    `json:"by,omitempty"`
@@ -117,8 +123,8 @@ type AgentRound struct {
 
 // AgentCallView is a call of a response.
 type AgentCallView struct {
-	// Name is what the model called. ToolID, ToolCallID and InvocationID are empty for a call that could not start, and for
-	// one that is the same as an earlier call of the response. InvocationID is also empty in a round that a fork has kept: the source has the call.
+	// Name is what the model called. ToolID, ToolCallID and InvocationID are empty for a call that could not start, and for a call that is the
+	// same as an earlier call of the response. InvocationID is also empty in a round that a fork has kept: the source has the call.
 	Name         string `json:"name"`
 	ToolID       string `json:"toolId,omitempty"`
 	ToolCallID   string `json:"toolCallId,omitempty"`

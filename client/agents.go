@@ -19,7 +19,7 @@ import (
 type AgentRun struct {
 	TenantID, RunID string
 	run             temporal.WorkflowRun
-	// isAttached says that nobody has looked yet which workflow has the id.
+	// isAttached says that the client has not checked yet which workflow has the id.
 	isAttached bool
 }
 
@@ -99,9 +99,9 @@ func (c *Client) AttachAgent(ctx context.Context, tenantID, runID string) *Agent
 	return &AgentRun{TenantID: tenantID, RunID: runID, run: c.temporal.GetWorkflow(ctx, agent.WorkflowID(tenantID, runID), ""), isAttached: true}
 }
 
-// AgentResult waits for the result of a run until ctx ends. A run that does not exist is ErrNotFound. A run whose workflow
-// was terminated has the outcome failed. If another workflow has the id of the run, the error is ErrOtherRun: every program in the namespace can start
-// one under any id.
+// AgentResult waits for the result of a run until ctx ends. A run that does not exist is ErrNotFound. A run whose workflow was terminated
+// has the outcome failed. If another workflow has the id of the run, the error is ErrOtherRun: every program in the namespace can start a
+// workflow under any id.
 func (c *Client) AgentResult(ctx context.Context, r *AgentRun) (result agent.Result, err error) {
 	err = persist(ctx, func() error {
 		if r.isAttached {

@@ -22,9 +22,10 @@ func (c *Client) isCall(ctx context.Context, w *workflowservice.DescribeWorkflow
 	}
 	first, err := c.temporal.DescribeWorkflowExecution(ctx, info.GetExecution().GetWorkflowId(), info.GetFirstRunId())
 	if isGone(err) {
-		// The call may wait for an approval for longer than Temporal keeps its first run, and move after that.
-		// A program that makes its workflow pass for a call has to know the id of the call before the call
-		// starts, and to delete its first run.
+		// Temporal has deleted the first run, so its task queue is unknown. This happens to a call that waits
+		// for an approval for longer than the retention and then moves to a pool. Accepting the workflow is
+		// safe enough: a program that makes its own workflow look like a call must know the id of the call
+		// before the call starts, and delete the first run of its workflow.
 		return true, nil
 	}
 	return first.GetWorkflowExecutionInfo().GetTaskQueue() == toolspec.TaskQueue, err

@@ -52,8 +52,8 @@ type Options struct {
 	Runs Runs
 	// AgentRecords reads the record of runs of agents for AgentRuns and AgentRun.
 	AgentRecords AgentRecords
-	// DataConverter is the data converter of the Temporal client, if it has its own. Progress needs
-	// it, and StartAgent for a run that exists.
+	// DataConverter is the data converter of the Temporal client, if that client has its own. Progress
+	// needs it. StartAgent needs it if the run exists already.
 	DataConverter converter.DataConverter
 	// EagerStart asks Temporal to give the first task to a worker of the same process and
 	// connection.

@@ -31,10 +31,10 @@ const (
 // Decide sends a decision as an update. The answer says whether the decision counted and, if not,
 // why. The same decision sent twice counts once.
 //
-// ErrSettled says that the decision came too late, and ErrNotFound that no call has this
-// id. ErrNotConfirmed says that no worker answered before ctx ended or, if Temporal or a
-// worker may have taken the decision, within a minute. If a worker asks for the decision
-// again, Decide sends it again, until ctx ends or for a minute; the answer then has Again.
+// ErrSettled says that the decision came too late, and ErrNotFound that no call has this id.
+// ErrNotConfirmed says that no worker answered before ctx ended, or within a minute if Temporal or
+// a worker may have received the decision. If a worker asks for the decision again, Decide sends it
+// again, until ctx ends or for a minute; the answer then has Again.
 //
 // If the call accepts no more updates, Decide sends the decision as a signal and reads the answer
 // with the state query. ErrSpent says that the call accepts no more signals either.

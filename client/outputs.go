@@ -23,10 +23,11 @@ type Outputs interface {
 	Output(ctx context.Context, tenantID, ref string) (json.RawMessage, error)
 }
 
-// Output returns the value that Result names by outputRef, or an answer to a model by output_ref. An
-// output that the tenant does not have is ErrNotFound. A client with Options.OutputReader returns
-// ErrOutputTooLarge for a value of more than MaxOutput bytes, and output.ErrExpired for an output
-// whose time is over. OpenOutput reads streams and outputs of any size.
+// Output returns the value of a reference: the outputRef of a Result, or the output_ref of an answer
+// to a model. An output that the tenant does not have is ErrNotFound. A client with
+// Options.OutputReader returns ErrOutputTooLarge for a value of more than MaxOutput bytes, and
+// output.ErrExpired for an output whose time is over. OpenOutput reads streams and outputs of any
+// size.
 func (c *Client) Output(ctx context.Context, tenantID, ref string) (json.RawMessage, error) {
 	if c.outputs == nil {
 		return nil, fmt.Errorf("client: output: %w", ErrNoOutputs)

@@ -111,7 +111,7 @@ type OutputRecord struct {
 	// State is writing, complete or expired. Only an output that is named by the result of its call, or by
 	// a value in the cache, stays when the call has ended.
 	State string `json:"state"`
-	// Bytes is its size, without what a tool has not written yet.
+	// Bytes is the size of what the tool has written so far.
 	Bytes     int64     `json:"bytes"`
 	CreatedAt time.Time `json:"createdAt"`
 	ExpiresAt time.Time `json:"expiresAt"`
@@ -160,8 +160,8 @@ type ApprovalRecord struct {
 	// Escalated counts the escalations whose time had come when this was read, by the database
 	// clock.
 	Escalated int `json:"escalated,omitempty"`
-	// Missing describes the approvals that an open request still waits for: those of policy, and
-	// those of each hook that names approvers. A parked call has none.
+	// Missing describes the approvals that an open request still waits for: first the approvals for
+	// policy, then the approvals for each hook that names approvers. A parked call has none.
 	Missing []string `json:"missing,omitempty"`
 }
 

@@ -40,11 +40,11 @@ type TurnEvent struct {
 
 // Runs reads and appends the events of runs. Package client/postgres implements it.
 type Runs interface {
-	// Watch yields the events of a run with a Seq beyond after, in the order of Seq, and then waits
-	// for more. It ends without an error when ctx ends. Each event is yielded once. A run without
-	// events is not an error: it may begin later.
+	// Watch yields the events of a run whose Seq is greater than the parameter after, in the order of
+	// Seq, and then waits for more. It ends without an error when ctx ends. Each event is yielded
+	// once. A run without events is not an error: it may begin later.
 	Watch(ctx context.Context, tenantID, runID string, after int64) iter.Seq2[toolspec.RunEvent, error]
-	// Append writes what the run has not yet of a turn. See Client.Append.
+	// Append writes the part of a turn that the run does not have yet. See Client.Append.
 	Append(ctx context.Context, tenantID, runID string, e TurnEvent) error
 	// Run returns the summary of a run of the tenant, and ErrNotFound for a run without calls.
 	Run(ctx context.Context, tenantID, runID string) (RunSummary, error)
@@ -74,10 +74,10 @@ type RunSummary struct {
 	LastEndedAt    *time.Time `json:"lastEndedAt,omitempty"`
 }
 
-// Watch yields the events of a run of a tenant with a Seq beyond after, in the order of Seq, each
-// once, and then waits for more. It ends when ctx ends. To resume after a disconnection, pass the
-// Seq of the last event that was handled. While the database does not answer, Watch tries again for
-// a minute; then it yields an error and ends.
+// Watch yields the events of a run of a tenant whose Seq is greater than the parameter after, in
+// the order of Seq, each once, and then waits for more. It ends when ctx ends. To resume after a
+// disconnection, pass the Seq of the last event that was handled. While the database does not
+// answer, Watch tries again for a minute; then it yields an error and ends.
 func (c *Client) Watch(ctx context.Context, tenantID, runID string, after int64) iter.Seq2[toolspec.RunEvent, error] {
 	if err := c.checkRun(tenantID, runID); err != nil {
 		return func(yield func(toolspec.RunEvent, error) bool) {
@@ -88,9 +88,9 @@ func (c *Client) Watch(ctx context.Context, tenantID, runID string, after int64)
 }
 
 // Append writes a part of a model's turn into the events of its run. It may be repeated: it writes
-// what the run has not yet of the turn. The end of a turn in a run with an open call is ErrRunOpen. A
-// text whose beginning was not written is ErrTextMissing. After the end it writes nothing. turn.Turn
-// does this by itself if Publish is true.
+// only the part of the turn that the run does not have yet. The end of a turn in a run with an open
+// call is ErrRunOpen. A text whose beginning was not written is ErrTextMissing. After the end it
+// writes nothing. turn.Turn does this by itself if Publish is true.
 func (c *Client) Append(ctx context.Context, tenantID, runID string, e TurnEvent) error {
 	err := c.checkRun(tenantID, runID)
 	switch {

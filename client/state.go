@@ -61,8 +61,8 @@ func (c *Client) Recheck(ctx context.Context, workflowID string) error {
 }
 
 // Cancel asks an open call to stop. The call still settles, and the effects of its tool stay. A
-// settled call is ErrSettled, and an id that no call has is ErrNotFound. A call that settles while
-// Cancel asks is nil.
+// settled call is ErrSettled, and an id that no call has is ErrNotFound. If the call settles while
+// Cancel asks, Cancel returns nil.
 func (c *Client) Cancel(ctx context.Context, workflowID string) error {
 	// Temporal accepts the cancellation of a closed workflow.
 	err := c.checkOpen(ctx, workflowID)
@@ -76,7 +76,7 @@ func (c *Client) Cancel(ctx context.Context, workflowID string) error {
 }
 
 // checkOpen returns nil for an open call, ErrSettled for a settled call, and ErrNotFound for an id
-// that no call has. Every other error says that Temporal did not tell.
+// that no call has. After any other error it is not known whether the call is open.
 func (c *Client) checkOpen(ctx context.Context, workflowID string) error {
 	described, err := c.describe(ctx, workflowID)
 	switch {

@@ -47,8 +47,8 @@ type ApprovalRule struct {
 	RemindAfterMs int64 `json:"remindAfterMs,omitempty"`
 	// Escalate are the steps that let further people decide, the earliest step first.
 	Escalate []Escalation `json:"escalate,omitempty"`
-	// Hooks are the people who have to approve besides, because hooks ask for them. Policy never
-	// sets them: the rule of a request has them.
+	// Hooks are the people who have to approve because hooks ask for them. A policy never has this
+	// field: Besides sets it in the rule of an approval request.
 	Hooks []HookEntries `json:"hooks,omitempty"`
 }
 

@@ -20,12 +20,12 @@ type approvers struct {
 
 func (a approvers) isZero() bool { return a.expiresAfterMs == 0 && !a.namesPeople() }
 
-// namesPeople reports whether other people than before have to approve, or more of them.
+// namesPeople reports whether the change names other approvers, or asks for more of them.
 func (a approvers) namesPeople() bool { return a.approvers != nil || a.quorum > 0 || a.chain != nil }
 
-// with returns the rule with the changes. If they name approvers or a chain, nothing stays of
-// the rule that lets somebody else decide: neither its escalations nor remembered approvals. A
-// quorum alone is of the same people as before.
+// with returns the rule with the changes. If the changes name approvers or a chain, the result has
+// no escalations and no remembered approvals, because these would let other people decide. If the
+// changes have only a quorum, the approvers stay the same, and no approval is remembered.
 func (a ApprovalRule) with(changes approvers) ApprovalRule {
 	a = a.clone()
 	a.ExpiresAfterMs = cmp.Or(changes.expiresAfterMs, a.ExpiresAfterMs)
@@ -67,11 +67,11 @@ type HookEntries struct {
 	Entries []ChainEntry `json:"entries"`
 }
 
-// Besides returns the rule of a request for which hooks ask for people too. The part of policy
-// does not change: its people, their number and order, the people who must not decide, and its
+// Besides returns the rule of a request for which hooks ask for people too. What policy says does
+// not change: its approvers, their number and order, the people who must not decide, and its
 // escalations. An escalation adds no people to an entry of a hook. No approval is remembered,
-// because a remembered approval is of policy's people. Besides returns an error if a set of people
-// of a hook is empty, because everybody would be in it.
+// because a remembered approval comes only from the people whom policy names. Besides returns an
+// error if an entry of a hook names nobody, because everybody could approve for it.
 func (a ApprovalRule) Besides(hooks ...HookEntries) (ApprovalRule, error) {
 	if len(hooks) == 0 {
 		return a, nil

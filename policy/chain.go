@@ -39,7 +39,7 @@ type Vote struct {
 	// Entry is the index of the entry of policy that the approval counts for, or NoEntry.
 	Entry    int    `json:"entry"`
 	Approver string `json:"approver"`
-	// HookEntries has such an index for each entry of ApprovalRule.Hooks.
+	// HookEntries has the index of an entry, or NoEntry, for each element of ApprovalRule.Hooks.
 	HookEntries []int `json:"hookEntries,omitempty"`
 }
 
@@ -55,14 +55,14 @@ type Ruling struct {
 	Final bool
 }
 
-// Approve judges an approval by v of a call of the requesters; votes are the approvals that have
-// already counted. Policy and each hook have entries of their own, and of each of them the first
-// entry that still waits takes the approval if it names v. In each of them a person counts once,
-// even if several entries name the person.
+// Approve judges an approval by v of a call of the requesters. votes are the approvals that have
+// already counted. Policy has a list of entries, and each hook has one too. In each list, the
+// approval counts for the first entry that still waits for approvals, if this entry names v. In
+// each list a person counts once, even if several entries name the person.
 //
-// The approval counts nowhere yet if in one of them the waiting entry does not name v and a later
-// entry does: a person approves a request only once, so that entry could not get the approval any
-// more.
+// If the waiting entry of a list does not name v but a later entry of this list does, the approval
+// does not count in any list yet. A person approves a request only once, so the later entry could
+// not get the approval any more.
 func (a ApprovalRule) Approve(v Voter, votes []Vote, requesters ...string) Ruling {
 	if ok, reason := a.MayDecide(v, requesters...); !ok {
 		return Ruling{Reason: reason}
@@ -90,8 +90,8 @@ type turn struct {
 	progress string
 }
 
-// next returns the first entry that waits for approvals, and for how many. It returns NoEntry if
-// none does. entryOf returns the entry of a vote.
+// next returns the first entry that waits for approvals, and the number of approvals that it still
+// needs. If no entry waits, next returns NoEntry. entryOf returns the entry of a vote.
 func next(entries []ChainEntry, votes []Vote, entryOf func(Vote) int) (i, missing int) {
 	for i, s := range entries {
 		missing := s.quorum()
@@ -126,8 +126,8 @@ func turnOf(entries []ChainEntry, v Voter, votes []Vote, entryOf func(Vote) int)
 	return turn{entry: i, waits: entries[i+1].describe()}
 }
 
-// rulingOf returns the ruling of an approval from its turns: that of policy, and one for each
-// hook.
+// rulingOf returns the ruling of an approval from its turns: first the turn for the entries of
+// policy, then one turn for each hook.
 func rulingOf(turns []turn) Ruling {
 	var refused, waits *turn
 	taken := false
@@ -165,8 +165,8 @@ func rulingOf(turns []turn) Ruling {
 // policyEntry returns the entry of policy that a vote has taken.
 func policyEntry(v Vote) int { return v.Entry }
 
-// hookEntry returns a function that returns the entry that a vote has taken of the entry i of
-// ApprovalRule.Hooks.
+// hookEntry returns a function for the hook at index i of ApprovalRule.Hooks. The function returns
+// the entry of this hook that a vote has taken.
 func hookEntry(i int) func(Vote) int {
 	return func(v Vote) int {
 		if i >= len(v.HookEntries) {
@@ -176,8 +176,9 @@ func hookEntry(i int) func(Vote) int {
 	}
 }
 
-// Missing describes the approvals that a request still waits for after the votes: those of
-// policy, and those of each hook. It returns nil if nobody else has to approve.
+// Missing describes the approvals that a request still waits for after the votes: first the
+// approvals for policy, then the approvals for each hook. It returns nil if nobody else has to
+// approve.
 func (a ApprovalRule) Missing(votes []Vote) (missing []string) {
 	add := func(entries []ChainEntry, entryOf func(Vote) int) {
 		i, n := next(entries, votes, entryOf)

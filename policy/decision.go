@@ -37,8 +37,8 @@ type Decision struct {
 	// Asked is the digest of the texts of all rules that ask for an approval of the call, or of the
 	// mode if no rule asks. It is set if approvals may be remembered.
 	Asked string `json:"-"`
-	// Budgets and Approval are those of the tenant, for every verdict; they are zero if the
-	// tenant has no policy. Overrides for the tool may change both, and the deciding rule may
+	// Budgets and Approval are the tenant's budgets and approvals, for every verdict. They are zero if
+	// the tenant has no policy. Overrides for the tool may change both, and the deciding rule may
 	// change Approval.
 	Budgets  Budgets      `json:"budgets"`
 	Approval ApprovalRule `json:"approval"`

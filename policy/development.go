@@ -18,6 +18,6 @@ func Development() *Policy {
 	return p
 }
 
-// DevelopmentYAML returns the text of that policy with its comments, as a start for a policy
-// file.
+// DevelopmentYAML returns the text of the policy that Development returns, with its comments, as a
+// start for a policy file.
 func DevelopmentYAML() string { return developmentYAML }

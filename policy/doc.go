@@ -5,7 +5,8 @@
 // refused as a whole, because ignoring an unknown condition would allow too much.
 // development.yaml shows the elements of a document.
 //
-// The parts of a policy have packages of their own, each of which imports those before it:
+// The parts of a policy have packages of their own, and each imports the packages before it in this
+// list:
 //
 //   - policy/document: the keys of a policy, and reading them;
 //   - policy/condition: the conditions of rules, in CEL;
@@ -14,5 +15,5 @@
 //
 // It must never do I/O, read a clock, or know Temporal or Postgres; the same facts and the same
 // document always give the same decision. Workflows must not import it (a decision is made in an
-// activity); activities, adapters, the worker and the doors may.
+// activity); activities, adapters, the worker and the commands may.
 package policy

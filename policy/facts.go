@@ -38,7 +38,8 @@ type Facts struct {
 	NoSchema bool
 	// ScriptArg names the argument that has a script of a shell. It is empty if the tool has none.
 	ScriptArg string
-	// Discovered is that of the definition of the tool; nil if no server has given it.
+	// Discovered is the field Discovered of the tool's spec. It is nil if no server has given the
+	// definition.
 	Discovered *toolspec.Discovered
 }
 

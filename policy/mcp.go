@@ -49,7 +49,7 @@ func (p *Policy) WithReview(server, tool string, r MCPReview) (*Policy, error) {
 	tools[tool], doc.MCP[server] = r, tools
 	with, err := ParseRecorded("policy", document.Canonical(doc))
 	var faults strictyaml.Errors
-	if errors.As(err, &faults) { // the document is nobody's file, so the position says nothing
+	if errors.As(err, &faults) { // no file has this document, so the position says nothing
 		return nil, fmt.Errorf("%s: %s", faults[0].Path, faults[0].Reason)
 	}
 	return with, err
@@ -74,7 +74,7 @@ const (
 	Reviewed ReviewState = "reviewed"
 )
 
-// ReviewOf returns the state of a tool. discovered is that of its definition.
+// ReviewOf returns the state of a tool. discovered is the field Discovered of the tool's spec.
 func (p *Policy) ReviewOf(toolID string, discovered *toolspec.Discovered) ReviewState {
 	if discovered == nil {
 		return NeedsNoReview
@@ -107,8 +107,8 @@ func (p *Policy) reviewOf(toolID string) (compiledReview, bool) {
 }
 
 // DenyUnreviewed returns the decision on a call of a discovered tool that nobody has reviewed, or whose
-// definition has changed since the review. ok is false for every other call. It is no rule: no other rule,
-// mode or engine decides on such a call.
+// definition has changed since the review. ok is false for every other call. If ok is true, no rule, mode
+// or engine decides on the call.
 //
 // It also returns the decision on a call of a tool that is registered for another tenant.
 func (p *Policy) DenyUnreviewed(f Facts) (d Decision, ok bool) {

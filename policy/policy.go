@@ -13,7 +13,7 @@ import (
 // use it. A nil or zero Policy denies every call.
 type Policy struct {
 	tenants map[string]*tenant
-	// reviews are those of discovered tools, by the ids of the tools.
+	// reviews are the reviews of discovered tools, by the ids of the tools.
 	reviews map[string]compiledReview
 	source  []byte
 	digest  string

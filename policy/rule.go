@@ -30,7 +30,7 @@ const (
 )
 
 // Rule is one compiled rule. Effects and Risks match the declarations of the tool; an empty list
-// matches all. A rule of the document with a decision and a risk gives two of them.
+// matches all. A rule of the document with a decision and a risk becomes two compiled rules.
 type Rule struct {
 	Class   Class
 	Verb    Verb
@@ -49,7 +49,8 @@ type Rule struct {
 	// At is the position of the rule in the file. It is zero for a rule that Pawl adds.
 	At strictyaml.Position
 
-	// Commands cover the commands of the scripts that an allowing rule is for. It is empty if the rule names none.
+	// Commands are the patterns of an allowing rule for scripts: the rule applies to a script if they match all
+	// its commands. It is empty for a rule without commands.
 	Commands []script.Pattern
 
 	cond predicate // nil is always true

@@ -13,8 +13,8 @@ func notAllowed(f Facts) Decision {
 	return Decision{Verb: Deny, Risk: f.Risk, Rule: "allowedTools", Message: "the tool is not allowed for this tenant"}
 }
 
-// allows reports whether allowedTools has a tool. A pattern has tools that are registered for a tenant only
-// if it is about such tools alone: a registration must not add to what * allows (RG-08).
+// allows reports whether allowedTools has a tool. A pattern can match a tool that is registered for a
+// tenant only if the pattern matches no other tools: a registration must not add to what * allows (RG-08).
 func (t *tenant) allows(toolID string) bool {
 	if toolspec.TenantOfTool(toolID) == "" {
 		return document.MatchesAny(t.allowed, toolID)
@@ -25,7 +25,8 @@ func (t *tenant) allows(toolID string) bool {
 }
 
 // DenyRegistered returns the decision on a call of a registered tool that allowedTools of the tenant does not have. ok is false for every
-// other call. Decide has the same rule: DenyRegistered is for a worker that cannot tell whether the gate knew it.
+// other call. Decide applies the same rule. DenyRegistered is for a check after the gate, because the gate of an older release does not
+// have this rule.
 func (p *Policy) DenyRegistered(f Facts) (d Decision, ok bool) {
 	if toolspec.TenantOfTool(f.ToolID) == "" {
 		return Decision{}, false

@@ -6,7 +6,7 @@ import (
 	"github.com/pawl-run/pawl/policy/condition"
 )
 
-// Trace is a decision with what led to it.
+// Trace is a decision with the results of the rules that led to it.
 type Trace struct {
 	Decision Decision
 	// Roles are the roles of the actor, sorted.

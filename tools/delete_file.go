@@ -48,7 +48,7 @@ func deleteFile(ctx context.Context, in deleteFileIn, call toolspec.Call) (delet
 	previewed, seen := call.Previewed()
 	at, found, noLinks := approved(previewed.State, in.Path)
 	switch {
-	case seen && previewed.Done: // an earlier attempt has deleted it; what is there now, nobody has approved
+	case seen && previewed.Done: // an earlier attempt has deleted the file; nobody has approved the deletion of what is there now
 		return deleteFileOut{Deleted: true}, nil
 	case seen && found == capability.Absent:
 		return deleteFileOut{}, errNothingThere
@@ -56,7 +56,7 @@ func deleteFile(ctx context.Context, in deleteFileIn, call toolspec.Call) (delet
 	files := capability.FilesKey.From(call)
 	var err error
 	if isRepeated(call) && found == "" {
-		// An earlier attempt may have deleted the file, and what is there now be another one.
+		// An earlier attempt may have deleted the file, and another file may be there now.
 		if _, err = files.Stat(ctx, in.Path); err == nil {
 			return deleteFileOut{}, errPerhapsDeleted
 		}

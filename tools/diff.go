@@ -124,7 +124,8 @@ func (c *content) state() string {
 func stateOf(resolved, found string) string { return resolved + "\x00" + found }
 
 // approved returns the path at which an attempt acts, and what must be there, from the State of its preview. noLinks
-// says that the path is the one that approvers saw. Without such a preview, the path is that of the arguments.
+// says that approvers have seen this path, so it must not lead through links. Without a State, at is the path in the
+// arguments.
 func approved(state, name string) (at, found string, noLinks bool) {
 	resolved, found, _ := strings.Cut(state, "\x00")
 	return cmp.Or(resolved, name), found, resolved != ""

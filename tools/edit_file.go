@@ -58,8 +58,9 @@ func EditFile() toolspec.Tool {
 	}, editFile), previewEdit)
 }
 
-// maxTries bounds how often an edit that nobody has seen begins anew, because the file has changed meanwhile. The
-// next attempt of the call could not tell its edit from that of this one.
+// maxTries bounds how often an attempt without a preview begins its edit anew because the file has changed
+// meanwhile. The attempt repeats the edit itself, because a later attempt could not tell whether this one has
+// edited the file.
 const maxTries = 3
 
 func editFile(ctx context.Context, in editFileIn, call toolspec.Call) (out editFileOut, err error) {
@@ -110,10 +111,11 @@ func previewEdit(ctx context.Context, in editFileIn, call toolspec.Call) (toolsp
 	if err != nil {
 		return toolspec.Preview{}, err
 	}
-	// If this is not what people approved, the call answers that it may have been done, instead of that nothing was.
+	// An earlier attempt may have made the edits, and then the text of this preview differs from the approved text.
+	// Because of Done, the call does not end with approval_stale then, which would say that nothing has changed.
 	p := toolspec.Preview{State: stateOf(resolved, digestOf(old)), Done: isRepeated(call) && mayBeEdited(old, in.Edits)}
 	text, err := applyEdits(old, in.Edits)
-	if err != nil { // the call would fail with it
+	if err != nil { // the call would fail with this error
 		p.Text = line + err.Error() + "\n"
 		return p, nil //nolint:nilerr // people see it
 	}
@@ -149,7 +151,8 @@ func digestOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// explainWrite is explain for a write that expects a content. previewed says that people have seen it.
+// explainWrite is explain for a write that expects a content. previewed says that people have seen a
+// preview of the write.
 func explainWrite(err error, previewed bool) error {
 	switch {
 	case !errors.Is(err, capability.ErrChanged):

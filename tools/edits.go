@@ -15,8 +15,8 @@ import (
 const (
 	// maxFound bounds the lines that an error names.
 	maxFound = 10
-	// maxCounted bounds how often a text is looked for that should be there once: in a file of one
-	// repeated letter, a long text is nearly everywhere.
+	// maxCounted bounds the places that are counted for a text that should be in the file once. In a
+	// file of one repeated letter, a text of this letter is at nearly every place.
 	maxCounted = 100
 )
 
@@ -27,7 +27,7 @@ type span struct {
 	edit     int // counted from 1
 }
 
-// applyEdits returns the text with all edits. Each is found in the text as it was.
+// applyEdits returns the text with all edits. It looks for each oldText in the original text.
 func applyEdits(text string, edits []edit) (string, error) {
 	var spans []span
 	for i, e := range edits {
@@ -94,7 +94,8 @@ func findAll(text, part string) (found []int) {
 	}
 }
 
-// findOverlapping is findAll for what may overlap, up to maxCounted places.
+// findOverlapping returns the positions of part in the text, also positions that overlap, up to
+// maxCounted.
 func findOverlapping(text, part string) (found []int) {
 	for from := 0; len(found) < maxCounted; {
 		i := strings.Index(text[from:], part)

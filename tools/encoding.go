@@ -34,10 +34,11 @@ var errImage = toolspec.Safef("the file is an image: look at it with core__read_
 const readBuffer = 128 << 10
 
 // decode returns a reader of the text of a file as UTF-8, without a byte order mark, and the name of
-// its encoding: the given one, else the one of a mark, else UTF-8.
+// its encoding: name if it is given, else the encoding of the byte order mark, else UTF-8.
 func decode(r io.Reader, name string) (*bufio.Reader, string, error) {
 	raw := bufio.NewReaderSize(r, readBuffer)
-	// A file may be shorter. The next read of raw returns an error again.
+	// Peek returns an error for a file of fewer than 16 bytes. The next read of raw returns any other
+	// error again.
 	begin, _ := raw.Peek(16)
 	if imageType(begin) != "" {
 		return nil, "", errImage

@@ -12,10 +12,9 @@ import (
 // milliseconds.
 const busyDelay = 200 * time.Millisecond
 
-// explain turns an error of a capability into a message for the caller, where
-// it is the answer to what the caller asked. Other errors, of the disk or of the
-// context, pass: another attempt may do better, and their texts are not for
-// showing.
+// explain turns an error of a capability into a message for the caller, if the request of the
+// caller caused it. It returns other errors, such as those of the disk or of the context,
+// unchanged: another attempt may succeed, and their texts must not be shown.
 func explain(err error) error {
 	for _, known := range []error{
 		capability.ErrOutside, capability.ErrBadPath, capability.ErrNotExist, capability.ErrIsDir,

@@ -55,7 +55,7 @@ func Glob() toolspec.Tool {
 		Truncate:     []toolspec.Truncation{{Path: "/paths", As: toolspec.Listing}},
 		Capabilities: []toolspec.CapabilityName{capability.FilesKey.Name()},
 		Tags:         []string{"files", "search"},
-		// Paths of globBytes, all of characters that JSON escapes.
+		// A value can have globBytes of paths whose characters JSON all escapes.
 		MaxResultBytes: 4 << 20,
 		Examples: []toolspec.Example{
 			{Title: "Find the tests of a directory, the newest first", Args: `{"pattern":"**/*_test.go","path":"internal"}`},
@@ -141,7 +141,7 @@ func (l *listing) cut() {
 	l.files = l.files[:min(len(l.files), l.most)]
 }
 
-// paths returns what fits.
+// paths returns the first paths, as many as fit in globBytes.
 func (l *listing) paths() []string {
 	l.cut()
 	paths, size := make([]string, 0, len(l.files)), 0

@@ -23,7 +23,8 @@ type goalNoteOut struct {
 	CreatedAt string `json:"createdAt" jsonschema_description:"When it was recorded."`
 }
 
-// goalNoteTool returns the definition that the tools of what belongs to a goal share.
+// goalNoteTool returns the definition that the tools for entries of a goal share: checkpoints and
+// decisions.
 func goalNoteTool(id, title, description string, example toolspec.Example) toolspec.Definition {
 	d := goalTool(id, title, description, example)
 	d.Redaction.Allow = []string{"/goalId", "/path", "/createdAt"}

@@ -7,7 +7,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
-// Up to grepWhole matches are shown in full, of more the first grepHead.
+// A result shows up to grepWhole matches in full. If there are more, it shows the first grepHead.
 const (
 	grepWhole = 100
 	grepHead  = 50
@@ -69,7 +69,7 @@ func Grep() toolspec.Tool {
 		}},
 		Capabilities: []toolspec.CapabilityName{capability.FilesKey.Name()},
 		Tags:         []string{"files", "search"},
-		// 100 matches with 10 lines around each, all of characters that JSON escapes.
+		// A value can have 100 matches with 10 lines around each, whose characters JSON all escapes.
 		MaxResultBytes: 4 << 20,
 		Examples: []toolspec.Example{
 			{Title: "Find a text in Go files, with two lines after each match", Args: `{"pattern":"func main()","include":"*.go","after":2}`},

@@ -9,7 +9,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
-// A directory of up to lsWhole entries is listed in full, of a larger one the
+// A result lists a directory of up to lsWhole entries in full. For a larger directory it lists the
 // first lsHead.
 const (
 	lsWhole = 1000

@@ -78,8 +78,8 @@ var memoryFields = map[string][]string{
 	"delete": {"path", "ifVersion"},
 }
 
-// check refuses arguments that the action does not take, so that no call means something else than it
-// says, and arguments that are missing.
+// check refuses arguments that the action does not take, because a call whose arguments are ignored
+// does not do what it says. It also refuses a call without a required argument.
 func (in memoryIn) check() error {
 	given := map[string]bool{
 		"path": in.Path != "", "query": in.Query != "", "content": in.Content != "", "oldText": in.OldText != "",

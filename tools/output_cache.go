@@ -127,7 +127,8 @@ func outputBytes(ctx context.Context, outputs output.Reader, in outputCacheIn, t
 	out := describe(slice.Info)
 	text := slice.Data[:min(len(slice.Data), sliceText)]
 	if slice.Next > 0 || len(text) < len(slice.Data) {
-		// Room for one whole character stays, so that reading goes on.
+		// A text without a whole character is not cut: NextByte would be the offset again, and reading
+		// would not go on.
 		if cut := read.WholeRunes(text); cut > 0 {
 			text = text[:cut]
 		}
@@ -143,7 +144,7 @@ func outputBytes(ctx context.Context, outputs output.Reader, in outputCacheIn, t
 	return out, nil
 }
 
-// isBinary reports whether a character is none of a text or of a terminal.
+// isBinary reports whether a character is neither in texts nor in the output of terminals.
 func isBinary(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\n\r\x1b", r) }
 
 func describe(i output.Info) outputCacheOut {

@@ -36,8 +36,8 @@ type pattern struct {
 	program int64
 }
 
-// newPattern compiles a pattern. It refuses, with an error that is safe to show,
-// what is no expression and what compiles to more than maxProgram instructions.
+// newPattern compiles a pattern. It refuses a text that is no regular expression, and an expression
+// that compiles to more than maxProgram instructions. The error is safe to show.
 func newPattern(text string, isRegex, ignoreCase bool) (pattern, error) {
 	if !isRegex {
 		if strings.ContainsAny(text, "\n\r") {
@@ -62,9 +62,9 @@ func newPattern(text string, isRegex, ignoreCase bool) (pattern, error) {
 	return pattern{literal: []byte(literal), expr: expr, program: int64(len(program.Inst))}, nil
 }
 
-// find returns the bounds of the first match in line, from < 0 if there is none.
-// An expression sees the first maxLine bytes of a line only; partly says that it
-// found nothing there and that the line goes on.
+// find returns the bounds of the first match in line. from is negative if there is no match. An
+// expression is applied only to the first maxLine bytes of a line; partly says that the line is
+// longer and that these bytes have no match.
 func (p pattern) find(line []byte) (from, to int, partly bool) {
 	if p.expr == nil {
 		from = bytes.Index(line, p.literal)

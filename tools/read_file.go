@@ -11,12 +11,12 @@ import (
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
-// Bounds of core__read_file, in bytes of the file. A window of up to readWhole
-// is shown in full, of a larger one the first readHead.
+// Bounds of core__read_file, in bytes of the file. A result shows a window of up to readWhole in
+// full. Of a larger window it shows the first readHead.
 const (
 	readWhole = 10 << 10
 	readHead  = 5 << 10
-	// readReach is how deep into a file a window may lie.
+	// readReach is the part of a file that can be read, from its beginning.
 	readReach = 1 << 30
 )
 
@@ -136,8 +136,9 @@ func skipLines(r *bufio.Reader, n int) error {
 	return err
 }
 
-// take reads limit lines, 0 meaning all, but stops behind most bytes. What it
-// returns beyond them is at most a line or the reader's buffer.
+// take reads the next limit lines, or all lines if limit is 0. It stops when the result is longer
+// than the parameter most. The result is then too long by at most one line or one buffer of the
+// reader.
 func take(r *bufio.Reader, limit, most int) ([]byte, error) {
 	var taken []byte
 	for lines := 0; (limit == 0 || lines < limit) && len(taken) <= most; {

@@ -61,7 +61,8 @@ func readImage(ctx context.Context, in readImageIn, call toolspec.Call) (toolspe
 	return toolspec.Parts{{Type: toolspec.PartImage, MediaType: mediaType, Data: data, Name: showable(path.Base(in.Path))}}, nil
 }
 
-// imageType returns the media type of an image that begins so, or nothing.
+// imageType returns the media type of an image whose first bytes are begin, or "" if they are not
+// those of an image.
 func imageType(begin []byte) string {
 	for _, s := range []struct{ signature, mediaType string }{
 		{"\x89PNG\r\n\x1a\n", "image/png"}, {"\xff\xd8\xff", "image/jpeg"}, {"GIF87a", "image/gif"}, {"GIF89a", "image/gif"},

@@ -76,7 +76,7 @@ func readManyFiles(ctx context.Context, in readManyIn, call toolspec.Call) (read
 			return readManyOut{}, ctx.Err()
 		}
 		if err != nil {
-			// The others are worth having if the disk fails for this one.
+			// If the disk fails for this file, the call still returns the other files.
 			var safe *toolspec.SafeError
 			if !errors.As(err, &safe) {
 				err = errUnreadable

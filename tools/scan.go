@@ -52,8 +52,8 @@ func (c *scan) run() error {
 	return err
 }
 
-// read fills buf again and again. buf[:from] are lines that were searched, and buf[from:n] is what was
-// not.
+// read reads the file into buf, part by part, and searches it. buf[:from] has lines that were
+// searched, and buf[from:n] has data that was not searched.
 func (c *scan) read(r io.Reader, buf []byte) error {
 	from, n, inLong := 0, 0, false
 	for {
@@ -104,7 +104,7 @@ func (c *scan) read(r io.Reader, buf []byte) error {
 	}
 }
 
-// account counts what was read, and refuses what is no text.
+// account counts data that was read, and refuses data that is no text.
 func (c *scan) account(fresh []byte) error {
 	if bytes.IndexByte(fresh, 0) >= 0 {
 		return errBinary
@@ -118,7 +118,7 @@ func (c *scan) account(fresh []byte) error {
 	return c.ctx.Err()
 }
 
-// lines searches the lines in buf[from:end], after which the file goes on unless they are the last.
+// lines searches the lines in buf[from:end]. last says that the file ends there.
 func (c *scan) lines(buf []byte, from, end int, last bool) error {
 	c.finish(buf[from:end])
 	p := c.search.pattern
@@ -158,7 +158,7 @@ func (c *scan) lines(buf []byte, from, end int, last bool) error {
 	return nil
 }
 
-// match applies the expression to a line, which is the piece of work that nothing interrupts.
+// match applies the expression to a line. This work cannot be interrupted.
 func (c *scan) match(line []byte) (from, to int, err error) {
 	if err := c.ctx.Err(); err != nil {
 		return 0, 0, err
@@ -173,7 +173,8 @@ func (c *scan) match(line []byte) (from, to int, err error) {
 	return from, to, nil
 }
 
-// spend takes work from the budget, in large pieces while there are some.
+// spend takes work from the budget of the search: a large piece at once, or only the work that is
+// needed if the budget has no large piece left.
 func (c *scan) spend(work int64) error {
 	if work > c.allowance {
 		if c.search.spend(spendAtOnce) == nil {
@@ -204,7 +205,8 @@ func (c *scan) add(line []byte, from, to int, before, after []byte) {
 	c.follow(&c.matches[len(c.matches)-1], after)
 }
 
-// finish gives the last matches of the block before the lines after them.
+// finish adds the first lines of a new block to the last matches of the block before it, as the
+// lines after these matches.
 func (c *scan) finish(after []byte) {
 	for i := len(c.matches) - 1; i >= 0 && c.matches[i].Line+c.search.after >= c.number; i-- {
 		c.follow(&c.matches[i], after)
@@ -221,7 +223,8 @@ func (c *scan) follow(m *grepMatch, after []byte) {
 	}
 }
 
-// behind returns where the last lines of text begin, as many as there are and fit in scanBehind bytes.
+// behind returns the position in text at which its last lines begin. The parameter lines is the
+// maximum number of these lines, and scanBehind their maximum size.
 func behind(text []byte, lines int) int {
 	at := len(text)
 	for ; lines > 0 && at > 0; lines-- {

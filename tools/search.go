@@ -23,14 +23,14 @@ const (
 	// bytes. Patterns made to be slow take 1 s to 3 s of a processor for it; most
 	// others take a tenth of that. An expression of 10 instructions gets through 25 MiB.
 	searchWork = 1 << 28
-	// lineWork is what a line costs besides its bytes, and scanWork how many bytes
-	// are read for one unit.
+	// lineWork is the work for a line in addition to its bytes. scanWork is the number of bytes that
+	// are read for one unit of work.
 	lineWork = 16
 	scanWork = 32
 	// spendAtOnce is how much work a goroutine takes from the budget at once.
 	spendAtOnce = 1 << 16
-	// searchText bounds the text of one match, in bytes; searchLead is what of
-	// it stands before a match far to the right.
+	// searchText bounds the text of one match, in bytes. If the match is far to the right in its line,
+	// the text begins searchLead bytes before it.
 	searchText = 500
 	searchLead = 100
 	// searchAround bounds a line before or after a match, in bytes.
@@ -40,7 +40,7 @@ const (
 // skippedDirs are not searched unless the path of a call leads into them.
 var skippedDirs = []string{".git", ".hg", ".svn", "node_modules"}
 
-// searchLimit is a limit at which a search stops: how it is told to the caller.
+// searchLimit is a limit at which a search stops, as a message to the caller.
 type searchLimit string
 
 // The limits of a search.
@@ -64,8 +64,8 @@ type search struct {
 	maxFiles, maxBytes, budget int64
 
 	seen, bytes, work, skipped atomic.Int64
-	// cut counts the lines of which an expression saw the beginning only, and long those of which only
-	// the beginning was searched.
+	// cut counts the lines to which the expression was applied only at their beginning. long counts
+	// the lines of which only the beginning was searched.
 	cut, long atomic.Int64
 
 	mu       sync.Mutex
@@ -114,7 +114,7 @@ func (s *search) remark() string {
 	return strings.Join(text, " ")
 }
 
-// spend takes work from the budget, ahead of doing it.
+// spend takes work from the budget before the work is done.
 func (s *search) spend(work int64) error {
 	for {
 		spent := s.work.Load()
@@ -174,7 +174,7 @@ func firstMatches(all []grepMatch) []grepMatch {
 	return all[:min(len(all), grepWhole)]
 }
 
-// comparePaths orders paths by their parts, so that a directory stands together.
+// comparePaths orders paths by their parts, so that the files of a directory follow each other.
 func comparePaths(a, b string) int {
 	for i := range min(len(a), len(b)) {
 		if a[i] == b[i] {

@@ -52,7 +52,8 @@ func Shell() toolspec.Tool {
 		Effect:    toolspec.ExternalSideEffect,
 		Risk:      toolspec.HighRisk,
 		ScriptArg: "command",
-		// The sandbox keeps the time of the command, and this is the time to start and to end it besides.
+		// The sandbox ends a command at its time limit. The extra minute is for starting and ending the
+		// command.
 		Timeout: shellMaxTime + time.Minute,
 		Stream:  toolspec.TextStream,
 		Redaction: toolspec.Redaction{Allow: []string{

@@ -49,16 +49,16 @@ func readWindow(r *bufio.Reader, offset, limit int) (window, error) {
 	return w, err
 }
 
-// follow returns the line to go on with when text has been read from r and
-// w.text of it is shown, 0 if there is none.
+// follow returns the number of the line with which the next window begins, or 0 at the end of the
+// file. text was read from r, and w.text is the shown part of it.
 func (w window) follow(r *bufio.Reader, text []byte) (int, error) {
 	ended := bytes.Count(w.text, []byte("\n"))
 	if w.cut && ended > 0 {
-		// The line that is shown in part, or the one behind the last whole one.
+		// This is the line that is shown in part, or the line after the last line that is shown whole.
 		return w.offset + ended, nil
 	}
 	next := w.offset + countLines(w.text)
-	// A line too long to be shown to its end is passed over.
+	// The rest of a line that is too long for a window is skipped.
 	rest := text[len(w.text):]
 	if end := bytes.IndexByte(rest, '\n'); end >= 0 && end < len(rest)-1 {
 		return next, nil
@@ -77,8 +77,8 @@ func (w window) follow(r *bufio.Reader, text []byte) (int, error) {
 	}
 }
 
-// head cuts text to at most n bytes: behind the last line that ends in the
-// second half of them, else between two characters.
+// head cuts text to at most n bytes. It cuts after the last line end in the second half of these
+// bytes, or else between two characters.
 func head(text []byte, n int) []byte {
 	cut := text[:n]
 	if end := bytes.LastIndexByte(cut, '\n') + 1; end > n/2 {

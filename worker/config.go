@@ -123,7 +123,7 @@ type Config struct {
 	board *health.Board
 	// OTLP says what the worker sends by OTLP. The variables OTEL_* say where to.
 	OTLP OTLP
-	// telemetry measures.
+	// telemetry measures what the worker does.
 	telemetry *telemetry.Telemetry
 	// Log is the log of the worker. nil means text on standard error. LoadConfig sets a log with
 	// the level PAWL_LOG_LEVEL.
@@ -322,6 +322,6 @@ func checkConnections(n int) error {
 // localActivities returns the maximum number of local activities that run at the same time.
 func (c Config) localActivities() int { return c.Connections - spareConnections }
 
-// localTools returns the maximum number of local activities that run tools of one tenant. The
-// other half is for the steps of its calls and for other tenants.
+// localTools returns the maximum number of local activities that run tools of one tenant: half of
+// all local activities. The other half is for the steps of its calls and for other tenants.
 func (c Config) localTools() int { return max(1, c.localActivities()/2) }

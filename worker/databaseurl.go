@@ -12,8 +12,8 @@ import (
 // maxDatabaseURL is the largest file of PAWL_DATABASE_URL_FILE, in bytes.
 const maxDatabaseURL = 16 << 10
 
-// loadDatabaseURL returns the address of the database for Pawl: that of PAWL_DATABASE_URL, or that in the file that
-// PAWL_DATABASE_URL_FILE names. Without both it returns "".
+// loadDatabaseURL returns the address of the database for Pawl: the value of PAWL_DATABASE_URL, or the content of
+// the file that PAWL_DATABASE_URL_FILE names. Without both variables it returns "".
 func loadDatabaseURL() (string, error) {
 	address, file := os.Getenv("PAWL_DATABASE_URL"), os.Getenv("PAWL_DATABASE_URL_FILE")
 	if file == "" {

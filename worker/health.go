@@ -43,8 +43,8 @@ func answerProbes(ctx context.Context, c Config) (board *health.Board, stop func
 	return board, stop, nil
 }
 
-// checkValues returns the metrics of a report. A part that is not checked, because it must wait for another one, has none: the metric of the
-// other one says it.
+// checkValues returns the metrics of a report. A part whose check has to wait for another part has no metric: the metric of the other part
+// shows the fault.
 func checkValues(r health.Report) iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		for _, check := range r.Checks {
@@ -56,7 +56,7 @@ func checkValues(r health.Report) iter.Seq2[string, int] {
 			case health.Failed:
 				value = telemetry.CheckFailed
 			case health.Waiting:
-				if check.Name != health.Worker { // a worker waits if it starts
+				if check.Name != health.Worker { // the check of the worker itself waits while the worker starts
 					continue
 				}
 				value = telemetry.CheckFailed

@@ -26,7 +26,7 @@ const (
 )
 
 // fileTools is the source of the tools in a file or a directory of documents. It reads a file again when
-// the file changes. While a file is not valid, its tools of before stay.
+// the file changes. While a file is not valid, its earlier tools stay.
 type fileTools struct {
 	kind source.Kind
 	// variable names the files in faults.
@@ -48,7 +48,7 @@ func httpSources(c Config) []source.Source {
 // Info returns the kind: there is one source of each kind in files.
 func (h *fileTools) Info() source.Info { return source.Info{Kind: h.kind} }
 
-// Run offers the tools of the files, and again when a file changes.
+// Run offers the tools of the files, and offers them again when a file changes.
 func (h *fileTools) Run(ctx context.Context, offer func(source.Offer)) error {
 	read := map[string]*toolFile{}
 	tick := time.NewTicker(h.every)

@@ -40,8 +40,8 @@ func (j joinable) Join(ctx context.Context, inv toolspec.Invocation) (toolspec.R
 	return result, nil
 }
 
-// Cancel implements join.Calls. A call that does not say its input yet, because no worker has admitted it, is
-// asked again.
+// Cancel implements join.Calls. It returns contract.ErrOpen for a call whose input is not known yet, because
+// no worker has admitted it. Temporal then retries the activity.
 func (j joinable) Cancel(ctx context.Context, inv toolspec.Invocation) error {
 	digest, err := hydrate.InputDigest(inv)
 	if err != nil {

@@ -27,7 +27,8 @@ func mcpSources(c Config, servers []mcp.Server, reviews *mcpReviews) (all []sour
 }
 
 // mcpSecrets returns the tokens of the worker for HTTP servers, and the variables of stdio servers whose names end with
-// the name of a credential, such as GITHUB_TOKEN. The server has them, so what it answers is searched for them.
+// the name of a credential, such as GITHUB_TOKEN. A server knows these secrets, so the worker searches its answers for
+// them.
 func mcpSecrets(servers []mcp.Server) (all []fingerprint.Credential) {
 	for _, server := range servers {
 		if token, ok := os.LookupEnv(server.TokenFrom); ok && server.TokenFrom != "" {

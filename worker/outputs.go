@@ -17,7 +17,7 @@ const (
 	defaultOutputDays  = 30
 )
 
-// loadOutputs reads what is kept of outputs from the environment.
+// loadOutputs reads the quota, the retention and the bucket of stored outputs from the environment.
 func loadOutputs(c *Config) (err error) {
 	if text := os.Getenv("PAWL_OUTPUT_QUOTA"); text != "" {
 		if c.OutputQuota, err = strconv.ParseInt(text, 10, 64); err != nil || c.OutputQuota < 1 {
@@ -33,8 +33,7 @@ func loadOutputs(c *Config) (err error) {
 	return completeOutputs(c)
 }
 
-// completeOutputs checks what is kept of outputs and sets the defaults. No output is kept longer than
-// its call.
+// completeOutputs sets the defaults of stored outputs and checks their settings.
 func completeOutputs(c *Config) error {
 	c.OutputQuota, c.OutputDays = cmp.Or(c.OutputQuota, defaultOutputQuota), cmp.Or(c.OutputDays, defaultOutputDays)
 	if c.OutputQuota < 0 {

@@ -32,8 +32,8 @@ func (c Config) checkPool() error {
 const (
 	// maxUnattended bounds the pools that a worker serves in place of their own workers.
 	maxUnattended = 16
-	// unattendedTurn is how long a worker serves a pool before it serves another one that has no place. A call
-	// that moves, or whose deadline has passed, leaves the pool in seconds.
+	// unattendedTurn is how long a worker serves a pool before it serves another pool that waits for a place.
+	// A call that moves, or whose deadline has passed, leaves the pool in seconds.
 	unattendedTurn = 5 * time.Minute
 	// countEvery is the time between two counts of the open calls of a pool.
 	countEvery = time.Minute
@@ -89,7 +89,8 @@ func OpenCalls(ctx context.Context, temporal client.Client, queue string) (int64
 	return counted.GetCount(), err
 }
 
-// run looks every catalog.RenewEvery, until ctx ends. It then stops the workers of pools.
+// run calls look at the interval catalog.RenewEvery, until ctx ends. It then stops the workers of
+// pools.
 func (u *unattended) run(ctx context.Context) {
 	defer func() {
 		var stopped sync.WaitGroup
@@ -114,12 +115,12 @@ func (u *unattended) run(ctx context.Context) {
 	}
 }
 
-// look starts workers for pools that have open calls and no live worker, and stops those of pools that have a
-// running worker or no calls any more. If there are more pools than places, they take turns.
+// look starts workers for pools that have open calls and no live worker. It stops its workers for pools that
+// have a live worker again or no open calls any more. If there are more pools than places, they take turns.
 func (u *unattended) look(ctx context.Context) {
 	pools, err := u.pools(ctx, u.namespace)
 	if err != nil {
-		return // presence says that the database does not answer
+		return // presence logs that the database does not answer
 	}
 	waiting := u.count(ctx, pools)
 	served := 0
@@ -177,7 +178,7 @@ func (u *unattended) count(ctx context.Context, pools []catalog.Pool) (waiting [
 			u.known[at.Name] = p
 		}
 		if u.now().Sub(p.counted) >= countEvery {
-			// If nobody can say, the pool may have calls.
+			// If Temporal cannot count the calls, the pool may have some.
 			n, err := u.open(ctx, toolspec.PoolQueue(p.name))
 			p.open, p.counted = err != nil || n > 0, u.now()
 		}

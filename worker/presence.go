@@ -21,7 +21,8 @@ const (
 	// publishPause is the least time between two publications, so that a source whose tools change all
 	// the time does not write all the time.
 	publishPause = 500 * time.Millisecond
-	// deletePause is the time between two deletions of old definitions, and deleteAgain that after a deletion which found some.
+	// deletePause is the time between two deletions of old definitions. deleteAgain is the time after a deletion that found
+	// some.
 	deletePause = 10 * time.Minute
 	deleteAgain = time.Minute
 )

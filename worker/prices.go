@@ -13,7 +13,7 @@ import (
 )
 
 // modelPrices are the prices of models in the file of PAWL_MODEL_PRICES. It reads the file again when the file
-// changes. While the file is not valid, the prices of before stay. It is safe for concurrent use.
+// changes. While the file is not valid, the earlier prices stay. It is safe for concurrent use.
 type modelPrices struct {
 	name string
 	log  *slog.Logger
@@ -70,7 +70,8 @@ func (p *modelPrices) now() price.Table {
 	return p.table
 }
 
-// read reads the file. The file that it notes is the one before the read, so that a change during the read is seen.
+// read reads the file. It notes the size and the time of the file from before the read, so that now sees a change
+// during the read.
 func (p *modelPrices) read() error {
 	info, err := os.Stat(p.name)
 	if err != nil {

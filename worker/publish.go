@@ -23,7 +23,7 @@ type published struct {
 	tools   *catalog.Registry
 	compile func(toolspec.Spec) (hydrate.Validator, error)
 	log     *slog.Logger
-	// validators are those of the tools that were published last, by tool and schema.
+	// validators are the validators of the tools that were published last, by tool and schema.
 	validators map[string]*toolspec.ValidatorInfo
 }
 

@@ -30,7 +30,8 @@ const (
 	registeredPause = time.Second
 	// maxEarlier bounds the versions of a registration that are kept for open calls.
 	maxEarlier = 20
-	// maxAllBytes bounds the documents of all tenants that a worker has, and batchBytes those that it reads at a time.
+	// maxAllBytes bounds the documents of all tenants that a worker has. batchBytes bounds the documents that it reads
+	// at a time.
 	maxAllBytes = 512 << 20
 	batchBytes  = 8 << 20
 	// maxFaults bounds the faults that an offer names.
@@ -43,8 +44,9 @@ type registrationStore interface {
 	RegistrationDocuments(ctx context.Context, ids []int64) (map[int64]string, error)
 }
 
-// registeredTools is the source of the tools that are registered in the database. It has those of every
-// tenant; policy holds the tenants apart. A registration that cannot be read leaves out its own tools only.
+// registeredTools is the source of the tools that are registered in the database. It has the tools of all
+// tenants, and policy decides which tenant may call a tool. A registration that cannot be read leaves out
+// only its own tools.
 type registeredTools struct {
 	store registrationStore
 	// moved has a value if registrations may have changed.
@@ -73,7 +75,7 @@ func newRegisteredTools(o *opened, c Config, store *postgres.Store, reviews *mcp
 // Info returns the kind: there is one source of registered tools.
 func (*registeredTools) Info() source.Info { return source.Info{Kind: source.Registered} }
 
-// Run offers the tools of the registrations, and again when they change.
+// Run offers the tools of the registrations, and offers them again when they change.
 func (r *registeredTools) Run(ctx context.Context, offer func(source.Offer)) error {
 	read, servers, spoke := map[int64]*registration{}, &sync.WaitGroup{}, make(chan struct{}, 1)
 	defer func() {
@@ -92,7 +94,7 @@ func (r *registeredTools) Run(ctx context.Context, offer func(source.Offer)) err
 		}
 		timer := time.NewTimer(wait)
 		for again := false; !again; {
-			// An offer makes the worker bind all tools.
+			// Each offer makes the worker bind all tools, so Run makes no offer that changes nothing.
 			if o, state := offerRegistered(read, fault); state != last {
 				last = state
 				offer(o)
@@ -125,8 +127,9 @@ type registration struct {
 	fault  string
 }
 
-// look makes read the versions that are in use now. fault says that they cannot be read: those of before
-// stay.
+// look brings read, the versions that this worker has read, in line with the versions that are in use
+// now. fault says that the database cannot be read, so that read keeps its earlier versions, or that
+// the worker has no room for some.
 func (r *registeredTools) look(ctx context.Context, read map[int64]*registration, servers *sync.WaitGroup, spoke chan<- struct{}) (fault string) {
 	const away = "the registrations of tools cannot be read from the database"
 	rows, err := r.store.RegistrationsInUse(ctx)
@@ -158,8 +161,8 @@ func (r *registeredTools) look(ctx context.Context, read map[int64]*registration
 	return ""
 }
 
-// needed returns the rows by id: those in force, and of those that have ended the newest, as far as there is room. left is the number of
-// rows in force that have no room. rows are those of RegistrationsInUse, in its order.
+// needed returns the rows that the worker keeps, by id: the rows in force first, and then the newest rows that have ended, as long as
+// there is room. left is the number of rows in force without room. rows has the order of RegistrationsInUse.
 func needed(rows []registrations.InUse) (kept map[int64]registrations.InUse, left int) {
 	type room struct{ versions, servers, bytes int }
 	kept, ofTenant, earlier, all := make(map[int64]registrations.InUse, len(rows)), map[string]*room{}, map[[2]string]int{}, 0
@@ -239,7 +242,8 @@ func (r *registeredTools) read(ctx context.Context, row registrations.InUse, tex
 	return one
 }
 
-// offerRegistered returns the tools of all registrations. state differs from that of the offer before if the offer may differ.
+// offerRegistered returns the tools of all registrations. If state is the same as for the previous offer, the offer has not
+// changed.
 func offerRegistered(read map[int64]*registration, fault string) (o source.Offer, state string) {
 	var faults []string
 	if fault != "" {
@@ -271,8 +275,8 @@ func offerRegistered(read map[int64]*registration, fault string) (o source.Offer
 	return o, text.String() + o.Fault
 }
 
-// bridged returns the ids of versions of servers that have ended and whose tools stay until the version in force has offered tools: a change
-// of a timeout must not make tools unavailable for the time in which a session begins.
+// bridged returns the ids of ended versions of MCP servers whose tools stay for now, because the version in force has not offered tools
+// yet. Without them, a change such as another timeout would make the tools unavailable while the new session begins.
 func bridged(read map[int64]*registration) map[int64]bool {
 	waiting, ids := map[[2]string]int64{}, map[int64]bool{}
 	for _, one := range read {

@@ -70,7 +70,8 @@ func readRemoteTools(name string, keys remote.Keys, client *remote.Client, lease
 	return d.Bind(client, leases), nil
 }
 
-// remoteSecrets returns the keys of remote workers. A worker has its key, so what it answers is searched for it.
+// remoteSecrets returns the keys of remote workers. A remote worker knows its key, so the worker searches its
+// answers for the key.
 func remoteSecrets(keys remote.Keys) (all []fingerprint.Credential) {
 	keys.Each(func(id string, forms ...[]byte) {
 		for i, form := range forms {

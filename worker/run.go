@@ -34,7 +34,7 @@ func Run(ctx context.Context, c Config, options ...Option) error {
 	if err == nil {
 		return nil
 	}
-	live, _ := secrets(c, a) // with an error, those that it could read
+	live, _ := secrets(c, a) // after an error, live has the secrets that could be read
 	return redact.Error(err, live)
 }
 

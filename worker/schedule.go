@@ -54,7 +54,8 @@ func verifications(every time.Duration) scheduled {
 // of a schedule, such as a pause. Calls do not need the schedules, so the worker also runs if it
 // may not make them.
 //
-// Workers of pools leave the schedules to the workers of the shared queue, which run what they start.
+// Workers of pools make no schedules: the workflows of the schedules run on the shared queue, and its
+// workers make them.
 func needSchedules(ctx context.Context, c Config, t client.Client) {
 	if c.Pool != "" {
 		return

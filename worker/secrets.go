@@ -14,8 +14,9 @@ import (
 // "postgres".
 const minPassword = 16
 
-// secrets returns the fingerprints of the secrets that the worker knows at the start: the secrets
-// of its configuration and the secrets of the option Secret. With an error it returns those that it could read.
+// secrets returns the fingerprints of the secrets that the worker knows at the start: the secrets of its
+// configuration and the secrets of the option Secret. If it returns an error, it also returns the secrets that
+// it could read.
 func secrets(c Config, a additions) (*fingerprint.Set, error) {
 	live := &fingerprint.Set{}
 	plain, err := live.Load(context.Background(), configured{c, a})

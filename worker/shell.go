@@ -20,8 +20,8 @@ const minShellMemory = 64 << 20
 type Shell struct {
 	// On turns the tool on: PAWL_SHELL=on.
 	On bool
-	// Without has the protections that the sandbox does without, some of cgroup, network and user: PAWL_SHELL_WITHOUT, with commas between
-	// them. If the machine cannot give scripts another protection, the worker does not start.
+	// Without lists the protections that the sandbox leaves out: some of cgroup, network and user. PAWL_SHELL_WITHOUT has the same list,
+	// with commas. If the machine cannot give scripts a protection that is not in the list, the worker does not start.
 	Without []string
 	// Memory is how much memory a script and its files in /tmp may use, in bytes: PAWL_SHELL_MEMORY, at least 64 MiB; 0 means 2 GiB.
 	Memory int64

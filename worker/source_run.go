@@ -22,8 +22,8 @@ const (
 	steadyRun = time.Minute
 )
 
-// hosted is a source with what the worker knows of it. Fields below settled are guarded by sources.mu,
-// except offer.
+// hosted is a source with what the worker knows of it. The fields below settled are guarded by
+// sources.mu, except offer and earlier.
 type hosted struct {
 	source source.Source
 	info   source.Info
@@ -36,7 +36,8 @@ type hosted struct {
 	settled chan struct{}
 	settle  func()
 
-	// offer and earlier have the tools of the last offer that was taken. Only the goroutine of apply uses it.
+	// offer and earlier have the tools of the last offer that was taken. Only the goroutine of apply uses
+	// them.
 	offer, earlier []toolspec.Tool
 	// waiting is the newest offer that was not taken yet.
 	waiting *offered
@@ -44,7 +45,7 @@ type hosted struct {
 	runs int
 	// took reports whether an offer was taken.
 	took bool
-	// offerFault is the fault of the last offer, runFault that of the run.
+	// offerFault is the fault of the last offer, and runFault is the fault of the last run.
 	offerFault, runFault string
 	// since is when the fault began; zero if there is none.
 	since time.Time

@@ -14,7 +14,7 @@ import (
 // maxText bounds a text of a source that is logged and published, in bytes.
 const maxText = 300
 
-// setFault records how a run of a source ended, or that it does not offer.
+// setFault records how a run of a source ended.
 func (s *sources) setFault(h *hosted, fault string) { s.update(h, func() { h.runFault = fault }) }
 
 // update changes the faults of a source. It logs the begin and the end of a fault.
@@ -85,5 +85,5 @@ func logLeftOut(ctx context.Context, log *slog.Logger, from source.Info, left []
 	log.WarnContext(ctx, "tools of a source are left out", "kind", from.Kind, "name", from.Name, "count", len(left), "tools", lines)
 }
 
-// printable returns a text that may come from a server as logs and rows have it.
+// printable returns a text for logs and rows. The text may come from a server.
 func printable(s string) string { return toolspec.Printable(s, maxText) }

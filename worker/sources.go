@@ -18,7 +18,8 @@ import (
 const (
 	// firstOffers is how long the start of a worker waits for the first offers of all its sources.
 	firstOffers = 3 * time.Second
-	// laterKind is the part of firstOffers that each later kind of sources has at least.
+	// laterKind is the time that start keeps from firstOffers for each kind of sources that starts
+	// later.
 	laterKind = 500 * time.Millisecond
 	// sourceStopTime is how long the stop of a worker waits for the sources of one kind.
 	sourceStopTime = 5 * time.Second
@@ -26,7 +27,7 @@ const (
 
 // Sources adds sources of tools that may come and go while the worker runs. Their kind must be
 // [source.Extension], and each needs a name of its own if there are several. Policy must also allow the
-// tools. A source that fails does not stop the worker: its tools of before stay, and the worker is
+// tools. A source that fails does not stop the worker: its earlier tools stay, and the worker is
 // degraded until the source works again. But a panic in a goroutine that the source started itself ends
 // the process.
 func Sources(sources ...source.Source) Option {
@@ -121,8 +122,8 @@ func (s *sources) start(ctx context.Context) (stop func()) {
 	}
 }
 
-// awaitApplied waits for the goroutines that take offers, and not longer than for a source: a definition of a source can
-// take any time to bind.
+// awaitApplied waits for the goroutines that take offers, for at most stopTime, because a tool of a source can take any
+// time to bind.
 func (s *sources) awaitApplied() {
 	done := make(chan struct{})
 	go func() {
@@ -252,7 +253,7 @@ func wake(c chan<- struct{}) {
 	}
 }
 
-// take puts the newest offer of a source into the registry, if there is one that is not there.
+// take puts the newest offer of a source into the registry, if it has not taken this offer already.
 func (s *sources) take(ctx context.Context, h *hosted) {
 	s.mu.Lock()
 	o := h.waiting
@@ -307,7 +308,8 @@ func replaced(r *catalog.Registry, from source.Info, tools, earlier []toolspec.T
 	return changed, left, nil
 }
 
-// any reports whether the worker has sources of its own, so that tools without a tenant may change.
+// any reports whether the worker has a source other than the registered tools, so that tools of all
+// tenants may change.
 func (s *sources) any() bool {
 	return slices.ContainsFunc(s.hosted, func(h *hosted) bool { return h.info.Kind != source.Registered })
 }

@@ -23,7 +23,7 @@ type stored struct {
 
 func newStored() *stored { return &stored{} }
 
-// in says which database has what they store.
+// in sets the database in which the capabilities store their data.
 func (s *stored) in(store *postgres.Store) {
 	s.outputs.Reader, s.memory.Memory, s.plans.Plans, s.swap.store = store, store, store, store
 	s.runs.AgentRuns = &agent.Children{Store: store, Document: documents(store)}

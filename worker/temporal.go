@@ -146,7 +146,7 @@ func newWorker(temporal client.Client, queue string, c Config, a *activities.Act
 		DisableRegistrationAliasing:             true,
 		DeploymentOptions:                       version.options(),
 		OnFatalError: func(error) {
-			fail(errFatal) // the SDK has logged what it was
+			fail(errFatal) // the SDK has logged the error
 		},
 	})
 	bound := c.telemetry.Observe(w)

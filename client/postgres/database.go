@@ -43,7 +43,7 @@ func Open(ctx context.Context, url string) (*Database, error) {
 	return Of(store), nil
 }
 
-// Of returns a Database on a store of a worker or of a command, who closes the store.
+// Of returns a Database on a store of a worker or of a command. The owner of the store closes it.
 func Of(store *postgres.Store) *Database { return &Database{store: store} }
 
 // UseNamespace makes catalogs leave out the workers of other namespaces of Temporal that share the
@@ -53,8 +53,8 @@ func (d *Database) UseNamespace(name string) { d.store.UseNamespace(name) }
 
 // UseOutputBucket makes the Database read outputs that a worker has stored in a bucket. address is the
 // worker's PAWL_OUTPUT_BUCKET, and "" changes nothing; the environment has the credentials, as package
-// worker describes. Without it such an output is an error that names the bucket. UseOutputBucket sends no
-// request. Call it before the first use of the Database.
+// worker describes. Without UseOutputBucket, reading such an output returns an error that names the
+// bucket. UseOutputBucket sends no request. Call it before the first use of the Database.
 func (d *Database) UseOutputBucket(ctx context.Context, address string) error {
 	if err := d.store.OpenBucket(ctx, address); err != nil {
 		return fmt.Errorf("client/postgres: %w", err)
@@ -130,9 +130,10 @@ func (d *Database) Run(ctx context.Context, tenantID, runID string) (client.RunS
 	return summary, orNotFound(err)
 }
 
-// OwnsRun implements the Owners of package client/runhttp. It looks at the events with sequence numbers above
-// after; lastSeq is the last one. identity owns the run if there is such an event, it is the actor or the subject
-// of every call among them, and it owns every text among them.
+// OwnsRun implements the Owners of package client/runhttp. It looks at the events whose sequence numbers are
+// greater than the parameter after. lastSeq is the number of the last of these events. identity owns the run if
+// there is such an event, identity is the actor or the subject of every call among them, and it owns every text
+// among them.
 func (d *Database) OwnsRun(ctx context.Context, tenantID, runID, identity string, after int64) (lastSeq int64, owns bool, err error) {
 	return d.store.OwnsRun(ctx, tenantID, runID, identity, after)
 }

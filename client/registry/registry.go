@@ -56,7 +56,7 @@ func Open(ctx context.Context, url string) (*Registry, error) {
 	return Of(store), nil
 }
 
-// Of returns a Registry on a store of a worker or of a command, who closes the store.
+// Of returns a Registry on a store of a worker or of a command. The owner of the store closes it.
 func Of(store *postgres.Store) *Registry { return &Registry{store: store} }
 
 // Close closes the connections. It waits for running statements.
@@ -86,8 +86,8 @@ func (r *Registry) Register(ctx context.Context, reg Registration) (Registered, 
 	return done, nil
 }
 
-// Unregister removes the tools of a registration: no new call gets them. Calls that were admitted finish.
-// A kill switch stops these too. It returns the version that was in force.
+// Unregister removes the tools of a registration: no new call gets them. Calls that were admitted finish,
+// unless a kill switch stops them. Unregister returns the version that was in force.
 func (r *Registry) Unregister(ctx context.Context, tenantID, name, by string) (version int, err error) {
 	if err := check(tenantID, by); err != nil {
 		return 0, err

@@ -22,8 +22,8 @@ type Offered struct {
 
 type catalogHandler struct{ *handler }
 
-// ServeHTTP checks origin and token before it reads the catalog. The actor is whom the token names, and
-// nobody else: the list of another actor would say what that actor may do.
+// ServeHTTP checks origin and token before it reads the catalog. The actor is always the identity in
+// the token: a viewer must not see the list of another actor, which would say what that actor may do.
 func (h *catalogHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !h.opens(w, r, "this page may not read the catalog") {
 		return

@@ -4,7 +4,7 @@
 // client may call: GET /v1/catalog?tenant=TENANT. With Options.Registry, administrators of a tenant register and
 // remove tools: /v1/tools and /v1/tools/{name}.
 //
-// A program mounts the handler of New, or runs `pawl serve`. The handler asks an Authenticator who the
-// client is, and Owners whether that person may watch the run. It must never take a token from a URL, or
-// let a client tell a run that it may not watch from a run that does not exist. Anybody may import it.
+// A program mounts the handler of New, or runs `pawl serve`. The handler asks an Authenticator who the client
+// is, and Owners whether that person may watch the run. It must never take a token from a URL. Its answer must
+// be the same for a run that the client may not watch and for a run that does not exist. Anybody may import it.
 package runhttp

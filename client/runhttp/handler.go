@@ -20,12 +20,13 @@ const Path = "/v1/runs/{run}/events"
 const (
 	// maxBearer is the maximum size of a token, in bytes.
 	maxBearer = 16 << 10
-	// retryAfterMs is when a client may try again that found no place, or a service that is away.
+	// retryAfterMs is when a client may try again if the handler has no place for it, or if another
+	// service does not answer.
 	retryAfterMs = 5000
 )
 
-// New returns the handler of Path, with Options.Catalogs of CatalogPath, and with Options.Registry of ToolsPath
-// and ToolPath.
+// New returns a handler of Path. With Options.Catalogs it also serves CatalogPath, and with Options.Registry
+// also ToolsPath and ToolPath.
 func New(o Options) (http.Handler, error) {
 	o, err := o.complete()
 	if err != nil {
@@ -79,7 +80,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// enter takes a place for a viewer, which leave gives back. It answers a request for which there is none.
+// enter takes a place for a viewer; leave gives the place back. If there is no place, enter answers the
+// request.
 func (h *handler) enter(w http.ResponseWriter, key viewerKey, tooMany string) (leave func(), ok bool) {
 	taken, ofViewer := h.places.take(key)
 	if taken {
@@ -93,7 +95,9 @@ func (h *handler) enter(w http.ResponseWriter, key viewerKey, tooMany string) (l
 	return nil, false
 }
 
-// opens checks the origin and the method of a request. It answers a request that ends with that.
+// opens checks the origin and the method of a request. If it returns false, it has answered the
+// request: a preflight request, or a request that it refuses. foreign is the message for a page of
+// another origin.
 func (h *handler) opens(w http.ResponseWriter, r *http.Request, foreign string, methods ...string) bool {
 	if len(methods) == 0 {
 		methods = []string{http.MethodGet}
@@ -112,7 +116,7 @@ func (h *handler) opens(w http.ResponseWriter, r *http.Request, foreign string, 
 		header.Set("Access-Control-Expose-Headers", "Retry-After")
 	}
 	switch {
-	case r.Method == http.MethodOptions: // the browser asks first, and sends no token with it
+	case r.Method == http.MethodOptions: // a preflight request of the browser, which has no token
 		header.Set("Access-Control-Allow-Methods", allowed)
 		header.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Last-Event-ID")
 		header.Set("Access-Control-Max-Age", "600")
@@ -127,7 +131,8 @@ func (h *handler) opens(w http.ResponseWriter, r *http.Request, foreign string, 
 	}
 }
 
-// read reads who asks for what. It answers a request that it refuses.
+// read reads the viewer, the run and the position that a request names. It answers a request that
+// it refuses.
 func (h *handler) read(w http.ResponseWriter, r *http.Request) (req request, ok bool) {
 	tenants := r.URL.Query()["tenant"]
 	if len(tenants) != 1 {
@@ -148,7 +153,7 @@ func (h *handler) read(w http.ResponseWriter, r *http.Request) (req request, ok 
 	return req, ok
 }
 
-// authenticate returns who sends the request. It answers a request without a good token.
+// authenticate returns the sender of a request. It answers a request without a valid token.
 func (h *handler) authenticate(w http.ResponseWriter, r *http.Request, tenantID string) (Viewer, bool) {
 	token, found := bearer(r)
 	if !found {
@@ -167,8 +172,8 @@ func (h *handler) authenticate(w http.ResponseWriter, r *http.Request, tenantID 
 	return Viewer{}, false
 }
 
-// bearer returns the token of the header field Authorization. A token in the URL is none: URLs are in
-// logs and histories.
+// bearer returns the token of the header field Authorization. It ignores a token in the URL, because
+// URLs are in logs and histories.
 func bearer(r *http.Request) (string, bool) {
 	fields := r.Header.Values("Authorization")
 	if len(fields) != 1 {
@@ -192,7 +197,8 @@ func (h *handler) mayWatch(w http.ResponseWriter, r *http.Request, req request) 
 	return lastSeq, err == nil && may
 }
 
-// unavailable answers a request that a service beside the handler could not help with.
+// unavailable answers a request that failed because another service, such as the database, returned
+// err.
 func (h *handler) unavailable(ctx context.Context, w http.ResponseWriter, what string, err error) {
 	if ctx.Err() != nil {
 		return // nobody reads the answer

@@ -14,18 +14,20 @@ import (
 	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
-// Watcher reads the events of a run, those after the sequence number after first, and then each as it
-// is written, until ctx ends. It ends soon after ctx.
+// Watcher reads the events of a run: first the events whose sequence numbers are greater than the
+// parameter after, and then each event as it is written, until ctx ends. It ends soon after ctx.
 type Watcher interface {
 	Watch(ctx context.Context, tenantID, runID string, after int64) iter.Seq2[toolspec.RunEvent, error]
 }
 
-// Owners says whose a run is. client/postgres has an implementation by the record, for which a run
-// begins with its first call. An application that knows the owner earlier brings its own.
+// Owners says which identity owns a run. client/postgres has an implementation that reads the
+// record, where a run begins with its first call. An application that knows the owner earlier can
+// have its own implementation.
 type Owners interface {
-	// OwnsRun reports whether identity may watch the events of the run after the sequence number after,
-	// which is 0 for the whole run, and up to lastSeq. For client/postgres these are the events of calls
-	// whose actor or subject is identity, and texts whose owner it is; a run without events is nobody's.
+	// OwnsRun reports whether identity may watch the events of the run whose sequence numbers are
+	// greater than the parameter after, up to lastSeq; 0 means the whole run. In client/postgres,
+	// identity must be the actor or the subject of each call with such an event, and the owner of each
+	// such text. Nobody owns a run without events.
 	OwnsRun(ctx context.Context, tenantID, runID, identity string, after int64) (lastSeq int64, owns bool, err error)
 }
 
@@ -50,9 +52,10 @@ type Registry interface {
 
 // Viewer is the person or program of a request.
 type Viewer struct {
-	// Identity is the name that calls have for it as their actor or subject, such as user:ann.
+	// Identity is the name of the viewer in calls, as their actor or subject, such as user:ann.
 	Identity string
-	// Expires is when its token ends, and with the token each stream; zero for never.
+	// Expires is when the viewer's token ends. Each stream of the viewer ends then too. Zero means
+	// never.
 	Expires time.Time
 }
 
@@ -79,8 +82,8 @@ type Options struct {
 	// Origins are the pages that may use the handler from another origin than its own, such as
 	// https://app.example.com. A request of any other page is refused.
 	Origins []string
-	// MaxStreams is the number of streams at the same time, 1000 if 0; MaxStreamsOfViewer that of one
-	// identity of a tenant, 8 if 0.
+	// MaxStreams is the maximum number of streams at the same time, 1000 if 0. MaxStreamsOfViewer is
+	// the maximum for one identity of a tenant, 8 if 0.
 	MaxStreams, MaxStreamsOfViewer int
 	// MaxDuration ends a stream, which its client may then resume; 1 hour if 0.
 	MaxDuration time.Duration

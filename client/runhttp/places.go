@@ -14,8 +14,8 @@ type places struct {
 // viewerKey names a viewer. The same identity in another tenant is another viewer.
 type viewerKey struct{ tenantID, identity string }
 
-// take takes a place for a stream. ofViewer says that the limit of the viewer is reached, rather than that of
-// the handler.
+// take takes a place for a stream. ofViewer says that the limit of the viewer is reached, and not the limit
+// of the handler.
 func (p *places) take(key viewerKey) (taken, ofViewer bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -53,7 +53,8 @@ func (h *handler) stream(w http.ResponseWriter, r *http.Request, req request, ch
 	go func() {
 		defer close(ended)
 		defer close(events)
-		// Always from the first event on: what follows depends on which calls are open.
+		// The mapper needs all events from the first one, because the parts of an event depend on which
+		// calls are open.
 		for e, err := range h.Watcher.Watch(ctx, req.tenantID, req.runID, 0) {
 			select {
 			case events <- event{e, err}:
@@ -101,7 +102,7 @@ func (s *stream) run(ctx context.Context, events <-chan event) {
 			s.end(s.mapper.Abort())
 			return
 		case <-ctx.Done():
-			// The server stops, or the client has gone and reads none of it.
+			// The server stops, or the client has gone. A client that has gone does not get these parts.
 			s.end(s.mapper.Abort())
 			return
 		case <-s.silence.C:
@@ -145,7 +146,7 @@ func (s *stream) event(ctx context.Context, e event) bool {
 	}
 	var start []uistream.Part
 	if e.Seq == s.req.from.Seq && s.req.from.Parts == 0 {
-		// The client has read the message before to its end: the next message begins.
+		// The client has read the previous message to its end, so the next message begins.
 		start = s.mapper.Start()
 	}
 	if len(start)+len(rest) == 0 {
@@ -167,8 +168,8 @@ func (foreignEvent) Error() string { return "a call or a text of another identit
 // LogReason is safe for logs, as Error is.
 func (f foreignEvent) LogReason() string { return f.Error() }
 
-// check asks again whether the viewer may watch the run when a call or a text joins it: it may be
-// another identity's. Other events follow the first event of their call.
+// check asks again whether the viewer may watch the run when a call or a text joins it, because the
+// call or the text may belong to another identity. A later event of a call needs no check.
 func (s *stream) check(ctx context.Context, e toolspec.RunEvent) error {
 	if e.Kind == toolspec.RunTextDelta && e.OwnerID != s.req.viewer.Identity {
 		return foreignEvent{}
@@ -184,8 +185,9 @@ func (s *stream) check(ctx context.Context, e toolspec.RunEvent) error {
 	return err
 }
 
-// end writes the last parts and the end of the stream. A client that has read more than the stream has
-// reached knows of results that the mapper does not know yet, so it gets the last part only.
+// end writes the last parts and the end of the stream. A client that resumes after a later event than
+// the mapper has reached may know results that the mapper does not know yet, so it gets only the last
+// part.
 func (s *stream) end(last []uistream.Part) {
 	if s.mapper.Seq() < s.req.from.Seq && len(last) > 0 {
 		last = last[len(last)-1:]
@@ -207,9 +209,9 @@ func (s *stream) writeParts(parts []uistream.Part, at []uistream.Position) error
 	return nil
 }
 
-// write lets f write, and sends it. A client that does not read it in time loses the connection, and
-// with it its place. The deadline ends with the write, for HTTP/2 also resets a stream that is silent at
-// its deadline.
+// write calls f and flushes what f wrote. If the client does not read the data in time, its connection
+// ends, and its place is free again. write removes the deadline at the end, because HTTP/2 also resets a
+// silent stream at its deadline.
 func (s *stream) write(f func() error) error {
 	if err := s.control.SetWriteDeadline(time.Now().Add(s.h.WriteTimeout)); err != nil {
 		return err

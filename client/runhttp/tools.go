@@ -57,7 +57,7 @@ func (h *toolsHandler) all(w http.ResponseWriter, r *http.Request) {
 	if kind == "" {
 		kind = client.HTTPTools
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime)) // not every server has it
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime)) // some servers have no read deadline
 	document, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxTools))
 	if err != nil {
 		refuse(w, toolspec.CodeValidation, "the body must be a document of at most 1 MiB, sent within 30 seconds")

@@ -24,7 +24,8 @@ const (
 	bodyTime = 15 * time.Second
 	// startTime bounds the time in which a run is started.
 	startTime = 20 * time.Second
-	// readers bounds the requests whose body arrives, and places the events that are handled, at the same time.
+	// readers bounds the requests at the same time, from the beginning of a body to its answer. places bounds the
+	// events that are handled at the same time.
 	readers, places = 1024, 128
 	// placeTime bounds the wait of an event for its place.
 	placeTime = 5 * time.Second
@@ -50,9 +51,9 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// New returns the handler of Path. It answers 202 when the run of an event goes on without the handler, also if it was
-// started before; 401 if there is no such trigger or the request is not signed by its secret; 408 for a body that does not
-// arrive whole within 15 seconds; 413 for one of more than trigger.MaxEvent bytes; 422 if the event starts no run, and that is recorded; 503 if it may come again later.
+// New returns the handler of Path. It answers 202 if the run of an event has started, now or before; 401 if there is no such trigger or the
+// request is not signed with its secret; 408 for a body that does not arrive whole within 15 seconds; 413 for a body of more than
+// trigger.MaxEvent bytes; 422 if the event starts no run, which the record then says; 503 if the sender may send the event again later.
 func New(o Options) (http.Handler, error) {
 	if o.Firer.Store == nil || o.Firer.Start == nil || o.Secrets == nil {
 		return nil, errors.New("triggerhttp: Firer and Secrets are required")
@@ -84,7 +85,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	noPlace := func() {
 		refuse(w, http.StatusServiceUnavailable, toolspec.CodeCapacity, "the server has no place for another event; send it again")
 	}
-	// A slow sender holds a place in reading, and none in places.
+	// A slow sender counts in reading while its body arrives, and not yet in places.
 	select {
 	case h.reading <- struct{}{}:
 		defer func() { <-h.reading }()
@@ -92,7 +93,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		noPlace()
 		return
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime)) // not every server has it
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime)) // some servers have no read deadline
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, trigger.MaxEvent))
 	var tooLarge *http.MaxBytesError
 	switch {
@@ -112,7 +113,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		noPlace()
 		return
 	}
-	// A run that is being started does not depend on a client that waits.
+	// The start of a run must not stop when the client closes its connection.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), startTime)
 	defer cancel()
 	h.receive(ctx, w, r, body)
@@ -167,13 +168,14 @@ func refuseUnknown(w http.ResponseWriter) {
 	refuse(w, http.StatusUnauthorized, toolspec.CodeAuthzDenied, "there is no such trigger, or the signature is not valid")
 }
 
-// refuseForNow answers an event that may come again.
+// refuseForNow tells the sender to send the event again.
 func (h *handler) refuseForNow(ctx context.Context, w http.ResponseWriter, tenantID, name string, err error) {
 	h.log(ctx, tenantID, name, errs.Reason(err))
 	refuse(w, http.StatusServiceUnavailable, toolspec.CodeUnavailable, "the event cannot be taken now; send it again")
 }
 
-// log logs a trigger that started no run. tenantID and name are checked: a stranger chooses them while the store is away.
+// log logs a trigger that started no run. receive has checked the form of tenantID and name. Anybody can choose them,
+// because a failure of the store comes before the check of the signature.
 func (h *handler) log(ctx context.Context, tenantID, name, reason string) {
 	if h.logs.Allow() {
 		h.Log.WarnContext(ctx, "a webhook started no run", "tenant", tenantID, "trigger", name, "reason", reason)

@@ -16,7 +16,8 @@ import (
 
 // Bounds of secrets.
 const (
-	// maxSecrets is the number of secrets that a sender may change between.
+	// maxSecrets is the maximum number of secrets at the same time, while a new one replaces an old
+	// one.
 	maxSecrets = 4
 	// minSecret is the least size of a secret, in characters.
 	minSecret = 16
@@ -25,7 +26,7 @@ const (
 // gitHubSignature is the header of GitHub's signature.
 const gitHubSignature = "X-Hub-Signature-256"
 
-// whsec begins a secret of Standard Webhooks in text.
+// whsec is the prefix of a secret of Standard Webhooks.
 const whsec = "whsec_"
 
 // verifyEvent returns the id of the event of a request, if one of the secrets has signed it. Secrets are separated by
@@ -42,7 +43,8 @@ func verifyEvent(w trigger.WebhookOptions, secrets []byte, header http.Header, b
 		}
 		if w.Signature == trigger.GitHub {
 			if isSignedByGitHub(secret, header, body) {
-				// The id of a delivery is not signed, so that another id would make another event of the same body.
+				// The signature does not cover the delivery id of GitHub. With that id, a sender could repeat a
+				// signed body as another event.
 				sum := sha256.Sum256(body)
 				return "sha256:" + hex.EncodeToString(sum[:]), true
 			}
@@ -72,6 +74,6 @@ func isSignedByGitHub(secret []byte, header http.Header, body []byte) bool {
 		return false
 	}
 	own := hmac.New(sha256.New, secret)
-	_, _ = own.Write(body) // a hash takes everything
+	_, _ = own.Write(body) // the Write of a hash never fails
 	return hmac.Equal(mac, own.Sum(nil))
 }

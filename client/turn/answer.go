@@ -40,8 +40,8 @@ func (t Turn) formMessages(ctx context.Context, c *client.Client, r Reply) ([]js
 	return append(messages, answered...), nil
 }
 
-// Answers returns the answers to the calls of a plan, in their order. results has a result for each call, those
-// that were refused and those that are the same as an earlier one too. It reads stored values with c.
+// Answers returns the answers to the calls of a plan, in their order. results has a result for each call, also
+// for refused calls and for calls that are the same as an earlier call. It reads stored values with c.
 func (p Plan) Answers(ctx context.Context, c *client.Client, tenantID string, results []toolspec.Result) ([]wire.Answer, error) {
 	answers := make([]wire.Answer, len(p.Calls))
 	for i, planned := range p.Calls {
@@ -106,7 +106,7 @@ func formAnswer(ctx context.Context, c *client.Client, tenantID string, o Outcom
 // if it has parts without their data. If c cannot read it, it returns the value of the result.
 func wholeValue(ctx context.Context, c *client.Client, tenantID string, r toolspec.Result) (json.RawMessage, error) {
 	short := r.Truncated && r.Kind == toolspec.KindParts
-	if r.OutputRef == "" || len(r.Value) > 0 && !short { // a value is its short form, or the reference names a stream
+	if r.OutputRef == "" || len(r.Value) > 0 && !short { // the result has its value or a short form of it; its OutputRef may name a stream
 		return r.Value, nil
 	}
 	stored, err := c.Output(ctx, tenantID, r.OutputRef)
@@ -128,7 +128,7 @@ func Content(r toolspec.Result, value json.RawMessage) (json.RawMessage, error) 
 }
 
 // render returns the content of an answer, what sanitize.Value changed in a value, and whether the
-// content is a short form. The content of a failure says itself what was changed.
+// content is a short form. For a failure, sanitized is nil: its content has the list.
 func render(r toolspec.Result, value json.RawMessage) (content json.RawMessage, sanitized []string, cut bool, err error) {
 	if !r.OK {
 		content, err = encodeFailure(r)
@@ -165,7 +165,7 @@ type failure struct {
 	Message      string          `json:"message"`
 	Details      *failureDetails `json:"details,omitempty"`
 	RetryAfterMs int64           `json:"retryAfterMs,omitempty"`
-	// Sanitized is that of wire.Answer.
+	// Sanitized has the meaning of wire.Answer.Sanitized.
 	Sanitized []string `json:"sanitized,omitempty"`
 }
 
@@ -180,7 +180,7 @@ type failureDetails struct {
 const maxProblems = 16
 
 func encodeFailure(r toolspec.Result) (json.RawMessage, error) {
-	// The codec writes the prefix before everything.
+	// The codec adds the prefix itself.
 	f := failure{ErrorCode: r.ErrorCode, Message: strings.TrimPrefix(r.SafeMessage, toolspec.ErrorPrefix), RetryAfterMs: r.RetryAfterMs}
 	if d := r.Details; d != nil {
 		shown := failureDetails{Code: d.Code, Cause: d.Cause}

@@ -34,7 +34,8 @@ func answerParts(a *wire.Answer, value json.RawMessage, ref string) (cut, ok boo
 			return false, false
 		}
 	}
-	// The first text is the content, so that a text of the tool never has the place of a failure.
+	// A first part that is a text becomes the content, because wire.Answer.Text frames a content that
+	// begins like a failure. So the model cannot take a text of the tool for a failure.
 	a.Parts, a.Sanitized = r.parts, r.sanitized
 	content := fmt.Sprintf("The result has %d parts.", len(parts))
 	if first := r.parts[0]; parts[0].Type == toolspec.PartText && strings.TrimSpace(first.Data) != "" {

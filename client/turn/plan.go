@@ -16,8 +16,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
-// maxNative bounds the provider's own piece that a call carries, in bytes. Of a larger piece the
-// call carries only id and name.
+// maxNative bounds the provider's own form of a call, wire.Call.Raw, in the record, in bytes. Of a
+// larger form the record has only the id and the name.
 const maxNative = 32 << 10
 
 // maxRead bounds the arguments that are parsed, in bytes, because parsing takes up to a hundred
@@ -50,8 +50,9 @@ type PlannedCall struct {
 	Alone bool
 }
 
-// Plan reads a response and returns the calls that Take would start. It starts nothing and uses
-// no network. The plan beside an error of the response has only the usage that the provider has reported.
+// Plan reads a response and returns the calls that Take would start. It starts nothing and uses no
+// network. If Plan returns an error of the response, the plan has only the usage that the provider has
+// reported.
 func (t Turn) Plan(response io.Reader) (Plan, error) { return t.planOf(response, func(string) {}) }
 
 // planOf is Plan. It calls arrived with each part of a streamed text.
@@ -146,7 +147,8 @@ func (t Turn) callID(i int, provider string) string {
 	return provider
 }
 
-// native returns the provider's own piece for the record, as far as a record may have it.
+// native returns the provider's own form of a call for the record. If the record may not have it,
+// native returns only its id and name, or nothing.
 func (t Turn) native(call wire.Call) *toolspec.Provider {
 	p := &toolspec.Provider{Name: t.Codec.Format(), ToolCall: slices.Clone(call.Raw)}
 	if len(p.ToolCall) <= maxNative && keepable(p.ToolCall) {
@@ -162,8 +164,8 @@ func (t Turn) native(call wire.Call) *toolspec.Provider {
 	return p
 }
 
-// keepable reports whether a worker accepts the provider's own piece. The piece can hold anything,
-// and it must not keep a call from running.
+// keepable reports whether a worker accepts the provider's own form of a call. The form can have
+// any content, and it must not keep the call from running.
 func keepable(raw json.RawMessage) bool {
 	if len(raw) == 0 {
 		return true

@@ -39,7 +39,7 @@ type publisher struct {
 	written int
 }
 
-// startPublisher starts to write what add gets.
+// startPublisher starts to write the texts that add receives.
 func (t Turn) startPublisher(ctx context.Context, c *client.Client) *publisher {
 	p := &publisher{turn: t, client: c, cleaner: cleaner{secrets: t.Secrets}, arrived: make(chan struct{}, 1), ended: make(chan struct{}), stopped: make(chan struct{})}
 	go func() {
@@ -63,7 +63,8 @@ func (p *publisher) add(text string) {
 	}
 }
 
-// run writes until the response has ended. It tries again with the next text to write what it could not write.
+// run writes until the response has ended. If a write fails, run writes its text again together with the next
+// text.
 func (p *publisher) run(ctx context.Context) {
 	for {
 		select {
@@ -102,8 +103,8 @@ func (p *publisher) flush(ctx context.Context, last bool) error {
 	}
 }
 
-// finish writes the rest of a text. whole is the text of the response, or empty if it did not arrive. A text that is cut can end in the middle of
-// a credential, so it does not get the words that wait.
+// finish writes the rest of a text. whole is the text of the response, or empty if it did not arrive. A text that is cut can end in the
+// middle of a credential, so finish does not write the last words that cleaner holds back.
 func (p *publisher) finish(ctx context.Context, whole string, cut bool) error {
 	close(p.ended)
 	<-p.stopped

@@ -8,9 +8,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
-// read decodes a response. A body that cannot be read is an error. A body that ends too early,
-// without an error, is a response that was cut off. It calls arrived with each part of a streamed text. The response beside an error has
-// only the usage that the provider has reported.
+// read decodes a response. A body that cannot be read is an error. A body that ends too early, without an error, is a response that was
+// cut off. It calls arrived with each part of a streamed text. If read returns an error, the response has only the usage that the
+// provider has reported.
 func (t Turn) read(response io.Reader, arrived func(text string)) (wire.Response, error) {
 	// The codec refuses a response that has one byte too many.
 	limited := io.LimitReader(response, wire.MaxResponse+1)

@@ -4,7 +4,8 @@ import "strings"
 
 // Secrets finds credentials in texts. Package broker/fingerprint has it for workers.
 type Secrets interface {
-	// Redact returns a text without the credentials in it, and a text that has none as it is.
+	// Redact returns a text without the credentials in it. It returns a text that has no credentials
+	// unchanged.
 	Redact(text string) string
 	// Reach returns how many bytes of a text a credential can take, or 0 if there are no credentials to find.
 	Reach() int
@@ -13,7 +14,8 @@ type Secrets interface {
 // redacted stands for a credential of which a part has been shown.
 const redacted = "[redacted]"
 
-// maxWord bounds how many bytes without a blank wait for the next blank, beside the reach of a credential.
+// maxWord bounds the bytes without a blank that wait for the next blank, in addition to the reach of a
+// credential.
 const maxWord = 4 << 10
 
 // cleaner takes credentials out of a text that arrives in parts. It holds back the last word, because a

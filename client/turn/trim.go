@@ -9,7 +9,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
-// trimmed replaces an output that was trimmed. The answer has the reference of the whole value beside it too.
+// trimmed replaces an output that was trimmed. The answer itself also has the reference of the whole value.
 type trimmed struct {
 	Truncated bool `json:"truncated"`
 	// Bytes is the size of the replaced output.
@@ -21,9 +21,9 @@ type trimmed struct {
 const (
 	// howToRead says in an answer how a model gets an output that was trimmed.
 	howToRead = "trimmed to save space: core__tool_output_cache and core__tool_output_cache_grep read the output, with this output_ref as ref_id"
-	// isGone says in an answer that a failure was trimmed, which is not stored.
+	// isGone says in an answer that a failure was trimmed. Failures are not stored.
 	isGone = "trimmed to save space: the failure is not stored"
-	// isElsewhere says the same of an output that is not one of this run.
+	// isElsewhere says in an answer that an output of another run was trimmed.
 	isElsewhere = "trimmed to save space: this run cannot read the output"
 	// maxTrimmed bounds the JSON of trimmed, in bytes.
 	maxTrimmed = 1 << 10
@@ -65,8 +65,9 @@ func (t Turn) Trim(c conversation.Conversation, keep int) conversation.Conversat
 
 func isOutput(p conversation.Part) bool { return p.Type == conversation.ToolResult }
 
-// TrimAnswer returns the answer with its output replaced by a reference, as Trim does it, if that is smaller. ref is the reference of an
-// output that the answer has whole: the toolspec.ResultRef of its call. It is empty if the conversation is not that of the call's run.
+// TrimAnswer returns the answer with its output replaced by a reference, as Trim does it, if the reference is smaller. ref is the
+// toolspec.ResultRef of the call, whose stored result has the whole output. ref is empty if the conversation does not belong to the run
+// of the call.
 func TrimAnswer(a wire.Answer, ref string) wire.Answer {
 	if a.OutputRef != "" {
 		ref = a.OutputRef

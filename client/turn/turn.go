@@ -76,9 +76,9 @@ type Outcome struct {
 	// Result is the result of the call. It is the zero value while the call is Pending, and if
 	// Err is not nil.
 	Result toolspec.Result
-	// Pending says that the call has no result yet. Started says that it runs or waits, for
-	// example for a person: client.State tells. A call that has not started waits for the calls
-	// before it, until the turn is taken again.
+	// Pending says that the call has no result yet. Started says that it runs or waits, for example
+	// for a person; client.State says which. A call that has not started waits for the calls before
+	// it, until the turn is taken again.
 	Pending, Started bool
 	// Err says why the outcome is unknown: Temporal did not answer, or refused this program. It
 	// is neither the error of a tool nor an output that could not be read, which is an error of

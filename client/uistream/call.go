@@ -68,7 +68,8 @@ func (c *call) settle(r *toolspec.Result) []Part {
 		parts = append(parts, c.ensureInput()...)
 		return append(parts, Part{Type: typeOutputAvailable, ToolCallID: c.id, Output: output(r)})
 	case r.ErrorCode == toolspec.CodeApprovalDenied && c.approval.ApprovalID != "":
-		// Readers take this part for the answer to an approval request that they have seen.
+		// Readers show this part as the answer to an approval request, so a call without a request must
+		// not get it.
 		return append(parts, Part{Type: typeOutputDenied, ToolCallID: c.id})
 	}
 	text := r.SafeMessage

@@ -14,15 +14,16 @@ var unknownInput = json.RawMessage("{}")
 // Mapper turns the events of a run, in their order, into the parts of messages. The parts depend on
 // nothing but the events, so a reader that connects again gets the same parts.
 //
-// A message begins with the first event after the message before, and ends with the event after which
-// the model's turn is done and no call of the run is open. A Mapper holds some bytes for each call of
-// the run, and no values.
+// A message begins with the first event after the previous message, and ends with the event after
+// which the model's turn is done and no call of the run is open. A Mapper holds some bytes for each
+// call of the run, and no values.
 type Mapper struct {
 	runID string
-	// seq is the last event, and turn the last event of the message before.
+	// seq is the number of the last event, and turn is the number of the last event of the previous
+	// message.
 	seq, turn int64
 	started   bool
-	// done says that the model's turn has ended, ended that the stream has.
+	// done says that the model's turn has ended, and ended says that the stream has ended.
 	done, ended bool
 	// text is the id of the open part of text.
 	text  string
@@ -119,7 +120,7 @@ func (m *Mapper) mapCall(e toolspec.RunEvent) (parts []Part) {
 	}
 	switch {
 	case e.Kind == toolspec.RunCallStart && e.Args != nil:
-		// For a call that has waited for an approver this also says that it no longer waits.
+		// If the call has waited for an approver, this part also says that the call no longer waits.
 		parts = append(parts, c.inputAvailable())
 	case e.Kind == toolspec.RunApprovalRequested && e.Approval != nil:
 		parts = append(parts, c.request(*e.Approval)...)

@@ -99,7 +99,7 @@ var subjects = []func(*app.App) []*cobra.Command{
 	calls.Commands, approvals.Commands, policies.Commands, agentCommands, triggers.Commands, connections.Commands, keys.Commands, tools.Commands, mcp.Commands, outputs.Commands, memory.Commands, audit.Commands, reconcile.Commands, operations.Commands,
 }
 
-// agentCommands are those of agents and of their runs.
+// agentCommands returns the commands of agents and of their runs.
 func agentCommands(a *app.App) []*cobra.Command {
 	return append(agents.Commands(a, agentruns.Commands(a)...), agentruns.Chat(a))
 }

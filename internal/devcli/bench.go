@@ -16,10 +16,10 @@ import (
 	"github.com/pawl-run/pawl/internal/cli/app"
 )
 
-// newBench makes the command `pawl bench`.
 // modCache stands for the Go module cache in --tools without a directory.
 const modCache = "GOMODCACHE"
 
+// newBench makes the command `pawl bench`.
 func newBench(a devApp) *cobra.Command {
 	o := bench.Options{
 		TemporalAddress: os.Getenv("TEMPORAL_ADDRESS"), DatabaseURL: os.Getenv("PAWL_DATABASE_URL"),

@@ -25,7 +25,7 @@ const (
 	ownServers = "environment"
 )
 
-// servers sets the servers of a run: new ones, or those of the environment.
+// servers sets the servers of a run: new servers, or the servers of the environment.
 func servers(o *chaos.Options, name string) error {
 	switch name {
 	case devServer:

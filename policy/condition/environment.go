@@ -17,7 +17,7 @@ const (
 	// maxNodes and maxDepth bound the parsed expression with its macros expanded.
 	maxNodes = 2000
 	maxDepth = 100
-	// maxRegex is in instructions of the compiled regular expression.
+	// maxRegex bounds a regular expression, in instructions of its compiled form.
 	maxRegex = 1000
 	// maxCost is in CEL's cost units, about 100 ns each. It limits the cost of one
 	// evaluation, and the estimated cost for arguments of ordinary size.

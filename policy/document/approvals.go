@@ -9,7 +9,7 @@ type RuleApprovals struct {
 	Chain        []ChainEntry `json:"chain,omitempty" jsonschema:"minItems=1,maxItems=8" jsonschema_description:"Who is asked one after the other, instead of approvers and quorum."`
 }
 
-// IsZero reports whether a leaves everything as it is for the tenant.
+// IsZero reports whether a sets nothing, so that the approvals of the tenant apply unchanged.
 func (a RuleApprovals) IsZero() bool {
 	return a.ExpiresAfter == "" && a.Approvers == nil && a.Quorum == 0 && a.Chain == nil
 }

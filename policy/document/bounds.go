@@ -50,7 +50,7 @@ const (
 	MaxMCPServers = 256
 	// MaxMCPTools bounds the reviewed tools of an MCP server, in entries.
 	MaxMCPTools = 1024
-	// maxMCPPaths bounds what a review allows of the output, in entries.
+	// maxMCPPaths bounds the paths of the output that a review allows, in entries.
 	maxMCPPaths = 256
 	// maxMCPHarmless bounds the harmless names of a review, in entries.
 	maxMCPHarmless = 64

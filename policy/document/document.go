@@ -86,7 +86,7 @@ type Mention struct {
 	Pattern Pattern
 	At      strictyaml.Position
 	Path    string
-	// MCPServer is the id of the MCP server whose tools these are, for a mention by a review; empty for a pattern in the
-	// document.
+	// MCPServer is the id of an MCP server if the mention is a review: its pattern matches all tools of the server. It
+	// is empty for a pattern that the document has.
 	MCPServer string
 }

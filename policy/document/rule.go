@@ -15,7 +15,7 @@ const (
 	RequireApproval Verb = "require_approval"
 )
 
-// Command is a pattern of commands of a shell: their words, or the first of their words and *.
+// Command is a pattern of shell commands: all words of a command, or its first words and *.
 type Command string
 
 // Rule decides the calls of some tools, or raises their risk.
@@ -33,7 +33,8 @@ type Rule struct {
 	Message  Message       `json:"message,omitempty"`
 	// Approvals is for a rule with require_approval.
 	Approvals RuleApprovals `json:"approvals,omitzero" jsonschema_description:"Who approves the calls of the rule, with require_approval. Of the rules that ask for a call, the first that names who approves decides."`
-	// At is the position of the rule in the file, WhenAt that of the text of its condition.
+	// At is the position of the rule in the file, and WhenAt is the position of the text of its
+	// condition.
 	At     strictyaml.Position `json:"-"`
 	WhenAt strictyaml.Position `json:"-"`
 }

@@ -21,7 +21,7 @@ func Risks() *rapid.Generator[toolspec.Risk] {
 	return rapid.SampledFrom([]toolspec.Risk{toolspec.LowRisk, toolspec.MediumRisk, toolspec.HighRisk})
 }
 
-// Tools draws ids of tools. They are few, so that rules meet.
+// Tools draws ids of tools. There are few ids, so that several rules match the same tool.
 func Tools() *rapid.Generator[string] {
 	return rapid.SampledFrom([]string{"core__a", "core__ab", "core__b", "web__a", "web__b", "mcp__web__a"})
 }
@@ -60,7 +60,8 @@ func Rules() *rapid.Generator[document.Rule] {
 	})
 }
 
-// genWhen draws conditions that hold, do not, and fail for what Args draws.
+// genWhen draws conditions. With the arguments that Args draws, some are true, some are false and
+// some fail.
 func genWhen() *rapid.Generator[string] {
 	return rapid.SampledFrom([]string{
 		`args.n > 1`, `args.n == 1 && args.s == "x"`, `has(args.n) && args.n > 1`, `args.s.startsWith("x")`, `args.l.exists(e, e == args.n)`,

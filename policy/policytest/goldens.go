@@ -16,8 +16,9 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // Updating reports whether the golden files are rewritten.
 func Updating() bool { return *update }
 
-// Goldens is an archive of cases: NAME.in with what comes of it in a file of the
-// same name for each of outs, and files that all cases have in common.
+// Goldens is an archive of cases. A case is a file NAME.in. The archive has its expected results in
+// files with the same NAME, one for each ending in outs. Files with other endings are for all
+// cases.
 type Goldens struct {
 	file, in string
 	outs     []string

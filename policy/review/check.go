@@ -19,7 +19,7 @@ func Check(p *policy.Policy, specs []toolspec.Spec) error {
 	checker := condition.NewChecker()
 	for _, id := range p.Tenants() {
 		seen := map[string]bool{}
-		// What another tenant registers is not called here.
+		// The calls of this tenant cannot reach a tool that is registered for another tenant.
 		callable := slices.DeleteFunc(slices.Clone(specs), func(s toolspec.Spec) bool { return toolspec.ForeignTool(id, s.Name) })
 		for _, r := range p.Rules(id) {
 			written, at := r.Condition()

@@ -12,11 +12,10 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Lint returns warnings about parts of the document without effect, in the order of the document:
-// a rule that never decides because other rules cover it, or contradict it and win; a rule for
-// tools that are not allowed, or for roles that nobody has; a pattern that matches no tool of
-// specs; and reviews of an MCP server of which specs have no tool. These are warnings and not errors, because tools come and go. Empty specs mean that the
-// tools are not known; Lint then checks no patterns.
+// Lint returns warnings about parts of the document without effect, in the order of the document: a rule that never decides because other
+// rules cover it, or contradict it and win; a rule for tools that are not allowed, or for roles that nobody has; a pattern that matches no
+// tool of specs; and the reviews of an MCP server that has no tool in specs. These are warnings and not errors, because tools come and go.
+// If specs is empty, the tools are not known, and Lint checks no patterns.
 func Lint(p *policy.Policy, specs []toolspec.Spec) []*strictyaml.Error {
 	var found strictyaml.Errors
 	for _, id := range p.Tenants() {
@@ -147,7 +146,7 @@ func everyCaseOf(r, other *policy.Rule) bool {
 		return false
 	}
 	if r.Class == policy.Allowing && len(r.Commands) == 0 && len(other.Commands) > 0 {
-		return false // other is for scripts
+		return false // other is a rule for scripts, and r is not
 	}
 	if r.Unconditional() {
 		return true

@@ -35,7 +35,8 @@ func quoted(v any) string {
 	return string(text)
 }
 
-// DiffDefinitions compares what a server gave of a tool at two times, as far as it was published.
+// DiffDefinitions compares two published versions of a discovered tool: the parts of the definition
+// that come from its server.
 func DiffDefinitions(from, to toolspec.Spec) []Change {
 	return differences("", definition(from), definition(to))
 }

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// rest is the last word of a pattern for any further words.
+// rest, as the last word of a pattern, matches any further words of a command.
 const rest = "*"
 
-// builtin are the commands that bash or POSIX build into the shell, without cd, echo, false, pwd, true and :, which do nothing with their words
-// but what they say. Others run their words, change what later words mean, or evaluate words that are plain to a reader: in bash,
-// test -v 'a[$(x)]' and printf -v 'a[$(x)]' y run x. A pattern for them would say nothing about what runs.
+// builtin are the commands that bash or POSIX build into the shell, except cd, echo, false, pwd, true and :, which cannot run their
+// arguments as code. The listed commands can run their arguments, change what later words mean, or evaluate arguments that look like plain
+// text: in bash, test -v 'a[$(x)]' and printf -v 'a[$(x)]' y run x. A pattern for such a command would not say what the command runs.
 var builtin = []string{
 	".", "[", "alias", "bg", "bind", "break", "builtin", "caller", "command", "compgen", "complete", "compopt", "continue", "declare", "dirs",
 	"disown", "enable", "eval", "exec", "exit", "export", "fc", "fg", "getopts", "hash", "help", "history", "jobs", "kill", "let", "local", "logout",
@@ -20,14 +20,14 @@ var builtin = []string{
 	"times", "trap", "type", "typeset", "ulimit", "umask", "unalias", "unset", "wait",
 }
 
-// Pattern matches commands by their words: all of them, or with a last word * the first of them.
+// Pattern matches commands by all their words, or by their first words if it ends with *.
 type Pattern struct {
 	words  []string
 	prefix bool
 }
 
-// ParsePattern reads a pattern: words with one space between them. Each word has letters, digits and the characters _-./:=@%+, and the
-// last may be * for any number of words, also none. An error says what is wrong.
+// ParsePattern reads a pattern: words with one space between them. Each word has letters, digits and the characters of bareSymbols.
+// The last word may be *, which matches any number of words, also none. An error says what is wrong.
 func ParsePattern(text string) (Pattern, error) {
 	words := strings.Split(text, " ")
 	p := Pattern{words: words}

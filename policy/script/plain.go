@@ -17,15 +17,17 @@ const maxCommands = 64
 // bareSymbols are the characters, besides letters and digits of ASCII, that mean nothing to a shell outside of quotes.
 const bareSymbols = "_-./:=@%+,"
 
-// Plain returns the commands of a script as lists of words, if the script is plain: commands of plain words, each of which has at least one
-// word, joined by ; && || | and line ends. A plain word has letters, digits, and the characters _-./:=@%+, outside of quotes; within
-// single quotes, characters that can be printed; and within double quotes these except $ ` and \. So a plain script has no expansion,
-// substitution, redirection, assignment, pattern of file names, function, condition, loop, subshell, background or comment.
+// Plain returns the commands of a script as lists of words, if the script is plain. A plain script has commands of plain words, joined by ;
+// && || | and line ends, and each command has at least one word. A plain word has letters, digits and the characters of bareSymbols. It may
+// have parts in single quotes, with all characters that can be printed except \, and parts in double quotes, with these characters except $
+// and `. So a plain script has no expansion, substitution, redirection, assignment, pattern of file names, function, condition, loop,
+// subshell, background or comment.
 func Plain(script string) (commands [][]string, ok bool) {
 	if len(script) > MaxScript || !utf8.ValidString(script) || strings.ContainsFunc(script, isOdd) {
 		return nil, false
 	}
-	// Bash has more syntax than other shells. What is a plain word in it is one in them too.
+	// The parser reads the syntax of bash, which has more special forms than other shells. So a word
+	// that is plain in bash is plain in them too.
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(script), "")
 	if err != nil || len(file.Stmts) == 0 || len(file.Last) > 0 {
 		return nil, false

@@ -73,24 +73,29 @@ type chat struct {
 	client  *client.Client
 	by, key string
 	runID   string
-	// begin starts the run with the first message, if it has the name of an agent.
+	// begin is the input of a new run, without its first message. Its Agent is empty if the run exists
+	// already.
 	begin   agent.Input
 	console console
 	feed    *feed
-	// sending is the message on its way to the run, or nil. startErr is why the run has not begun.
+	// sending is the message on its way to the run, or nil. startErr is the error of the last try to
+	// start the run, or nil.
 	sending  *sending
 	startErr error
 	// seq is the number of the last event.
 	seq int64
-	// busy says that a turn of the agent goes on. changes counts what could end a turn or begin one.
+	// busy says that a turn of the agent goes on. changes counts the events and the calls of setBusy,
+	// which can change busy.
 	busy    bool
 	changes int
-	// interrupted is the number of changes at the last interrupt.
+	// interrupted is the value of changes at the last Ctrl-C.
 	interrupted int
-	// waiting are the approvals to ask the person about, and asked is the one that was asked about, with its digest.
+	// waiting has the ids of the approval requests that the person has not been asked about. asked is the request
+	// that the person is asked about now.
 	waiting []string
 	asked   question
-	// reading says that a line is awaited, and dropped that it will not count.
+	// reading says that the chat waits for a line. dropped says that the next line does not count,
+	// because its question is over.
 	reading, dropped bool
 	hinted           bool
 }
@@ -137,7 +142,7 @@ func (c *chat) comeBack(ctx context.Context) (ended bool, err error) {
 	printRounds(c.console, record, false)
 	if record.Result != nil {
 		if n := len(record.Rounds); n > 0 {
-			c.said.WriteString(record.Rounds[n-1].Text) // it stands there already
+			c.said.WriteString(record.Rounds[n-1].Text) // printRounds has printed it already
 		}
 		c.end(*record.Result)
 		return true, nil
@@ -183,7 +188,8 @@ func (c *chat) setBusy(busy bool) {
 	c.console.setBusy(busy || c.sending != nil)
 }
 
-// known is the answer of a run about what it does, asked after a number of changes.
+// known is the state of a run, or the error. changes is the value of chat.changes when the chat
+// asked for the state.
 type known struct {
 	state   agent.State
 	err     error
@@ -279,7 +285,7 @@ func (c *chat) handleEvent(e toolspec.RunEvent) {
 		if e.Approval != nil && e.Approval.ApprovalID != c.asked.approvalID && !slices.Contains(c.waiting, e.Approval.ApprovalID) {
 			c.waiting = append(c.waiting, e.Approval.ApprovalID)
 		}
-		return // the question says it
+		return // question prints the request
 	case toolspec.RunApprovalDecided:
 		if e.Approval != nil {
 			c.forget(e.Approval.ApprovalID)
@@ -303,7 +309,7 @@ func (c *chat) cancelPrompt() {
 	}
 }
 
-// handleState takes in what the run says that it does.
+// handleState uses the state that the run has reported.
 func (c *chat) handleState(k known) {
 	switch {
 	case k.changes != c.changes:

@@ -20,7 +20,8 @@ type console interface {
 	io.Writer
 	// ask lets the person write a line, which then comes from lines.
 	ask(prompt string)
-	// cancel ends ask without an answer. It reports whether lines still gets a line.
+	// cancel ends ask without an answer. If it returns true, lines still gets one line, which is not
+	// an answer.
 	cancel() bool
 	// lines has the lines. It is closed at the end of the input, and failed then returns why the input could not be read further.
 	lines() <-chan string
@@ -100,8 +101,8 @@ type terminal struct {
 
 	mu     sync.Mutex
 	isBusy bool
-	// entered says that a line was ended that the conversation has not handled. late says that Ctrl-C came after it: the effect
-	// of Ctrl-C depends on how the conversation handles the line.
+	// entered says that the person has ended a line that the conversation has not handled yet. late says that the person has
+	// pressed Ctrl-C after this line: the effect of Ctrl-C depends on how the conversation handles the line.
 	entered, late bool
 }
 
@@ -168,12 +169,12 @@ func (t *terminal) interrupt() {
 	}
 }
 
-// edit reads a line for each prompt. Lines that were pasted are one message with the line that the person ends.
+// edit reads a line for each prompt. Pasted lines and the line that the person ends after them are one message.
 func (t *terminal) edit() {
 	defer close(t.read)
 	for prompt := range t.prompts {
 		if width, height, err := term.GetSize(int(t.out.Fd())); err == nil {
-			_ = t.SetSize(width, height) // the lines wrap in another place
+			_ = t.SetSize(width, height) // after an error, lines wrap at the earlier width
 		}
 		t.SetPrompt(prompt)
 		var text strings.Builder
@@ -237,7 +238,7 @@ func (t *terminal) dropTyped() { t.keys.drop() }
 func (t *terminal) close() {
 	close(t.stop)
 	t.SetBracketedPasteMode(false)
-	_ = term.Restore(int(t.in.Fd()), t.before) // a terminal that is gone needs none
+	_ = term.Restore(int(t.in.Fd()), t.before) // a terminal that is gone cannot be restored
 }
 
 // keys are the keys that the line editor has not read yet.

@@ -27,7 +27,7 @@ const noWorker = "no worker answers yet; `pawl doctor` tells more"
 // feed is what happens in a run: its events, and its end.
 type feed struct {
 	events chan toolspec.RunEvent
-	// failed has the error for which there are no more events.
+	// failed has the error after which there are no more events.
 	failed chan error
 	ended  chan ending
 	stop   func()
@@ -39,7 +39,8 @@ type ending struct {
 	err    error
 }
 
-// follow follows a run until stop is called. The events are those after a number.
+// follow follows a run until stop is called. It starts with the first event whose number is greater
+// than the parameter after.
 func follow(ctx context.Context, c *client.Client, tenant, runID string, after int64) *feed {
 	ctx, cancel := context.WithCancel(ctx)
 	f := &feed{events: make(chan toolspec.RunEvent), failed: make(chan error, 1), ended: make(chan ending, 1)}
@@ -77,11 +78,12 @@ func follow(ctx context.Context, c *client.Client, tenant, runID string, after i
 	return f
 }
 
-// rest shows the events of a run that has ended, from the one after seq on.
+// rest shows the last events of a run that has ended: the events whose numbers are greater than
+// seq.
 func (f *feed) rest(ctx context.Context, c *client.Client, tenant, runID string, seq int64, show func(toolspec.RunEvent)) {
 	summary, err := c.Run(ctx, tenant, runID)
 	if err != nil {
-		return // a run without events, or the end is known and the events are not
+		return // the run has no events, or they cannot be read; the result is known
 	}
 	enough := time.NewTimer(drainTime)
 	defer enough.Stop()

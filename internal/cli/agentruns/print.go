@@ -16,7 +16,7 @@ const maxShown = 200
 // printer prints what happens in a run: the text of the model to text, all else as lines to lines. Both may be the same.
 type printer struct {
 	text, lines io.Writer
-	// said is the text since the last line, and open that it does not end with a line break.
+	// said is the text since the last line. open says that the text does not end with a line break.
 	said strings.Builder
 	open bool
 	// asked has the calls whose approval request was printed.
@@ -30,7 +30,8 @@ func (p *printer) event(e toolspec.RunEvent) {
 	case toolspec.RunTextDelta:
 		p.say(e.Text)
 	case toolspec.RunCallStart:
-		// The record of a call that was denied has a start too.
+		// If the call had an approval request, its arguments are printed already. A call that was denied
+		// has a start too.
 		if !p.asked[e.InvocationID] {
 			p.line("call      %s %s", tool, app.OneLine(string(e.Args), maxShown))
 		}
@@ -55,7 +56,7 @@ func (p *printer) event(e toolspec.RunEvent) {
 	case toolspec.RunCallResult:
 		p.result(tool, e.Result)
 	case toolspec.RunCallProgress:
-		// It is for a line that changes.
+		// Progress is for a display that can change a line.
 	case toolspec.RunDone:
 		p.endLine()
 	}

@@ -136,7 +136,8 @@ func (v *view) follow(ctx context.Context) error {
 			v.show(e)
 			isTurnOver = e.Kind == toolspec.RunDone
 		case <-tick.C:
-			// Events of an earlier turn are shown too, and the next turn may have begun.
+			// The event may be the end of an earlier turn, and the next turn may have begun: isWaiting asks
+			// the run.
 			if v.untilTurn && isTurnOver && v.isWaiting(ctx) {
 				return v.endTurn(ctx)
 			}
@@ -224,7 +225,7 @@ func (v *view) endRun(ctx context.Context, f *feed, end ending) error {
 func printLine(w io.Writer, value any) {
 	line, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // values of Pawl
+		panic(err) // a value of Pawl can always be encoded
 	}
 	fmt.Fprintln(w, app.Printable(string(line)))
 }

@@ -38,7 +38,8 @@ type sending struct {
 	cancel context.CancelFunc
 }
 
-// sent returns the channel with the end of the message that is on its way.
+// sent returns the channel with the result of the message on its way, or nil if there is no such
+// message.
 func (c *chat) sent() <-chan error {
 	if c.sending == nil {
 		return nil
@@ -46,7 +47,8 @@ func (c *chat) sent() <-chan error {
 	return c.sending.done
 }
 
-// send starts the run with a message, or adds the message to it. The end comes from sent: the person can interrupt meanwhile.
+// send starts the run with a message, or adds the message to the run. It does not wait: the result comes from the channel of
+// sent.
 func (c *chat) send(ctx context.Context, text string) {
 	ctx, cancel := context.WithTimeout(ctx, sayTimeout)
 	c.sending = &sending{done: make(chan error, 1), cancel: cancel}

@@ -26,8 +26,8 @@ func (a *App) PrintEscalations(r reads.Approval, width int) {
 	}
 }
 
-// PrintMissing prints the approvals that an open request still waits for, if they are more than
-// one or some have counted. Otherwise the approvers of the request say so.
+// PrintMissing prints the approvals that an open request still waits for. It prints nothing if one
+// approval is missing and none has counted, because the approvers of the request say the same.
 func (a *App) PrintMissing(r reads.Approval, width int) {
 	begun := slices.ContainsFunc(r.Decisions, func(d reads.DecisionRecord) bool { return d.Counted })
 	if len(r.Missing) > 1 || len(r.Missing) > 0 && begun {

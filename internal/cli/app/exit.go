@@ -47,7 +47,7 @@ type statusError struct {
 	status int
 }
 
-// WithStatus gives err the exit status of the program that ended with it.
+// WithStatus returns err with the exit status of the command that ends with it.
 func WithStatus(err error, status int) error { return &statusError{err, status} }
 
 // Unwrap returns the error.

@@ -30,7 +30,7 @@ func DefaultKeyFile() string {
 	return filepath.Join(dir, "pawl", "approver.pem")
 }
 
-// ReadKey reads a key file of at most maxKeyFile bytes. The name - stands for in.
+// ReadKey reads a key file of at most maxKeyFile bytes. If file is -, it reads the key from in.
 func ReadKey(file string, in io.Reader) ([]byte, error) {
 	if file != "-" {
 		f, err := os.Open(file)

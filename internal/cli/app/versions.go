@@ -14,7 +14,8 @@ func ReadDocument[D any](file string, read func(file string, source []byte) (D, 
 	return read(file, source)
 }
 
-// PrintDocument prints a stored document: with --json as it is stored, else as write writes it.
+// PrintDocument prints a stored document: with --json in the stored form, otherwise in the form
+// that the function write returns.
 func PrintDocument[D interface{ Canonical() ([]byte, error) }](a *App, d D, write func(D) ([]byte, error)) error {
 	if a.JSON {
 		text, err := d.Canonical()

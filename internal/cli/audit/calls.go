@@ -24,7 +24,8 @@ const answerTime = 10 * time.Second
 type calls struct {
 	// Compared counts the calls whose results Temporal and the record both have.
 	Compared int `json:"compared"`
-	// Gone counts the calls whose histories Temporal has no more, and NoResult those whose workflow has none: it runs, or was ended from outside.
+	// Gone counts the calls whose histories Temporal has deleted. NoResult counts the calls whose workflow has no result, because it still
+	// runs or was ended from outside.
 	Gone        int          `json:"gone"`
 	NoResult    int          `json:"noResult"`
 	Differences []difference `json:"differences"`
@@ -53,7 +54,7 @@ func (c *calls) compare(ctx context.Context, s *app.Session, tenantID string, si
 		case recorded != outcome(call.AuditedCode == "", call.AuditedCode):
 			differs("the record says %s, and the audit trail says %s", recorded, outcome(call.AuditedCode == "", call.AuditedCode))
 		}
-		// The record could name the workflow of another call, or none.
+		// A changed record could name the workflow of another call, or no workflow.
 		id := toolspec.Identity{TenantID: tenantID, RunID: call.RunID, ToolCallID: call.ToolCallID}
 		if id.InvocationID() != call.InvocationID || id.WorkflowID() != call.WorkflowID {
 			differs("the record has other ids than the call")
@@ -76,8 +77,8 @@ func (c *calls) compare(ctx context.Context, s *app.Session, tenantID string, si
 	return nil
 }
 
-// result returns the result of a workflow, or nil if it has none. Every run of the workflow of a call has the same result, so the latest one
-// serves if Temporal does not have the run that the record names.
+// result returns the result of a workflow, or nil if it has none. Every run of the workflow of a call has the same result, so the latest
+// run is used if Temporal does not have the run that the record names.
 func (c *calls) result(ctx context.Context, s *app.Session, call postgresaudit.Call) (*toolspec.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -112,7 +113,8 @@ func outcome(ok bool, code string) string {
 	return code
 }
 
-// sameValue reports whether the recorded result has a value, by what the JSON means.
+// sameValue reports whether the recorded result has a value. It compares the meaning of the JSON,
+// not its text.
 func sameValue(recorded, value json.RawMessage) bool {
 	var r struct {
 		Value json.RawMessage `json:"value"`

@@ -11,9 +11,10 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// board shows the calls of a run. On a terminal the open calls have one line each at the end, which
-// it draws again, and so has the line of a text that has not ended; ended calls and text stay above.
-// Elsewhere each event of a call and each line of a text is a line.
+// board shows the calls of a run. On a terminal, the last lines are drawn again with each change:
+// one line for each open call, and the line of a text that has not ended. Ended calls and ended
+// lines of text stay above them. On another output, each event of a call and each line of a text is
+// printed once.
 type board struct {
 	out      io.Writer
 	terminal bool
@@ -104,7 +105,7 @@ func (b *board) add(e toolspec.RunEvent, now time.Time) {
 // maxLine bounds the line of a text, in bytes.
 const maxLine = 2000
 
-// addText returns the lines that end in a text.
+// addText adds a part of a text and returns the lines that it ends.
 func (b *board) addText(text string) (lines []string) {
 	for line := range strings.Lines(b.text + text) {
 		b.text = line
@@ -115,7 +116,7 @@ func (b *board) addText(text string) (lines []string) {
 	return lines
 }
 
-// redraw shows the open calls with their times of now.
+// redraw shows the open calls with their present times.
 func (b *board) redraw(now time.Time) {
 	if b.terminal {
 		b.erase()
@@ -138,7 +139,8 @@ func (b *board) line(e toolspec.RunEvent, at time.Time) *lineOfCall {
 	return l
 }
 
-// maxDrawn bounds the lines that are drawn again, beside the height of the terminal: it cannot move the cursor beyond its top.
+// maxDrawn bounds the lines that are drawn again. The height of the terminal bounds them too, because the cursor cannot move
+// above its top.
 const maxDrawn = 16
 
 // erase moves the cursor to the first drawn line and clears the rest of the screen.

@@ -124,7 +124,7 @@ func printResult(a *app.App, r toolspec.Result) error {
 		return nil
 	}
 	fmt.Fprintln(a.Out, app.FormatJSON(r.Value, ""))
-	fmt.Fprintf(a.Err, "%s\n", describeValue(r)) // a program reads the value alone
+	fmt.Fprintf(a.Err, "%s\n", describeValue(r)) // not to standard output, from which programs read the value
 	if r.OutputRef != "" {
 		fmt.Fprintf(a.Out, "output      %s\n", r.OutputRef)
 	}

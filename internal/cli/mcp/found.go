@@ -22,7 +22,8 @@ type found struct {
 	Server string             `json:"server"`
 	Name   string             `json:"name"`
 	State  policy.ReviewState `json:"state"`
-	// Digest is that of the definition that a live worker has. It is empty if none has the tool.
+	// Digest is the digest of the definition that a live worker has. It is empty if no live worker has
+	// the tool.
 	Digest string `json:"digest,omitempty"`
 	// LooksLike are tools of other sources with a name that is easily taken for this one.
 	LooksLike []string `json:"looksLike,omitempty"`

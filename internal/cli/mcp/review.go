@@ -86,7 +86,8 @@ func shownOf(ctx context.Context, s *app.Session, f found) (shown, error) {
 	return v, nil
 }
 
-// proposal returns the review that is there, for the present definition, or else the most careful one.
+// proposal returns the review in the active policy, for the present definition. Without a review it
+// returns the most careful one.
 func proposal(f found) policy.MCPReview {
 	r := policy.MCPReview{Effect: toolspec.ExternalSideEffect, Risk: toolspec.HighRisk, Allow: []string{"/text"}}
 	if f.Review != nil {

@@ -42,7 +42,7 @@ type diagnosis struct {
 		PIDs []int `json:"pids"`
 	} `json:"worker"`
 	Checks []checked `json:"checks"`
-	// pools are those that the database has.
+	// pools are the pools in the database.
 	pools []catalog.Pool
 }
 

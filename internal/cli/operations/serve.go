@@ -109,7 +109,8 @@ func runServe(ctx context.Context, a *app.App, o served) error {
 	})
 }
 
-// authenticator returns the Authenticator of the flags, and who may watch, for people.
+// authenticator returns the Authenticator of the flags. who is a text for people that says who may
+// watch.
 func (o served) authenticator(c worker.Config) (by runhttp.Authenticator, who string, end func(), err error) {
 	if o.as != "" {
 		by, who, err = ownerOfFile(o.tokenFile, o.as)

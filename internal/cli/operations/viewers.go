@@ -26,7 +26,7 @@ import (
 // viewers implements runhttp.Authenticator for people who have an ID token.
 type viewers struct{ verifier *oidc.Verifier }
 
-// idTokenViewers trusts the issuers that also approvers sign in with.
+// idTokenViewers returns an Authenticator that trusts the issuers of the ID tokens of approvers.
 func idTokenViewers(issuers []worker.OIDCIssuer) (by runhttp.Authenticator, who string, end func(), err error) {
 	trusted := make([]oidc.Issuer, len(issuers))
 	names := make([]string, len(issuers))
@@ -52,7 +52,7 @@ func (v viewers) Authenticate(ctx context.Context, tenantID, token string) (runh
 	return runhttp.Viewer{Identity: identity, Expires: expires}, nil
 }
 
-// owner implements runhttp.Authenticator for who can read a file.
+// owner implements runhttp.Authenticator for the person who can read the token in a file.
 type owner struct {
 	identity string
 	digest   [sha256.Size]byte
@@ -61,8 +61,8 @@ type owner struct {
 // devTokenName is the name of the token file in the directory of a `pawl dev`.
 const devTokenName = "watch-token"
 
-// ownerOfFile makes the bearer token in file that of the identity. It creates the file if it does not
-// exist.
+// ownerOfFile returns an Authenticator that knows the bearer token in file as the identity. It
+// creates the file if it does not exist.
 func ownerOfFile(file, identity string) (by runhttp.Authenticator, who string, err error) {
 	if file == "" {
 		if file, err = devTokenFile(); err != nil {

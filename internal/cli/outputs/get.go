@@ -126,7 +126,8 @@ func (f *getFlags) get(ctx context.Context, a *app.App, r output.Reader, ref str
 	return nil
 }
 
-// copy writes the bytes from an offset up to another. With --follow it goes on until the output is complete.
+// copy writes the bytes of an output from one offset to another, or to its end if the second offset is
+// negative. With --follow it goes on until the output is complete.
 func (f *getFlags) copy(ctx context.Context, a *app.App, r output.Reader, info output.Info, from, to int64, w io.Writer) error {
 	pause := followFirst
 	for {
@@ -218,7 +219,7 @@ func inJSON(lines []read.Line) []printedLine {
 // printer writes a text without characters that could control a terminal.
 type printer struct {
 	w io.Writer
-	// held is the beginning of a character.
+	// held has the first bytes of an incomplete character.
 	held []byte
 	last byte
 }

@@ -88,12 +88,14 @@ func run(ctx context.Context, a *app.App, older string, mend bool, skip []string
 		Session: s, older: older, mend: mend, skip: skip, out: report{Older: older, Mend: mend, Findings: []finding{}},
 		read: reader{temporal: s.Temporal, codec: codec, keys: workerkey.New(s.Store)},
 	}
-	// A second run does not find what this one has mended, so the report is printed after an error too.
+	// After a repair, a second run of the command does not find the same difference, so the report is
+	// printed after an error too.
 	err = c.compare(ctx)
 	return cmp.Or(err, c.out.finish(a))
 }
 
-// compare compares runs of agents first: what the workflow of a run waits for must not begin again when the run ends.
+// compare compares runs of agents before calls, so that the workflow of a lost run has ended when one of its calls
+// is ended, and cannot start the call again.
 func (c *comparison) compare(ctx context.Context) error {
 	steps := []func(context.Context) error{c.openRuns}
 	if c.lostRecords() {
@@ -107,7 +109,8 @@ func (c *comparison) compare(ctx context.Context) error {
 	return c.origin(ctx)
 }
 
-// origin comes last, so that workers do not start after a command that was interrupted.
+// origin allows workers to start on this database again. It comes last, so that they do not start
+// if the command was interrupted.
 func (c *comparison) origin(ctx context.Context) error {
 	err := c.Store.CheckOrigin(ctx)
 	var restored *postgres.Restored

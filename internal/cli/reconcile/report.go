@@ -12,17 +12,20 @@ import (
 
 // The kinds of findings.
 const (
-	// kindClaim: the call is open in both, and attempts may have run that the record does not know.
+	// kindClaim: the call is open in the record and in Temporal, and attempts may have run that the
+	// record does not know.
 	kindClaim = "claim_lost"
 	// kindCall: a tool of the call may have run, and the record does not know the call.
 	kindCall = "call_lost"
-	// kindUnrecorded: the call waits in Temporal, nothing of it has run, and the record does not know it.
+	// kindUnrecorded: the call waits in Temporal, its tool has not run, and the record does not know the
+	// call.
 	kindUnrecorded = "call_not_recorded"
 	// kindEnded: the call is open in the record, and its workflow has ended or is gone.
 	kindEnded = "workflow_ended"
 	// kindBehind: the call is settled in the record, and its workflow goes on.
 	kindBehind = "workflow_behind"
-	// kindUnsure: the call is open, and both were restored: attempts that nothing knows may have run.
+	// kindUnsure: the call is open, and the record and Temporal were both restored, so attempts may
+	// have run that neither of them knows.
 	kindUnsure = "call_unsure"
 	// kindRun: the run of an agent goes on in Temporal with more rounds than the record has.
 	kindRun = "run_behind"
@@ -38,7 +41,7 @@ type finding struct {
 	WorkflowID string `json:"workflowId,omitempty"`
 	// InvocationID is empty if the finding is about a run.
 	InvocationID string `json:"invocationId,omitempty"`
-	// Outcome is the code with which a mended call has ended; empty if it goes on.
+	// Outcome is the code with which a mended call has ended; empty if the call goes on.
 	Outcome string `json:"outcome,omitempty"`
 	Text    string `json:"text"`
 	Mended  bool   `json:"mended"`
@@ -51,7 +54,7 @@ type report struct {
 	// Open counts the calls that are open in the record, and Listed the runs of calls that Temporal has.
 	Open   int `json:"open"`
 	Listed int `json:"listed"`
-	// Harmless counts the ended calls that the record does not know and of which nothing has run. They stay as they are.
+	// Harmless counts the ended calls that the record does not know and whose tools have not run. They stay as they are.
 	Harmless int `json:"harmless"`
 	// Strangers counts the workflows under ids of calls that no worker of Pawl has run.
 	Strangers int       `json:"strangers"`
@@ -83,7 +86,7 @@ func (r *report) unmended() (n int) {
 	return n
 }
 
-// finish prints the report, and returns the error of one with differences.
+// finish prints the report, and returns an error if differences are left that were not mended.
 func (r *report) finish(a *app.App) error {
 	slices.SortStableFunc(r.Findings, func(x, y finding) int { return strings.Compare(x.Kind, y.Kind) })
 	if a.JSON {

@@ -50,7 +50,7 @@ func (c *comparison) lostRun(ctx context.Context, listed *workflow.WorkflowExecu
 	if err != nil && !missing {
 		return err
 	}
-	// A run that is missing and has asked a model is lost as a whole.
+	// If the record does not have a run that has asked a model, the whole run is lost.
 	if wholly := missing && t.asked; !wholly && (recorded.Result != nil || recorded.Round >= t.rounds) {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (c *comparison) openRun(ctx context.Context, r upkeep.OpenRun) error {
 	if err != nil {
 		return app.ExplainTemporalError(ctx, c.Config.Temporal, err)
 	}
-	// The record has a run with a parent before its workflow starts.
+	// A run with a parent is in the record before its workflow starts.
 	if info != nil && isRunning(info.GetStatus()) || info == nil && r.ParentRunID != "" {
 		return nil
 	}

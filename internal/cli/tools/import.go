@@ -110,7 +110,7 @@ func printReport(out io.Writer, r *openapi.Report, output string) {
 		if len(list.findings) > 0 {
 			fmt.Fprintf(out, "\n%s:\n", list.title)
 		}
-		for _, f := range list.findings { // the texts are those of the document
+		for _, f := range list.findings { // the texts come from the document, so they are made printable
 			fmt.Fprintf(out, "  %s: %s\n    at %s\n", app.OneLine(f.Operation, 300), app.OneLine(f.Reason, 500), app.OneLine("#"+f.Pointer, 500))
 		}
 	}

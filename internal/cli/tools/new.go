@@ -104,7 +104,7 @@ func namesOf(id, capability string) (newTool, error) {
 	return t, nil
 }
 
-// camelCase is CountWords of count_words.
+// camelCase returns a name in camel case: CountWords for count_words.
 func camelCase(name string) string {
 	var b strings.Builder
 	for word := range strings.SplitSeq(name, "_") {

@@ -125,7 +125,7 @@ func newToolsVersions(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// toolsOf names a tool, and how many there are.
+// toolsOf returns the first tool of a registration and the number of its other tools.
 func toolsOf(v registry.Version) string {
 	if len(v.Tools) < 2 {
 		return strings.Join(v.Tools, "")

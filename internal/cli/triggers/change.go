@@ -61,7 +61,7 @@ func stateOf(d trigger.Document, state string) app.VersionState {
 	return app.VersionState{Tenant: d.TenantID, Name: d.Name, Version: d.Version, State: state}
 }
 
-// warningsOf says what would make every event of a trigger start no run.
+// warningsOf returns the reasons why no event of a trigger would start a run.
 func warningsOf(ctx context.Context, s *app.Session, d trigger.Document) (warnings []string, err error) {
 	switch err := s.Store.CanStartAgent(ctx, d.Agent, d.AgentVersion); {
 	case errors.Is(err, trigger.ErrNoAgent):

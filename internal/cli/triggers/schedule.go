@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// catchup is how late a time starts its run that Temporal has missed.
+	// catchup is how late Temporal may start the run of a time that it has missed.
 	catchup = 10 * time.Minute
 	// scheduleTimeout bounds a change of a schedule.
 	scheduleTimeout = 30 * time.Second
