@@ -309,7 +309,7 @@ export interface Decision {
      */
     session?: string;
     /**
-     * For how long, in milliseconds. 0 means as long as policy says.
+     * How long the approval is remembered, in milliseconds. 0 means as long as policy says.
      */
     forMs?: number;
   };
