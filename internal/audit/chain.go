@@ -11,7 +11,7 @@ import (
 // HashSize is the length of a hash in bytes.
 const HashSize = sha256.Size
 
-// Each hash begins with the name of what it is of, so that no value of one kind can pose as a value of another.
+// Each hash covers the kind of its value first, so that no value of one kind can pose as a value of another.
 const (
 	rowKind   = "pawl audit row 1\n"
 	linkKind  = "pawl audit link 1\n"
@@ -19,12 +19,12 @@ const (
 	headKind  = "pawl audit head 1\n"
 )
 
-// Row is an event of the record. Its JSON is what the chain has the hash of: the names and the order of the fields are fixed.
+// Row is an event of the record. The chain has the hash of its JSON, so the names and the order of the fields are fixed.
 type Row struct {
 	ID string `json:"id"`
-	// Month is the month by which retention deletes the event, its first day as 2026-11-01.
+	// Month is the first day of the month by which retention deletes the event, such as 2026-11-01.
 	Month string `json:"month"`
-	// At is a text, so that no value of the column is impossible: UTC with microseconds, as 2026-11-27T03:48:10.000000Z.
+	// At is a text, so that it can hold every value of the column: UTC with microseconds, such as 2026-11-27T03:48:10.000000Z.
 	At           string `json:"at"`
 	Kind         string `json:"kind"`
 	TenantID     string `json:"tenantId"`
@@ -67,14 +67,14 @@ type Seal struct {
 	Month   string
 	EventID string
 	Leaf    []byte
-	// Link is the hash of the fields above and of the link before.
+	// Link is the hash of the link of the seal before and of the fields above.
 	Link []byte
 }
 
 // Start returns the link before the first seal of a tenant.
 func Start(tenantID string) []byte { return sum(startKind, []byte(tenantID)) }
 
-// LinkAfter returns the link that the seal must have after a link.
+// LinkAfter returns the link that the seal must have if before is the link of the previous seal.
 func (s Seal) LinkAfter(before []byte) []byte {
 	text := append(fixed(before), binary.BigEndian.AppendUint64(nil, uint64(s.N))...) //nolint:gosec // the sign does not matter in a hash
 	text = append(text, fixed(s.Leaf)...)
@@ -97,7 +97,8 @@ func sum(kind string, text []byte) []byte {
 	return h.Sum(nil)
 }
 
-// Extend returns the seals of rows after the seal n with the link before, in the order of the rows.
+// Extend returns the seals of rows, in their order. n and before are the number and the link of the last seal of the chain; they are 0 and
+// Start for a new chain.
 func Extend(n int64, before []byte, rows []Row) []Seal {
 	seals := make([]Seal, 0, len(rows))
 	for _, r := range rows {

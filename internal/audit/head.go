@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/proof"
 )
 
-// Head says what the chain of a tenant was at seal N. Its JSON without the signature is what is signed.
+// Head says what the chain of a tenant was at seal N. The signature covers its JSON without the signature.
 type Head struct {
 	// TenantID is empty for events that belong to no tenant.
 	TenantID string    `json:"tenantId"`
@@ -20,7 +20,8 @@ type Head struct {
 	At       time.Time `json:"at"`
 	// RetentionDays is how long the worker kept calls then.
 	RetentionDays int `json:"retentionDays"`
-	// After is the N of the head before, 0 for the first one. A head that is gone is missed because of it.
+	// After is the N of the previous head, 0 for the first head. So a verification notices a head that was
+	// deleted.
 	After int64 `json:"after"`
 	// KeyID and Signature are empty for a head of a worker without a key.
 	KeyID     string `json:"keyId"`
@@ -47,8 +48,8 @@ func (h Head) signed() []byte {
 	return append([]byte(headKind), canonical(h)...)
 }
 
-// Next returns the unsigned head of a chain after the head before and the seals that follow it, at least one.
-// The zero head is the head of a new chain.
+// Next returns the unsigned head at the last of the seals, which follow the previous head. There must be at
+// least one seal. For a new chain the previous head is the zero Head.
 func Next(before Head, tenantID string, seals []Seal, at time.Time, retentionDays int) Head {
 	last := seals[len(seals)-1]
 	return Head{TenantID: tenantID, N: last.N, Link: last.Link, At: at, RetentionDays: retentionDays, After: before.N}

@@ -11,7 +11,7 @@ import (
 // MaxFindings bounds the findings that a report lists. Found counts the others too.
 const MaxFindings = 100
 
-// Finding is a difference between what was sealed and what is there.
+// Finding is a difference between the sealed rows and the record.
 type Finding struct {
 	// N is the number of the row that the finding is about, or of the first of them; 0 if it is about the whole chain.
 	N int64 `json:"n"`
@@ -66,7 +66,7 @@ type Verifier struct {
 	link     []byte
 	head     int64
 	exported map[int64]Head
-	// unsigned is the range of the last heads without a signature of a given key, and why.
+	// unsignedFrom to unsignedTo is the last range of rows whose heads have no signature of a given key, for the reason unsignedWhy.
 	unsignedFrom, unsignedTo int64
 	unsignedWhy              string
 }
@@ -89,7 +89,8 @@ func NewVerifier(tenantID string, terms Terms) *Verifier {
 	return v
 }
 
-// Begin says with which number the seals begin, and which head has the number before. Both are 1 and nil for a whole chain.
+// Begin says that the seals begin with the number first, and that anchor is the head at the number before. For a whole chain first is 1
+// and anchor is nil.
 func (v *Verifier) Begin(first int64, anchor *Head) {
 	v.report.To = first - 1
 	switch {
@@ -146,7 +147,7 @@ func (v *Verifier) row(s Seal, row *Row) {
 	v.report.Rows++
 }
 
-// expired reports whether retention may have deleted an event of a month: it keeps an event until its month is over for so many days.
+// expired reports whether retention may have deleted the events of a month: RetentionDays must have passed since the end of the month.
 func (v *Verifier) expired(month string) bool {
 	begin, err := time.Parse(time.DateOnly, month)
 	until := v.terms.Now.UTC().AddDate(0, 0, -v.terms.RetentionDays)
@@ -204,7 +205,7 @@ func (v *Verifier) judge(h Head) {
 	}
 }
 
-// findUnsigned makes one finding of heads one after another that lack a signature in the same way.
+// findUnsigned adds one finding for successive heads that lack a signature for the same reason.
 func (v *Verifier) findUnsigned() {
 	if v.unsignedWhy != "" {
 		v.find(v.unsignedFrom, "", "the heads of rows %d to %d are %s", v.unsignedFrom, v.unsignedTo, v.unsignedWhy)
@@ -228,7 +229,8 @@ func (v *Verifier) signer(h Head) string {
 	return fmt.Sprintf("signed by the key %.60q, which is not among the given ones", h.KeyID)
 }
 
-// Unsealed says how many events of the tenant have no seal: those that wait for one, and the others, of which id is one.
+// Unsealed reports the events of the tenant without a seal: waiting is the number of events in the queue for a seal, lost the number of
+// the others, and id the id of one of the others.
 func (v *Verifier) Unsealed(waiting, lost int64, id string) {
 	if waiting > 0 {
 		v.note("%d newer rows wait for a seal; they can still be changed", waiting)

@@ -23,7 +23,8 @@ var billed = []enumspb.EventType{
 	enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED,
 }
 
-// actionsOf counts the actions of Temporal Cloud of a run: the local activities of a workflow task are one.
+// actionsOf counts the actions of Temporal Cloud of a run. All local activities of a workflow task count as
+// one action.
 func (s *stand) actionsOf(ctx context.Context, workflowID string) (int64, error) {
 	var n int64
 	local := false
@@ -47,7 +48,7 @@ func (s *stand) actionsOf(ctx context.Context, workflowID string) (int64, error)
 	return n, nil
 }
 
-// upsertsMore reports whether an event is an upsert of search attributes other than that of versions.
+// upsertsMore reports whether an event is an upsert of a search attribute other than changeVersion.
 func upsertsMore(e *historypb.HistoryEvent) bool {
 	for name := range e.GetUpsertWorkflowSearchAttributesEventAttributes().GetSearchAttributes().GetIndexedFields() {
 		if name != changeVersion {

@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	// agentRounds is the number of rounds with a call in each run; the last answer is one more.
+	// agentRounds is the number of rounds with a call in each run. The final answer is one more round.
 	agentRounds = 10
 	// loopType is the type of the workflow by hand, and askName its activity.
 	loopType, askName = "BareLoop", "ask"
@@ -40,8 +40,8 @@ type AgentReport struct {
 	Cases  []AgentFigure `json:"cases"`
 }
 
-// AgentFigure is one way to run the same rounds. The figures are of one round of a run, with its call. Ratio is to the
-// workflow by hand in the same round of the measurement.
+// AgentFigure has the figures of one way to run the rounds: they are for one round of a run, with its call. Ratio compares
+// with the workflow by hand in the same round of the measurement.
 type AgentFigure struct {
 	Name          string  `json:"name"`
 	P50Ms         float64 `json:"p50_ms"`
@@ -49,7 +49,7 @@ type AgentFigure struct {
 	Ratio         float64 `json:"p50_ratio"`
 	HistoryEvents float64 `json:"history_events"`
 	HistoryBytes  float64 `json:"history_bytes"`
-	// SQLStatements are those of the round and of its call.
+	// SQLStatements counts the statements of the round and of its call.
 	SQLStatements float64 `json:"sql_statements"`
 }
 

@@ -38,8 +38,8 @@ func (h *handWritten) echo(_ context.Context, in echoIn) (echoOut, error) {
 	return echoOut{Text: in.Text}, nil
 }
 
-// written is echo between two statements that a careful author adds: the first one records that the call
-// runs, and the second one records its result.
+// written is echo between two SQL statements, as a careful author adds them: the first one records that the call runs, and the second
+// one records its result.
 func (h *handWritten) written(ctx context.Context, in echoIn) (echoOut, error) {
 	id := activity.GetInfo(ctx).WorkflowExecution.ID
 	h.trip()

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Grown is how long a read takes where the record already holds so many calls.
+// Grown is how long a read takes when the record holds this number of calls.
 type Grown struct {
 	Invocations int     `json:"invocations"`
 	P50Ms       float64 `json:"p50_ms"`
@@ -16,7 +16,8 @@ type Grown struct {
 	P95Ms       float64 `json:"p95_ms"`
 }
 
-// Growth is the report of Grow. Ratios are to the smallest size; a record does not shrink, so these are of one run but not of one round.
+// Growth is the report of Grow. Ratios compare with the smallest size in the same run. A round cannot measure all sizes, because a
+// record does not shrink.
 type Growth struct {
 	Server string  `json:"server"`
 	Sizes  []Grown `json:"sizes"`

@@ -44,8 +44,8 @@ const (
 )
 
 // MCP measures a call of a tool of an MCP server over streamable HTTP: by a session of the SDK itself, and by a call of
-// Pawl. A read of the worker's own program is measured too: the rest is what the server adds. The server is in this
-// process.
+// Pawl. It also measures a read of the worker's own program, to show how much of a call of Pawl the server adds. The
+// server is in this process.
 func MCP(ctx context.Context, o Options) (_ *MCPReport, err error) {
 	if err := o.Check(); err != nil {
 		return nil, err

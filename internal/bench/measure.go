@@ -23,10 +23,11 @@ type sample struct {
 // cost is what the server keeps of a call.
 type cost struct{ events, bytes, transitions, actions int64 }
 
-// described is how many calls of a round are described: they are all alike.
+// described is the number of calls of a round whose history is described. All calls of a round have the same history.
 const described = 3
 
-// measure runs a case once through: one call after the other, and then many at once. ids begins the ids of its calls.
+// measure runs a case once through: one call after the other, and then many at once. The ids of the calls begin with
+// ids.
 func measure(ctx context.Context, s *stand, k kase, o Options, ids string) (m sample, err error) {
 	if k.remote {
 		return measureRemote(ctx, s, k, o, ids)
@@ -93,7 +94,8 @@ func describe(ctx context.Context, s *stand, k kase, ids string) (cost, error) {
 	return found[len(found)/2], nil
 }
 
-// measureRemote has another process submit the calls; it measures what it sees.
+// measureRemote has another process submit the calls. It takes the latencies and the throughput from the report of
+// that process.
 func measureRemote(ctx context.Context, s *stand, k kase, o Options, ids string) (m sample, err error) {
 	n := k.calls(o.Calls)
 	trips := s.trips.Load()

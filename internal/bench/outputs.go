@@ -25,25 +25,26 @@ const (
 	outputLines = outputMB << 20 / 80
 	// farLine is the first line of the page of OutputFigures.LineMs.
 	farLine = 2_000_000
-	// lineReads is how often that page is read, and greps how often the output is searched.
+	// lineReads is how often the page at farLine is read, and greps how often the output is searched.
 	lineReads = 20
 	greps     = 5
 )
 
-// OutputFigures is the report of Outputs: a text of so many MB that a tool streams through a worker of this process.
+// OutputFigures is the report of Outputs: a tool streams a text of MB megabytes through a worker of this process.
 type OutputFigures struct {
 	Server string `json:"server"`
 	MB     int    `json:"mb"`
-	// WriteMBPerS is from the beginning of the call to its result.
+	// WriteMBPerS is the speed from the beginning of the call to its result.
 	WriteMBPerS float64 `json:"write_mb_per_s"`
-	// PeakMB is the resident memory of this process above what it had before the call, and ReadPeakMB that of the reads.
+	// PeakMB is the highest resident memory of this process during the call, less the memory before the call. ReadPeakMB is the same for
+	// the reads.
 	PeakMB     float64 `json:"peak_mb"`
 	ReadPeakMB float64 `json:"read_peak_mb"`
-	// ResultMs is from the return of the tool until its caller has the result: what is left of the stream is stored, and the call settles.
+	// ResultMs is the time from the return of the tool to the result: the worker stores the rest of the stream and settles the call.
 	ResultMs float64 `json:"result_ms"`
-	// FirstPageMs is from the result until the first page is read.
+	// FirstPageMs is the time from the result until the first page is read.
 	FirstPageMs float64 `json:"first_page_ms"`
-	// GrepMBPerS is of a search for a literal that is in the last line only, the median of some searches.
+	// GrepMBPerS is the median speed of searches for a literal that only the last line has.
 	GrepMBPerS float64 `json:"grep_mb_per_s"`
 	// LineMs is the median time to read a page at line 2 000 000.
 	LineMs float64 `json:"line_ms"`
@@ -111,7 +112,7 @@ func Outputs(ctx context.Context, o Options) (*OutputFigures, error) {
 	return f, f.read(ctx, store, ref)
 }
 
-// watchMemory watches the memory of this process, until peak is called. peak returns how much more of it there was at most than at the
+// watchMemory watches the resident memory of this process until peak is called. peak returns the highest value, less the value at the
 // beginning, in MiB.
 func watchMemory(ctx context.Context) (peak func() float64, err error) {
 	debug.FreeOSMemory()

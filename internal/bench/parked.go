@@ -23,18 +23,19 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// Parked is what a worker takes while so many calls wait for a person.
+// Parked is the memory of a worker while Calls calls wait for a person.
 type Parked struct {
 	Calls int `json:"calls"`
-	// RSSMB is the resident memory of a worker that has parked them, and Restarted that of one that was started since; in MiB.
+	// RSSMB is the resident memory of the worker that has parked the calls, and RestartedMB of a worker that was started afterwards, in
+	// MiB.
 	RSSMB       float64 `json:"rss_mb"`
 	RestartedMB float64 `json:"restarted_mb"`
-	// RSSRatio and RestartedRatio are to the smallest size.
+	// RSSRatio and RestartedRatio compare with the smallest size.
 	RSSRatio       float64 `json:"rss_ratio"`
 	RestartedRatio float64 `json:"restarted_ratio"`
 }
 
-// Parking is the report of Park. DecidedMB is the memory of the worker that took in all decisions, and the times are from a decision to
+// Parking is the report of Park. DecidedMB is the memory of the worker that received all decisions. The times are from a decision to
 // the result of its call.
 type Parking struct {
 	Server       string   `json:"server"`
@@ -46,7 +47,7 @@ type Parking struct {
 	P95Ms        float64  `json:"p95_ms"`
 }
 
-// parking is what is under way.
+// parking is a measurement of Park that runs.
 type parking struct {
 	*stand
 	o      Options
@@ -60,8 +61,8 @@ type parking struct {
 	probes int
 }
 
-// Park parks calls, to each of the sizes in ascending order, in front of a worker that is a process of its own and is started anew with
-// each size; and then decides on all of them. It fails if a call is not decided exactly once.
+// Park parks calls up to each of the sizes, in ascending order. The worker is a process of its own, and Park restarts it after each
+// size. Then Park decides on all calls. It fails if a call is not decided exactly once.
 func Park(ctx context.Context, o Options, sizes []int) (report *Parking, err error) {
 	if err := o.Check(); err != nil {
 		return nil, err

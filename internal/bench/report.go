@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Report is what a run measured. Ratios are to the case `bare` of the same round; of rounds the median counts.
+// Report is what a run measured. A ratio compares with the case `bare` of the same round. The report has the
+// median of the rounds.
 type Report struct {
 	// Server says what was measured on.
 	Server string   `json:"server"`
@@ -33,7 +34,8 @@ type Figure struct {
 	Actions int64 `json:"actions"`
 	// SQLStatements are round trips to the database.
 	SQLStatements int64 `json:"sql_statements"`
-	// CPUMs is processor time of submitter and worker, not of the servers, under load; Allocs are theirs too.
+	// CPUMs is the processor time of submitter and worker under load, and Allocs counts their allocations. The
+	// servers are not included.
 	CPUMs  float64 `json:"cpu_ms"`
 	Allocs uint64  `json:"allocs"`
 }

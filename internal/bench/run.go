@@ -29,7 +29,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 			wanted = append(wanted, k)
 		}
 	}
-	run := fmt.Sprintf("%08x", rand.Uint32()) // the database may know the calls of runs before
+	run := fmt.Sprintf("%08x", rand.Uint32()) // a database that exists already may have the calls of earlier runs
 	for _, k := range wanted {
 		if k.remote {
 			continue

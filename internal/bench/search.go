@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// windowMB is the size of the file of which FileFigures reads a window, and windowLine its first line.
+	// windowMB is the size of the file of which FileFigures reads a window, and windowLine is the first line of the window.
 	windowMB   = 200
 	windowLine = 900_000
 	windowRows = 100
@@ -157,7 +157,8 @@ func (f *FileFigures) measure(ctx context.Context, o Options, workspace string, 
 	return nil
 }
 
-// row alternates between the tool and the other program. Before that, both read the files from the disk.
+// row alternates between the tool and the other program. Both run once before, so that the files are in
+// memory.
 func (c fileCase) row(ctx context.Context, s *stand, rounds int) (FileRow, error) {
 	row := FileRow{Name: c.name}
 	var ours, others, ratios []float64

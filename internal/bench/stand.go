@@ -181,8 +181,8 @@ func (s *stand) servePawl(ctx context.Context) error {
 	}
 }
 
-// trip counts what calls ask of the database. What the worker asks for itself comes
-// by the clock, and would count for whatever case runs then.
+// trip counts a round trip to the database in an activity of a call. It does not count the
+// periodic statements of the worker, which belong to no case.
 func (s *stand) trip(ctx context.Context) {
 	if activity.IsActivity(ctx) {
 		s.trips.Add(1)

@@ -26,7 +26,7 @@ type order struct {
 	Parallel  int    `json:"parallel"`
 }
 
-// delivery is what it answers on its standard output.
+// delivery is the output of a submitting process, in JSON on its standard output.
 type delivery struct {
 	Latencies []time.Duration `json:"latencies"`
 	Took      time.Duration   `json:"took"`

@@ -154,7 +154,7 @@ func Open(ctx context.Context, at Address) (*Bucket, error) {
 // Name returns the address of the bucket, without its parameters.
 func (b *Bucket) Name() string { return b.at.String() }
 
-// Writes reports whether new objects may be put. Others are read and deleted in any case.
+// Writes reports whether new objects may be put. Objects can be read and deleted in any case.
 func (b *Bucket) Writes() bool { return !b.at.readOnly }
 
 // Put stores an object, in the place of one with the same key.
@@ -225,8 +225,8 @@ func codeOf(err error) string {
 	return ""
 }
 
-// failure returns err without the text of others. Every error passes by itself, or when an operator has corrected the credentials or the
-// bucket; the call has no fault in it.
+// failure returns err without text of the server. Every error is transient: it passes by itself, or when an operator has corrected the
+// credentials or the bucket. None is a fault of the call.
 func failure(op string, err error) error {
 	if err == nil {
 		return nil

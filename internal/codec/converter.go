@@ -21,9 +21,9 @@ func Converters(c *Codec) (converter.DataConverter, converter.FailureConverter) 
 	})
 }
 
-// dataConverter keeps a call from ending for want of a key. In workflow code an
-// error of decoding is an outcome, so where the key is missing it stops the task
-// instead: Temporal repeats it until a worker has the key.
+// dataConverter keeps a call from failing because a worker lacks a key. In workflow code an error of
+// decoding would decide the outcome of the call. So dataConverter panics there if a key is missing:
+// the workflow task fails, and Temporal repeats it until a worker has the key.
 type dataConverter struct {
 	converter.DataConverter
 	workflow bool
@@ -34,7 +34,7 @@ var (
 	_ converter.DataConverterWithSerializationContext = (*dataConverter)(nil)
 )
 
-// WithWorkflowContext returns one for workflow code.
+// WithWorkflowContext returns a converter for workflow code.
 func (d *dataConverter) WithWorkflowContext(converter.WorkflowContext) converter.DataConverter {
 	return &dataConverter{DataConverter: d.DataConverter, workflow: true}
 }
@@ -42,7 +42,7 @@ func (d *dataConverter) WithWorkflowContext(converter.WorkflowContext) converter
 // WithContext changes nothing: activities and clients return errors.
 func (d *dataConverter) WithContext(context.Context) converter.DataConverter { return d }
 
-// WithSerializationContext returns one that knows the workflow.
+// WithSerializationContext returns a converter that knows the workflow.
 func (d *dataConverter) WithSerializationContext(ctx converter.SerializationContext) converter.DataConverter {
 	return &dataConverter{DataConverter: converter.WithDataConverterSerializationContext(d.DataConverter, ctx), workflow: d.workflow}
 }
@@ -52,7 +52,7 @@ func (d *dataConverter) FromPayload(p *common.Payload, to any) error {
 	return d.decoded(d.DataConverter.FromPayload(p, to), to)
 }
 
-// FromPayloads decodes several.
+// FromPayloads decodes several values.
 func (d *dataConverter) FromPayloads(p *common.Payloads, to ...any) error {
 	return d.decoded(d.DataConverter.FromPayloads(p, to...), to...)
 }
@@ -64,7 +64,7 @@ func (d *dataConverter) decoded(err error, to ...any) error {
 	if errors.Is(err, ErrKey) {
 		panic(err.Error() + "; give this worker the key (docs/operations.md)")
 	}
-	// Input that is taken raw is for admit to refuse: an error here would be a workflow that failed.
+	// Admit refuses raw input that cannot be opened. An error here would fail the workflow instead.
 	undecoded := converter.NewRawValue(&common.Payload{
 		Metadata: map[string][]byte{converter.MetadataEncoding: []byte(undecodable)}, Data: []byte(undecodable),
 	})

@@ -13,23 +13,23 @@ import (
 )
 
 const (
-	// keySize is that of AES-256.
+	// keySize is the size of a key of AES-256, in bytes.
 	keySize = 32
 	// maxKeys bounds a ring.
 	maxKeys = 10_000
 )
 
 var (
-	// names are tenants, as in workflow ids, and key ids.
+	// names matches a tenant, as in workflow ids, and a key id without its tenant.
 	names = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
-	// keyIDs are key ids with or without the tenant whose they are.
+	// keyIDs matches a key id, with or without the tenant to which the key belongs.
 	keyIDs = regexp.MustCompile(`^([A-Za-z0-9_.-]{1,64}/)?[A-Za-z0-9_.-]{1,64}$`)
 )
 
 // Ring is a set of keys. The zero value has none: it encrypts nothing and opens
 // nothing.
 type Ring struct {
-	// writes are the keys that encrypt, by tenant; "" is for all others.
+	// writes are the keys that encrypt, by tenant; "" is for tenants without a key of their own.
 	writes map[string]*key
 	keys   map[string]*key
 	order  []*key
@@ -41,10 +41,10 @@ type key struct {
 	secret     []byte
 }
 
-// ParseRing reads a ring: a line for each key, `ID KEY` or `TENANT/ID KEY`, where
-// KEY is 32 random bytes in base64. Empty lines and those that begin with # are
-// left out. The first key writes, and all read; a tenant with keys of its own
-// writes by the first of these. Errors name lines and ids, never a key.
+// ParseRing reads a ring: a line for each key, `ID KEY` or `TENANT/ID KEY`, where KEY is 32 random
+// bytes in base64. Empty lines and lines that begin with # are left out. For a tenant with keys of
+// its own, the first of these keys encrypts; for others, the first key without a tenant. All keys
+// decrypt. Errors name lines and ids, never a key.
 func ParseRing(text []byte) (*Ring, error) {
 	r := &Ring{writes: map[string]*key{}, keys: map[string]*key{}}
 	n := 0
@@ -117,7 +117,7 @@ func (r *Ring) IDs() []string {
 	return ids
 }
 
-// Secrets yields the keys, to be searched for where none may stand.
+// Secrets yields the keys, for a search of places that must not contain them.
 func (r *Ring) Secrets() iter.Seq[fingerprint.Credential] {
 	return func(yield func(fingerprint.Credential) bool) {
 		if r == nil {

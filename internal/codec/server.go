@@ -87,10 +87,10 @@ func (s *server) knows(authorization string) bool {
 	return known == 1 && strings.EqualFold(scheme, "Bearer")
 }
 
-// lenient hands back what does not open.
+// lenient returns a payload that does not open unchanged.
 type lenient struct{ *Codec }
 
-// Decode opens what opens.
+// Decode opens the payloads that it can.
 func (l lenient) Decode(payloads []*common.Payload) ([]*common.Payload, error) {
 	opened := slices.Clone(payloads)
 	for i, p := range payloads {

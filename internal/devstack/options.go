@@ -9,7 +9,7 @@ type Options struct {
 	FullServer       bool         // run a full Temporal server with Postgres persistence instead of a dev server
 	UI               bool         // serve the Temporal UI
 	SearchAttributes []string     // names of keyword search attributes to register; at most 10
-	TemporalAddress  string       // use this server, host:port, instead of starting one; its UI and attributes are its owner's affair
+	TemporalAddress  string       // use this server, host:port, instead of starting one; its owner configures its UI and its search attributes
 	DatabaseURL      string       // use this database instead of starting a server
 	Progress         func(string) // gets one line at a time, from one goroutine at a time; nil = silent
 }

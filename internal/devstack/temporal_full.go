@@ -39,7 +39,7 @@ var fullConfig string
 type full struct {
 	programs temporalserver.Programs
 	store    *Postgres
-	// ports are those of the services besides the frontend, and of their membership.
+	// ports are the ports of the services except the frontend, and of the membership of all services.
 	ports []int
 }
 
@@ -88,7 +88,8 @@ func (t *Temporal) makeTables(ctx context.Context) error {
 		for _, step := range [][]string{{"setup-schema", "--version", "0.0"}, {"update-schema", "--schema-name", schema}} {
 			err := t.run(ctx, supervise.Command{
 				Path: t.full.programs.SQL, Args: append([]string{"--database", database}, step...), Dir: t.home.dir, Group: true,
-				// The environment, for the arguments of a process are visible to everybody on the machine.
+				// The password is in the environment, because every user of the machine can read the arguments of a
+				// process.
 				Env: append(serverEnv(t.home.dir), "SQL_PLUGIN=postgres12_pgx", "SQL_HOST=127.0.0.1",
 					"SQL_PORT="+strconv.Itoa(t.full.store.port), "SQL_USER="+superuser, "SQL_PASSWORD="+t.full.store.password),
 			})

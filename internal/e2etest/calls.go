@@ -140,7 +140,7 @@ func (w *World) Record(inv toolspec.Invocation) reads.Detail {
 	w.T.Helper()
 	detail := w.ReadRecord(inv)
 	eventsErr := oracle.CheckEvents(&detail)
-	// It is read in two steps, and a call that goes on may take one between them.
+	// ReadRecord reads in two steps. A running call can change the record between them.
 	for try := 0; eventsErr != nil && try < 3; try++ {
 		detail = w.ReadRecord(inv)
 		eventsErr = oracle.CheckEvents(&detail)

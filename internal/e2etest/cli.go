@@ -24,7 +24,7 @@ func (w *World) CLI(args ...string) (string, error) {
 	}
 	cmd := exec.CommandContext(ctx, program, append(args,
 		"--address", w.Address, "--namespace", w.Namespace, "--output", "json", "--color", "never")...)
-	// Nothing of the environment may steer it.
+	// The program must not get settings from the environment of the test.
 	cmd.Env = []string{"HOME=" + w.T.TempDir(), "PATH=" + os.Getenv("PATH")}
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -38,7 +38,7 @@ func (w *World) CLI(args ...string) (string, error) {
 	return stdout.String(), nil
 }
 
-// MustCLI is CLI for what has to succeed.
+// MustCLI is CLI, and fails the test if the program fails.
 func (w *World) MustCLI(args ...string) string {
 	w.T.Helper()
 	text, err := w.CLI(args...)

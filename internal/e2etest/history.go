@@ -168,12 +168,13 @@ func (w *World) Details(workflowID string) string {
 	return metadata.GetCurrentDetails()
 }
 
-// SecondsOver is by how many seconds something that began then has taken longer than usual. Each may have brought more events.
+// SecondsOver returns how many seconds longer than usual something has taken that began at began. The history may have more events for
+// each of these seconds.
 func SecondsOver(began time.Time, usual time.Duration) int {
 	return max(0, int((time.Since(began) - usual).Seconds()))
 }
 
-// BoundedHistory fails if a call has more events than this: a wait must not fill the history.
+// BoundedHistory fails if a call has more events than limit: a wait must not fill the history.
 func (w *World) BoundedHistory(workflowID string, limit int) {
 	w.T.Helper()
 	if n := len(w.History(workflowID, "").GetEvents()); n > limit {

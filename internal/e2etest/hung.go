@@ -8,7 +8,7 @@ import (
 )
 
 // Hung is a tool that holds calls until Release is closed, and counts the calls inside. It counts calls and not attempts: on a busy
-// machine one attempt may begin before the end of the one before is known. Entered has the toolCallId of each attempt.
+// machine an attempt may begin before the end of the previous attempt is known. Entered has the toolCallId of each attempt.
 type Hung struct {
 	Entered chan string
 	Release chan struct{}
@@ -18,7 +18,7 @@ type Hung struct {
 	highest int
 }
 
-// NewHung makes one that holds every call.
+// NewHung returns a Hung that holds every call.
 func NewHung() *Hung {
 	return &Hung{Entered: make(chan string, 64), Release: make(chan struct{}), inside: map[string]int{}}
 }

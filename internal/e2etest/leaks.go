@@ -21,14 +21,15 @@ type Canary string
 // NewCanary draws one.
 func NewCanary() Canary { return Canary((rand.Text() + rand.Text())[:32]) }
 
-// forms are the ways a text is written: as it is, in hexadecimal, and in base64 wherever it stands in a longer text.
+// forms are the ways in which a secret is written: as it is, in lower case, in hexadecimal, and in base64 at any
+// offset in a longer text.
 func (c Canary) forms() [][]byte {
 	plain := []byte(c)
 	hexed := hex.EncodeToString(plain)
 	found := [][]byte{plain, []byte(strings.ToLower(string(c))), []byte(hexed), []byte(strings.ToUpper(hexed))}
 	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		for shift := range 3 {
-			// The first and the last characters depend on the neighbours.
+			// The first and the last characters also depend on the text around the secret.
 			text := encoding.EncodeToString(append(make([]byte, shift), plain...))
 			found = append(found, []byte(text[[]int{0, 2, 3}[shift]:len(text)-1]))
 		}
@@ -75,7 +76,7 @@ func (w *World) Traces(calls ...toolspec.Invocation) []Trace {
 	return append(found, Trace{"log", []byte(w.Log.String())})
 }
 
-// EventTraces is an event in JSON, and in bytes, where payloads are as they were.
+// EventTraces returns an event as bytes, which have its payloads unchanged, and as JSON.
 func (w *World) EventTraces(workflowID string, e *historypb.HistoryEvent) []Trace {
 	w.T.Helper()
 	name := e.GetEventType().String()

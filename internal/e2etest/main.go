@@ -18,7 +18,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// childEnv is the environment variable that names the program to be.
+// childEnv is the environment variable that names the program which the child process runs.
 const childEnv = "PAWL_TEST_CHILD"
 
 // Programs of every test binary.
@@ -27,7 +27,7 @@ const (
 	ChildServe = "worker"
 	// ChildCommand is one command of the pawl program, with its exit status.
 	ChildCommand = "command"
-	// childPawl is several commands of it, each in one argument.
+	// childPawl is several commands of the pawl program. Each argument has one command.
 	childPawl = "pawl"
 )
 
@@ -37,8 +37,8 @@ const endOfOutput = "\n== end ==\n"
 // Program is the main function of a child process, which is the test binary itself. It returns the exit status.
 type Program func(ctx context.Context, args []string) int
 
-// Main is the TestMain of a package of such tests. Its binary is also the pawl program, a worker with ChildTools, and the given programs;
-// a program named ChildServe replaces that worker.
+// Main is the TestMain of a package of end-to-end tests. Its binary is also the pawl program, a worker with ChildTools, and the given
+// programs; a program named ChildServe replaces that worker.
 func Main(m *testing.M, programs map[string]Program) {
 	if name := os.Getenv(childEnv); name != "" {
 		os.Exit(be(name, programs))

@@ -56,11 +56,11 @@ func (w *World) Retried(step string) {
 	w.Until(func() bool { return w.Log.Has(`will be tried again" activity=` + step + " ") }, step+" is tried again")
 }
 
-// answerLoser forwards requests. After the chosen one it drops all answers of its connection.
+// answerLoser forwards requests. After the chosen request it drops all answers of the same connection.
 type answerLoser struct {
 	which func(request []byte) bool
-	over  *atomic.Bool // a request was chosen, on this connection or another
-	on    atomic.Bool  // on this one
+	over  *atomic.Bool // the request was chosen, on this connection or another
+	on    atomic.Bool  // the request was chosen on this connection
 }
 
 // LoseAnswer loses the answer to the next request that which chooses, on connections made from now on; chosen reports whether there was

@@ -13,7 +13,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/upkeep"
 )
 
-// QuickDeletes is a server that deletes workflows at once. Deleting waits until these queues report their progress, by default every 30 s.
+// QuickDeletes returns the options of a server that deletes workflows at once. A deletion waits until the queues of these settings report
+// their progress, by default every 30 s.
 func QuickDeletes() devstack.TemporalOptions {
 	return devstack.TemporalOptions{DynamicConfig: []string{
 		`history.transferProcessorUpdateAckInterval="100ms"`, `history.visibilityProcessorUpdateAckInterval="100ms"`,
@@ -75,7 +76,7 @@ func (w *World) Terminate(inv toolspec.Invocation) {
 	w.T.Helper()
 	id := inv.Identity().WorkflowID()
 	err := w.Temporal.TerminateWorkflow(w.T.Context(), id, "", "a test")
-	// On a busy machine the answer may be lost: then it is asked for again, and the workflow is closed already.
+	// On a busy machine the answer may be lost. Then the client repeats the request, and the workflow is already closed.
 	var closed *serviceerror.NotFound
 	if errors.As(err, &closed) && w.Describe(id).GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED {
 		return

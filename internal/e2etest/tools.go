@@ -15,7 +15,7 @@ type In struct {
 	Note string `json:"note,omitempty"`
 }
 
-// Out is what they give. Only Text may be shown.
+// Out is the value of these tools. Only Text may be shown.
 type Out struct {
 	Text   string `json:"text"`
 	Hidden string `json:"hidden,omitempty"`
@@ -85,7 +85,8 @@ func Echo(_ context.Context, in In, _ toolspec.Call) (Out, error) {
 	return Out{Text: in.Text, Hidden: "hidden"}, nil
 }
 
-// Ledger counts the runs of tools, by toolCallId. Counts is for tests whose tools have ended; others ask Of.
+// Ledger counts the runs of tools, by toolCallId. Read Counts only after the tools have ended; until then,
+// call Of.
 type Ledger struct {
 	mu     sync.Mutex
 	Counts map[string]int

@@ -32,7 +32,7 @@ type Service struct {
 	Hold, Entered chan struct{}
 }
 
-// NewService starts one that ends with the test.
+// NewService starts a Service that ends with the test.
 func NewService(t *testing.T, token string) *Service {
 	t.Helper()
 	s := &Service{Token: token, Entered: make(chan struct{}, 100)}

@@ -88,7 +88,7 @@ func NewWorld(t *testing.T, rules string) *World {
 	return w
 }
 
-// NewWorldOn is newWorld on servers that the test may stop.
+// NewWorldOn is NewWorld on servers that the test may stop.
 func NewWorldOn(t *testing.T, address, database, rules string) *World {
 	t.Helper()
 	return NewWorldOf(t, address, database, func(w *World) {
@@ -163,7 +163,7 @@ func (w *World) Work(options ...worker.Option) (stop func()) {
 	return w.WorkWith(w.Config(), options...)
 }
 
-// WorkWith is work with another configuration.
+// WorkWith is Work with another configuration.
 func (w *World) WorkWith(c worker.Config, options ...worker.Option) (stop func()) {
 	w.T.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(w.T.Context()))
@@ -179,14 +179,14 @@ func (w *World) WorkWith(c worker.Config, options ...worker.Option) (stop func()
 		if err := <-done; err != nil {
 			w.T.Errorf("the worker ended with: %v", err)
 		}
-		// Workers of one process share a cache. A later one must not go on with what this one held.
+		// Workers of one process share a cache. A later worker must not continue with the cached workflows of this one.
 		sdkworker.PurgeStickyWorkflowCache()
 	}
 	w.T.Cleanup(stop)
 	return stop
 }
 
-// Until polls for a condition. last, where given, says why it does not hold.
+// Until polls for a condition. last, if it is given, says why the condition does not hold.
 func (w *World) Until(holds func() bool, what string, last ...*error) {
 	w.T.Helper()
 	if !Eventually(w.T.Context(), holds) {

@@ -28,7 +28,7 @@ func Try(path string) (*Lock, error) {
 		_ = file.Close()
 		return nil, err
 	}
-	// For HeldBy. The lock is the truth; who holds it is a hint.
+	// Write the process id for HeldBy. It is only a hint: the lock itself decides who holds it.
 	_ = file.Truncate(0)
 	_, _ = file.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0)
 	return &Lock{file: file}, nil
@@ -74,6 +74,6 @@ func (l *Lock) File() *os.File { return l.file }
 // Release releases the lock of this process; the file stays. If a child process still holds the lock, or has just been forked with our
 // open files, HeldBy no longer names this process.
 func (l *Lock) Release() error {
-	_ = l.file.Truncate(0) // as in Try: a hint
+	_ = l.file.Truncate(0) // HeldBy must no longer name this process
 	return l.file.Close()
 }

@@ -27,7 +27,6 @@
 // target's permissions and is renamed over it; then the directory is synced.
 // The temporary file is .pawl-tmp-<hash of the name>-<slot>, locked while its
 // writer lives: one without a lock is left from a crash, and the next writer of
-// the same name removes it. Such names do not exist for tools. Owner and group
-// are kept where the process may; ACLs, extended attributes and set-user-id bits
-// are not.
+// the same name removes it. Such names do not exist for tools. Owner and group are kept if
+// the process may set them; ACLs, extended attributes and set-user-id bits are not kept.
 package files

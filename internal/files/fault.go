@@ -11,8 +11,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
-// fault turns an error of the system into one of the capability's, and strips
-// the path from any other.
+// fault turns an error of the system into the matching error of package
+// capability, and strips the path from any other error.
 func (w *Workspace) fault(err error) error {
 	if err == nil {
 		return nil

@@ -15,7 +15,7 @@ const (
 	maxAlternatives = 64
 )
 
-// glob is a checked pattern; empty, it matches everything.
+// glob is a checked pattern. An empty glob matches everything.
 type glob struct {
 	pattern string
 	byName  bool
@@ -42,7 +42,7 @@ func (g glob) matches(base, dir, name string) bool {
 	}
 }
 
-// relative is p without base, which p is below.
+// relative returns p relative to base, a directory above it.
 func relative(base, p string) string {
 	if base == "." {
 		return p
@@ -50,8 +50,8 @@ func relative(base, p string) string {
 	return strings.TrimPrefix(p, base+"/")
 }
 
-// alternatives bounds from above how many plain patterns the braces stand for.
-// It takes escaped braces for real ones.
+// alternatives returns the number of plain patterns that the braces stand for, or a larger number:
+// it takes escaped braces for real ones.
 func alternatives(pattern string) int {
 	total := 1
 	var open []int

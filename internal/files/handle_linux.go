@@ -15,9 +15,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
-// handle is an open directory. What it opens is a name in that directory, no path, and never through
-// a symbolic link: so nothing leads out of the directory, whatever is swapped meanwhile. It takes
-// one system call where os.Root takes one for each part of a path.
+// handle is an open directory. It opens a name in that directory, never a path and never through a
+// symbolic link. So nothing leads out of the directory, even if a program swaps its entries meanwhile.
+// It needs one system call; os.Root needs one for each part of a path.
 type handle struct {
 	fd   int
 	file *os.File // owns fd, for the directory at which a walk begins; else nil

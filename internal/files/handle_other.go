@@ -10,8 +10,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
-// handle is an open directory, by which what is in it is opened. Tests of Linux run it with the tag
-// portable.
+// handle is an open directory that opens its entries. Tests on Linux use this file with the build
+// tag portable.
 type handle struct{ root *os.Root }
 
 // dirent is an entry of a directory.

@@ -15,8 +15,8 @@ import (
 type ignoreRules struct {
 	above *ignoreRules
 	dir   string
-	// files are the rules by source. A rule of an earlier source wins over those of later sources, of
-	// whatever directory; within a source, the deeper directory wins, and there the last line.
+	// files are the rules by source. A rule of an earlier source wins over the rules of later sources,
+	// in any directory. Within a source, the deeper directory wins, and within a file the last line.
 	files [ignoreSources][]ignoreRule
 	// repository says that git's rules of the directories above do not hold here.
 	repository bool
@@ -78,7 +78,7 @@ func (k *walk) rulesAbove(dir string) (rules *ignoreRules) {
 		above := strings.TrimPrefix(("./" + dir)[:i], "./")
 		h, err := openHandle(k.root, above)
 		if err != nil {
-			continue // it is searched below what cannot be read
+			continue // this directory cannot be read, and the directories below it still can
 		}
 		var entries []dirent
 		for _, name := range []string{".ignore", ".gitignore", ".git"} {

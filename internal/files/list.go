@@ -76,8 +76,8 @@ func entriesOf(dir string, found []fs.DirEntry) []capability.Entry {
 			continue
 		}
 		p := path.Join(dir, d.Name())
-		// In a directory that os.Root opened, ReadDir has stated every entry
-		// by its descriptor; Info only hands that out.
+		// os.Root has opened the directory, so ReadDir has called stat on every
+		// entry by its descriptor, and Info returns that result.
 		info, err := d.Info()
 		if err != nil {
 			entries = append(entries, capability.Entry{Path: p, Type: typeOf(d.Type())})

@@ -91,7 +91,7 @@ func sweep(parent *os.Root, dir string) error {
 	defer func() { _ = f.Close() }()
 	found, err := f.ReadDir(batch)
 	if err != nil && len(found) == 0 {
-		return nil // nothing in it, or removing it says why not
+		return nil // the directory is empty, or its removal says why it cannot be read
 	}
 	for _, d := range found {
 		if !reserved(d.Name()) {

@@ -138,7 +138,7 @@ func replace(ctx context.Context, parent *os.Root, base string, content io.Reade
 	if err := temp.fill(ctx, content, old); err != nil {
 		return err
 	}
-	// Last of all, so that little time is left for others.
+	// Check the content last, so that others have little time to change it.
 	if err := hasContent(ctx, parent, base, expected); err != nil {
 		return err
 	}

@@ -34,8 +34,9 @@ func lock(f *os.File) error {
 	return errors.ErrUnsupported
 }
 
-// keepOwner gives f the owner and group of old, if they differ and the process
-// may. A file of another owner is better than none, so an error is not one.
+// keepOwner gives f the owner and group of the file that it replaces, if they
+// differ and the process may. It ignores an error: a file with another owner is
+// better than no file.
 func keepOwner(f *os.File, old fs.FileInfo) {
 	info, err := f.Stat()
 	if err != nil {

@@ -76,7 +76,8 @@ func (k *walk) tree(p string) error {
 	return k.tasks.work(start, k.run)
 }
 
-// run does one task. An error of a directory is reported to the visitor, but for the first.
+// run does one task. The visitor gets the error of a directory, except for the directory at which
+// the walk begins: run returns that error.
 func (k *walk) run(t task) error {
 	if k.rules.Load() > capability.MaxIgnoreRules {
 		return capability.ErrIgnoreRules
@@ -122,8 +123,8 @@ func (k *walk) openDir(t task) (*directory, error) {
 	return k.tasks.hold(h, t.path), nil
 }
 
-// read reads a directory, makes tasks of what is in it, and returns the files for which it has made
-// none.
+// read reads a directory, makes tasks for its directories and for most of its files, and returns
+// the files that have no task.
 func (k *walk) read(d *directory, rules *ignoreRules) (files []string, err error) {
 	entries, err := d.entries(k.ctx)
 	if err != nil {

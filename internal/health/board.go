@@ -114,7 +114,7 @@ func (b *Board) Stopping() {
 	if before {
 		return
 	}
-	b.checking <- struct{}{} // is never emptied: the servers of the checks close now
+	b.checking <- struct{}{} // nobody takes it out, so no check starts: the worker now closes the connections that checks use
 }
 
 // Report returns the report of now. It may be a second old.

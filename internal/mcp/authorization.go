@@ -40,10 +40,11 @@ type Authorization struct {
 	RegistrationURL string
 }
 
-// FindAuthorization asks a server without a credential, and follows what its refusal says, if it refuses that: the metadata of the
-// protected resource (RFC 9728), which must lie at the server itself and be of the server, and those of the
-// authorization server (RFC 8414). client sends the requests, and so says which addresses they may reach; for a server on
-// this machine it is not used, and no request leaves this machine. Errors have no text of the server.
+// FindAuthorization sends a server a request without a credential. It then reads the metadata of the protected resource (RFC
+// 9728), which must be at the server and about it, and the metadata of the authorization server (RFC 8414). A refusal of the
+// request may name the address of the first and the scopes. client sends the requests, and so decides which addresses they may
+// reach. For a server on this machine the transport of client is not used, and no request leaves this machine. Errors have no text
+// of the server.
 func FindAuthorization(ctx context.Context, address string, client *http.Client) (Authorization, error) {
 	if err := (Server{URL: address}).checkHTTP(); err != nil {
 		return Authorization{}, err

@@ -18,7 +18,7 @@ import (
 // toolFunc is the function of a tool.
 type toolFunc = func(ctx context.Context, args json.RawMessage, call toolspec.Call) (json.RawMessage, error)
 
-// retryTime is when a call may try again that found no session.
+// retryTime is the pause before a call that found no session tries again.
 const retryTime = 2 * time.Second
 
 // errNotReviewed is what a tool without a review answers. Policy denies its calls before that.
@@ -60,16 +60,17 @@ func (s *Source) run(t target) toolFunc {
 	}
 }
 
-// errOtherDefinition says that the call began with a definition that the server has changed since. The worker is about
-// to know the new one, and policy decides about that.
+// errOtherDefinition says that the server has changed the definition with which the call began. The worker gets the
+// new definition soon, and policy then decides about it.
 func errOtherDefinition() error {
 	return tryLater("the MCP server has changed the definition of the tool")
 }
 
-// tryLater is the error of a call that was not sent. Calls that met the same fault do not come back together.
+// tryLater is the error of a call that was not sent. Its pause is random, so that calls with the same fault do not all
+// try again at once.
 func tryLater(why string) error { return toolspec.RetryAfter(apart(retryTime), why) }
 
-// apart returns a pause with up to a quarter more of it.
+// apart adds up to a quarter to a pause, at random.
 func apart(pause time.Duration) time.Duration {
 	return pause + rand.N(pause/4+1) //nolint:gosec // jitter
 }

@@ -55,7 +55,7 @@ func (s *Source) connected(ctx context.Context, t target, call toolspec.Call, us
 	return result, err
 }
 
-// awaitNotified waits until the server got the notice of the end of a call, which the SDK does beside the call and not any more after
+// awaitNotified waits until the server got the notice of the end of a call. The SDK sends the notice in the background, and not after
 // the session is closed.
 func (se *session) awaitNotified(limit time.Duration) {
 	timer := time.NewTimer(limit)

@@ -26,8 +26,8 @@ type statusError struct {
 	after time.Duration
 }
 
-// refusalOf returns the refusal in a response, or nil. The stream of notices is optional, so the SDK judges the
-// response to its request.
+// refusalOf returns the refusal in a response, or nil. It returns nil for the request that opens the stream of
+// notices: the SDK judges that response, because the stream is optional.
 func refusalOf(resp *http.Response, s Server) *statusError {
 	if resp.Request != nil && resp.Request.Method == http.MethodGet && s.Transport == Streamable {
 		return nil
@@ -59,7 +59,7 @@ func (e *statusError) Error() string {
 // codeRejected is the code by which the SDK knows that a message was not taken, and that its connection goes on.
 const codeRejected = -32005
 
-// Is makes the refusal of one request not the end of a session that other calls share.
+// Is lets the SDK keep the session after the refusal of one request, because other calls share the session.
 func (*statusError) Is(target error) bool {
 	rejected, ok := target.(*jsonrpc.Error)
 	return ok && rejected.Code == codeRejected

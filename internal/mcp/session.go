@@ -59,7 +59,7 @@ type way struct {
 	token string
 	// base sends the requests to an HTTP server; nil is a transport of the session's own.
 	base http.RoundTripper
-	// flow is that of the server.
+	// flow bounds how fast the server is read.
 	flow *flow
 }
 

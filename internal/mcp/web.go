@@ -101,7 +101,7 @@ func (g *guarded) RoundTrip(req *http.Request) (*http.Response, error) {
 		sent.Header.Set("Authorization", "Bearer "+g.token)
 	}
 	if again {
-		// The empty value is for net/http and the broker, which may send the request again; nothing of it is sent.
+		// net/http and the broker take this header as permission to repeat the request. Without a value it is not sent.
 		sent.Header["X-Idempotency-Key"] = []string{}
 	}
 	resp, err := g.base.RoundTrip(traceparent.Request(sent))
@@ -151,8 +151,8 @@ const (
 	noMethod = ""
 )
 
-// repeatable reports whether a request over HTTP may be sent again, because nothing of it has an effect. What is not known
-// is sent once.
+// repeatable reports whether a request over HTTP may be sent again, because sending it twice does no harm. A request with
+// an unknown method is sent once.
 func repeatable(req *http.Request, method string) bool {
 	switch req.Method {
 	case http.MethodGet, http.MethodDelete:

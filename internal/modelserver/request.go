@@ -140,7 +140,7 @@ func text(content json.RawMessage) (string, error) {
 func quote(s string) string {
 	b, err := json.Marshal(s)
 	if err != nil {
-		panic(err) // no text is one that JSON cannot have
+		panic(err) // every text has a form in JSON
 	}
 	return string(b)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/pawl-run/pawl/provider"
 )
 
-// format is how a provider speaks.
+// format describes the API of a provider.
 type format struct {
 	// prefix and suffix are the path of the API: the model stands between them if there is a suffix.
 	prefix, suffix string
@@ -26,10 +26,10 @@ type format struct {
 	frames func(Reply, Request) []string
 	// fail is the body of an error, and late the frame of one inside of a stream.
 	fail, late func(status int, text string) string
-	// contentType is that of the stream.
+	// contentType is the media type of the stream.
 	contentType string
-	// seal returns what must come back of a reasoning with the calls behind it. It is nil, or returns nothing, if the
-	// provider does not ask for it.
+	// seal returns the form of a reasoning in which a client must send it back, together with the calls that follow the
+	// reasoning. seal is nil, or returns "", if the provider does not ask for reasoning.
 	seal func(reasoning string, r Request) string
 }
 
@@ -115,8 +115,8 @@ func (s *Server) Close() {
 	s.active.Wait()
 }
 
-// Requests returns the requests in the order of their arrival. Of earlier requests, if all have more than 64 MiB, it has no
-// more than the model and the counts.
+// Requests returns the requests in the order of their arrival. If the bodies of all requests have more than 64 MiB, the
+// oldest requests have only the model and the counts.
 func (s *Server) Requests() []Request {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -192,7 +192,7 @@ func (s *Server) record(r Request) {
 func (s *Server) count(r Request) int {
 	conversation, err := json.Marshal([]any{r.Model, r.System, r.Messages})
 	if err != nil {
-		panic(err) // texts alone
+		panic(err) // a list of texts has a form in JSON
 	}
 	key := sha256.Sum256(conversation)
 	s.mutex.Lock()

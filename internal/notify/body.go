@@ -15,11 +15,12 @@ const (
 	// maxArgs and maxPreview are in bytes.
 	maxArgs    = 16 << 10
 	maxPreview = 16 << 10
-	// maxApprovers is of a text, in characters.
+	// maxApprovers bounds a text such as the approvers of a request, in characters.
 	maxApprovers = 2000
 )
 
-// body is what a webhook receives: the envelope of Standard Webhooks around a notice. It is the same each time that this is sent.
+// body is what a webhook receives: the envelope of Standard Webhooks around a notice. Each delivery of a notice has the same
+// body.
 type body struct {
 	// Type is approval. and the kind of the notice.
 	Type      string    `json:"type"`

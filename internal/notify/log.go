@@ -10,7 +10,7 @@ import (
 // Log writes notices into a log, without arguments.
 type Log struct{ log *slog.Logger }
 
-// NewLog makes one.
+// NewLog returns a Log.
 func NewLog(log *slog.Logger) Log { return Log{log} }
 
 // Notify writes one line.

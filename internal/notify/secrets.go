@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Bounds of a secret, in bytes, as Standard Webhooks has them, and of how many there may be.
+// Bounds of a secret, in bytes, from Standard Webhooks, and the maximum number of secrets.
 const (
 	minSecret  = 24
 	maxSecret  = 64
@@ -57,10 +57,10 @@ func (s Secrets) Register(add func(n int, key []byte) error) error {
 // String returns a fixed text, so that printing the secrets by mistake does not reveal them.
 func (Secrets) String() string { return "[secret]" }
 
-// GoString is the same.
+// GoString returns the same text as String.
 func (Secrets) GoString() string { return "[secret]" }
 
-// MarshalText is the same.
+// MarshalText returns the same text as String.
 func (Secrets) MarshalText() ([]byte, error) { return []byte("[secret]"), nil }
 
 // sign returns the header webhook-signature: for each secret v1, and the HMAC-SHA256 of id, time and body.

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// webhookTimeout bounds one delivery, less than the caller grants.
+	// webhookTimeout bounds one delivery. It is shorter than the timeout of the caller.
 	webhookTimeout = 8 * time.Second
 	// idleTimeout is how long an unused connection is kept open.
 	idleTimeout = 30 * time.Second
@@ -66,7 +66,7 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Host says where it posts to, without the path.
+// Host returns the host of the address.
 func (w *Webhook) Host() string { return w.host }
 
 // Close ends the connections that are idle.
@@ -98,14 +98,14 @@ func (w *Webhook) Notify(ctx context.Context, n toolspec.Notice) error {
 		return &Error{State: "connection"}
 	}
 	defer response.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxAnswer)) // the status has said it
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxAnswer)) // the status code has already decided the result
 	if response.StatusCode < 200 || response.StatusCode > 299 {
 		return &Error{State: fmt.Sprintf("status %d", response.StatusCode)}
 	}
 	return nil
 }
 
-// Error is why a notice was not delivered, without the words of the receiver.
+// Error says why a notice was not delivered. It has no text of the receiver.
 type Error struct {
 	// State is status 500, deadline, connection …
 	State string

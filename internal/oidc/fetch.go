@@ -25,9 +25,9 @@ const (
 	idleTimeout = 30 * time.Second
 )
 
-// Error is why an issuer gave no keys, without its words.
+// Error says why an issuer gave no keys. It has no text of the issuer.
 type Error struct {
-	// Issuer is its name, and State what happened.
+	// Issuer is the name of the issuer, and State says what happened.
 	Issuer, State string
 }
 

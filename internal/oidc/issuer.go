@@ -13,10 +13,12 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Prefix is what the identities of ID tokens begin with, unless an issuer's say otherwise. No key is registered for one.
+// Prefix begins the identities of ID tokens, unless Issuer.As sets another prefix. A key cannot be registered for an
+// identity with Prefix.
 const Prefix = "oidc:"
 
-// EmailClaim is the claim that names a person where nothing else is said. It counts where the issuer has verified it.
+// EmailClaim is the claim that names a person if Issuer.Claim is empty. It counts only if the issuer has verified the
+// address.
 const EmailClaim = "email"
 
 // everyTenant in Issuer.Tenants means all tenants.
@@ -34,17 +36,17 @@ var (
 
 // Issuer is a provider that is trusted to say who somebody is.
 type Issuer struct {
-	// Name is a word for it, in identities and in the log.
+	// Name is a word for the issuer, in identities and in the log.
 	Name string
-	// URL is its identifier, exactly as its tokens hold it; https, or http of this machine.
+	// URL is the identifier of the issuer, exactly as its tokens hold it: https, or http on this machine.
 	URL string
-	// ClientIDs are those for whom its tokens may be.
+	// ClientIDs are the clients for which the issuer's tokens may be.
 	ClientIDs []string
 	// Claim names the person; empty means email.
 	Claim string
-	// As goes before the claim to make the identity; empty means oidc:NAME: with the issuer's name.
+	// As is the prefix that makes an identity of the claim. Empty means oidc:NAME: with the issuer's name.
 	As string
-	// Tenants are those for which its tokens count, or "*".
+	// Tenants are the tenants for which the issuer's tokens count, or "*".
 	Tenants []string
 	// Require are claims that a token must have, each with just this text.
 	Require map[string]string
@@ -75,12 +77,12 @@ func (i Issuer) complete() (Issuer, error) {
 	return i, nil
 }
 
-// trustedBy reports whether its tokens count for the tenant.
+// trustedBy reports whether the issuer's tokens count for the tenant.
 func (i Issuer) trustedBy(tenantID string) bool {
 	return slices.Contains(i.Tenants, everyTenant) || slices.Contains(i.Tenants, tenantID)
 }
 
-// collides refuses issuers that could give one name to two people, or two names to one.
+// collides returns an error if two issuers could give two people one name, or one person two names.
 func (i Issuer) collides(other Issuer) error {
 	shared := slices.ContainsFunc(i.Tenants, other.trustedBy) || slices.Contains(other.Tenants, everyTenant) || slices.Contains(i.Tenants, everyTenant)
 	switch {

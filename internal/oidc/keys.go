@@ -15,11 +15,12 @@ import (
 	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
-// pace says how often an issuer is asked, and how long its answer is believed.
+// pace says how often an issuer is asked, and how long its keys count.
 type pace struct {
-	// keep is how long keys count after the issuer has named them: so long does one count that it takes back.
+	// keep is how long keys count after the issuer has sent them. A key that the issuer withdraws can still count for this time.
 	keep time.Duration
-	// every is the least time between two questions for a key that is not among them, and retry after a question without an answer.
+	// every is the least time between two requests because of unknown keys, and retry the least time after a request without an
+	// answer.
 	every, retry time.Duration
 	// fetch bounds a request to the issuer, and wait bounds how long a decision waits for that
 	// request. A later answer serves the next decision.
@@ -30,7 +31,7 @@ func defaultPace() pace {
 	return pace{keep: 10 * time.Minute, every: 10 * time.Second, retry: time.Second, fetch: 5 * time.Second, wait: 1200 * time.Millisecond}
 }
 
-// keySet are the keys of an issuer, as it has named them last. It may be used by several goroutines.
+// keySet has the keys that an issuer has sent last. It may be used by several goroutines.
 type keySet struct {
 	name, issuer string
 	client       *http.Client
@@ -39,7 +40,8 @@ type keySet struct {
 
 	mu   sync.Mutex
 	keys []jose.JSONWebKey
-	// named is when the keys were asked for, asked when anything was last, and failed that this had no answer.
+	// named is the time of the request that gave the keys, and asked the time of the last request. failed says that the last
+	// request had no answer.
 	named, asked time.Time
 	failed       bool
 }
@@ -55,13 +57,13 @@ func (s *keySet) find(ctx context.Context, id, alg string) (found []jose.JSONWeb
 	return found, true, err
 }
 
-// ask is find past what is known.
+// ask asks the issuer for its keys, and returns the keys with an id, as find does.
 func (s *keySet) ask(ctx context.Context, id, alg string) ([]jose.JSONWebKey, error) {
 	if state := s.early(); state != "" {
 		return nil, s.away(state)
 	}
 	answer := s.group.DoChan("", func() (any, error) {
-		// The question outlives who asked it first.
+		// Other callers may wait for this request too, so it does not end with the context of the first caller.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.pace.fetch)
 		defer cancel()
 		return nil, s.renew(ctx)
@@ -81,7 +83,7 @@ func (s *keySet) ask(ctx context.Context, id, alg string) ([]jose.JSONWebKey, er
 	return s.known(id, alg), nil
 }
 
-// early says why the issuer is not asked now, or nothing.
+// early returns why the issuer must not be asked now, or "".
 func (s *keySet) early() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +113,7 @@ func (s *keySet) renew(ctx context.Context) error {
 	return nil
 }
 
-// known are the keys of the id that are believed.
+// known returns the keys with an id that still count.
 func (s *keySet) known(id, alg string) (found []jose.JSONWebKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

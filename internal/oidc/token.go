@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// maxToken is the longest token that is looked at, in bytes.
+	// maxToken bounds a token, in bytes.
 	maxToken = 16 << 10
 	// maxLife is the longest time between issue and expiry.
 	maxLife = 24 * time.Hour
 	// leeway is how far the issuer's clock may be ahead.
 	leeway = time.Minute
-	// maxKeyID bounds the name of a key.
+	// maxKeyID bounds the id of a key, in bytes.
 	maxKeyID = 256
 )
 
-// Why a token proves nothing; safe to show.
+// The reasons why a token proves nothing. They are safe to show.
 const (
 	malformed   = "the proof is neither a token that Pawl signs nor an ID token"
 	badAlg      = "the ID token is not signed with a key pair of its issuer"
@@ -44,19 +44,19 @@ const (
 // decisionNonce is the form of the nonce of every decision: a SHA-256, hexadecimal.
 var decisionNonce = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// strict takes one text for each token, and no other that means the same.
+// strict accepts only one encoding of each part of a token.
 var strict = base64.RawURLEncoding.Strict()
 
-// token is one that was read and not verified.
+// token is a token that was parsed and not verified.
 type token struct {
 	alg, keyID, kind string
 	claims           claims
 }
 
-// claims are those of a token. Names are compared byte by byte.
+// claims are the claims of a token. Names are compared byte by byte.
 type claims map[string]json.RawMessage
 
-// read takes a token apart.
+// read parses a token.
 func read(text string) (t token, ok bool) {
 	parts := strings.Split(text, ".")
 	if len(text) > maxToken || len(parts) != 3 || strings.ContainsAny(text, "\r\n") {
@@ -80,7 +80,7 @@ func read(text string) (t token, ok bool) {
 	return t, (ok || header["kid"] == nil) && len(t.keyID) <= maxKeyID
 }
 
-// Nonce is the nonce that a token says it has, or empty. Nothing is verified.
+// Nonce returns the nonce that a token claims, or "". It verifies nothing.
 func Nonce(text string) string {
 	t, ok := read(text)
 	if !ok {
@@ -98,7 +98,7 @@ func (c claims) text(name string) (s string, ok bool) {
 	return s, true
 }
 
-// audience is a text or a list of them.
+// audience returns the claim aud, which is a text or a list of texts.
 func (c claims) audience() (list []string) {
 	if one, ok := c.text("aud"); ok {
 		return []string{one}
@@ -109,7 +109,7 @@ func (c claims) audience() (list []string) {
 	return list
 }
 
-// at is a time in seconds.
+// at returns the time in a claim, which is in seconds.
 func (c claims) at(name string) (t time.Time, ok bool) {
 	var seconds float64
 	raw, there := c[name]
@@ -120,7 +120,8 @@ func (c claims) at(name string) (t time.Time, ok bool) {
 	return time.Unix(int64(whole), int64(part*1e9)), true
 }
 
-// client returns the one of the clients that the token is for. Where it is for several, it has to say who asked for it.
+// client returns the one of the client ids for which the token is. A token for several clients must name the client
+// that asked for it (azp).
 func (c claims) client(ids []string) (id string, ok bool) {
 	list := c.audience()
 	id, named := c.text("azp")
@@ -130,7 +131,7 @@ func (c claims) client(ids []string) (id string, ok bool) {
 	return id, named && slices.Contains(list, id) && slices.Contains(ids, id)
 }
 
-// forDecision says why the token is not for the decision of in.
+// forDecision returns why the token is not for the decision of in, or "".
 func (c claims) forDecision(in approval.IDTokenRow) (fault string) {
 	if nonce, ok := c.text("nonce"); !ok || nonce != in.Nonce || nonce == "" {
 		return wrongNonce
@@ -138,7 +139,7 @@ func (c claims) forDecision(in approval.IDTokenRow) (fault string) {
 	return ""
 }
 
-// forReading says why the token is not for reading.
+// forReading returns why the token is not for reading, or "".
 func (c claims) forReading(approval.IDTokenRow) (fault string) {
 	if nonce, _ := c.text("nonce"); decisionNonce.MatchString(nonce) {
 		return decides

@@ -16,7 +16,7 @@ import (
 	"github.com/pawl-run/pawl/activities/approval"
 )
 
-// algorithms are the ways to sign that only the holder of a private key has.
+// algorithms are the signature algorithms for which only the holder of a private key can sign.
 var algorithms = []string{
 	oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA,
 }
@@ -30,7 +30,8 @@ type Verifier struct {
 
 var _ approval.IDTokens = (*Verifier)(nil)
 
-// New makes a Verifier for up to 16 issuers. It asks none of them yet: one that is away at first is as one that is away later.
+// New makes a Verifier for up to 16 issuers. It sends no request: an issuer that does not answer at the start is like one that does not
+// answer later.
 func New(issuers ...Issuer) (*Verifier, error) {
 	if len(issuers) > maxIssuers {
 		return nil, fmt.Errorf("oidc: there are %d issuers, and at most %d", len(issuers), maxIssuers)
@@ -54,21 +55,21 @@ func New(issuers ...Issuer) (*Verifier, error) {
 	return v, nil
 }
 
-// Issuers are those that are trusted, with what was left out of them.
+// Issuers returns the trusted issuers, with default values for the fields that were left out.
 func (v *Verifier) Issuers() []Issuer { return slices.Clone(v.issuers) }
 
 // Close ends the connections that are idle.
 func (v *Verifier) Close() { v.client.CloseIdleConnections() }
 
-// Identify verifies a token. All that needs no key is judged first, so that an issuer is asked for none on behalf of a token that cannot hold.
+// Identify verifies a token. It first checks all that needs no key, so that an invalid token causes no request to an issuer.
 func (v *Verifier) Identify(ctx context.Context, in approval.IDTokenRow) (identity, keyID, fault string, err error) {
 	identity, keyID, fault, _, err = v.verify(ctx, in, claims.forDecision)
 	return identity, keyID, fault, err
 }
 
 // Viewer verifies a token with which a person reads, at the time now, and returns the identity of that person and when the token expires.
-// The token needs no nonce. It refuses a token for a decision: the history of the call keeps such a token, and who may read the history is
-// not yet its person. A fault says why the token proves nothing, in words that are safe to show.
+// The token needs no nonce. Viewer refuses a token for a decision: the history of the call has that token, and a reader of the history
+// could use it. A fault says why the token proves nothing, in words that are safe to show.
 func (v *Verifier) Viewer(ctx context.Context, tenantID, token string, now time.Time) (identity string, expires time.Time, fault string, err error) {
 	identity, _, fault, expires, err = v.verify(ctx, approval.IDTokenRow{Proof: token, TenantID: tenantID, Now: now}, claims.forReading)
 	return identity, expires, fault, err
@@ -103,7 +104,7 @@ func (v *Verifier) verify(ctx context.Context, in approval.IDTokenRow, fits func
 	return identity, Prefix + i.Name + ":" + base64.RawURLEncoding.EncodeToString(sum), "", expires, nil
 }
 
-// issuer is the one that the token says it is of, if the tenant trusts it.
+// issuer returns the issuer that the token names, if the tenant trusts it.
 func (v *Verifier) issuer(c claims, tenantID string) (found Issuer, fault string) {
 	url, _ := c.text("iss")
 	fault = untrusted
@@ -119,7 +120,7 @@ func (v *Verifier) issuer(c claims, tenantID string) (found Issuer, fault string
 	return found, fault
 }
 
-// signer is the key of the issuer that has signed the token. A token that names no key may be signed with any.
+// signer returns the key of the issuer that has signed the token. If a token names no key, any key of the issuer may have signed it.
 func (v *Verifier) signer(ctx context.Context, i Issuer, t token, in approval.IDTokenRow) (key jose.JSONWebKey, fault string, err error) {
 	set := v.keys[i.URL]
 	keys, fresh, err := set.find(ctx, t.keyID, t.alg)

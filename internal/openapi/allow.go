@@ -28,7 +28,8 @@ func (s *schemas) allow(root *object) []string {
 	return slices.Compact(paths)
 }
 
-// allowBelow adds the paths of a schema. top says that they are listed although nothing is missing.
+// allowBelow adds the paths of a schema. If top is true, it lists the properties of v and not v
+// itself, even if no field was left out of v.
 func (s *schemas) allowBelow(v any, at string, depth int, top bool, paths *[]string) {
 	o := s.target(v)
 	if o == nil || depth > maxAllowDepth || len(*paths) > maxAllow {

@@ -23,7 +23,7 @@ const (
 
 // Options say how a document is imported.
 type Options struct {
-	// Namespace begins the ids of the tools: github of github__issues_get.
+	// Namespace begins the ids of the tools, such as github in github__issues_get.
 	Namespace string
 	// Connection says whether the tools use a connection. If it is empty, the security of each
 	// operation decides.

@@ -101,8 +101,8 @@ func kindOf(answers []answer) httptool.ResponseType {
 	return httptool.ResponseBytes
 }
 
-// output writes the schema of the value, and what of it may be shown. If it is too large, it accepts any
-// value below a number of references.
+// output writes the schema of the value, and what of it may be shown. If the schema is too
+// large, it accepts any value below a certain depth of references.
 func (b *build) output(answers []answer, plain bool) error {
 	for _, refs := range []int{0, 4, 2, 1} {
 		s := b.d.schemas(false)

@@ -27,8 +27,8 @@ var (
 // schemas that references lead to.
 type schemas struct {
 	doc *doc
-	// input says that the schemas are of arguments, where properties with readOnly are left out.
-	// In schemas of values those with writeOnly are.
+	// input says that the schemas are of arguments: properties with readOnly are left out. In schemas of
+	// values, properties with writeOnly are left out.
 	input bool
 	// maxRefs bounds the references below one another: deeper schemas accept any value. 0 is no bound.
 	maxRefs int

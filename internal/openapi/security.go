@@ -40,7 +40,7 @@ func (d *doc) readSchemes() {
 	}
 }
 
-// scheme returns the scheme of a name; one without a kind if there is none.
+// scheme returns the scheme with a name, or a scheme without a kind if the document has none.
 func (d *doc) scheme(name string) Scheme {
 	for _, s := range d.report.Schemes {
 		if s.Name == name {
@@ -53,7 +53,7 @@ func (d *doc) scheme(name string) Scheme {
 var errSecurity = errors.New("needs a credential that no kind of connection sends, or more than one")
 
 // connection returns whether an operation uses a connection, and the scopes that it needs. Of
-// alternatives the first that a connection can have counts.
+// several alternatives, it takes the first that a connection can have.
 func (d *doc) connection(op operation) (httptool.Connection, []string, error) {
 	if d.options.Connection == httptool.None {
 		return httptool.None, nil, nil

@@ -57,8 +57,8 @@ func (d *doc) serverURL(servers place) string {
 	return ""
 }
 
-// place says where a tool sends its request. With a connection the host is left out, unless it is the host
-// of this operation only: the connection chooses it.
+// place says where a tool sends its request. A connection chooses the host, so with a connection the host is
+// left out, unless the operation or its path has a server of its own.
 func (d *doc) place(op operation, tool *httptool.Tool) error {
 	host, base, own, err := d.server(op)
 	if err != nil && tool.Connection == httptool.None {

@@ -1,5 +1,5 @@
 // Package openfga asks an OpenFGA server whether a call is authorized, over its HTTP API. It is an adapter of the port in policy/authz.
 //
-// It must never keep an answer, write to the server, or take anything for a yes but a yes. docs/authorization.md shows the model that it
-// asks by. Only worker imports it.
+// It must never keep an answer, write to the server, or count anything but a clear yes as a permission. docs/authorization.md shows the
+// model for which it asks. Only worker imports it.
 package openfga

@@ -44,7 +44,7 @@ type Engine struct {
 
 var _ authz.Port = (*Engine)(nil)
 
-// New makes an engine. It asks nothing yet: a server that is away at first is as one that is away later.
+// New makes an engine. It sends no request: a server that does not answer at the start is like one that does not answer later.
 func New(o Options) (*Engine, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
@@ -119,7 +119,7 @@ type contextual struct {
 	Keys []tuple `json:"tuple_keys"`
 }
 
-// conditions are what conditions of a model may ask for.
+// conditions are the values that the conditions of a model can use.
 type conditions struct {
 	Tool       string `json:"tool"`
 	Graph      string `json:"graph"`
@@ -179,7 +179,7 @@ func (e *Engine) ask(ctx context.Context, r authz.Request, key tuple, facts ...t
 	return *out.Allowed, nil
 }
 
-// Error is why there was no answer, without the words of the server.
+// Error says why there was no answer. It has no text of the server.
 type Error struct {
 	State string
 	cause error

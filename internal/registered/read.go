@@ -101,7 +101,7 @@ func readHTTP(tenantID, file string, text []byte) (Document, error) {
 	return d, err
 }
 
-// checkName keeps names such that they can stand in a path and on a command line.
+// checkName refuses names that cannot be in a path or on a command line.
 func checkName(name string) error {
 	if err := (source.Info{Kind: source.Registered, Name: name}).Check(); err != nil || name == "" {
 		return errors.New("must have 1 to 64 characters of a-z, A-Z, 0-9, '_' and '-'")

@@ -25,7 +25,7 @@ const (
 	answerTag  = "pawl-answer"
 	redeemTag  = "pawl-redeem"
 	mediaType  = "application/json"
-	// maxLife bounds the time in which a worker accepts a request. A request that is late beyond its attempt must not run.
+	// maxLife bounds the time in which a worker accepts a request. A request that arrives after the end of its attempt must not run.
 	maxLife = time.Minute
 	// maxAhead is how far the clock of a worker that redeems a lease may be ahead. A lease can be redeemed only once, even if clocks differ.
 	maxAhead = 30 * time.Second

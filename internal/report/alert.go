@@ -14,11 +14,12 @@ import (
 // span is a time for which the expression of an alert held.
 type span struct {
 	From, To time.Time
-	// X and Width are its place in the strip, in 1/1000 of it.
+	// X and Width are the place of the span in the strip, in 1/1000 of the
+	// strip.
 	X, Width float64
-	// Fired says that it held for as long as the alert demands.
+	// Fired says that the expression held for as long as the alert demands.
 	Fired bool
-	// Open says that it holds at the end of the report.
+	// Open says that the expression holds at the end of the report.
 	Open bool
 }
 
@@ -28,7 +29,7 @@ type held struct {
 	Name, Severity, Summary, Labels, Runbook, Fault, Wait string
 	Spans                                                 []span
 	More                                                  int
-	// format is how its times are written.
+	// format is the format of the times.
 	format string
 }
 

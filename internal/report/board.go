@@ -39,7 +39,7 @@ const (
 type rule struct {
 	Alert, Expr, For    string
 	Labels, Annotations map[string]string
-	// wait is For.
+	// wait is For as a duration.
 	wait time.Duration
 }
 

@@ -13,7 +13,7 @@ const (
 	sparkWidth, sparkHeight = 160, 28
 	// marginLeft is for the numbers of the axis, marginBottom for the times.
 	marginLeft, marginBottom, marginTop, marginRight = 58, 20, 6, 8
-	// markRoom is half of the text of a time, less the margin.
+	// markRoom is half of the width of the text of a time, less the margin at the right.
 	markRoom = 20
 )
 

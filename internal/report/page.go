@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// page is what the page shows.
+// page is the data for pageTemplate.
 type page struct {
 	From, To time.Time
 	Step     time.Duration

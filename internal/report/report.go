@@ -27,7 +27,7 @@ type Options struct {
 	Prometheus, Token string
 	// Job is a regular expression of the jobs of Prometheus.
 	Job string
-	// For is how much time the report has, up to Now.
+	// For is the length of the time that the report covers, up to Now.
 	For time.Duration
 	Now time.Time
 }

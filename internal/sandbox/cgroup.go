@@ -102,7 +102,7 @@ func groupDir(mounts, controllers, group string) string {
 }
 
 // unifiedDir returns the group of version 2 below which groups with limits can be made: the worker's own, or its parent. A group that has
-// processes cannot have such groups, so the second is the rule.
+// processes cannot have such groups, so it is usually the parent.
 func unifiedDir(own string) string {
 	for _, dir := range []string{own, filepath.Dir(own)} {
 		available, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))

@@ -12,8 +12,8 @@ const (
 	// keptFree is the room in bytes that a script leaves in the file system of the workspace, but at most a tenth of it:
 	// the room is for the worker and for others. A script that takes more is killed.
 	keptFree = 1 << 30
-	// roomTime is the time between two looks at the room. A script cannot write keptFree in it, for the filter of system
-	// calls refuses fallocate.
+	// roomTime is the time between two checks of the room. A script cannot write keptFree bytes in that time, because the
+	// filter of system calls refuses fallocate.
 	roomTime = 100 * time.Millisecond
 )
 
@@ -35,8 +35,8 @@ func watchRoom(dir string, lacks func(*unix.Statfs_t) bool, done <-chan struct{}
 	}
 }
 
-// lacksRoom reports whether users other than root have fewer free bytes than are kept, or fewer free files than a twentieth.
-// Some file systems count no files.
+// lacksRoom reports whether users other than root have fewer free bytes than the room that is kept, or fewer than a
+// twentieth of the files. Some file systems count no files.
 func lacksRoom(fs *unix.Statfs_t) bool {
 	block := uint64(fs.Bsize)
 	return fs.Bavail*block < min(keptFree, fs.Blocks*block/10) || fs.Ffree < fs.Files/20

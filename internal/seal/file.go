@@ -58,13 +58,13 @@ func OpenFile(path string, w broker.KeyWrapper, log *slog.Logger) (*File, error)
 	return f, f.load()
 }
 
-// Load reads the ring of a file once, one in clear too.
+// Load reads the ring of a file once. It accepts a ring in clear even if w may use one key only.
 func Load(path string, w broker.KeyWrapper) (*Ring, error) {
 	ring, _, err := readFile(path, w, parse)
 	return ring, err
 }
 
-// readFile reads the ring of a file, and says which file that was.
+// readFile reads the ring of a file, and returns the info of the file.
 func readFile(path string, w broker.KeyWrapper, parse func([]byte, broker.KeyWrapper) (*Ring, error)) (*Ring, fs.FileInfo, error) {
 	text, info, err := secretfile.ReadInfo(path, maxRing)
 	if err != nil {
@@ -87,8 +87,8 @@ func (f *File) load() error {
 	return err
 }
 
-// current returns the current ring. It reads the file again first if that is due. now
-// makes it due sooner.
+// current returns the current ring. It first reads the file again after lookEvery, or at once if now is
+// true, but not before rests.
 func (f *File) current(now bool) *Ring {
 	f.looking.Lock()
 	defer f.looking.Unlock()
@@ -131,8 +131,8 @@ func (f *File) look() {
 	f.logReload(err)
 }
 
-// logReload logs once why the file is not followed: a key that is retired meanwhile may be
-// the one that seals here. The errors hold nothing of a ring.
+// logReload logs once why the file is not followed. The operator must know it: a key that is retired
+// meanwhile may be the key with which this worker seals. The errors hold nothing of a ring.
 func (f *File) logReload(err error) {
 	switch {
 	case err != nil && err.Error() != f.loggedReason:

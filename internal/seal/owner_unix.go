@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// keepOwner gives a file to the owner of another: where root changes a key ring,
-// its worker can read it still.
+// keepOwner gives a file the owner of the file that it replaces: if root changes
+// a key ring, the worker can still read it.
 func keepOwner(file *os.File, like string) error {
 	info, err := os.Stat(like)
 	if err != nil {

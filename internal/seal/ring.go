@@ -20,13 +20,13 @@ import (
 type Ring struct {
 	handle *keyset.Handle
 	sealer tink.AEAD
-	// wrappedBy is the key of a KMS that it is kept under.
+	// wrappedBy is the key of a KMS that encrypts the ring, or "".
 	wrappedBy string
 }
 
 var _ broker.Sealer = (*Ring)(nil)
 
-// ErrRing says that something is no key ring. Its text holds nothing of it.
+// ErrRing says that a text is no key ring. Its message holds nothing of the text.
 var ErrRing = errors.New("this is not a key ring: create one with `pawl keyring new FILE`")
 
 // New makes a ring of one new key.
@@ -55,7 +55,8 @@ func Parse(text []byte, w broker.KeyWrapper) (*Ring, error) {
 	return r, nil
 }
 
-// parse reads a ring, one in clear too: who keeps rings can have one wrapped.
+// parse reads a ring. Unlike Parse, it accepts a ring in clear even if w may use one key only, so
+// that a command can wrap the ring.
 func parse(text []byte, w broker.KeyWrapper) (*Ring, error) {
 	plain, key, err := unwrapped(text, w)
 	if err != nil {
@@ -95,7 +96,7 @@ func change(m *keyset.Manager, f func(*keyset.Manager) error) (*Ring, error) {
 	return ring(handle)
 }
 
-// changed returns the ring after a change, kept as it was.
+// changed returns the ring after a change, wrapped by the same key as before.
 func (r *Ring) changed(f func(*keyset.Manager) error) (*Ring, error) {
 	next, err := change(keyset.NewManagerFromHandle(r.handle), f)
 	if err == nil {
@@ -117,7 +118,7 @@ func (r *Ring) Encode(w broker.KeyWrapper) ([]byte, error) {
 	return wrap(out.Bytes(), r.wrappedBy, w)
 }
 
-// Key is a key of a ring, without what is secret of it.
+// Key is a key of a ring, without its secret.
 type Key struct {
 	ID int64 `json:"id"`
 	// Seals says that new credentials are sealed with it.
@@ -198,7 +199,7 @@ func (r *Ring) Open(sealed []byte, at broker.Binding) ([]byte, error) {
 	return plain, nil
 }
 
-// associated writes the place down, every field with its length ahead.
+// associated encodes the place of a secret: every text with its length before it.
 func associated(at broker.Binding) []byte {
 	out := []byte("pawl sealed credential 1")
 	for _, field := range []string{at.TenantID, at.ConnectionID, at.Provider, at.Target} {

@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	// wrapTime bounds what a KMS has to answer one question.
+	// wrapTime bounds the time of a request to a KMS.
 	wrapTime = 5 * time.Second
-	// restTime is how long a KMS is left alone that did not unwrap a ring. A worker has
-	// to see a change within what `pawl keyring retire` waits for that, where one of two
-	// questions is answered: lookEvery, restTime and twice wrapTime.
+	// restTime is the pause after a KMS did not unwrap a ring. If the KMS answers one of two
+	// requests, a worker sees a change of the ring after lookEvery, restTime and twice
+	// wrapTime. `pawl keyring retire` waits longer than that.
 	restTime = 10 * time.Second
 )
 
-// wrapped is how a ring is kept that a key of a KMS has encrypted.
+// wrapped is the form in a file of a ring that a key of a KMS has encrypted.
 type wrapped struct {
 	// WrappedBy names the key.
 	WrappedBy string `json:"wrappedBy"`
@@ -38,11 +38,10 @@ type wrapped struct {
 // written into files and errors, and must have no room for a password.
 var wrappingKey = regexp.MustCompile(`^[a-z][a-z0-9+.-]{0,31}://[A-Za-z0-9!#$%&*+,./:;=?_~-]{1,1000}$`)
 
-// WrappedBy names the key of a KMS that the ring is kept under; "" is none.
+// WrappedBy returns the name of the key of a KMS that encrypts the ring, or "".
 func (r *Ring) WrappedBy() string { return r.wrappedBy }
 
-// Wrap returns the ring as one that is kept under a key of a KMS; "" keeps it in
-// clear.
+// Wrap returns the ring so that Encode encrypts it with a key of a KMS; "" means in clear.
 func (r *Ring) Wrap(key string) (*Ring, error) {
 	if key != "" && !wrappingKey.MatchString(key) {
 		return nil, errors.New("a key of a KMS is named by its scheme and its path, such as gcp-kms://projects/…, and has no @ in it")
@@ -79,10 +78,10 @@ func unwrapped(text []byte, w broker.KeyWrapper) (plain []byte, key string, err 
 	return plain, kept.WrappedBy, nil
 }
 
-// refused is what a KMS did not unwrap.
+// refused is the error of a KMS that did not unwrap a ring.
 type refused struct{ error }
 
-// Unwrap returns what it said.
+// Unwrap returns the error of the KMS.
 func (r *refused) Unwrap() error { return r.error }
 
 // wrap encrypts the text of a ring. It returns an error if the result does not unwrap again,
@@ -116,12 +115,12 @@ func wrap(plain []byte, key string, w broker.KeyWrapper) ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// kms is a key of a KMS as Tink wants one.
+// kms is a key of a KMS with the interface of Tink.
 type kms struct {
 	ctx     context.Context
 	wrapper broker.KeyWrapper
 	key     string
-	// err is why it failed last.
+	// err is the error of the last request.
 	err error
 }
 
@@ -137,13 +136,13 @@ func (k *kms) purpose() []byte {
 	return append(out, k.key...)
 }
 
-// Encrypt has the data key encrypted.
+// Encrypt encrypts the data key.
 func (k *kms) Encrypt(plain, _ []byte) (out []byte, err error) {
 	out, k.err = k.wrapper.Wrap(k.ctx, k.key, plain, k.purpose())
 	return out, k.err
 }
 
-// Decrypt has the data key decrypted.
+// Decrypt decrypts the data key.
 func (k *kms) Decrypt(wrapped, _ []byte) (out []byte, err error) {
 	out, k.err = k.wrapper.Unwrap(k.ctx, k.key, wrapped, k.purpose())
 	return out, k.err

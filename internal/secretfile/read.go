@@ -17,8 +17,8 @@ const (
 	ofRoot = 0o037
 )
 
-// isOpen reports whether permissions of a file let anybody read it who should not. owner is the user id of the owner, self that of the
-// process.
+// isOpen reports whether permissions of a file let a user read it who should not. owner is the user id of the owner of the file, self
+// the user id of the process.
 func isOpen(mode fs.FileMode, owner, self int) bool {
 	if owner == 0 && self != 0 {
 		return mode.Perm()&ofRoot != 0

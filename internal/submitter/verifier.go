@@ -14,9 +14,9 @@ import (
 
 // Keys finds the registered keys.
 type Keys interface {
-	// SubmitterKey returns the key of a tenant, whether it counts, and whether a proof that ends then was good when the call was admitted, or when the run
-	// of an agent began that has the call and the proof.
-	// Of a key that the tenant does not have, public is nil.
+	// SubmitterKey returns the key of a tenant, whether it counts, and whether the proof, which expires at expiresAt, was valid in time: when
+	// the call was admitted, or when the run of an agent began that has the call and the proof. public is nil if the tenant does not have
+	// the key.
 	SubmitterKey(ctx context.Context, tenantID, keyID, invocationID, proof string, expiresAt time.Time) (public ed25519.PublicKey, active, fresh bool, err error)
 	// SubmitterKeyNow returns the same for a proof that must be good now.
 	SubmitterKeyNow(ctx context.Context, tenantID, keyID string, expiresAt time.Time) (public ed25519.PublicKey, active, fresh bool, err error)
@@ -36,7 +36,7 @@ func New(keys Keys) *Verifier {
 	return &Verifier{keys: keys, parser: jwt.NewParser(jwt.WithValidMethods([]string{jwt.SigningMethodEdDSA.Alg()}), jwt.WithoutClaimsValidation(), jwt.WithStrictDecoding())}
 }
 
-// claims are those of a proof.
+// claims are the claims of a proof.
 type claims struct {
 	toolspec.SubmitterClaims
 	jwt.RegisteredClaims

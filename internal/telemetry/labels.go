@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// maxTools bounds the values of the label tool, beside the two below.
+	// maxTools bounds the values of the label tool, besides other and tenantTool.
 	maxTools = 1000
-	// maxTimedTools bounds them for histograms, which have many series each.
+	// maxTimedTools bounds these values for histograms, which have many series each.
 	maxTimedTools = 200
 	// other stands for every tool after the first maxTools that this worker has called, for the tools that it does not have, and for types
 	// of workflows and activities that it does not have.

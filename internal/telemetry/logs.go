@@ -15,13 +15,13 @@ const (
 	logInvocation = "invocationId"
 )
 
-// call has the ids of the call that a context is of.
+// call has the ids of the call to which a context belongs.
 type call struct{ runID, toolCallID, invocationID string }
 
 type callKey struct{}
 
-// Logs returns a handler that adds to each line the ids of the call and of the trace that the context of the line is of. It adds no
-// attribute that the line has.
+// Logs returns a handler that adds to each line the ids of the call and of the trace to which the context of the line belongs. It
+// adds no attribute that the line has.
 func Logs(next slog.Handler) slog.Handler { return logs{next, nil} }
 
 type logs struct {

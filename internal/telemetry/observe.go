@@ -172,7 +172,7 @@ func attemptOutcome(out contract.ExecuteOut) string {
 	return string(out.Outcome)
 }
 
-// callOf returns the ids of the call that an input is of.
+// callOf returns the ids of the call in the input of an activity.
 func callOf(in any) call {
 	switch in := in.(type) {
 	case hook.StageInput:

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Place is where something stands: in a history, or in a row.
+// Place is the place of a text: in a history, or in a row.
 type Place struct {
 	WorkflowID string `json:"workflowId,omitempty"`
 	RunID      string `json:"runId,omitempty"`
-	// EventID is 0 for what is no event: the description of a workflow, or of a
-	// schedule.
+	// EventID is 0 if the text is in no event, but in the description of a
+	// workflow or of a schedule.
 	EventID int64 `json:"eventId,omitempty"`
-	// Event is the type of the event, or what else it is.
+	// Event is the type of the event, or the name of the description.
 	Event string `json:"event,omitempty"`
 	// Path leads to the field.
 	Path string `json:"path,omitempty"`
@@ -29,7 +29,7 @@ type Finding struct {
 	Place
 	// Secret is the label of the secret.
 	Secret string `json:"secret"`
-	// Form is how it is written; see fingerprint.Match.
+	// Form is how the secret is written; see fingerprint.Match.
 	Form string `json:"form"`
 }
 
@@ -48,7 +48,7 @@ func (p Place) String() string {
 	return fmt.Sprintf("%s %s: %s", text, p.Event, p.Path)
 }
 
-// Report counts what was read and what came of it.
+// Report counts what was read and what was found.
 type Report struct {
 	Workflows int `json:"workflows"`
 	Events    int `json:"events"`
@@ -60,8 +60,8 @@ type Report struct {
 	Bytes  int64 `json:"bytes"`
 	// Findings counts the places where a secret stands.
 	Findings int `json:"findings"`
-	// Unread counts payloads that could not be decoded, and histories that were
-	// gone when they were to be read.
+	// Unread counts the payloads and outputs that could not be read, and the
+	// workflows that were deleted before they were read.
 	Unread int `json:"unread"`
 }
 

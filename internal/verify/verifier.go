@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/broker/fingerprint"
 )
 
-// Options say what a Verifier tells, and how it reads. All may be nil.
+// Options say what a Verifier reports, and how it reads. All fields may be nil.
 type Options struct {
 	// Codec decodes payloads that are encrypted.
 	Codec converter.PayloadCodec
@@ -58,8 +58,8 @@ func (v *Verifier) search(p Place, text []byte, known ...string) (labels []strin
 	return v.report(p, v.secrets.Find(text), known...)
 }
 
-// report reports matches but those of the secrets that are known, and returns
-// their labels.
+// report reports matches, except for the secrets with the labels known, and returns the
+// labels of the others.
 func (v *Verifier) report(p Place, found []fingerprint.Match, known ...string) (labels []string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

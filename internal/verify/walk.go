@@ -29,7 +29,8 @@ type walker struct {
 	at Place
 	// found are the secrets that were found in the message.
 	found []string
-	// texts are all its texts: a secret may be cut over several fields.
+	// texts are all texts of the message: a secret may be cut over several
+	// fields.
 	texts [][]byte
 }
 
@@ -97,7 +98,7 @@ func (w *walker) value(path string, f protoreflect.FieldDescriptor, value protor
 	}
 }
 
-// payload searches a payload as it is kept, and as it reads once decoded.
+// payload searches a payload as it is stored, and after it is decoded.
 func (w *walker) payload(path string, p *common.Payload) {
 	decoded := p
 	if w.options.Codec != nil {

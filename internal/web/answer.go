@@ -28,8 +28,8 @@ type answer struct {
 	cut  bool
 }
 
-// get asks for a URL and reads at most limit bytes of the body. With a page that was kept, the answer may be
-// that it has not changed.
+// get asks for a URL and reads at most limit bytes of the body. If old is a page that was kept, the answer
+// may be 304: the page has not changed.
 func (f *Fetcher) get(ctx context.Context, u *url.URL, old *kept, limit int) (*answer, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
 	if err != nil {

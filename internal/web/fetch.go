@@ -31,7 +31,8 @@ const (
 	// maxBody bounds what is read of an answer, in bytes after decompression.
 	maxBody = 5 << 20
 	// maxFetches bounds the pages that are fetched and read at the same time, and so the memory of their bodies.
-	// The other bounds leave room for other tenants and hosts: of one tenant, of one host, and of both.
+	// The other bounds are for the pages of one tenant, of one host, and of one tenant at one host, so that
+	// there is room for others.
 	maxFetches      = 8
 	maxOfTenant     = 4
 	maxOfHost       = 4
@@ -46,7 +47,7 @@ type Fetcher struct {
 	pages     *lru.Cache[string, *kept]
 	robots    *lru.Cache[string, *rules]
 	reader    *reader
-	// room is taken from the request for a page until it is read.
+	// A fetch holds room from the request for a page until the page is read.
 	room room.Room
 	// fetchTime is the constant; tests shorten it.
 	fetchTime time.Duration

@@ -15,7 +15,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
-// wireServer is the metadata service of Azure. It has a public address, other than those of other clouds.
+// wireServer is the metadata service of Azure. Unlike the metadata services of other clouds, it has a
+// public address.
 var wireServer = netip.MustParsePrefix("168.63.129.16/32")
 
 const (

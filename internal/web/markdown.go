@@ -29,7 +29,7 @@ const (
 	// bounds the sum of what each of them adds to the texts within it, in bytes.
 	maxNested   = 24
 	maxIndented = 16 << 20
-	// minMain is the least share of the text of a page, as one in so many, that counts as its main content.
+	// minMain is the least share of the text of a page that counts as its main content: one part in minMain.
 	minMain = 10
 )
 
@@ -68,7 +68,7 @@ func markdown(page capability.WebPage, address *url.URL, form capability.WebForm
 			}
 		}
 	}
-	joinTexts(content) // what was found has lost elements, too
+	joinTexts(content) // the reader has also removed elements from the content
 	plugins := []converter.Plugin{base.NewBasePlugin(), commonmark.NewCommonmarkPlugin()}
 	if cells(content) <= maxCells {
 		// Without minimal padding each cell would get the width of the widest.
@@ -138,8 +138,8 @@ func dataURL(address string) bool {
 	return found && (scheme == "data" || scheme == "javascript" || scheme == "blob")
 }
 
-// indent returns the size of the texts below a node, each as often as quotes and lists are around it. It is
-// more than maxIndented if more than maxNested of them are within each other.
+// indent returns the size of the texts below a node. A text counts once for each quote and list around it.
+// The result is more than maxIndented if more than maxNested quotes and lists are within each other.
 func indent(n *html.Node, depth int) (size int) {
 	for child := n.FirstChild; child != nil; child = child.NextSibling {
 		below := depth

@@ -99,7 +99,7 @@ func (r *reader) convert(ctx context.Context, bounds []room.Bound, f func() (cap
 	done := make(chan outcome, 1)
 	go func() {
 		defer func() {
-			if recover() != nil { // of a library, by content that it does not expect
+			if recover() != nil { // a panic of a library, because of content that it does not expect
 				done <- outcome{err: errContent}
 			}
 			leave()
@@ -126,7 +126,7 @@ func isText(mediaType string) bool {
 		}, sub)
 }
 
-// maxDamage is how many of the characters of a text may be none, as one in so many.
+// maxDamage bounds the invalid bytes of a text: at most one in maxDamage.
 const maxDamage = 20
 
 // readText decodes the characters of an answer. declared is its Content-Type.

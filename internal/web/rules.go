@@ -137,8 +137,8 @@ func (r *rules) allowText(text string) bool {
 	return allowed
 }
 
-// encode writes spaces, control characters, # and all that is not ASCII with percent signs, and the digits of
-// what is written so in upper case.
+// encode writes spaces, control characters, # and all that is not ASCII in percent-encoding. It writes the
+// digits of every percent-encoding in upper case.
 func encode(text string) string {
 	var b strings.Builder
 	for i, c := range []byte(text) {

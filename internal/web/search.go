@@ -42,8 +42,8 @@ type Searcher struct {
 type SearchOptions struct {
 	// Service is the name of a service: see SearchServices.
 	Service string
-	// URL is the address of the service, http or https, for a service of which everyone runs their own.
-	// Its host may have a private address. Empty means the public address of the service.
+	// URL is the address of the service, http or https, for a service that users host themselves. Its host may have a
+	// private address. Empty means the public address of the service.
 	URL string
 	// Version is the version of Pawl in the header User-Agent.
 	Version string
@@ -133,7 +133,7 @@ func failed(err error) error {
 
 // service describes a search service: how it is asked, and where its answer has the results.
 type service struct {
-	// address is the public address; empty for a service of which everyone runs their own.
+	// address is the public address; empty for a service that users host themselves.
 	address, path string
 	// queryName and limitName are parameters of the request; limitName may be empty. fixed are further ones.
 	queryName, limitName string

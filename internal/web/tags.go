@@ -74,7 +74,7 @@ func plainTags(source []byte) []byte {
 				out.WriteString("<title>")
 			}
 		case (name == atom.Html || name == atom.Body) && kind != html.EndTagToken:
-			out.WriteString("<" + name.String() + ">") // a parser compares the attributes of each such tag with all before
+			out.WriteString("<" + name.String() + ">") // without attributes, because a parser compares them with those of all such tags before
 		case slices.Contains(formats, name):
 			if name == atom.A {
 				if kind != html.EndTagToken && isLink {
@@ -92,8 +92,9 @@ func plainTags(source []byte) []byte {
 	}
 }
 
-// renameFormats gives the formatting elements below a node their names. Within an element of the same name
-// it becomes a span: a converter does work for each. Links without an address become spans too.
+// renameFormats turns the names of the formatting elements below a node back. An element within another of
+// the same name becomes a span, because a converter does work for each such element. A link without an
+// address becomes a span too.
 func renameFormats(n *html.Node, within []atom.Atom) {
 	for child := n.FirstChild; child != nil; child = child.NextSibling {
 		inside := within

@@ -19,16 +19,16 @@ const (
 	Size = 32
 	// Signs is for how long a key signs.
 	Signs = 24 * time.Hour
-	// Kept is for how long a key verifies. A call that waits for a person holds
-	// answers from before the wait, so this is longer than any of them.
+	// Kept is for how long a key verifies. A call that waits for a person holds answers from before
+	// the wait, so this is longer than any such wait.
 	Kept = 400 * 24 * time.Hour
 	// fetchEvery bounds how often a ring looks for new keys: anybody in the namespace
-	// can make up a signature that names one.
+	// can make up a signature that names a new key.
 	fetchEvery = time.Second
 	// fetchTime bounds one read of the keys: an answer that is to be signed cannot
 	// wait for a database that is silent.
 	fetchTime = time.Second
-	// goesOn is for how long a key signs beyond its time where no other can be had.
+	// goesOn is for how long a key still signs after its time if the store gives no other key.
 	goesOn = time.Minute
 )
 
@@ -39,15 +39,14 @@ var ErrSoon = errors.New("the keys of the workers were read a moment ago")
 type Key struct {
 	ID     int64
 	Secret []byte
-	// Age is how long ago it was made, by the database's clock.
+	// Age is the age of the key, by the database's clock.
 	Age time.Duration
 }
 
 // Store keeps the keys.
 type Store interface {
-	// WorkerKeys returns the keys that verify, the newest first. It makes one where
-	// the newest has signed for Signs. An error that passes by itself is marked
-	// errs.Transient.
+	// WorkerKeys returns the keys that verify, the newest first. It makes a key if the newest has
+	// signed for Signs. An error that passes by itself is marked errs.Transient.
 	WorkerKeys(ctx context.Context) ([]Key, error)
 }
 
@@ -113,13 +112,13 @@ func (r *Ring) secret(ctx context.Context, id int64) ([]byte, error) {
 	if secret, ok := r.secrets[id]; ok {
 		return secret, nil
 	}
-	// Not only a newer one: of two that were made at once, this ring may have read
-	// one before the other was committed.
+	// The key need not be newer than the keys of this ring. If two keys were made at once, this ring
+	// may have read one of them before the other was committed.
 	err := r.fetch(ctx)
 	return r.secrets[id], err
 }
 
-// fetch reads the keys. It is called with the lock held: all wait for one.
+// fetch reads the keys. The caller holds the lock, so concurrent callers wait for one read.
 func (r *Ring) fetch(ctx context.Context) error {
 	if !r.tried.IsZero() && time.Since(r.tried) < fetchEvery {
 		return errs.Transient(ErrSoon)

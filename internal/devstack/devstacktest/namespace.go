@@ -27,7 +27,7 @@ func Namespace(t testing.TB, c client.Client, name string, keywords ...string) {
 	defer cancel()
 	if _, err := c.WorkflowService().RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{
 		Namespace: name, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
-	}); err != nil && !errors.As(err, new(*serviceerror.NamespaceAlreadyExists)) { // where its first answer was lost
+	}); err != nil && !errors.As(err, new(*serviceerror.NamespaceAlreadyExists)) { // the server has made it, and its answer was lost
 		t.Fatal(err)
 	}
 	tick := time.NewTicker(20 * time.Millisecond)

@@ -18,17 +18,17 @@ type LoadReport struct {
 	// Calls counts the submitted calls by tool and outcome.
 	Calls  map[string]map[string]int `json:"calls"`
 	Faults map[oracle.FaultKind]int  `json:"faults"`
-	// Submitted is the number of accepted calls, Effects that of their effects.
+	// Submitted is the number of accepted calls, Effects the number of their effects.
 	Submitted int `json:"submitted"`
 	Effects   int `json:"effects"`
-	// Lost is the number of calls that have no result, or no effect although they ended ok; Doubled that of calls with a second effect that must
-	// not be repeated.
+	// Lost is the number of calls that have no result, or that ended ok without an effect. Doubled is the number of calls with a second effect
+	// although the tool must not be repeated.
 	Lost    int `json:"lost"`
 	Doubled int `json:"doubled"`
 	// LeakedPlaces is the number of places of semaphores that stay taken.
 	LeakedPlaces int          `json:"leakedPlaces"`
 	Secrets      SecretSearch `json:"secrets"`
-	// Verdicts are those of all oracles.
+	// Verdicts are the verdicts of all oracles.
 	Verdicts []oracle.Verdict `json:"verdicts"`
 }
 
@@ -63,7 +63,7 @@ func (r *LoadReport) add(f Figures) {
 // StepFigures are the figures of a step.
 type StepFigures struct {
 	LoadStep
-	// Seconds is the length of the step, in which Ended calls ended: PerSecond of them in a second.
+	// Seconds is the length of the step, Ended the number of calls that ended in it, and PerSecond their number per second.
 	Seconds   float64 `json:"seconds"`
 	Ended     int     `json:"ended"`
 	PerSecond float64 `json:"perSecond"`

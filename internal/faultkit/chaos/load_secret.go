@@ -60,7 +60,7 @@ func (s *secret) connect(ctx context.Context, on *servers) error {
 
 // SecretSearch says where the token of the connection was searched for, and found.
 type SecretSearch struct {
-	// Leaked is the number of places that have the token, Unread the number of those that could not be read.
+	// Leaked is the number of places that have the token, Unread the number of places that could not be read.
 	Leaked int `json:"leaked"`
 	Unread int `json:"unread"`
 	// Places are some of them.

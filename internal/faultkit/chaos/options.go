@@ -58,7 +58,7 @@ const (
 	defaultWorkers = 2
 )
 
-// DefaultCalls returns the default number of calls of a run of length all.
+// DefaultCalls returns the default number of calls of a run of this length.
 func DefaultCalls(all time.Duration) int { return max(1, int(all*10/(3*time.Second))) }
 
 func (o Options) complete() (Options, error) {

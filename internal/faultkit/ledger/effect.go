@@ -9,7 +9,8 @@ type Effect struct {
 	InvocationID string `json:"invocationId"`
 	ToolCallID   string `json:"toolCallId"`
 	ToolID       string `json:"toolId"`
-	// Attempt counts from 1; Epoch is that of the run that dispatched it.
+	// Attempt counts from 1. Epoch is the epoch of the call when the attempt
+	// was dispatched.
 	Attempt int `json:"attempt"`
 	Epoch   int `json:"epoch"`
 	// Digest is the SHA-256 of the arguments that the tool got.

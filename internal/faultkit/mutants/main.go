@@ -80,9 +80,9 @@ func chosen(guard string, names []string) bool {
 	return len(names) == 0
 }
 
-// mutant removes one guard by edits of a file and perhaps of others, or by another text of the
-// file. Of the tests of packages that match run, at least one must fail; if none fails, one that
-// matches elseRun must fail.
+// mutant removes one guard: it edits the file and perhaps other files, or replaces the whole
+// file by text. Of the tests of packages that match run, at least one must fail; if none fails,
+// one that matches elseRun must fail.
 type mutant struct {
 	guard, file string
 	edits       []edit

@@ -1,6 +1,6 @@
 package main
 
-// What each package is tested by.
+// The packages whose tests must notice a mutant.
 var (
 	onRecord   = []string{"./internal/postgres"}
 	onWorkflow = []string{"./workflows/..."}

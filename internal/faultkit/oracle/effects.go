@@ -22,7 +22,7 @@ func once(v *view, out *Verdict) {
 			continue
 		}
 		out.Checked++
-		// The key belongs to the call, so a call without effects has no effects of its key.
+		// No other call has the key of this call, so the keys of its own effects are enough.
 		seen := map[string]bool{}
 		for _, e := range v.effects[c.InvocationID] {
 			if n := len(perKey[e.Key]); n > 1+retries(c) && !seen[e.Key] {
@@ -123,8 +123,8 @@ func exact(v *view, out *Verdict) {
 	}
 }
 
-// faultSlack is the maximum difference between the clocks of the record and of a fault. An activity
-// may also write its claim so long after a kill.
+// faultSlack is the maximum difference between the clocks of the record and of a fault. It is also
+// how late after a kill an activity may still write its claim.
 const faultSlack = time.Second
 
 func unknown(v *view, out *Verdict) {

@@ -16,7 +16,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// ClientID is for whom the tokens are.
+// ClientID is the client for which the tokens are.
 const ClientID = "pawl"
 
 // Provider is a provider with one key at a time.
@@ -45,21 +45,21 @@ func New(t testing.TB) *Provider {
 // URL is the issuer.
 func (p *Provider) URL() string { return p.server.URL }
 
-// Away makes it break off every connection, or stop to.
+// Away makes the provider break off every connection, or ends that.
 func (p *Provider) Away(away bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.away = away
 }
 
-// Serve answers in its place; nil ends that.
+// Serve makes f answer instead of the provider; nil ends that.
 func (p *Provider) Serve(f http.HandlerFunc) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.serve = f
 }
 
-// Asked counts the questions for its keys.
+// Asked returns the number of requests for the keys of the provider.
 func (p *Provider) Asked() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,7 +100,7 @@ func send(w http.ResponseWriter, v any) {
 	_, _ = w.Write(text)
 }
 
-// Rotate takes a new key into use, and the old one back.
+// Rotate makes a new key the key in use, and no longer publishes the old one.
 func (p *Provider) Rotate() {
 	p.t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -113,7 +113,7 @@ func (p *Provider) Rotate() {
 	p.use(jose.JSONWebKey{Key: private, KeyID: strconv.Itoa(n + 1), Algorithm: "ES256", Use: "sig"})
 }
 
-// Use takes a private key into use, beside others that are published too.
+// Use makes a private key the key in use, and publishes it with the others.
 func (p *Provider) Use(key jose.JSONWebKey, others ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -124,7 +124,7 @@ func (p *Provider) use(key jose.JSONWebKey, others ...any) {
 	p.key, p.keys = key, append(slices.Clone(others), any(key.Public()))
 }
 
-// Claims are those of a token that holds, for the person with the e-mail address and the nonce.
+// Claims returns the claims of a valid token for the person with the e-mail address and the nonce.
 func (p *Provider) Claims(email, nonce string, at time.Time) map[string]any {
 	return map[string]any{
 		"iss": p.URL(), "aud": ClientID, "sub": "id-" + email, "email": email, "email_verified": true, "nonce": nonce,
@@ -132,7 +132,7 @@ func (p *Provider) Claims(email, nonce string, at time.Time) map[string]any {
 	}
 }
 
-// Token is one that holds.
+// Token returns a valid token.
 func (p *Provider) Token(email, nonce string, at time.Time) string {
 	p.t.Helper()
 	return p.Sign(p.Claims(email, nonce, at), nil)

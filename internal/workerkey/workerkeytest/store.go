@@ -14,7 +14,7 @@ import (
 type Store struct {
 	mu   sync.Mutex
 	keys []made
-	// Away, if any, is what the store fails with.
+	// Away, if it is not nil, is the error that the store returns.
 	Away error
 	// Asked counts how often keys were asked for.
 	Asked int
@@ -25,7 +25,7 @@ type made struct {
 	at time.Time
 }
 
-// WorkerKeys returns the keys, and makes one where none signs any more.
+// WorkerKeys returns the keys. It makes a key if no key signs any more.
 func (s *Store) WorkerKeys(context.Context) ([]workerkey.Key, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

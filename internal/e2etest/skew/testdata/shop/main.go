@@ -42,7 +42,8 @@ func tools() []toolspec.Tool {
 	}
 }
 
-// enter adds a line with the release of its program to the file of the call. With the note "busy" the first attempt asks for another.
+// enter adds a line with the release of its program to the file of the call. With the note "busy" the first attempt asks for another
+// attempt.
 func enter(_ context.Context, v in, call toolspec.Call) (out, error) {
 	path := filepath.Join(os.Getenv("PAWL_TEST_LEDGER"), call.ToolCallID)
 	_, unknown := os.Stat(path)
