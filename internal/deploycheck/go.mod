@@ -8,6 +8,7 @@ require (
 	github.com/moby/patternmatcher v0.6.1
 	github.com/pawl-run/pawl v0.0.0
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
+	go.temporal.io/api v1.63.5
 	go.temporal.io/sdk v1.50.0
 	helm.sh/helm/v4 v4.3.1
 	k8s.io/api v0.37.2
@@ -167,7 +168,6 @@ require (
 	go.opentelemetry.io/otel/sdk/metric v1.47.0 // indirect
 	go.opentelemetry.io/otel/trace v1.47.0 // indirect
 	go.opentelemetry.io/proto/otlp v1.11.1 // indirect
-	go.temporal.io/api v1.63.5 // indirect
 	go.temporal.io/sdk/contrib/envconfig v1.0.2 // indirect
 	go.temporal.io/sdk/contrib/opentelemetry v0.8.1 // indirect
 	go.uber.org/dig v1.19.0 // indirect
