@@ -158,6 +158,7 @@ type Broker struct {
 	// self names this broker in claims of refreshes, and by in the audit trail of them.
 	self      string
 	by        string
+	observe   func(context.Context) (context.Context, func(error))
 	refreshes singleflight.Group
 	// under counts what goes on behind the back of those who asked.
 	under sync.WaitGroup
@@ -177,6 +178,10 @@ type Options struct {
 	// Live gets each leased secret, so that redaction can remove it from output. If nil, leased
 	// secrets are registered nowhere.
 	Live *fingerprint.Set
+	// Observe is called when a refresh of a token begins, with the context of the caller that asked first. The refresh runs with
+	// the context that Observe returns, and calls the function at its end. The returned context has no end and no value of the
+	// caller, which may be a tool: a hook of httptrace in it would see the client's secret. nil observes nothing.
+	Observe func(caller context.Context) (context.Context, func(error))
 }
 
 // New returns a broker.
@@ -190,8 +195,11 @@ func New(store Store, sealer Sealer, o Options) *Broker {
 	if o.Foreign == nil {
 		o.Foreign = newTransport(ssrf.New().Safe)
 	}
+	if o.Observe == nil {
+		o.Observe = func(context.Context) (context.Context, func(error)) { return context.Background(), func(error) {} }
+	}
 	return &Broker{
-		store: store, sealer: sealer, signers: o.Signers, base: o.Base, foreign: o.Foreign, live: newLive(o.Live), self: rand.Text(), by: cmp.Or(o.By, "worker"),
+		store: store, observe: o.Observe, sealer: sealer, signers: o.Signers, base: o.Base, foreign: o.Foreign, live: newLive(o.Live), self: rand.Text(), by: cmp.Or(o.By, "worker"),
 	}
 }
 

@@ -172,7 +172,7 @@ func (b *Broker) take(ctx context.Context, r Request) (Record, Credential, Answe
 		if how == fresh {
 			return record, credential, Leased, nil
 		}
-		done := b.refresh(record, false)
+		done := b.refresh(ctx, record, false)
 		if how == soon {
 			return record, credential, Leased, nil
 		}
@@ -207,7 +207,7 @@ func (b *Broker) Refresh(ctx context.Context, r Record) (RefreshAnswer, error) {
 	if how != now && how != ended {
 		return "", nil
 	}
-	answer, err := wait(ctx, b.refresh(r, false))
+	answer, err := wait(ctx, b.refresh(ctx, r, false))
 	if how == now && (err != nil || answer != RefreshMoved) {
 		return "", nil
 	}
@@ -221,7 +221,7 @@ func (b *Broker) renew(ctx context.Context, r Request, version int) (Credential,
 		return Credential{}, 0, false
 	}
 	if record.Sealed.Version == version {
-		if answer, err := wait(ctx, b.refresh(record, true)); err != nil || answer != RefreshMoved {
+		if answer, err := wait(ctx, b.refresh(ctx, record, true)); err != nil || answer != RefreshMoved {
 			return Credential{}, 0, false
 		}
 	}
@@ -252,16 +252,19 @@ func wait(ctx context.Context, c <-chan done) (RefreshAnswer, error) {
 }
 
 // refresh gets a new token for a record. Concurrent callers share one refresh, which continues
-// when they stop waiting. If a new token exists, the answer is RefreshMoved.
-func (b *Broker) refresh(r Record, forced bool) <-chan done {
+// when they stop waiting. If a new token exists, the answer is RefreshMoved. Only Options.Observe
+// gets the context of the caller: a tool may have put values into it.
+func (b *Broker) refresh(caller context.Context, r Record, forced bool) <-chan done {
 	at := r.Sealed.Binding
 	key := fmt.Sprintf("%q %q %d %t", at.TenantID, at.ConnectionID, at.Version, forced)
 	out := make(chan done, 1)
 	b.under.Add(1)
 	results := b.refreshes.DoChan(key, func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.Background(), refreshLasts)
+		ctx, end := b.observe(caller)
+		ctx, cancel := context.WithTimeout(ctx, refreshLasts)
 		defer cancel()
 		answer, err := b.refreshed(ctx, r, forced)
+		end(err)
 		return answer, err
 	})
 	go func() {
@@ -335,7 +338,7 @@ func (b *Broker) redeem(ctx context.Context, r Record) (RefreshAnswer, error) {
 	if err != nil {
 		return fail(&fault{code: "unsealed"})
 	}
-	answer, err := b.keep(Refreshed{Sealed: sealed, Lasts: got.lasts, Missing: missing(r.Scopes, got.scopes), By: b.by})
+	answer, err := b.keep(ctx, Refreshed{Sealed: sealed, Lasts: got.lasts, Missing: missing(r.Scopes, got.scopes), By: b.by})
 	if err == nil && answer == TokenUnwanted {
 		// The revocation of the connection revoked only the old token. Revoking the new token is
 		// best effort: no caller is left to get an error. It has its own timeout, because storing
@@ -349,8 +352,8 @@ func (b *Broker) redeem(ctx context.Context, r Record) (RefreshAnswer, error) {
 
 // keep stores a refreshed secret and retries transient errors until storeLasts: the server may
 // already have invalidated the old token, so the new one must not be lost.
-func (b *Broker) keep(r Refreshed) (StoreAnswer, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), storeLasts)
+func (b *Broker) keep(ctx context.Context, r Refreshed) (StoreAnswer, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeLasts)
 	defer cancel()
 	got := time.Now()
 	lasts := r.Lasts

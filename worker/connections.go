@@ -109,7 +109,7 @@ func newBroker(o *opened, c Config, n connections, store *postgres.Store, live *
 	if n.sealer == nil {
 		return nil
 	}
-	b := broker.New(c.telemetry.Refreshes(store), n.sealer, broker.Options{Signers: n.signers, Live: live})
+	b := broker.New(c.telemetry.Refreshes(store), n.sealer, broker.Options{Signers: n.signers, Live: live, Observe: c.telemetry.Refresh})
 	o.add(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), drainTime)
 		defer cancel()

@@ -5,9 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -119,6 +121,13 @@ func (s *Server) Revoked() []url.Values {
 	s.Lock()
 	defer s.Unlock()
 	return append([]url.Values(nil), s.revoked...)
+}
+
+// RefreshTokens are all refresh tokens so far, the old ones too.
+func (s *Server) RefreshTokens() []string {
+	s.Lock()
+	defer s.Unlock()
+	return slices.Collect(maps.Keys(s.families))
 }
 
 // Expire ends every access token, and no refresh token.

@@ -64,6 +64,23 @@ func TestPark(t *testing.T) {
 	}
 }
 
+// TestTelemetry: reads and writes run on a worker with telemetry and on one without. What telemetry costs is for `pawl bench`.
+func TestTelemetry(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "") // the measurement sets it
+	report, err := Telemetry(t.Context(), Options{Rounds: 2, Calls: 2, Parallel: 2, Store: Memory, Progress: func(line string) { t.Log(line) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(report.Cases) != 2 {
+		t.Fatalf("%+v", report)
+	}
+	for _, f := range report.Cases {
+		if f.OffPerS <= 0 || f.OnPerS <= 0 || f.Ratio <= 0 || f.OffCPUMs <= 0 || f.OnCPUMs <= 0 {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
 // TestCounts: what a call costs in events, bytes, state transitions and round trips is no matter of luck, so it is a promise and not a
 // target. Times are for `pawl bench`.
 func TestCounts(t *testing.T) {

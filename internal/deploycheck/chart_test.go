@@ -6,10 +6,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	"helm.sh/helm/v4/pkg/chart/common"
 	"helm.sh/helm/v4/pkg/chart/common/util"
 	"helm.sh/helm/v4/pkg/chart/v2/lint"
@@ -34,6 +36,12 @@ import (
 )
 
 const chartDir = "../../deploy/helm/pawl"
+
+func init() {
+	if err := monitoringv1.AddToScheme(scheme.Scheme); err != nil {
+		panic(err)
+	}
+}
 
 // render returns the objects of a release by kind and name. KEDA's objects are not of a type here, and render judges them by KEDA's
 // resource definitions.
@@ -152,13 +160,15 @@ func TestChart(t *testing.T) {
 				if hook := object.Annotations["helm.sh/hook"]; hook != "pre-install,pre-upgrade" {
 					t.Errorf("%s: the migration is the hook %q", name, hook)
 				}
+			case *monitoringv1.PrometheusRule:
+				checkRules(t, object)
 			case *corev1.Secret:
 				t.Errorf("%s: the chart makes the Secret %s", name, object.Name)
 			}
 		}
 		checkSelectors(t, name, objects)
 	}
-	for _, kind := range []string{"Deployment", "Job", "ConfigMap", "ServiceAccount", "NetworkPolicy", "PodDisruptionBudget", "HorizontalPodAutoscaler", "ScaledObject", "TriggerAuthentication"} {
+	for _, kind := range []string{"Deployment", "Job", "ConfigMap", "ServiceAccount", "NetworkPolicy", "PodDisruptionBudget", "HorizontalPodAutoscaler", "ScaledObject", "TriggerAuthentication", "PodMonitor", "PrometheusRule"} {
 		if !kinds[kind] {
 			t.Errorf("no file of values makes a %s", kind)
 		}
@@ -253,6 +263,22 @@ func checkWorker(t *testing.T, name string, object *appsv1.Deployment) {
 	}
 }
 
+// checkRules holds the alerts of the chart to those of deploy/monitoring, of which the chart has a copy: a chart cannot read files beside it.
+func checkRules(t *testing.T, object *monitoringv1.PrometheusRule) {
+	t.Helper()
+	text, err := os.ReadFile(rulesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want monitoringv1.PrometheusRuleSpec
+	if err := yaml.UnmarshalStrict(text, &want); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(object.Spec, want) || len(want.Groups) == 0 {
+		t.Errorf("deploy/helm/pawl/files/rules.yml is not deploy/monitoring/rules.yml: copy it")
+	}
+}
+
 // checkSelectors holds selectors to the pods that they are for.
 func checkSelectors(t *testing.T, name string, objects map[string]runtime.Object) {
 	t.Helper()
@@ -272,13 +298,24 @@ func checkSelectors(t *testing.T, name string, objects map[string]runtime.Object
 			selector = object.Spec.Selector
 		case *networkingv1.NetworkPolicy:
 			selector, ofMigration = &object.Spec.PodSelector, strings.HasSuffix(object.Name, "-migrate")
-			if !slices.Equal(object.Spec.PolicyTypes, []networkingv1.PolicyType{"Ingress", "Egress"}) || len(object.Spec.Ingress) > 0 {
+			if !slices.Equal(object.Spec.PolicyTypes, []networkingv1.PolicyType{"Ingress", "Egress"}) {
 				t.Errorf("%s: %s does not deny what it does not name", name, key)
+			}
+			for _, rule := range object.Spec.Ingress {
+				if len(rule.Ports) == 0 || len(rule.From) == 0 || ofMigration {
+					t.Errorf("%s: %s lets anybody in", name, key)
+				}
 			}
 			for _, rule := range object.Spec.Egress {
 				if len(rule.Ports) == 0 {
 					t.Errorf("%s: %s has a rule for every port", name, key)
 				}
+			}
+		case *monitoringv1.PodMonitor:
+			selector = &object.Spec.Selector
+			port := deployment.Spec.Template.Spec.Containers[0].Ports[0].Name
+			if e := object.Spec.PodMetricsEndpoints; len(e) != 1 || e[0].Port == nil || *e[0].Port != port || e[0].Path != "/metrics" {
+				t.Errorf("%s: Prometheus reads %+v, and not /metrics at the port %s", name, e, port)
 			}
 		case *autoscalingv2.HorizontalPodAutoscaler:
 			if object.Spec.ScaleTargetRef.Name != deployment.Name || deployment.Spec.Replicas != nil {

@@ -26,7 +26,7 @@ func newBench(a devApp) *cobra.Command {
 	}
 	var store, server, profile string
 	var grow, park []int
-	var outputs, overMCP, ofAgent bool
+	var outputs, overMCP, ofAgent, ofTelemetry bool
 	var tree string
 	cmd := &cobra.Command{
 		Use: "bench", Short: "Measure the cost of a call against a bare workflow",
@@ -67,6 +67,9 @@ func newBench(a devApp) *cobra.Command {
 			if ofAgent {
 				return a.benchAgent(cmd.Context(), o)
 			}
+			if ofTelemetry {
+				return a.benchTelemetry(cmd.Context(), o)
+			}
 			if outputs {
 				return a.benchOutputs(cmd.Context(), o)
 			}
@@ -86,6 +89,7 @@ func newBench(a devApp) *cobra.Command {
 	flags.BoolVar(&outputs, "outputs", false, "instead measure a stream of 200 MiB: memory, the first page, a line, a search")
 	flags.BoolVar(&overMCP, "mcp", false, "instead measure a call of a tool of an MCP server beside the SDK's own call over the same transport")
 	flags.BoolVar(&ofAgent, "agent", false, "instead measure a round of a run of an agent beside a hand-written loop that starts the same calls")
+	flags.BoolVar(&ofTelemetry, "telemetry-cost", false, "instead measure reads and writes with telemetry and without, in turn")
 	flags.StringVar(&tree, "tools", "", "instead measure core__grep, core__glob and core__read_file beside ripgrep and fd, over the Go module cache or --tools=`directory`")
 	flags.Lookup("tools").NoOptDefVal = modCache
 	flags.StringVar(&profile, "cpuprofile", "", "`file` for a profile of this process, for go tool pprof")

@@ -6,6 +6,7 @@ import (
 
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/pawl-run/pawl/activities/connection"
 	"github.com/pawl-run/pawl/broker"
@@ -43,9 +44,25 @@ func (l leases) Lease(ctx context.Context, r broker.Request) (*broker.Lease, bro
 	return lease, answer, err
 }
 
-// Refreshes counts the refreshes of tokens that a broker stores.
+// Refresh makes the span of a refresh of a token below the span of the caller that asked for it, and may end after it. The returned
+// context has the span and nothing else of the caller.
+func (t *Telemetry) Refresh(caller context.Context) (context.Context, func(error)) {
+	ctx := context.Background()
+	if !trace.SpanContextFromContext(caller).IsSampled() {
+		return ctx, func(error) {}
+	}
+	ctx, span := t.tracer.Start(trace.ContextWithSpanContext(ctx, trace.SpanContextFromContext(caller)), spanRefresh)
+	return ctx, func(err error) {
+		if err != nil {
+			span.SetStatus(codes.Error, "")
+		}
+		span.End()
+	}
+}
+
+// Refreshes counts the refreshes of tokens that a broker stores, and gives their spans the last answer of the store.
 func (t *Telemetry) Refreshes(next broker.Store) broker.Store {
-	if !t.measures {
+	if !t.measures && !t.traces {
 		return next
 	}
 	return refreshes{next, t}
@@ -56,7 +73,17 @@ type refreshes struct {
 	t *Telemetry
 }
 
+// BeginRefresh asks for the right to refresh a token.
+func (s refreshes) BeginRefresh(ctx context.Context, c broker.RefreshClaim) (broker.RefreshAnswer, error) {
+	answer, err := s.Store.BeginRefresh(ctx, c)
+	if err == nil {
+		trace.SpanFromContext(ctx).SetAttributes(spanOutcome.String(string(answer)))
+	}
+	return answer, err
+}
+
 func (s refreshes) count(ctx context.Context, result string) {
+	trace.SpanFromContext(ctx).SetAttributes(spanOutcome.String(result))
 	s.t.refreshes.Add(ctx, 1, metric.WithAttributes(keyOutcome.String(result)))
 }
 

@@ -8,12 +8,14 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	"go.temporal.io/sdk/client"
 
@@ -110,6 +112,25 @@ func TestCounts(t *testing.T) {
 	}
 	if strings.Contains(body, "canary") {
 		t.Error("it has the text of an error")
+	}
+}
+
+// TestRefreshHasNothingOfItsCaller: a tool can put a hook of httptrace into the context of its request. The request for a token must not meet
+// that hook, and goes on when the tool has ended.
+func TestRefreshHasNothingOfItsCaller(t *testing.T) {
+	tel := &Telemetry{tracer: sdktrace.NewTracerProvider().Tracer(scope)}
+	for name, caller := range map[string]trace.TraceFlags{"sampled": trace.FlagsSampled, "not sampled": 0} {
+		ctx, cancel := context.WithCancel(httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{}))
+		above := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: caller})
+		refresh, end := tel.Refresh(trace.ContextWithSpanContext(ctx, above))
+		cancel()
+		if httptrace.ContextClientTrace(refresh) != nil || refresh.Err() != nil {
+			t.Errorf("%s: the refresh has the hook or the end of its caller", name)
+		}
+		if got := trace.SpanContextFromContext(refresh); above.IsSampled() != (got.TraceID() == above.TraceID()) {
+			t.Errorf("%s: the trace of the refresh is %s", name, got.TraceID())
+		}
+		end(nil)
 	}
 }
 

@@ -17,8 +17,9 @@ import (
 
 // Names of spans, beside those of Temporal's interceptor.
 const (
-	spanLease = "broker.lease"
-	spanSQL   = "sql "
+	spanLease   = "broker.lease"
+	spanRefresh = "broker.refresh"
+	spanSQL     = "sql "
 )
 
 // Client returns the options of a Temporal client with metrics of the SDK, and with an interceptor that carries the context of a trace in

@@ -26,8 +26,8 @@ func TestOneRefresh(t *testing.T) {
 	const many = 200
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	auth := oauthtest.New(t)
-	v, s := e2etest.NewVault(w), newAPI(t, auth)
-	addToken(v, "c1", s.provider(), stale(auth), -time.Minute)
+	v, s := e2etest.NewVault(w), e2etest.NewAPI(t, auth)
+	v.AddOAuth("c1", s.Provider(), e2etest.Stale(auth), -time.Minute)
 	// The first answer is not given before many want it; but who asks for a token gives up after ten seconds.
 	auth.Instead = func(int) *oauthtest.Answer {
 		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
@@ -54,11 +54,11 @@ func TestOneRefresh(t *testing.T) {
 		t.Errorf("%d requests for a token", n)
 	}
 	// A tool that may be repeated may come again on a busy machine, with the same token.
-	s.mu.Lock()
-	if tokens := slices.Compact(slices.Clone(s.seen)); len(s.paths) != many || len(tokens) != 1 {
-		t.Errorf("%d calls have asked the service, in %d requests, with %d tokens", len(s.paths), len(s.seen), len(tokens))
+	s.Mu.Lock()
+	if tokens := slices.Compact(slices.Clone(s.Seen)); len(s.Paths) != many || len(tokens) != 1 {
+		t.Errorf("%d calls have asked the service, in %d requests, with %d tokens", len(s.Paths), len(s.Seen), len(tokens))
 	}
-	s.mu.Unlock()
+	s.Mu.Unlock()
 	if n := e2etest.Scalar[int](w, `SELECT count(*)::int FROM events WHERE kind = 'connection_refreshed'`); n != 1 {
 		t.Errorf("%d refreshes are recorded", n)
 	}
@@ -74,8 +74,8 @@ func TestKilledBetweenRefreshAndStore(t *testing.T) {
 			w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 			auth := oauthtest.New(t)
 			auth.Grace = grace
-			v, s := e2etest.NewVault(w), newAPI(t, auth)
-			addToken(v, "c1", s.provider(), stale(auth), -time.Minute)
+			v, s := e2etest.NewVault(w), e2etest.NewAPI(t, auth)
+			v.AddOAuth("c1", s.Provider(), e2etest.Stale(auth), -time.Minute)
 			held := make(chan func(), 1)
 			auth.Rotated = func(n int) bool {
 				if n == 1 {
@@ -163,8 +163,8 @@ func TestTokenEndpointAway(t *testing.T) {
 		}
 		return nil
 	}
-	v, s := e2etest.NewVault(w), newAPI(t, auth)
-	addToken(v, "c1", s.provider(), stale(auth), -time.Minute)
+	v, s := e2etest.NewVault(w), e2etest.NewAPI(t, auth)
+	v.AddOAuth("c1", s.Provider(), e2etest.Stale(auth), -time.Minute)
 	w.WorkWith(v.Config(), worker.Tools(e2etest.Tool("test__read", e2etest.FetchAt, e2etest.Connected)))
 	var calls []*pawl.Call
 	for i := range 20 {
@@ -191,13 +191,13 @@ func TestLostRefresh(t *testing.T) {
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	auth := oauthtest.New(t)
 	auth.Rotated = func(n int) bool { return n == 1 }
-	v, s := e2etest.NewVault(w), newAPI(t, auth)
-	addToken(v, "c1", s.provider(), stale(auth), -time.Minute)
+	v, s := e2etest.NewVault(w), e2etest.NewAPI(t, auth)
+	v.AddOAuth("c1", s.Provider(), e2etest.Stale(auth), -time.Minute)
 	w.WorkWith(v.Config(), worker.Tools(e2etest.Tool("test__read", e2etest.FetchAt, e2etest.Connected)))
 	e2etest.WantCode(t, w.Invoke(e2etest.Over(e2etest.Invocation("call", "test__read", fetchFrom(s)), "c1")), toolspec.CodeNeedsReauth)
 	e2etest.WantCode(t, w.Invoke(e2etest.Over(e2etest.Invocation("another", "test__read", fetchFrom(s)), "c1")), toolspec.CodeNeedsReauth)
-	if n := len(auth.Requests()); n != 2 || s.requests() != 0 {
-		t.Errorf("%d requests for a token, %d of the service", n, s.requests())
+	if n := len(auth.Requests()); n != 2 || s.Requests() != 0 {
+		t.Errorf("%d requests for a token, %d of the service", n, s.Requests())
 	}
 	if got := e2etest.Scalar[string](w, `SELECT detail->>'error' FROM events WHERE kind = 'connection_needs_reauth'`); got != "invalid_grant" {
 		t.Errorf("the record says %q", got)
@@ -209,14 +209,14 @@ func TestRefusedToken(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	auth := oauthtest.New(t)
-	v, s := e2etest.NewVault(w), newAPI(t, auth)
-	addToken(v, "c1", s.provider(), stale(auth), time.Hour)
+	v, s := e2etest.NewVault(w), e2etest.NewAPI(t, auth)
+	v.AddOAuth("c1", s.Provider(), e2etest.Stale(auth), time.Hour)
 	w.WorkWith(v.Config(), worker.Tools(e2etest.Tool("test__read", e2etest.FetchAt, e2etest.Connected, e2etest.Fast)))
 	inv := e2etest.Over(e2etest.Invocation("call", "test__read", fetchFrom(s)), "c1")
 	r := w.Invoke(inv)
 	e2etest.WantText(t, r, "200 welcome")
 	// Each attempt asks twice at most; a busy machine may have made another one.
-	first := s.requests()
+	first := s.Requests()
 	if n := len(auth.Requests()); n != 1 || first < 2 || first > 2*(r.Attempts+w.LostTasks(inv)) {
 		t.Errorf("%d requests for a token, %d of the service in %d attempts", n, first, r.Attempts)
 	}
@@ -226,7 +226,7 @@ func TestRefusedToken(t *testing.T) {
 	if r = w.Invoke(inv); !r.OK || !strings.Contains(string(r.Value), "401") {
 		t.Errorf("got %+v", r)
 	}
-	if n, more := len(auth.Requests()), s.requests()-first; n != 1 || more < 1 || more > r.Attempts+w.LostTasks(inv) {
+	if n, more := len(auth.Requests()), s.Requests()-first; n != 1 || more < 1 || more > r.Attempts+w.LostTasks(inv) {
 		t.Errorf("%d requests for a token, %d more of the service in %d attempts", n, more, r.Attempts)
 	}
 }
@@ -247,9 +247,9 @@ func TestTokenNearItsEnd(t *testing.T) {
 		}
 		return nil
 	}
-	v, s := e2etest.NewVault(w), newAPI(t, auth)
+	v, s := e2etest.NewVault(w), e2etest.NewAPI(t, auth)
 	access, refresh := auth.Token()
-	addToken(v, "c1", s.provider(), map[string]string{broker.FieldAccessToken: access, broker.FieldRefreshToken: refresh}, time.Hour)
+	v.AddOAuth("c1", s.Provider(), map[string]string{broker.FieldAccessToken: access, broker.FieldRefreshToken: refresh}, time.Hour)
 	lasts := func(still string) {
 		e2etest.Query[int](w, `UPDATE connection_secrets SET sealed_at = now() - interval '1 hour', expires_at = now() + $1::text::interval RETURNING 1`, still)
 	}
@@ -258,11 +258,11 @@ func TestTokenNearItsEnd(t *testing.T) {
 	// came are the tokens that the requests of one call had; a busy machine may make its attempt again.
 	came := func(id string) []string {
 		t.Helper()
-		before := s.requests()
+		before := s.Requests()
 		e2etest.WantText(t, w.Invoke(e2etest.Over(e2etest.Invocation(id, "test__read", fetchFrom(s)), "c1")), "200 welcome")
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return slices.Compact(slices.Clone(s.seen[before:]))
+		s.Mu.Lock()
+		defer s.Mu.Unlock()
+		return slices.Compact(slices.Clone(s.Seen[before:]))
 	}
 	// Nobody waits for the answer.
 	soon := came("soon")
@@ -294,8 +294,8 @@ func TestSlowTokenEndpoint(t *testing.T) {
 		e2etest.Eventually(t.Context(), func() bool { return strings.Contains(w.Log.String(), "the token of connection c1 has ended") })
 		return nil
 	}
-	v, s := e2etest.NewVault(w), newAPI(t, auth)
-	addToken(v, "c1", s.provider(), stale(auth), -time.Minute)
+	v, s := e2etest.NewVault(w), e2etest.NewAPI(t, auth)
+	v.AddOAuth("c1", s.Provider(), e2etest.Stale(auth), -time.Minute)
 	w.WorkWith(v.Config(), worker.Tools(e2etest.Tool("test__read", e2etest.FetchAt, e2etest.Connected, e2etest.Fast)))
 	e2etest.WantText(t, w.Invoke(e2etest.Over(e2etest.Invocation("call", "test__read", fetchFrom(s)), "c1")), "200 welcome")
 	if n := len(auth.Requests()); n != 1 {
@@ -308,10 +308,10 @@ func TestClientCredentials(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	auth := oauthtest.New(t)
-	v, s := e2etest.NewVault(w), newAPI(t, auth)
-	p := s.provider()
+	v, s := e2etest.NewVault(w), e2etest.NewAPI(t, auth)
+	p := s.Provider()
 	p.OAuth2.Flow, p.OAuth2.AuthURL = broker.ClientCredentials, ""
-	addToken(v, "c1", p, nil, time.Hour)
+	v.AddOAuth("c1", p, nil, time.Hour)
 	w.WorkWith(v.Config(), worker.Tools(e2etest.Tool("test__read", e2etest.FetchAt, e2etest.Connected)))
 	for i := range 2 {
 		e2etest.WantText(t, w.Invoke(e2etest.Over(e2etest.Invocation(fmt.Sprint("call-", i), "test__read", fetchFrom(s)), "c1")), "200 welcome")
@@ -327,7 +327,7 @@ func TestClientCredentials(t *testing.T) {
 	if err != nil || retired != broker.RetiredThere {
 		t.Errorf("retired: %s, %v", retired, err)
 	}
-	if auth.Valid(s.seen[0]) || len(auth.Revoked()) != 1 {
+	if auth.Valid(s.Seen[0]) || len(auth.Revoked()) != 1 {
 		t.Errorf("the token is good still, after %d requests", len(auth.Revoked()))
 	}
 	e2etest.WantCode(t, w.Invoke(e2etest.Over(e2etest.Invocation("late", "test__read", fetchFrom(s)), "c1")), toolspec.CodePolicyDenied)
@@ -339,10 +339,10 @@ func TestRevokedWhileRefreshing(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	auth := oauthtest.New(t)
-	v, s := e2etest.NewVault(w), newAPI(t, auth)
-	p := s.provider()
+	v, s := e2etest.NewVault(w), e2etest.NewAPI(t, auth)
+	p := s.Provider()
 	p.OAuth2.Flow, p.OAuth2.AuthURL = broker.ClientCredentials, ""
-	addToken(v, "c1", p, nil, time.Hour)
+	v.AddOAuth("c1", p, nil, time.Hour)
 	revoked := make(chan error, 16) // nobody may wait to say so
 	auth.Rotated = func(int) bool {
 		_, err := w.Store.RevokeConnection(t.Context(), "acme", "c1", "e2etest")
@@ -355,7 +355,10 @@ func TestRevokedWhileRefreshing(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Until(func() bool { return len(auth.Revoked()) == 1 }, "the token that nobody wants is taken back")
-	if token := auth.Revoked()[0].Get("token"); token == "" || auth.Valid(token) || s.requests() != 0 {
-		t.Errorf("the token is good still: %t; the service was asked %d times", auth.Valid(token), s.requests())
+	if token := auth.Revoked()[0].Get("token"); token == "" || auth.Valid(token) || s.Requests() != 0 {
+		t.Errorf("the token is good still: %t; the service was asked %d times", auth.Valid(token), s.Requests())
 	}
 }
+
+// fetchFrom is the arguments of a call of FetchAt.
+func fetchFrom(s *e2etest.API) string { return fmt.Sprintf(`{"text":%q}`, s.URL) }

@@ -16,18 +16,18 @@ func TestProbeRefreshes(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	auth := oauthtest.New(t)
-	v, s := e2etest.NewVault(w), newAPI(t, auth)
-	addToken(v, "c1", s.provider(), stale(auth), -time.Minute)
-	addToken(v, "c2", s.provider(), stale(auth), -time.Minute)
+	v, s := e2etest.NewVault(w), e2etest.NewAPI(t, auth)
+	v.AddOAuth("c1", s.Provider(), e2etest.Stale(auth), -time.Minute)
+	v.AddOAuth("c2", s.Provider(), e2etest.Stale(auth), -time.Minute)
 	for i, want := range []string{"the token had expired, and was refreshed\nthe service answered 200 OK\n", "the service answered 200 OK\n"} {
 		if text, err := pawlCommand(w, "connections", "test", "c1"); err != nil || text != want {
 			t.Errorf("%d: %v, %s", i, err, text)
 		}
 	}
-	if n := len(auth.Requests()); n != 1 || s.requests() != 2 {
-		t.Errorf("%d requests for a token, %d of the service", n, s.requests())
+	if n := len(auth.Requests()); n != 1 || s.Requests() != 2 {
+		t.Errorf("%d requests for a token, %d of the service", n, s.Requests())
 	}
-	w.Secrets.Never("the token", []byte(s.seen[0]))
+	w.Secrets.Never("the token", []byte(s.Seen[0]))
 	if by := e2etest.Scalar[string](w, `SELECT detail->>'version' || ' ' || (detail->>'by') FROM events WHERE kind = 'connection_refreshed'`); !strings.HasPrefix(by, "2 user:") {
 		t.Errorf("the record says %s", by)
 	}
@@ -54,7 +54,7 @@ func TestProbeRefreshes(t *testing.T) {
 	e2etest.Scalar[int](w, `UPDATE connections SET refresh_after = NULL WHERE connection_id = 'c2' RETURNING 1`)
 	refused("refuses a new token: sign in again")
 	refused("c2 is needs_reauth: sign in again")
-	if n := len(auth.Requests()); n != 3 || s.requests() != 2 {
-		t.Errorf("%d requests for a token, %d of the service", n, s.requests())
+	if n := len(auth.Requests()); n != 3 || s.Requests() != 2 {
+		t.Errorf("%d requests for a token, %d of the service", n, s.Requests())
 	}
 }

@@ -19,9 +19,9 @@ func TestSignInByCommand(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	auth := oauthtest.New(t)
-	v, s := e2etest.NewVault(w), newAPI(t, auth)
+	v, s := e2etest.NewVault(w), e2etest.NewAPI(t, auth)
 	w.Keyring = v.File
-	addToken(v, "c1", s.provider(), nil, 0)
+	v.AddOAuth("c1", s.Provider(), nil, 0)
 	w.WorkWith(v.Config(), worker.Tools(e2etest.Tool("test__read", e2etest.FetchAt, e2etest.Connected)))
 	e2etest.WantCode(t, w.Invoke(e2etest.Over(e2etest.Invocation("before", "test__read", fetchFrom(s)), "c1")), toolspec.CodeNeedsReauth)
 
@@ -42,7 +42,7 @@ func TestSignInByCommand(t *testing.T) {
 		t.Fatalf("it ended with %d and said %s%s; the page is %d", status, c.Out, c.Err, page.StatusCode)
 	}
 	e2etest.WantText(t, w.Invoke(e2etest.Over(e2etest.Invocation("after", "test__read", fetchFrom(s)), "c1")), "200 welcome")
-	used := s.seen[len(s.seen)-1]
+	used := s.Seen[len(s.Seen)-1]
 	w.Secrets.Never("the token", []byte(used))
 	if said := c.Out.String() + c.Err.String(); len(w.Secrets.FindString(said)) > 0 {
 		t.Error("the command prints a secret")

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -15,11 +16,13 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	spanpb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"go.temporal.io/sdk/client"
 	temporal "go.temporal.io/sdk/contrib/opentelemetry"
 	"go.temporal.io/sdk/interceptor"
 
+	"github.com/pawl-run/pawl/broker/oauthtest"
 	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/e2etest"
 	measured "github.com/pawl-run/pawl/internal/telemetry"
@@ -56,22 +59,27 @@ func scraped(t *testing.T, w *e2etest.World) string {
 	return string(body)
 }
 
-// TestCall: a write that waits for a person while its worker is replaced, and whose first attempt fails, is one trace below the span of
-// its caller. Its steps are below one span of the workflow run, before the wait and after it. The metrics count it, the log names the
-// trace, and none of the three has an argument, an output, a text of an error or a person.
+// TestCall: a write that waits for a person while its worker is replaced, whose connection needs a new token then, and whose first attempt
+// fails, is one trace below the span of its caller. Its steps are below one span of the workflow run, before the wait and after it. The
+// metrics count it, the log names the trace, and none of the three has an argument, an output, a secret, a text of an error or a person.
 func TestCall(t *testing.T) {
 	r := newReceiver(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.server.URL)
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	canary := e2etest.NewCanary()
+	auth := oauthtest.New(t)
+	v, api := e2etest.NewVault(w), e2etest.NewAPI(t, auth)
+	v.AddOAuth("c1", api.Provider(), e2etest.Stale(auth), -time.Minute)
 	var runs atomic.Int64
-	tool := e2etest.Tool("test__write", func(context.Context, e2etest.In, toolspec.Call) (e2etest.Out, error) {
-		if runs.Add(1) == 1 {
+	tool := e2etest.Tool("test__write", func(ctx context.Context, _ e2etest.In, call toolspec.Call) (e2etest.Out, error) {
+		out, err := e2etest.FetchAt(ctx, e2etest.In{Text: api.URL}, call)
+		if err == nil && runs.Add(1) == 1 {
 			return e2etest.Out{}, toolspec.RetryAfter(10*time.Millisecond, "busy")
 		}
-		return e2etest.Out{Text: "out-" + string(canary)}, nil
-	}, e2etest.Idempotent, e2etest.Risky, e2etest.Attempts(2))
-	config := w.Config()
+		out.Text += "out-" + string(canary)
+		return out, err
+	}, e2etest.Idempotent, e2etest.Risky, e2etest.Connected, e2etest.Attempts(2))
+	config := v.Config()
 	config.OTLP, config.HealthListen = worker.OTLP{Metrics: true, Traces: true}, "127.0.0.1:0"
 	stop := w.WorkWith(config, worker.Tools(tool))
 
@@ -88,7 +96,7 @@ func TestCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer traced.Close()
-	inv := e2etest.Invocation("call_1", "test__write", `{"text":"in-`+string(canary)+`"}`)
+	inv := e2etest.Over(e2etest.Invocation("call_1", "test__write", `{"text":"in-`+string(canary)+`"}`), "c1")
 	call, err := pawl.New(traced, pawl.Options{}).Start(trace.ContextWithSpanContext(t.Context(), caller), inv)
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +118,7 @@ func TestCall(t *testing.T) {
 	}, "the call is counted")
 	for _, want := range []string{
 		`pawl_attempts_total{outcome="done",tool="test__write"} 1`, `pawl_approval_decision_duration_seconds_count{state="approved"} 1`,
-		`pawl_policy_active{digest="`, `pawl_step_duration_seconds_count{step="willAuthorize"}`, `temporal_request_total`, `go_goroutines`,
+		`pawl_broker_leases_total{outcome="leased"} 2`, `pawl_broker_refreshes_total{outcome="stored"} 1`, `pawl_policy_active{digest="`, `pawl_step_duration_seconds_count{step="willAuthorize"}`, `temporal_request_total`, `go_goroutines`,
 		`pawl_check{check="worker"} 0`, `pawl_check{check="database"} 0`, `pawl_check{check="temporal"} 0`,
 	} {
 		if !strings.Contains(body, want) {
@@ -128,19 +136,23 @@ func TestCall(t *testing.T) {
 	}
 	for name, least := range map[string]int{
 		"RunWorkflow:InvokeTool": 1, "RunActivity:admit": 1, "RunActivity:requestApproval": 1, "RunActivity:reviewDecision": 1, "RunActivity:execute": 2, "RunActivity:settle": 1,
-		"sql Settle": 1,
+		"broker.lease": 2, "sql LeaseConnection": 2, "sql ReplaceSecret": 1, "sql Settle": 1,
 	} {
 		if names[name] < least {
 			t.Errorf("%d spans %q, want %d: %v", names[name], name, least, names)
 		}
 	}
-	if names["RunWorkflow:InvokeTool"] != 1 {
-		t.Errorf("the run has %d spans", names["RunWorkflow:InvokeTool"])
+	for _, once := range []string{"RunWorkflow:InvokeTool", "broker.refresh"} {
+		if names[once] != 1 {
+			t.Errorf("there are %d spans %s", names[once], once)
+		}
 	}
+	refreshedOnce(t, spans)
 	spansDocumented(t, names)
 	if !r.metrics["pawl.calls"] || !r.metrics["temporal_workflow_completed"] {
 		t.Errorf("metrics sent: %v", r.metrics)
 	}
+	neverSent(t, w, auth, api, r.raw.String(), body)
 	sent := r.raw.String()
 	for _, never := range []string{string(canary), e2etest.Ann, e2etest.Actor, "busy"} {
 		if strings.Contains(sent, never) || strings.Contains(body, never) {
@@ -170,11 +182,64 @@ func belowCaller(t *testing.T, spans map[string]*spanpb.Span, callerID string) {
 			t.Errorf("%s %s has the parent %q, which is not there", s.GetName(), id, parent)
 		case strings.HasPrefix(s.GetName(), "StartActivity:") && above.GetName() != "RunWorkflow:InvokeTool",
 			strings.HasPrefix(s.GetName(), "RunActivity:") && above.GetName() != "Start"+strings.TrimPrefix(s.GetName(), "Run"),
-			strings.HasPrefix(s.GetName(), "sql ") && !strings.HasPrefix(above.GetName(), "RunActivity:"):
+			s.GetName() == "broker.lease" && above.GetName() != "RunActivity:execute",
+			s.GetName() == "broker.refresh" && above.GetName() != "broker.lease",
+			strings.HasPrefix(s.GetName(), "sql ") && !strings.HasPrefix(above.GetName(), "RunActivity:") && !strings.HasPrefix(above.GetName(), "broker."):
 			t.Errorf("%s is below %s", s.GetName(), above.GetName())
 		}
 		if s.GetStatus().GetMessage() != "" || len(s.GetEvents()) > 0 {
 			t.Errorf("%s has a text: %v", s.GetName(), s)
+		}
+	}
+}
+
+// refreshedOnce checks that the token is refreshed below the first attempt, with the statement that stores the new token.
+func refreshedOnce(t *testing.T, spans map[string]*spanpb.Span) {
+	t.Helper()
+	above := func(s *spanpb.Span) *spanpb.Span { return spans[hex.EncodeToString(s.GetParentSpanId())] }
+	attribute := func(s *spanpb.Span, key string) any {
+		for _, a := range s.GetAttributes() {
+			if a.GetKey() == key {
+				if text, ok := a.GetValue().GetValue().(*commonpb.AnyValue_StringValue); ok {
+					return text.StringValue
+				}
+				return a.GetValue().GetIntValue()
+			}
+		}
+		return nil
+	}
+	for _, s := range spans {
+		switch s.GetName() {
+		case "broker.refresh":
+			if n := attribute(above(above(s)), "pawl.attempt"); n != int64(1) {
+				t.Errorf("the refresh is below the attempt %v", n)
+			}
+			if o := attribute(s, "pawl.outcome"); o != "stored" {
+				t.Errorf("the outcome of the refresh is %v", o)
+			}
+		case "sql ReplaceSecret":
+			if above(s).GetName() != "broker.refresh" {
+				t.Errorf("the token is stored below %s", above(s).GetName())
+			}
+		}
+	}
+}
+
+// neverSent checks that no secret of the world, and none that the authorization server has received or issued, is in a text or in the log.
+func neverSent(t *testing.T, w *e2etest.World, auth *oauthtest.Server, api *e2etest.API, texts ...string) {
+	t.Helper()
+	if n := len(auth.Requests()); n != 1 {
+		t.Errorf("%d requests for a token", n)
+	}
+	api.Mu.Lock()
+	w.Secrets.Never("the new access token", []byte(api.Seen[0]))
+	api.Mu.Unlock()
+	for i, token := range auth.RefreshTokens() {
+		w.Secrets.Never(fmt.Sprint("refresh token ", i), []byte(token))
+	}
+	for _, text := range append(texts, w.Log.String()) {
+		for _, m := range w.Secrets.FindString(text) {
+			t.Errorf("%s (%s) was sent", m.Label, m.Form)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package secrets
+package e2etest
 
 import (
 	"fmt"
@@ -11,30 +11,30 @@ import (
 
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/broker/oauthtest"
-	"github.com/pawl-run/pawl/internal/e2etest"
 	"github.com/pawl-run/pawl/internal/postgres/connections"
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
-// api is a service that takes what an authorization server gives out.
-type api struct {
+// API is a service that takes the tokens of an authorization server.
+type API struct {
 	*httptest.Server
 	auth *oauthtest.Server
-	mu   sync.Mutex
-	// seen are the tokens that requests came with, and paths how often each path was asked for.
-	seen  []string
-	paths map[string]int
+	Mu   sync.Mutex
+	// Seen are the tokens that requests came with, and Paths how often each path was asked for.
+	Seen  []string
+	Paths map[string]int
 }
 
-func newAPI(t *testing.T, auth *oauthtest.Server) *api {
+// NewAPI starts a service that ends with the test.
+func NewAPI(t *testing.T, auth *oauthtest.Server) *API {
 	t.Helper()
-	a := &api{auth: auth, paths: map[string]int{}}
+	a := &API{auth: auth, Paths: map[string]int{}}
 	a.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token := oauthtest.Bearer(r)
-		a.mu.Lock()
-		a.seen = append(a.seen, token)
-		a.paths[r.URL.Path]++
-		a.mu.Unlock()
+		a.Mu.Lock()
+		a.Seen = append(a.Seen, token)
+		a.Paths[r.URL.Path]++
+		a.Mu.Unlock()
 		if !auth.Valid(token) {
 			http.Error(w, "who are you", http.StatusUnauthorized)
 			return
@@ -45,22 +45,23 @@ func newAPI(t *testing.T, auth *oauthtest.Server) *api {
 	return a
 }
 
-func (a *api) requests() int {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return len(a.seen)
+// Requests is the number of requests so far.
+func (a *API) Requests() int {
+	a.Mu.Lock()
+	defer a.Mu.Unlock()
+	return len(a.Seen)
 }
 
-// provider describes it.
-func (a *api) provider() broker.Provider {
+// Provider describes the service to the broker.
+func (a *API) Provider() broker.Provider {
 	u, _ := url.Parse(a.URL)
 	return broker.Provider{ID: "test", Kind: broker.OAuth, Hosts: []string{u.Host}, Insecure: true, OAuth2: &broker.OAuth2{
 		Flow: broker.AuthorizationCode, AuthURL: a.auth.URL + "/authorize", TokenURL: a.auth.URL + "/token", RevokeURL: a.auth.URL + "/revoke",
 	}}
 }
 
-// addToken makes a connection of tenant acme whose access token lasts that long still.
-func addToken(v *e2etest.Vault, connectionID string, p broker.Provider, parts map[string]string, lasts time.Duration) {
+// AddOAuth adds a connection by OAuth whose access token lasts that long still, and grants it to Actor.
+func (v *Vault) AddOAuth(connectionID string, p broker.Provider, parts map[string]string, lasts time.Duration) {
 	v.W.T.Helper()
 	v.W.Secrets.Never("the client's secret", []byte(oauthtest.ClientSecret))
 	secrets := map[string]broker.Secret{
@@ -80,13 +81,10 @@ func addToken(v *e2etest.Vault, connectionID string, p broker.Provider, parts ma
 	if err != nil {
 		v.W.T.Fatal(err)
 	}
-	v.Grant(connectionID, e2etest.Actor)
+	v.Grant(connectionID, Actor)
 }
 
-// stale are the parts of a credential whose access token is dead.
-func stale(auth *oauthtest.Server) map[string]string {
-	return map[string]string{broker.FieldAccessToken: string(e2etest.NewCanary()), broker.FieldRefreshToken: auth.Grant()}
+// Stale are the parts of a credential whose access token is dead.
+func Stale(auth *oauthtest.Server) map[string]string {
+	return map[string]string{broker.FieldAccessToken: string(NewCanary()), broker.FieldRefreshToken: auth.Grant()}
 }
-
-// fetchFrom is the arguments of a call of fetchAt.
-func fetchFrom(s *api) string { return fmt.Sprintf(`{"text":%q}`, s.URL) }
