@@ -21,6 +21,8 @@ const (
 	MaxTools = 1024
 	// MaxConnections bounds the connections that a trigger names.
 	MaxConnections = 64
+	// MaxFilter bounds each list of names in OwnOptions.
+	MaxFilter = 64
 	// MinEverySeconds is the shortest interval of a schedule.
 	MinEverySeconds = 60
 	// MaxEverySeconds is the longest interval of a schedule.
@@ -36,6 +38,21 @@ const (
 	Webhook Source = "webhook"
 	// Schedule is a time.
 	Schedule Source = "schedule"
+	// Own is an event of Pawl itself, in the tenant of the trigger.
+	Own Source = "pawl"
+)
+
+// Happening is a kind of events of Pawl itself.
+type Happening string
+
+// The kinds of events of Pawl.
+const (
+	// RunEnded is the end of a run of an agent.
+	RunEnded Happening = "run_ended"
+	// CallEnded is the end of a call of a tool.
+	CallEnded Happening = "call_ended"
+	// ApprovalRequested is a request for an approval.
+	ApprovalRequested Happening = "approval_requested"
 )
 
 // Signature is how the sender of a webhook signs it.
@@ -63,9 +80,10 @@ type Document struct {
 	AgentVersion string `json:"agentVersion,omitempty"`
 	// On is where the events come from.
 	On Source `json:"on"`
-	// Webhook is set for events of that source, and Times for those of a schedule.
+	// Webhook is set for events of that source, Times for those of a schedule, and Own for those of Pawl.
 	Webhook *WebhookOptions `json:"webhook,omitempty"`
 	Times   *Times          `json:"schedule,omitempty"`
+	Own     *OwnOptions     `json:"pawl,omitempty"`
 	// Prompt is the message that starts a run. {{a.b}} stands for a value of the event.
 	Prompt string `json:"prompt"`
 	// SessionID is the session of every run.
@@ -91,6 +109,17 @@ type Times struct {
 	// Zone is the time zone of Cron, such as Europe/Berlin; empty means UTC.
 	Zone         string `json:"zone,omitempty"`
 	EverySeconds int    `json:"everySeconds,omitempty"`
+}
+
+// OwnOptions say which events of Pawl start runs. An empty list excludes nothing.
+type OwnOptions struct {
+	Event Happening `json:"event"`
+	// Agents are names of agents, for RunEnded.
+	Agents []string `json:"agents,omitempty"`
+	// Tools are ids of tools, for CallEnded and ApprovalRequested.
+	Tools []string `json:"tools,omitempty"`
+	// Outcomes are those of a run, as agent.Outcome has them, for RunEnded, and "ok" and codes of toolspec for CallEnded.
+	Outcomes []string `json:"outcomes,omitempty"`
 }
 
 // Canonical returns the text that is stored of the document and that its digest is of: RFC 8785 JSON.

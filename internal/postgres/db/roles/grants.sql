@@ -31,7 +31,7 @@ TO pawl_worker;
 GRANT SELECT, INSERT, DELETE ON audit_heads, audit_pending, audit_seals, debits, output_chunks, worker_keys TO pawl_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON
     agent_runs, cache_tags, connection_secrets, endings, invocations, leases, memories, memory_usage, memory_writes, notices, outbox, output_objects,
-    outputs, pools, quotas, rechecks, relations, result_cache, runs, semaphores, session_bindings, tool_specs, trigger_events, worker_tools, workers
+    outputs, pools, quotas, rechecks, relations, result_cache, runs, semaphores, session_bindings, tool_specs, trigger_events, trigger_queue, worker_tools, workers
 TO pawl_worker;
 GRANT SELECT, DELETE ON attempts_default, events_default, hydrations_default, payloads_default, run_events_default, stage_events_default TO pawl_worker;
 GRANT USAGE ON SEQUENCE lease_tickets TO pawl_worker;
