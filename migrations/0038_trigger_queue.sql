@@ -52,7 +52,7 @@ $$;
 -- +goose StatementEnd
 
 -- +goose StatementBegin
-CREATE FUNCTION queue_call_ended() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION queue_call_ended() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
     ended text := coalesce(NEW.error_code, 'ok');
 BEGIN
@@ -65,7 +65,7 @@ $$;
 -- +goose StatementEnd
 
 -- +goose StatementBegin
-CREATE FUNCTION queue_run_ended() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION queue_run_ended() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
     ended text := NEW.result ->> 'outcome';
 BEGIN
@@ -79,7 +79,7 @@ $$;
 -- +goose StatementEnd
 
 -- +goose StatementBegin
-CREATE FUNCTION queue_approval_requested() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION queue_approval_requested() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
     call record;
 BEGIN
@@ -92,6 +92,19 @@ BEGIN
 END
 $$;
 -- +goose StatementEnd
+
+-- They run as their owner, so that no call fails because its worker may not write the queue: roles may be those of an earlier release, or of the owners
+-- of the database. Such a function must not look for names where its caller can put others, and nobody else may queue an event.
+-- +goose StatementBegin
+DO $$
+BEGIN
+    EXECUTE format('ALTER FUNCTION queue_call_ended() SET search_path = %I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION queue_run_ended() SET search_path = %I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION queue_approval_requested() SET search_path = %I, pg_temp', current_schema());
+END
+$$;
+-- +goose StatementEnd
+REVOKE ALL ON FUNCTION queue_trigger_event(text, text, text, text, text, text, text, json) FROM PUBLIC;
 
 -- Triggers of the tables, so that each statement that ends a call or a run or opens a request queues its event, and statements of another release do
 -- too.

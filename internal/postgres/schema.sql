@@ -1073,6 +1073,8 @@ $function$
 CREATE OR REPLACE FUNCTION public.queue_approval_requested()
  RETURNS trigger
  LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
 AS $function$
 DECLARE
     call record;
@@ -1090,6 +1092,8 @@ $function$
 CREATE OR REPLACE FUNCTION public.queue_call_ended()
  RETURNS trigger
  LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
 AS $function$
 DECLARE
     ended text := coalesce(NEW.error_code, 'ok');
@@ -1116,6 +1120,8 @@ $function$
 CREATE OR REPLACE FUNCTION public.queue_run_ended()
  RETURNS trigger
  LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
 AS $function$
 DECLARE
     ended text := NEW.result ->> 'outcome';
