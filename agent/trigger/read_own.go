@@ -32,7 +32,7 @@ func (r *reader) own(n *node, path string) {
 		r.knows(n, strictyaml.Join(path, "outcomes"), o.Outcomes, func(v string) bool { return slices.Contains(runOutcomes, agent.Outcome(v)) }, "the end of a run")
 	case CallEnded:
 		r.excludes(n, strictyaml.Join(path, "agents"), o.Agents, "is only for run_ended")
-		r.knows(n, strictyaml.Join(path, "outcomes"), o.Outcomes, func(v string) bool { return v == "ok" || toolspec.Code(v).Known() }, `"ok" and no code of an error`)
+		r.knows(n, strictyaml.Join(path, "outcomes"), o.Outcomes, func(v string) bool { return v == "ok" || toolspec.Code(v).Known() }, `"ok" or a code of an error`)
 	case ApprovalRequested:
 		r.excludes(n, strictyaml.Join(path, "agents"), o.Agents, "is only for run_ended")
 		r.excludes(n, strictyaml.Join(path, "outcomes"), o.Outcomes, "is only for run_ended and call_ended")
