@@ -215,11 +215,11 @@ func sweeper(c Config, store *postgres.Store, a *activities.Activities, runs *ag
 	return upkeep.NewSweeper(namespaceOf(c), store, store, a.EndSwept, owners{temporal}, log, c.RetentionDays).WithAgentRuns(sweptRuns{store, runs})
 }
 
-// serve runs the worker, the outbox relay and the delivery of notices between start and stop. runCtx
+// serve runs the worker, the outbox relay, the delivery of notices and the start of runs by events of Pawl between start and stop. runCtx
 // is the context of Run. When it ends, a start that waits for Temporal ends too.
 func serve(
 	runCtx context.Context, lc fx.Lifecycle, c Config, a additions, newWorker maker, store *postgres.Store, watch *policyWatch, seen *presence, away *stickyResetter, temporal client.Client,
-	notified map[string]outbox.Notifier, log *slog.Logger,
+	notified map[string]outbox.Notifier, runs *agent.Agents, log *slog.Logger,
 ) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var w worker.Worker
@@ -252,6 +252,11 @@ func serve(
 			relay.Go(func() {
 				if err := postgres.NewNotices(store, notified, log).Run(ctx); !errors.Is(err, context.Canceled) {
 					log.Error("the delivery of notices stopped", "reason", errs.Reason(err))
+				}
+			})
+			relay.Go(func() {
+				if err := postgres.NewTriggerEvents(store, namespaceOf(c), ownEvents{runs}, log).Run(ctx); !errors.Is(err, context.Canceled) {
+					log.Error("the start of runs by events of Pawl stopped", "reason", errs.Reason(err))
 				}
 			})
 			return nil

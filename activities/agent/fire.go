@@ -22,6 +22,20 @@ func (a *Agents) Fire(ctx context.Context, in contract.TriggerFireIn) (contract.
 	if err != nil {
 		return contract.TriggerFireOut{}, err
 	}
+	runID, err := a.FireEvent(ctx, trigger.Schedule, in.TenantID, in.Name, trigger.Event{ID: at, Data: data})
+	var refused *trigger.RefusedError
+	switch {
+	case errors.Is(err, trigger.ErrNotFound):
+		return contract.TriggerFireOut{Refused: err.Error()}, nil
+	case errors.As(err, &refused):
+		return contract.TriggerFireOut{Refused: refused.Reason}, nil
+	}
+	return contract.TriggerFireOut{RunID: runID}, err
+}
+
+// FireEvent starts the run of an event of a trigger, unless it was started before, and returns its id. The error is trigger.ErrNotFound if there is no
+// such trigger with events of this source, a *trigger.RefusedError if the event starts no run, and any other one if the event may come again.
+func (a *Agents) FireEvent(ctx context.Context, from trigger.Source, tenantID, name string, e trigger.Event) (runID string, err error) {
 	firer := trigger.Firer{Store: a.Triggers, Start: func(ctx context.Context, in pawlagent.Input) error {
 		_, err := a.Client.StartAgent(ctx, in)
 		switch {
@@ -32,17 +46,9 @@ func (a *Agents) Fire(ctx context.Context, in contract.TriggerFireIn) (contract.
 		}
 		return nil
 	}}
-	d, err := firer.Trigger(ctx, in.TenantID, in.Name, trigger.Schedule)
-	if errors.Is(err, trigger.ErrNotFound) {
-		return contract.TriggerFireOut{Refused: err.Error()}, nil
-	}
+	d, err := firer.Trigger(ctx, tenantID, name, from)
 	if err != nil {
-		return contract.TriggerFireOut{}, err
+		return "", err
 	}
-	runID, err := firer.Fire(ctx, d, trigger.Event{ID: at, Data: data})
-	var refused *trigger.RefusedError
-	if errors.As(err, &refused) {
-		return contract.TriggerFireOut{Refused: refused.Reason}, nil
-	}
-	return contract.TriggerFireOut{RunID: runID}, err
+	return firer.Fire(ctx, d, e)
 }

@@ -21,6 +21,8 @@ const (
 	MaxTools = 1024
 	// MaxConnections bounds the connections that a trigger names.
 	MaxConnections = 64
+	// MaxFilter bounds each list of names in OwnOptions.
+	MaxFilter = 64
 	// MinEverySeconds is the shortest interval of a schedule.
 	MinEverySeconds = 60
 	// MaxEverySeconds is the longest interval of a schedule.
@@ -36,6 +38,21 @@ const (
 	Webhook Source = "webhook"
 	// Schedule is a clock: each set time is an event.
 	Schedule Source = "schedule"
+	// Own is an event of Pawl itself, in the tenant of the trigger.
+	Own Source = "pawl"
+)
+
+// Happening is a kind of events of Pawl itself.
+type Happening string
+
+// The kinds of events of Pawl.
+const (
+	// RunEnded is the end of a run of an agent.
+	RunEnded Happening = "run_ended"
+	// CallEnded is the end of a call of a tool.
+	CallEnded Happening = "call_ended"
+	// ApprovalRequested is a request for an approval.
+	ApprovalRequested Happening = "approval_requested"
 )
 
 // Signature is how the sender of a webhook signs it.
@@ -63,9 +80,10 @@ type Document struct {
 	AgentVersion string `json:"agentVersion,omitempty"`
 	// On is the source of the events.
 	On Source `json:"on"`
-	// Webhook is set if the source is a webhook. Times is set if the source is a schedule.
+	// Webhook is set if the source is a webhook, Times if it is a schedule, and Own if it is Pawl itself.
 	Webhook *WebhookOptions `json:"webhook,omitempty"`
 	Times   *Times          `json:"schedule,omitempty"`
+	Own     *OwnOptions     `json:"pawl,omitempty"`
 	// Prompt is the message that starts a run. {{a.b}} stands for a value of the event.
 	Prompt string `json:"prompt"`
 	// SessionID is the session of every run.
@@ -92,6 +110,17 @@ type Times struct {
 	// Zone is the time zone of Cron, such as Europe/Berlin; empty means UTC.
 	Zone         string `json:"zone,omitempty"`
 	EverySeconds int    `json:"everySeconds,omitempty"`
+}
+
+// OwnOptions say which events of Pawl start runs. An empty list excludes nothing.
+type OwnOptions struct {
+	Event Happening `json:"event"`
+	// Agents are names of agents, for RunEnded.
+	Agents []string `json:"agents,omitempty"`
+	// Tools are ids of tools, for CallEnded and ApprovalRequested.
+	Tools []string `json:"tools,omitempty"`
+	// Outcomes are those of a run, as agent.Outcome has them, for RunEnded, and "ok" and codes of toolspec for CallEnded.
+	Outcomes []string `json:"outcomes,omitempty"`
 }
 
 // Canonical returns the document as RFC 8785 JSON. This text is stored, and Digest is its digest.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/toolspec"
@@ -22,7 +23,22 @@ type Event struct {
 	Data json.RawMessage
 }
 
-// RunID returns the id of the run that an event starts. It depends on the trigger and the id of the event, and not on
+// ownPrefix is the prefix of the ids of runs that events of Pawl start. Migration 38 has it too: such runs have no events for triggers, so that no
+// trigger starts runs without end.
+const ownPrefix = "trigger-pawl-"
+
+// runID returns the id of the run that an event of this trigger starts.
+func (d Document) runID(eventID string) string {
+	id := RunID(d.TenantID, d.Name, eventID)
+	if d.On == Own {
+		id = ownPrefix + strings.TrimPrefix(id, runPrefix)
+	}
+	return id
+}
+
+const runPrefix = "trigger-"
+
+// RunID returns the id of the run that an event of another source than Own starts. It depends on the trigger and the id of the event, and not on
 // the version of the trigger.
 func RunID(tenantID, name, eventID string) string {
 	hash := sha256.New()
@@ -30,7 +46,7 @@ func RunID(tenantID, name, eventID string) string {
 		_, _ = hash.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part)))) // a hash takes everything
 		_, _ = hash.Write([]byte(part))
 	}
-	return "trigger-" + hex.EncodeToString(hash.Sum(nil)[:16])
+	return runPrefix + hex.EncodeToString(hash.Sum(nil)[:16])
 }
 
 // Input returns the input of the run that an event starts. Only the message and the id of the run depend on the event.
@@ -46,7 +62,7 @@ func (d Document) Input(e Event) (agent.Input, error) {
 	in := agent.Input{
 		Agent: d.Agent, Version: d.AgentVersion,
 		Context: toolspec.Context{
-			TenantID: d.TenantID, RunID: RunID(d.TenantID, d.Name, e.ID), ActorID: d.ActorID, SessionID: d.SessionID, ToolIDs: slices.Clone(d.Tools),
+			TenantID: d.TenantID, RunID: d.runID(e.ID), ActorID: d.ActorID, SessionID: d.SessionID, ToolIDs: slices.Clone(d.Tools),
 		},
 		Messages:    []conversation.Message{{Role: conversation.User, Content: []conversation.Part{{Type: conversation.Text, Text: text}}}},
 		Connections: maps.Clone(d.Connections),

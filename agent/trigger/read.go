@@ -72,10 +72,11 @@ func (r *reader) document(n *node) {
 		field{Name: "agent", Required: "is missing: the name of an agent", Read: r.formed(&d.Agent, nameForm, "must be the name of an agent: 1 to 64 of a-z, 0-9, _ and -, and begin with a letter")},
 		field{Name: "agentVersion", Read: r.formed(&d.AgentVersion, versionForm, "must have 1 to 64 of letters, digits, _ . and -")},
 		field{Name: "on", Required: "is missing: where the events come from", Read: func(n *node, path string) {
-			d.On = strictyaml.OneOf(r.Reader, n, path, Webhook, Schedule)
+			d.On = strictyaml.OneOf(r.Reader, n, path, Webhook, Schedule, Own)
 		}},
 		field{Name: "webhook", Read: r.webhook},
 		field{Name: "schedule", Read: r.schedule},
+		field{Name: "pawl", Read: r.own},
 		field{Name: "prompt", Required: "is missing: the message that starts a run", Read: r.prompt},
 		field{Name: "session", Read: r.checked(&d.SessionID, func(v string) error { return toolspec.CheckVisible("a session", v, MaxEventID) })},
 		field{Name: "tools", Read: func(n *node, path string) {
@@ -116,6 +117,10 @@ func (r *reader) check(root *node) {
 		r.Fail(root, "schedule", "is missing: when runs start, as in {every: 1h} or {cron: \"0 6 * * 1-5\"}")
 	case d.On != Schedule && d.Times != nil:
 		r.Fail(root, "schedule", "is only for on: schedule")
+	case d.On == Own && d.Own == nil:
+		r.Fail(root, "pawl", "is missing: which event starts a run, as in {event: run_ended}")
+	case d.On != Own && d.Own != nil:
+		r.Fail(root, "pawl", "is only for on: pawl")
 	}
 	for i, tool := range d.Tools {
 		if slices.Contains(d.Tools[:i], tool) {

@@ -15,6 +15,8 @@ const small = "name: triage\nversion: v1\ntenant: acme\nactor: service:triage\na
 
 const hook = small + "on: webhook\nwebhook: {secret: hook}\nprompt: "
 
+func own(options string) string { return small + "on: pawl\nprompt: go\npawl: " + options }
+
 func read(t *testing.T, doc string) trigger.Document {
 	t.Helper()
 	d, err := trigger.Read("t.yaml", []byte(doc))
@@ -38,6 +40,8 @@ func TestRead(t *testing.T) {
 		hook + "go", strings.Replace(hook, "version: v1\n", "", 1) + "go",
 		strings.Replace(hook, "hook}", "hook, signature: github}", 1) + "go",
 		small + "on: schedule\nschedule: {every: 90m}\nprompt: go", small + "on: schedule\nschedule: {cron: \"*/5 1-3 * JAN mon\", zone: Europe/Berlin}\nprompt: '{{scheduledAt}}'",
+		own("{event: run_ended, agents: [helper], outcomes: [failed, over_budget]}"), own("{event: call_ended, tools: [core__ls], outcomes: [ok, timeout]}"),
+		own("{event: approval_requested}"),
 	} {
 		d := read(t, doc)
 		written, err := trigger.Write(d)
@@ -57,7 +61,7 @@ func TestFaults(t *testing.T) {
 		{"name: a", "tenant: is missing"},
 		{strings.Replace(hook, "acme", "a:b", 1) + "x", "tenant: "},
 		{strings.Replace(hook, "service:triage", "root", 1) + "x", "actor: the actor must be user:NAME"},
-		{strings.Replace(hook, "on: webhook", "on: notify", 1) + "x", "on: must be webhook or schedule"},
+		{strings.Replace(hook, "on: webhook", "on: notify", 1) + "x", "on: must be webhook, schedule or pawl"},
 		{strings.Replace(hook, "webhook: {secret: hook}\n", "", 1) + "x", "webhook: is missing"},
 		{hook + "x\nschedule: {every: 1h}", "schedule: is only for on: schedule"},
 		{hook + "x\ntools: []", "tools: is empty; leave it out"},
@@ -69,6 +73,17 @@ func TestFaults(t *testing.T) {
 		{hook + "'{{$(x)}}'", "prompt: has a {{path}} that is not"},
 		{hook + "\"a\\u200bb\"", "prompt: has characters that are not shown"},
 		{hook + "ghp_" + strings.Repeat("a1B2", 9), "has the shape of a credential"},
+		{small + "on: pawl\nprompt: go", "pawl: is missing"},
+		{hook + "x\npawl: {event: run_ended}", "pawl: is only for on: pawl"},
+		{own("{}"), "pawl.event: is missing"},
+		{own("{event: started}"), "pawl.event: must be run_ended"},
+		{own("{event: run_ended, tools: [core__ls]}"), "pawl.tools: is only for"},
+		{own("{event: call_ended, agents: [helper]}"), "pawl.agents: is only for"},
+		{own("{event: approval_requested, outcomes: [ok]}"), "pawl.outcomes: is only for"},
+		{own("{event: run_ended, outcomes: [ok]}"), "pawl.outcomes: ok is not the end of a run"},
+		{own("{event: call_ended, outcomes: [completed]}"), "pawl.outcomes: completed is not"},
+		{own("{event: call_ended, tools: []}"), "pawl.tools: is empty"},
+		{own("{event: run_ended, agents: [A]}"), "must be the name of an agent"},
 		{schedule("{}"), "schedule: must have either cron or every"},
 		{schedule("{every: 1h, cron: \"0 3 * * *\"}"), "schedule: must have either cron or every"},
 		{schedule("{every: 59s}"), "schedule.every: must be a duration"},

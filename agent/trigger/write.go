@@ -21,6 +21,7 @@ type written struct {
 	On           Source            `yaml:"on"`
 	Webhook      *writtenWebhook   `yaml:"webhook,omitempty"`
 	Schedule     *writtenTimes     `yaml:"schedule,omitempty"`
+	Pawl         *writtenOwn       `yaml:"pawl,omitempty"`
 	Prompt       string            `yaml:"prompt"`
 	Session      string            `yaml:"session,omitempty"`
 	Tools        []string          `yaml:"tools,omitempty"`
@@ -38,6 +39,13 @@ type writtenTimes struct {
 	Every string `yaml:"every,omitempty"`
 }
 
+type writtenOwn struct {
+	Event    Happening `yaml:"event"`
+	Agents   []string  `yaml:"agents,omitempty"`
+	Tools    []string  `yaml:"tools,omitempty"`
+	Outcomes []string  `yaml:"outcomes,omitempty"`
+}
+
 // Write writes a document as YAML that Read reads as the same document.
 func Write(d Document) ([]byte, error) {
 	w := written{
@@ -52,6 +60,9 @@ func Write(d Document) ([]byte, error) {
 		if d.Times.EverySeconds > 0 {
 			w.Schedule.Every = document.Brief(time.Duration(d.Times.EverySeconds) * time.Second)
 		}
+	}
+	if d.Own != nil {
+		w.Pawl = &writtenOwn{d.Own.Event, d.Own.Agents, d.Own.Tools, d.Own.Outcomes}
 	}
 	var text bytes.Buffer
 	encoder := yaml.NewEncoder(&text)

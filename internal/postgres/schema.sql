@@ -77,6 +77,7 @@ TABLE agent_runs
     CREATE INDEX agent_runs_of_tenant ON public.agent_runs USING btree (tenant_id, opened_at)
     CREATE INDEX agent_runs_open ON public.agent_runs USING btree (namespace, opened_at, tenant_id, run_id) WHERE (ended_at IS NULL)
     CREATE INDEX agent_runs_open_children ON public.agent_runs USING btree (tenant_id, parent_run_id) WHERE ((parent_run_id IS NOT NULL) AND (ended_at IS NULL))
+    CREATE TRIGGER agent_runs_queue_ended AFTER UPDATE ON agent_runs FOR EACH ROW WHEN (old.ended_at IS NULL AND new.ended_at IS NOT NULL) EXECUTE FUNCTION queue_run_ended()
 
 TABLE agent_summaries
     tenant_id text NOT NULL
@@ -166,6 +167,7 @@ TABLE approvals
     CONSTRAINT approvals_state_of_kind CHECK ((state = ANY (ARRAY['open'::text, 'expired'::text, 'closed'::text])) OR (parked <> ''::text) = (state = ANY (ARRAY['retried'::text, 'settled_ok'::text, 'settled_failed'::text])))
     CREATE INDEX approvals_by_tenant ON public.approvals USING btree (tenant_id, created_at DESC)
     CREATE UNIQUE INDEX approvals_one_open ON public.approvals USING btree (invocation_id) WHERE (state = 'open'::text)
+    CREATE TRIGGER approvals_queue_requested AFTER INSERT ON approvals FOR EACH ROW WHEN (new.state = 'open'::text) EXECUTE FUNCTION queue_approval_requested()
     CREATE TRIGGER approvals_run_decided AFTER UPDATE ON approvals FOR EACH ROW WHEN (old.state = 'open'::text AND new.state <> 'open'::text) EXECUTE FUNCTION write_run_approval()
     CREATE TRIGGER approvals_run_requested AFTER INSERT ON approvals FOR EACH ROW WHEN (new.state = 'open'::text) EXECUTE FUNCTION write_run_approval()
 
@@ -451,6 +453,7 @@ TABLE invocations
     CREATE INDEX invocations_open_registered ON public.invocations USING btree (tenant_id, tool_id, created_at) WHERE ((state = 'open'::text) AND (starts_with(tool_id, 'tenant-'::text) OR starts_with(tool_id, 'mcp__tenant-'::text)))
     CREATE CONSTRAINT TRIGGER invocations_run_result AFTER UPDATE ON invocations DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (old.state = 'open'::text AND new.state = 'settled'::text) EXECUTE FUNCTION write_run_result()
     CREATE CONSTRAINT TRIGGER invocations_run_start AFTER UPDATE ON invocations DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (old.begun_at IS NULL AND new.begun_at IS NOT NULL AND new.state = 'open'::text) EXECUTE FUNCTION write_run_start()
+    CREATE TRIGGER invocations_queue_ended AFTER UPDATE ON invocations FOR EACH ROW WHEN (old.state = 'open'::text AND new.state = 'settled'::text) EXECUTE FUNCTION queue_call_ended()
 
 TABLE kill_switches
     id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
@@ -916,6 +919,18 @@ TABLE trigger_events
     CONSTRAINT trigger_events_trigger FOREIGN KEY (tenant_id, name, version) REFERENCES triggers(tenant_id, name, version)
     CREATE INDEX trigger_events_by_age ON public.trigger_events USING btree (tenant_id, name, last_at)
 
+TABLE trigger_queue
+    tenant_id text NOT NULL
+    name text NOT NULL
+    event_id text NOT NULL
+    namespace text NOT NULL
+    data json NOT NULL
+    attempts integer NOT NULL DEFAULT 0
+    next_at timestamp with time zone NOT NULL DEFAULT now()
+    queued_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT trigger_queue_pkey PRIMARY KEY (tenant_id, name, event_id)
+    CREATE INDEX trigger_queue_by_due ON public.trigger_queue USING btree (next_at)
+
 TABLE triggers
     id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
     tenant_id text NOT NULL
@@ -928,6 +943,7 @@ TABLE triggers
     CONSTRAINT triggers_digest_of_document CHECK (digest = encode(sha256(convert_to(document, 'UTF8'::name)), 'hex'::text))
     CONSTRAINT triggers_pkey PRIMARY KEY (tenant_id, name, version)
     CONSTRAINT triggers_tenant_of_document CHECK ((document::json ->> 'tenant'::text) = tenant_id AND (document::json ->> 'name'::text) = name)
+    CREATE INDEX triggers_by_own_event ON public.triggers USING btree (tenant_id, (((document)::json #>> '{pawl,event}'::text[]))) WHERE (((document)::json #>> '{pawl,event}'::text[]) IS NOT NULL)
 
 TABLE worker_keys
     key_id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
@@ -1054,6 +1070,42 @@ END
 $function$
 
 
+CREATE OR REPLACE FUNCTION public.queue_approval_requested()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+    call record;
+BEGIN
+    SELECT run_id, namespace, tool_call_id INTO STRICT call FROM invocations WHERE invocation_id = NEW.invocation_id;
+    PERFORM queue_trigger_event(NEW.tenant_id, call.run_id, call.namespace, 'approval_requested', NEW.approval_id, NEW.tool_id, NULL, json_build_object(
+        'event', 'approval_requested', 'at', NEW.created_at, 'approval', json_build_object(
+            'id', NEW.approval_id, 'runId', call.run_id, 'toolCallId', call.tool_call_id, 'tool', NEW.tool_id, 'effect', NEW.effect, 'risk', NEW.risk,
+            'requestedBy', NEW.requested_by)));
+    RETURN NULL;
+END
+$function$
+
+
+CREATE OR REPLACE FUNCTION public.queue_call_ended()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+    ended text := coalesce(NEW.error_code, 'ok');
+BEGIN
+    PERFORM queue_trigger_event(NEW.tenant_id, NEW.run_id, NEW.namespace, 'call_ended', NEW.invocation_id::text, NEW.tool_id, ended, json_build_object(
+        'event', 'call_ended', 'at', NEW.settled_at, 'call', json_build_object(
+            'id', NEW.invocation_id, 'runId', NEW.run_id, 'toolCallId', NEW.tool_call_id, 'tool', NEW.tool_id, 'actor', NEW.actor_id, 'outcome', ended)));
+    RETURN NULL;
+END
+$function$
+
+
 CREATE OR REPLACE FUNCTION public.queue_for_audit()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1061,6 +1113,53 @@ AS $function$
 BEGIN
     INSERT INTO audit_pending (month, event_id) SELECT month, id FROM added;
     RETURN NULL;
+END
+$function$
+
+
+CREATE OR REPLACE FUNCTION public.queue_run_ended()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+    ended text := NEW.result ->> 'outcome';
+BEGIN
+    PERFORM queue_trigger_event(NEW.tenant_id, NEW.run_id, NEW.namespace, 'run_ended', NEW.run_id, NEW.agent, ended, json_build_object(
+        'event', 'run_ended', 'at', NEW.ended_at, 'run', json_build_object(
+            'id', NEW.run_id, 'agent', NEW.agent, 'version', NEW.version, 'actor', NEW.input #>> '{context,actorId}', 'outcome', ended,
+            'rounds', NEW.rounds, 'calls', NEW.calls)));
+    RETURN NULL;
+END
+$function$
+
+
+CREATE OR REPLACE FUNCTION public.queue_trigger_event(of_tenant text, of_run text, of_namespace text, kind text, subject text, named text, ended text, content json)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+    -- The whole statement costs more than a look into the index, which is all that most calls need.
+    IF NOT EXISTS (SELECT FROM triggers v WHERE v.tenant_id = of_tenant AND v.document::json #>> '{pawl,event}' = kind) THEN
+        RETURN;
+    END IF;
+    INSERT INTO trigger_queue (tenant_id, name, event_id, namespace, data)
+    SELECT a.tenant_id, a.name, kind || ':' || subject, of_namespace, content
+    FROM triggers v JOIN trigger_active a ON a.tenant_id = v.tenant_id AND a.name = v.name AND a.version = v.version
+    WHERE v.tenant_id = of_tenant AND v.document::json #>> '{pawl,event}' = kind AND NOT a.retired
+        AND coalesce((v.document::json #> '{pawl,agents}')::jsonb ? named, true)
+        AND coalesce((v.document::json #> '{pawl,tools}')::jsonb ? named, true)
+        AND coalesce((v.document::json #> '{pawl,outcomes}')::jsonb ? ended, true)
+        AND NOT EXISTS (
+            WITH RECURSIVE line (run_id) AS (
+                SELECT of_run
+                UNION
+                SELECT r.parent_run_id FROM line l JOIN agent_runs r ON r.tenant_id = of_tenant AND r.run_id = l.run_id WHERE r.parent_run_id IS NOT NULL
+            )
+            SELECT FROM line l WHERE starts_with(l.run_id, 'trigger-pawl-')
+        )
+    ON CONFLICT DO NOTHING;
 END
 $function$
 

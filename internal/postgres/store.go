@@ -158,6 +158,11 @@ func NewNotices(s *Store, notifiers map[string]outbox.Notifier, log *slog.Logger
 	return outbox.NewNotices(s.db, notifiers, log)
 }
 
+// NewTriggerEvents returns TriggerEvents on the database of a Store, for the calls and runs of a Temporal namespace. Run starts it.
+func NewTriggerEvents(s *Store, namespace string, firer outbox.Firer, log *slog.Logger) *outbox.TriggerEvents {
+	return outbox.NewTriggerEvents(s.db, namespace, firer, log)
+}
+
 // NewSealer returns a sealer of the audit trail on the database of a Store. Run starts it. audit.NewSealer describes the signer.
 func NewSealer(s *Store, signer *proof.Signer, retentionDays int, log *slog.Logger) *audit.Sealer {
 	return audit.NewSealer(s.auditStore, signer, retentionDays, log)

@@ -19,8 +19,8 @@ import (
 
 type process = exec.Cmd
 
-// hold makes the statements that fire a trigger wait until release is called. isHeld says that one waits.
-func (w *world) hold(trigger string) (isHeld func() bool, release func()) {
+// hold makes the statements that fire one of the triggers wait until release is called. isHeld says that a statement waits for each trigger.
+func (w *world) hold(triggers ...string) (isHeld func() bool, release func()) {
 	w.T.Helper()
 	ctx := context.WithoutCancel(w.T.Context())
 	conn, err := pgx.Connect(ctx, w.Database)
@@ -28,18 +28,21 @@ func (w *world) hold(trigger string) (isHeld func() bool, release func()) {
 		w.T.Fatal(err)
 	}
 	w.T.Cleanup(func() { _ = conn.Close(ctx) })
-	for _, sql := range []string{
+	statements := []string{
 		`SELECT pg_advisory_lock(4712)`,
 		`CREATE FUNCTION hold_run() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock_shared(4712); RETURN NEW; END'`,
-		`CREATE TRIGGER hold_run BEFORE ` + trigger + ` EXECUTE FUNCTION hold_run()`,
-	} {
+	}
+	for i, trigger := range triggers {
+		statements = append(statements, fmt.Sprintf(`CREATE TRIGGER hold_run_%d BEFORE %s EXECUTE FUNCTION hold_run()`, i, trigger))
+	}
+	for _, sql := range statements {
 		if _, err := conn.Exec(ctx, sql); err != nil {
 			w.T.Fatal(err)
 		}
 	}
 	isHeld = func() bool {
-		return e2etest.Scalar[bool](w.World, `SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = 4712 AND NOT granted
-			AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`)
+		return e2etest.Scalar[bool](w.World, `SELECT count(*) >= $1 FROM pg_locks WHERE locktype = 'advisory' AND objid = 4712 AND NOT granted
+			AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`, len(triggers))
 	}
 	return isHeld, func() {
 		if _, err := conn.Exec(ctx, `SELECT pg_advisory_unlock(4712)`); err != nil {

@@ -21,31 +21,16 @@ func TestKilledServer(t *testing.T) {
 			w := newWorld(t)
 			w.apply(triage)
 			w.serve()
-			conn, err := pgx.Connect(t.Context(), w.Database)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close(context.WithoutCancel(t.Context()))
-			tx, err := conn.Begin(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := tx.Exec(t.Context(), "LOCK TABLE trigger_events IN "+mode+" MODE"); err != nil {
-				t.Fatal(err)
-			}
+			isHeld, release := w.holdEvents(mode)
 			now, got := time.Now(), make(chan int, 1)
 			r := w.request("msg_1", now, event(1, "x"))
 			go func() { got <- w.send(r) }()
-			w.Until(func() bool {
-				return e2etest.Query[int](w.World, "SELECT count(*)::int FROM pg_locks WHERE NOT granted AND relation = 'trigger_events'::regclass")[0] == 1
-			}, "the server waits")
+			w.Until(isHeld, "the server waits")
 			w.serves.Kill()
 			if status := <-got; status != 0 {
 				t.Errorf("the killed server has answered %d", status)
 			}
-			if err := tx.Rollback(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			release()
 			w.serve()
 			w.sends(http.StatusAccepted, w.request("msg_1", now, event(1, "x")), "the next delivery")
 			w.Until(func() bool { return w.runs() == 1 }, "the run ends")
@@ -53,5 +38,29 @@ func TestKilledServer(t *testing.T) {
 				t.Errorf("there are %d runs, %d rows of events, and the model was asked %d times", runs, rows, len(w.model.Requests()))
 			}
 		})
+	}
+}
+
+// holdEvents makes statements wait that read or write the record of events, by a lock, until release is called. isHeld says that one waits.
+func (w *world) holdEvents(mode string) (isHeld func() bool, release func()) {
+	w.T.Helper()
+	ctx := context.WithoutCancel(w.T.Context())
+	conn, err := pgx.Connect(ctx, w.Database)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	w.T.Cleanup(func() { _ = conn.Close(ctx) })
+	if _, err := conn.Exec(ctx, "BEGIN; LOCK TABLE trigger_events IN "+mode+" MODE"); err != nil {
+		w.T.Fatal(err)
+	}
+	isHeld = func() bool {
+		// The databases of tests have the same template, so their tables have the same numbers.
+		return e2etest.Scalar[bool](w.World, `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = 'trigger_events'::regclass
+			AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`)
+	}
+	return isHeld, func() {
+		if _, err := conn.Exec(ctx, "ROLLBACK"); err != nil {
+			w.T.Fatal(err)
+		}
 	}
 }

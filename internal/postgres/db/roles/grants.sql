@@ -24,6 +24,7 @@ $$;
 GRANT SELECT ON goose_db_version, payloads, role_tenants TO pawl_worker;
 GRANT SELECT, UPDATE ON audit_turn, policy_active, policy_shadow TO pawl_worker;
 GRANT SELECT, INSERT ON agents, agent_summaries, attempts, claims, decisions, events, hydrations, policies, policy_activations, run_events, stage_events, triggers TO pawl_worker;
+GRANT SELECT, UPDATE, DELETE ON trigger_queue TO pawl_worker; -- Functions that run as their owner write it.
 GRANT SELECT, INSERT, UPDATE ON
     agent_active, agent_messages, agent_rounds, approval_grants, approvals, approver_keys, connection_grants, connections, database_origin,
     kill_switches, notice_deliveries, notifiers, output_usage, run_turns, submitter_keys, tool_registrations, trigger_active

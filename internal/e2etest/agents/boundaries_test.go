@@ -1,0 +1,111 @@
+package agents
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/pawl-run/pawl/internal/devstack"
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
+	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/internal/modelserver"
+	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
+)
+
+// boundaries are the statements between which a run goes on, each in the run of its name.
+var boundaries = map[string]string{
+	"opening":   "INSERT ON agent_runs FOR EACH ROW WHEN (NEW.run_id = 'opening')",
+	"recording": "INSERT ON agent_rounds FOR EACH ROW WHEN (NEW.run_id = 'recording')",
+	"storing":   "UPDATE ON agent_rounds FOR EACH ROW WHEN (NEW.run_id = 'storing' AND NEW.answers IS NOT NULL)",
+	"closing":   "UPDATE ON agent_runs FOR EACH ROW WHEN (NEW.run_id = 'closing' AND NEW.ended_at IS NOT NULL)",
+}
+
+// lostAt is four runs, each of which is at another boundary when a server is lost. lose ends the server, returns when the loss has had its effect, and
+// may release the statements. start starts the server again. For the run that records a response, the model is asked asks times.
+func lostAt(t *testing.T, w *world, files string, thought chan struct{}, lose func(first *process, release func()), start func() error, asks int) {
+	t.Helper()
+	first := w.child()
+	w.apply(w.document("openai", "test__send"))
+	var triggers []string
+	for _, name := range e2etest.SortedKeys(boundaries) {
+		triggers = append(triggers, boundaries[name])
+	}
+	isHeld, release := w.hold(triggers...)
+	for name := range boundaries {
+		w.start(input(name, name))
+	}
+	w.Until(func() bool { return len(w.asks("recording")) == 1 }, "the model is asked")
+	w.say("recording", "m1", "one") // while the statement waits, the row of the run is locked
+	close(thought)
+	w.Until(isHeld, "each run is at its boundary")
+	lose(first, release)
+	if err := start(); err != nil {
+		t.Fatal(err)
+	}
+	for name := range boundaries {
+		want := 2
+		if name == "recording" {
+			want = asks
+		}
+		w.whole(name, want, want)
+		if got := w.Effects(filepath.Join(files, name)); len(got) != 1 {
+			t.Errorf("%s: the tool was run by %v", name, got)
+		}
+	}
+	if all := w.asks("recording"); said(all[len(all)-1]) != "recording, one" {
+		t.Errorf("the model got %q", said(all[len(all)-1]))
+	}
+}
+
+// boundaryScripts are the answers of the model. In the run that records a response, it thinks until thought is closed.
+func boundaryScripts(files string, thought chan struct{}) func(modelserver.Request) modelserver.Reply {
+	all := scripts{}
+	for name := range boundaries {
+		first := calls(modelserver.Call{Name: "test__send", Args: fmt.Sprintf(`{"text":%q}`, filepath.Join(files, name))})
+		if name == "recording" {
+			first.Delay = thought
+		}
+		all[name] = modelserver.Script(first, modelserver.Reply{Text: "done"})
+	}
+	return pick(all)
+}
+
+// TestDatabaseLostAtBoundaries: the database is killed while it executes the statements with which runs open, record a response, store answers and
+// close. The model is asked again only for the response that was lost.
+func TestDatabaseLostAtBoundaries(t *testing.T) {
+	t.Parallel()
+	thought, files := make(chan struct{}), t.TempDir()
+	p := devstacktest.OwnPostgres(t)
+	w := &world{e2etest.NewWorldOn(t, devstacktest.Temporal(t), p.URL(), e2etest.PlainPolicy), modelserver.Serve(t, "openai", boundaryScripts(files, thought))}
+	lostAt(t, w, files, thought, func(*process, func()) {
+		if err := p.StopImmediate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, activity := range []string{"agentOpen", "agentAsk", "agentAnswer", "agentClose"} {
+			w.Until(func() bool { return w.Log.Has(`will be tried again" activity=` + activity + ` `) }, activity+" is tried again")
+		}
+	}, func() error { return p.Restart(t.Context()) }, 3)
+}
+
+// TestTemporalLostAtBoundaries: Temporal is killed while the database executes these statements, and the worker before it can report that they are done.
+// The model is not asked again, because its response is recorded.
+func TestTemporalLostAtBoundaries(t *testing.T) {
+	t.Parallel()
+	thought, files := make(chan struct{}), t.TempDir()
+	server := devstacktest.OwnTemporal(t, devstack.TemporalOptions{FileStore: true})
+	w := &world{e2etest.NewWorldOn(t, server.Address(), postgrestest.Database(t), e2etest.PlainPolicy), modelserver.Serve(t, "openai", boundaryScripts(files, thought))}
+	lostAt(t, w, files, thought, func(first *process, release func()) {
+		if err := server.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		release()
+		w.Until(func() bool {
+			return e2etest.Scalar[int](w.World, `SELECT (SELECT count(*) FROM agent_rounds WHERE run_id = 'recording' OR run_id = 'storing' AND answers IS NOT NULL)::int
+				+ (SELECT count(*) FROM agent_runs WHERE run_id = 'opening' OR run_id = 'closing' AND ended_at IS NOT NULL)::int`) == 4
+		}, "the statements are done")
+		e2etest.Kill(first)
+	}, func() error {
+		w.child()
+		return server.Restart(t.Context())
+	}, 2)
+}

@@ -1,0 +1,86 @@
+package outbox
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/postgres/db"
+	"github.com/pawl-run/pawl/toolspec/errs"
+)
+
+const (
+	// triggerPoll is the interval between two queries for events: a second does not matter to a run of a model.
+	triggerPoll = time.Second
+	// triggerLease is the time after which an event that was taken can be taken again. triggerBatch / triggerSenders rounds of fireTimeout
+	// fit into it.
+	triggerLease   = time.Minute
+	triggerBatch   = 16
+	triggerSenders = 8
+	fireTimeout    = 20 * time.Second
+	// triggerKeep is how long the start of a run is tried.
+	triggerKeep = 7 * 24 * time.Hour
+)
+
+// TriggerEvent is an event of Pawl for one trigger.
+type TriggerEvent struct {
+	TenantID, Name, EventID string
+	Data                    json.RawMessage
+	// Attempts counts from 1.
+	Attempts int
+}
+
+// Firer has the run of an event started, once for each id of an event of a trigger. It may receive an event more than once. After an error,
+// it receives the event again later. An event that starts no run is no error.
+type Firer interface {
+	Fire(ctx context.Context, e TriggerEvent) error
+}
+
+// TriggerEvents has the runs of Pawl's own events started. It gives each event to its Firer at least once. Any number of TriggerEvents may run on one
+// database.
+type TriggerEvents struct {
+	queue[TriggerEvent]
+
+	namespace string
+	firer     Firer
+}
+
+// NewTriggerEvents returns TriggerEvents for the calls and runs of a Temporal namespace. Run starts it.
+func NewTriggerEvents(d *db.DB, namespace string, firer Firer, log *slog.Logger) *TriggerEvents {
+	return &TriggerEvents{namespace: namespace, firer: firer, queue: queue[TriggerEvent]{
+		db: d.With(files), log: log, name: "trigger events", poll: triggerPoll, batch: triggerBatch, senders: triggerSenders,
+		retryFirst: retryFirst, retryMost: retryMost, prune: db.Query("PruneTriggerEvents", db.Values{"keep": triggerKeep}),
+	}}
+}
+
+// Run has runs started until ctx ends, and then returns ctx's error. It tries again while the database or Temporal does not answer.
+func (t *TriggerEvents) Run(ctx context.Context) error {
+	var pruning sync.WaitGroup
+	defer pruning.Wait()
+	pruning.Go(func() { every(ctx, pruneEvery, nil, func() { t.Prune(ctx) }) })
+	take := db.Query("TakeTriggerEvents", db.Values{"namespace": db.Text(t.namespace), "lease": triggerLease, "batch": triggerBatch})
+	every(ctx, t.poll, nil, func() { t.drain(ctx, take, func(e TriggerEvent) { t.fire(ctx, e) }) })
+	return ctx.Err()
+}
+
+// fire has the run of one event started, and drops the event.
+func (t *TriggerEvents) fire(ctx context.Context, e TriggerEvent) {
+	fireCtx, cancel := context.WithTimeout(ctx, fireTimeout)
+	err := t.firer.Fire(fireCtx, e)
+	cancel()
+	noteCtx, cancel := noteContext(ctx)
+	defer cancel()
+	of := db.Values{"tenant_id": db.Text(e.TenantID), "name": db.Text(e.Name), "event_id": db.Text(e.EventID)}
+	note := db.Query("DropTriggerEvent", of)
+	if err != nil {
+		note = db.Query("DelayTriggerEvent", of.With(db.Values{"delay": t.delay(e.Attempts)}))
+		if ctx.Err() == nil {
+			t.log.WarnContext(ctx, "an event of Pawl starts its run later", "tenant", e.TenantID, "trigger", e.Name, "attempts", e.Attempts, "reason", errs.Reason(err))
+		}
+	}
+	if _, err := t.db.Exec(noteCtx, "note a trigger event", note); err != nil {
+		t.logError(ctx, "an outcome was not noted, so the event is handled again", err)
+	}
+}
