@@ -38,7 +38,7 @@ type Connection struct {
 	// the tool needs, and for a Stack the scopes that Options.Tools need.
 	Scopes []string
 	// Service answers the requests to the hosts of the provider, over TLS. It also answers http://
-	// requests if Provider.Insecure allows them. The default answers each with 501.
+	// requests if Provider.Insecure allows them. The default answers each with 501 and says that Service is missing.
 	Service http.Handler
 }
 
@@ -56,7 +56,9 @@ func (n Connection) withDefaults(t testing.TB, scopes []string) Connection {
 		n.Scopes = scopes
 	}
 	if n.Service == nil {
-		n.Service = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotImplemented) })
+		n.Service = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "pawltest: the Connection of the test has no Service", http.StatusNotImplemented)
+		})
 	}
 	if err := n.Provider.Check(); err != nil {
 		t.Fatalf("pawltest: Connection.Provider: %v", err)

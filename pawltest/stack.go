@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -31,6 +32,9 @@ import (
 
 // waitTimeout bounds each wait for something that should take a moment.
 const waitTimeout = 3 * time.Minute
+
+// reportTime is the time that a test has after a wait to stop its worker and to show the log.
+const reportTime = 10 * time.Second
 
 // Options are what the worker of a Stack has beside the built-in tools.
 type Options struct {
@@ -77,7 +81,7 @@ func Start(t testing.TB, o Options) *Stack {
 	}
 	address, database := servers(t)
 	namespace := "pawltest-" + strings.ToLower(rand.Text()[:12])
-	s := &Stack{t: t, Workspace: t.TempDir(), people: map[signee]proof.Signer{}}
+	s := &Stack{t: t, Workspace: workspace(t), people: map[signee]proof.Signer{}}
 	for _, tool := range o.Tools {
 		s.scopes = append(s.scopes, tool.Definition().Scopes...)
 	}
@@ -119,6 +123,17 @@ func Start(t testing.TB, o Options) *Stack {
 		Temporal: options, DatabaseURL: database, Workspace: s.Workspace, Connections: 10, KeyRing: worker.KeyRing{Text: keys},
 	}, append([]worker.Option{worker.Tools(o.Tools...), worker.Hooks(o.Hooks...)}, o.Worker...))
 	return s
+}
+
+// workspace makes a directory that is removed when the test ends. Its name is not that of the test, as that of t.TempDir is: the path of
+// a worker's workspace may have no braces.
+func workspace(t testing.TB) string {
+	dir, err := os.MkdirTemp("", "pawltest-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
 
 // servers returns the addresses of the servers of the package, or of servers of the test's own.

@@ -26,6 +26,16 @@ func Invocation(toolID, args string) toolspec.Invocation {
 	}
 }
 
+// longestWait bounds a wait. It ends before the time of the test binary, because a test that exceeds its time shows no log.
+func (s *Stack) longestWait() time.Duration {
+	if t, ok := s.t.(interface{ Deadline() (time.Time, bool) }); ok {
+		if at, has := t.Deadline(); has {
+			return min(waitTimeout, time.Until(at)-reportTime)
+		}
+	}
+	return waitTimeout
+}
+
 // Invoke runs a call to its end.
 func (s *Stack) Invoke(inv toolspec.Invocation) toolspec.Result {
 	s.t.Helper()
@@ -45,13 +55,16 @@ func (s *Stack) Start(inv toolspec.Invocation) *client.Call {
 // Result waits for the end of a call. A call that ends without a value is no error.
 func (s *Stack) Result(call *client.Call) toolspec.Result {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), waitTimeout)
+	ctx, cancel := context.WithTimeout(s.t.Context(), s.longestWait())
 	defer cancel()
 	result, err := s.Client.Result(ctx, call)
 	var ended *client.CallError
 	switch {
 	case errors.As(err, &ended):
 		return ended.Result
+	case ctx.Err() != nil:
+		state, _ := s.Client.State(s.t.Context(), call.WorkflowID) // empty if there is none
+		s.t.Fatalf("pawltest: %s has not ended; its state is %s, its stage %s. %s", call.WorkflowID, state.Status, state.Stage, state.Waiting)
 	case err != nil:
 		s.t.Fatal(err)
 	}
@@ -64,7 +77,7 @@ func (s *Stack) Waiting(call *client.Call) toolspec.ApprovalView {
 	s.t.Helper()
 	var state toolspec.State
 	var err error
-	if !devstacktest.Eventually(s.t.Context(), waitTimeout, func() bool {
+	if !devstacktest.Eventually(s.t.Context(), s.longestWait(), func() bool {
 		state, err = s.Client.State(s.t.Context(), call.WorkflowID)
 		return err == nil && (state.Approval != nil || state.Status == toolspec.StatusSettled)
 	}) {
@@ -91,7 +104,7 @@ func (s *Stack) Decide(call *client.Call, person string, verb toolspec.Verb) too
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(s.t.Context(), waitTimeout)
+	ctx, cancel := context.WithTimeout(s.t.Context(), s.longestWait())
 	defer cancel()
 	answer, err := s.Client.Decide(ctx, call.WorkflowID, d)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/pawltest"
@@ -95,4 +96,24 @@ func TestStackPolicy(t *testing.T) {
 	if r := p.Result(call); !r.OK {
 		t.Errorf("%+v", r)
 	}
+}
+
+// ending is a test whose time ends soon.
+type ending struct{ testing.TB }
+
+func (ending) Deadline() (time.Time, bool) { return time.Now().Add(11 * time.Second), true }
+
+// TestStackWaits: a wait ends before the time of the test, and says what the call waits for. The name of the subtest may have braces, which are
+// special in the path of a workspace.
+func TestStackWaits(t *testing.T) {
+	t.Parallel()
+	t.Run(`{"text":1}`, func(t *testing.T) {
+		waited := why(t, func(tb testing.TB) {
+			p := pawltest.Start(ending{tb}, pawltest.Options{Tools: []toolspec.Tool{tool(echo, once, risky)}})
+			p.Result(p.Start(pawltest.Invocation("test__tool", `{"text":"hello"}`)))
+		})
+		if !strings.Contains(waited, "has not ended; its state is waiting_approval, its stage requestApproval.") {
+			t.Errorf("the test ended because %q", waited)
+		}
+	})
 }

@@ -36,8 +36,8 @@ func TestCapabilities(t *testing.T) {
 	if got := clockName.From(call).Now(); got != "noon" {
 		t.Errorf("the clock says %s", got)
 	}
-	mustPanic(t, `capability "files" was not declared by tool "core__x"`, func() { filesName.From(call) })
-	mustPanic(t, `capability "clock" was not declared`, func() { clockName.From(toolspec.Call{ToolID: "core__x"}) })
+	mustPanic(t, "the tool core__x uses the capability files, which is not in its Capabilities", func() { filesName.From(call) })
+	mustPanic(t, "the capability clock, which is not in its Capabilities", func() { clockName.From(toolspec.Call{ToolID: "core__x"}) })
 }
 
 // TestCapabilityOfAnotherType: a name that is provided as something else is as
@@ -47,7 +47,7 @@ func TestCapabilityOfAnotherType(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mustPanic(t, `capability "clock" was not declared`, func() { clockName.From(toolspec.Call{}.WithCapabilities(caps)) })
+	mustPanic(t, "the capability clock, which is not in its Capabilities", func() { clockName.From(toolspec.Call{}.WithCapabilities(caps)) })
 }
 
 func TestCapabilityErrors(t *testing.T) {

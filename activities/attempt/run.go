@@ -79,9 +79,13 @@ func (a *Attempts) runner(in contract.ExecuteIn, bound *catalog.Bound, caps tool
 }
 
 // panicked logs the stack of a panic of a tool, and returns an error. The value of the panic is
-// dropped, because it may be a secret.
+// dropped, because it may be a secret, unless it is an error with a text that is safe for logs.
 func panicked(ctx context.Context, call toolspec.Call, recovered any) error {
-	call.Logger.ErrorContext(ctx, "tool panicked", "panicType", fmt.Sprintf("%T", recovered), "at", errs.Frames(debug.Stack()))
+	reason := ""
+	if err, ok := recovered.(error); ok {
+		reason = errs.Reason(err)
+	}
+	call.Logger.ErrorContext(ctx, "tool panicked", "panicType", fmt.Sprintf("%T", recovered), "reason", reason, "at", errs.Frames(debug.Stack()))
 	return errPanicked
 }
 

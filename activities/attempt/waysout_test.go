@@ -20,6 +20,7 @@ import (
 	"github.com/pawl-run/pawl/broker/fingerprint/fingerprinttest"
 	"github.com/pawl-run/pawl/broker/redact"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/capability"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -173,5 +174,24 @@ func TestNoEncodingLeaves(t *testing.T) {
 				t.Errorf("%d texts were sent", sent)
 			}
 		})
+	}
+}
+
+// TestPanicOfAToolWithoutItsCapability: the log says which capability the tool lacks. Of another panic it has the type only.
+func TestPanicOfAToolWithoutItsCapability(t *testing.T) {
+	t.Parallel()
+	said := func(run func()) string {
+		var log bytes.Buffer
+		func() {
+			defer func() { _ = panicked(t.Context(), toolspec.Call{Logger: slog.New(slog.NewTextHandler(&log, nil))}, recover()) }()
+			run()
+		}()
+		return log.String()
+	}
+	if log := said(func() { capability.ClockKey.From(toolspec.Call{ToolID: "test__now"}) }); !strings.Contains(log, "the tool test__now uses the capability clock, which is not in its Capabilities") {
+		t.Errorf("the log says %s", log)
+	}
+	if log := said(func() { panic(errors.New("a canary")) }); strings.Contains(log, "canary") || !strings.Contains(log, "*errors.errorString") {
+		t.Errorf("the log says %s", log)
 	}
 }
