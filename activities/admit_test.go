@@ -43,7 +43,7 @@ func TestAdmit(t *testing.T) {
 		t.Errorf("wrote %+v", row)
 	}
 	p := got.Plan
-	if p.V != hook.PlanVersion || p.ToolDigest != w.bound.Digest() || p.Lane != hook.RegularLane || p.Repeatable || p.MaxAttempts != 1 || !p.SearchAttributes ||
+	if p.V != hook.PlanVersionOf(hook.RegularLane) || p.ToolDigest != w.bound.Digest() || p.Lane != hook.RegularLane || p.Repeatable || p.MaxAttempts != 1 || !p.SearchAttributes ||
 		p.Budgets != (hook.Budgets{MaxRuntimeMs: 30_000, MaxResultBytes: 1 << 20, DeadlineMs: (15*time.Minute + 30*time.Second).Milliseconds()}) {
 		t.Errorf("plan %+v", p)
 	}
@@ -108,10 +108,15 @@ func TestAdmitLanes(t *testing.T) {
 		{"read", func(d *toolspec.Definition) { d.Effect = toolspec.ReadOnly }, hook.RegularLane, true},
 		{"fast read", func(d *toolspec.Definition) { d.Effect, d.Fast = toolspec.ReadOnly, true }, hook.LocalLane, true},
 		{"idempotent write", func(d *toolspec.Definition) { d.Idempotent = true }, hook.RegularLane, true},
+		{"fast write", func(d *toolspec.Definition) { d.Fast = true }, hook.ClaimedLane, false},
+		{"fast idempotent write", func(d *toolspec.Definition) { d.Fast, d.Idempotent = true, true }, hook.ClaimedLane, true},
+		{"fast write with a connection", func(d *toolspec.Definition) { d.Fast, d.RequiresConnection = true, true }, hook.RegularLane, false},
 	} {
 		w := newWorld(t, setup{def: tc.def})
 		got, err := w.Admit(t.Context(), admitIn())
-		if err != nil || got.Plan.Lane != tc.lane || got.Plan.Repeatable != tc.rep {
+		// Workers of release 0.1.0 know version 4, and not the claimed lane.
+		version := map[bool]int{true: 5, false: 4}[tc.lane == hook.ClaimedLane]
+		if err != nil || got.Plan.Lane != tc.lane || got.Plan.Repeatable != tc.rep || got.Plan.V != version {
 			t.Errorf("%s: %+v, %v", tc.name, got.Plan, err)
 		}
 	}

@@ -50,6 +50,11 @@ type records struct {
 	admitted []admit.Row
 	refused  []admit.Refused
 	claims   []attempt.ClaimRow
+	kept     []attempt.KeepRow
+	// earlier returns what Earlier answers at its nth call; nil finds nothing. unkept is the error of Keep.
+	earlier  func(look int) attempt.EarlierClaim
+	looks    int
+	unkept   error
 	begun    []attempt.BeginRow
 	progress []attempt.ProgressRow
 	outputs  []attempt.OutputRow
@@ -106,6 +111,23 @@ func (r *records) Claim(ctx context.Context, in attempt.ClaimRow) (contract.Outc
 		return contract.Done, r.err
 	}
 	return r.claim, r.err
+}
+
+func (r *records) Earlier(context.Context, attempt.EarlierRow) (attempt.EarlierClaim, bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.looks++
+	if r.earlier == nil {
+		return attempt.EarlierClaim{}, false, r.err
+	}
+	return r.earlier(r.looks), true, r.err
+}
+
+func (r *records) Keep(_ context.Context, in attempt.KeepRow) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.kept = append(r.kept, in)
+	return r.unkept
 }
 
 func (r *records) Begin(_ context.Context, in attempt.BeginRow) error {
@@ -216,6 +238,8 @@ type world struct {
 	runs    int
 	// claimID is that of the last claim.
 	claimID string
+	// claimsLocally executes attempts with a claim in the claimed lane, and not in the regular one.
+	claimsLocally bool
 }
 
 type setup struct {
@@ -332,7 +356,7 @@ func as(ctx context.Context, local bool) context.Context {
 // Execute runs an attempt that the gate has permitted, unless the test says by what
 // it is.
 func (w *world) Execute(ctx context.Context, in contract.ExecuteIn) (contract.ExecuteOut, error) {
-	ctx = as(ctx, in.Dispatch == 0)
+	ctx = as(ctx, in.Dispatch == 0 || w.claimsLocally)
 	if in.Permit == nil {
 		in.Permit = w.permit(ctx, in.Facts, in.Terms)
 	}

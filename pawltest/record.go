@@ -45,6 +45,14 @@ func (*record) Claim(context.Context, attempt.ClaimRow) (contract.Outcome, error
 	return contract.Done, nil
 }
 
+// Earlier implements attempt.Store.
+func (*record) Earlier(context.Context, attempt.EarlierRow) (attempt.EarlierClaim, bool, error) {
+	return attempt.EarlierClaim{}, false, nil
+}
+
+// Keep implements attempt.Store.
+func (*record) Keep(context.Context, attempt.KeepRow) error { return nil }
+
 // Begin implements attempt.Store.
 func (*record) Begin(context.Context, attempt.BeginRow) error { return nil }
 

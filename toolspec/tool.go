@@ -61,8 +61,9 @@ type Definition struct {
 	// every attempt has used up Timeout and ten seconds more. Only a tool with a
 	// probe can have Fences.
 	Fences bool
-	// Fast declares that the tool answers within Timeout ≤ FastLimit, so that a
-	// read-only call may run inside the workflow task (the local lane).
+	// Fast declares that the tool answers within Timeout ≤ FastLimit, so that its calls may run inside
+	// the workflow task: those of a read-only tool in the local lane, those of any other tool in the
+	// claimed lane. There, neither a cancel nor a revocation stops an attempt.
 	Fast bool
 	// Heavy declares that the tool keeps a processor busy while it runs: a search, a
 	// compression, a rendering. A worker runs at most as many of them at once as it
@@ -300,8 +301,6 @@ func (d Definition) Check() error {
 		return fmt.Errorf("risk is missing: low, medium or high")
 	case !d.Risk.Valid():
 		return fmt.Errorf("risk %q is none of low, medium, high", d.Risk)
-	case d.Fast && d.Effect != ReadOnly:
-		return fmt.Errorf("fast goes with the effect read_only only")
 	case d.Fast && d.Heavy:
 		return fmt.Errorf("heavy does not go with fast: the tool would keep workflow tasks waiting")
 	case d.Fast && d.Timeout > FastLimit:

@@ -44,6 +44,7 @@ func TestDefaults(t *testing.T) {
 	}{
 		{"a read", func(*toolspec.Definition) {}, 30 * time.Second, 3},
 		{"a fast read", func(d *toolspec.Definition) { d.Fast = true }, 3 * time.Second, 3},
+		{"a fast write", func(d *toolspec.Definition) { d.Fast, d.Effect = true, toolspec.StateChange }, 3 * time.Second, 1},
 		{"a write", func(d *toolspec.Definition) { d.Effect = toolspec.StateChange }, 30 * time.Second, 1},
 		{"an idempotent write", func(d *toolspec.Definition) { d.Effect, d.Idempotent = toolspec.ExternalSideEffect, true }, 30 * time.Second, 3},
 		{"what was said", func(d *toolspec.Definition) { d.Timeout, d.MaxAttempts = time.Hour, 7 }, time.Hour, 7},
@@ -76,7 +77,6 @@ func TestDefinitionCheck(t *testing.T) {
 		{"another effect", func(d *toolspec.Definition) { d.Effect = "none" }, `effect "none" is none of`},
 		{"no risk", func(d *toolspec.Definition) { d.Risk = "" }, "risk is missing"},
 		{"another risk", func(d *toolspec.Definition) { d.Risk = "none" }, `risk "none" is none of`},
-		{"fast and writes", func(d *toolspec.Definition) { d.Fast, d.Effect = true, toolspec.StateChange }, "fast goes with the effect read_only only"},
 		{"fast and heavy", func(d *toolspec.Definition) { d.Fast, d.Heavy = true, true }, "heavy does not go with fast: the tool would keep workflow tasks waiting"},
 		{"fast and slow", func(d *toolspec.Definition) { d.Fast, d.Timeout = true, 3*time.Second+1 }, "fast needs a timeout of at most 3s"},
 		{"negative timeout", func(d *toolspec.Definition) { d.Timeout = -1 }, "timeout must be between"},

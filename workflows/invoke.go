@@ -94,7 +94,7 @@ func (i *invocation) run(ctx workflow.Context) (toolspec.Result, error) {
 		// A call with a regular activity may run for long, so people must be able to find it
 		// by its search attributes while it runs. Any other call first writes them when it
 		// waits or ends, because each upsert is a write to Temporal's visibility store.
-		if plan := i.Plan(); plan.Lane == hook.RegularLane || hasDurableHooks(plan) {
+		if plan := i.Plan(); plan.Lane == hook.RegularLane || plan.Lane == hook.ClaimedLane && i.Lane() == hook.RegularLane || hasDurableHooks(plan) {
 			i.Upsert(ctx)
 		}
 		end.Next = i.runCall(ctx)

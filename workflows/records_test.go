@@ -72,10 +72,16 @@ type claimed struct {
 	repeatable bool
 	// over is when the tool of the claim can no longer run.
 	over time.Time
+	// answer is kept, with the digest of what the claim ran.
+	answer  json.RawMessage
+	subject string
 }
 
-// overMargin is that of the real record.
-const overMargin = 10 * time.Second
+// overMargin and endMargin are those of the real record.
+const (
+	overMargin = 10 * time.Second
+	endMargin  = 8 * time.Second
+)
 
 type request struct {
 	votes    []policy.Vote
@@ -157,14 +163,15 @@ func (r *records) Claim(ctx context.Context, in attempt.ClaimRow) (contract.Outc
 		return contract.Tombstoned, nil
 	}
 	for dispatch, c := range r.claims {
-		if !(in.Repeatable && c.repeatable) && !slices.Contains(in.Answered, contract.Claim{Dispatch: dispatch, ID: c.id}) {
+		waits := in.Subject != "" && (c.subject == in.Subject || c.over.After(r.now().Add(endMargin)))
+		if (waits || !(in.Repeatable && c.repeatable)) && !slices.Contains(in.Answered, contract.Claim{Dispatch: dispatch, ID: c.id}) {
 			return contract.Claimed, nil
 		}
 	}
 	if _, again := r.claims[in.Dispatch]; again {
 		return contract.Redelivered, nil
 	}
-	r.claims[in.Dispatch] = claimed{in.ClaimID, in.Repeatable, r.now().Add(in.Runtime + overMargin)}
+	r.claims[in.Dispatch] = claimed{id: in.ClaimID, repeatable: in.Repeatable, over: r.now().Add(in.Runtime + overMargin)}
 	r.row.Rounds.Dispatch = max(r.row.Rounds.Dispatch, in.Dispatch)
 	return contract.Done, nil
 }
@@ -173,7 +180,32 @@ func (r *records) Claim(ctx context.Context, in attempt.ClaimRow) (contract.Outc
 // its answer.
 func (r *records) written(repeatable bool) {
 	row := r.rows[len(r.rows)-1]
-	r.claims[row.Dispatch] = claimed{row.ClaimID, repeatable, r.now().Add(row.Runtime + overMargin)}
+	r.claims[row.Dispatch] = claimed{id: row.ClaimID, repeatable: repeatable, over: r.now().Add(row.Runtime + overMargin)}
+}
+
+func (r *records) Earlier(ctx context.Context, in attempt.EarlierRow) (attempt.EarlierClaim, bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.owns(ctx, in.Epoch) || in.TenantID != r.admitted.Invocation.Context.TenantID {
+		return attempt.EarlierClaim{}, false, nil
+	}
+	for _, dispatch := range slices.Backward(slices.Sorted(maps.Keys(r.claims))) {
+		c := r.claims[dispatch]
+		if claim := (contract.Claim{Dispatch: dispatch, ID: c.id}); !slices.Contains(in.Answered, claim) {
+			return attempt.EarlierClaim{Claim: claim, Answer: c.answer, Subject: c.subject, Runs: max(c.over.Add(-endMargin).Sub(r.now()), 0)}, true, nil
+		}
+	}
+	return attempt.EarlierClaim{}, false, nil
+}
+
+func (r *records) Keep(_ context.Context, in attempt.KeepRow) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c, ok := r.claims[in.Dispatch]; ok && c.id == in.ID && r.row.Result == nil {
+		c.answer, c.subject = in.Answer, in.Subject
+		r.claims[in.Dispatch] = c
+	}
+	return nil
 }
 
 func (r *records) Check(ctx context.Context, in contract.CheckIn) (contract.CheckOut, error) {

@@ -19,7 +19,7 @@ func (a *Admitter) plan(tenantID, toolID string) hook.Plan {
 		return a.Hooks.Steps(list, toolID, func(s hook.Stage) bool { return a.Own.Has(s, toolID) })
 	}
 	p := hook.Plan{
-		V: hook.PlanVersion, ToolID: toolID, Lane: hook.LocalLane, MaxAttempts: 1,
+		V: hook.PlanVersionOf(hook.LocalLane), ToolID: toolID, Lane: hook.LocalLane, MaxAttempts: 1,
 		Budgets:          hook.Budgets{DeadlineMs: defaultDeadline.Milliseconds()},
 		SearchAttributes: a.SearchAttributes,
 		Error:            steps(hook.Error()),
@@ -31,6 +31,7 @@ func (a *Admitter) plan(tenantID, toolID string) hook.Plan {
 	def := bound.Definition()
 	p.ToolDigest, p.Effect, p.Risk, p.ScriptArg, p.Discovered = bound.Digest(), def.Effect, def.Risk, def.ScriptArg, bound.Discovered()
 	p.Lane, p.Repeatable, p.MaxAttempts = laneOf(def), def.Repeatable(), def.MaxAttempts
+	p.V = hook.PlanVersionOf(p.Lane)
 	p.Probe = bound.Tool().HasProbe() && !def.Repeatable()
 	p.Budgets.MaxRuntimeMs = def.Timeout.Milliseconds()
 	p.Budgets.MaxResultBytes = def.MaxResultBytes
@@ -59,9 +60,16 @@ func durableTime(p hook.Plan) (ms int64) {
 	return ms
 }
 
+// laneOf returns the lane of a tool. A tool with an effect that needs a connection is in the regular
+// lane, where the loss of the right to the connection cancels its attempt.
 func laneOf(def toolspec.Definition) hook.Lane {
-	if def.Effect == toolspec.ReadOnly && def.Fast && def.Timeout <= toolspec.FastLimit {
+	switch {
+	case !def.Fast || def.Timeout > toolspec.FastLimit:
+		return hook.RegularLane
+	case def.Effect == toolspec.ReadOnly:
 		return hook.LocalLane
+	case def.RequiresConnection:
+		return hook.RegularLane
 	}
-	return hook.RegularLane
+	return hook.ClaimedLane
 }

@@ -25,10 +25,6 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// claimTime bounds the claim. No heartbeat is sent before the tool runs, so it stays well below
-// the time after which Temporal counts the activity as lost.
-const claimTime = 3 * time.Second
-
 // beginTime bounds the write of a start event, for which the tool of a watched call waits.
 const beginTime = time.Second
 
@@ -101,7 +97,7 @@ func (a *Attempts) Execute(ctx context.Context, in contract.ExecuteIn) (contract
 	if name, lacks := a.Hooks.Lacks(attemptInput(in)); lacks {
 		return contract.ExecuteOut{Outcome: contract.NotHere, By: "hook " + name}, nil
 	}
-	allowed, ok, err := a.permits(ctx, in.Permit, in.Facts, in.Terms)
+	allowed, ok, err := a.permits(ctx, in.Permit, in.Facts, in.Terms, in.Dispatch > 0)
 	switch {
 	case err != nil:
 		return a.unprovided(ctx, in, err), nil
@@ -110,11 +106,17 @@ func (a *Attempts) Execute(ctx context.Context, in contract.ExecuteIn) (contract
 			"invocationId", in.Facts.InvocationID, "toolId", in.Facts.ToolID, "tenantId", in.Facts.Context.TenantID)
 		return contract.ExecuteOut{Outcome: contract.Unpermitted}, nil
 	}
+	subject := ""
+	if contract.Executing(ctx).Local && in.Dispatch > 0 {
+		if subject, err = allowed.subject(ctx, in.Facts, in.Terms); err != nil {
+			return a.unprovided(ctx, in, err), nil
+		}
+	}
 	bound, failed := a.masked(ctx, in, allowed.PolicyDigest, bound)
 	if failed != nil {
 		return *failed, nil
 	}
-	if in.Dispatch == 0 {
+	if contract.Executing(ctx).Local {
 		leave, ok := a.lane.enter(ctx, in.Facts.Context.TenantID)
 		if !ok {
 			a.Log.WarnContext(ctx, "the local lane has no room for the tenant; the attempt begins later", "tenantId", in.Facts.Context.TenantID, "toolId", in.Facts.ToolID)
@@ -144,17 +146,28 @@ func (a *Attempts) Execute(ctx context.Context, in contract.ExecuteIn) (contract
 		// The id is made here and not earlier: two executions may share a workflow, an input or a
 		// marker, so an id from one of these would not be unique.
 		claimID = rand.Text()
-		out = a.claim(ctx, in, claimID, bound)
+		var kept *contract.ExecuteOut
+		if kept, out = a.claim(ctx, in, claimID, subject, bound); kept != nil {
+			return *kept, nil
+		}
 	}
 	if out == nil && in.Watched && in.Dispatch == 0 {
 		a.begin(ctx, in)
 	}
 	if out == nil {
+		if subject != "" {
+			// The worker stops later than the tool, and its successor needs the answer.
+			ctx = context.WithoutCancel(ctx)
+		}
 		// What the attempt stores has an id without a claim, too: its reference must not be guessable.
 		attempted := a.attempt(ctx, in, cmp.Or(claimID, rand.Text()), bound, caps, previewed)
-		out = &attempted
+		if out = &attempted; subject != "" {
+			a.keep(ctx, in, claimID, subject, attempted)
+		}
 	}
-	out.ClaimID = claimID
+	if out.ClaimID = claimID; subject != "" && claimID != "" {
+		out.Dispatch = in.Dispatch
+	}
 	out.DurationUs = time.Since(started).Microseconds()
 	return *out, nil
 }
@@ -264,51 +277,4 @@ func (a *Attempts) begin(ctx context.Context, in contract.ExecuteIn) {
 	if err != nil {
 		a.Log.WarnContext(ctx, "the start of the call was not written for the watchers of its run", "invocationId", in.Facts.InvocationID, "reason", errs.Reason(err))
 	}
-}
-
-// claim stores that the tool is about to run. If the claim succeeds, it returns nil. Otherwise it
-// returns the answer of the attempt, and the tool must not run.
-//
-// A claim whose answer is lost may have been stored, so claim does not try again: only this
-// process knows that the tool did not run, and its answer says so.
-func (a *Attempts) claim(ctx context.Context, in contract.ExecuteIn, claimID string, bound *catalog.Bound) *contract.ExecuteOut {
-	row := ClaimRow{
-		InvocationID: in.Facts.InvocationID, TenantID: in.Facts.Context.TenantID, ToolID: in.Facts.ToolID,
-		Epoch: in.Epoch, Dispatch: in.Dispatch, ClaimID: claimID, Effect: bound.Definition().Effect,
-		SafeArgs: in.Facts.SafeArgs, Repeatable: bound.Definition().Repeatable() && !in.Once, Answered: in.Answered,
-		Runtime: time.Duration(in.MaxRuntimeMs) * time.Millisecond,
-	}
-	var err error
-	if approval := in.Facts.Approval; approval != nil {
-		row.ApprovalID = approval.ApprovalID
-		// This is the digest of the arguments and the tool that run now. The digest in the history
-		// may be different.
-		row.PreviewDigest = approval.PreviewDigest
-		row.ApprovalDigest, err = judge.ApprovalSubject(in.Facts).Digest()
-	}
-	var outcome contract.Outcome
-	if err == nil {
-		soon, cancel := context.WithTimeout(ctx, claimTime)
-		defer cancel()
-		outcome, err = a.Store.Claim(soon, row)
-	}
-	if err != nil {
-		a.Log.WarnContext(ctx, "the claim has no answer; the tool is not run", "invocationId", in.Facts.InvocationID, "dispatch", in.Dispatch, "reason", errs.Reason(err))
-		out := contract.ExecuteOut{Outcome: contract.Undispatched}
-		if !errs.IsTransient(err) {
-			out.Failure = &hook.Failure{Code: toolspec.CodeInternal}
-		}
-		return &out
-	}
-	if outcome == contract.Done {
-		return nil
-	}
-	out := contract.ExecuteOut{Outcome: outcome}
-	if outcome == contract.Killed {
-		out.Outcome, out.Failure = contract.Refused, judge.KillFailure("")
-	}
-	if outcome == contract.Refused {
-		out.Failure = &hook.Failure{Code: toolspec.CodeApprovalStale, Details: &toolspec.Details{ApprovalID: row.ApprovalID}}
-	}
-	return &out
 }

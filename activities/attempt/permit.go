@@ -3,6 +3,7 @@ package attempt
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 
 	"github.com/pawl-run/pawl/toolspec"
@@ -63,6 +64,13 @@ func (p permit) text(runID string, f hook.Facts, t hook.Terms) ([]byte, error) {
 	return text, err
 }
 
+// subject returns the digest of everything that the permit of an execution allows.
+func (p permit) subject(ctx context.Context, f hook.Facts, t hook.Terms) (string, error) {
+	text, err := p.text(contract.Executing(ctx).RunID, f, t)
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), err
+}
+
 // Permit is Pawl's step after the hooks of willCheckConsent. It adds a permit to the
 // verdict if the attempts of the call need one.
 func (a *Attempts) Permit(ctx context.Context, in hook.StageInput, v *hook.Verdict) error {
@@ -82,11 +90,11 @@ func (a *Attempts) Permit(ctx context.Context, in hook.StageInput, v *hook.Verdi
 }
 
 // permits returns the permit of an execution. ok is false if the execution has no permit for its
-// tool, arguments and terms. An execution in the local lane needs none: its workflow runs in this
+// tool, arguments and terms. A local activity without a claim needs none: its workflow runs in this
 // worker and has just passed the gate.
-func (a *Attempts) permits(ctx context.Context, raw json.RawMessage, f hook.Facts, t hook.Terms) (p permit, ok bool, err error) {
+func (a *Attempts) permits(ctx context.Context, raw json.RawMessage, f hook.Facts, t hook.Terms, claims bool) (p permit, ok bool, err error) {
 	e := contract.Executing(ctx)
-	if e.Local {
+	if e.Local && !claims {
 		return permit{PolicyDigest: f.PolicyDigest}, true, nil
 	}
 	readable := json.Unmarshal(raw, &p) == nil

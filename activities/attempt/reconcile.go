@@ -38,7 +38,7 @@ func (a *Attempts) Probe(ctx context.Context, in contract.ProbeIn) (contract.Pro
 	case bound.Digest() != in.Facts.ToolDigest:
 		out = contract.ProbeOut{Outcome: contract.Lost}
 	default:
-		allowed, ok, err := a.permits(ctx, in.Permit, in.Facts, in.Terms)
+		allowed, ok, err := a.permits(ctx, in.Permit, in.Facts, in.Terms, false)
 		if err != nil {
 			return contract.ProbeOut{}, err
 		}

@@ -16,6 +16,12 @@ import (
 type Store interface {
 	stage.Records
 	Claim(ctx context.Context, in ClaimRow) (contract.Outcome, error)
+	// Earlier returns the last claim of a call that is not in Answered. found is false if there is none,
+	// or if another run owns the call.
+	Earlier(ctx context.Context, in EarlierRow) (earlier EarlierClaim, found bool, err error)
+	// Keep stores the answer of a claim until the call is settled. It stores nothing if the call is
+	// settled, or if the claim does not exist.
+	Keep(ctx context.Context, in KeepRow) error
 	// Begin writes the start event of a call that has no claim, unless the call has that event.
 	Begin(ctx context.Context, in BeginRow) error
 	// ReportProgress writes an event of a call that runs. It writes nothing if nobody watches the
@@ -70,6 +76,10 @@ type ClaimRow struct {
 	// earlier claim must be in Answered.
 	Repeatable bool
 	Answered   []contract.Claim
+	// Subject is set in the claimed lane: it is the digest of what the attempt runs. The answer is then
+	// also Claimed if an earlier claim that is not in Answered has a kept answer for this subject, or if
+	// its tool may still run.
+	Subject string
 	// Runtime is how long the attempt may take. The claim extends the slots of the call by this
 	// time. If the call has lost a slot, the answer is Unleased.
 	Runtime time.Duration
@@ -78,6 +88,31 @@ type ClaimRow struct {
 	ApprovalID     string
 	ApprovalDigest string
 	PreviewDigest  string
+}
+
+// EarlierRow asks for the last claim of a call in the claimed lane.
+type EarlierRow struct {
+	InvocationID, TenantID string
+	Epoch                  int
+	Answered               []contract.Claim
+}
+
+// EarlierClaim is a claim that the run cannot account for.
+type EarlierClaim struct {
+	contract.Claim
+	// Answer is the kept answer; nil if there is none. Subject is the digest of what was run.
+	Answer  json.RawMessage
+	Subject string
+	// Runs is how long the tool may still run; 0 if it has ended.
+	Runs time.Duration
+}
+
+// KeepRow keeps the answer of a claim. Answer has what the workflow gets, so it is redacted.
+type KeepRow struct {
+	InvocationID string
+	contract.Claim
+	Subject string
+	Answer  json.RawMessage
 }
 
 // BeginRow begins a call in the local lane.

@@ -181,18 +181,69 @@ type claim struct {
 	tenant, tool    string
 	repeatable      bool
 	answered        []contract.Claim
-	want            contract.Outcome
+	// subject is that of an attempt in the claimed lane. The default runtime is a minute, ended
+	// claims a dispatch whose tool has ended already.
+	subject string
+	ended   bool
+	want    contract.Outcome
 }
 
 func (s claim) do(ctx context.Context, c call) error {
+	runtime := time.Minute
+	if s.ended {
+		runtime = -time.Minute
+	}
 	got, err := c.store.Claim(c.executing(ctx, s.run), attempt.ClaimRow{
 		InvocationID: c.id.InvocationID(), TenantID: cmp.Or(s.tenant, tenant), ToolID: cmp.Or(s.tool, tool), Epoch: s.epoch, Dispatch: s.dispatch,
-		ClaimID: cmp.Or(s.id, claimID(s.dispatch)), Repeatable: s.repeatable, Answered: s.answered, Runtime: time.Minute,
+		ClaimID: cmp.Or(s.id, claimID(s.dispatch)), Repeatable: s.repeatable, Answered: s.answered, Runtime: runtime, Subject: s.subject,
 	})
 	if err == nil && got != s.want {
 		err = fmt.Errorf("got %s", got)
 	}
 	return err
+}
+
+// keep keeps the answer of a claim: a JSON object with the field dispatch.
+type keep struct {
+	dispatch    int
+	id, subject string
+}
+
+func (s keep) do(ctx context.Context, c call) error {
+	return c.store.Keep(ctx, attempt.KeepRow{
+		InvocationID: c.id.InvocationID(), Claim: contract.Claim{Dispatch: s.dispatch, ID: cmp.Or(s.id, claimID(s.dispatch))}, Subject: s.subject,
+		Answer: fmt.Appendf(nil, `{"dispatch": %d}`, s.dispatch),
+	})
+}
+
+// earlier looks for the last claim that is not answered.
+type earlier struct {
+	run, tenant string
+	epoch       int
+	answered    []contract.Claim
+	// dispatch is that of the expected claim; 0 expects none. subject is that of its answer, or empty
+	// if it has no answer. runs expects that its tool may still run.
+	dispatch int
+	subject  string
+	runs     bool
+}
+
+func (s earlier) do(ctx context.Context, c call) error {
+	got, found, err := c.store.Earlier(c.executing(ctx, s.run), attempt.EarlierRow{
+		InvocationID: c.id.InvocationID(), TenantID: cmp.Or(s.tenant, tenant), Epoch: s.epoch, Answered: s.answered,
+	})
+	if err != nil {
+		return err
+	}
+	answer := ""
+	if s.subject != "" {
+		answer = fmt.Sprintf(`{"dispatch": %d}`, s.dispatch)
+	}
+	if found != (s.dispatch > 0) || got.Dispatch != s.dispatch || found && got.ID != claimID(s.dispatch) || got.Subject != s.subject ||
+		string(got.Answer) != answer || (got.Runs > 0) != s.runs || got.Runs > time.Minute+10*time.Second {
+		return fmt.Errorf("got %+v with the answer %q, %t", got, got.Answer, found)
+	}
+	return nil
 }
 
 // check checks a dispatch: it was claimed, or gets a tombstone.

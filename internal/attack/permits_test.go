@@ -17,6 +17,7 @@ func permitAttacks() []attack {
 		{target: execute, what: "permitted to a run that is over", run: permitOfAnEnded},
 		{target: execute, what: "permitted to a run that was terminated", run: permitOfATerminated},
 		{target: execute, what: "permitted to the run before a reset", run: permitBeforeAReset},
+		{target: execute, what: "of a tool whose attempts run inside the workflow task", run: attemptOfAQuickCall},
 		{target: reconcile, what: "permitted to a run that was terminated", run: probeOfATerminated},
 	}
 }
@@ -27,6 +28,43 @@ func permitOfAnEnded(t *testing.T, w *world) {
 	started := w.start(t, inv)
 	w.endsRightly(t, inv)
 	w.replayed(t, inv, "execute", "unpermitted", w.attacker.activities(t, started.WorkflowID, "execute")[0], 1)
+}
+
+// attemptOfAQuickCall schedules the attempt of a call in the claimed lane as an activity, with the permit of another call: its own permit
+// is in no input of an activity.
+func attemptOfAQuickCall(t *testing.T, w *world) {
+	inv, other := call("quick", toolQuick, args("text", "")), call("quick's other", toolPut, args("text", ""))
+	started := w.start(t, inv)
+	w.endsRightly(t, inv)
+	if n := len(w.attacker.activities(t, started.WorkflowID, "execute")); n != 0 {
+		t.Errorf("the call has %d activities execute", n)
+	}
+	stolen := w.start(t, other)
+	w.endsRightly(t, other)
+	genuine := w.attacker.activities(t, stolen.WorkflowID, "execute")[0]
+	if w.sealed {
+		return // the attacker cannot change an input
+	}
+	var in object
+	if err := json.Unmarshal(genuine.input.GetData(), &in); err != nil {
+		t.Fatal(err)
+	}
+	facts, ok := in["facts"].(object)
+	if !ok {
+		t.Fatalf("the input has the facts %v", in["facts"])
+	}
+	in["facts"] = with(facts, object{
+		"toolId": toolQuick, "toolCallId": inv.ToolCallID, "invocationId": inv.Identity().InvocationID(), "toolDigest": w.record(t, inv).Plan.ToolDigest,
+		"effect": toolspec.ExternalSideEffect,
+	})
+	for _, dispatch := range []int{0, 1, 2} {
+		for _, a := range w.attacker.schedule(t, inv.Identity().WorkflowID(), task{"execute", plain(with(in, object{"dispatch": dispatch, "planVersion": 5}))}) {
+			w.turnedDown(t, forgery{what: "an attempt of a quick call", outcomes: []string{"unpermitted"}}, a)
+		}
+	}
+	if n := w.effects.of(inv.ToolCallID); n != 1 {
+		t.Errorf("the call had its effect %d times", n)
+	}
 }
 
 // permitOfATerminated does so with a call that the attacker terminated between two attempts: its record is open, and all its attempts are

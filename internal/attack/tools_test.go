@@ -25,6 +25,8 @@ const (
 	toolPut = "test__put"
 	// toolFast runs in the local lane.
 	toolFast = "test__fast"
+	// toolQuick writes in the claimed lane.
+	toolQuick = "test__quick"
 	// toolHooked is toolSend behind durableHook, which waits until it is released.
 	toolHooked  = "test__hooked"
 	durableHook = "lasting"
@@ -179,8 +181,9 @@ func (l *ledger) options() []worker.Option {
 	put := definition(toolPut, toolspec.StateChange, toolspec.LowRisk, long)
 	put.Idempotent, put.MaxAttempts = true, 4
 	fast := definition(toolFast, toolspec.ReadOnly, toolspec.LowRisk, 2*time.Second)
-	fast.Fast = true
-	tools = append(tools, toolspec.Define(put, l.run(toolPut)), toolspec.Define(fast, l.run(toolFast)))
+	quick := definition(toolQuick, toolspec.ExternalSideEffect, toolspec.LowRisk, 2*time.Second)
+	fast.Fast, quick.Fast = true, true
+	tools = append(tools, toolspec.Define(put, l.run(toolPut)), toolspec.Define(fast, l.run(toolFast)), toolspec.Define(quick, l.run(toolQuick)))
 	return []worker.Option{
 		worker.Tools(tools...),
 		worker.ToolHooks(toolHooked, hook.New(durableHook, hook.Durable(time.Minute), hook.WillAcquireQuota.Do(func(ctx context.Context, v *hook.Check) error {

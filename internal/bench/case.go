@@ -47,6 +47,7 @@ func cases() []kase {
 		{name: "read_only_connection", about: "a read that leases a connection", run: byConnection, workflowID: workflowID},
 		{name: "denied", about: "a call that policy denies", run: byPawl(deniedTool, toolspec.CodePolicyDenied), workflowID: workflowID},
 		{name: "external_side_effect", about: "a write, nobody is asked", run: byPawl(sendTool, ""), workflowID: workflowID},
+		{name: "external_side_effect_fast", about: "the same inside the workflow task", run: byPawl(quickTool, ""), workflowID: workflowID},
 		{name: "hooks_20", about: "a read with 20 hooks of a user", run: byPawl(hookedTool, ""), workflowID: workflowID},
 		{name: "stage_per_activity", about: fmt.Sprintf("%d activities, by hand", stagesOfRead), run: byHand(perStageType, false), share: 3},
 	}

@@ -34,6 +34,8 @@ const (
 	readTool   = "bench__read"
 	hookedTool = "bench__hooked"
 	sendTool   = "bench__send"
+	// quickTool writes in the claimed lane.
+	quickTool  = "bench__quick"
 	deniedTool = "bench__denied"
 	// askTool waits for a person.
 	askTool = "bench__ask"
@@ -73,11 +75,13 @@ func tools() []toolspec.Tool {
 	guarded.ID, guarded.CacheFor = guardedTool, time.Hour
 	hooked.ID, denied.ID = hookedTool, deniedTool
 	send.ID, send.Fast, send.Effect = sendTool, false, toolspec.ExternalSideEffect
+	quick := send
+	quick.ID, quick.Fast = quickTool, true
 	ask := send
 	ask.ID, ask.Risk = askTool, toolspec.HighRisk
 	return []toolspec.Tool{
 		toolspec.Define(ask, echo),
-		toolspec.Define(read, echo), toolspec.Define(hooked, echo), toolspec.Define(denied, echo), toolspec.Define(send, echo),
+		toolspec.Define(read, echo), toolspec.Define(hooked, echo), toolspec.Define(denied, echo), toolspec.Define(send, echo), toolspec.Define(quick, echo),
 		toolspec.Define(guarded, echo), streaming(),
 	}
 }

@@ -86,7 +86,7 @@ func ChildTools() []toolspec.Tool {
 	return []toolspec.Tool{
 		Tool("test__write", f, Idempotent, stays), Tool("test__send", f, Once, stays), Tool("test__asked", f, Once, Risky),
 		Tool("test__read", f, stays),
-		Tool("test__fast", f, Fast),
+		Tool("test__fast", f, Fast), Tool("test__quick", f, Once, Fast),
 	}
 }
 

@@ -108,11 +108,11 @@ func (w *world) evidence(call *pawl.Call, result toolspec.Result) evidence {
 	}
 }
 
-// disturbed reports whether more steps were lost than the kill can lose, or whether a local read
-// took more than one task.
+// disturbed reports whether more steps were lost than the kill can lose, or whether a call that runs
+// inside a workflow task took more than one.
 func (e evidence) disturbed(c cell) bool {
 	lost := e.tasks.lostTasks + e.tasks.lostAttempts + e.tasks.again
-	return lost > c.loses() || c.toolID == ledger.LocalRead && e.tasks.completed > 1
+	return lost > c.loses() || ledger.Fast(c.toolID) && e.tasks.completed > 1
 }
 
 // loses returns how many steps the kill can lose: none if the server has the answer and no other
@@ -122,7 +122,7 @@ func (c cell) loses() int {
 	case point.AnswerAfter, point.CloseAfter:
 		return 0
 	case point.TaskAfter:
-		if c.toolID == ledger.LocalRead || c.toolID == ledger.Ask {
+		if ledger.Fast(c.toolID) || c.toolID == ledger.Ask {
 			return 0
 		}
 	default:

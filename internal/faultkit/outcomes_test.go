@@ -22,6 +22,8 @@ var columns = []struct{ name, toolID string }{
 	{"idempotent write", ledger.Put},
 	{"non-idempotent write", ledger.Send},
 	{"asked write", ledger.Ask},
+	{"fast write", ledger.Quick},
+	{"fast idempotent write", ledger.QuickPut},
 }
 
 // cell is the expected end of a call.

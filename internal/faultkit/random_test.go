@@ -75,7 +75,7 @@ type mix struct {
 // at most one such call.
 func streams() [][]string {
 	return [][]string{
-		{ledger.LocalRead}, {ledger.Read}, {ledger.Put}, {ledger.LocalRead, ledger.Read, ledger.Put}, {ledger.Send, ledger.Ask},
+		{ledger.LocalRead}, {ledger.Read}, {ledger.Put}, {ledger.LocalRead, ledger.Read, ledger.Put, ledger.QuickPut}, {ledger.Send, ledger.Ask, ledger.Quick},
 	}
 }
 

@@ -67,7 +67,7 @@ func TestStoppedBeforeClaim(t *testing.T) {
 // effect, and the late answer changes nothing.
 func TestStoppedBeforeEffect(t *testing.T) {
 	t.Parallel()
-	for _, toolID := range []string{ledger.Send, ledger.Put, ledger.LocalRead} {
+	for _, toolID := range []string{ledger.Send, ledger.Put, ledger.LocalRead, ledger.Quick} {
 		t.Run(toolID, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
@@ -78,7 +78,7 @@ func TestStoppedBeforeEffect(t *testing.T) {
 			result, row := w.result(call), w.row(call)
 			code, least, most := "ok", 1, 1
 			switch toolID {
-			case ledger.Send:
+			case ledger.Send, ledger.Quick:
 				code, least, most = "outcome_unknown", 0, 0
 			case ledger.Put:
 				most = result.Attempts - 1 // the first attempt belongs to the first worker
@@ -92,7 +92,7 @@ func TestStoppedBeforeEffect(t *testing.T) {
 			other.kill()
 			zombie.goOn()
 			w.until(func() bool { return len(w.ledger.Of(call.InvocationID)) > n }, "the tool of the first worker has its effect")
-			if toolID != ledger.LocalRead {
+			if !ledger.Fast(toolID) {
 				// The server refuses the answer. If the worker was stopped for longer than the timeout of the attempt, it does not send the
 				// answer.
 				w.until(func() bool {
@@ -116,7 +116,7 @@ func TestStoppedBeforeEffect(t *testing.T) {
 // no row.
 func TestStoppedBeforeSettle(t *testing.T) {
 	t.Parallel()
-	for _, toolID := range []string{ledger.LocalRead, ledger.Send} {
+	for _, toolID := range []string{ledger.LocalRead, ledger.Send, ledger.Quick} {
 		t.Run(toolID, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)

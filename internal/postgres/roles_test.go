@@ -135,7 +135,7 @@ func TestRolesAreWalls(t *testing.T) {
 			`INSERT INTO role_tenants VALUES (current_user, 'globex')`, `UPDATE invocations SET state = 'open'`, `DELETE FROM approvals`, `DELETE FROM runs`,
 			`INSERT INTO claims (invocation_id, dispatch, kind, epoch) SELECT invocation_id, 9, 'claim', 1 FROM invocations`, `TRUNCATE claims`,
 			`UPDATE policy_active SET digest = NULL`, `SELECT drop_partition('x')`, `SELECT ensure_partitions('events', 1)`, `CREATE TABLE x ()`,
-			`SELECT FROM memory_usage`,
+			`SELECT FROM memory_usage`, `SELECT answer FROM claims`, `SELECT subject FROM claims`,
 		} {
 			if state := s.state(sql); state != "42501" {
 				t.Errorf("%s: %s: %q", role, sql, state)

@@ -252,6 +252,8 @@ TABLE claims
     repeatable boolean NOT NULL DEFAULT false
     claim_id text NOT NULL DEFAULT ''::text
     over_at timestamp with time zone NOT NULL DEFAULT (now() + '01:00:00'::interval)
+    answer json
+    subject text
     CONSTRAINT claims_dispatch_counts CHECK (dispatch >= 1)
     CONSTRAINT claims_kind_known CHECK (kind = ANY (ARRAY['claim'::text, 'tombstone'::text]))
     CONSTRAINT claims_of_invocation FOREIGN KEY (invocation_id) REFERENCES invocations(invocation_id) ON DELETE CASCADE

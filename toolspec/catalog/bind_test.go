@@ -75,7 +75,6 @@ func TestRegistrationMatrix(t *testing.T) {
 		{"no effect", with(func(d *toolspec.Definition) { d.Effect = "" }), []string{"tool core__read: effect is missing"}},
 		{"no risk", with(func(d *toolspec.Definition) { d.Risk = "" }), []string{"tool core__read: risk is missing"}},
 		{"no redaction", with(func(d *toolspec.Definition) { d.Redaction = toolspec.Redaction{} }), []string{"tool core__read: redaction.allow is empty"}},
-		{"fast with a side effect", with(func(d *toolspec.Definition) { d.Fast, d.Effect = true, toolspec.ExternalSideEffect }), []string{"tool core__read: fast goes with"}},
 		{"fast and slow", with(func(d *toolspec.Definition) { d.Fast, d.Timeout = true, time.Minute }), []string{"tool core__read: fast needs"}},
 		{"allow matches nothing", with(func(d *toolspec.Definition) { d.Redaction.Allow = []string{"/text", "/entries/*/nam"} }),
 			[]string{"tool core__read: redaction.allow", `"/entries/*/nam" names nothing`}},

@@ -6,10 +6,22 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// PlanVersion is the version of plans that this code makes. A worker runs plans
+// PlanVersion is the newest version of plans that this code makes. A worker runs plans
 // of this version and older ones; a call with a newer one waits for another
 // worker. ADR 5 says what a newer version may change.
-const PlanVersion = 4
+const PlanVersion = 5
+
+// sharedVersion is the version of plans that workers of release 0.1.0 run too.
+const sharedVersion = 4
+
+// PlanVersionOf returns the version of a plan with a lane. Only a plan with ClaimedLane needs a
+// worker that knows version 5, so older workers run all other plans.
+func PlanVersionOf(l Lane) int {
+	if l == ClaimedLane {
+		return PlanVersion
+	}
+	return sharedVersion
+}
 
 // Lane says where execute runs.
 type Lane string
@@ -20,6 +32,9 @@ const (
 	LocalLane Lane = "local"
 	// RegularLane runs execute as an activity of its own, with claims.
 	RegularLane Lane = "regular"
+	// ClaimedLane runs execute inside the workflow task, with claims. An answer is kept in the record
+	// until the call is settled, because the workflow task may be lost. Plans have it since version 5.
+	ClaimedLane Lane = "claimed"
 )
 
 // Plan is recorded by admit. The workflow iterates over the recorded plan and never over the lists

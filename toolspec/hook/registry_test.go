@@ -168,7 +168,7 @@ func TestNotOn(t *testing.T) {
 // TestOwnSteps is the golden table of Pawl's own steps. If it changes, raise hook.PlanVersion:
 // a worker of an older release would skip the step.
 func TestOwnSteps(t *testing.T) {
-	const version, golden = 4, `willBindProviders sessions
+	const version, golden = 5, `willBindProviders sessions
 willAuthorize policy
 willCheckConsent policy
 willCheckFeatureFlags features on demand

@@ -141,10 +141,14 @@ func (a *Attempts) Run(ctx workflow.Context) Found {
 			return Found{Next: next}
 		}
 	}
-	if a.call.InRegularLane() {
+	switch a.call.Lane() {
+	case hook.LocalLane:
+		return a.conclude(ctx, a.runLocally(ctx))
+	case hook.ClaimedLane:
+		return a.conclude(ctx, a.claimLocally(ctx))
+	default:
 		return a.conclude(ctx, a.dispatch(ctx))
 	}
-	return a.conclude(ctx, a.runLocally(ctx))
 }
 
 // AfterRehydrate returns the next step of the call after the arguments were validated

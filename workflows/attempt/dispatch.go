@@ -13,8 +13,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/steps"
 )
 
-// dispatched is one dispatch of an attempt. number is 0 in the local lane, and at is the
-// time of the dispatch.
+// dispatched is one dispatch of an attempt. number is 0 in the local lane. In the claimed lane it is
+// the number of the claim that has the answer. at is the time of the dispatch.
 type dispatched struct {
 	lane   hook.Lane
 	number int
@@ -37,6 +37,30 @@ func (a *Attempts) runLocally(ctx workflow.Context) outcome {
 		// The tool ran longer than the timeout of the step, so its outcome is not known.
 		if err != nil {
 			out = contract.ExecuteOut{Outcome: contract.Interrupted, Failure: &hook.Failure{Code: toolspec.CodeTimeout}}
+		}
+		if o, again := a.interpret(ctx, out, d, &delay); !again {
+			return o
+		}
+	}
+}
+
+// claimLocally runs the tool inside the workflow task, with a claim. A cancel of the call does not
+// stop the tool. If the task is lost, another execution of this code finds the claim, and the answer
+// if the tool has given one.
+func (a *Attempts) claimLocally(ctx workflow.Context) outcome {
+	c := a.call
+	delay := steps.MissingDelay
+	for {
+		d := dispatched{lane: hook.ClaimedLane, at: workflow.Now(ctx), number: c.NextDispatch()}
+		in := a.executeIn(ctx, d.number)
+		in.Answered = a.claims.repeatable()
+		out, err := steps.Local(steps.Disconnected(ctx), contract.Execute, in, steps.ClaimedExecuteOptions(c.Admitted().ToolID, c.Runtime()))
+		// The step ran longer than its timeout, or never had a slot of the worker.
+		if err != nil {
+			return a.handleLost(ctx, &hook.Failure{Code: toolspec.CodeTimeout}, d)
+		}
+		if out.Dispatch > 0 {
+			d.number = out.Dispatch
 		}
 		if o, again := a.interpret(ctx, out, d, &delay); !again {
 			return o

@@ -21,15 +21,15 @@ type ExecuteIn struct {
 	Epoch int        `json:"epoch"`
 	// PlanVersion is the version of the recorded plan. The worker must support it.
 	PlanVersion int `json:"planVersion,omitempty"`
-	// Dispatch is the number of the claim in the regular lane. It is 0 in the local
-	// lane, which writes no claims.
+	// Dispatch is the number of the claim in the regular and the claimed lane. It is 0 in the
+	// local lane, which writes no claims.
 	Dispatch int `json:"dispatch,omitempty"`
 	// Answered lists the claims after which another attempt is safe: the tool did not run, it said
 	// that nothing happened, it answered and may be repeated, or a probe or a person said whether
 	// it took effect.
 	Answered []Claim `json:"answered,omitempty"`
-	// Permit states what the last run of the gate allowed. A regular activity needs a
-	// permit, a local activity does not.
+	// Permit states what the last run of the gate allowed. An attempt with a claim needs a
+	// permit, an attempt in the local lane does not.
 	Permit json.RawMessage `json:"permit,omitempty"`
 	// LeasedAtMs is the time when a call in the local lane last asked for slots at
 	// semaphores, in milliseconds of the Unix epoch; 0 if it holds no slots. Slots
@@ -49,6 +49,10 @@ type ExecuteOut struct {
 	// ClaimID is the id of the claim that Execute tried to write; empty if it did not
 	// try.
 	ClaimID string `json:"claimId,omitempty"`
+	// Dispatch is set in the claimed lane: the number of the claim with the id ClaimID. It is another
+	// number than that of the input if this is the kept answer of an earlier execution. The history
+	// has no input of a local activity, and "pawl reconcile" reads the number here.
+	Dispatch int `json:"dispatch,omitempty"`
 	// LeftBehind says that the tool was still running when Execute gave up the attempt.
 	LeftBehind bool `json:"leftBehind,omitempty"`
 	// Value is the redacted value, or its short form. Workers of older releases leave it out if

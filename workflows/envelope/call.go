@@ -113,9 +113,16 @@ func (c *Call) Attempt() int { return c.attempt }
 // SetAttempt starts attempt n.
 func (c *Call) SetAttempt(n int) { c.attempt = n }
 
-// InRegularLane reports whether attempts run as regular activities. After an approval request
-// they always do, because only a claim can consume an approval.
-func (c *Call) InRegularLane() bool { return c.plan.Lane == hook.RegularLane || c.rounds.Request > 0 }
+// Lane returns the lane of the attempts. After an approval request it is the regular lane, because
+// only a claim can consume an approval and an attempt may make its preview again. A call with a
+// connection leaves the claimed lane, because only a regular activity can be cancelled when the right
+// to the connection is lost.
+func (c *Call) Lane() hook.Lane {
+	if c.rounds.Request > 0 || c.plan.Lane == hook.ClaimedLane && c.connection != nil {
+		return hook.RegularLane
+	}
+	return c.plan.Lane
+}
 
 // RestrictPlan changes the plan to one that is safe for every tool: one attempt, in the
 // regular lane.

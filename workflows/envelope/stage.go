@@ -52,8 +52,8 @@ func (c *Call) runPart(ctx workflow.Context, step hook.Step, part hook.Part, rou
 			Stage: step.Stage, Own: step.Own, Hooks: step.Hooks, Part: part, PlanVersion: c.plan.V,
 			AnyWorker: c.moves.stays || c.moves.attempt, MaxResultBytes: c.Terms().MaxResultBytes, Facts: visible(step.Phase, c.Facts(ctx, round)),
 		}
-		// The gate puts the terms into the permit, and only the regular lane needs a permit.
-		if step.Stage == hook.WillCheckConsent.Stage() && c.InRegularLane() {
+		// The gate puts the terms into the permit, which every attempt with a claim needs.
+		if step.Stage == hook.WillCheckConsent.Stage() && c.Lane() != hook.LocalLane {
 			terms := c.Terms()
 			in.Terms = &terms
 		}

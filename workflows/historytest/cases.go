@@ -24,6 +24,7 @@ func Cases() []Case {
 		ended("read_local", "local admit", "local execute", "ended ok"),
 		ended("read_regular", "activity execute", "ended ok"),
 		ended("write_idempotent", "activity execute", "ended ok"),
+		ended("write_claimed", "local willCheckConsent", "local execute", "local settle", "ended ok"),
 		// The result has the short form of the value and the reference of the whole value.
 		ended("large_short", "local execute", "ended ok with a value and an output"),
 		ended("approved_by_signal", "local requestApproval", "timer", "signal decide", "local reviewDecision", "activity execute", "ended ok"),
@@ -41,6 +42,8 @@ func Cases() []Case {
 		ended("retried", "activity execute", "timer", "timer fired", "activity execute", "ended ok"),
 		ended("timed_out", "local execute", "timer", "local execute", "ended timeout"),
 		ended("lost_unknown", "activity execute", "activity timed out", "local checkAttempt", "ended outcome_unknown"),
+		// The workflow task was lost while the tool ran inside it.
+		ended("lost_claimed", "local execute", "local settle", "ended outcome_unknown"),
 		ended("lost_retried", "activity execute", "activity timed out", "local checkAttempt", "timer", "activity execute", "ended ok"),
 		ended("stopped_unknown", "activity execute", "ended outcome_unknown"),
 		// The call missed its tool at execute when it was recorded first, and misses it at the gate now.

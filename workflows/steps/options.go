@@ -19,6 +19,8 @@ const (
 	// graceTimeout is the time that an activity has beyond its budget, so that it can
 	// answer itself that the budget is used up.
 	graceTimeout = 5 * time.Second
+	// claimedTime is the time that an attempt in the claimed lane has for its statements.
+	claimedTime = 10 * time.Second
 	// MissingDelay is the first wait for a worker that has every part that the plan
 	// names. The wait doubles up to MissingDelayMax.
 	MissingDelay = time.Second
@@ -75,6 +77,15 @@ func LocalExecuteOptions(summary string, budget time.Duration) workflow.LocalAct
 		RetryPolicy:         &temporal.RetryPolicy{MaximumAttempts: 1},
 		Summary:             summary,
 	}
+}
+
+// ClaimedExecuteOptions returns the options of an attempt inside the workflow task that writes a
+// claim. The attempt may first wait for an earlier attempt of the same budget, and its claim and the
+// answer that it keeps are written to the record.
+func ClaimedExecuteOptions(summary string, budget time.Duration) workflow.LocalActivityOptions {
+	options := LocalExecuteOptions(summary, 2*budget)
+	options.StartToCloseTimeout += claimedTime
+	return options
 }
 
 // ExecuteOptions returns the options of an attempt that is a regular activity. The

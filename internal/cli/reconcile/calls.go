@@ -205,8 +205,8 @@ func (c *comparison) openCall(ctx context.Context, call upkeep.OpenCall, known r
 	}
 	running := info != nil && isRunning(info.GetStatus())
 	f := finding{WorkflowID: call.WorkflowID, InvocationID: call.InvocationID}
-	// Neither Temporal nor the record has the attempts after both backups.
-	fence := running && c.older == olderBoth && !known.Repeatable && !known.Fenced
+	// Neither Temporal nor the record has the attempts after both backups, nor an attempt inside a workflow task that did not complete.
+	fence := running && (c.older == olderBoth || known.Claimed && c.lostRecords() && len(lost) == 0) && !known.Repeatable && !known.Fenced
 	switch {
 	case !running && info == nil:
 		f.Kind, f.Text = kindEnded, "the call is open in the record, and Temporal has no workflow of it"

@@ -28,6 +28,8 @@ const (
 	overMargin = 10 * time.Second
 	// maxDispatch bounds the number of a dispatch. Everybody with access to the namespace can write another one.
 	maxDispatch = 100_000
+	// localActivity is the name of the markers that the SDK writes for local activities.
+	localActivity = "LocalActivity"
 )
 
 // reader reads histories.
@@ -96,6 +98,10 @@ func (r reader) read(ctx context.Context, workflowID, runID string, pending []*w
 			return t, false, err
 		}
 		switch a := e.GetAttributes().(type) {
+		case *history.HistoryEvent_MarkerRecordedEventAttributes:
+			if claim, ok := r.claimedInTask(a.MarkerRecordedEventAttributes, len(t.claims)+1); ok {
+				t.claims = append(t.claims, claim)
+			}
 		case *history.HistoryEvent_WorkflowExecutionStartedEventAttributes:
 			s := a.WorkflowExecutionStartedEventAttributes
 			t.workflowType, t.startedAt, t.input = s.GetWorkflowType().GetName(), e.GetEventTime().AsTime(), r.first(s.GetInput()).GetData()
@@ -151,6 +157,23 @@ func (r reader) read(ctx context.Context, workflowID, runID string, pending []*w
 		}
 	}
 	return t, true, nil
+}
+
+// claimedInTask returns the claim of an attempt that ran inside a workflow task. Only a worker can write its marker. next is the number of a
+// claim whose attempt gave no answer: the marker does not have its own.
+func (r reader) claimedInTask(m *history.MarkerRecordedEventAttributes, next int) (claim record.LostClaim, ok bool) {
+	var data struct{ ActivityType string }
+	if m.GetMarkerName() != localActivity || json.Unmarshal(r.first(m.GetDetails()["data"]).GetData(), &data) != nil || data.ActivityType != contract.Execute.Name() {
+		return claim, false
+	}
+	if m.GetFailure() != nil {
+		return record.LostClaim{Claim: contract.Claim{Dispatch: next, ID: rand.Text()}, OverAt: time.Now().Add(toolspec.FastLimit + overMargin)}, true
+	}
+	var out contract.ExecuteOut
+	if json.Unmarshal(r.first(m.GetDetails()["result"]).GetData(), &out) != nil || out.ClaimID == "" || out.Dispatch < 1 || out.Dispatch > maxDispatch {
+		return claim, false
+	}
+	return record.LostClaim{Claim: contract.Claim{Dispatch: out.Dispatch, ID: out.ClaimID}, OverAt: time.Now()}, true
 }
 
 // answer returns the claim of an attempt that has answered. answered is false if no worker gave the answer, as far as the record can tell: then

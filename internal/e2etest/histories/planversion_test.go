@@ -17,7 +17,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// newerBinary makes this test program with the next plan version.
+// newerBinary makes this test program with the next plan version, for plans of every lane.
 func newerBinary(t *testing.T) (path string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -30,11 +30,13 @@ func newerBinary(t *testing.T) (path string) {
 		t.Fatal(err)
 	}
 	now := fmt.Sprintf("const PlanVersion = %d\n", hook.PlanVersion)
-	if strings.Count(string(source), now) != 1 {
-		t.Fatalf("%s has no line %q", plan, now)
+	shared := fmt.Sprintf("const sharedVersion = %d\n", hook.PlanVersionOf(hook.RegularLane))
+	if strings.Count(string(source), now) != 1 || strings.Count(string(source), shared) != 1 {
+		t.Fatalf("%s has no line %q, or no line %q", plan, now, shared)
 	}
 	newer, list, path := filepath.Join(dir, "plan.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "newer.test")
-	next := strings.Replace(string(source), now, fmt.Sprintf("const PlanVersion = %d\n", hook.PlanVersion+1), 1)
+	next := strings.NewReplacer(now, fmt.Sprintf("const PlanVersion = %d\n", hook.PlanVersion+1),
+		shared, fmt.Sprintf("const sharedVersion = %d\n", hook.PlanVersion+1)).Replace(string(source))
 	for name, text := range map[string]string{newer: next, list: e2etest.AsJSON(map[string]any{"Replace": map[string]string{plan: newer}})} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -21,13 +21,14 @@ func (r *recorder) plain(t *testing.T) {
 	w.Work(worker.Tools(
 		e2etest.Tool("test__read", e2etest.Echo, e2etest.Fast), e2etest.Tool("test__regular", e2etest.Echo),
 		e2etest.Tool("test__write", e2etest.Echo, e2etest.Idempotent), e2etest.Tool("test__denied", e2etest.Echo, e2etest.Fast),
+		e2etest.Tool("test__wquick", e2etest.Echo, e2etest.Once, e2etest.Fast),
 		e2etest.Tool("test__rlarge", func(context.Context, e2etest.In, toolspec.Call) (e2etest.Out, error) {
 			return e2etest.Out{Text: strings.Repeat("x", 100<<10)}, nil
 		}, e2etest.Fast, func(d *toolspec.Definition) { d.MaxResultBytes = 1 << 20 }),
 	))
 	for shape, toolID := range map[string]string{
 		"read_local": "test__read", "read_regular": "test__regular", "write_idempotent": "test__write", "denied_by_policy": "test__denied",
-		"large_short": "test__rlarge",
+		"large_short": "test__rlarge", "write_claimed": "test__wquick",
 	} {
 		inv := e2etest.Invocation(shape, toolID, `{"text":"hello"}`)
 		w.Invoke(inv)

@@ -51,7 +51,7 @@ func (r *recorder) waiting(t *testing.T) {
 func (r *recorder) lost(t *testing.T) {
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	first := w.ServeInChild()
-	cases := map[string]string{"lost_unknown": "test__send", "lost_retried": "test__write"}
+	cases := map[string]string{"lost_unknown": "test__send", "lost_retried": "test__write", "lost_claimed": "test__quick"}
 	for shape, toolID := range cases {
 		w.Start(e2etest.Invocation(shape, toolID, fmt.Sprintf(`{"text":%q,"note":"hang"}`, shape)))
 	}

@@ -91,7 +91,7 @@ type share struct {
 
 // mix returns the share of each tool. Most tools can be repeated, as in production.
 func mix() []share {
-	return []share{{ledger.LocalRead, 25}, {ledger.Read, 20}, {ledger.Put, 20}, {ledger.Send, 15}, {ledger.Ask, 20}}
+	return []share{{ledger.LocalRead, 15}, {ledger.Read, 15}, {ledger.Put, 15}, {ledger.Send, 15}, {ledger.Ask, 15}, {ledger.Quick, 15}, {ledger.QuickPut, 10}}
 }
 
 // The random streams of a seed. Each kind of fault has its own stream, so a plan without one kind
@@ -134,7 +134,7 @@ func drawCalls(o Options) []PlannedCall {
 func drawCall(random *rand.Rand, o Options) PlannedCall {
 	c := PlannedCall{At: upTo(random, o.For), ToolID: cmp.Or(o.only, drawTool(random))}
 	longest := 1500
-	if c.ToolID == ledger.LocalRead {
+	if ledger.Fast(c.ToolID) {
 		longest = 400 // it runs inside a workflow task
 	}
 	c.In.BeforeMs, c.In.AfterMs = random.IntN(longest), random.IntN(longest)

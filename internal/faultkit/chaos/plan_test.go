@@ -51,7 +51,7 @@ func TestPlanHasEverything(t *testing.T) {
 			t.Errorf("%+v after %s", c, last)
 		}
 		last = c.At
-		if c.ToolID == ledger.LocalRead && c.In.BeforeMs+c.In.AfterMs > 1000 {
+		if ledger.Fast(c.ToolID) && c.In.BeforeMs+c.In.AfterMs > 1000 {
 			t.Errorf("%+v is too long for the local lane", c)
 		}
 		if c.Duplicate {

@@ -79,6 +79,13 @@ func (r records) Claim(ctx context.Context, in attempt.ClaimRow) (contract.Outco
 		func(ctx context.Context) (contract.Outcome, error) { return r.Records.Claim(ctx, in) })
 }
 
+func (r records) Keep(ctx context.Context, in attempt.KeepRow) error {
+	_, err := between(ctx, r.points, point.KeepBefore, point.KeepAfter, in.InvocationID,
+		func(struct{}) any { return "kept" },
+		func(ctx context.Context) (struct{}, error) { return struct{}{}, r.Records.Keep(ctx, in) })
+	return err
+}
+
 func (r records) Check(ctx context.Context, in contract.CheckIn) (contract.CheckOut, error) {
 	return between(ctx, r.points, point.CheckBefore, point.CheckAfter, in.InvocationID,
 		func(out contract.CheckOut) any { return out.Outcome },

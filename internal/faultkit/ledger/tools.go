@@ -26,6 +26,10 @@ const (
 	Send = "chaos__send"
 	// Ask is a write that must not be repeated and needs an approval.
 	Ask = "chaos__ask"
+	// Quick is a write that must not be repeated, in the claimed lane.
+	Quick = "chaos__quick"
+	// QuickPut is an idempotent write in the claimed lane.
+	QuickPut = "chaos__quick_put"
 	// Account is a read in the regular lane that leases a connection and answers with its token.
 	Account = "chaos__account"
 )
@@ -93,6 +97,10 @@ func Tools(w Writer, around Around) []toolspec.Tool {
 		define(Read, toolspec.ReadOnly, func(d *toolspec.Definition) { d.MaxAttempts = attempts }),
 		define(Put, toolspec.StateChange, func(d *toolspec.Definition) { d.Idempotent, d.MaxAttempts = true, attempts }),
 		define(Send, toolspec.ExternalSideEffect, func(*toolspec.Definition) {}),
+		define(Quick, toolspec.ExternalSideEffect, func(d *toolspec.Definition) { d.Fast, d.Timeout = true, 2*time.Second }),
+		define(QuickPut, toolspec.StateChange, func(d *toolspec.Definition) {
+			d.Fast, d.Timeout, d.Idempotent, d.MaxAttempts = true, 2*time.Second, true, attempts
+		}),
 		define(Ask, toolspec.ExternalSideEffect, func(d *toolspec.Definition) { d.Risk = toolspec.MediumRisk }),
 	}
 }
@@ -127,7 +135,10 @@ func AnswerOf(toolID string, in In) Out {
 }
 
 // Repeatable reports whether a tool may have its effect more than once.
-func Repeatable(toolID string) bool { return toolID != Send && toolID != Ask }
+func Repeatable(toolID string) bool { return toolID != Send && toolID != Ask && toolID != Quick }
+
+// Fast reports whether a tool runs inside the workflow task.
+func Fast(toolID string) bool { return toolID == LocalRead || toolID == Quick || toolID == QuickPut }
 
 // Digest returns the digest that an Effect holds of these arguments. The fields of In have a fixed
 // order, so equal arguments have equal digests.

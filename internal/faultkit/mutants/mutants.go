@@ -60,7 +60,7 @@ var mutants = []mutant{
 	},
 	{
 		guard: "claim: one unanswered at a time", file: "internal/postgres/record/claim.sql",
-		edits: []edit{{"AND NOT (@repeatable::boolean AND c.repeatable)", "AND @repeatable::boolean AND c.repeatable"}},
+		edits: []edit{{"AND (NOT (@repeatable::boolean AND c.repeatable) OR", "AND (@repeatable::boolean AND c.repeatable OR"}},
 		run:   "TestRecord", packages: onRecord,
 	},
 	{

@@ -37,7 +37,7 @@ func agreed(v *view, out *Verdict) {
 			attempts[e.Attempt] = true
 		}
 		counted := record.Attempts
-		if c.Record.Plan.Lane == hook.LocalLane && v.ended(c) {
+		if c.Record.Plan.Lane != hook.RegularLane && v.ended(c) {
 			counted++ // the attempt in a lost workflow task is not recorded, and is not repeated if the call ends
 		}
 		// A new run of the call counts its attempts anew.

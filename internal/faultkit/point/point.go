@@ -24,6 +24,9 @@ const (
 	// Effect is the change that the tool makes outside of Pawl.
 	EffectBefore Name = "effect.before"
 	EffectAfter  Name = "effect.after"
+	// Keep is the commit of an answer in the claimed lane.
+	KeepBefore Name = "keep.before"
+	KeepAfter  Name = "keep.after"
 	// Answer is the completion of the activity execute.
 	AnswerBefore Name = "answer.before"
 	AnswerAfter  Name = "answer.after"
@@ -49,7 +52,7 @@ const (
 func All() []Name {
 	return []Name{
 		AdmitBefore, AdmitAfter, TaskBefore, TaskAfter, WaitBefore, WaitAfter, DecideBefore, DecideAfter, ClaimBefore, ClaimAfter,
-		EffectBefore, EffectAfter, AnswerBefore, AnswerAfter, SettleBefore, SettleAfter, CloseBefore, CloseAfter,
+		EffectBefore, EffectAfter, KeepBefore, KeepAfter, AnswerBefore, AnswerAfter, SettleBefore, SettleAfter, CloseBefore, CloseAfter,
 	}
 }
 

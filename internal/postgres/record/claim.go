@@ -27,6 +27,7 @@ func (s *Store) Claim(ctx context.Context, in attempt.ClaimRow) (contract.Outcom
 		"temporal_run_id": executing(ctx), "dispatch": in.Dispatch, "claim_id": in.ClaimID, "repeatable": in.Repeatable,
 		"approval_id": db.Text(in.ApprovalID), "approval_digest": db.Text(in.ApprovalDigest), "preview_digest": db.Text(in.PreviewDigest),
 		"effect": string(in.Effect), "safe_args": db.Document(in.SafeArgs), "runs": in.Runtime + overMargin,
+		"subject": in.Subject, "margin": endMargin,
 	}
 	addClaims(values, "answered", "answered_ids", in.Answered)
 	row, _, err := locked[outcomeRow](ctx, s, "claim", in.InvocationID, db.Query("RenewLeases", db.Values{
@@ -47,6 +48,40 @@ func (s *Store) Begin(ctx context.Context, in attempt.BeginRow) error {
 // overMargin is the time after the end of the budget at which the tool of an attempt counts as
 // ended. It covers the time to stop and a slow machine.
 const overMargin = 10 * time.Second
+
+// endMargin is the part of overMargin for which a slow machine or a request on its way may need
+// more time. The tool itself has ended endMargin before its claim is over.
+const endMargin = 8 * time.Second
+
+// earlierRow is a row of the statement Earlier.
+type earlierRow struct {
+	Dispatch int
+	ClaimID  string
+	Answer   json.RawMessage
+	Subject  string
+	RunsMs   int64
+}
+
+// Earlier returns the last claim of a call that the run cannot account for.
+func (s *Store) Earlier(ctx context.Context, in attempt.EarlierRow) (attempt.EarlierClaim, bool, error) {
+	values := db.Values{
+		"invocation_id": in.InvocationID, "tenant_id": db.Text(in.TenantID), "epoch": in.Epoch, "temporal_run_id": executing(ctx), "margin": endMargin,
+	}
+	addClaims(values, "answered", "answered_ids", in.Answered)
+	row, found, err := db.First[earlierRow](ctx, s.db, "earlier", db.Query("Earlier", values))
+	return attempt.EarlierClaim{
+		Claim: contract.Claim{Dispatch: row.Dispatch, ID: row.ClaimID}, Answer: row.Answer, Subject: row.Subject,
+		Runs: time.Duration(row.RunsMs) * time.Millisecond,
+	}, found, err
+}
+
+// Keep stores the answer of a claim until the call is settled.
+func (s *Store) Keep(ctx context.Context, in attempt.KeepRow) error {
+	_, err := s.db.Exec(ctx, "keep", db.Query("Keep", db.Values{
+		"invocation_id": in.InvocationID, "dispatch": in.Dispatch, "claim_id": db.Text(in.ID), "subject": in.Subject, "answer": db.Document(in.Answer),
+	}))
+	return err
+}
 
 // executing returns the run id of the workflow that executes. Statements compare it with the
 // recorded run id.

@@ -17,10 +17,12 @@ WITH verdict AS (
         ) THEN 'tombstoned'
         -- An unanswered claim blocks the dispatch unless the tool was repeatable at that claim
         -- and is repeatable now. An answer accounts for a claim by dispatch and id, not by
-        -- dispatch alone.
+        -- dispatch alone. With a subject, a claim also blocks while its tool may run, and if its
+        -- answer is kept: a lost workflow task does not stop a tool that runs inside it.
         WHEN EXISTS (
             SELECT FROM claims c
-            WHERE c.invocation_id = @invocation_id::uuid AND c.kind = 'claim' AND NOT (@repeatable::boolean AND c.repeatable)
+            WHERE c.invocation_id = @invocation_id::uuid AND c.kind = 'claim'
+                AND (NOT (@repeatable::boolean AND c.repeatable) OR @subject <> '' AND (c.subject = @subject OR c.over_at > now() + @margin::interval))
                 AND NOT EXISTS (
                     SELECT FROM unnest(@answered::integer[], @answered_ids::text[]) AS a (dispatch, claim_id)
                     WHERE a.dispatch = c.dispatch AND a.claim_id = c.claim_id
@@ -63,6 +65,29 @@ WITH verdict AS (
     WHERE approval_id = @approval_id AND consumed_dispatch IS NULL AND (SELECT outcome FROM verdict) = 'done'
 )
 SELECT outcome FROM verdict;
+
+-- name: Earlier
+-- Returns the last claim that the run cannot account for, and the time in milliseconds until its
+-- tool has ended.
+SELECT c.dispatch, c.claim_id, c.answer, coalesce(c.subject, '') AS subject,
+    greatest(ceil(extract(epoch FROM c.over_at - @margin::interval - now()) * 1000), 0)::bigint AS runs_ms
+FROM claims c JOIN invocations i USING (invocation_id)
+WHERE c.invocation_id = @invocation_id::uuid AND c.kind = 'claim'
+    AND i.tenant_id = @tenant_id AND i.state = 'open' AND i.epoch = @epoch AND i.temporal_run_id = @temporal_run_id
+    AND NOT EXISTS (
+        SELECT FROM unnest(@answered::integer[], @answered_ids::text[]) AS a (dispatch, claim_id)
+        WHERE a.dispatch = c.dispatch AND a.claim_id = c.claim_id
+    )
+ORDER BY c.dispatch DESC LIMIT 1;
+
+-- name: Keep
+-- A tool may answer after another execution has raised the epoch: that execution waits for this
+-- answer. A settled call keeps none, so the lock excludes a settle.
+WITH call AS (
+    SELECT 1 FROM invocations WHERE invocation_id = @invocation_id::uuid AND state = 'open' FOR NO KEY UPDATE
+)
+UPDATE claims SET answer = @answer::json, subject = @subject
+WHERE invocation_id = @invocation_id::uuid AND dispatch = @dispatch AND claim_id = @claim_id AND kind = 'claim' AND EXISTS (SELECT FROM call);
 
 -- name: Begin
 -- Begins a call without a claim, for the watchers of its run. A trigger writes the start event.

@@ -18,6 +18,7 @@ func TestQueries(t *testing.T) {
 		"InvalidateTags":     reflect.TypeFor[deletedCacheRow](),
 		"DeleteExpiredCache": reflect.TypeFor[deletedCacheRow](),
 		"Claim":              reflect.TypeFor[outcomeRow](),
+		"Earlier":            reflect.TypeFor[earlierRow](),
 		"Check":              reflect.TypeFor[checkRow](),
 		"Owned":              reflect.TypeFor[ownedRow](),
 		"LiveGrants":         reflect.TypeFor[liveGrantRow](),
@@ -39,5 +40,5 @@ func TestQueries(t *testing.T) {
 		"DispatchesOf":       reflect.TypeFor[Dispatched](),
 		"Fence":              reflect.TypeFor[fencedRow](),
 		"RecordLost":         reflect.TypeFor[recordedRow](),
-	}, "Begin", "Refuse", "CloseOtherRequests", "CloseRequest", "LockFlight", "LockInvocation", "Forged", "LockSemaphores", "RenewLeases", "LockCapacity", "Release", "LockExpired", "DeleteIdleSemaphores", "EnsurePartitions", "LockQuotas", "DeleteFullQuotas", "DeleteExpiredCalls", "DeleteExpiredRuns", "DropPartition", "DeleteOldSessions", "DropEnding")
+	}, "Begin", "Keep", "Refuse", "CloseOtherRequests", "CloseRequest", "LockFlight", "LockInvocation", "Forged", "LockSemaphores", "RenewLeases", "LockCapacity", "Release", "LockExpired", "DeleteIdleSemaphores", "EnsurePartitions", "LockQuotas", "DeleteFullQuotas", "DeleteExpiredCalls", "DeleteExpiredRuns", "DropPartition", "DeleteOldSessions", "DropEnding")
 }

@@ -32,6 +32,8 @@ type Dispatched struct {
 	InvocationID string
 	// Repeatable says that a lost attempt of the tool may be repeated.
 	Repeatable bool
+	// Claimed says that the plan has the claimed lane.
+	Claimed bool
 	// Dispatches are the numbers that have a claim or a tombstone.
 	Dispatches []int
 	// Fenced says that FenceAll has written its claim.

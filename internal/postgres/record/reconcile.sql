@@ -5,6 +5,7 @@ SELECT workflow_id, state = 'settled' AS settled FROM invocations WHERE workflow
 -- name: DispatchesOf
 -- Returns the claims and tombstones of open calls.
 SELECT i.invocation_id::text, coalesce((i.plan ->> 'repeatable')::boolean, false) AS repeatable,
+    coalesce(i.plan ->> 'lane' = 'claimed', false) AS claimed,
     ARRAY (SELECT dispatch FROM claims c WHERE c.invocation_id = i.invocation_id ORDER BY dispatch) AS dispatches,
     EXISTS (SELECT FROM claims c WHERE c.invocation_id = i.invocation_id AND c.claim_id = @fence_id) AS fenced
 FROM invocations i

@@ -64,6 +64,9 @@ WITH unaccounted AS (
     RETURNING approval_id, state
 ), noticed AS (
     INSERT INTO notices (approval_id, kind) SELECT approval_id, state FROM closed ON CONFLICT DO NOTHING
+), forgotten AS (
+    UPDATE claims SET answer = NULL, subject = NULL
+    WHERE invocation_id = @invocation_id::uuid AND answer IS NOT NULL AND EXISTS (SELECT FROM settled)
 ), unnamed AS (
     -- Upkeep deletes what neither the result nor the kept value names, in any place: values of attempts and stages that others replaced.
     -- strpos, because ->> fails on a string with \u0000.

@@ -48,6 +48,9 @@ WITH dispatched AS (
     UPDATE approvals SET state = CASE WHEN expires_at <= now() THEN 'expired' ELSE 'closed' END
     WHERE invocation_id = @invocation_id::uuid AND state = 'open' AND EXISTS (SELECT FROM swept)
     RETURNING approval_id, state
+), forgotten AS (
+    UPDATE claims SET answer = NULL, subject = NULL
+    WHERE invocation_id = @invocation_id::uuid AND answer IS NOT NULL AND EXISTS (SELECT FROM swept)
 ), unnamed AS (
     -- The result of a swept call names no output.
     UPDATE outputs SET state = 'expired', expires_at = least(expires_at, now()), touched_at = now()

@@ -29,6 +29,7 @@ GRANT SELECT, INSERT, UPDATE ON
     agent_active, agent_messages, agent_rounds, approval_grants, approvals, approver_keys, connection_grants, connections, database_origin,
     kill_switches, notice_deliveries, notifiers, output_usage, run_turns, submitter_keys, tool_registrations, trigger_active
 TO pawl_worker;
+GRANT UPDATE (answer, subject) ON claims TO pawl_worker;
 GRANT SELECT, INSERT, DELETE ON audit_heads, audit_pending, audit_seals, debits, output_chunks, worker_keys TO pawl_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON
     agent_runs, cache_tags, connection_secrets, endings, invocations, leases, memories, memory_usage, memory_writes, notices, outbox, output_objects,
@@ -41,9 +42,11 @@ GRANT EXECUTE ON FUNCTION ensure_partitions(text, integer), drop_partition(text)
 -- pawl_reader: the record of calls and of runs, for people and reports. Not the arguments as a model wrote them: nobody has masked them.
 GRANT SELECT ON
     goose_db_version, role_tenants,
-    invocations, claims, approvals, decisions, stage_events, attempts, events, hydrations, leases, debits,
+    invocations, approvals, decisions, stage_events, attempts, events, hydrations, leases, debits,
     payloads, outputs, output_chunks, output_objects, runs, run_events, run_turns, agent_runs, agent_messages
 TO pawl_reader, pawl_client;
+-- Not the kept answers: hooks have not redacted them yet.
+GRANT SELECT (invocation_id, dispatch, kind, epoch, approval_id, at, repeatable, claim_id, over_at) ON claims TO pawl_reader, pawl_client;
 GRANT SELECT (
     tenant_id, run_id, round, format, model, calls_planned, calls, bytes, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens,
     micro_usd, asked_at, answered_at

@@ -1,0 +1,25 @@
+package main
+
+// ofClaimedLane are the guards of attempts that run inside a workflow task with a claim.
+var ofClaimedLane = []mutant{
+	{
+		guard: "claimed lane: a tool that may still run", file: "internal/postgres/record/claim.sql",
+		edits: []edit{{"(c.subject = @subject OR c.over_at > now() + @margin::interval)", "(c.subject = @subject OR @margin::interval IS NULL)"}},
+		run:   "TestRecord", packages: onRecord,
+	},
+	{
+		guard: "claimed lane: a settled call keeps nothing", file: "internal/postgres/record/claim.sql",
+		edits: []edit{{"AND state = 'open' FOR NO KEY UPDATE", "FOR NO KEY UPDATE"}},
+		run:   "TestKeptAnswersAreDeleted", packages: onRecord,
+	},
+	{
+		guard: "claimed lane: an answer of the same subject", file: "activities/attempt/claim.go",
+		edits: []edit{{"&& earlier.Subject == subject:", "&& subject != \"\":"}},
+		run:   "TestClaimedAttemptAfterALostTask", packages: onSteps,
+	},
+	{
+		guard: "claimed lane: a permit", file: "activities/attempt/permit.go",
+		edits: []edit{{"if e.Local && !claims {", "if e.Local {"}},
+		run:   "TestClaimedAttemptNeedsAPermit", packages: onSteps,
+	},
+}
