@@ -105,6 +105,42 @@ func TestEventsOfEachPath(t *testing.T) {
 	}
 }
 
+// TestTimeOfTheStart: the start event has the time at which the call began. If only an attempt without a claim says it, the event lies after the last
+// approval of the call. Decisions about a parked call and about other calls do not count.
+func TestTimeOfTheStart(t *testing.T) {
+	for name, c := range map[string]struct {
+		begun string // an expression in SQL
+		want  int    // minutes after the admission
+	}{"a claim": {`now() + '20 min'`, 20}, "no claim": {"NULL::timestamptz", 30}} {
+		t.Run(name, func(t *testing.T) {
+			b := open(t)
+			decide := func(call string, n int, parked string, verb toolspec.Verb) {
+				row := requestRow(call, 1)
+				row.View.Parked, row.View.Digest, row.Granted.Digest = parked, parked, parked
+				b.request(row)
+				b.review(reviewRow(call, 1, n, decision(call, n, verb)))
+			}
+			for _, call := range []string{"c", "other"} {
+				b.opened(call)
+				decide(call, 1, "", toolspec.Approve)
+			}
+			decide("c", 2, "lost", toolspec.SettleOK)
+			if n := value[int](b, `SELECT count(*)::int FROM approvals WHERE decided_at IS NOT NULL`); n != 3 {
+				t.Fatalf("%d decided requests", n)
+			}
+			b.sql(`UPDATE approvals SET decided_at = now() - interval '1 h' + interval '10 min' * (2 + number + CASE WHEN invocation_id = '` + id("c") + `' THEN 0 ELSE 2 END)`)
+			b.sql(`UPDATE invocations SET created_at = now() - interval '1 h', begun_at = ` + c.begun + ` - interval '1 h' WHERE invocation_id = '` + id("c") + `'`)
+			in := settleIn("c", 1)
+			in.Attempts[0].AtMs = time.Now().Add(-50 * time.Minute).UnixMilli()
+			b.settle(in)
+			got := value[int](b, `SELECT round(extract(epoch FROM e.at - i.created_at) / 60)::int FROM events e JOIN invocations i USING (invocation_id) WHERE e.kind = 'tool_call_start' AND e.invocation_id = $1::uuid`, id("c"))
+			if got != c.want {
+				t.Errorf("the call began %d minutes after its admission, want %d", got, c.want)
+			}
+		})
+	}
+}
+
 // TestALateCommitLosesNothing: a call that took its number first and commits last holds up the next one, so that no watcher passes it.
 func TestALateCommitLosesNothing(t *testing.T) {
 	b := open(t)
