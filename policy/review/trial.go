@@ -18,7 +18,7 @@ import (
 func (c Cases) Judge(one Case, p *policy.Policy, specs []toolspec.Spec) (Explanation, []Difference, error) {
 	spec, known := c.Spec(one.Facts.ToolID, specs)
 	if !known {
-		return Explanation{}, nil, fmt.Errorf("no worker has published %q; say under tools what it declares", one.Facts.ToolID)
+		return Explanation{}, nil, fmt.Errorf("no worker has published %q; say under tools what it declares, or give the tool to pawltest.Cases", one.Facts.ToolID)
 	}
 	if err := c.contradiction(spec); err != nil {
 		return Explanation{}, nil, err
