@@ -11,8 +11,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec/output"
 )
 
-// stored are the built-in capabilities that the database implements. Tools are bound to them before it is open, because the policy is
-// checked against the tools first; no tool runs before. Each has the methods of its capability and no other methods of the store.
+// stored are the built-in capabilities that the database implements. The worker binds its tools to these capabilities before it opens
+// the database, because prepareStore checks the policy file against the tools right after it opens the database. The method in sets
+// the database before any tool runs. Each capability has its own methods and no other methods of the store.
 type stored struct {
 	outputs struct{ output.Reader }
 	memory  struct{ capability.Memory }

@@ -122,7 +122,7 @@ func (s *Sweeper) runStatus(ctx context.Context, r OpenRun) (OwnerStatus, error)
 		}
 	}
 	if owner.Status == OwnerMoved {
-		return OwnerRunning, err // its next run is about to be the latest
+		return OwnerRunning, err // the workflow continues in a new Temporal run
 	}
 	return owner.Status, err
 }

@@ -142,7 +142,8 @@ func appendPairs(to, text []byte, i int) (all []byte, next int) {
 	return to, i
 }
 
-// decodeList returns a decoder of lists of bytes as numbers.
+// decodeList returns a decoder of lists of numbers, such as [104, 105] or 68 69, in which each number is a byte. It finds a secret
+// that was printed as bytes. read parses one number.
 func decodeList(read func(word []byte) (b byte, ok bool)) func(in, out *layer) bool {
 	return func(in, out *layer) bool {
 		out.whole = true

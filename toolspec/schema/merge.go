@@ -36,18 +36,21 @@ func (l *lowerer) conjoin(out, other map[string]any, at strictjson.Path) {
 	}
 }
 
+// conjoinFields adds the fields of another written schema to the fields of out. If both have a field, and
+// the two schemas of the field are objects without $ref, it combines them. If out has a boolean as the
+// schema of a field, the schema of the other replaces it. Otherwise out keeps its own schema of the field, and l records a finding.
 func (l *lowerer) conjoinFields(out, other map[string]any, at strictjson.Path) {
 	ours, theirs := fieldsOf(out).clone(), fieldsOf(other)
 	for _, name := range theirs.listed() {
-		mine, both := ours.of[name].(map[string]any)
-		other, isMap := theirs.of[name].(map[string]any)
+		field, isObject := ours.of[name].(map[string]any)
+		added, addsObject := theirs.of[name].(map[string]any)
 		switch {
-		case !both:
+		case !isObject:
 			ours.set(name, theirs.of[name])
-		case isMap && mine["$ref"] == nil && other["$ref"] == nil:
-			mine = maps.Clone(mine)
-			l.conjoin(mine, other, at.With("properties").With(name))
-			ours.set(name, mine)
+		case addsObject && field["$ref"] == nil && added["$ref"] == nil:
+			field = maps.Clone(field)
+			l.conjoin(field, added, at.With("properties").With(name))
+			ours.set(name, field)
 		default:
 			l.find(at.With("properties"), name, Dropped, "described twice in a composition")
 		}

@@ -98,7 +98,8 @@ type AgentRoundOut struct {
 	Recorded bool `json:"recorded,omitempty"`
 	// End is set if the run has to end before this round.
 	End *AgentEnd `json:"end,omitempty"`
-	// Taken is the number of the last message that a request of this round or of an earlier round had.
+	// Taken is the number of the last message that a request to the model contained, in this round or in an earlier round.
+	// The model has not read the messages with higher numbers.
 	Taken int64 `json:"taken,omitempty"`
 	// Calls are the calls of the response, in its order. Without a call the response is final, unless Again is set.
 	Calls []AgentCall `json:"calls,omitempty"`

@@ -137,8 +137,9 @@ func (c *Call) SetSource(source toolspec.Source, challenge bool) {
 // HasCachedValue reports whether the cache had a value for the call.
 func (c *Call) HasCachedValue() bool { return c.cached != nil }
 
-// ShapesOutput reports whether a stage of the plan must see the output. willWriteCache
-// does not count.
+// ShapesOutput reports whether the plan has an output stage that can refuse or change the output. Such a
+// stage needs the value, and not only a reference to it. willWriteCache is no such stage: it decides only
+// whether the cache keeps the value.
 func (c *Call) ShapesOutput() bool {
 	for _, step := range c.plan.Post {
 		if step.Phase == hook.PhaseOutput && step.Stage != hook.WillWriteCache.Stage() {

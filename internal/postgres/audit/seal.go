@@ -83,13 +83,16 @@ func (s *Sealer) Seal(ctx context.Context) (sealed int, err error) {
 
 // beginRow is a row of the statement BeginSealing.
 type beginRow struct {
-	First, Signed bool
-	Now           time.Time
+	// First says that no other sealer is at work: this transaction has locked the row for sealers.
+	First bool
+	// Signed says that a worker has signed a chain.
+	Signed bool
+	Now    time.Time
 }
 
 // batch seals a batch in one transaction, and reports whether more events may wait.
 func (s *Sealer) batch(ctx context.Context) (sealed int, more bool, err error) {
-	var refused error
+	var refused error // not returned by the transaction, because Within turns every error into an error of the database
 	ctx, cancel := context.WithTimeout(ctx, sealTime)
 	defer cancel()
 	err = s.store.db.Within(ctx, "seal events", func(tx pgx.Tx) error {

@@ -88,11 +88,13 @@ func readPiece(v frame.Value) (piece, error) {
 	return p, nil
 }
 
-// add adds a piece. of is the number of pieces in the same delta, and position the index of this piece
-// among them.
+// add adds a piece to its call, and begins the call if the piece is its first. of is the number of pieces in
+// the same delta, and position the index of this piece among them.
 func (cs *calls) add(p piece, position, of int) error {
-	own := p.indexed
-	if !own && of > 1 {
+	hasIndex := p.indexed
+	if !hasIndex && of > 1 {
+		// Pieces of one delta without an index count as pieces of different calls. The position takes the
+		// place of the index.
 		p.index, p.indexed = position, true
 	}
 	c, lost := cs.find(p)
@@ -104,7 +106,7 @@ func (cs *calls) add(p piece, position, of int) error {
 		if p.indexed {
 			c.place = p.index
 		}
-		if own {
+		if hasIndex { // a position orders only the calls of one delta
 			c.order = p.index
 		}
 		cs.all = append(cs.all, c)
