@@ -37,14 +37,16 @@ func (l *lowerer) conjoin(out, other map[string]any, at strictjson.Path) {
 }
 
 // conjoinFields adds the fields of another written schema to the fields of out. If both have a field, and
-// the two schemas of the field are objects without $ref, it combines them. If out has a boolean as the
-// schema of a field, the schema of the other replaces it. Otherwise out keeps its own schema of the field, and l records a finding.
+// the two schemas of the field are objects without $ref, it combines them. A schema that is false stays, and
+// a schema that is true yields to the other. Otherwise out keeps its own schema of the field, and l records a finding.
 func (l *lowerer) conjoinFields(out, other map[string]any, at strictjson.Path) {
 	ours, theirs := fieldsOf(out).clone(), fieldsOf(other)
 	for _, name := range theirs.listed() {
 		field, isObject := ours.of[name].(map[string]any)
 		added, addsObject := theirs.of[name].(map[string]any)
 		switch {
+		case ours.of[name] == false, theirs.of[name] == false:
+			ours.set(name, false)
 		case !isObject:
 			ours.set(name, theirs.of[name])
 		case addsObject && field["$ref"] == nil && added["$ref"] == nil:

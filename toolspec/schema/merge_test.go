@@ -81,3 +81,21 @@ func TestManyPartsAreJoinedFast(t *testing.T) {
 		t.Errorf("%d MiB", mb)
 	}
 }
+
+// TestAForbiddenFieldStaysForbidden: a field that one part of a composition forbids is forbidden in the whole, or a finding says that it is not.
+func TestAForbiddenFieldStaysForbidden(t *testing.T) {
+	for _, doc := range []string{
+		`{"type":"object","properties":{"a":false,"b":{"type":"string"}},"allOf":[{"properties":{"a":{"type":"string"}}}]}`,
+		`{"type":"object","properties":{"a":{"type":"string"}},"allOf":[{"properties":{"a":false,"b":{"type":"string"}}}]}`,
+	} {
+		for _, target := range []Target{OpenAI, Anthropic, OpenAIStrict, AnthropicStrict, Gemini, Ollama} {
+			sent, err := Down(json.RawMessage(doc), target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if compiled(t, string(sent.Document)).Validate(json.RawMessage(`{"a":"x"}`)) == nil && len(sent.Findings) == 0 {
+				t.Errorf("%s: %s allows a, without a finding", target, sent.Document)
+			}
+		}
+	}
+}
