@@ -91,7 +91,7 @@ BEGIN
     PERFORM queue_trigger_event(NEW.tenant_id, call.run_id, call.namespace, 'approval_requested', NEW.approval_id, NEW.tool_id, NULL, json_build_object(
         'event', 'approval_requested', 'at', NEW.created_at, 'approval', json_build_object(
             'id', NEW.approval_id, 'runId', call.run_id, 'toolCallId', call.tool_call_id, 'tool', NEW.tool_id, 'effect', NEW.effect, 'risk', NEW.risk,
-            'requestedBy', NEW.requested_by)));
+            'requestedBy', NEW.requested_by, 'parked', NEW.parked <> '')));
     RETURN NULL;
 END
 $$;
@@ -108,7 +108,9 @@ BEGIN
 END
 $$;
 -- +goose StatementEnd
-REVOKE ALL ON FUNCTION queue_trigger_event(text, text, text, text, text, text, text, json) FROM PUBLIC;
+-- A trigger that exists needs no privilege. Who may execute the functions could make a trigger on a table of his own, with rows of any tenant.
+REVOKE ALL ON FUNCTION queue_trigger_event(text, text, text, text, text, text, text, json), queue_call_ended(), queue_run_ended(),
+    queue_approval_requested() FROM PUBLIC;
 
 -- Triggers of the tables, so that each statement that ends a call or a run or opens a request queues its event, and statements of another release do
 -- too.

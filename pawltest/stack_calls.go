@@ -30,7 +30,7 @@ func Invocation(toolID, args string) toolspec.Invocation {
 func (s *Stack) longestWait() time.Duration {
 	if t, ok := s.t.(interface{ Deadline() (time.Time, bool) }); ok {
 		if at, has := t.Deadline(); has {
-			return min(waitTimeout, time.Until(at)-reportTime)
+			return min(waitTimeout, max(time.Until(at)-reportTime, time.Second))
 		}
 	}
 	return waitTimeout

@@ -34,21 +34,20 @@ func (c Capability[T]) From(call Call) T {
 	case func(Context) T: //nolint:gocritic // T is an interface of methods, which no function is
 		return v(call.Context)
 	}
-	panic(undeclaredError{c.name, call.ToolID})
+	panic(UndeclaredError{c.name, call.ToolID})
 }
 
-// undeclaredError is the panic of a tool that uses a capability without declaring it.
-type undeclaredError struct {
+// UndeclaredError is the panic of a tool that uses a capability without declaring it. Its text has only names of the
+// program.
+type UndeclaredError struct {
 	name   CapabilityName
 	toolID string
 }
 
-func (e undeclaredError) Error() string {
+// Error says which capability the tool must declare.
+func (e UndeclaredError) Error() string {
 	return fmt.Sprintf("the tool %s uses the capability %s, which is not in its Capabilities", e.toolID, e.name)
 }
-
-// LogReason returns the error: it has only names of the program.
-func (e undeclaredError) LogReason() string { return e.Error() }
 
 // Provide binds an implementation to the name.
 func (c Capability[T]) Provide(v T) Provided { return Provided{name: c.name, value: v} }

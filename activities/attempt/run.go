@@ -79,11 +79,12 @@ func (a *Attempts) runner(in contract.ExecuteIn, bound *catalog.Bound, caps tool
 }
 
 // panicked logs the stack of a panic of a tool, and returns an error. The value of the panic is
-// dropped, because it may be a secret, unless it is an error with a text that is safe for logs.
+// dropped, because it may be a secret, and its methods, which may panic too, are not called. Only the
+// panic of a capability that the tool did not declare has a reason.
 func panicked(ctx context.Context, call toolspec.Call, recovered any) error {
 	reason := ""
-	if err, ok := recovered.(error); ok {
-		reason = errs.Reason(err)
+	if undeclared, ok := recovered.(toolspec.UndeclaredError); ok {
+		reason = undeclared.Error()
 	}
 	call.Logger.ErrorContext(ctx, "tool panicked", "panicType", fmt.Sprintf("%T", recovered), "reason", reason, "at", errs.Frames(debug.Stack()))
 	return errPanicked

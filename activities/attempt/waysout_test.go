@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -183,7 +184,9 @@ func TestPanicOfAToolWithoutItsCapability(t *testing.T) {
 	said := func(run func()) string {
 		var log bytes.Buffer
 		func() {
-			defer func() { _ = panicked(t.Context(), toolspec.Call{Logger: slog.New(slog.NewTextHandler(&log, nil))}, recover()) }()
+			defer func() {
+				_ = panicked(t.Context(), toolspec.Call{Logger: slog.New(slog.NewTextHandler(&log, nil))}, recover())
+			}()
 			run()
 		}()
 		return log.String()
@@ -192,6 +195,9 @@ func TestPanicOfAToolWithoutItsCapability(t *testing.T) {
 		t.Errorf("the log says %s", log)
 	}
 	if log := said(func() { panic(errors.New("a canary")) }); strings.Contains(log, "canary") || !strings.Contains(log, "*errors.errorString") {
+		t.Errorf("the log says %s", log)
+	}
+	if log := said(func() { panic((*url.Error)(nil)) }); !strings.Contains(log, "*url.Error") { // each of its methods panics
 		t.Errorf("the log says %s", log)
 	}
 }

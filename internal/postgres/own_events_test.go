@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/pawl-run/pawl/agent/trigger"
 	"github.com/pawl-run/pawl/internal/postgres"
@@ -93,6 +94,11 @@ func TestOwnEventsAreHandled(t *testing.T) {
 	b.runEnds("", "completed", "", "old")
 	b.runEnds("other", "completed", "", "foreign")
 	b.sql(`UPDATE trigger_queue SET next_at = now() + interval '1 minute' WHERE event_id = 'run_ended:taken'`)
+	b.runEnds("n", "completed", "", "late")
+	b.sql(`UPDATE trigger_queue SET queued_at = now() - interval '8 days' WHERE event_id = 'run_ended:late'`)
+	if waiting, err := b.Backlogs(t.Context(), "n", 100); err != nil || waiting.TriggerEvents != 5 || waiting.Now.Sub(*waiting.TriggerEventsSince) < 7*24*time.Hour {
+		t.Errorf("%+v, %v", waiting, err)
+	}
 	log := &lockedBuffer{}
 	firer := &fired{answer: func(e outbox.TriggerEvent) error {
 		if e.EventID == "run_ended:fails" {
@@ -111,6 +117,7 @@ func TestOwnEventsAreHandled(t *testing.T) {
 	if err := <-stopped; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+	b.sql(`DELETE FROM trigger_queue WHERE event_id = 'run_ended:late'`) // unless it was pruned
 	if got := b.queued(); strings.Join(got, " ") != "all:run_ended:fails all:run_ended:foreign all:run_ended:taken" {
 		t.Errorf("left: %q", got)
 	}
@@ -121,7 +128,7 @@ func TestOwnEventsAreHandled(t *testing.T) {
 			t.Errorf("got %+v", e)
 		}
 	}
-	if times["run_ended:starts"] != 1 || times["run_ended:old"] != 1 || times["run_ended:taken"] != 0 || times["run_ended:foreign"] != 0 {
+	if times["run_ended:starts"] != 1 || times["run_ended:old"] != 1 || times["run_ended:taken"] != 0 || times["run_ended:foreign"] != 0 || times["run_ended:late"] != 0 {
 		t.Errorf("handled: %v", times)
 	}
 	if contains(log.String(), "canary") || !contains(log.String(), "an event of Pawl starts its run later") {

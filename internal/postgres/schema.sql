@@ -1085,7 +1085,7 @@ BEGIN
     PERFORM queue_trigger_event(NEW.tenant_id, call.run_id, call.namespace, 'approval_requested', NEW.approval_id, NEW.tool_id, NULL, json_build_object(
         'event', 'approval_requested', 'at', NEW.created_at, 'approval', json_build_object(
             'id', NEW.approval_id, 'runId', call.run_id, 'toolCallId', call.tool_call_id, 'tool', NEW.tool_id, 'effect', NEW.effect, 'risk', NEW.risk,
-            'requestedBy', NEW.requested_by)));
+            'requestedBy', NEW.requested_by, 'parked', NEW.parked <> '')));
     RETURN NULL;
 END
 $function$

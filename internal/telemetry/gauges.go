@@ -58,7 +58,7 @@ func (t *Telemetry) Watch(store Store, namespace string, log *slog.Logger) (stop
 		}{
 			{"outbox", b.Messages, b.MessagesSince}, {"notice", b.Notices, b.NoticesSince}, {"approval", b.Approvals, b.ApprovalsSince},
 			{"outcome_unknown", b.Unknown, b.UnknownSince}, {"call", b.Calls, b.CallsSince}, {"ending", b.Endings, nil},
-			{"audit", b.Unsealed, b.UnsealedSince},
+			{"audit", b.Unsealed, b.UnsealedSince}, {"trigger", b.TriggerEvents, b.TriggerEventsSince},
 		} {
 			kind := metric.WithAttributes(keyKind.String(w.kind))
 			o.ObserveInt64(t.waiting, w.n, kind)

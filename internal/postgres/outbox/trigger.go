@@ -60,7 +60,7 @@ func (t *TriggerEvents) Run(ctx context.Context) error {
 	var pruning sync.WaitGroup
 	defer pruning.Wait()
 	pruning.Go(func() { every(ctx, pruneEvery, nil, func() { t.Prune(ctx) }) })
-	take := db.Query("TakeTriggerEvents", db.Values{"namespace": db.Text(t.namespace), "lease": triggerLease, "batch": triggerBatch})
+	take := db.Query("TakeTriggerEvents", db.Values{"namespace": db.Text(t.namespace), "lease": triggerLease, "batch": triggerBatch, "keep": triggerKeep})
 	every(ctx, t.poll, nil, func() { t.drain(ctx, take, func(e TriggerEvent) { t.fire(ctx, e) }) })
 	return ctx.Err()
 }

@@ -1,7 +1,8 @@
 -- name: TakeTriggerEvents
 -- An event that was taken and not dropped is due again after the lease, for example if its worker died.
 WITH due AS MATERIALIZED (
-    SELECT tenant_id, name, event_id FROM trigger_queue WHERE namespace IN ('', @namespace) AND next_at <= now() ORDER BY next_at LIMIT @batch
+    SELECT tenant_id, name, event_id FROM trigger_queue WHERE namespace IN ('', @namespace) AND next_at <= now() AND queued_at >= now() - @keep::interval
+    ORDER BY next_at LIMIT @batch
     FOR UPDATE SKIP LOCKED
 )
 UPDATE trigger_queue q SET attempts = q.attempts + 1, next_at = now() + @lease::interval

@@ -55,6 +55,9 @@ type Backlogs struct {
 	// Unsealed are events that no worker has sealed.
 	Unsealed      int64
 	UnsealedSince *time.Time
+	// TriggerEvents are events of Pawl whose runs have not started, of calls and runs of a namespace.
+	TriggerEvents      int64
+	TriggerEventsSince *time.Time
 	// Now is the time of the database.
 	Now time.Time
 }

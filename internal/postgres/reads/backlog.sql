@@ -31,9 +31,12 @@ WITH messages AS MATERIALIZED (
     SELECT created_at FROM invocations WHERE state = 'open' AND namespace = @namespace ORDER BY created_at LIMIT @most
 ), unsealed AS MATERIALIZED (
     SELECT e.at FROM (SELECT month, event_id FROM audit_pending LIMIT @most) p JOIN events e ON e.id = p.event_id AND e.month = p.month
+), fired AS MATERIALIZED (
+    SELECT queued_at FROM trigger_queue WHERE namespace IN ('', @namespace) LIMIT @most
 )
 SELECT
     (SELECT count(*) FROM unsealed) AS unsealed, (SELECT min(at) FROM unsealed) AS unsealed_since,
+    (SELECT count(*) FROM fired) AS trigger_events, (SELECT min(queued_at) FROM fired) AS trigger_events_since,
     (SELECT count(*) FROM messages) AS messages, (SELECT min(created_at) FROM messages) AS messages_since,
     (SELECT count(*) FROM deliveries) AS notices, (SELECT min(at) FROM deliveries) AS notices_since,
     (SELECT count(*) FROM asked WHERE parked = '') AS approvals, (SELECT min(created_at) FROM asked WHERE parked = '') AS approvals_since,
