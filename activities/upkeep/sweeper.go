@@ -228,6 +228,7 @@ func (s *Sweeper) Expired(ctx context.Context, _ contract.DropExpiredIn) (contra
 		{&out.Cached, func(ctx context.Context) (int, error) { return s.upkeep.DeleteExpiredCache(ctx, expireBatch) }, false},
 		{&uncounted, func(ctx context.Context) (int, error) { return s.upkeep.DeleteIdleCapacity(ctx, expireBatch) }, false},
 		{&uncounted, func(ctx context.Context) (int, error) { return s.upkeep.DeleteOldSessions(ctx, expireBatch) }, false},
+		{&uncounted, func(ctx context.Context) (int, error) { return s.upkeep.DeleteKeptAnswers(ctx, expireBatch) }, false},
 		{&uncounted, func(ctx context.Context) (int, error) { return s.upkeep.DeleteExpiredSeals(ctx, s.retention) }, false},
 		{&out.Memories, func(ctx context.Context) (int, error) { return s.upkeep.DeleteExpiredMemory(ctx, expireBatch) }, false},
 		{&uncounted, s.upkeep.DeleteOutputObjects, true},

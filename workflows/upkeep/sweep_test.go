@@ -64,6 +64,7 @@ func (u *stores) DeleteExpiredCalls(context.Context, int, int) (int, error) {
 func (u *stores) DeleteExpiredSeals(context.Context, int) (int, error)  { return 0, u.did("seals") }
 func (u *stores) DeleteExpiredMemory(context.Context, int) (int, error) { return 0, u.did("memory") }
 func (u *stores) DeleteOldSessions(context.Context, int) (int, error)   { return 0, u.did("sessions") }
+func (u *stores) DeleteKeptAnswers(context.Context, int) (int, error)   { return 0, u.did("answers") }
 func (u *stores) DeleteExpiredAgentRuns(context.Context, int, int) (int, error) {
 	return 0, u.did("agent runs")
 }
