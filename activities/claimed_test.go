@@ -12,6 +12,7 @@ import (
 
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/activities/attempt"
+	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -43,6 +44,9 @@ func TestClaimedAttempt(t *testing.T) {
 		"no answer": {func(context.Context, in, toolspec.Call) (any, error) {
 			return nil, toolspec.Unanswered("broken")
 		}, nil, contract.ExecuteOut{Outcome: contract.Interrupted, Failure: &hook.Failure{Code: contract.CauseUnanswered, SafeMessage: toolspec.ErrorPrefix + "broken"}}, false},
+		"a challenge": {func(context.Context, in, toolspec.Call) (any, error) {
+			return nil, toolspec.RespondChallenge(map[string]string{"url": "x"})
+		}, nil, contract.ExecuteOut{Outcome: contract.Done, Responded: true, Challenge: true, Value: json.RawMessage(`{"url":"x"}`), By: "(tool)"}, false},
 		"the record is away": {nil, errs.Transient(errors.New(canary)), ok, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -87,6 +91,27 @@ func TestClaimedAttempt(t *testing.T) {
 	}
 }
 
+// TestClaimedAttemptKeepsTheBytesOfThePayload: a kept answer escapes no more characters than the payload of the workflow,
+// so a value that fits into a payload can be kept.
+func TestClaimedAttemptKeepsTheBytesOfThePayload(t *testing.T) {
+	const secret = "AbCdEfGhIjKlMnOpQrStUvWx"
+	secrets := &fingerprint.Set{}
+	if err := secrets.Add("token", []byte(secret)); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, setup{
+		def: func(d *toolspec.Definition) { d.Fast = true },
+		run: func(context.Context, in, toolspec.Call) (any, error) {
+			return out{Text: strings.Repeat("<", 60_000) + " " + secret}, nil
+		},
+		config: activities.Config{Secrets: secrets},
+	})
+	w.claimsLocally = true
+	if got := w.execute(t.Context(), t, w.executeIn()); got.Outcome != contract.Done || got.Truncated || len(w.records.kept) != 1 {
+		t.Errorf("got %s with %d bytes, and kept %d answers", got.Outcome, len(got.Value), len(w.records.kept))
+	}
+}
+
 // TestClaimedAttemptAfterALostTask: the execution that repeats a lost one takes over its answer, waits
 // for the answer while the tool may run, and never takes the answer of something else.
 func TestClaimedAttemptAfterALostTask(t *testing.T) {
@@ -112,7 +137,7 @@ func TestClaimedAttemptAfterALostTask(t *testing.T) {
 				return attempt.EarlierClaim{Claim: before, Runs: time.Minute}
 			}
 			return attempt.EarlierClaim{Claim: before, Answer: answer, Subject: subject, Runs: time.Minute}
-		}, taken, 300 * time.Millisecond, 1},
+		}, taken, 750 * time.Millisecond, 1},
 		"it runs, and does not answer": {contract.Claimed, func(look int, _ string) attempt.EarlierClaim {
 			return attempt.EarlierClaim{Claim: before, Runs: max(0, 450*time.Millisecond-earlierPause(look))}
 		}, lost, 450 * time.Millisecond, 2},
@@ -158,6 +183,26 @@ func TestClaimedAttemptOfADeadWorkflowTask(t *testing.T) {
 		})
 		if got, err := w.Execute(ctx, w.executeIn()); err != nil || got.Outcome != contract.Done || len(w.records.kept) != 1 {
 			t.Errorf("got %+v, %v, and kept %+v", got, err, w.records.kept)
+		}
+	})
+}
+
+// TestClaimedAttemptEnds: an attempt whose value cannot be stored ends soon after the time of its tool, and then
+// leaves its room to other calls.
+func TestClaimedAttemptEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := claimedWorld(t, func(context.Context, in, toolspec.Call) (any, error) {
+			return out{Text: strings.Repeat("x", 2*toolspec.MaxInline)}, nil
+		})
+		w.records.saveHangs = true
+		in := w.executeIn()
+		began := time.Now()
+		got, err := w.Execute(t.Context(), in)
+		if err != nil || got.Outcome != contract.Interrupted || got.Failure.Code != contract.CauseUnsaved || len(w.records.kept) != 0 {
+			t.Errorf("got %+v, %v, and kept %+v", got, err, w.records.kept)
+		}
+		if took, want := time.Since(began), time.Duration(in.MaxRuntimeMs)*time.Millisecond+10*time.Second; took != want {
+			t.Errorf("the attempt took %s, want %s", took, want)
 		}
 	})
 }
@@ -218,7 +263,7 @@ func TestClaimedLaneOfATenant(t *testing.T) {
 func earlierPause(look int) time.Duration {
 	pause := time.Duration(0)
 	for range look - 1 {
-		pause += 100 * time.Millisecond
+		pause += 250 * time.Millisecond
 	}
 	return pause
 }

@@ -36,13 +36,14 @@ const canary = "canary-4711"
 
 // records answer what a test sets, and keep what they were told.
 type records struct {
-	record  admit.Record
-	request approval.RequestRecord
-	claim   contract.Outcome
-	err     error
-	stuck   bool       // claims have no answer
-	foreign bool       // the call is another execution's
-	mu      sync.Mutex // of claims, begun and progress
+	record    admit.Record
+	request   approval.RequestRecord
+	claim     contract.Outcome
+	err       error
+	stuck     bool       // claims have no answer
+	saveHangs bool       // large values are not stored, and no error says so
+	foreign   bool       // the call is another execution's
+	mu        sync.Mutex // of claims, begun and progress
 
 	owned  []stage.OwnedRow
 	forged []answer.Forged
@@ -188,7 +189,15 @@ func (r *records) Decide(_ context.Context, in approval.DecideRow) (approval.Dec
 	return out, r.err
 }
 
-func (r *records) SaveOutput(_ context.Context, in attempt.OutputRow) (string, error) {
+func (r *records) SaveOutput(ctx context.Context, in attempt.OutputRow) (string, error) {
+	if r.saveHangs {
+		select {
+		case <-ctx.Done():
+			return "", errs.Transient(ctx.Err())
+		case <-time.After(time.Hour): // the connection breaks
+			return "", errs.Transient(errors.New("broken"))
+		}
+	}
 	r.outputs = append(r.outputs, in)
 	return "output-1", r.err
 }

@@ -20,7 +20,7 @@ func TestClaimedLane(t *testing.T) {
 	kept := json.RawMessage(`{"outcome":"done","value":{"text":"before"}}`)
 	for name, tc := range map[string]struct {
 		tool, policy string
-		// before has the claim of the execution that was lost, whose tool ended long ago.
+		// before has the claim of the execution that was lost. Its tool ended long ago, or has answered right now.
 		before     *claimed
 		fails      int
 		connection string
@@ -30,16 +30,17 @@ func TestClaimedLane(t *testing.T) {
 		// attempts are the recorded lanes and dispatches.
 		attempts []contract.AttemptEvent
 	}{
-		"a write":              {tool: "core__quick", text: "hello", ran: 1, attempts: []contract.AttemptEvent{{Lane: hook.ClaimedLane, Dispatch: 1, Outcome: "ok"}}},
-		"an idempotent write":  {tool: "core__quick_put", text: "hello", ran: 1, attempts: []contract.AttemptEvent{{Lane: hook.ClaimedLane, Dispatch: 1, Outcome: "ok"}}},
-		"with a connection":    {tool: "core__quick", connection: "conn-1", text: "hello", ran: 1, attempts: []contract.AttemptEvent{{Lane: hook.RegularLane, Dispatch: 1, Outcome: "ok"}}},
-		"a second attempt":     {tool: "core__quick_put", fails: 1, text: "hello", ran: 2, attempts: []contract.AttemptEvent{{Lane: hook.ClaimedLane, Dispatch: 1, Outcome: "failed_safely"}, {Lane: hook.ClaimedLane, Dispatch: 2, Outcome: "ok"}}},
-		"failed":               {tool: "core__quick", fails: 1, code: toolspec.CodeExecution, ran: 1, attempts: []contract.AttemptEvent{{Lane: hook.ClaimedLane, Dispatch: 1, Outcome: "failed"}}},
-		"lost":                 {tool: "core__quick", before: &claimed{}, code: toolspec.CodeOutcomeUnknown, attempts: []contract.AttemptEvent{{Lane: hook.ClaimedLane, Dispatch: 2, Outcome: "lost"}}},
-		"lost and idempotent":  {tool: "core__quick_put", before: &claimed{repeatable: true}, text: "hello", ran: 1, attempts: []contract.AttemptEvent{{Lane: hook.ClaimedLane, Dispatch: 2, Outcome: "ok"}}},
-		"kept":                 {tool: "core__quick", before: &claimed{answer: kept}, text: "before", attempts: []contract.AttemptEvent{{Lane: hook.ClaimedLane, Dispatch: 1, Outcome: "ok"}}},
-		"kept and idempotent":  {tool: "core__quick_put", before: &claimed{answer: kept, repeatable: true}, text: "before", attempts: []contract.AttemptEvent{{Lane: hook.ClaimedLane, Dispatch: 1, Outcome: "ok"}}},
-		"kept of another call": {tool: "core__quick", before: &claimed{answer: kept, subject: "another"}, code: toolspec.CodeOutcomeUnknown, attempts: []contract.AttemptEvent{{Lane: hook.ClaimedLane, Dispatch: 2, Outcome: "lost"}}},
+		"a write":                          {tool: "core__quick", text: "hello", ran: 1, attempts: []contract.AttemptEvent{{Lane: hook.ClaimedLane, Dispatch: 1, Outcome: "ok"}}},
+		"an idempotent write":              {tool: "core__quick_put", text: "hello", ran: 1, attempts: []contract.AttemptEvent{{Lane: hook.ClaimedLane, Dispatch: 1, Outcome: "ok"}}},
+		"with a connection":                {tool: "core__quick", connection: "conn-1", text: "hello", ran: 1, attempts: []contract.AttemptEvent{{Lane: hook.RegularLane, Dispatch: 1, Outcome: "ok"}}},
+		"a second attempt":                 {tool: "core__quick_put", fails: 1, text: "hello", ran: 2, attempts: []contract.AttemptEvent{{Lane: hook.ClaimedLane, Dispatch: 1, Outcome: "failed_safely"}, {Lane: hook.ClaimedLane, Dispatch: 2, Outcome: "ok"}}},
+		"failed":                           {tool: "core__quick", fails: 1, code: toolspec.CodeExecution, ran: 1, attempts: []contract.AttemptEvent{{Lane: hook.ClaimedLane, Dispatch: 1, Outcome: "failed"}}},
+		"lost":                             {tool: "core__quick", before: &claimed{}, code: toolspec.CodeOutcomeUnknown, attempts: []contract.AttemptEvent{{Lane: hook.ClaimedLane, Dispatch: 2, Outcome: "lost"}}},
+		"lost and idempotent":              {tool: "core__quick_put", before: &claimed{repeatable: true}, text: "hello", ran: 1, attempts: []contract.AttemptEvent{{Lane: hook.ClaimedLane, Dispatch: 2, Outcome: "ok"}}},
+		"kept":                             {tool: "core__quick", before: &claimed{answer: kept}, text: "before", attempts: []contract.AttemptEvent{{Lane: hook.ClaimedLane, Dispatch: 1, Outcome: "ok"}}},
+		"kept and idempotent":              {tool: "core__quick_put", before: &claimed{answer: kept, repeatable: true}, text: "before", attempts: []contract.AttemptEvent{{Lane: hook.ClaimedLane, Dispatch: 1, Outcome: "ok"}}},
+		"kept of another call, idempotent": {tool: "core__quick_put", before: &claimed{answer: kept, subject: "another", repeatable: true}, text: "hello", ran: 1, attempts: []contract.AttemptEvent{{Lane: hook.ClaimedLane, Dispatch: 2, Outcome: "ok"}}},
+		"kept of another call":             {tool: "core__quick", before: &claimed{answer: kept, subject: "another"}, code: toolspec.CodeOutcomeUnknown, attempts: []contract.AttemptEvent{{Lane: hook.ClaimedLane, Dispatch: 2, Outcome: "lost"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -65,7 +66,9 @@ func TestClaimedLane(t *testing.T) {
 				}
 				r.records.onClaim = func(n int) (contract.Outcome, error) {
 					if before := *tc.before; n == 1 {
-						before.id = "before"
+						if before.id = "before"; before.answer != nil {
+							before.over = r.records.now().Add(time.Second + overMargin)
+						}
 						if before.answer != nil && before.subject == "" {
 							before.subject = r.records.rows[0].Subject
 						}
@@ -102,6 +105,32 @@ func TestClaimedLane(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestClaimedLaneStaysAfterALostAttempt: a call whose attempt gave no answer does not move to another task queue, where
+// nothing is known of that attempt.
+func TestClaimedLaneStaysAfterALostAttempt(t *testing.T) {
+	t.Parallel()
+	run := func(_ context.Context, in echoIn, _ toolspec.Call) (echoOut, error) {
+		return echoOut{Text: in.Text}, nil
+	}
+	r := newRig(t, rigOptions{policy: freePolicy, source: lacks(4, never), workers: pools{"media"}, tools: []toolspec.Tool{toolspec.Define(toolspec.Definition{
+		ID: "core__quick", Description: "test tool", Version: "1", Effect: toolspec.StateChange, Risk: toolspec.MediumRisk, Fast: true, Idempotent: true,
+		Redaction: toolspec.Redaction{Allow: []string{"/text"}},
+	}, run)}})
+	r.records.onClaim = func(int) (contract.Outcome, error) {
+		r.records.written(true)
+		return dies, nil
+	}
+	inv := call("core__quick", `{"text":"hello"}`)
+	r.env.SetStartWorkflowOptions(startOptions(inv.Identity().WorkflowID()))
+	r.env.ExecuteWorkflow(toolspec.WorkflowType, inv)
+	if queue, _ := r.queueOf(inv); queue != "" {
+		t.Fatalf("the call moves to %q", queue)
+	}
+	if result := r.result(); result.ErrorCode != toolspec.CodeUnavailable || r.records.claimed != 1 {
+		t.Errorf("got %+v after %d claims", result, r.records.claimed)
 	}
 }
 

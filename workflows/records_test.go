@@ -163,7 +163,7 @@ func (r *records) Claim(ctx context.Context, in attempt.ClaimRow) (contract.Outc
 		return contract.Tombstoned, nil
 	}
 	for dispatch, c := range r.claims {
-		waits := in.Subject != "" && (c.subject == in.Subject || c.over.After(r.now().Add(endMargin)))
+		waits := in.Subject != "" && (c.subject == in.Subject || c.subject == "" && c.over.After(r.now().Add(endMargin)))
 		if (waits || !(in.Repeatable && c.repeatable)) && !slices.Contains(in.Answered, contract.Claim{Dispatch: dispatch, ID: c.id}) {
 			return contract.Claimed, nil
 		}
@@ -189,13 +189,14 @@ func (r *records) Earlier(ctx context.Context, in attempt.EarlierRow) (attempt.E
 	if !r.owns(ctx, in.Epoch) || in.TenantID != r.admitted.Invocation.Context.TenantID {
 		return attempt.EarlierClaim{}, false, nil
 	}
-	for _, dispatch := range slices.Backward(slices.Sorted(maps.Keys(r.claims))) {
+	var last attempt.EarlierClaim
+	for _, dispatch := range slices.Sorted(maps.Keys(r.claims)) {
 		c := r.claims[dispatch]
-		if claim := (contract.Claim{Dispatch: dispatch, ID: c.id}); !slices.Contains(in.Answered, claim) {
-			return attempt.EarlierClaim{Claim: claim, Answer: c.answer, Subject: c.subject, Runs: max(c.over.Add(-endMargin).Sub(r.now()), 0)}, true, nil
+		if claim := (contract.Claim{Dispatch: dispatch, ID: c.id}); !slices.Contains(in.Answered, claim) && (c.subject == in.Subject || last.Subject != in.Subject) {
+			last = attempt.EarlierClaim{Claim: claim, Answer: c.answer, Subject: c.subject, Runs: max(c.over.Add(-endMargin).Sub(r.now()), 0)}
 		}
 	}
-	return attempt.EarlierClaim{}, false, nil
+	return last, last.ID != "", nil
 }
 
 func (r *records) Keep(_ context.Context, in attempt.KeepRow) error {

@@ -19,8 +19,11 @@ const (
 	claimTime = 3 * time.Second
 	// keepTime bounds the write of a kept answer, for which the workflow waits.
 	keepTime = 2 * time.Second
+	// afterTool is the time that an attempt in the claimed lane has, beyond that of its tool, to stop the
+	// tool, to store a large value and to keep the answer.
+	afterTool = 10 * time.Second
 	// earlierEvery is the time between two looks at a claim whose tool may still run.
-	earlierEvery = 100 * time.Millisecond
+	earlierEvery = 250 * time.Millisecond
 	// maxKept bounds a kept answer, in bytes: the short form of a value, and what is beside it.
 	maxKept = 2 * toolspec.MaxInline
 )
@@ -86,13 +89,13 @@ func (a *Attempts) tryClaim(ctx context.Context, row ClaimRow) (contract.Outcome
 	return a.Store.Claim(soon, row)
 }
 
-// awaitEarlier returns the kept answer of the last claim of the call, if that claim ran the same
-// subject. It waits for the answer as long as the tool of the claim may run. It returns nil if there is
-// no such answer and none can follow.
+// awaitEarlier returns the kept answer of an earlier claim of the call that ran the same subject. It
+// waits for the answer as long as the tool of the last claim may run. It returns nil if there is no such
+// answer and none can follow.
 func (a *Attempts) awaitEarlier(ctx context.Context, in contract.ExecuteIn, subject string) (*contract.ExecuteOut, error) {
 	for {
 		earlier, found, err := a.Store.Earlier(ctx, EarlierRow{
-			InvocationID: in.Facts.InvocationID, TenantID: in.Facts.Context.TenantID, Epoch: in.Epoch, Answered: in.Answered,
+			InvocationID: in.Facts.InvocationID, TenantID: in.Facts.Context.TenantID, Epoch: in.Epoch, Answered: in.Answered, Subject: subject,
 		})
 		switch {
 		case err != nil:
@@ -119,13 +122,15 @@ func (a *Attempts) awaitEarlier(ctx context.Context, in contract.ExecuteIn, subj
 }
 
 // keep stores the answer of an attempt in the claimed lane, for an execution that follows if the
-// workflow task is lost. Only an answer of the tool is kept. Without a kept answer, a lost task is a
-// lost attempt.
+// workflow task is lost. A stop or a timeout says nothing about the effect, and a challenge is neither
+// redacted nor searched for secrets, so neither is kept. Without a kept answer, a lost task is a lost
+// attempt.
 func (a *Attempts) keep(ctx context.Context, in contract.ExecuteIn, claimID, subject string, out contract.ExecuteOut) {
-	if out.Outcome != contract.Done && out.Outcome != contract.Refused {
+	if out.Outcome != contract.Done && out.Outcome != contract.Refused || out.Challenge {
 		return
 	}
-	answer, err := json.Marshal(out)
+	encoded, err := contract.Encode(out)
+	answer := encoded.Payload().GetData()
 	if err == nil && len(answer) <= maxKept {
 		soon, cancel := context.WithTimeout(ctx, keepTime)
 		defer cancel()

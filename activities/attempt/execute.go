@@ -156,8 +156,11 @@ func (a *Attempts) Execute(ctx context.Context, in contract.ExecuteIn) (contract
 	}
 	if out == nil {
 		if subject != "" {
-			// The worker stops later than the tool, and its successor needs the answer.
-			ctx = context.WithoutCancel(ctx)
+			// The worker stops later than the tool, and its successor needs the answer. The attempt holds
+			// room of the lane, so it needs an end of its own.
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), time.Duration(in.MaxRuntimeMs)*time.Millisecond+afterTool)
+			defer cancel()
 		}
 		// What the attempt stores has an id without a claim, too: its reference must not be guessable.
 		attempted := a.attempt(ctx, in, cmp.Or(claimID, rand.Text()), bound, caps, previewed)

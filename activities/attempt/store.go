@@ -16,8 +16,9 @@ import (
 type Store interface {
 	stage.Records
 	Claim(ctx context.Context, in ClaimRow) (contract.Outcome, error)
-	// Earlier returns the last claim of a call that is not in Answered. found is false if there is none,
-	// or if another run owns the call.
+	// Earlier returns the claim of a call that is not in Answered and has a kept answer for Subject. If
+	// there is none, it returns the last claim that is not in Answered. found is false if there is none
+	// either, or if another run owns the call.
 	Earlier(ctx context.Context, in EarlierRow) (earlier EarlierClaim, found bool, err error)
 	// Keep stores the answer of a claim until the call is settled. It stores nothing if the call is
 	// settled, or if the claim does not exist.
@@ -77,8 +78,8 @@ type ClaimRow struct {
 	Repeatable bool
 	Answered   []contract.Claim
 	// Subject is set in the claimed lane: it is the digest of what the attempt runs. The answer is then
-	// also Claimed if an earlier claim that is not in Answered has a kept answer for this subject, or if
-	// its tool may still run.
+	// also Claimed if an earlier claim that is not in Answered has a kept answer for this subject, or has
+	// no kept answer and its tool may still run.
 	Subject string
 	// Runtime is how long the attempt may take. The claim extends the slots of the call by this
 	// time. If the call has lost a slot, the answer is Unleased.
@@ -90,11 +91,13 @@ type ClaimRow struct {
 	PreviewDigest  string
 }
 
-// EarlierRow asks for the last claim of a call in the claimed lane.
+// EarlierRow asks for an earlier claim of a call in the claimed lane.
 type EarlierRow struct {
 	InvocationID, TenantID string
 	Epoch                  int
 	Answered               []contract.Claim
+	// Subject is the digest of what the attempt runs.
+	Subject string
 }
 
 // EarlierClaim is a claim that the run cannot account for.

@@ -216,11 +216,13 @@ func (s keep) do(ctx context.Context, c call) error {
 	})
 }
 
-// earlier looks for the last claim that is not answered.
+// earlier looks for a claim that is not answered.
 type earlier struct {
 	run, tenant string
 	epoch       int
 	answered    []contract.Claim
+	// of is the subject of the attempt that looks. The default is "s".
+	of string
 	// dispatch is that of the expected claim; 0 expects none. subject is that of its answer, or empty
 	// if it has no answer. runs expects that its tool may still run.
 	dispatch int
@@ -230,7 +232,7 @@ type earlier struct {
 
 func (s earlier) do(ctx context.Context, c call) error {
 	got, found, err := c.store.Earlier(c.executing(ctx, s.run), attempt.EarlierRow{
-		InvocationID: c.id.InvocationID(), TenantID: cmp.Or(s.tenant, tenant), Epoch: s.epoch, Answered: s.answered,
+		InvocationID: c.id.InvocationID(), TenantID: cmp.Or(s.tenant, tenant), Epoch: s.epoch, Answered: s.answered, Subject: cmp.Or(s.of, "s"),
 	})
 	if err != nil {
 		return err

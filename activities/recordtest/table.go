@@ -168,10 +168,21 @@ var table = []testCase{
 	}},
 	{"a kept answer of something else blocks nothing", []step{
 		admit{},
-		claim{epoch: 1, dispatch: 1, subject: "s", repeatable: true, ended: true, want: contract.Done},
+		claim{epoch: 1, dispatch: 1, subject: "s", repeatable: true, want: contract.Done},
 		keep{dispatch: 1, subject: "s"},
 		claim{epoch: 1, dispatch: 2, subject: "other", repeatable: true, want: contract.Done},
-		earlier{epoch: 1, dispatch: 2, runs: true},
+		claim{epoch: 1, dispatch: 3, subject: "other", repeatable: true, want: contract.Claimed},
+		earlier{epoch: 1, of: "other", dispatch: 2, runs: true},
+	}},
+	{"an answer that comes after the next claim is found", []step{
+		admit{},
+		claim{epoch: 1, dispatch: 1, subject: "s", repeatable: true, ended: true, want: contract.Done},
+		claim{epoch: 1, dispatch: 2, subject: "s", repeatable: true, ended: true, want: contract.Done},
+		keep{dispatch: 1, subject: "s"},
+		claim{epoch: 1, dispatch: 3, subject: "s", repeatable: true, want: contract.Claimed},
+		earlier{epoch: 1, dispatch: 1, subject: "s"},
+		earlier{epoch: 1, of: "other", dispatch: 2},
+		earlier{epoch: 1, answered: claims(1), dispatch: 2},
 	}},
 	{"a kept answer frees nothing that must not be repeated", []step{
 		admit{},

@@ -25,6 +25,9 @@ type Store interface {
 	// DeleteOldSessions deletes up to limit bindings of sessions that are no longer in use,
 	// and returns how many it deleted.
 	DeleteOldSessions(ctx context.Context, limit int) (int, error)
+	// DeleteKeptAnswers deletes up to limit kept answers of settled calls, and returns how many it
+	// deleted. Settle and Sweep delete those of their call, but not in a worker of release 0.1.0.
+	DeleteKeptAnswers(ctx context.Context, limit int) (int, error)
 	// EnsurePartitions makes the partitions of this month and of the following months, as
 	// many as months says.
 	EnsurePartitions(ctx context.Context, months int) error

@@ -202,7 +202,7 @@ func (s *Sweeper) Partitions(ctx context.Context, _ contract.KeepPartitionsIn) (
 }
 
 // Expired deletes calls, rows, runs, cached values, outputs, memory and partitions that are past their
-// retention. It also deletes idle capacity and old sessions. It works for about
+// retention. It also deletes idle capacity, old sessions and kept answers of settled calls. It works for about
 // expireTime. Unfinished in the output means that the next run has more to delete.
 func (s *Sweeper) Expired(ctx context.Context, _ contract.DropExpiredIn) (contract.DropExpiredOut, error) {
 	stop := heartbeat.Send[struct{}](ctx, nil)
@@ -228,6 +228,7 @@ func (s *Sweeper) Expired(ctx context.Context, _ contract.DropExpiredIn) (contra
 		{&out.Cached, func(ctx context.Context) (int, error) { return s.upkeep.DeleteExpiredCache(ctx, expireBatch) }, false},
 		{&uncounted, func(ctx context.Context) (int, error) { return s.upkeep.DeleteIdleCapacity(ctx, expireBatch) }, false},
 		{&uncounted, func(ctx context.Context) (int, error) { return s.upkeep.DeleteOldSessions(ctx, expireBatch) }, false},
+		{&uncounted, func(ctx context.Context) (int, error) { return s.upkeep.DeleteKeptAnswers(ctx, expireBatch) }, false},
 		{&uncounted, func(ctx context.Context) (int, error) { return s.upkeep.DeleteExpiredSeals(ctx, s.retention) }, false},
 		{&out.Memories, func(ctx context.Context) (int, error) { return s.upkeep.DeleteExpiredMemory(ctx, expireBatch) }, false},
 		{&uncounted, s.upkeep.DeleteOutputObjects, true},

@@ -54,6 +54,35 @@ func TestKeptAnswersAreDeleted(t *testing.T) {
 	}
 }
 
+// TestLeftAnswersAreDeleted: upkeep deletes the answers that a worker of release 0.1.0 leaves behind when it settles
+// a call, and no answer of an open call.
+func TestLeftAnswersAreDeleted(t *testing.T) {
+	b := open(t)
+	calls := []string{"call_1", "call_2", "call_3"}
+	for _, call := range calls {
+		b.opened(call)
+		b.claim(attempt.ClaimRow{
+			InvocationID: id(call), TenantID: tenant, ToolID: admitRow(call).Invocation.ToolID, Epoch: 1, Dispatch: 1, ClaimID: "claim", Subject: "subject", Runtime: time.Second,
+		})
+		if call != "call_3" {
+			in := settleIn(call, 1)
+			in.Claims = []contract.Claim{{Dispatch: 1, ID: "claim"}}
+			b.settle(in)
+		}
+		b.sql(`UPDATE claims SET answer = '{}', subject = 'subject' WHERE invocation_id = $1::uuid`, id(call))
+	}
+	for i, want := range []int{1, 1, 0} {
+		if n, err := b.DeleteKeptAnswers(t.Context(), 1); n != want || err != nil {
+			t.Errorf("turn %d deleted %d, %v; want %d", i, n, err, want)
+		}
+	}
+	for _, call := range calls {
+		if kept := b.keepsAnswer(call); kept != (call == "call_3") {
+			t.Errorf("%s keeps an answer: %t", call, kept)
+		}
+	}
+}
+
 // keepsAnswer reports whether a claim of a call has an answer or a subject.
 func (b bench) keepsAnswer(call string) bool {
 	b.t.Helper()

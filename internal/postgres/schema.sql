@@ -258,6 +258,7 @@ TABLE claims
     CONSTRAINT claims_kind_known CHECK (kind = ANY (ARRAY['claim'::text, 'tombstone'::text]))
     CONSTRAINT claims_of_invocation FOREIGN KEY (invocation_id) REFERENCES invocations(invocation_id) ON DELETE CASCADE
     CONSTRAINT claims_pkey PRIMARY KEY (invocation_id, dispatch)
+    CREATE INDEX claims_with_answer ON public.claims USING btree (invocation_id) WHERE (answer IS NOT NULL)
 
 TABLE connection_grants
     grant_id uuid NOT NULL DEFAULT gen_random_uuid()

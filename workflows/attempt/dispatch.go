@@ -57,6 +57,7 @@ func (a *Attempts) claimLocally(ctx workflow.Context) outcome {
 		out, err := steps.Local(steps.Disconnected(ctx), contract.Execute, in, steps.ClaimedExecuteOptions(c.Admitted().ToolID, c.Runtime()))
 		// The step ran longer than its timeout, or never had a slot of the worker.
 		if err != nil {
+			c.Stay()
 			return a.handleLost(ctx, &hook.Failure{Code: toolspec.CodeTimeout}, d)
 		}
 		if out.Dispatch > 0 {
@@ -191,8 +192,9 @@ func (a *Attempts) interpret(ctx workflow.Context, out contract.ExecuteOut, d di
 		a.recordDispatch(d, "lost", "", out.DurationUs)
 		return a.handleInterrupted(ctx, &hook.Failure{Code: contract.CauseLost}), false
 	case contract.Claimed:
-		// An earlier claim has no answer. The tool is not repeatable now, or it was not
-		// repeatable at the time of that claim. The record compares both.
+		// An earlier claim has no answer that this run can use. The tool is not repeatable now, or
+		// it was not repeatable at the time of that claim. The record compares both. In the claimed
+		// lane, the attempt has waited until the tool of that claim had ended.
 		a.recordDispatch(d, "lost", "", out.DurationUs)
 		return a.resolveDoubt(ctx, &hook.Failure{Code: contract.CauseLost}), false
 	case contract.Changed:

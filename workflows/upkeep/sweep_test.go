@@ -64,6 +64,7 @@ func (u *stores) DeleteExpiredCalls(context.Context, int, int) (int, error) {
 func (u *stores) DeleteExpiredSeals(context.Context, int) (int, error)  { return 0, u.did("seals") }
 func (u *stores) DeleteExpiredMemory(context.Context, int) (int, error) { return 0, u.did("memory") }
 func (u *stores) DeleteOldSessions(context.Context, int) (int, error)   { return 0, u.did("sessions") }
+func (u *stores) DeleteKeptAnswers(context.Context, int) (int, error)   { return 0, u.did("answers") }
 func (u *stores) DeleteExpiredAgentRuns(context.Context, int, int) (int, error) {
 	return 0, u.did("agent runs")
 }
@@ -115,7 +116,7 @@ func sweep(t *testing.T, u *stores, prepare func(*testsuite.TestWorkflowEnvironm
 func TestSweepWorkflow(t *testing.T) {
 	calls := contract.SweepCallsOut{Open: 2, Running: 1, TimedOut: 1}
 	expired := contract.DropExpiredOut{RetentionDays: 30, Partitions: 4}
-	every := []string{"release", "open", "sweep 1", "partitions", "outputs", "calls", "rows", "runs", "agent runs", "cache", "idle", "sessions", "seals", "memory", "objects", "drop"}
+	every := []string{"release", "open", "sweep 1", "partitions", "outputs", "calls", "rows", "runs", "agent runs", "cache", "idle", "sessions", "answers", "seals", "memory", "objects", "drop"}
 	for _, tc := range []struct {
 		name string
 		away map[string]int
@@ -124,10 +125,10 @@ func TestSweepWorkflow(t *testing.T) {
 	}{
 		{"all is well", map[string]int{}, upkeepflow.SweepOut{Calls: calls, Expired: expired}, every},
 		{"everything is away for a while", map[string]int{"open": 2, "sweep 1": 1, "partitions": 1, "rows": 1}, upkeepflow.SweepOut{Calls: calls, Expired: expired}, every},
-		{"calls fail", map[string]int{"open": -1}, upkeepflow.SweepOut{Expired: expired, Failed: []string{"sweepCalls"}}, []string{"release", "open", "partitions", "outputs", "calls", "rows", "runs", "agent runs", "cache", "idle", "sessions", "seals", "memory", "objects", "drop"}},
+		{"calls fail", map[string]int{"open": -1}, upkeepflow.SweepOut{Expired: expired, Failed: []string{"sweepCalls"}}, []string{"release", "open", "partitions", "outputs", "calls", "rows", "runs", "agent runs", "cache", "idle", "sessions", "answers", "seals", "memory", "objects", "drop"}},
 		{"partitions are away for too long", map[string]int{"partitions": 1000}, upkeepflow.SweepOut{Calls: calls, Expired: expired, Failed: []string{"keepPartitions"}}, every},
-		{"retention fails", map[string]int{"rows": -1}, upkeepflow.SweepOut{Calls: calls, Failed: []string{"dropExpired"}}, []string{"release", "open", "sweep 1", "partitions", "outputs", "calls", "rows", "runs", "agent runs", "cache", "idle", "sessions", "seals", "memory", "objects"}},
-		{"outputs fail", map[string]int{"outputs": -1}, upkeepflow.SweepOut{Calls: calls, Failed: []string{"dropExpired"}}, []string{"release", "open", "sweep 1", "partitions", "outputs", "calls", "rows", "runs", "agent runs", "cache", "idle", "sessions", "seals", "memory", "objects"}},
+		{"retention fails", map[string]int{"rows": -1}, upkeepflow.SweepOut{Calls: calls, Failed: []string{"dropExpired"}}, []string{"release", "open", "sweep 1", "partitions", "outputs", "calls", "rows", "runs", "agent runs", "cache", "idle", "sessions", "answers", "seals", "memory", "objects"}},
+		{"outputs fail", map[string]int{"outputs": -1}, upkeepflow.SweepOut{Calls: calls, Failed: []string{"dropExpired"}}, []string{"release", "open", "sweep 1", "partitions", "outputs", "calls", "rows", "runs", "agent runs", "cache", "idle", "sessions", "answers", "seals", "memory", "objects"}},
 		{"the bucket of outputs refuses", map[string]int{"objects": -1}, upkeepflow.SweepOut{Calls: calls, Expired: expired}, every},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

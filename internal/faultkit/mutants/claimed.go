@@ -4,7 +4,27 @@ package main
 var ofClaimedLane = []mutant{
 	{
 		guard: "claimed lane: a tool that may still run", file: "internal/postgres/record/claim.sql",
-		edits: []edit{{"(c.subject = @subject OR c.over_at > now() + @margin::interval)", "(c.subject = @subject OR @margin::interval IS NULL)"}},
+		edits: []edit{{"c.subject IS NULL AND c.over_at > now() + @margin::interval)", "@margin::interval IS NULL)"}},
+		run:   "TestRecord", packages: onRecord,
+	},
+	{
+		guard: "claimed lane: a tool that has answered something else", file: "internal/postgres/record/claim.sql",
+		edits: []edit{{"c.subject IS NULL AND c.over_at", "c.over_at"}},
+		run:   "TestRecord", packages: onRecord,
+	},
+	{
+		guard: "claimed lane: a kept answer blocks", file: "internal/postgres/record/claim.sql",
+		edits: []edit{{"(c.subject = @subject OR", "(c.subject = @subject AND false OR"}},
+		run:   "TestRecord", packages: onRecord,
+	},
+	{
+		guard: "claimed lane: the claim with the answer first", file: "internal/postgres/record/claim.sql",
+		edits: []edit{{"ORDER BY (c.subject = @subject) IS TRUE DESC,", "ORDER BY @subject::text IS NULL,"}},
+		run:   "TestRecord", packages: onRecord,
+	},
+	{
+		guard: "claimed lane: an answer that waits is not lost", file: "internal/postgres/record/claim.sql",
+		edits: []edit{{"ORDER BY (c.subject = @subject) IS TRUE DESC,", "ORDER BY (c.subject = @subject) DESC NULLS LAST,"}},
 		run:   "TestRecord", packages: onRecord,
 	},
 	{

@@ -62,10 +62,11 @@ type earlierRow struct {
 	RunsMs   int64
 }
 
-// Earlier returns the last claim of a call that the run cannot account for.
+// Earlier returns the claim that attempt.Store describes.
 func (s *Store) Earlier(ctx context.Context, in attempt.EarlierRow) (attempt.EarlierClaim, bool, error) {
 	values := db.Values{
 		"invocation_id": in.InvocationID, "tenant_id": db.Text(in.TenantID), "epoch": in.Epoch, "temporal_run_id": executing(ctx), "margin": endMargin,
+		"subject": in.Subject,
 	}
 	addClaims(values, "answered", "answered_ids", in.Answered)
 	row, found, err := db.First[earlierRow](ctx, s.db, "earlier", db.Query("Earlier", values))
@@ -81,6 +82,12 @@ func (s *Store) Keep(ctx context.Context, in attempt.KeepRow) error {
 		"invocation_id": in.InvocationID, "dispatch": in.Dispatch, "claim_id": db.Text(in.ID), "subject": in.Subject, "answer": db.Document(in.Answer),
 	}))
 	return err
+}
+
+// DeleteKeptAnswers deletes up to limit kept answers of settled calls, and returns their number.
+func (s *Store) DeleteKeptAnswers(ctx context.Context, limit int) (int, error) {
+	n, err := s.db.Exec(ctx, "delete kept answers", db.Query("DeleteKeptAnswers", db.Values{"batch": limit}))
+	return int(n), err
 }
 
 // executing returns the run id of the workflow that executes. Statements compare it with the

@@ -18,11 +18,12 @@ WITH verdict AS (
         -- An unanswered claim blocks the dispatch unless the tool was repeatable at that claim
         -- and is repeatable now. An answer accounts for a claim by dispatch and id, not by
         -- dispatch alone. With a subject, a claim also blocks while its tool may run, and if its
-        -- answer is kept: a lost workflow task does not stop a tool that runs inside it.
+        -- answer is kept: a lost workflow task does not stop a tool that runs inside it. A kept
+        -- answer of another subject says that the tool has ended.
         WHEN EXISTS (
             SELECT FROM claims c
             WHERE c.invocation_id = @invocation_id::uuid AND c.kind = 'claim'
-                AND (NOT (@repeatable::boolean AND c.repeatable) OR @subject <> '' AND (c.subject = @subject OR c.over_at > now() + @margin::interval))
+                AND (NOT (@repeatable::boolean AND c.repeatable) OR @subject <> '' AND (c.subject = @subject OR c.subject IS NULL AND c.over_at > now() + @margin::interval))
                 AND NOT EXISTS (
                     SELECT FROM unnest(@answered::integer[], @answered_ids::text[]) AS a (dispatch, claim_id)
                     WHERE a.dispatch = c.dispatch AND a.claim_id = c.claim_id
@@ -67,8 +68,9 @@ WITH verdict AS (
 SELECT outcome FROM verdict;
 
 -- name: Earlier
--- Returns the last claim that the run cannot account for, and the time in milliseconds until its
--- tool has ended.
+-- Returns the claim that the run cannot account for and that has an answer of the subject, or else
+-- the last claim that the run cannot account for, and the time in milliseconds until its tool has
+-- ended.
 SELECT c.dispatch, c.claim_id, c.answer, coalesce(c.subject, '') AS subject,
     greatest(ceil(extract(epoch FROM c.over_at - @margin::interval - now()) * 1000), 0)::bigint AS runs_ms
 FROM claims c JOIN invocations i USING (invocation_id)
@@ -78,7 +80,7 @@ WHERE c.invocation_id = @invocation_id::uuid AND c.kind = 'claim'
         SELECT FROM unnest(@answered::integer[], @answered_ids::text[]) AS a (dispatch, claim_id)
         WHERE a.dispatch = c.dispatch AND a.claim_id = c.claim_id
     )
-ORDER BY c.dispatch DESC LIMIT 1;
+ORDER BY (c.subject = @subject) IS TRUE DESC, c.dispatch DESC LIMIT 1;
 
 -- name: Keep
 -- A tool may answer after another execution has raised the epoch: that execution waits for this
@@ -88,6 +90,13 @@ WITH call AS (
 )
 UPDATE claims SET answer = @answer::json, subject = @subject
 WHERE invocation_id = @invocation_id::uuid AND dispatch = @dispatch AND claim_id = @claim_id AND kind = 'claim' AND EXISTS (SELECT FROM call);
+
+-- name: DeleteKeptAnswers
+-- Settle and Sweep delete the answers of their call. The statements of release 0.1.0 do not.
+UPDATE claims SET answer = NULL, subject = NULL WHERE ctid = ANY (ARRAY (
+    SELECT c.ctid FROM claims c JOIN invocations i USING (invocation_id)
+    WHERE c.answer IS NOT NULL AND i.state = 'settled' LIMIT @batch FOR UPDATE OF c SKIP LOCKED
+));
 
 -- name: Begin
 -- Begins a call without a claim, for the watchers of its run. A trigger writes the start event.
