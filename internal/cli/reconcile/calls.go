@@ -115,10 +115,10 @@ func (c *comparison) lostCall(ctx context.Context, listed *workflow.WorkflowExec
 	inv, fault := hydrate.Decode(t.input)
 	f := finding{WorkflowID: workflowID}
 	running := isRunning(info.GetStatus())
-	// Nothing of it has run, or it goes on in a run that is listed too.
+	// If the history has no attempt, the call stays as it is when it has ended, and when it goes on in a run that is listed too.
 	moved := listed.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW
 	switch {
-	case len(t.claims) == 0 && (!running || moved):
+	case t.attempts() == 0 && (!running || moved):
 		c.out.count(&c.out.Harmless)
 		return nil
 	case t.input == nil:
@@ -131,8 +131,8 @@ func (c *comparison) lostCall(ctx context.Context, listed *workflow.WorkflowExec
 	}
 	f.InvocationID = inv.Identity().InvocationID()
 	// If Temporal is older too, it may lack an attempt as well.
-	if len(t.claims) == 0 && c.older == olderPostgres {
-		f.Kind, f.Text = kindUnrecorded, "the call goes on, nothing of it has run, and the record does not know it; a worker records it again"
+	if t.attempts() == 0 && c.older == olderPostgres {
+		f.Kind, f.Text = kindUnrecorded, "the call goes on, Temporal has no attempt of it, and the record does not know it; a worker records it again"
 		if c.mend {
 			err = c.recheck(ctx, workflowID)
 			f.Mended = err == nil
@@ -140,14 +140,14 @@ func (c *comparison) lostCall(ctx context.Context, listed *workflow.WorkflowExec
 		c.out.add(f)
 		return err
 	}
-	f.Kind, f.Text = kindCall, fmt.Sprintf("a tool may have run, %d times that Temporal knows, and the record does not know the call; its workflow is %s", len(t.claims), status(info.GetStatus()))
+	f.Kind, f.Text = kindCall, fmt.Sprintf("a tool may have run, %d times that Temporal knows, and the record does not know the call; its workflow is %s", t.attempts(), status(info.GetStatus()))
 	if c.mend {
 		digest, err := hydrate.InputDigest(inv)
 		if err != nil {
 			return err
 		}
 		f.Mended, err = c.Store.RecordLost(ctx, record.LostCall{
-			Invocation: inv, RunID: runID, Namespace: c.Namespace(), InputDigest: digest, StartedAt: t.startedAt, EndedAt: time.Now(), Attempts: len(t.claims),
+			Invocation: inv, RunID: runID, Namespace: c.Namespace(), InputDigest: digest, StartedAt: t.startedAt, EndedAt: time.Now(), Attempts: t.attempts(),
 		})
 		if err != nil || !f.Mended {
 			return err // another run of the call came first
@@ -198,15 +198,15 @@ func (c *comparison) openCall(ctx context.Context, call upkeep.OpenCall, known r
 		return app.ExplainTemporalError(ctx, c.Config.Temporal, err)
 	}
 	var lost []record.LostClaim
+	var ended bool
 	if c.lostRecords() && info != nil {
-		if lost, err = c.lostClaims(ctx, call, known, info.GetExecution().GetRunId(), pending); err != nil {
+		if lost, ended, err = c.lostClaims(ctx, call, known, info.GetExecution().GetRunId(), pending); err != nil {
 			return err
 		}
 	}
 	running := info != nil && isRunning(info.GetStatus())
 	f := finding{WorkflowID: call.WorkflowID, InvocationID: call.InvocationID}
-	// Neither Temporal nor the record has the attempts after both backups, nor an attempt inside a workflow task that did not complete.
-	fence := running && (c.older == olderBoth || known.Claimed && c.lostRecords() && len(lost) == 0) && !known.Repeatable && !known.Fenced
+	fence := info != nil && c.needsFence(known, running, ended)
 	switch {
 	case !running && info == nil:
 		f.Kind, f.Text = kindEnded, "the call is open in the record, and Temporal has no workflow of it"
@@ -215,7 +215,7 @@ func (c *comparison) openCall(ctx context.Context, call upkeep.OpenCall, known r
 	case len(lost) > 0:
 		f.Kind, f.Text = kindClaim, fmt.Sprintf("a tool may have run %d times of which the record does not know", len(lost))
 	case fence:
-		f.Kind, f.Text = kindUnsure, "a tool may have run of which neither knows; if the call would run it now, it ends with an unknown outcome"
+		f.Kind, f.Text = kindUnsure, "a tool may have run without a trace; if the call would run it now, it ends with an unknown outcome"
 	}
 	if c.mend {
 		if f.Mended, f.Outcome, err = c.mendCall(ctx, call, known, lost, fence, info); err != nil {
@@ -228,6 +228,13 @@ func (c *comparison) openCall(ctx context.Context, call upkeep.OpenCall, known r
 	return nil
 }
 
+// needsFence reports whether a tool that must not be repeated may have run in an attempt that neither Temporal nor the record has: an attempt after
+// both backups, or an attempt inside a workflow task that did not complete. Claims that Temporal has say nothing about such an attempt.
+func (c *comparison) needsFence(known record.Dispatched, running, ended bool) bool {
+	untraced := c.older == olderBoth && running || c.lostRecords() && known.Claimed && !ended
+	return untraced && !known.Repeatable && !known.Fenced
+}
+
 // recheck makes the workflow of a call look at its record, as soon as a worker runs it. A workflow that has ended meanwhile needs nothing. A
 // workflow that accepts no more signals, because it already got as many as the server accepts, looks at its record when it continues.
 func (c *comparison) recheck(ctx context.Context, workflowID string) error {
@@ -238,8 +245,9 @@ func (c *comparison) recheck(ctx context.Context, workflowID string) error {
 	return err
 }
 
-// lostClaims returns the claims of the latest run and of the recorded run that the record does not have.
-func (c *comparison) lostClaims(ctx context.Context, call upkeep.OpenCall, known record.Dispatched, latest string, pending []*workflow.PendingActivityInfo) (lost []record.LostClaim, err error) {
+// lostClaims returns the claims of the latest run and of the recorded run that the record does not have. ended is that of the latest run, which
+// is the one that goes on.
+func (c *comparison) lostClaims(ctx context.Context, call upkeep.OpenCall, known record.Dispatched, latest string, pending []*workflow.PendingActivityInfo) (lost []record.LostClaim, ended bool, err error) {
 	has := map[int]bool{}
 	for _, n := range known.Dispatches {
 		has[n] = true
@@ -251,11 +259,14 @@ func (c *comparison) lostClaims(ctx context.Context, call upkeep.OpenCall, known
 	for _, runID := range runs {
 		t, found, err := c.read.read(ctx, call.WorkflowID, runID, pending)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		pending = nil
 		if !found || !t.pawls || t.workflowType != toolspec.WorkflowType {
 			continue
+		}
+		if runID == latest {
+			ended = t.ended
 		}
 		for _, claim := range t.claims {
 			if !has[claim.Dispatch] {
@@ -264,7 +275,7 @@ func (c *comparison) lostClaims(ctx context.Context, call upkeep.OpenCall, known
 			}
 		}
 	}
-	return lost, nil
+	return lost, ended, nil
 }
 
 // mendCall writes the missing parts of the record. It settles a call whose workflow has ended. Any other call continues when workers start.

@@ -18,6 +18,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/record"
 	"github.com/pawl-run/pawl/internal/workerkey"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
@@ -49,6 +50,12 @@ type outline struct {
 	input []byte
 	// claims are the dispatches that a worker has taken. Dispatches that workers say not to have begun are left out.
 	claims []record.LostClaim
+	// unclaimed counts the attempts in the claimed lane that gave no answer. Their markers do not have the claims.
+	unclaimed int
+	// local says that the plan of the call has the local lane.
+	local bool
+	// ended says that no attempt of a tool that must not be repeated can follow the last one that the history has.
+	ended bool
 	// previous is the run that this one continues, or "".
 	previous string
 	// asked says that a model was asked for a round of an agent.
@@ -56,6 +63,9 @@ type outline struct {
 	// rounds is the last round of an agent of which the model has responded.
 	rounds int
 }
+
+// attempts returns how many attempts may have run that the history has.
+func (t outline) attempts() int { return len(t.claims) + t.unclaimed }
 
 // scheduled is an activity that the run has scheduled.
 type scheduled struct {
@@ -99,9 +109,7 @@ func (r reader) read(ctx context.Context, workflowID, runID string, pending []*w
 		}
 		switch a := e.GetAttributes().(type) {
 		case *history.HistoryEvent_MarkerRecordedEventAttributes:
-			if claim, ok := r.claimedInTask(a.MarkerRecordedEventAttributes, len(t.claims)+1); ok {
-				t.claims = append(t.claims, claim)
-			}
+			r.addMarker(&t, a.MarkerRecordedEventAttributes)
 		case *history.HistoryEvent_WorkflowExecutionStartedEventAttributes:
 			s := a.WorkflowExecutionStartedEventAttributes
 			t.workflowType, t.startedAt, t.input = s.GetWorkflowType().GetName(), e.GetEventTime().AsTime(), r.first(s.GetInput()).GetData()
@@ -141,13 +149,14 @@ func (r reader) read(ctx context.Context, workflowID, runID string, pending []*w
 					t.rounds = max(t.rounds, one.round)
 				}
 			default:
-				claim, answered, err := r.answer(ctx, workflowID, one, a.ActivityTaskCompletedEventAttributes.GetResult())
+				out, answered, err := r.answer(ctx, workflowID, one, a.ActivityTaskCompletedEventAttributes.GetResult())
 				if err != nil {
 					return t, false, err
 				}
-				if one.done = answered; answered && claim != "" {
-					t.claims = append(t.claims, record.LostClaim{Claim: contract.Claim{Dispatch: one.number, ID: claim}, OverAt: time.Now()})
+				if one.done = answered; answered && out.ClaimID != "" {
+					t.claims = append(t.claims, record.LostClaim{Claim: contract.Claim{Dispatch: one.number, ID: out.ClaimID}, OverAt: time.Now()})
 				}
+				t.ended = answered && endsAttempts(out)
 			}
 		}
 	}
@@ -159,39 +168,50 @@ func (r reader) read(ctx context.Context, workflowID, runID string, pending []*w
 	return t, true, nil
 }
 
-// claimedInTask returns the claim of an attempt that ran inside a workflow task. Only a worker can write its marker. next is the number of a
-// claim whose attempt gave no answer: the marker does not have its own.
-func (r reader) claimedInTask(m *history.MarkerRecordedEventAttributes, next int) (claim record.LostClaim, ok bool) {
+// addMarker adds what the marker of a local activity says. A marker has no receipt. Who can write it polls the task queue, and can complete the
+// workflow as well.
+func (r reader) addMarker(t *outline, m *history.MarkerRecordedEventAttributes) {
 	var data struct{ ActivityType string }
-	if m.GetMarkerName() != localActivity || json.Unmarshal(r.first(m.GetDetails()["data"]).GetData(), &data) != nil || data.ActivityType != contract.Execute.Name() {
-		return claim, false
+	if m.GetMarkerName() != localActivity || json.Unmarshal(r.first(m.GetDetails()["data"]).GetData(), &data) != nil {
+		return
 	}
-	if m.GetFailure() != nil {
-		return record.LostClaim{Claim: contract.Claim{Dispatch: next, ID: rand.Text()}, OverAt: time.Now().Add(toolspec.FastLimit + overMargin)}, true
+	result := r.first(m.GetDetails()["result"]).GetData()
+	switch data.ActivityType {
+	case contract.Admit.Name():
+		var out contract.AdmitOut
+		t.local = json.Unmarshal(result, &out) == nil && out.Plan != nil && out.Plan.Lane == hook.LocalLane
+	case contract.Execute.Name():
+		var out contract.ExecuteOut
+		switch {
+		case m.GetFailure() != nil && !t.local:
+			t.unclaimed++
+		case json.Unmarshal(result, &out) == nil && out.ClaimID != "" && out.Dispatch >= 1 && out.Dispatch <= maxDispatch:
+			t.claims = append(t.claims, record.LostClaim{Claim: contract.Claim{Dispatch: out.Dispatch, ID: out.ClaimID}, OverAt: time.Now()})
+		}
+		t.ended = endsAttempts(out)
 	}
-	var out contract.ExecuteOut
-	if json.Unmarshal(r.first(m.GetDetails()["result"]).GetData(), &out) != nil || out.ClaimID == "" || out.Dispatch < 1 || out.Dispatch > maxDispatch {
-		return claim, false
-	}
-	return record.LostClaim{Claim: contract.Claim{Dispatch: out.Dispatch, ID: out.ClaimID}, OverAt: time.Now()}, true
 }
 
-// answer returns the claim of an attempt that has answered. answered is false if no worker gave the answer, as far as the record can tell: then
+// endsAttempts reports whether no other attempt of a tool that must not be repeated follows an answer.
+func endsAttempts(out contract.ExecuteOut) bool {
+	return out.Outcome == contract.Done || out.Outcome == contract.Refused && (!out.Retryable || !out.NothingHappened)
+}
+
+// answer returns the answer of an attempt. answered is false if no worker gave the answer, as far as the record can tell: then
 // the attempt counts as one without an answer. Everybody with access to the namespace can complete an activity.
-func (r reader) answer(ctx context.Context, workflowID string, of *scheduled, result *common.Payloads) (claim string, answered bool, err error) {
+func (r reader) answer(ctx context.Context, workflowID string, of *scheduled, result *common.Payloads) (out contract.ExecuteOut, answered bool, err error) {
 	payload := r.first(result)
 	digest := contract.AnswerDigest(contract.Execute.Name(), workflowID, of.input, payload.GetData())
 	genuine, err := r.keys.Verify(ctx, digest, contract.ReceiptOf(payload))
 	if errors.Is(err, workerkey.ErrSoon) {
 		// The keys were read a moment ago, and this one is not among them: it was lost, or somebody made it up.
-		return "", false, nil
+		return out, false, nil
 	}
 	if err != nil || !genuine {
-		return "", false, err
+		return out, false, err
 	}
-	var out contract.ExecuteOut
 	answered = json.Unmarshal(payload.GetData(), &out) == nil
-	return out.ClaimID, answered, nil
+	return out, answered, nil
 }
 
 // first returns the first payload, decrypted, or nil if there is none or its key is missing.

@@ -24,8 +24,8 @@ const (
 	kindEnded = "workflow_ended"
 	// kindBehind: the call is settled in the record, and its workflow goes on.
 	kindBehind = "workflow_behind"
-	// kindUnsure: the call is open, and the record and Temporal were both restored, so attempts may
-	// have run that neither of them knows.
+	// kindUnsure: the call is open, and attempts may have run that neither the record nor Temporal knows:
+	// both were restored, or the attempts of the call run inside workflow tasks.
 	kindUnsure = "call_unsure"
 	// kindRun: the run of an agent goes on in Temporal with more rounds than the record has.
 	kindRun = "run_behind"

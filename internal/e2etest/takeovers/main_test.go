@@ -20,7 +20,8 @@ func serve(release string) []worker.Option {
 	return []worker.Option{
 		worker.Tools(e2etest.ChildTools()...), worker.Tools(posts()...), worker.Tools(e2etest.Tool(hookedTool, e2etest.Entered, e2etest.Once),
 			e2etest.Tool(lastingTool, e2etest.Entered, e2etest.Once), wire(),
-			e2etest.Tool(busyTool, e2etest.Entered, e2etest.Once, e2etest.Risky, e2etest.Attempts(3))),
+			e2etest.Tool(busyTool, e2etest.Entered, e2etest.Once, e2etest.Risky, e2etest.Attempts(3)),
+			e2etest.Tool(barredTool, barred, e2etest.Once, e2etest.Fast, e2etest.Attempts(10))),
 		worker.ToolHooks(hookedTool, dyingHook()), worker.ToolHooks(lastingTool, dyingDurable()),
 	}
 }

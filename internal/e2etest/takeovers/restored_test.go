@@ -31,6 +31,16 @@ import (
 // busyTool must not be repeated, unless an attempt says that nothing happened.
 const busyTool = "test__busy"
 
+// barredTool must not be repeated, is in the claimed lane, and says at each attempt that nothing happened.
+const barredTool = "test__barred"
+
+func barred(_ context.Context, in e2etest.In, _ toolspec.Call) (e2etest.Out, error) {
+	if err := e2etest.Enter(in.Text, os.Getpid()); err != nil {
+		return e2etest.Out{}, err
+	}
+	return e2etest.Out{}, toolspec.RetryAfter(time.Second, "busy")
+}
+
 // postgresProgram returns the path of a program of Postgres.
 func postgresProgram(t *testing.T, name string) string {
 	t.Helper()
@@ -162,6 +172,8 @@ func TestPostgresRestored(t *testing.T) {
 	for _, inv := range []toolspec.Invocation{before, ended, waiting, busy} {
 		r.Waiting(inv.Identity().WorkflowID())
 	}
+	barring := r.start("barred", barredTool, "") // attempts before and after the dump answer that nothing happened
+	r.runs("barred")
 	// The load ends when the worker is about to be killed.
 	loading, stopLoad := context.WithCancel(t.Context())
 	var load sync.WaitGroup
@@ -184,7 +196,7 @@ func TestPostgresRestored(t *testing.T) {
 	r.Until(func() bool { return count() >= 8 }, "the load runs")
 	dump := filepath.Join(t.TempDir(), "dump")
 	runProgram(t, "pg_dump", "--format", "custom", "--file", dump, r.Database)
-	had := count()
+	had, tried := count(), len(r.Effects(r.file("barred")))
 	r.Until(func() bool { return count() >= had+8 }, "the load runs on")
 
 	r.Approve(before.Identity().WorkflowID())
@@ -206,7 +218,10 @@ func TestPostgresRestored(t *testing.T) {
 	r.Waiting(late.Identity().WorkflowID())
 	stopLoad()
 	load.Wait()
+	r.Until(func() bool { return len(r.Effects(r.file("barred"))) > tried }, "a call in the claimed lane makes another attempt")
+	r.Until(func() bool { return r.State(barring.Identity().WorkflowID()).Status == toolspec.StatusRetrying }, "the call retries")
 	e2etest.Kill(first)
+	tried = len(r.Effects(r.file("barred")))
 	forged := r.forge()
 
 	replaceDatabase(r.World, dump)
@@ -216,7 +231,7 @@ func TestPostgresRestored(t *testing.T) {
 		t.Error("a worker on the restored database does not say what to do")
 	}
 	want := map[string]string{
-		"junk": "", "claimed": "claim_lost", "ended": "workflow_ended", "busy": "claim_lost", "hung": "call_lost", "late": "call_not_recorded", "": "database_moved",
+		"junk": "", "claimed": "claim_lost", "ended": "workflow_ended", "busy": "claim_lost", "barred": "claim_lost", "hung": "call_lost", "late": "call_not_recorded", "": "database_moved",
 	}
 	found := reconcile(r.World, 1, "--older", "postgres")
 	for id, kind := range want {
@@ -251,6 +266,8 @@ func TestPostgresRestored(t *testing.T) {
 	r.settled(hung, toolspec.CodeOutcomeUnknown, 1)
 	// The attempt has said that nothing happened, so the outcome is known. The next one needs the approval, which the record has lost.
 	r.settled(busy, toolspec.CodeApprovalStale, 1)
+	// Its last attempt may have left no trace.
+	r.settled(barring, toolspec.CodeOutcomeUnknown, tried)
 	for _, inv := range []toolspec.Invocation{waiting, late} {
 		open := func() bool {
 			return len(e2etest.Query[string](r.World, `SELECT approval_id FROM approvals WHERE invocation_id = $1::uuid AND state = 'open'`, inv.Identity().InvocationID())) == 1
@@ -290,7 +307,7 @@ func TestPostgresRestored(t *testing.T) {
 		t.Error("no call in the claimed lane was found")
 	}
 	t.Logf("%d calls of the load, %d of them lost from the record", len(calls[0])+len(calls[1])+len(calls[2])+len(calls[3]), lost)
-	for _, inv := range []toolspec.Invocation{before, hung, busy, waiting, late} {
+	for _, inv := range []toolspec.Invocation{before, hung, busy, barring, waiting, late} {
 		r.Closed(inv)
 	}
 	if again := reconcile(r.World, 0, "--older", "postgres"); len(again.Findings) != 0 {

@@ -42,4 +42,14 @@ var ofClaimedLane = []mutant{
 		edits: []edit{{"if e.Local && !claims {", "if e.Local {"}},
 		run:   "TestClaimedAttemptNeedsAPermit", packages: onSteps,
 	},
+	{
+		guard: "restore: attempts without a trace", file: "internal/cli/reconcile/calls.go",
+		edits: []edit{{"known.Claimed && !ended", "false"}},
+		run:   "TestMarkers", packages: []string{"./internal/cli/reconcile"},
+	},
+	{
+		guard: "restore: a final answer", file: "internal/cli/reconcile/history.go",
+		edits: []edit{{"out.Outcome == contract.Refused && (!out.Retryable || !out.NothingHappened)", "out.Outcome == contract.Refused"}},
+		run:   "TestMarkers", packages: []string{"./internal/cli/reconcile"},
+	},
 }

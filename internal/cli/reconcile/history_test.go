@@ -1,0 +1,137 @@
+package reconcile
+
+import (
+	"encoding/json"
+	"testing"
+
+	"go.temporal.io/api/common/v1"
+	"go.temporal.io/api/failure/v1"
+	"go.temporal.io/api/history/v1"
+
+	"github.com/pawl-run/pawl/internal/postgres/record"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// local is a local activity in a history. A nil result is that of an activity that failed.
+type local struct {
+	name   string
+	result any
+}
+
+func admitted(l hook.Lane) local {
+	return local{contract.Admit.Name(), contract.AdmitOut{Plan: &hook.Plan{Lane: l}}}
+}
+
+func executed(result any) local { return local{contract.Execute.Name(), result} }
+
+// outlineOf returns the outline of a history with the markers of these activities.
+func outlineOf(t *testing.T, activities []local) (o outline) {
+	t.Helper()
+	payloads := func(v any) *common.Payloads {
+		data, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &common.Payloads{Payloads: []*common.Payload{{Data: data}}}
+	}
+	for _, a := range activities {
+		m := &history.MarkerRecordedEventAttributes{
+			MarkerName: localActivity, Details: map[string]*common.Payloads{"data": payloads(map[string]any{"ActivityType": a.name})},
+		}
+		if m.Details["result"] = payloads(a.result); a.result == nil {
+			m.Failure = &failure.Failure{Message: "timeout"}
+			delete(m.Details, "result")
+		}
+		reader{}.addMarker(&o, m)
+	}
+	return o
+}
+
+// TestMarkers checks what the markers of attempts say about a call: how many attempts may have run, their claims, and whether an attempt may have
+// followed that left no marker. Such an attempt needs a fence.
+func TestMarkers(t *testing.T) {
+	answer := func(n int, id string, o contract.Outcome) contract.ExecuteOut {
+		return contract.ExecuteOut{Outcome: o, Dispatch: n, ClaimID: id}
+	}
+	busy := answer(1, "A", contract.Refused)
+	busy.Retryable, busy.NothingHappened = true, true
+	denied := answer(1, "A", contract.Refused)
+	unsafe := answer(1, "A", contract.Refused)
+	unsafe.Retryable = true
+	for name, c := range map[string]struct {
+		history  []local
+		attempts int
+		claims   []contract.Claim
+		fence    bool
+	}{
+		"no attempt": {[]local{admitted(hook.ClaimedLane)}, 0, nil, true},
+		"nothing happened, so another may follow": {[]local{admitted(hook.ClaimedLane), executed(busy)}, 1, []contract.Claim{{Dispatch: 1, ID: "A"}}, true},
+		"a probe may allow another": {
+			[]local{admitted(hook.ClaimedLane), executed(answer(1, "A", contract.Interrupted))}, 1, []contract.Claim{{Dispatch: 1, ID: "A"}}, true,
+		},
+		"the tool has answered": {
+			[]local{admitted(hook.ClaimedLane), executed(answer(1, "A", contract.Done))}, 1, []contract.Claim{{Dispatch: 1, ID: "A"}}, false,
+		},
+		"the tool has answered at last": {
+			[]local{admitted(hook.ClaimedLane), executed(busy), executed(answer(2, "B", contract.Done))},
+			2, []contract.Claim{{Dispatch: 1, ID: "A"}, {Dispatch: 2, ID: "B"}}, false,
+		},
+		"the tool has failed":                       {[]local{admitted(hook.ClaimedLane), executed(denied)}, 1, []contract.Claim{{Dispatch: 1, ID: "A"}}, false},
+		"the tool has failed, perhaps in the midst": {[]local{admitted(hook.ClaimedLane), executed(unsafe)}, 1, []contract.Claim{{Dispatch: 1, ID: "A"}}, false},
+		"no answer": {[]local{admitted(hook.ClaimedLane), executed(nil)}, 1, nil, true},
+		"no answer, and then the kept one": {
+			[]local{admitted(hook.ClaimedLane), executed(nil), executed(answer(1, "A", contract.Done))}, 2, []contract.Claim{{Dispatch: 1, ID: "A"}}, false,
+		},
+		"an answer of an unreadable number": {[]local{admitted(hook.ClaimedLane), executed(answer(-1, "A", contract.Interrupted))}, 0, nil, true},
+		"a read that gave no answer":        {[]local{admitted(hook.LocalLane), executed(nil)}, 0, nil, true},
+		"no answer, of an unknown plan":     {[]local{executed(nil)}, 1, nil, true},
+		"an attempt before the claim":       {[]local{admitted(hook.ClaimedLane), executed(contract.ExecuteOut{Outcome: contract.NotHere})}, 0, nil, true},
+		"another activity":                  {[]local{admitted(hook.ClaimedLane), {contract.Settle.Name(), nil}, {contract.Check.Name(), answer(1, "A", contract.Done)}}, 0, nil, true},
+	} {
+		o := outlineOf(t, c.history)
+		var claims []contract.Claim
+		for _, lost := range o.claims {
+			claims = append(claims, lost.Claim)
+		}
+		got, _ := json.Marshal(claims)
+		want, _ := json.Marshal(c.claims)
+		if o.attempts() != c.attempts || string(got) != string(want) {
+			t.Errorf("%s: %d attempts with the claims %s, want %d with %s", name, o.attempts(), got, c.attempts, want)
+		}
+		older := comparison{older: olderPostgres}
+		if got := older.needsFence(record.Dispatched{Claimed: true}, true, o.ended); got != c.fence {
+			t.Errorf("%s: it needs a fence: %v", name, got)
+		}
+	}
+}
+
+// TestFences checks which calls need a fence.
+func TestFences(t *testing.T) {
+	type call struct {
+		older          string
+		known          record.Dispatched
+		running, ended bool
+	}
+	claimed := record.Dispatched{Claimed: true}
+	for name, c := range map[string]struct {
+		call
+		want bool
+	}{
+		"claimed lane":                       {call{olderPostgres, claimed, true, false}, true},
+		"claimed lane, ended attempts":       {call{olderPostgres, claimed, true, true}, false},
+		"claimed lane, ended workflow":       {call{olderPostgres, claimed, false, false}, true},
+		"claimed lane, only Temporal older":  {call{olderTemporal, claimed, true, false}, false},
+		"claimed lane, both older":           {call{olderBoth, claimed, true, true}, true},
+		"claimed lane, repeatable":           {call{olderPostgres, record.Dispatched{Claimed: true, Repeatable: true}, true, false}, false},
+		"claimed lane, fenced":               {call{olderPostgres, record.Dispatched{Claimed: true, Fenced: true}, true, false}, false},
+		"regular lane":                       {call{olderPostgres, record.Dispatched{}, true, false}, false},
+		"regular lane, both older":           {call{olderBoth, record.Dispatched{}, true, false}, true},
+		"regular lane, both older and ended": {call{olderBoth, record.Dispatched{}, false, false}, false},
+	} {
+		older := comparison{older: c.older}
+		if got := older.needsFence(c.known, c.running, c.ended); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
