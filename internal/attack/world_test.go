@@ -241,14 +241,21 @@ func (w *world) forged(t *testing.T, inv toolspec.Invocation) (n int) {
 func (w *world) rows(t *testing.T) []string {
 	t.Helper()
 	var all []string
-	if err := w.store.EachRow(t.Context(), func(table string, _ []string, row []byte) error {
-		if table != "rechecks" {
-			all = append(all, table+" "+string(row))
+	// Workers seal an event a moment after its commit.
+	until(t, "every event has a seal", func() bool {
+		all = nil
+		sealed := true
+		if err := w.store.EachRow(t.Context(), func(table string, _ []string, row []byte) error {
+			if table != "rechecks" {
+				all = append(all, table+" "+string(row))
+			}
+			sealed = sealed && table != "audit_pending"
+			return nil
+		}); err != nil {
+			t.Fatal(err)
 		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+		return sealed
+	})
 	slices.Sort(all)
 	return all
 }
