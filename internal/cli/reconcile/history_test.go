@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"go.temporal.io/api/common/v1"
@@ -94,10 +95,8 @@ func TestMarkers(t *testing.T) {
 		for _, lost := range o.claims {
 			claims = append(claims, lost.Claim)
 		}
-		got, _ := json.Marshal(claims)
-		want, _ := json.Marshal(c.claims)
-		if o.attempts() != c.attempts || string(got) != string(want) {
-			t.Errorf("%s: %d attempts with the claims %s, want %d with %s", name, o.attempts(), got, c.attempts, want)
+		if o.attempts() != c.attempts || !slices.Equal(claims, c.claims) {
+			t.Errorf("%s: %d attempts with the claims %v, want %d with %v", name, o.attempts(), claims, c.attempts, c.claims)
 		}
 		older := comparison{older: olderPostgres}
 		if got := older.needsFence(record.Dispatched{Claimed: true}, true, o.ended); got != c.fence {
