@@ -128,8 +128,10 @@ func TestOwnEventsOfKilledWorker(t *testing.T) {
 				return w.runs() == 2 && e2etest.Scalar[int](w.World, "SELECT count(*)::int FROM trigger_queue") == 0
 			}, "the run of the event ends")
 			w.wants("SELECT event_id FROM trigger_events WHERE run_id IS NOT NULL", "run_ended:run")
-			if n := e2etest.Scalar[int](w.World, "SELECT count(*)::int FROM agent_runs"); n != 2 || len(w.model.Requests()) != 4 {
-				t.Errorf("there are %d runs, and the model was asked %d times", n, len(w.model.Requests()))
+			// The worker may also be killed while the run of the event asks the model: then the model is asked once more.
+			n, asked := e2etest.Scalar[int](w.World, "SELECT count(*)::int FROM agent_runs"), len(w.model.Requests())
+			if n != 2 || asked != 4 && (asked != 5 || mode == "ACCESS EXCLUSIVE") {
+				t.Errorf("there are %d runs, and the model was asked %d times", n, asked)
 			}
 		})
 	}
