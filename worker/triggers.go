@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"errors"
 
 	"github.com/pawl-run/pawl/activities/agent"
 	"github.com/pawl-run/pawl/agent/trigger"
@@ -15,9 +14,5 @@ type ownEvents struct{ agents *agent.Agents }
 // Fire implements outbox.Firer. The trigger may have retired or changed since the event, and an event that starts no run is recorded.
 func (o ownEvents) Fire(ctx context.Context, e outbox.TriggerEvent) error {
 	_, err := o.agents.FireEvent(ctx, trigger.Own, e.TenantID, e.Name, trigger.Event{ID: e.EventID, Data: e.Data})
-	var refused *trigger.RefusedError
-	if errors.Is(err, trigger.ErrNotFound) || errors.As(err, &refused) {
-		return nil
-	}
 	return err
 }

@@ -22,20 +22,12 @@ func (a *Agents) Fire(ctx context.Context, in contract.TriggerFireIn) (contract.
 	if err != nil {
 		return contract.TriggerFireOut{}, err
 	}
-	runID, err := a.FireEvent(ctx, trigger.Schedule, in.TenantID, in.Name, trigger.Event{ID: at, Data: data})
-	var refused *trigger.RefusedError
-	switch {
-	case errors.Is(err, trigger.ErrNotFound):
-		return contract.TriggerFireOut{Refused: err.Error()}, nil
-	case errors.As(err, &refused):
-		return contract.TriggerFireOut{Refused: refused.Reason}, nil
-	}
-	return contract.TriggerFireOut{RunID: runID}, err
+	return a.FireEvent(ctx, trigger.Schedule, in.TenantID, in.Name, trigger.Event{ID: at, Data: data})
 }
 
-// FireEvent starts the run of an event of a trigger, unless it was started before, and returns its id. The error is trigger.ErrNotFound if there is no
-// such trigger with events of this source, a *trigger.RefusedError if the event starts no run, and any other one if the event may come again.
-func (a *Agents) FireEvent(ctx context.Context, from trigger.Source, tenantID, name string, e trigger.Event) (runID string, err error) {
+// FireEvent starts the run of an event of a trigger, unless it was started before. The event starts no run if there is no such trigger with events
+// of this source, or if the event is refused: then the answer has the reason. After an error the event may come again.
+func (a *Agents) FireEvent(ctx context.Context, from trigger.Source, tenantID, name string, e trigger.Event) (contract.TriggerFireOut, error) {
 	firer := trigger.Firer{Store: a.Triggers, Start: func(ctx context.Context, in pawlagent.Input) error {
 		_, err := a.Client.StartAgent(ctx, in)
 		switch {
@@ -47,8 +39,16 @@ func (a *Agents) FireEvent(ctx context.Context, from trigger.Source, tenantID, n
 		return nil
 	}}
 	d, err := firer.Trigger(ctx, tenantID, name, from)
-	if err != nil {
-		return "", err
+	if errors.Is(err, trigger.ErrNotFound) {
+		return contract.TriggerFireOut{Refused: err.Error()}, nil
 	}
-	return firer.Fire(ctx, d, e)
+	if err != nil {
+		return contract.TriggerFireOut{}, err
+	}
+	runID, err := firer.Fire(ctx, d, e)
+	var refused *trigger.RefusedError
+	if errors.As(err, &refused) {
+		return contract.TriggerFireOut{Refused: refused.Reason}, nil
+	}
+	return contract.TriggerFireOut{RunID: runID}, err
 }

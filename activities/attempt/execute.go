@@ -164,11 +164,13 @@ func (a *Attempts) Execute(ctx context.Context, in contract.ExecuteIn) (contract
 		}
 		// What the attempt stores has an id without a claim, too: its reference must not be guessable.
 		attempted := a.attempt(ctx, in, cmp.Or(claimID, rand.Text()), bound, caps, previewed)
-		if out = &attempted; subject != "" {
+		if subject != "" {
 			a.keep(ctx, in, claimID, subject, attempted)
 		}
+		out = &attempted
 	}
-	if out.ClaimID = claimID; subject != "" && claimID != "" {
+	out.ClaimID = claimID
+	if subject != "" && claimID != "" {
 		out.Dispatch = in.Dispatch
 	}
 	out.DurationUs = time.Since(started).Microseconds()

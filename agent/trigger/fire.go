@@ -65,7 +65,7 @@ func (f Firer) Fire(ctx context.Context, d Document, e Event) (runID string, err
 	}
 	// The trigger or its agent may have changed since an earlier delivery.
 	if started, err := f.Store.HasStarted(ctx, d.TenantID, d.Name, e.ID); err != nil || started {
-		return d.runID(e.ID), err
+		return d.RunID(e.ID), err
 	}
 	in, refusal := d.Input(e)
 	if refusal == nil {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/toolspec"
@@ -27,26 +26,19 @@ type Event struct {
 // trigger starts runs without end.
 const ownPrefix = "trigger-pawl-"
 
-// runID returns the id of the run that an event of this trigger starts.
-func (d Document) runID(eventID string) string {
-	id := RunID(d.TenantID, d.Name, eventID)
-	if d.On == Own {
-		id = ownPrefix + strings.TrimPrefix(id, runPrefix)
-	}
-	return id
-}
-
-const runPrefix = "trigger-"
-
-// RunID returns the id of the run that an event of another source than Own starts. It depends on the trigger and the id of the event, and not on
-// the version of the trigger.
-func RunID(tenantID, name, eventID string) string {
+// RunID returns the id of the run that an event of this trigger starts. It depends on the tenant and the name of the trigger, on whether its events
+// are those of Pawl, and on the id of the event, and not on the version of the trigger.
+func (d Document) RunID(eventID string) string {
 	hash := sha256.New()
-	for _, part := range []string{"pawl trigger 1", tenantID, name, eventID} {
+	for _, part := range []string{"pawl trigger 1", d.TenantID, d.Name, eventID} {
 		_, _ = hash.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part)))) // a hash takes everything
 		_, _ = hash.Write([]byte(part))
 	}
-	return runPrefix + hex.EncodeToString(hash.Sum(nil)[:16])
+	prefix := "trigger-"
+	if d.On == Own {
+		prefix = ownPrefix
+	}
+	return prefix + hex.EncodeToString(hash.Sum(nil)[:16])
 }
 
 // Input returns the input of the run that an event starts. Only the message and the id of the run depend on the event.
@@ -62,7 +54,7 @@ func (d Document) Input(e Event) (agent.Input, error) {
 	in := agent.Input{
 		Agent: d.Agent, Version: d.AgentVersion,
 		Context: toolspec.Context{
-			TenantID: d.TenantID, RunID: d.runID(e.ID), ActorID: d.ActorID, SessionID: d.SessionID, ToolIDs: slices.Clone(d.Tools),
+			TenantID: d.TenantID, RunID: d.RunID(e.ID), ActorID: d.ActorID, SessionID: d.SessionID, ToolIDs: slices.Clone(d.Tools),
 		},
 		Messages:    []conversation.Message{{Role: conversation.User, Content: []conversation.Part{{Type: conversation.Text, Text: text}}}},
 		Connections: maps.Clone(d.Connections),

@@ -191,9 +191,9 @@ func TestInput(t *testing.T) {
 	}
 	ids := map[string]bool{}
 	for _, of := range [][3]string{{"a", "b", "c"}, {"ab", "", "c"}, {"a", "bc", ""}, {"", "ab", "c"}, {"a", "b", "d"}} {
-		ids[trigger.RunID(of[0], of[1], of[2])] = true
+		ids[trigger.Document{TenantID: of[0], Name: of[1]}.RunID(of[2])] = true
 	}
-	if len(ids) != 5 || in.Context.RunID != trigger.RunID("acme", "triage", "1") {
+	if len(ids) != 5 || in.Context.RunID != (trigger.Document{TenantID: "acme", Name: "triage"}).RunID("1") {
 		t.Errorf("%v", ids)
 	}
 	for _, id := range []string{"", "a\x00", "a\nb", strings.Repeat("x", trigger.MaxEventID+1)} {

@@ -64,7 +64,7 @@ func TestPark(t *testing.T) {
 	}
 }
 
-// TestTelemetry: reads and writes run on a worker with telemetry and on one without. What telemetry costs is for `pawl bench`.
+// TestTelemetry: reads and writes run on a worker with telemetry and on one without. `pawl bench --telemetry-cost` measures the cost of telemetry.
 func TestTelemetry(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "") // the measurement sets it
 	report, err := Telemetry(t.Context(), Options{Rounds: 2, Calls: 2, Parallel: 2, Store: Memory, Progress: func(line string) { t.Log(line) }})

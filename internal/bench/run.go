@@ -34,10 +34,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		if k.remote {
 			continue
 		}
-		for i := range warmUp {
-			if err := k.run(ctx, s, id(run+"-warm-"+k.name, i)); err != nil {
-				return nil, fmt.Errorf("%s: %w", k.name, err)
-			}
+		if err := warm(ctx, s, k, run); err != nil {
+			return nil, err
 		}
 	}
 	samples := map[string][]sample{}
@@ -57,6 +55,16 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	report.Server, err = serverOf(ctx, s, o)
 	return report, err
+}
+
+// warm makes the calls of a case that come before the measurement. run is a prefix of their ids.
+func warm(ctx context.Context, s *stand, k kase, run string) error {
+	for i := range warmUp {
+		if err := k.run(ctx, s, id(run+"-warm-"+k.name, i)); err != nil {
+			return fmt.Errorf("%s: %w", k.name, err)
+		}
+	}
+	return nil
 }
 
 // serverOf returns a text about the servers of the measurement: what they say about themselves.

@@ -120,10 +120,8 @@ func (s *stand) measureTelemetry(ctx context.Context, o Options, on bool, ids st
 		if !slices.ContainsFunc(telemetryGoals, func(f TelemetryFigure) bool { return f.Name == k.name }) {
 			continue
 		}
-		for i := range warmUp {
-			if err := k.run(ctx, s, id(ids+"-warm-"+k.name, i)); err != nil {
-				return fmt.Errorf("%s: %w", k.name, err)
-			}
+		if err := warm(ctx, s, k, ids); err != nil {
+			return err
 		}
 		m, err := measure(ctx, s, k, o, ids+"-"+k.name)
 		if err != nil {

@@ -85,8 +85,8 @@ func (f *fired) Fire(_ context.Context, e outbox.TriggerEvent) error {
 	return f.answer(e)
 }
 
-// TestOwnEventsAreHandled: an event is handled by a worker of its namespace until its run has started. What fails is tried again later, and what
-// another worker has taken is left to it.
+// TestOwnEventsAreHandled: an event is handled by a worker of its namespace until its run has started. An event whose start
+// fails is tried again later. An event that another worker has taken is left to that worker.
 func TestOwnEventsAreHandled(t *testing.T) {
 	b := open(t)
 	b.watch("acme", "all", "{event: run_ended}")

@@ -168,8 +168,8 @@ func (r reader) read(ctx context.Context, workflowID, runID string, pending []*w
 	return t, true, nil
 }
 
-// addMarker adds what the marker of a local activity says. A marker has no receipt. Who can write it polls the task queue, and can complete the
-// workflow as well.
+// addMarker adds what the marker of a local activity says. A marker has no receipt: a program that can write
+// markers polls the task queue, so it could also complete the workflow.
 func (r reader) addMarker(t *outline, m *history.MarkerRecordedEventAttributes) {
 	var data struct{ ActivityType string }
 	if m.GetMarkerName() != localActivity || json.Unmarshal(r.first(m.GetDetails()["data"]).GetData(), &data) != nil {

@@ -40,7 +40,7 @@ func TestWebhook(t *testing.T) {
 	}
 	w.sends(http.StatusAccepted, w.request("msg_1", now, body), "a delivery after its agent has retired")
 	w.sends(http.StatusAccepted, w.request("msg_1", now, `{"issue":{"number":1}}`), "a body without the values")
-	run := trigger.RunID("acme", "triage", "msg_1")
+	run := trigger.Document{TenantID: "acme", Name: "triage"}.RunID("msg_1")
 	if ids := e2etest.Query[string](w.World, "SELECT run_id FROM agent_runs"); len(ids) != 1 || ids[0] != run || len(w.model.Requests()) != 1 {
 		t.Errorf("the runs are %v, want %s, and the model was asked %d times", ids, run, len(w.model.Requests()))
 	}
