@@ -44,6 +44,7 @@ func (c *Client) StartAgent(ctx context.Context, in agent.Input) (*AgentRun, err
 			WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 			WorkflowExecutionErrorWhenAlreadyStarted: true,
 			StaticSummary:                            "agent " + in.Agent + " for " + r.TenantID,
+			Priority:                                 sdktemporal.Priority{FairnessKey: r.TenantID},
 		}, agent.WorkflowType, in)
 		var there *serviceerror.WorkflowExecutionAlreadyStarted
 		if errors.As(err, &there) {

@@ -102,6 +102,7 @@ func (c *Client) Start(ctx context.Context, inv toolspec.Invocation) (*Call, err
 			WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 			EnableEagerStart:         c.eager,
 			StaticSummary:            inv.ToolID + " for " + inv.Context.TenantID,
+			Priority:                 sdktemporal.Priority{FairnessKey: inv.Context.TenantID},
 			// The workflow that exists may not be a call.
 			WorkflowExecutionErrorWhenAlreadyStarted: true,
 		}, toolspec.WorkflowType, inv)

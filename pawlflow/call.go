@@ -46,6 +46,7 @@ func Start(ctx workflow.Context, inv toolspec.Invocation) Call {
 		// A call that waits for a person could otherwise take effect days after its caller is gone.
 		ParentClosePolicy: enumspb.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
 		StaticSummary:     inv.ToolID + " for " + inv.Context.TenantID,
+		Priority:          temporal.Priority{FairnessKey: inv.Context.TenantID},
 	}), toolspec.WorkflowType, inv)
 	return Call{inv: inv, child: child, joined: new(bool)}
 }

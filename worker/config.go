@@ -140,6 +140,9 @@ const (
 	// spareConnections is the number of connections that local activities do not use. They are for
 	// claims, the outbox relay and reads of the policy.
 	spareConnections = 3
+	// idlePolls is the number of polls for workflow tasks that the SDK begins with, on the queue of the worker and on its sticky queue. Each
+	// poll holds the place of a task.
+	idlePolls = 10
 )
 
 // Bounds of the sweeper.
@@ -321,6 +324,10 @@ func checkConnections(n int) error {
 
 // localActivities returns the maximum number of local activities that run at the same time.
 func (c Config) localActivities() int { return c.Connections - spareConnections }
+
+// workflowTasks returns the maximum number of workflow tasks that the worker has at the same time: for each local activity its task, and
+// one task that is ready when it ends. More tasks would wait here, where the turns of the tenants do not count, while their timeouts run.
+func (c Config) workflowTasks() int { return 2*c.localActivities() + idlePolls }
 
 // localTools returns the maximum number of local activities that run tools of one tenant: half of
 // all local activities. The other half is for the steps of its calls and for other tenants.

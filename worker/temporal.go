@@ -137,6 +137,7 @@ func newWorker(temporal client.Client, queue string, c Config, a *activities.Act
 	w := worker.New(temporal, queue, worker.Options{
 		Identity:                                identity(),
 		MaxConcurrentLocalActivityExecutionSize: locals,
+		MaxConcurrentWorkflowTaskExecutionSize:  c.workflowTasks(),
 		WorkflowTaskPollerBehavior:              worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
 		ActivityTaskPollerBehavior:              worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
 		StickyScheduleToStartTimeout:            stickyTimeout,

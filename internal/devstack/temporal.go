@@ -28,6 +28,7 @@ var dynamicConfig = [...]string{
 	"history.transferProcessorMaxPollRPS=2000",
 	"matching.numTaskqueueReadPartitions=1",
 	"matching.numTaskqueueWritePartitions=1",
+	"matching.enableFairness=true",
 }
 
 // TemporalOptions configure a Temporal. The zero value is a throwaway server that keeps everything in memory.

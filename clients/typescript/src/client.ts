@@ -52,6 +52,7 @@ export class Pawl {
         workflowIdConflictPolicy: 'FAIL',
         workflowIdReusePolicy: 'REJECT_DUPLICATE',
         staticSummary: `${inv.toolId} for ${inv.context.tenantId}`,
+        priority: { fairnessKey: inv.context.tenantId },
       });
     } catch (err) {
       if (!(err instanceof WorkflowExecutionAlreadyStartedError)) throw err;

@@ -58,7 +58,7 @@ func writeSchedule(ctx context.Context, c temporal.Client, d trigger.Document, i
 	spec, action := specOf(*d.Times), &temporal.ScheduleWorkflowAction{
 		// Temporal adds the time to this id, and so starts one workflow for each time.
 		ID: id, Workflow: contract.FireTriggerType, TaskQueue: toolspec.TaskQueue, WorkflowExecutionTimeout: contract.FireTime,
-		Args: []any{contract.FireTrigger{TenantID: d.TenantID, Name: d.Name}},
+		Args: []any{contract.FireTrigger{TenantID: d.TenantID, Name: d.Name}}, Priority: sdktemporal.Priority{FairnessKey: d.TenantID},
 	}
 	err := handle.Update(ctx, temporal.ScheduleUpdateOptions{DoUpdate: func(now temporal.ScheduleUpdateInput) (*temporal.ScheduleUpdate, error) {
 		s := now.Description.Schedule
