@@ -15,8 +15,8 @@ const (
 	// resealPasses is the maximum number of passes through all secrets. More than one is
 	// needed if a worker with an older key ring seals secrets during a pass.
 	resealPasses = 5
-	// resealPause is the wait between two passes. During it, a worker with an older key
-	// ring can load the new one.
+	// resealPause is the wait between two passes, so that workers with an older key ring can
+	// load the new key ring.
 	resealPause = 3 * time.Second
 	// resealRuns is the maximum number of activities in one run of the workflow.
 	resealRuns = 500
@@ -89,7 +89,7 @@ func ResealSecrets(ctx workflow.Context, in ResealIn) (ResealOut, error) {
 			// Another worker may have the new key, or this worker may load it soon.
 			pause, waited, delay = delay, waited+delay, min(2*delay, steps.MissingDelayMax)
 		case out.Done && (s.Progress.Resealed == 0 || s.Pass == resealPasses):
-			// A pass that sealed nothing shows that no secret is left to seal.
+			// This pass sealed nothing, so no secret is left to seal, or it was the last pass.
 			return s.out(in.KeyID, false), nil
 		case out.Done:
 			// The next pass finds secrets that a worker with an older key ring sealed.
