@@ -86,7 +86,7 @@ type Connection struct {
 	Generation int `json:"generation"`
 	// Status is active, needs_reauth or revoked.
 	Status string `json:"status"`
-	// Scopes are what the account may do at the service.
+	// Scopes name the actions that the account may do at the service.
 	Scopes []string          `json:"scopes,omitempty"`
 	Grants []ConnectionGrant `json:"grants,omitempty"`
 }

@@ -59,8 +59,8 @@ type ResealOut struct {
 	OtherKey bool `json:"otherKey,omitempty"`
 }
 
-// ResealSecrets seals every secret with the new key that another key sealed. Calls
-// continue meanwhile, because each secret keeps its value and version. The workflow may
+// ResealSecrets seals with the new key every secret that another key has sealed. Calls
+// continue at the same time, because each secret keeps its value and version. The workflow may
 // be cancelled or terminated at any time and started again.
 func ResealSecrets(ctx workflow.Context, in ResealIn) (ResealOut, error) {
 	s := ResealState{Pass: 1}
