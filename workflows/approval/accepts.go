@@ -48,7 +48,7 @@ func checkEvidence(a *contract.Acceptance, d toolspec.Decision) (kind evidence, 
 	}
 	i := slices.IndexFunc(a.Keys, func(k contract.AcceptedKey) bool { return k.ID == token.keyID })
 	switch {
-	case i < 0 && a.MoreKeys: // the key may be valid although the list does not have it
+	case i < 0 && a.MoreKeys: // the key may be valid although Keys does not have it
 		return unverified, token, ""
 	case i < 0:
 		return unlisted, token, ""

@@ -182,7 +182,7 @@ type Acceptance struct {
 	IDTokens bool `json:"idTokens,omitempty"`
 	// Keys are valid keys of the people who may decide, at most MaxAcceptedKeys.
 	Keys []AcceptedKey `json:"keys,omitempty"`
-	// MoreKeys says that more than MaxAcceptedKeys keys are valid, so Keys does not hold all of them.
+	// MoreKeys says that there may be valid keys that Keys does not have, because a bound was reached.
 	MoreKeys bool `json:"moreKeys,omitempty"`
 }
 
