@@ -42,8 +42,8 @@ func (r reads) Submitter() (keyID, fault string) {
 	return "", ""
 }
 
-// Connection returns the state of the call's connection. If the call names no connection, or the
-// connection does not exist, the result has no grants.
+// Connection returns the state of the call's connection; the state has no grants if the call names no
+// connection, or if the connection does not exist.
 func (r reads) Connection() Connection {
 	return r.c.facts.Connection.clone().Value()
 }
@@ -84,7 +84,7 @@ func (r reads) Remaining() time.Duration {
 	return time.Duration(r.c.facts.RemainingMs) * time.Millisecond
 }
 
-// Data reads the entry with the key of the scratchpad into v. It returns false if there is no such entry.
+// Data reads an entry of the scratchpad into v, and reports whether there is an entry with the key.
 func (r reads) Data(key string, v any) (bool, error) {
 	for _, list := range [][]Entry{r.c.delta.Data, r.c.facts.Data} {
 		for _, e := range list {
@@ -249,15 +249,15 @@ func (w waits) WaitUntil(t time.Time, reason string) error {
 // responds lets a hook answer in the tool's place.
 type responds struct{ c *core }
 
-// Respond answers the call with a value. Pawl redacts and checks it as a value of the tool.
+// Respond answers the call with a value, which Pawl redacts and checks as a value of the tool.
 // The hook must return the error of Respond.
 func (r responds) Respond(v any) error {
 	return r.c.setVerb(control{outcome: Responded, value: r.c.encodeOutput("the response", v)})
 }
 
 // RespondChallenge answers the call with a value that is not a result of the tool, such as a
-// consent challenge. Pawl does not check this value against the tool's schema or allowlist, and does
-// not cache it. The hook must return the error of RespondChallenge.
+// consent challenge: Pawl does not check it against the tool's schema or allowlist, and does not
+// cache it. The hook must return the error of RespondChallenge.
 func (r responds) RespondChallenge(v any) error {
 	return r.c.setVerb(control{outcome: Responded, value: r.c.encode("the challenge", v), challenge: true})
 }
@@ -283,7 +283,7 @@ func (a asks) RequireApproval(ask Ask) error {
 // tightens lets a hook narrow the call's budgets and say which rule decided.
 type tightens struct{ c *core }
 
-// Tighten narrows the budgets. A field that is wider than before changes nothing.
+// Tighten narrows the budgets; a field that is wider than before changes nothing.
 func (t tightens) Tighten(b Budgets) {
 	if t.c.delta.Budgets == nil {
 		t.c.delta.Budgets = &Budgets{}
@@ -340,7 +340,7 @@ func (r readsEnd) Approval() *GrantedApproval { return r.c.facts.Approval.clone(
 // records lets a hook add to the audit trail.
 type records struct{ c *core }
 
-// Record adds an entry to the audit trail, which settle writes. The detail must not hold a secret, and the
+// Record adds an entry, which settle writes to the audit trail. The detail must not hold a secret, and the
 // kind must not be a kind that Pawl writes itself (toolspec.OwnEvent).
 func (r records) Record(kind string, detail any) {
 	raw := r.c.encode("the audit detail", detail)

@@ -99,7 +99,7 @@ type Lookup struct{ Check }
 
 func newLookup(c *core) *Lookup { return &Lookup{*newCheck(c)} }
 
-// Found passes a cached value to didCacheHit. A hook there decides whether the value answers the call.
+// Found passes a cached value to didCacheHit, where a hook decides whether the value answers the call.
 func (v *Lookup) Found(value any) {
 	c := v.reads.c
 	if raw := c.encodeOutput("the cached value", value); raw != nil {
