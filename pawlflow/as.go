@@ -10,13 +10,13 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// ErrLarge says that the value of a call is larger than a result holds. Read the output that Result.OutputRef
-// names in an activity, with Client.Output or Client.OpenOutput of package client.
+// ErrLarge says that the value of a call is too large for a result. Result.OutputRef names the stored output: read
+// it in an activity, with Client.Output or Client.OpenOutput of package client.
 var ErrLarge = errors.New("the value is larger than a result: read the output that outputRef names in an activity")
 
 // InvokeAs works as Invoke, and decodes the value of the call into an Out. A call that ends without a value is
-// no error: look at OK of the result, and at its code. If the result has only a part of the value, the error is
-// ErrLarge. The result is complete even if there is an error of decoding.
+// not an error: check OK and ErrorCode of the result. If the result has only a part of the value, the error is
+// ErrLarge. The result is complete even if the value does not decode.
 func InvokeAs[Out any](ctx workflow.Context, inv toolspec.Invocation) (out Out, result toolspec.Result, err error) {
 	result, err = Invoke(ctx, inv)
 	switch {

@@ -9,14 +9,14 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 )
 
-// verdict is what check records. Refused is nil for an input that may start.
+// verdict is the value that check records in the history. Refused is nil for an input that may start.
 type verdict struct {
 	Refused *toolspec.Result `json:"refused,omitempty"`
 }
 
-// check returns the result of a call whose input admit would refuse, before it is written into a history. The
-// rules may change with a release, so the workflow records the verdict, and a replay reads it. The
-// history gets nothing if the verdict is the same as the verdict on the call before.
+// check returns the result of a call whose input admit would refuse, or nil. It runs before the input is written into
+// a history. The rules may change with a release, so the workflow records the verdict, and a replay reads the recorded
+// verdict. The history gets nothing if the verdict equals the verdict on the previous call.
 func check(ctx workflow.Context, inv toolspec.Invocation) *toolspec.Result {
 	var v verdict
 	recorded := workflow.MutableSideEffect(ctx, "pawl.input", func(workflow.Context) any { return judge(inv) }, equal)
@@ -43,7 +43,7 @@ func judge(inv toolspec.Invocation) verdict {
 	}))}
 }
 
-// equal compares the JSON of two verdicts, because the history has JSON.
+// equal compares the JSON of two verdicts, because one of them may come from the history as JSON.
 func equal(a, b any) bool {
 	one, err := json.Marshal(a) //workflowcheck:ignore
 	if err != nil {
@@ -53,8 +53,8 @@ func equal(a, b any) bool {
 	return err == nil && string(one) == string(other)
 }
 
-// refuse completes the result of a call that no worker has seen: it has no InvocationID, and no ToolCallID that
-// looks like a credential.
+// refuse completes the result of a call that no worker has seen. The result has no InvocationID. It has the ToolCallID
+// only if that id is valid and does not look like a credential.
 func refuse(inv toolspec.Invocation, result toolspec.Result) *toolspec.Result {
 	if toolspec.CheckToolCallID(inv.ToolCallID) == nil && !toolspec.SecretValue(inv.ToolCallID) {
 		result.ToolCallID = inv.ToolCallID

@@ -9,8 +9,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// join waits for the result of a call that exists already: a reset of this workflow has started it before, or
-// another program. An activity of Pawl's worker does it, and compares the input.
+// join waits for the result of a call that exists already: this workflow started it before a reset, or another
+// program started it. An activity of Pawl's worker waits, and compares the input with the input of that call.
 func (c Call) join(ctx workflow.Context) (toolspec.Result, error) {
 	result, err := c.joinOnce(ctx, contract.JoinIn{Invocation: c.inv})
 	if err != nil && ctx.Err() != nil {

@@ -19,7 +19,7 @@ type Planned struct {
 	Alone bool `json:"alone,omitempty"`
 	// Refused is the result of a call that cannot start, or nil.
 	Refused *toolspec.Result `json:"refused,omitempty"`
-	// Same is the index of an earlier, equal call of the response, which runs instead of this one, or -1.
+	// Same is the index of an earlier, equal call of the response, whose result counts for both; -1 if there is none.
 	Same int `json:"same"`
 }
 
@@ -65,14 +65,14 @@ func runBatch(ctx workflow.Context, calls []Planned, batch []int, atOnce int, re
 		all.Add(1)
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			defer all.Done()
-			// A cancel must not keep a call from getting its result.
+			// After a cancel, each call still gets a result, so the wait for a slot continues.
 			waiting, _ := workflow.NewDisconnectedContext(ctx)
 			if failed[i] = slots.Acquire(waiting, 1); failed[i] != nil {
 				return
 			}
 			defer slots.Release(1)
 			if errors.Join(failed...) != nil {
-				return
+				return // no call starts after an error
 			}
 			results[i], failed[i] = Invoke(ctx, calls[i].Invocation)
 		})

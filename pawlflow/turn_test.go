@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// TestTurnStopsAfterAnError: once a call of a turn cannot be found, no later one starts, also of the same batch.
+// TestTurnStopsAfterAnError: after an error of one call of a turn, no other call starts, also in the same batch.
 func TestTurnStopsAfterAnError(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite

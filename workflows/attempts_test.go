@@ -14,7 +14,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// freePolicy asks nobody.
+// freePolicy allows every call without an approval.
 const freePolicy = `
 version: 1
 tenants:
@@ -27,8 +27,8 @@ tenants:
 
 const args = `{"text":"hello"}`
 
-// TestUnansweredEffect: a tool that says that it does not know whether it had its effect ends the call with an unknown outcome, and is not run
-// again. A read is.
+// TestUnansweredEffect: a tool may return the error that it does not know whether it had its effect. Then the call ends with an unknown
+// outcome, and the tool does not run again. A read runs again.
 func TestUnansweredEffect(t *testing.T) {
 	for toolID, want := range map[string]struct {
 		code  toolspec.Code
@@ -52,7 +52,7 @@ func TestUnansweredEffect(t *testing.T) {
 	}
 }
 
-// patientMail is a tool that may not be repeated, unless it says itself that
+// patientMail returns a tool that must not be repeated, unless it reports that
 // nothing happened.
 func patientMail(run func(context.Context, echoIn, toolspec.Call) (echoOut, error)) toolspec.Tool {
 	return toolspec.Define(toolspec.Definition{
@@ -61,7 +61,8 @@ func patientMail(run func(context.Context, echoIn, toolspec.Call) (echoOut, erro
 	}, run)
 }
 
-// retryCounter counts the stages around attempts.
+// retryCounter counts the runs of onRetry, onGiveUp and onError. A run of onError after
+// onGiveUp counts as 11.
 type retryCounter struct {
 	retries []int
 	gaveUp  int
@@ -134,7 +135,7 @@ func TestRetries(t *testing.T) {
 			}
 			failed := 0
 			if tc.code != "" {
-				failed = 1 + 10*tc.gaveUp // onGiveUp comes first
+				failed = 1 + 10*tc.gaveUp // onGiveUp runs before onError: see retryCounter
 			}
 			if !slices.Equal(c.retries, tc.retries) || c.gaveUp != tc.gaveUp || c.errors != failed {
 				t.Errorf("onRetry %v, onGiveUp %d, onError %d", c.retries, c.gaveUp, c.errors)
@@ -149,8 +150,8 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// TestAnsweredDispatches: a claim knows which earlier ones ended with the tool's
-// word that nothing happened.
+// TestAnsweredDispatches: a claim lists the earlier claims whose tool reported that
+// nothing happened.
 func TestAnsweredDispatches(t *testing.T) {
 	r := newRig(t, rigOptions{policy: freePolicy, tools: []toolspec.Tool{
 		patientMail(func(_ context.Context, in echoIn, call toolspec.Call) (echoOut, error) {
@@ -177,7 +178,8 @@ func TestAnsweredDispatches(t *testing.T) {
 	}
 }
 
-// TestTimeout: a tool that does not answer in its time.
+// TestTimeout: a read that does not answer within its timeout is repeated. A write that
+// does not answer ends with an unknown outcome.
 func TestTimeout(t *testing.T) {
 	slow := func(id string, effect toolspec.Effect, fast bool) toolspec.Tool {
 		return toolspec.Define(toolspec.Definition{
@@ -210,15 +212,15 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// TestSuperseded: the record is the authority, wherever a run learns that it
-// moved on.
+// TestSuperseded: if the record has a newer epoch or a result, the call follows the
+// record, at whichever step it learns this.
 func TestSuperseded(t *testing.T) {
 	other := &toolspec.Result{ToolCallID: "call-1", OK: true, Value: []byte(`"of another run"`), Attempts: 5}
 	for _, tc := range []struct {
 		name    string
 		tool    string
 		setup   func(*rig)
-		other   bool // the other run's result stands
+		other   bool // the result of the other run is the result of the call
 		runs    int
 		admits  int
 		settles int
@@ -285,7 +287,8 @@ func TestSuperseded(t *testing.T) {
 	}
 }
 
-// TestLongRetryAsksTheGateAgain: past a minute, policy may have changed.
+// TestLongRetryAsksTheGateAgain: after a wait of more than a minute between attempts,
+// the gate judges the call again.
 func TestLongRetryAsksTheGateAgain(t *testing.T) {
 	const deny = "version: 1\ntenants: {acme: {allowedTools: [core__other]}}\n"
 	for name, tc := range map[string]struct {

@@ -11,14 +11,14 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// TestAuthorizedAgain: the engine is asked whenever the gate is: at first, after every edit and after an approval. What it takes back
-// meanwhile counts.
+// TestAuthorizedAgain: each run of the gate asks the authorization engine. If the engine denies the call after an approval, the call
+// ends.
 func TestAuthorizedAgain(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name   string
 		tool   string
-		denies int // the question from which on the answer is no; 0 = never
+		denies int // the number of the first question that the engine denies; 0 = none
 		asked  int
 		runs   int
 		code   toolspec.Code
@@ -46,7 +46,7 @@ func TestAuthorizedAgain(t *testing.T) {
 	}
 }
 
-// TestEngineStaysAway: without an answer until the deadline the call ends unavailable, and nothing ran.
+// TestEngineStaysAway: if the engine gives no answer until the deadline, the call ends with unavailable, and the tool does not run.
 func TestEngineStaysAway(t *testing.T) {
 	t.Parallel()
 	asked := 0

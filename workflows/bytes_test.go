@@ -12,8 +12,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// TestDeltas: the changes of a call's hooks have one budget, for beyond it the
-// server would end the workflow.
+// TestDeltas: the changes of all hooks of a call share one bound, because the server would end
+// a workflow with more data.
 func TestDeltas(t *testing.T) {
 	kilobytes := func(name string, n int) hook.Hook {
 		put := func(v interface{ Put(string, any) }) {
@@ -44,8 +44,8 @@ func TestDeltas(t *testing.T) {
 	}
 }
 
-// TestScratchpadCrossesStages: what one hook writes at the gate, another reads at
-// the end (CX-05).
+// TestScratchpadCrossesStages: a hook can read an entry of the scratchpad that another hook
+// wrote at an earlier stage (CX-05).
 func TestScratchpadCrossesStages(t *testing.T) {
 	var got []string
 	r := newRig(t, rigOptions{hooks: []hook.Hook{
@@ -77,8 +77,8 @@ func read(v interface {
 	return nil
 }
 
-// TestHistories: every set appends, from the hydrated arguments and the redacted
-// value on (CX-03, CX-04).
+// TestHistories: each change of the arguments or the output adds an entry to their history,
+// after the hydrated arguments and the redacted value of the tool (CX-03, CX-04).
 func TestHistories(t *testing.T) {
 	set := func(text string) func(context.Context, *hook.Input) error {
 		return func(_ context.Context, v *hook.Input) error { v.SetArgs(echoIn{Text: text}); return nil }
@@ -112,8 +112,8 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// TestChangedArgumentsAreValidated: what a hook makes of them must fit, and
-// policy sees it.
+// TestChangedArgumentsAreValidated: the call ends if the tool does not accept the arguments
+// that a hook has set.
 func TestChangedArgumentsAreValidated(t *testing.T) {
 	for name, tc := range map[string]struct {
 		args any
@@ -133,7 +133,7 @@ func TestChangedArgumentsAreValidated(t *testing.T) {
 	}
 }
 
-// TestBudgetsBound: what policy tightens holds in execute.
+// TestBudgetsBound: budgets that policy has tightened bound the attempt.
 func TestBudgetsBound(t *testing.T) {
 	small := strings.Replace(freePolicy, "mode: auto", "mode: auto\n    budgets: {maxResultBytes: 15}", 1)
 	r := newRig(t, rigOptions{policy: small})
@@ -152,7 +152,7 @@ func TestBudgetsBound(t *testing.T) {
 	}
 }
 
-// TestLargeOutput: the workflow has the short form, and a hook that shapes the output has the whole.
+// TestLargeOutput: the workflow has the short form of a large value, and a hook that shapes the output gets the whole value.
 func TestLargeOutput(t *testing.T) {
 	large := call("core__read", `{"text":"x","mode":"large"}`)
 	tool := toolspec.Define(toolspec.Definition{
@@ -176,7 +176,7 @@ func TestLargeOutput(t *testing.T) {
 	}
 }
 
-// TestUndecodableInput: it completes, without a record and without settle.
+// TestUndecodableInput: a workflow whose input does not decode completes, without a record and without settle.
 func TestUndecodableInput(t *testing.T) {
 	for name, input := range map[string]any{
 		"nothing": nil, "a text": "canary", "a number": 7, "an array": []int{1}, "unknown fields": map[string]any{"tool": "canary"},
@@ -201,7 +201,7 @@ func TestUndecodableInput(t *testing.T) {
 	}
 }
 
-// TestForeignWorkflowID: nobody settles another's call.
+// TestForeignWorkflowID: a workflow whose id belongs to another call writes nothing into the record.
 func TestForeignWorkflowID(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.env.SetStartWorkflowOptions(startOptions("tool:acme:run-1:call-2"))
@@ -215,7 +215,7 @@ func TestForeignWorkflowID(t *testing.T) {
 	}
 }
 
-// TestCancel: at once, in a retry, and too late.
+// TestCancel: a cancel ends a call between two attempts, and while it waits for an approval.
 func TestCancel(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -240,8 +240,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestStepsGetBytes: local activities pass arguments by reference, and one that timed out goes on beside the workflow. What it does to
-// its input does not reach the call.
+// TestStepsGetBytes: a local activity cannot change the call by writing into its input. The SDK passes arguments of local activities by
+// reference, and an activity that timed out may still run beside the workflow.
 func TestStepsGetBytes(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.env.RegisterDelayedCallback(func() {

@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// cachePolicy keeps what the reads of the rig say, although they declare nothing.
+// cachePolicy caches the values of the read-only tools of the rig, although these tools do not declare a cache.
 const cachePolicy = `
 version: 1
 tenants:
@@ -44,11 +44,11 @@ func (c *cacheTest) do(inv toolspec.Invocation, o rigOptions) toolspec.Result {
 	return c.last.run(inv)
 }
 
-// ran says whether the tool ran for the last call.
+// ran reports whether the tool ran for the last call.
 func (c *cacheTest) ran() bool { return c.last.ran() > 0 }
 
-// TestSameReadTwice: one execution; the second answers from the cache, through didCacheHit and all the stages after a value
-// (CA-01, LC-18, LC-19, LC-25, LC-37), and does not write the entry again (CA-03).
+// TestSameReadTwice: of two equal reads, only the first runs its tool. The second gets the value from the cache, runs didCacheHit and all
+// stages after a value (CA-01, LC-18, LC-19, LC-25, LC-37), and does not write the entry again (CA-03).
 func TestSameReadTwice(t *testing.T) {
 	for _, tool := range []string{"core__read", "core__remote"} {
 		t.Run(tool, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestSameReadTwice(t *testing.T) {
 	}
 }
 
-// TestIdleCache: where nothing is kept no stage of the cache runs, and a hit alone has no willWriteCache.
+// TestIdleCache: no stage of the cache runs for a call whose value is not cacheable. willWriteCache does not run after a hit.
 func TestIdleCache(t *testing.T) {
 	c := &cacheTest{T: t}
 	stages := func() string { return c.last.stages() }
@@ -109,8 +109,8 @@ func TestIdleCache(t *testing.T) {
 	}
 }
 
-// TestHitWithoutRespond: a hook looks at what was found and has the tool run all the same (LC-38); what it gives replaces the entry. What a
-// user's own cache finds does not answer by itself.
+// TestHitWithoutRespond: a hook can ignore a value of the cache (LC-38). Then the tool runs, and its value replaces the entry. A value that
+// a hook found in its own cache does not answer the call by itself.
 func TestHitWithoutRespond(t *testing.T) {
 	c := &cacheTest{T: t}
 	c.do(call("core__read", args), rigOptions{})
@@ -139,7 +139,8 @@ func TestHitWithoutRespond(t *testing.T) {
 	}
 }
 
-// TestKeptApart: whose call it is and what stands behind it make another entry (fault 38). Nothing of another tenant is ever read.
+// TestKeptApart: calls with different tenants, actors, subjects, connections, tools, arguments or policies do not share an entry (fault 38).
+// A call never reads an entry of another tenant.
 func TestKeptApart(t *testing.T) {
 	base := call("core__read", args)
 	for _, tc := range []struct {
@@ -188,7 +189,7 @@ func TestKeptApart(t *testing.T) {
 	}
 }
 
-// TestNotKept: only what the tool gave, whole and good, is kept (LC-44, C-34).
+// TestNotKept: the cache keeps only a value of the tool that is complete and that no stage refused (LC-44, C-34).
 func TestNotKept(t *testing.T) {
 	responds := func(challenge bool) hook.Hook {
 		return hook.New("responds", hook.WillCheckFeatureFlags.Do(func(_ context.Context, v *hook.Check) error {
@@ -203,7 +204,7 @@ func TestNotKept(t *testing.T) {
 	late := hook.New("late", hook.WillTransformOutput.Do(func(_ context.Context, v *hook.Output) error { return v.Abort("no") }))
 	vetoes := hook.New("vetoes", hook.WillWriteCache.Do(func(_ context.Context, v *hook.Keep) error { v.DoNotKeep(); return nil }))
 	broken := hook.New("broken", hook.WillWriteCache.Do(func(context.Context, *hook.Keep) error { return errPlain }))
-	// Settle gets nothing of these, whoever proposes it.
+	// proposes is a step that proposes an entry for every value. Settle still gets no entry.
 	proposes := stage.Table{hook.WillWriteCache.Stage(): {Before: func(context.Context, hook.StageInput) (v hook.Verdict, err error) {
 		v.Delta.Entry = &hook.CacheEntry{Key: "k", TTLMs: 1000}
 		return v, nil
@@ -242,7 +243,7 @@ func TestNotKept(t *testing.T) {
 	}
 }
 
-// doubling answers with twice its text.
+// doubling returns a tool that answers with its text twice.
 func doubling() toolspec.Tool {
 	return toolspec.Define(toolspec.Definition{
 		MaxArgsBytes: toolspec.MaxInline,
@@ -253,7 +254,7 @@ func doubling() toolspec.Tool {
 	})
 }
 
-// TestKeptBeforeTransform: what is kept is redacted and as it was before willTransformOutput, which runs again on a hit (C-04).
+// TestKeptBeforeTransform: the cache keeps the redacted value from before willTransformOutput, which runs again after a hit (C-04).
 func TestKeptBeforeTransform(t *testing.T) {
 	c := &cacheTest{T: t}
 	shouts := hook.New("shouts", hook.WillRedactOutput.Do(func(_ context.Context, v *hook.Output) error {
@@ -281,7 +282,7 @@ func TestKeptBeforeTransform(t *testing.T) {
 	}
 }
 
-// TestBrokenEntry: a value that the tool could not have given is none.
+// TestBrokenEntry: a cached value that breaks the contract of the tool does not answer the call.
 func TestBrokenEntry(t *testing.T) {
 	for _, value := range []string{`{"text":1}`, `[]`, `{}`} {
 		c := &cacheTest{T: t, results: results{onLookup: func(int) *cache.Finding { return &cache.Finding{Value: json.RawMessage(value)} }}}
@@ -291,14 +292,14 @@ func TestBrokenEntry(t *testing.T) {
 	}
 }
 
-// TestOneReadForMany: a call whose value somebody else is about to get waits for it: it is told, looks for itself, takes over, or, after a
-// while, goes alone.
+// TestOneReadForMany: a call waits while another call gets the same value. A recheck or a timer makes it look again. It runs the tool itself
+// if the other call has ended without a value, or if the wait takes too long.
 func TestOneReadForMany(t *testing.T) {
 	inFlight := &cache.Finding{InFlight: true, Remaining: 18 * time.Second}
 	hit := &cache.Finding{Value: json.RawMessage(`{"text":"theirs"}`)}
 	for _, tc := range []struct {
 		name    string
-		answers []*cache.Finding // the last one goes on
+		answers []*cache.Finding // of the lookups; the last answer counts for all further lookups
 		recheck time.Duration
 		policy  string
 		ran     bool
@@ -340,7 +341,7 @@ func TestOneReadForMany(t *testing.T) {
 	}
 }
 
-// TestWaitingForAReadCancelled: a cancel ends the wait, and settle leaves the flight.
+// TestWaitingForAReadCancelled: a cancel ends the wait for the value of another call.
 func TestWaitingForAReadCancelled(t *testing.T) {
 	c := &results{onLookup: func(int) *cache.Finding { return &cache.Finding{InFlight: true, Remaining: time.Minute} }}
 	r := newRig(t, rigOptions{policy: cachePolicy, results: c})

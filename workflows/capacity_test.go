@@ -16,8 +16,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// fakeSemaphore is a step at willAcquireSemaphore that lets a call pass once it is open, and
-// writes down in which rounds and epochs it was asked.
+// fakeSemaphore is a step at willAcquireSemaphore that gives a slot to each call once it is open. It
+// records the rounds and the epochs of its runs.
 type fakeSemaphore struct {
 	open, stale bool
 	places      capacity.SlotTimes
@@ -46,8 +46,8 @@ var limitedPolicy = strings.Replace(freePolicy, "mode: auto", "mode: auto\n    l
 
 const denyingPolicy = "version: 1\ntenants: {acme: {allowedTools: [\"core__other\"]}}\n"
 
-// TestWaitForCapacity: a call that lacks capacity sleeps until it is told or a timer fires, and until its wait is over, its deadline has
-// passed or it is cancelled. The gate judges it before every further look.
+// TestWaitForCapacity: a call without capacity tries again after each recheck and each timer, until the time for the wait is over, its
+// deadline has passed or it is cancelled. The gate judges the call before each further try.
 func TestWaitForCapacity(t *testing.T) {
 	const second, minute, hour = 1_000, 60_000, 3_600_000
 	for _, tc := range []struct {
@@ -127,7 +127,7 @@ func TestWaitForCapacity(t *testing.T) {
 	}
 }
 
-// TestStateSaysWhyACallWaits: the query and the current details name what is lacking, and no longer than it is.
+// TestStateSaysWhyACallWaits: the state query names the missing capacity while the call waits, and not after the wait.
 func TestStateSaysWhyACallWaits(t *testing.T) {
 	s := &fakeSemaphore{wait: hook.Wait{RetryMs: 60_000, Reason: "all 5 places are taken", Code: toolspec.CodeCapacity}}
 	r := newRig(t, rigOptions{policy: limitedPolicy, own: s.step(), places: &s.places})
@@ -153,7 +153,7 @@ func TestStateSaysWhyACallWaits(t *testing.T) {
 	}
 }
 
-// TestCapacityRoundsGoOn: a run that takes over counts on from the rounds of the one before.
+// TestCapacityRoundsGoOn: a run that takes over a call continues from the capacity round of the previous run.
 func TestCapacityRoundsGoOn(t *testing.T) {
 	s := &fakeSemaphore{open: true}
 	r := newRig(t, rigOptions{policy: limitedPolicy, own: s.step(), places: &s.places})
@@ -165,8 +165,8 @@ func TestCapacityRoundsGoOn(t *testing.T) {
 	}
 }
 
-// TestSlotsAreGivenBackToAsk: a call of which policy asks only because a hook changed its arguments holds slots at that time. It gives them back
-// while it waits for a person, and acquires them again before the tool runs.
+// TestSlotsAreGivenBackToAsk: if policy asks for an approval only after a hook has changed the arguments, the call already holds slots. The call
+// gives the slots back while it waits for a person, and acquires them again before the tool runs.
 func TestSlotsAreGivenBackToAsk(t *testing.T) {
 	for _, tc := range []struct {
 		name, rule string
@@ -193,7 +193,7 @@ func TestSlotsAreGivenBackToAsk(t *testing.T) {
 	}
 }
 
-// TestStagesOnDemand: the stage of an on-demand step runs if the gate demands it, and always if a hook stands there.
+// TestStagesOnDemand: the stage of an on-demand step runs if the gate demands the step, or if the stage has a hook.
 func TestStagesOnDemand(t *testing.T) {
 	for _, tc := range []struct {
 		needed, other bool
@@ -222,7 +222,8 @@ func TestStagesOnDemand(t *testing.T) {
 	}
 }
 
-// TestLostPlace: an attempt that finds its place expired does not count. The gate judges the call anew, and it asks for a place again.
+// TestLostPlace: a dispatch that finds its slot expired does not count as an attempt. The gate judges the call again, and the call acquires a
+// new slot.
 func TestLostPlace(t *testing.T) {
 	for _, tc := range []struct {
 		name   string

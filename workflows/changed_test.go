@@ -16,7 +16,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// deployed answers with the tool of a later deploy from the numbered look on.
+// deployed is a source of tools. From the lookup with the number from on, it returns the tool of a later deploy.
 type deployed struct {
 	judge.Source
 	later       *catalog.Bound
@@ -32,9 +32,9 @@ func (d *deployed) Get(toolID string) (*catalog.Bound, bool) {
 
 func (d *deployed) Find(toolID, _ string) (*catalog.Bound, bool) { return d.Get(toolID) }
 
-// TestToolThatBecomesAWrite: a deploy turns a fast read into a tool with outside
-// effects while a call is about to run it. The call is validated and judged
-// again, and the recorded lane, which writes no claim, is not taken any more.
+// TestToolThatBecomesAWrite: a deploy turns a fast read into a tool with an external
+// side effect, just before a call runs the tool. The arguments are validated and the call
+// is judged again, and the call leaves the local lane, which writes no claim.
 func TestToolThatBecomesAWrite(t *testing.T) {
 	runs := 0
 	later, err := catalog.Bind(toolspec.Define(toolspec.Definition{
@@ -49,7 +49,7 @@ func TestToolThatBecomesAWrite(t *testing.T) {
 	}
 	r := newRig(t, rigOptions{source: func(s judge.Source) judge.Source {
 		d := &deployed{Source: s, later: later}
-		d.from.Store(3) // admit and hydrate still know the old one
+		d.from.Store(3) // admit and hydrate still have the old tool
 		return d
 	}})
 	result := r.run(call("core__read", args))
@@ -61,8 +61,8 @@ func TestToolThatBecomesAWrite(t *testing.T) {
 	}
 }
 
-// deploy answers with a later tool from the numbered look on: admit looks first,
-// then hydrate, then execute.
+// deploy returns a source with a later tool from the lookup with the number from on. The
+// lookups are, in order, of admit, hydrate and execute.
 func deploy(t *testing.T, from int64, later toolspec.Tool) func(judge.Source) judge.Source {
 	t.Helper()
 	bound, err := catalog.Bind(later, toolspec.Capabilities{})
@@ -76,8 +76,8 @@ func deploy(t *testing.T, from int64, later toolspec.Tool) func(judge.Source) ju
 	}
 }
 
-// TestToolThatLosesItsIdempotence: its effect stays the same, and yet it gets one
-// attempt, which counts what was there before.
+// TestToolThatLosesItsIdempotence: after a deploy that makes a tool not repeatable, the call
+// runs the new tool at most once, and only if no attempt of the old tool may have had an effect.
 func TestToolThatLosesItsIdempotence(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -110,8 +110,9 @@ func TestToolThatLosesItsIdempotence(t *testing.T) {
 	}
 }
 
-// TestLostAttemptOfWhatMayNoLongerBeRepeated: the claim stands in the way of the
-// new tool, whatever the plan says.
+// TestLostAttemptOfWhatMayNoLongerBeRepeated: after a lost attempt, a deploy makes the tool not
+// repeatable. The claim of that attempt keeps the new tool from running, although the plan
+// allows another attempt.
 func TestLostAttemptOfWhatMayNoLongerBeRepeated(t *testing.T) {
 	later := 0
 	r := newRig(t, rigOptions{policy: freePolicy, source: deploy(t, 4, toolspec.Define(toolspec.Definition{
@@ -131,7 +132,8 @@ func TestLostAttemptOfWhatMayNoLongerBeRepeated(t *testing.T) {
 	}
 }
 
-// TestToolThatGainsIdempotence: a call in flight keeps the one attempt it had.
+// TestToolThatGainsIdempotence: if a deploy makes a tool repeatable, a running call still makes
+// only the one attempt of its plan.
 func TestToolThatGainsIdempotence(t *testing.T) {
 	later := 0
 	r := newRig(t, rigOptions{policy: freePolicy, source: deploy(t, 3, toolspec.Define(toolspec.Definition{
@@ -144,8 +146,8 @@ func TestToolThatGainsIdempotence(t *testing.T) {
 	}
 }
 
-// TestToolThatBecomesAWriteBeforeHydrate: the lane of the plan was that of a read,
-// and the gate had judged one.
+// TestToolThatBecomesAWriteBeforeHydrate: a deploy before hydrate gives a read an external side
+// effect. The gate judges the new tool, and the call leaves the local lane.
 func TestToolThatBecomesAWriteBeforeHydrate(t *testing.T) {
 	var judged []toolspec.Effect
 	look := hook.New("look", hook.WillAuthorize.Do(func(_ context.Context, v *hook.Gate) error { judged = append(judged, v.Effect()); return nil }))
@@ -164,8 +166,8 @@ func TestToolThatBecomesAWriteBeforeHydrate(t *testing.T) {
 	}
 }
 
-// TestToolThatMasksMore: what was masked stays masked, and what the new tool masks
-// is masked too, in everything that is recorded.
+// TestToolThatMasksMore: the recorded arguments are masked as the old tool and the new tool
+// demand together.
 func TestToolThatMasksMore(t *testing.T) {
 	define := func(version string, mask ...string) toolspec.Tool {
 		return toolspec.Define(toolspec.Definition{
@@ -194,7 +196,7 @@ func TestToolThatMasksMore(t *testing.T) {
 	}
 }
 
-// TestToolThatMasksMoreOfTheHistory: what the arguments were before is masked too.
+// TestToolThatMasksMoreOfTheHistory: the masks of a new tool also apply to the earlier arguments.
 func TestToolThatMasksMoreOfTheHistory(t *testing.T) {
 	define := func(version string, mask ...string) toolspec.Tool {
 		return toolspec.Define(toolspec.Definition{
@@ -208,7 +210,7 @@ func TestToolThatMasksMoreOfTheHistory(t *testing.T) {
 		v.SetArgs(echoIn{Text: "changed", Mode: "canary"})
 		return nil
 	}))
-	// The stage looks third, and the arguments are hydrated again after it.
+	// The third lookup is of willParseInput. The hydrate after it finds the new tool.
 	r := newRig(t, rigOptions{policy: freePolicy, hooks: []hook.Hook{change}, tools: []toolspec.Tool{define("1")}, source: deploy(t, 4, define("2", "/mode"))})
 	result := r.run(call("core__masked", `{"text":"hello","mode":"canary"}`))
 	const want = `[{"mode":"***","text":"hello"} {"mode":"***","text":"changed"}]`
@@ -217,8 +219,8 @@ func TestToolThatMasksMoreOfTheHistory(t *testing.T) {
 	}
 }
 
-// TestNewerPlan: a call whose plan no worker can follow yet waits for one, and
-// settles where none comes.
+// TestNewerPlan: a call with a newer plan waits for a worker that supports the plan, and ends
+// with unavailable if there is none until the deadline.
 func TestNewerPlan(t *testing.T) {
 	for name, tc := range map[string]struct {
 		until  int

@@ -14,13 +14,14 @@ import (
 )
 
 // TestClaimedLane: a fast tool with an effect runs inside the workflow task, with a claim. After a lost
-// task, the call takes over the answer that was kept; without one the attempt is lost.
+// task, the call uses the kept answer of the attempt. Without a kept answer, the attempt is lost.
 func TestClaimedLane(t *testing.T) {
 	t.Parallel()
 	kept := json.RawMessage(`{"outcome":"done","value":{"text":"before"}}`)
 	for name, tc := range map[string]struct {
 		tool, policy string
-		// before has the claim of the execution that was lost. Its tool ended long ago, or has answered right now.
+		// before is the claim of an execution that was lost, or nil. Without an answer, its tool ended long ago; with an answer, its
+		// tool has ended just now.
 		before     *claimed
 		fails      int
 		connection string
@@ -108,8 +109,8 @@ func TestClaimedLane(t *testing.T) {
 	}
 }
 
-// TestClaimedLaneStaysAfterALostAttempt: a call whose attempt gave no answer does not move to another task queue, where
-// nothing is known of that attempt.
+// TestClaimedLaneStaysAfterALostAttempt: a call whose attempt gave no answer does not move to another task queue, because
+// the next run would not know this attempt.
 func TestClaimedLaneStaysAfterALostAttempt(t *testing.T) {
 	t.Parallel()
 	run := func(_ context.Context, in echoIn, _ toolspec.Call) (echoOut, error) {

@@ -17,7 +17,7 @@ var (
 	errAway = errs.Transient(errors.New("the connection broke"))
 )
 
-// TestLost: what becomes of a dispatch without an answer. A side effect that may
+// TestLost: how a call continues after a dispatch without an answer. A side effect that may
 // have happened is never repeated.
 func TestLost(t *testing.T) {
 	first := func(outcome contract.Outcome, err error) func(*rig) {
@@ -30,8 +30,8 @@ func TestLost(t *testing.T) {
 			}
 		}
 	}
-	// begun has a claim although the tool never ran: of a tool that may be
-	// repeated, or may not.
+	// begun writes the first claim, although its tool never runs. repeatable says whether the claim allows
+	// another attempt.
 	begun := func(outcome contract.Outcome, err error, repeatable bool) func(*rig) {
 		return func(r *rig) {
 			r.records.onClaim = func(n int) (contract.Outcome, error) {
@@ -98,8 +98,9 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestClaimWithoutAnswer: the tool did not run, so the call waits and dispatches
-// again, for as long as its deadline lets it, and nobody counts that as an attempt.
+// TestClaimWithoutAnswer: the database does not say whether it wrote a claim, so the tool does not
+// run. The call waits and dispatches again until its deadline, and the dispatch does not count as an
+// attempt.
 func TestClaimWithoutAnswer(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -141,8 +142,8 @@ func TestClaimWithoutAnswer(t *testing.T) {
 	}
 }
 
-// TestUnsavedResult: the tool ran, and only the store that keeps large values is
-// away. That is no timeout of the tool, and says so.
+// TestUnsavedResult: the tool ran, but its large value could not be stored. The message of the
+// result says this.
 func TestUnsavedResult(t *testing.T) {
 	large := echoIn{Text: strings.Repeat("x", toolspec.MaxInline)}
 	for tool, want := range map[string]struct {

@@ -10,7 +10,7 @@ import (
 // historyDir holds the recorded histories; `task history` adds to them.
 const historyDir = "testdata/history"
 
-// fewest is how many files there must be for the corpus to be one.
+// fewest is the least number of recorded histories. With fewer files, the tests would check nothing.
 const fewest = 12
 
 func corpus(t *testing.T) []historytest.Recorded {
@@ -25,8 +25,8 @@ func corpus(t *testing.T) []historytest.Recorded {
 	return all
 }
 
-// TestReplayCorpus (DU-03, DU-10): today's code goes on with every call that any version recorded, to the same result. Where this fails,
-// the change of the workflow needs a version gate; the old files stay as they are.
+// TestReplayCorpus (DU-03, DU-10): the current code replays the history of every recorded version, with the same result. If it fails, put
+// the change of the workflow behind a version gate, and do not change the old files.
 func TestReplayCorpus(t *testing.T) {
 	all := corpus(t)
 	for _, c := range historytest.Cases() {
@@ -37,7 +37,7 @@ func TestReplayCorpus(t *testing.T) {
 	for _, r := range all {
 		t.Run(r.Name(), func(t *testing.T) {
 			t.Parallel()
-			// A case may be dropped from the list; what a version recorded stays and replays.
+			// A case may be removed from the list. Its recorded histories stay and must replay.
 			for _, c := range historytest.Cases() {
 				if c.Name == r.Case && r.Version == historytest.Version {
 					if err := c.Check(r.History); err != nil {

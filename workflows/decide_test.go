@@ -15,17 +15,18 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// own is the invocation id of the rig's call.
+// own returns the invocation id of the rig's call.
 func own() string { return call("", "").Identity().InvocationID() }
 
-// reply is what the sender of an update hears.
+// reply is the reply to the sender of an update: a rejection, an answer or an error.
 type reply struct {
 	rejected error
 	answer   *toolspec.Answer
 	err      error
 }
 
-// refused says why the decision did not count: the call refused the update, or answered it so. Empty: it counted, or nobody answered.
+// refused returns why the decision did not count, from the rejection or from the answer. It is empty if the decision counted or has no
+// answer.
 func (r *reply) refused() string {
 	var refusal *temporal.ApplicationError
 	switch {
@@ -70,7 +71,7 @@ func decision(n int, verb toolspec.Verb, approver string) toolspec.Decision {
 	return toolspec.Decision{ApprovalID: toolspec.ApprovalID(own(), n), Decision: verb, Approver: approver}
 }
 
-// TestDecisions: what counts, whenever and however it comes.
+// TestDecisions: which decisions count, by the time of their arrival, their form and their sender.
 func TestDecisions(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
@@ -139,7 +140,7 @@ func foreign(d *toolspec.Decision) {
 	d.ApprovalID = toolspec.ApprovalID(toolspec.Identity{TenantID: "acme", RunID: "run-1", ToolCallID: "call-2"}.InvocationID(), 1)
 }
 
-// TestUpdateAnswers: whoever decides by an update hears what came of it.
+// TestUpdateAnswers: the sender of an update learns whether the decision counted, and why not.
 func TestUpdateAnswers(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	other := decision(1, toolspec.Approve, "user:bob")
@@ -183,8 +184,8 @@ func TestUpdateAnswers(t *testing.T) {
 	}
 }
 
-// TestLateUpdate: a decision on a request that has been decided is answered, not
-// left waiting.
+// TestLateUpdate: a decision on a request that is already decided gets an answer at
+// once.
 func TestLateUpdate(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.decideAfter(time.Minute, 1, toolspec.Edit, "user:bob", func(d *toolspec.Decision) { d.EditedArgs = []byte(`{"text":"edited"}`) })
@@ -205,8 +206,8 @@ func TestLateUpdate(t *testing.T) {
 	}
 }
 
-// TestSentAgain: who sends again what stands, because the answer was lost, hears
-// that it counted, and nobody else does.
+// TestSentAgain: a sender who repeats a decision that counted, because the answer was lost, learns
+// that the decision counted. Another sender or another verb does not get this answer.
 func TestSentAgain(t *testing.T) {
 	for name, setup := range map[string]func(*rig){
 		"decided in this run": func(r *rig) { r.decideAfter(time.Minute, 1, toolspec.Approve, "user:bob") },
@@ -217,7 +218,7 @@ func TestSentAgain(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// The call goes on for ten minutes after the decision.
+			// The call runs for ten minutes after the decision.
 			r := newRig(t, rigOptions{fail: func(run int) error {
 				if run == 1 {
 					return toolspec.RetryAfter(10*time.Minute, "busy")
@@ -242,8 +243,8 @@ func TestSentAgain(t *testing.T) {
 	}
 }
 
-// TestFullInbox: whoever floods a call with decisions on requests that do not
-// exist keeps nobody from deciding on the one that does.
+// TestFullInbox: many decisions on requests that do not exist do not prevent a decision on the
+// open request.
 func TestFullInbox(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	for i := range 70 {
@@ -262,11 +263,12 @@ func TestFullInbox(t *testing.T) {
 	}
 }
 
-// TestFloodBeforeItAsks: the same before the request is open.
+// TestFloodBeforeItAsks: many decisions that arrive before the request is open do not prevent a
+// later decision that counts.
 func TestFloodBeforeItAsks(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	for range 70 {
-		r.decideAfter(0, 1, toolspec.Approve, "user:ann") // does not count
+		r.decideAfter(0, 1, toolspec.Approve, "user:ann") // the requester, whose approval does not count
 	}
 	r.decideAfter(time.Minute, 1, toolspec.Approve, "user:bob")
 	if result := r.run(call("core__write", args)); !result.OK {
@@ -274,7 +276,7 @@ func TestFloodBeforeItAsks(t *testing.T) {
 	}
 }
 
-// TestStaleApproval: an approval is for what was asked.
+// TestStaleApproval: an approval does not cover a call whose risk has risen since the request.
 func TestStaleApproval(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.env.RegisterDelayedCallback(func() {
@@ -286,7 +288,7 @@ func TestStaleApproval(t *testing.T) {
 	}
 }
 
-// TestStateWhileWaiting: what an approver and ops see, and no raw argument in it.
+// TestStateWhileWaiting: the state of a call that waits for an approval has the request.
 func TestStateWhileWaiting(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	var state toolspec.State
@@ -323,8 +325,8 @@ func TestStateWhileWaiting(t *testing.T) {
 	}
 }
 
-// TestEditsAreBounded: every edit stays in the history of the call, so there is
-// an end to them.
+// TestEditsAreBounded: every edit stays in the history of the call, so the sum of all edits has a
+// bound.
 func TestEditsAreBounded(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	large := `{"text":"` + strings.Repeat("x", 60<<10) + `"}`
@@ -336,7 +338,7 @@ func TestEditsAreBounded(t *testing.T) {
 	}
 }
 
-// TestApprovalIsConsumed: the claim names the approval, and the audit line too.
+// TestApprovalIsConsumed: the claim and the audit event name the approval.
 func TestApprovalIsConsumed(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.decideAfter(time.Minute, 1, toolspec.Approve, "user:bob")
@@ -349,7 +351,7 @@ func TestApprovalIsConsumed(t *testing.T) {
 	}
 }
 
-// TestReadAfterApproval: a call that waited takes the regular lane, with a claim.
+// TestReadAfterApproval: a read runs in the regular lane, with a claim, if the call waited for an approval.
 func TestReadAfterApproval(t *testing.T) {
 	r := newRig(t, rigOptions{policy: strings.Replace(testPolicy, "mode: auto", "mode: ask", 1)})
 	r.decideAfter(time.Minute, 1, toolspec.Approve, "user:bob")

@@ -14,8 +14,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// parkingPolicy asks nobody before a call, and somebody where its outcome is
-// unknown.
+// parkingPolicy allows every call without an approval, and asks a person if the outcome of a call
+// is unknown.
 const parkingPolicy = `
 version: 1
 tenants:
@@ -26,15 +26,15 @@ tenants:
     rules: [{tool: "core__*", decision: allow}]
 `
 
-// wire is a tool that must not be repeated. Its first lost attempts give no
-// answer; a probe, if any, says what became of them.
+// wire is a tool that must not be repeated. The first attempts, whose number is lost, give no
+// answer. The function probe, if it is set, reports whether they took effect.
 type wire struct {
 	mu           sync.Mutex
 	lost         int
 	fences       bool
 	runs, probes int
 	epochs       []int
-	// at is what runs at the start of each attempt.
+	// at, if it is set, is called at the start of each attempt.
 	at    func()
 	probe func(n int) (toolspec.Found[echoOut], error)
 }
@@ -75,7 +75,7 @@ func (w *wire) tool() toolspec.Tool {
 	})
 }
 
-// TestProbe: what a tool finds out of an attempt that gave no answer.
+// TestProbe: how a call ends after each finding of the probe about an attempt that gave no answer.
 func TestProbe(t *testing.T) {
 	t.Parallel()
 	happened := toolspec.FoundEffect(echoOut{Text: "found", Hidden: "hidden"})
@@ -129,8 +129,8 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// TestProbeWhileAnAttemptMayRun: that there was no effect counts before the attempts have used up their time only if the service refuses what
-// they send. That there was an effect counts at any time.
+// TestProbeWhileAnAttemptMayRun: while an attempt may still run, the finding "no effect" counts only if the service refuses requests of
+// earlier attempts. The finding of an effect counts at any time.
 func TestProbeWhileAnAttemptMayRun(t *testing.T) {
 	t.Parallel()
 	const over = time.Second + overMargin
@@ -139,12 +139,12 @@ func TestProbeWhileAnAttemptMayRun(t *testing.T) {
 	var unclear toolspec.Found[echoOut]
 	for _, tc := range []struct {
 		name string
-		// gone says that the worker dies with its first attempt. Otherwise the function returns after its time.
+		// gone says that the worker dies during the first attempt. Otherwise the function of the tool returns at its timeout.
 		gone, fences bool
-		finds        []toolspec.Found[echoOut] // the last again and again
-		// early and late are how often the probe is asked before the attempt is over, and after.
+		finds        []toolspec.Found[echoOut] // of the probes; the last finding counts for all further probes
+		// early and late are the numbers of probes before and after the time of the first attempt is over.
 		early, late int
-		// again says that there is another attempt, and soon that it begins before the first is over.
+		// again says that there is another attempt. soon says that it begins before the time of the first attempt is over.
 		again, soon bool
 		code        toolspec.Code // "" = ok
 	}{
@@ -205,7 +205,7 @@ func TestProbeWhileAnAttemptMayRun(t *testing.T) {
 	}
 }
 
-// TestNoWaitForWhatIsKnown: an attempt of which the probe has said that it had no effect holds up no later probe.
+// TestNoWaitForWhatIsKnown: a later probe does not wait for an attempt that had no effect according to an earlier probe.
 func TestNoWaitForWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	w := &wire{lost: 2, probe: func(int) (toolspec.Found[echoOut], error) { return toolspec.FoundNoEffect[echoOut](), nil }}
@@ -219,8 +219,8 @@ func TestNoWaitForWhatIsKnown(t *testing.T) {
 	}
 }
 
-// TestProbeAfterCancel: what happened has happened, and a call that had no
-// effect is cancelled like any other.
+// TestProbeAfterCancel: the probe also runs after a cancel. The call succeeds if the tool had its effect, and
+// ends as cancelled if it had none.
 func TestProbeAfterCancel(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -326,10 +326,10 @@ func TestParked(t *testing.T) {
 	}
 }
 
-// TestParkedBeyondTheDeadline: who wants a retry gives the call its time again.
+// TestParkedBeyondTheDeadline: a decision to retry restarts the deadline of the call.
 func TestParkedBeyondTheDeadline(t *testing.T) {
 	t.Parallel()
-	// The probe takes up three seconds.
+	// The tries of the probe take three seconds, which is the whole deadline.
 	w := &wire{lost: 1, probe: func(int) (toolspec.Found[echoOut], error) { return toolspec.Found[echoOut]{}, nil }}
 	short := strings.Replace(parkingPolicy, "mode: auto", "mode: auto\n    budgets: {deadlineMs: 3000}", 1)
 	r := newRig(t, rigOptions{policy: short, tools: []toolspec.Tool{w.tool()}})
@@ -342,7 +342,7 @@ func TestParkedBeyondTheDeadline(t *testing.T) {
 	}
 }
 
-// TestPolicyBoundsAttempts: budgets of the policy are within those of the tool.
+// TestPolicyBoundsAttempts: policy can lower the number of attempts of a tool, not raise it, and can set the pauses between attempts.
 func TestPolicyBoundsAttempts(t *testing.T) {
 	t.Parallel()
 	for budgets, want := range map[string]struct {

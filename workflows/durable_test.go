@@ -16,7 +16,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// durableStages are those that a durable hook may stand on.
+// durableStages returns the options of a durable hook that calls f at every stage at which a durable hook may run.
 func durableStages(f func(ctx context.Context, s hook.Stage, view any) error) []hook.Option {
 	return []hook.Option{
 		hook.Durable(time.Minute),
@@ -36,9 +36,8 @@ func lasting[V any](p hook.Point[V], f func(context.Context, hook.Stage, any) er
 	return p.Do(func(ctx context.Context, v V) error { return f(ctx, p.Stage(), v) })
 }
 
-// TestDurableStages: a durable hook makes each of its stages an activity of its
-// own, with heartbeats asked for and the time that the hook has. What other
-// hooks stand on stays inside the workflow task.
+// TestDurableStages: each stage of a durable hook is a regular activity, with a heartbeat timeout
+// and the time of the hook.
 func TestDurableStages(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -51,7 +50,7 @@ func TestDurableStages(t *testing.T) {
 		if info.IsLocalActivity || info.HeartbeatTimeout == 0 || info.ActivityType.Name != string(s) {
 			t.Errorf("%s runs in %+v", s, info)
 		}
-		// One hook: its minute, two seconds for those beside it, and a moment to answer.
+		// The stage has the minute of the hook, two seconds for other hooks, and five seconds to answer.
 		if left := time.Until(info.Deadline); left > 67*time.Second || left < 55*time.Second {
 			t.Errorf("%s has %s", s, left)
 		}
@@ -73,8 +72,8 @@ func TestDurableStages(t *testing.T) {
 }
 
 // TestOwnStepBeforeDurableHooks: Pawl's step at a stage with a durable hook runs inside the
-// workflow task, once, and before the hooks. If it refuses, no hook runs. If the gate does not
-// demand it, it does not run ahead of them.
+// workflow task, once, and before the hooks. If the step refuses the call, no hook runs. If the gate
+// does not demand the step, only the hooks run.
 func TestOwnStepBeforeDurableHooks(t *testing.T) {
 	t.Parallel()
 	quota := strings.Replace(freePolicy, "mode: auto", "mode: auto\n    limits: [{tool: \"core__*\", quota: {tokens: 9, every: 1h}}]", 1)
@@ -120,8 +119,8 @@ func TestOwnStepBeforeDurableHooks(t *testing.T) {
 	}
 }
 
-// TestDurableTransient: a durable stage is tried again as any other, and where
-// there is no time for that the call ends as `unavailable`.
+// TestDurableTransient: a durable stage is repeated after a transient error, as any stage. If no
+// time is left, the call ends with `unavailable`.
 func TestDurableTransient(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -144,20 +143,20 @@ func TestDurableTransient(t *testing.T) {
 			if got.ErrorCode != tc.code || got.OK != (tc.code == "") || len(keys) != 1 {
 				t.Errorf("got %+v after %d runs under the keys %v", got, runs, keys)
 			}
-			if tc.code == "" && runs != 4 || tc.code != "" && runs != 10 { // this environment tries no more often
+			if tc.code == "" && runs != 4 || tc.code != "" && runs != 10 { // the test environment tries at most ten times
 				t.Errorf("the hook ran %d times", runs)
 			}
 		})
 	}
 }
 
-// TestDurableEndingOutlastsTheMinute: the stages that a call ends with have a minute, and
-// durable ones among them their own time besides.
+// TestDurableEndingOutlastsTheMinute: the closing stages of a call have one minute, plus the time
+// of durable hooks at these stages.
 func TestDurableEndingOutlastsTheMinute(t *testing.T) {
 	t.Parallel()
 	runs := 0
 	h := hook.New("lasting", hook.Durable(time.Hour), hook.DidAudit.Do(func(context.Context, *hook.Report) error {
-		if runs++; runs < 9 { // 0.1 s, 0.8 s, 6.4 s and five times 15 s; this environment tries ten times at the most
+		if runs++; runs < 9 { // the pauses are 0.1 s, 0.8 s, 6.4 s and five times 15 s; the test environment tries at most ten times
 			return errs.Transient(errors.New("away"))
 		}
 		return nil
@@ -171,8 +170,8 @@ func TestDurableEndingOutlastsTheMinute(t *testing.T) {
 	}
 }
 
-// TestDurableAroundAnApproval: the gate, the input stages ahead of the wait and
-// the gate once more, all as activities of their own.
+// TestDurableAroundAnApproval: with durable hooks, the gate, the input stages before the wait for an
+// approval, and the gate after it all run as regular activities.
 func TestDurableAroundAnApproval(t *testing.T) {
 	t.Parallel()
 	var seen []string
@@ -193,7 +192,7 @@ func TestDurableAroundAnApproval(t *testing.T) {
 	}
 	got := strings.Join(seen, " ")
 	for _, want := range []string{
-		// Policy asks before the hook beside it is reached; after the approval it is.
+		// At willCheckConsent, policy asks before the hook runs. The hook runs there only after the approval.
 		"willAuthorize willParseInput willValidateInput willNormalizeInput willRedactInput willAuthorize willCheckConsent willCheckFeatureFlags",
 		"willTransformOutput willAudit didAudit onMetrics didReleaseSemaphore didReleaseQuota willFinalizeInvoke",
 	} {
@@ -203,8 +202,8 @@ func TestDurableAroundAnApproval(t *testing.T) {
 	}
 }
 
-// TestDurableCancelled: a cancel ends a durable stage, and with it the call; the
-// durable stages of its ending run all the same.
+// TestDurableCancelled: a cancel ends a durable stage, and so the call. The durable closing stages
+// still run.
 func TestDurableCancelled(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -234,12 +233,12 @@ func TestDurableCancelled(t *testing.T) {
 	}
 }
 
-// TestDurableTimesOut: what takes longer than its time fails the call at a closed
-// stage and changes nothing at a logged one.
+// TestDurableTimesOut: a durable hook that exceeds its time fails the call at a closed stage, and
+// changes nothing at a logged stage.
 func TestDurableTimesOut(t *testing.T) {
 	t.Parallel()
 	hangs := func(ctx context.Context, _ hook.Stage, _ any) error { <-ctx.Done(); return ctx.Err() }
-	// One stage each: the others would have no more time.
+	// Each hook has one stage: after the first stage, no time would be left for another stage.
 	for stage, tc := range map[hook.Stage]struct {
 		at   hook.Handler
 		code toolspec.Code

@@ -21,7 +21,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/envtest"
 )
 
-// TestAttemptsOfAnotherRun: a run that takes over a call whose tool may have had its effect does not say that it was denied or cancelled.
+// TestAttemptsOfAnotherRun: a run takes over a call whose tool may have had its effect. Even if the call is then denied or cancelled, it ends
+// with an unknown outcome.
 func TestAttemptsOfAnotherRun(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -50,7 +51,7 @@ func TestAttemptsOfAnotherRun(t *testing.T) {
 			}))
 			r := newRig(t, rigOptions{policy: tc.policy, hooks: []hook.Hook{reports}})
 			r.records.onAdmit = func(n int, row *admit.Record) {
-				if n == 1 { // it took over
+				if n == 1 { // this run takes over the call
 					row.Epoch, row.Rounds.Dispatch = 2, 1
 					r.records.claims[1] = claimed{id: "another run's", repeatable: tc.repeatable}
 				}
@@ -72,7 +73,7 @@ func TestAttemptsOfAnotherRun(t *testing.T) {
 	}
 }
 
-// TestRedelivered: the server handed out one task twice. What may be repeated goes on with the next number.
+// TestRedelivered: the server delivered one task twice. A tool that may be repeated runs with the next dispatch number.
 func TestRedelivered(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{policy: freePolicy})
@@ -90,7 +91,7 @@ func TestRedelivered(t *testing.T) {
 	}
 }
 
-// doubting says no to some of what it is to verify, by their order.
+// doubting refuses the signatures with some numbers, counted in the order of verification.
 type doubting struct {
 	attempt.Keys
 	mu       sync.Mutex
@@ -113,7 +114,8 @@ func (d *doubting) Verify(ctx context.Context, text []byte, signature string) (b
 	return d.Keys.Verify(ctx, text, signature)
 }
 
-// TestUnpermitted: an attempt that the gate of this run has not permitted asks the record and the gate, and does not count.
+// TestUnpermitted: after a dispatch without a valid permit, the call reads the record and asks the gate again. The dispatch does not count as
+// an attempt.
 func TestUnpermitted(t *testing.T) {
 	t.Parallel()
 	var gates int
@@ -123,15 +125,15 @@ func TestUnpermitted(t *testing.T) {
 	if !result.OK || result.Attempts != 1 || r.ran() != 1 || r.records.admits != 2 || gates != 2 || r.records.claimed != 1 {
 		t.Errorf("got %+v after %d runs, %d admits, %d gates, %d claims", result, r.ran(), r.records.admits, gates, r.records.claimed)
 	}
-	// One that nobody ever permits ends with the call's deadline, and has not run.
-	odd := &doubting{Keys: workerkeytest.New(), no: func(n int) bool { return n%2 == 1 }} // every other one is a receipt
+	// If no permit is ever valid, the call ends at its deadline, and the tool has not run.
+	odd := &doubting{Keys: workerkeytest.New(), no: func(n int) bool { return n%2 == 1 }} // the even signatures are receipts
 	r = newRig(t, rigOptions{policy: freePolicy, keys: odd})
 	if result := r.run(call("core__mail", args)); result.ErrorCode != toolspec.CodeUnavailable || r.ran() != 0 || r.records.claimed != 0 {
 		t.Errorf("got %+v after %d runs", result, r.ran())
 	}
 }
 
-// TestForgedAnswers: an answer without a worker's receipt counts as none.
+// TestForgedAnswers: an answer without the receipt of a worker counts as no answer.
 func TestForgedAnswers(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -144,7 +146,7 @@ func TestForgedAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, rigOptions{policy: freePolicy, keys: doubt(2)}) // the first is the permit
+			r := newRig(t, rigOptions{policy: freePolicy, keys: doubt(2)}) // the first signature is the permit, the second the receipt
 			result := r.run(call(tc.tool, args))
 			if result.ErrorCode != tc.code || r.ran() != tc.runs || result.Attempts != tc.runs {
 				t.Errorf("got %+v after %d runs", result, r.ran())
@@ -165,7 +167,7 @@ func TestForgedAnswers(t *testing.T) {
 	t.Run("of a probe", func(t *testing.T) {
 		t.Parallel()
 		w := &wire{lost: 1, probe: func(int) (toolspec.Found[echoOut], error) { return toolspec.FoundNoEffect[echoOut](), nil }}
-		// permit and answer of the attempt; then permit and answer of each probe
+		// The signatures are the permit and the receipt of the attempt, and then of each probe.
 		r := newRig(t, rigOptions{policy: freePolicy, keys: doubt(4, 6, 8, 10), tools: []toolspec.Tool{w.tool()}})
 		if result := r.run(call("core__wire", args)); result.ErrorCode != toolspec.CodeOutcomeUnknown || w.runs != 1 || w.probes != 4 || len(r.records.forged) != 4 {
 			t.Errorf("got %+v after %d runs and %d probes; noted %+v", result, w.runs, w.probes, r.records.forged)
@@ -173,10 +175,11 @@ func TestForgedAnswers(t *testing.T) {
 	})
 }
 
-// TestDoubtWaits: nobody asks what became of an attempt while its tool may still be at it, and nobody waits without a question.
+// TestDoubtWaits: a call asks a person about a lost attempt only after the tool of the attempt can no longer run. A call that asks nobody does
+// not wait.
 func TestDoubtWaits(t *testing.T) {
 	t.Parallel()
-	const over = toolspec.DefaultTimeout + overMargin // of core__mail
+	const over = toolspec.DefaultTimeout + overMargin // after this time, core__mail can no longer run
 	lost := func(r *rig) {
 		r.records.onClaim = func(n int) (contract.Outcome, error) {
 			if n == 1 {
@@ -237,7 +240,8 @@ type register func(any, activity.RegisterOptions)
 
 func (r register) RegisterActivityWithOptions(a any, o activity.RegisterOptions) { r(a, o) }
 
-// TestStepsRefuseTasks: whoever may use the namespace can schedule a task with any input. What is not a regular activity answers none.
+// TestStepsRefuseTasks: everybody with access to the namespace can schedule a task with any input. An activity that is not regular refuses such
+// a task.
 func TestStepsRefuseTasks(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{})

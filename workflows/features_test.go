@@ -9,8 +9,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// TestFeatureFlags: a flag that is off stops the call after consent and before any capacity is taken (LC-09), and one that is on lets it
-// pass. Calls on which no flag bears do not run the stage.
+// TestFeatureFlags: a feature that is off ends the call after consent and before the call acquires capacity (LC-09). A feature that is on lets
+// the call continue. The stage does not run for tools without a feature.
 func TestFeatureFlags(t *testing.T) {
 	for _, tc := range []struct {
 		name, features string

@@ -16,7 +16,7 @@ import (
 // signedPolicy counts signed decisions only.
 var signedPolicy = strings.Replace(testPolicy, ", allowUnsigned: true", "", 1)
 
-// signer makes a key; register makes it that of an identity.
+// signer returns a new key. The method register registers a key for an identity.
 func signer(t *testing.T) proof.Signer {
 	t.Helper()
 	s, err := proof.NewSigner()
@@ -32,7 +32,7 @@ func (r *rig) register(identity string, s proof.Signer) {
 	r.records.registered = append(r.records.registered, proof.Registered{Key: s.Key(), Identity: identity})
 }
 
-// sign returns a decision signed now for the request that is open, or for the digest that it has.
+// sign returns the decision with a proof. A decision without a digest gets the digest of the open request.
 func (r *rig) sign(s proof.Signer, d toolspec.Decision) toolspec.Decision {
 	r.t.Helper()
 	if d.Digest == "" {
@@ -50,14 +50,14 @@ func (r *rig) at(after time.Duration, f func()) { r.env.RegisterDelayedCallback(
 
 func (r *rig) signal(d toolspec.Decision) { r.env.SignalWorkflow(toolspec.DecideName, d) }
 
-// asked is how often the record was asked about a decision or the request so far.
+// asked returns the number of reviews that the record has got so far.
 func (r *rig) asked() int {
 	r.records.mu.Lock()
 	defer r.records.mu.Unlock()
 	return r.records.reviews
 }
 
-// forge returns the decision with a proof that names the key of somebody else.
+// forge returns the decision with a proof that names the key of victim and is signed with another key.
 func forge(t *testing.T, d toolspec.Decision, victim proof.Signer, claims jwt.MapClaims) toolspec.Decision {
 	t.Helper()
 	token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, claims)
@@ -69,7 +69,7 @@ func forge(t *testing.T, d toolspec.Decision, victim proof.Signer, claims jwt.Ma
 	return d
 }
 
-// forgeries are decisions that cannot count, each distinct from the others.
+// forgeries returns n different decisions that cannot count.
 func forgeries(t *testing.T, victim proof.Signer, n int) (all []toolspec.Decision) {
 	t.Helper()
 	for i := range n {
@@ -88,7 +88,7 @@ func forgeries(t *testing.T, victim proof.Signer, n int) (all []toolspec.Decisio
 	return all
 }
 
-// taken counts the updates that the call accepted, and of which the server takes note.
+// taken returns the number of updates that the call accepted. Only these count against the server's limit.
 func taken(replies []*reply) (n int) {
 	for _, r := range replies {
 		if r.rejected == nil {
@@ -98,7 +98,7 @@ func taken(replies []*reply) (n int) {
 	return n
 }
 
-// TestForgedUpdates: an update that cannot count is refused before the server counts it, and the record is not asked.
+// TestForgedUpdates: the call refuses an update that cannot count, before the server counts the update, and without a review in the record.
 func TestForgedUpdates(t *testing.T) {
 	r := newRig(t, rigOptions{policy: signedPolicy})
 	bob := signer(t)
@@ -123,8 +123,8 @@ func TestForgedUpdates(t *testing.T) {
 	}
 }
 
-// TestForgedSignals: signals that cannot count cost the record nothing and are counted; the answer to the signal that counts is not hidden by
-// them.
+// TestForgedSignals: signals that cannot count cause no review in the record, and the state counts them. They do not push out the answer to
+// the signal that counts.
 func TestForgedSignals(t *testing.T) {
 	r := newRig(t, rigOptions{policy: signedPolicy})
 	bob := signer(t)
@@ -158,7 +158,7 @@ func TestForgedSignals(t *testing.T) {
 	}
 }
 
-// TestCopiedProofs: a proof that the call has seen, and one for another request, use up no more than their bounds.
+// TestCopiedProofs: the call accepts the same proof at most 8 times, and never a proof for another request.
 func TestCopiedProofs(t *testing.T) {
 	r := newRig(t, rigOptions{policy: strings.Replace(signedPolicy, "expiresAfter: 1h", "expiresAfter: 1h, quorum: 2", 1)})
 	bob, cid := signer(t), signer(t)
@@ -188,8 +188,8 @@ func TestCopiedProofs(t *testing.T) {
 	}
 }
 
-// TestKeyRegisteredLater: a key that was registered after the request opened counts at once; unknown keys are taken at a bounded rate, and
-// leave the way open for one that is registered then.
+// TestKeyRegisteredLater: a key that is registered after the request was opened counts. The call accepts decisions by unknown keys at a
+// bounded rate, so that a key that is registered later can still count.
 func TestKeyRegisteredLater(t *testing.T) {
 	for name, attacked := range map[string]bool{"in peace": false, "among forgeries": true} {
 		t.Run(name, func(t *testing.T) {
@@ -209,7 +209,7 @@ func TestKeyRegisteredLater(t *testing.T) {
 			r.at(4*time.Minute, func() {
 				r.register("user:bob", bob)
 				d := r.sign(bob, decision(1, toolspec.Approve, "user:bob"))
-				for i := range 60 { // as the client does, until the call has looked for new keys
+				for i := range 60 { // repeat the decision as the client does, until the call has read the new keys
 					r.at(time.Duration(i)*5*time.Second, func() {
 						if last == nil || last.rejected != nil {
 							last = r.send(d)
@@ -227,7 +227,8 @@ func TestKeyRegisteredLater(t *testing.T) {
 	}
 }
 
-// TestKeysAreReadAgain: each decision by an unknown key makes the call read the keys anew, so the forger who takes every turn lets the new key in.
+// TestKeysAreReadAgain: each accepted decision by an unknown key makes the call read the keys again. So even a forger who uses every turn makes
+// the call learn a new key.
 func TestKeysAreReadAgain(t *testing.T) {
 	r := newRig(t, rigOptions{policy: signedPolicy})
 	bob := signer(t)
@@ -256,7 +257,8 @@ func TestKeysAreReadAgain(t *testing.T) {
 	}
 }
 
-// TestUnverifiableUpdates: what only the record can judge has a bound, beyond which updates are kept for signers that the call knows.
+// TestUnverifiableUpdates: the call accepts a bounded number of updates that only the record can judge. After that, it still accepts updates by
+// keys that it knows.
 func TestUnverifiableUpdates(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	bob := signer(t)
@@ -265,7 +267,7 @@ func TestUnverifiableUpdates(t *testing.T) {
 	for batch := range 102 {
 		r.at(time.Minute+time.Duration(batch)*time.Second, func() {
 			for i := range 10 {
-				d := decision(1, toolspec.Approve, "user:ann") // the requester, who may not
+				d := decision(1, toolspec.Approve, "user:ann") // the requester, whose approval does not count
 				d.Reason = fmt.Sprint(batch, i)
 				forged = append(forged, r.send(d))
 			}
@@ -284,7 +286,7 @@ func TestUnverifiableUpdates(t *testing.T) {
 	}
 }
 
-// TestEarlyUpdates: the server has ten updates in flight for a call, of which those for requests that are not open leave some.
+// TestEarlyUpdates: the server allows ten updates in flight for a workflow. Updates for requests that are not open use at most five of them.
 func TestEarlyUpdates(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	var early []*reply
@@ -300,7 +302,7 @@ func TestEarlyUpdates(t *testing.T) {
 	}
 }
 
-// TestEarlyForgeries: a flood before the request is open is forgotten once it is, at no cost to the record.
+// TestEarlyForgeries: when the request is opened, the call drops the early decisions that cannot count, without a review in the record.
 func TestEarlyForgeries(t *testing.T) {
 	r := newRig(t, rigOptions{policy: signedPolicy})
 	bob := signer(t)
@@ -323,7 +325,7 @@ func TestEarlyForgeries(t *testing.T) {
 	}
 }
 
-// TestDroppedAreShown: people who look at the call see that it drops decisions.
+// TestDroppedAreShown: the details of the workflow show that the call drops decisions.
 func TestDroppedAreShown(t *testing.T) {
 	r := newRig(t, rigOptions{policy: signedPolicy})
 	bob := signer(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// TestOutputHistory: settle brings what was shown in the end and what shaping made of it, and nothing that a hook took out or hid.
+// TestOutputHistory: settle gets every value that the output had, except the values that a hook redacted or hid.
 func TestOutputHistory(t *testing.T) {
 	set := func(text string) func(context.Context, *hook.Output) error {
 		return func(_ context.Context, v *hook.Output) error { v.SetOutput(echoOut{Text: text}); return nil }
@@ -46,8 +46,8 @@ func TestOutputHistory(t *testing.T) {
 	}
 }
 
-// TestInputHistory: every value that the arguments had, as it may be shown. A value that the tool does not accept is null, and
-// willNormalizeInput does not get to mend what willParseInput broke.
+// TestInputHistory: settle gets the masked form of every value that the arguments had. A value that the tool does not accept is null and
+// ends the call: willNormalizeInput cannot replace a value that willParseInput made invalid.
 func TestInputHistory(t *testing.T) {
 	tool := toolspec.Define(toolspec.Definition{
 		ID: "core__masked", Description: "test tool", Version: "1", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk,

@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// repairPolicy asks about nothing, and lets the arguments of all tools be mended.
+// repairPolicy allows every call without an approval, and lets Pawl repair the arguments of all tools.
 const repairPolicy = `
 version: 1
 tenants:
@@ -25,7 +25,7 @@ tenants:
     approvals: {enabled: true, expiresAfter: 1h, allowUnsigned: true}
 `
 
-// outcomes are those of hydrations that a request and settle wrote.
+// outcomes returns the outcomes of lists of hydrations.
 func outcomes(lists ...[]contract.Hydration) (list []toolspec.HydrationOutcome) {
 	for _, hydrations := range lists {
 		for _, h := range hydrations {
@@ -35,8 +35,8 @@ func outcomes(lists ...[]contract.Hydration) (list []toolspec.HydrationOutcome) 
 	return list
 }
 
-// TestRepairedCallsAreAskedAbout: a mended call waits for a person, in every mode and whatever rules allow; who decides sees the arguments
-// that will run, and these run. Where policy lets nothing be mended, or nothing needs it, nobody is asked.
+// TestRepairedCallsAreAskedAbout: a repaired call needs an approval in every mode, even if a rule allows the call. The approver sees the
+// repaired arguments, and the tool runs with them. If policy allows no repair, or no repair is necessary, nobody is asked.
 func TestRepairedCallsAreAskedAbout(t *testing.T) {
 	strict := `
 version: 1
@@ -93,7 +93,8 @@ tenants:
 	}
 }
 
-// TestEditsOfRepairedCalls: what a person writes is validated and never mended, is another question, and every hydration is recorded once.
+// TestEditsOfRepairedCalls: arguments that a person has edited are validated and never repaired, and need another request. Each hydration is
+// recorded once.
 func TestEditsOfRepairedCalls(t *testing.T) {
 	r := newRig(t, rigOptions{policy: repairPolicy})
 	edit := func(args string) func(*toolspec.Decision) {
@@ -115,7 +116,8 @@ func TestEditsOfRepairedCalls(t *testing.T) {
 	}
 }
 
-// TestCallsWithoutSchema: policy denies them unless it says otherwise, and then a person is asked, low risk or not (SP-24).
+// TestCallsWithoutSchema: policy denies calls of tools without a schema, unless it sets noSchemaMode. With noSchemaMode, such a call needs an
+// approval, even with a low risk (SP-24).
 func TestCallsWithoutSchema(t *testing.T) {
 	open := toolspec.Define(toolspec.Definition{
 		ID: "core__open", Description: "test tool", Version: "1", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, Fast: true,
@@ -147,7 +149,7 @@ func TestCallsWithoutSchema(t *testing.T) {
 	}
 }
 
-// TestRefusedCallsHaveProvenance: a call whose arguments are refused runs nothing and leaves one hydration all the same.
+// TestRefusedCallsHaveProvenance: a call whose arguments are refused does not run its tool, and still records one hydration.
 func TestRefusedCallsHaveProvenance(t *testing.T) {
 	for name, tc := range map[string]struct {
 		args string

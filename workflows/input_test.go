@@ -13,8 +13,8 @@ import (
 // inputStages are the stages at which a hook can change the arguments.
 var inputStages = []hook.Point[*hook.Input]{hook.WillParseInput, hook.WillValidateInput, hook.WillNormalizeInput, hook.WillRedactInput}
 
-// TestChangedInputIsValidated: arguments that a hook makes and the tool does not accept end the call before the next input stage, from
-// willValidateInput on, and before a person is asked. Nothing runs with them.
+// TestChangedInputIsValidated: if a hook sets arguments that the tool does not accept, the call ends before a person is asked and before the
+// tool runs. From willValidateInput on, it ends before the next input stage.
 func TestChangedInputIsValidated(t *testing.T) {
 	for _, tc := range []struct {
 		breaks, fails hook.Stage
@@ -62,8 +62,7 @@ func TestChangedInputIsValidated(t *testing.T) {
 	}
 }
 
-// TestWrappedChangedInput: a hook that writes arguments as JSON within a string, or null for no arguments, does not show that form to the
-// hooks of later stages.
+// TestWrappedChangedInput: if a hook sets arguments as JSON inside a string, the hooks of later stages get the decoded arguments.
 func TestWrappedChangedInput(t *testing.T) {
 	for _, breaks := range []hook.Stage{"willParseInput", "willValidateInput"} {
 		var seen string
@@ -88,8 +87,8 @@ func onInput(s hook.Stage, do func(*hook.Input)) hook.Option {
 	panic(s)
 }
 
-// TestValidationOfChangedInputOnDemand: willValidateInput is in the plan of a call if a hook before it or at it can change the arguments,
-// and costs other calls nothing.
+// TestValidationOfChangedInputOnDemand: willValidateInput is in the plan only if a hook at this stage or at an earlier stage can change the
+// arguments.
 func TestValidationOfChangedInputOnDemand(t *testing.T) {
 	for i, want := range []bool{true, true, false, false} {
 		p := inputStages[i]

@@ -18,12 +18,12 @@ import (
 	"github.com/pawl-run/pawl/workflows/steps"
 )
 
-// InvokeTool is the workflow of one tool call. Every outcome of the domain completes it
-// with a Result. The workflow fails only because of a bug.
+// InvokeTool is the workflow of one tool call. Every end of a call, also a denial or a failure of
+// its tool, completes the workflow with a Result. The workflow fails only because of a bug.
 //
 // InvokeTool takes the input undecoded, and admit decodes it, because an input that does
-// not decode must not make the workflow fail. Callers start it with the input alone. A run that
-// continues a call on another task queue has a contract.Moved too.
+// not decode must not make the workflow fail. Callers start the workflow with the input alone. A
+// run that continues a call on another task queue also gets moved, the JSON of a contract.Moved.
 func InvokeTool(ctx workflow.Context, input, moved converter.RawValue) (toolspec.Result, error) {
 	i, decisions := newInvocation(ctx, input, moved)
 	if err := i.listen(ctx); err != nil {
@@ -54,6 +54,8 @@ type invocation struct {
 	inputDone bool
 }
 
+// newInvocation returns a call with its parts, and the decisions that the previous run of a moved
+// call has passed on.
 func newInvocation(ctx workflow.Context, input, moved converter.RawValue) (*invocation, []toolspec.Decision) {
 	call, decisions := envelope.New(ctx, input, moved)
 	i := &invocation{Call: call}
@@ -94,11 +96,13 @@ func (i *invocation) run(ctx workflow.Context) (toolspec.Result, error) {
 		// A call with a regular activity may run for long, so people must be able to find it
 		// by its search attributes while it runs. Any other call first writes them when it
 		// waits or ends, because each upsert is a write to Temporal's visibility store.
-		if plan := i.Plan(); plan.Lane == hook.RegularLane || plan.Lane == hook.ClaimedLane && i.Lane() == hook.RegularLane || hasDurableHooks(plan) {
+		if i.plansRegularActivity() {
 			i.Upsert(ctx)
 		}
 		end.Next = i.runCall(ctx)
 	}
+	// If only workers on another task queue have the tool, WaitForPart ends the work of this run with
+	// unavailable. The call then moves, unless it was cancelled meanwhile.
 	if f := end.Next.Failure(); f != nil && f.Code == toolspec.CodeUnavailable && i.MovesTo() != "" {
 		if ctx.Err() == nil {
 			return toolspec.Result{}, i.move(ctx)
@@ -149,8 +153,8 @@ func (i *invocation) waitForPlan(ctx workflow.Context) envelope.Next {
 // runCall runs the call from the end of admit to the start of the output stages, and
 // returns how the call ends.
 func (i *invocation) runCall(ctx workflow.Context) envelope.Next {
-	// The call has a record, but it cannot run. For example, the worker that created the
-	// record does not have the tool.
+	// The call has a record, but admit has found that the call cannot run, for example because no
+	// worker has the tool.
 	if f := i.Admitted().Failure; f != nil {
 		if p := i.Admitted().Provenance; p != nil {
 			i.RecordHydration(contract.Hydration{AtMs: workflow.Now(ctx).UnixMilli(), Provenance: *p})
@@ -222,9 +226,9 @@ func (i *invocation) runPreStages(ctx workflow.Context) envelope.Next {
 				return next
 			}
 			continue
-		// Skip a stage that the gate does not require, the input stages if askForApproval has
-		// already run them, and didCacheHit or didCacheMiss if it does not match the result of
-		// the cache lookup.
+		// Skip a stage that has nothing to do for this call, the input stages if askForApproval has
+		// already run them, and didCacheHit or didCacheMiss if the cache lookup had the opposite
+		// result.
 		case i.IsIdle(step),
 			step.Phase == hook.PhaseInput && i.inputDone,
 			step.Stage == hook.DidCacheHit.Stage() && !i.HasCachedValue(),
@@ -345,13 +349,13 @@ func (i *invocation) askForApproval(ctx workflow.Context, question hook.Ask) env
 
 // askForResolution asks a person about the unknown outcome of the call.
 func (i *invocation) askForResolution(ctx workflow.Context, cause string) attempt.Found {
-	said := i.approvals.Resolve(ctx, cause)
-	// A result in the record is final. Any other end of the request does not say whether the tool
-	// call took effect, so AfterResolve ends the call with an unknown outcome.
-	if said.Next.RecordedResult() != nil {
-		return attempt.Found{Next: said.Next}
+	resolution := i.approvals.Resolve(ctx, cause)
+	// A result in the record is final. If the request failed, State is empty, because nobody has
+	// decided, and AfterResolve ends the call with an unknown outcome.
+	if resolution.Next.RecordedResult() != nil {
+		return attempt.Found{Next: resolution.Next}
 	}
-	return i.attempts.AfterResolve(ctx, said.State, said.ApprovalID, func(ctx workflow.Context) envelope.Next {
+	return i.attempts.AfterResolve(ctx, resolution.State, resolution.ApprovalID, func(ctx workflow.Context) envelope.Next {
 		if verdict := i.regate(ctx, gate.Authorize, gate.Consent); verdict.IsEnd() {
 			return verdict.Next
 		}
@@ -373,20 +377,22 @@ func (i *invocation) judge(ctx workflow.Context) envelope.Next {
 func (i *invocation) findDenial(ctx workflow.Context) *hook.Failure {
 	step, ok := i.Plan().Step(gate.Authorize)
 	if !ok || i.ReadGateState(ctx).IsEnd() {
-		return nil // the gate gives no answer; later steps find out why
+		return nil // the gate gives no answer; a later step meets the cause and handles it
 	}
 	return gate.Denial(ctx, i.Call, step)
 }
 
 // regate runs stages of the gate again. The first run of the gate follows the plan in
-// runPreStages. After that, all parts run the gate through regate, except findDenial,
-// which only looks for a denial, and approvals while they wait.
+// runPreStages. After that, all parts run the gate through regate, with two exceptions:
+// findDenial, which only looks for a denial, and approvals, which use gate.Rejudge while they wait.
 func (i *invocation) regate(ctx workflow.Context, stages ...hook.Stage) envelope.Verdict {
 	return gate.Judge(ctx, i.Call, stages...)
 }
 
-// hasDurableHooks reports whether a durable hook may delay the call before it ends. The
-// error stages do not count.
-func hasDurableHooks(p hook.Plan) bool {
-	return envelope.DurableTime(p.Pre...) > 0 || envelope.DurableTime(p.Execute...) > 0 || envelope.DurableTime(p.Post...) > 0
+// plansRegularActivity reports whether the plan has an activity that is a task of the server: an
+// attempt or a durable hook. Hooks of the error stages do not count.
+func (i *invocation) plansRegularActivity() bool {
+	p := i.Plan()
+	leavesTask := p.Lane == hook.RegularLane || p.Lane == hook.ClaimedLane && i.Lane() == hook.RegularLane
+	return leavesTask || envelope.DurableTime(p.Pre...) > 0 || envelope.DurableTime(p.Execute...) > 0 || envelope.DurableTime(p.Post...) > 0
 }

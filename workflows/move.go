@@ -7,15 +7,15 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// move returns the error that ends this run and continues the call on another task queue. The new run is as
-// one after a reset: it finds the record of the call, raises its epoch, and asks the gate again. Only what
-// the record does not hold goes along. See contract.Moved.
+// move returns the error that ends this run and continues the call on another task queue. The new run works as
+// a run after a reset: it finds the record of the call, raises the epoch, and asks the gate again. This run
+// passes on only the data that the record does not hold: see contract.Moved.
 //
-// A signal that the server has before this task ends makes the server refuse the end, and the task runs
-// again with the signal.
+// If a signal arrives before the server has taken the end of this run, the server refuses the end. The
+// workflow task then runs again with the signal.
 func (i *invocation) move(ctx workflow.Context) error {
-	// The coroutine of the signals may not have run since the last signal arrived. A recheck does not go
-	// along, because the new run reads everything again.
+	// Receive the decisions that the coroutine "signals" has not received yet. No recheck is passed on,
+	// because the new run reads everything again.
 	decisions := workflow.GetSignalChannel(ctx, toolspec.DecideName)
 	for {
 		var d toolspec.Decision

@@ -15,14 +15,14 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// pools are the pools whose workers have every tool.
+// pools is a fake of the other workers: the workers of these pools run and have every tool.
 type pools []string
 
 func (pools) IsLive(context.Context, string, string) (bool, error) { return true, nil }
 
 func (p pools) PoolsOf(context.Context, string, string) ([]string, error) { return p, nil }
 
-// queueOf is the task queue to which a call moves, and what it takes along.
+// queueOf returns the task queue to which a call moves, and the data that it passes to its next run. The queue is empty if the call stays.
 func (r *rig) queueOf(inv toolspec.Invocation) (queue string, m contract.Moved) {
 	r.t.Helper()
 	var next *workflow.ContinueAsNewError
@@ -36,8 +36,8 @@ func (r *rig) queueOf(inv toolspec.Invocation) (queue string, m contract.Moved) 
 	return next.TaskQueueName, m
 }
 
-// TestMoves: a call moves to the workers that have its tool from every step that may lack it, as long as no attempt may have had an effect. It
-// moves neither to its own task queue nor in a history from before there were moves.
+// TestMoves: a call that finds no tool at admit, hydrate or execute moves to the workers that have the tool, unless an attempt may have had an
+// effect. It does not move to its own task queue, and not in a history from before moves.
 func TestMoves(t *testing.T) {
 	for _, tc := range []struct {
 		name, tool string
@@ -81,16 +81,16 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// TestMoved: what a moved call brings along counts only in a run that continues another, and gives the call nothing: no later deadline,
-// no more moves.
+// TestMoved: a contract.Moved counts only in a run that continues another run. It gives the call neither a later deadline nor more moves than
+// a call without it has.
 func TestMoved(t *testing.T) {
 	minute := time.Minute
 	for _, tc := range []struct {
 		name      string
 		moved     any
-		fresh     bool // the run continues no other
+		fresh     bool // the run does not continue another run
 		took      time.Duration
-		startedAt time.Duration // before this run
+		startedAt time.Duration // how long before this run the call began
 	}{
 		{name: "nothing", took: 15 * minute},
 		{name: "ten minutes ago", moved: contract.Moved{StartedAtMs: -10 * minute.Milliseconds()}, took: 5 * minute, startedAt: 10 * minute},
@@ -139,7 +139,7 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-// TestPausesBetweenMoves: workers that disagree about who has a tool do not keep a call on its way.
+// TestPausesBetweenMoves: after two moves, a call waits before each further move, so that it does not move in a busy loop.
 func TestPausesBetweenMoves(t *testing.T) {
 	for moves, pause := range map[int]time.Duration{0: 0, 1: 0, 2: time.Second, 3: 2 * time.Second, 5: 8 * time.Second, 20: 30 * time.Second} {
 		r := newRig(t, rigOptions{policy: freePolicy, source: lacks(1, never), workers: pools{"media"}})
@@ -155,7 +155,7 @@ func TestPausesBetweenMoves(t *testing.T) {
 	}
 }
 
-// TestCarriedIsBounded: a flood of early decisions cannot make what a call takes along too large for Temporal. The oldest stay.
+// TestCarriedIsBounded: the decisions that a moving call passes on have a bound in bytes. The call passes on the oldest decisions.
 func TestCarriedIsBounded(t *testing.T) {
 	r := newRig(t, rigOptions{policy: freePolicy, source: lacks(1, never), workers: pools{"media"}})
 	inv := call("core__read", args)

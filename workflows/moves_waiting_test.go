@@ -14,7 +14,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// away is a worker whose tools can go away.
+// away is a source of tools that has no tools while gone is true.
 type away struct {
 	judge.Source
 	gone atomic.Bool
@@ -29,14 +29,14 @@ func (a *away) Find(toolID, digest string) (*catalog.Bound, bool) {
 	return a.Source.Find(toolID, digest)
 }
 
-// over puts a in front of a source.
+// over makes a the source in front of s.
 func (a *away) over(s judge.Source) judge.Source {
 	a.Source = s
 	return a
 }
 
-// TestRecheckWithoutTheTool: a call that waits for an approval on a worker that has lost its tool, or one of its hooks, moves with a recheck
-// to the workers that have the tool. If there are none, it waits on for the person, whatever its deadline.
+// TestRecheckWithoutTheTool: a call waits for an approval, and its worker loses the tool or a hook. At a recheck the call moves to the workers
+// that have the tool. If there are no such workers, the call continues to wait for the person, even after its deadline.
 func TestRecheckWithoutTheTool(t *testing.T) {
 	const minute = time.Minute
 	for _, tc := range []struct {
@@ -74,7 +74,7 @@ func TestRecheckWithoutTheTool(t *testing.T) {
 					gates.gone.Store(gone && !tc.lackHook)
 				}, after)
 			}
-			if tc.lackHook { // of the plan of another pool, which the call meets before it asks
+			if tc.lackHook { // the plan of another pool has a hook that this worker lacks: the call finds this before it asks
 				r.records.plan = func(p *hook.Plan) {
 					i := slices.IndexFunc(p.Pre, func(s hook.Step) bool { return s.Stage == hook.WillAuthorize.Stage() })
 					p.Pre[i].Hooks = append(p.Pre[i].Hooks, "gone")

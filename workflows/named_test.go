@@ -20,14 +20,14 @@ const (
 	small = `{"text":"small"}`
 )
 
-// namer is a hook that asks for a person where the text is big.
+// namer is a hook that requires the approval of a person if the text is "big".
 type namer struct {
 	name, person string
-	// texts are the texts that it was asked about before the approval; after counts how often it was asked after it.
+	// texts are the texts of its runs before the approval. after counts its runs after the approval.
 	texts []string
 	after atomic.Int64
 	down  atomic.Bool
-	// late is how often the hook asks nobody first.
+	// late is the number of first runs in which the hook requires no approval.
 	late int
 }
 
@@ -57,7 +57,8 @@ func recheckAfter(r *rig, d time.Duration) {
 	r.env.RegisterDelayedCallback(func() { r.env.SignalWorkflow(toolspec.RecheckName, nil) }, d)
 }
 
-// TestNamedApprovers: the people of hooks approve besides those of policy, whichever of them asks first.
+// TestNamedApprovers: the approvers that a hook names must approve in addition to the approvers of policy, whether policy or the hook asks
+// first.
 func TestNamedApprovers(t *testing.T) {
 	approve := func(after time.Duration, n int, who string) func(*rig) {
 		return func(r *rig) { r.decideAfter(after, n, toolspec.Approve, who) }
@@ -79,7 +80,7 @@ func TestNamedApprovers(t *testing.T) {
 		policy string
 		args   string
 		steps  []func(*rig)
-		// texts are the texts that the hook judged: in the gate where policy does not ask, then before each request.
+		// texts are the texts that the hook judged: in the gate if policy does not ask, and before each request.
 		texts string
 		asked int
 		code  toolspec.Code
@@ -126,7 +127,7 @@ func TestNamedApprovers(t *testing.T) {
 	}
 }
 
-// TestNamesAreShown: the state of a call says whom it waits for, and why.
+// TestNamesAreShown: the state of a call names the approvers for whom it waits, and says why.
 func TestNamesAreShown(t *testing.T) {
 	n, law := &namer{name: "amounts", person: "user:cfo"}, &namer{name: "law", person: "user:law"}
 	r := newRig(t, rigOptions{hooks: []hook.Hook{n.hook(), law.hook()}})
@@ -148,8 +149,8 @@ func TestNamesAreShown(t *testing.T) {
 	}
 }
 
-// TestHooksDoNotHoldTheWait: a hook is not asked while a call waits, so a service that is down neither holds nor ends the wait, and nobody
-// drives hooks by rechecks.
+// TestHooksDoNotHoldTheWait: a recheck does not run hooks while a call waits for an approval. So a hook whose service is down neither delays nor
+// ends the wait.
 func TestHooksDoNotHoldTheWait(t *testing.T) {
 	n := &namer{name: "amounts", person: "user:cfo"}
 	r := newRig(t, rigOptions{policy: freePolicy, hooks: []hook.Hook{n.hook()}})
@@ -169,7 +170,8 @@ func TestHooksDoNotHoldTheWait(t *testing.T) {
 	}
 }
 
-// TestAHookBeginsToAsk: when policy asks no more, the hooks judge the call as one that nobody has to approve, and one of them asks by now.
+// TestAHookBeginsToAsk: when policy requires no approval any more, the hooks judge the call again. A hook now requires an approval, so another
+// request follows.
 func TestAHookBeginsToAsk(t *testing.T) {
 	n := &namer{name: "amounts", person: "user:cfo", late: 1}
 	r := newRig(t, rigOptions{hooks: []hook.Hook{n.hook()}})
@@ -183,7 +185,7 @@ func TestAHookBeginsToAsk(t *testing.T) {
 	}
 }
 
-// TestHooksJudgeNormalizedArguments: an input stage changes the arguments after policy has asked.
+// TestHooksJudgeNormalizedArguments: if an input stage changes the arguments after policy has asked, the hooks judge the new arguments.
 func TestHooksJudgeNormalizedArguments(t *testing.T) {
 	n := &namer{name: "amounts", person: "user:cfo"}
 	r := newRig(t, rigOptions{hooks: []hook.Hook{n.hook(), hook.New("normal", hook.WillNormalizeInput.Do(func(_ context.Context, v *hook.Input) error {
@@ -198,7 +200,7 @@ func TestHooksJudgeNormalizedArguments(t *testing.T) {
 	}
 }
 
-// TestEveryHookIsAsked: a hook that ends the call does so before anybody is asked, also if another one has asked already.
+// TestEveryHookIsAsked: if one hook requires an approval and another hook aborts the call, the call ends before a person is asked.
 func TestEveryHookIsAsked(t *testing.T) {
 	for _, policy := range []string{testPolicy, freePolicy} {
 		n := &namer{name: "amounts", person: "user:cfo"}
@@ -211,7 +213,7 @@ func TestEveryHookIsAsked(t *testing.T) {
 	}
 }
 
-// TestEmptyNamesFail: a list of nobody would mean anyone.
+// TestEmptyNamesFail: an empty list of approvers is an error of the hook, because policy takes an empty list as anyone.
 func TestEmptyNamesFail(t *testing.T) {
 	for _, policy := range []string{testPolicy, freePolicy} {
 		r := newRig(t, rigOptions{policy: policy, hooks: []hook.Hook{hook.New("amounts", hook.NamesApprovers(), hook.WillCheckConsent.Do(func(_ context.Context, v *hook.Consent) error {
@@ -227,7 +229,8 @@ func TestEmptyNamesFail(t *testing.T) {
 	}
 }
 
-// TestNamesBesideADurableHook: the hooks that are asked never wait for a durable one.
+// TestNamesBesideADurableHook: a durable hook at willCheckConsent does not run before a request or at a recheck. It runs only after the
+// approval.
 func TestNamesBesideADurableHook(t *testing.T) {
 	n := &namer{name: "amounts", person: "user:cfo"}
 	slow := 0
@@ -243,8 +246,8 @@ func TestNamesBesideADurableHook(t *testing.T) {
 	}
 }
 
-// TestNamesInAPlanWithoutApproverHooks: a worker of before has made the plan, and may continue the call without the people of the hook. So the
-// call ends before it asks anybody.
+// TestNamesInAPlanWithoutApproverHooks: a worker of an older release made the plan, and such a worker may continue the call without the approvers
+// of the hook. So the call ends before a person is asked.
 func TestNamesInAPlanWithoutApproverHooks(t *testing.T) {
 	n := &namer{name: "amounts", person: "user:cfo"}
 	r := newRig(t, rigOptions{policy: freePolicy, hooks: []hook.Hook{n.hook()}})

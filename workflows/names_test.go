@@ -19,8 +19,8 @@ import (
 	upkeepflow "github.com/pawl-run/pawl/workflows/upkeep"
 )
 
-// TestNames: histories and clients hold these names. A line may be added to the
-// golden file, never changed or removed.
+// TestNames: histories and clients use these names. Add lines to the golden file; never change or
+// remove a line.
 func TestNames(t *testing.T) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "workflow %s\ntask queue %s\n", toolspec.WorkflowType, toolspec.TaskQueue)
@@ -51,15 +51,15 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// names collects what is registered.
+// names collects the names of registered activities.
 type names []string
 
 func (n *names) RegisterActivityWithOptions(_ any, o activity.RegisterOptions) {
 	*n = append(*n, o.Name)
 }
 
-// TestEveryNameIsRegistered: a call in flight may need any of them, whatever
-// hooks this worker has.
+// TestEveryNameIsRegistered: a worker registers all activities, because a running call may need any of
+// them, also the stages at which this worker has no hooks.
 func TestEveryNameIsRegistered(t *testing.T) {
 	var got names
 	activities.New(nil, nil, nil, nil, slog.New(slog.DiscardHandler), activities.Config{}).Register(&got)

@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// interleavings is how many are tried: those of the catalogue of faults, and some of them with -short.
+// interleavings returns the number of interleavings to try: 1000 as in the catalogue of faults, and 50 with -short.
 func interleavings() int {
 	if testing.Short() {
 		return 50
@@ -19,9 +19,9 @@ func interleavings() int {
 	return 1000
 }
 
-// TestApprovalRacingTimeoutAndCancel: decisions by signal and update, the expiry of the request, a cancel and a recheck arrive within the same
-// few milliseconds, in every order (fault 44): the call ends once, the tool ran if and only if the approval is what answered the request, and
-// everybody who asked has an answer that fits. Each is one of a thousand that a number names.
+// TestApprovalRacingTimeoutAndCancel: decisions by signal and update, the expiry of the request, a cancel and a recheck arrive within a few
+// milliseconds, in random order (fault 44). The call ends once, the tool runs only after an approval, and each sender of an update gets an
+// answer that agrees with the end. The name of a subtest is the seed of its order.
 func TestApprovalRacingTimeoutAndCancel(t *testing.T) {
 	t.Parallel()
 	outcomes := map[string]int{}
@@ -31,7 +31,7 @@ func TestApprovalRacingTimeoutAndCancel(t *testing.T) {
 		}
 		t.Run(fmt.Sprint(n), func(t *testing.T) { outcomes[race(t, uint64(n))]++ })
 	}
-	// A race that one side always wins shows nothing.
+	// Each possible end must occur, or the test would not show a race.
 	for _, want := range []string{"ok", string(toolspec.CodeApprovalDenied), string(toolspec.CodeApprovalExpired), string(toolspec.CodeCancelled)} {
 		if outcomes[want] < interleavings()/50 {
 			t.Errorf("%d calls ended with %q: %v", outcomes[want], want, outcomes)
@@ -40,12 +40,12 @@ func TestApprovalRacingTimeoutAndCancel(t *testing.T) {
 	t.Log(outcomes)
 }
 
-// race is one interleaving; it returns how the call ended.
+// race runs the interleaving with the seed n, and returns how the call ended.
 func race(t *testing.T, n uint64) string {
 	t.Helper()
 	r := newRig(t, rigOptions{})
 	random := rand.New(rand.NewPCG(n, 44))
-	// The request expires in an hour. All else comes in the three milliseconds around, or never.
+	// The request expires after one hour. Every other event comes at most two milliseconds before or one millisecond after that, or never.
 	at := func() time.Duration {
 		return time.Hour - 2*time.Millisecond + time.Duration(random.IntN(4))*time.Millisecond
 	}
@@ -69,7 +69,7 @@ func race(t *testing.T, n uint64) string {
 		r.env.RegisterDelayedCallback(func() { r.env.SignalWorkflow(toolspec.RecheckName, nil) }, at())
 	}
 	result := r.run(call("core__mail", args))
-	// A look that nobody waits for any more may go on.
+	// An activity whose answer no longer counts may still run, so read the records under their lock.
 	r.records.mu.Lock()
 	defer r.records.mu.Unlock()
 	state, settled := r.records.requests[0].state, len(r.records.settled)
@@ -86,7 +86,7 @@ func race(t *testing.T, n uint64) string {
 	for _, a := range replies {
 		switch {
 		case a.err != nil || a.answer == nil && a.rejected == nil:
-			// The environment takes no update once the call is over, and says nothing of it.
+			// The test environment drops an update after the end of the call, and the sender gets no reply.
 		case a.answer != nil && a.answer.Counted:
 			counted++
 		}
@@ -100,7 +100,7 @@ func race(t *testing.T, n uint64) string {
 	return string(result.ErrorCode)
 }
 
-// ends are the codes with which a call may end whose request stands so.
+// ends returns the codes with which a call may end if its request has the state.
 func ends(state contract.RequestState) []toolspec.Code {
 	switch state {
 	case contract.RequestDenied:
@@ -108,7 +108,7 @@ func ends(state contract.RequestState) []toolspec.Code {
 	case contract.RequestExpired:
 		return []toolspec.Code{toolspec.CodeApprovalExpired, toolspec.CodeCancelled}
 	case contract.RequestApproved:
-		// Cancelled before the tool ran, or while it did.
+		// The call was cancelled before or while the tool ran.
 		return []toolspec.Code{toolspec.CodeCancelled, toolspec.CodeOutcomeUnknown}
 	default:
 		return []toolspec.Code{toolspec.CodeCancelled}

@@ -13,8 +13,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// TestRecheckOfARunningCall: nothing waits for a person or for capacity. The gate is asked before the next attempt, and never twice for
-// nothing; a pause goes on for the rest of its time.
+// TestRecheckOfARunningCall: a recheck arrives while the call waits neither for a person nor for capacity. The gate judges the call once, before
+// the next attempt. A pause between attempts continues for the rest of its time.
 func TestRecheckOfARunningCall(t *testing.T) {
 	const (
 		denying = "version: 1\ntenants: {acme: {allowedTools: []}}\n"
@@ -25,7 +25,7 @@ func TestRecheckOfARunningCall(t *testing.T) {
 		name   string
 		tool   string
 		policy string
-		// at is when the change comes: into the input stages, or into the pause after the first attempt.
+		// at says when policy changes: in an input stage, or in the pause after the first attempt.
 		at    string
 		code  toolspec.Code
 		runs  int
@@ -35,7 +35,7 @@ func TestRecheckOfARunningCall(t *testing.T) {
 		{"denied before the first attempt", "core__remote", denying, "input", toolspec.CodePolicyDenied, 0, 0, 2},
 		{"denied before it, in the local lane", "core__read", denying, "input", toolspec.CodePolicyDenied, 0, 0, 2},
 		{"denied while it pauses", "core__remote", denying, "pause", toolspec.CodePolicyDenied, 1, time.Minute, 2},
-		// Once after the signal, once after a pause as long as this.
+		// The gate judges the call once after the signal, and once after a pause longer than a minute.
 		{"still allowed while it pauses", "core__remote", other, "pause", "", 2, pause, 3},
 		{"still allowed before the first attempt", "core__remote", other, "input", "", 2, pause, 3},
 		{"not asked", "core__remote", "", "", "", 2, pause, 2},
@@ -75,7 +75,7 @@ func TestRecheckOfARunningCall(t *testing.T) {
 	}
 }
 
-// TestRecheck: policy is looked at again while the call waits.
+// TestRecheck: a recheck makes the gate judge a call that waits for an approval.
 func TestRecheck(t *testing.T) {
 	recheck := func(r *rig, after time.Duration) {
 		r.env.RegisterDelayedCallback(func() { r.env.SignalWorkflow(toolspec.RecheckName, nil) }, after)
@@ -97,7 +97,7 @@ func TestRecheck(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var r *rig
-			var listed contract.RequestState // while the tool runs
+			var listed contract.RequestState // the state of the request while the tool runs
 			r = newRig(t, rigOptions{fail: func(int) error { listed = r.records.requests[0].state; return nil }})
 			r.env.RegisterDelayedCallback(func() { r.activate(tc.policy) }, 2*time.Minute)
 			recheck(r, 5*time.Minute)
@@ -112,7 +112,7 @@ func TestRecheck(t *testing.T) {
 			}
 		})
 	}
-	// Without a recheck the change counts after the approval.
+	// Without a recheck, the gate uses the new policy only after the approval.
 	r := newRig(t, rigOptions{})
 	r.env.RegisterDelayedCallback(func() { r.activate("version: 1\ntenants: {acme: {allowedTools: [core__read]}}\n") }, 2*time.Minute)
 	r.decideAfter(10*time.Minute, 1, toolspec.Approve, "user:bob")
@@ -121,8 +121,8 @@ func TestRecheck(t *testing.T) {
 	}
 }
 
-// TestRecheckAfterALongWait: the time that people take is not the call's, so the gate has its time when it looks again after more than the
-// call's deadline.
+// TestRecheckAfterALongWait: the deadline does not count the wait for a person, so at a recheck after a wait longer than the deadline, the gate
+// still has time.
 func TestRecheckAfterALongWait(t *testing.T) {
 	const looks = 3
 	asked := 0
@@ -132,7 +132,7 @@ func TestRecheckAfterALongWait(t *testing.T) {
 			if asked++; asked == 1 || ctx.Err() != nil {
 				return authz.Allow(), ctx.Err()
 			}
-			// An engine somewhere else takes longer than no time at all.
+			// A real engine takes some time to answer.
 			timer := time.NewTimer(30 * time.Millisecond)
 			defer timer.Stop()
 			select {

@@ -8,7 +8,7 @@ import (
 	"github.com/pawl-run/pawl/activities/recordtest"
 )
 
-// TestRecord: the records of these tests answer as those in Postgres do.
+// TestRecord: the fake records of these tests pass the test suite of the records in Postgres.
 func TestRecord(t *testing.T) {
 	t.Parallel()
 	recordtest.Run(t, func(*testing.T) activities.Records { return newRecords("", time.Now) })

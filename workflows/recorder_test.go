@@ -18,12 +18,12 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// recorder stands on all 32 stages and writes down which ran, in the order of
-// the program and not of what it says of itself.
+// recorder is a hook at all 32 stages that records the stages that really ran, in their
+// order. Unlike the record of the call, it does not depend on what the workflow reports.
 type recorder struct {
 	mu   sync.Mutex
 	seen []string
-	// at decides what the hook does; nil goes on.
+	// at returns the result of the hook at a stage. If at is nil, the call continues.
 	at func(s hook.Stage, view any) error
 }
 
@@ -37,7 +37,7 @@ func (r *recorder) note(s hook.Stage, view any) error {
 	return r.at(s, view)
 }
 
-// unseen takes back the last note of a stage: it runs again.
+// unseen removes the last entry if it is of the stage s, because the stage runs again.
 func (r *recorder) unseen(s hook.Stage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -68,16 +68,16 @@ func (r *recorder) hook() hook.Hook {
 		on(r, hook.OnMetrics), on(r, hook.DidReleaseSemaphore), on(r, hook.DidReleaseQuota), on(r, hook.WillFinalizeInvoke))
 }
 
-// successOrder is LC-36.
+// successOrder is the order of stages of a call that succeeds (LC-36).
 const successOrder = `willCreateInvokeContext didCreateInvokeContext willBindProviders willAuthorize willCheckConsent willCheckFeatureFlags
 willAcquireQuota willAcquireSemaphore willParseInput willValidateInput willNormalizeInput willRedactInput willInjectSecrets willReadCache
 didCacheMiss aroundExecute willExecute didExecute willWriteCache willRedactOutput willValidateOutput willTransformOutput willAudit didAudit
 onMetrics didReleaseSemaphore didReleaseQuota willFinalizeInvoke`
 
-// errorOrder is the end of C-06.
+// errorOrder is the order of the last stages of a call that fails (C-06).
 const errorOrder = `onError willAudit didAudit onMetrics didReleaseSemaphore didReleaseQuota willFinalizeInvoke`
 
-// TestEveryStageInOrder: with a hook on all 32 stages.
+// TestEveryStageInOrder compares the stages that run, with a hook at all 32 stages, with golden files.
 func TestEveryStageInOrder(t *testing.T) {
 	abortAt := func(stage hook.Stage) func(hook.Stage, any) error {
 		return func(s hook.Stage, view any) error {
@@ -169,7 +169,7 @@ func TestEveryStageInOrder(t *testing.T) {
 	}
 }
 
-// TestVerbsAtEveryStage: a call that a hook aborts or answers, at each stage that lets it, ends as the picture says.
+// TestVerbsAtEveryStage: how a call ends if a hook aborts or answers it, at each stage that allows this. The golden file has the stages that run.
 func TestVerbsAtEveryStage(t *testing.T) {
 	type aborts interface {
 		Abort(string, ...hook.AbortOption) error
@@ -199,7 +199,7 @@ func TestVerbsAtEveryStage(t *testing.T) {
 				}
 				return nil
 			}))
-			// Every stage is reached: the first attempt fails.
+			// The first attempt fails, so that onRetry runs too.
 			r := newRig(t, rigOptions{hooks: []hook.Hook{rec.hook(), cached}, fail: func(run int) error {
 				if run == 1 {
 					return errPlain
@@ -223,7 +223,7 @@ func TestVerbsAtEveryStage(t *testing.T) {
 	golden(t, "verbs", b.String())
 }
 
-// checkPath is what holds of every call, however it ends.
+// checkPath checks the rules for the stages of every call, however the call ends.
 func checkPath(t interface{ Errorf(string, ...any) }, seen []string, failed bool) {
 	if n := strings.Count(" "+strings.Join(seen, " ")+" ", " willFinalizeInvoke "); n != 1 || seen[len(seen)-1] != "willFinalizeInvoke" {
 		t.Errorf("willFinalizeInvoke ran %d times in %v", n, seen)
@@ -238,7 +238,7 @@ func checkPath(t interface{ Errorf(string, ...any) }, seen []string, failed bool
 	if i := slices.Index(seen, "onError"); (i >= 0) != failed {
 		t.Errorf("onError at %d: %v", i, seen)
 	}
-	// Stages of the input run once, and in order.
+	// The input stages run once, and in order.
 	last := -1
 	for _, s := range strings.Fields("willParseInput willValidateInput willNormalizeInput willRedactInput") {
 		for i, name := range seen {
@@ -255,8 +255,8 @@ func checkPath(t interface{ Errorf(string, ...any) }, seen []string, failed bool
 	}
 }
 
-// TestInputStagesRunOnce: they run ahead of the wait, and where what they changed
-// makes policy ask after all, they do not run again.
+// TestInputStagesRunOnce: if the gate requires an approval only because an input stage has
+// changed the arguments, the input stages do not run again.
 func TestInputStagesRunOnce(t *testing.T) {
 	rec := &recorder{at: func(s hook.Stage, view any) error {
 		if v, ok := view.(*hook.Input); ok && s == hook.WillNormalizeInput.Stage() {
@@ -276,8 +276,8 @@ func TestInputStagesRunOnce(t *testing.T) {
 	checkPath(t, rec.seen, false)
 }
 
-// TestEveryPathFinalises: whatever hooks do wherever, a call ends once and in
-// order, settles once and never with a value beside an error.
+// TestEveryPathFinalises: for random actions of hooks at random stages, a call runs its closing stages
+// once and in order, settles once, and never has both a value and an error.
 func TestEveryPathFinalises(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		acts := rapid.MapOfN(rapid.SampledFrom(stageNames()), rapid.SampledFrom([]string{"abort", "respond", "challenge", "retry", "ask", "error", "passing", "panic", "set", "put", "drop"}), 0, 4).Draw(rt, "acts")
@@ -292,7 +292,7 @@ func TestEveryPathFinalises(t *testing.T) {
 		passed := map[hook.Stage]bool{}
 		rec := &recorder{}
 		rec.at = func(s hook.Stage, view any) error {
-			if acts[string(s)] == "passing" && !passed[s] { // once: it passes
+			if acts[string(s)] == "passing" && !passed[s] { // a transient error, only in the first run
 				passed[s] = true
 				rec.unseen(s)
 				return errs.Transient(errPlain)
@@ -338,7 +338,7 @@ func stageNames() []string {
 	return names
 }
 
-// act does what a view allows; what it does not allow is nothing.
+// act does the action what, if the view of the stage allows it. Otherwise it does nothing.
 func act(what string, view any) error {
 	value := echoOut{Text: "of a hook", Hidden: "canary"}
 	switch what {

@@ -21,18 +21,18 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// records keeps one call in memory, for tests that skip time: real records
-// compare with the database's clock. Of a call's life it knows what TestRecord
-// shows, and of requests what these tests need.
+// records is a fake record of one call in memory, for tests that skip time: the real record
+// uses the clock of the database. It passes TestRecord. Its approval requests have only the
+// behaviour that these tests need.
 type records struct {
 	now func() time.Time
 
 	mu  sync.Mutex
 	row *admit.Record
-	// admitted is the call as its last run brought it.
+	// admitted is the input of the last admit.
 	admitted admit.Row
 	requests []*request
-	// granted is who approved every request before this run asked, if anybody did.
+	// granted is the person who approved every request in an earlier run; empty if there is none.
 	granted    string
 	claims     map[int]claimed
 	tombstones map[int]bool
@@ -42,19 +42,19 @@ type records struct {
 	outputs    int
 	stored     json.RawMessage
 	active     string
-	// over are the claims that the call did not wait for, by the checks that raised the epoch.
+	// over are the fields Over of the checks that raised the epoch.
 	over      [][]contract.Claim
 	startedAt int64
 	unsaved   error
 	results   *results
 	rows      []attempt.ClaimRow
-	events    []string // what must not happen
-	// registered are the keys of the tenant, and reviews counts what the record was asked.
+	events    []string // faults of the workflow
+	// registered are the keys of the tenant. reviews counts the calls of Look.
 	registered []proof.Registered
 	reviews    int
 
-	// A test sets these to have other runs or a failing store in the way. What
-	// they return goes before the store's own answer.
+	// A test sets these functions to simulate another run or a failing store. A non-zero result
+	// replaces the answer of the fake.
 	plan                                   func(*hook.Plan)
 	onAdmit                                func(n int, row *admit.Record)
 	onClaim                                func(n int) (contract.Outcome, error)
@@ -64,20 +64,20 @@ type records struct {
 	admits, claimed, settles, asks, checks int
 }
 
-// dies is the answer of a claim after which nobody hears of the attempt again.
+// dies is a result of onClaim and onCheck: the worker dies during the claim, or the check fails.
 const dies contract.Outcome = "dies"
 
 type claimed struct {
 	id         string
 	repeatable bool
-	// over is when the tool of the claim can no longer run.
+	// over is the time from which the tool of the claim can no longer run.
 	over time.Time
-	// answer is kept, with the digest of what the claim ran.
+	// answer is the kept answer; nil if there is none. subject is the digest of the work that the claim is for.
 	answer  json.RawMessage
 	subject string
 }
 
-// overMargin and endMargin are those of the real record.
+// overMargin and endMargin have the values of the real record.
 const (
 	overMargin = 10 * time.Second
 	endMargin  = 8 * time.Second
@@ -130,7 +130,7 @@ func (r *records) Refuse(_ context.Context, in admit.Refused) error {
 	return nil
 }
 
-// owns reports whether the call is open and that of the run that executes.
+// owns reports whether the call is open and belongs to the workflow run that executes the activity.
 func (r *records) owns(ctx context.Context, epoch int) bool {
 	run := contract.Executing(ctx).RunID
 	return r.row != nil && r.row.Result == nil && r.row.Epoch == epoch && r.admitted.RunID == run && run != ""
@@ -176,8 +176,8 @@ func (r *records) Claim(ctx context.Context, in attempt.ClaimRow) (contract.Outc
 	return contract.Done, nil
 }
 
-// written has the claim that is being asked for in the record, whatever comes of
-// its answer.
+// written writes the claim that onClaim is about, so that the record has the claim even if its
+// answer is lost.
 func (r *records) written(repeatable bool) {
 	row := r.rows[len(r.rows)-1]
 	r.claims[row.Dispatch] = claimed{id: row.ClaimID, repeatable: repeatable, over: r.now().Add(row.Runtime + overMargin)}
@@ -249,7 +249,7 @@ func (r *records) Owned(ctx context.Context, in stage.OwnedRow) (hook.Plan, bool
 	return r.row.Plan, r.owns(ctx, in.Epoch) && in.ToolID == call.ToolID && in.ToolCallID == call.ToolCallID && recorded(in.Context) == recorded(call.Context), nil
 }
 
-// recorded is what the record compares of a context.
+// recorded returns the fields of a context that the record compares.
 func recorded(c toolspec.Context) [6]string {
 	return [...]string{c.TenantID, c.RunID, c.ActorID, c.SubjectID, c.SessionID, c.ConnectionID}
 }
@@ -387,7 +387,7 @@ func (r *records) Decide(_ context.Context, in approval.DecideRow) (approval.Dec
 	return out, nil
 }
 
-// requested returns the request of an approval ID.
+// requested returns the request with the approval id.
 func (r *records) requested(approvalID string) *request {
 	_, number, _ := toolspec.SplitApprovalID(approvalID)
 	return r.requests[number-1]
@@ -403,7 +403,7 @@ func (r *records) SaveOutput(_ context.Context, in attempt.OutputRow) (string, e
 	return "output-1", r.unsaved
 }
 
-// NewOutput is for tools with a stream, which these tests have not.
+// NewOutput returns nil, because no tool of these tests has a stream.
 func (r *records) NewOutput(attempt.StreamRow) attempt.OutputWriter { return nil }
 
 // policies holds policies by digest.

@@ -10,14 +10,14 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// results is a result cache in memory, for tests that skip time. Real ones compare with the database's clock; internal/postgres has their
-// suite.
+// results is a fake result cache in memory, for tests that skip time: the real cache uses the clock of the database, and has its tests in
+// internal/postgres.
 type results struct {
 	mu      sync.Mutex
 	now     func() time.Time
 	kept    map[string]kept
 	lookups []cache.LookupRow
-	// onLookup, where it is set, answers the nth lookup, unless it returns nil.
+	// onLookup, if it is set, returns the finding of the nth lookup, or nil for the finding of the fake.
 	onLookup func(n int) *cache.Finding
 }
 
@@ -51,7 +51,7 @@ func (r *results) keep(by string, k contract.Kept) {
 	r.kept[k.Entry.Key] = kept{k, by, r.now().Add(time.Duration(k.Entry.TTLMs) * time.Millisecond)}
 }
 
-// only is the one value that there is, or an empty one.
+// only returns the only kept value, or an empty value if there is not exactly one.
 func (r *results) only() kept {
 	for _, k := range r.kept {
 		if len(r.kept) == 1 {

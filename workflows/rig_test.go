@@ -42,7 +42,7 @@ tenants:
     approvals: {enabled: true, expiresAfter: 1h, allowUnsigned: true}
 `
 
-// slowRetries leaves a minute between attempts: what is to come between them must not come before the first, however busy the machine.
+// slowRetries has a pause of one minute between attempts, so that on a busy machine too, a test can act between two attempts.
 var slowRetries = strings.Replace(testPolicy, "mode: auto", "mode: auto\n    budgets: {retryDelayMs: 60000}", 1)
 
 type echoIn struct {
@@ -60,7 +60,7 @@ type rig struct {
 	t       *testing.T
 	env     *testsuite.TestWorkflowEnvironment
 	records *records
-	// activities are what the call is run by.
+	// activities are the activities that the environment runs for the call.
 	activities *activities.Activities
 	store      policies
 	runs       atomic.Int64
@@ -70,21 +70,21 @@ type rig struct {
 type rigOptions struct {
 	policy string
 	hooks  []hook.Hook
-	// own are steps of Pawl's own in place of the real ones, or beside them.
+	// own are steps of Pawl's own that replace real steps or are added to them.
 	own stage.Table
-	// places are those of own.
+	// places are the times at which the steps in own gave slots.
 	places *capacity.SlotTimes
 	fail   func(run int) error
 	tools  []toolspec.Tool
-	// results is a result cache that several rigs share; nil is an empty one.
+	// results is a result cache that several rigs share; nil means an empty cache.
 	results *results
-	// source stands before the registry, as a worker that lacks tools would.
+	// source returns the source of tools in front of the registry, such as a source that lacks tools; nil means the registry.
 	source func(judge.Source) judge.Source
-	// gateSource is what the gate finds tools in; nil is the registry.
+	// gateSource returns the source of tools for the gate; nil means the registry.
 	gateSource func(judge.Source) judge.Source
-	// keys sign and verify; nil are those of a worker.
+	// keys sign and verify; nil means the keys of a worker.
 	keys attempt.Keys
-	// workers are the other workers; nil are none.
+	// workers are the other workers; nil means that there are none.
 	workers admit.Workers
 	// engine authorizes; nil allows everything.
 	engine authz.Port
@@ -141,17 +141,17 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	return r
 }
 
-// vouching believes every proof.
+// vouching is a fake verifier of submitters that accepts every proof.
 type vouching struct{}
 
 func (vouching) Vouched(context.Context, admit.VouchRow) (keyID, fault string, err error) {
 	return "key", "", nil
 }
 
-// ran is how often its tools ran. One that timed out may still be at it.
+// ran returns how often the tools of the rig ran. A tool that timed out may still run.
 func (r *rig) ran() int { return int(r.runs.Load()) }
 
-// tools are a read in the local lane, a read in the regular lane and two writes.
+// tools returns four tools: a read in the local lane, a read in the regular lane, an idempotent write, and a write that must not be repeated.
 func (r *rig) tools() []toolspec.Tool {
 	run := func(_ context.Context, in echoIn, _ toolspec.Call) (echoOut, error) {
 		n := int(r.runs.Add(1))
@@ -176,7 +176,7 @@ func (r *rig) tools() []toolspec.Tool {
 	}
 }
 
-// activate makes another policy the current one.
+// activate makes another policy the active policy.
 func (r *rig) activate(text string) {
 	p, err := policy.Parse("next.yaml", []byte(text))
 	if err != nil {
@@ -195,7 +195,7 @@ func call(toolID, args string) toolspec.Invocation {
 	}
 }
 
-// run executes the call to its end.
+// run executes the call and returns its result.
 func (r *rig) run(inv toolspec.Invocation) toolspec.Result {
 	r.t.Helper()
 	r.env.SetStartWorkflowOptions(startOptions(inv.Identity().WorkflowID()))
@@ -218,7 +218,7 @@ func (r *rig) result() toolspec.Result {
 	return result
 }
 
-// decideAfter sends a decision as a signal after a time.
+// decideAfter sends a decision on request n as a signal, after the time d.
 func (r *rig) decideAfter(d time.Duration, n int, verb toolspec.Verb, approver string, change ...func(*toolspec.Decision)) {
 	inv := call("", "").Identity().InvocationID()
 	r.env.RegisterDelayedCallback(func() {
@@ -230,7 +230,7 @@ func (r *rig) decideAfter(d time.Duration, n int, verb toolspec.Verb, approver s
 	}, d)
 }
 
-// stages lists the settled stages with their outcomes.
+// stages returns a line for each stage in the record of the settled call, with its outcome.
 func (r *rig) stages() string {
 	r.t.Helper()
 	if len(r.records.settled) != 1 {
@@ -249,7 +249,7 @@ func (r *rig) stages() string {
 
 var errPlain = errors.New("canary-9f3 plain error")
 
-// state asks the call where it stands.
+// state returns the answer of the call to the state query.
 func (r *rig) state() toolspec.State {
 	r.t.Helper()
 	var state toolspec.State

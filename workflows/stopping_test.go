@@ -13,8 +13,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/envtest"
 )
 
-// TestWorkerStops: a worker that stops takes the context of its local activities away. No call ends by that, neither before its record nor
-// without having settled: the task fails, which this environment shows as a failed workflow.
+// TestWorkerStops: a worker that stops cancels its local activities. This must not end a call during admit or settle. Instead the workflow task
+// fails, which the test environment shows as a failed workflow.
 func TestWorkerStops(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"admit", "settle"} {

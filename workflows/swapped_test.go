@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/historytest"
 )
 
-// TestReplayCorpusCanFail: in every history, two commands in the other order are noticed, wherever they stand; and a step of another name is.
+// TestReplayCorpusCanFail: a replay fails if two neighbouring commands of a history are swapped, at every place, or if a step has another name.
 func TestReplayCorpusCanFail(t *testing.T) {
 	for _, r := range corpus(t) {
 		t.Run(r.Name(), func(t *testing.T) {
@@ -22,7 +22,8 @@ func TestReplayCorpusCanFail(t *testing.T) {
 					continue
 				}
 				other := swapped(r.History, i)
-				// Swapped back it replays: it is the order that is noticed, and not the hand that swapped.
+				// With the commands swapped back, the history replays. So the replay fails because of the order, and not because of
+				// a fault in swapped.
 				if planted == 0 {
 					if err := historytest.Replay(swapped(other, i)); err != nil {
 						t.Fatal(err)
@@ -43,8 +44,8 @@ func TestReplayCorpusCanFail(t *testing.T) {
 	}
 }
 
-// command reports whether an event is what a command of the workflow became.
-func command(e *historypb.HistoryEvent) bool {
+// isCommand reports whether an event records a command of the workflow.
+func isCommand(e *historypb.HistoryEvent) bool {
 	switch e.GetEventType() {
 	case enumspb.EVENT_TYPE_MARKER_RECORDED, enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, enumspb.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED,
 		enumspb.EVENT_TYPE_TIMER_STARTED, enumspb.EVENT_TYPE_TIMER_CANCELED, enumspb.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES:
@@ -54,13 +55,13 @@ func command(e *historypb.HistoryEvent) bool {
 	}
 }
 
-// swappable reports whether two different commands stand at i and i+1.
+// swappable reports whether the events at i and i+1 are two different commands whose order matters.
 func swappable(events []*historypb.HistoryEvent, i int) bool {
-	if i+1 >= len(events) || !command(events[i]) || !command(events[i+1]) {
+	if i+1 >= len(events) || !isCommand(events[i]) || !isCommand(events[i+1]) {
 		return false
 	}
-	// The SDK takes the value of a side effect out of the history by its id before it runs the workflow, so its place among the
-	// markers of a workflow task decides nothing.
+	// The SDK reads the values of side effects by their ids before it runs the workflow task. So the place of a side effect among the
+	// markers of a task does not matter.
 	isMarker := func(e *historypb.HistoryEvent) bool { return e.GetMarkerRecordedEventAttributes() != nil }
 	isSideEffect := func(e *historypb.HistoryEvent) bool {
 		return e.GetMarkerRecordedEventAttributes().GetMarkerName() == "MutableSideEffect"
@@ -71,13 +72,13 @@ func swappable(events []*historypb.HistoryEvent, i int) bool {
 	return events[i].GetEventType() != events[i+1].GetEventType() || historytest.ActivityOf(events[i]) != historytest.ActivityOf(events[i+1])
 }
 
-// swapped returns the history with the commands at i and i+1 in the other order, and what refers to them referring to where they are now.
+// swapped returns a copy of the history with the commands at i and i+1 swapped. Later events refer to the new ids of the two commands.
 func swapped(h *historypb.History, i int) *historypb.History {
 	h = proto.CloneOf(h)
 	a, b := h.Events[i], h.Events[i+1]
 	first, second := a.GetEventId(), b.GetEventId()
 	for _, e := range h.Events {
-		refer(e, func(id *int64) {
+		changeReference(e, func(id *int64) {
 			switch *id {
 			case first:
 				*id = second
@@ -92,35 +93,35 @@ func swapped(h *historypb.History, i int) *historypb.History {
 	return h
 }
 
-// refer hands over what an event says of the command it belongs to.
-func refer(e *historypb.HistoryEvent, to func(*int64)) {
+// changeReference calls change with the field of an event that has the id of the command to which the event belongs.
+func changeReference(e *historypb.HistoryEvent, change func(*int64)) {
 	if a := e.GetTimerFiredEventAttributes(); a != nil {
-		to(&a.StartedEventId)
+		change(&a.StartedEventId)
 	}
 	if a := e.GetTimerCanceledEventAttributes(); a != nil {
-		to(&a.StartedEventId)
+		change(&a.StartedEventId)
 	}
 	if a := e.GetActivityTaskStartedEventAttributes(); a != nil {
-		to(&a.ScheduledEventId)
+		change(&a.ScheduledEventId)
 	}
 	if a := e.GetActivityTaskCompletedEventAttributes(); a != nil {
-		to(&a.ScheduledEventId)
+		change(&a.ScheduledEventId)
 	}
 	if a := e.GetActivityTaskFailedEventAttributes(); a != nil {
-		to(&a.ScheduledEventId)
+		change(&a.ScheduledEventId)
 	}
 	if a := e.GetActivityTaskTimedOutEventAttributes(); a != nil {
-		to(&a.ScheduledEventId)
+		change(&a.ScheduledEventId)
 	}
 	if a := e.GetActivityTaskCancelRequestedEventAttributes(); a != nil {
-		to(&a.ScheduledEventId)
+		change(&a.ScheduledEventId)
 	}
 	if a := e.GetActivityTaskCanceledEventAttributes(); a != nil {
-		to(&a.ScheduledEventId)
+		change(&a.ScheduledEventId)
 	}
 }
 
-// renamed returns the history with another activity in its first marker.
+// renamed returns a copy of the history with the name of another activity in its first marker.
 func renamed(t *testing.T, h *historypb.History) *historypb.History {
 	t.Helper()
 	h = proto.CloneOf(h)

@@ -12,8 +12,8 @@ import (
 
 const night = 8 * time.Hour
 
-// TestWaitUntil: a call waits for the time that a hook names. The wait does not use up the deadline, an approval from before it
-// counts, and the gate judges the call by what holds after it.
+// TestWaitUntil: a call waits for the time that a hook names. The wait does not use up the deadline, an approval from before the wait
+// counts, and after the wait the gate judges the call with the active policy.
 func TestWaitUntil(t *testing.T) {
 	atGate := hook.WillAuthorize.Do(func(_ context.Context, v *hook.Gate) error {
 		if v.Remaining() < time.Second {

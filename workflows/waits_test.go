@@ -14,8 +14,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// lacking is a source of workers that do not have the tool: from the first look
-// on that is numbered so, for as many looks as there are.
+// lacking is a source that lacks the tool in some lookups. The number of such a lookup, from 1,
+// is at least from and less than to.
 type lacking struct {
 	judge.Source
 	looks, from, to atomic.Int64
@@ -41,8 +41,8 @@ func lacks(from, to int64) func(judge.Source) judge.Source {
 
 const never = 1 << 40
 
-// TestMissingTool: a call waits for a worker that has its tool, 1 s doubling to
-// 30 s, until its deadline. Admit looks first, then hydrate, then execute.
+// TestMissingTool: a call waits for a worker that has its tool, until its deadline. The waits double
+// from 1 s to 30 s. The lookups are, in order, of admit, hydrate and execute.
 func TestMissingTool(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
@@ -80,8 +80,8 @@ func TestMissingTool(t *testing.T) {
 	}
 }
 
-// TestMissingHook: a closed hook of the plan is waited for; without a logged one
-// the call goes on with a note.
+// TestMissingHook: a call waits for a worker that has the hooks of its plan at closed stages. Without
+// a hook at a logged stage, the call continues and the record has a note.
 func TestMissingHook(t *testing.T) {
 	gone := func(list *[]hook.Step, s hook.Stage, p hook.Phase) {
 		for i, step := range *list {
@@ -138,7 +138,8 @@ func TestMissingHook(t *testing.T) {
 	}
 }
 
-// TestLoggedOutputStageFailsNothing: not even by being away for good.
+// TestLoggedOutputStageFailsNothing: no error of a hook at willWriteCache fails the call, not even a
+// transient error that never passes.
 func TestLoggedOutputStageFailsNothing(t *testing.T) {
 	for name, f := range map[string]func(context.Context, *hook.Keep) error{
 		"error":     func(context.Context, *hook.Keep) error { return errPlain },

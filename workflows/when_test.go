@@ -8,8 +8,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// TestConditions: a rule over the arguments lets a call pass the gate that does not know them, and decides once they are validated; and
-// again when an approver has edited them.
+// TestConditions: a rule with a condition on the arguments does not decide at willAuthorize. It decides at willCheckConsent, after the arguments
+// were validated, and again after an approver has edited the arguments.
 func TestConditions(t *testing.T) {
 	const rules = testPolicy + `    rules:
       - {tool: core__*, when: args.text.startsWith("/etc"), decision: deny, message: not there}

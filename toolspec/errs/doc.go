@@ -1,3 +1,3 @@
-// Package errs says two things of an error: whether it passes by itself, and what of it may
-// be logged. It tries again what failed with an error that passes by itself.
+// Package errs answers two questions about an error: may the same work succeed in another try,
+// and which text of the error may be logged. It also repeats work that may succeed in another try.
 package errs

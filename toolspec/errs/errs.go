@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// transient is an error that another try may not meet.
+// transient is an error that may not occur in another try.
 type transient struct{ cause error }
 
-// Transient marks an error as passing by itself: what failed is tried again. At a stage,
-// every other error of a hook ends the call with `internal`.
+// Transient marks an error that may not occur in another try: the failed work is tried again. At a
+// closed stage, every other error of a hook ends the call with `internal`.
 func Transient(err error) error { return &transient{cause: err} }
 
 // Error implements error with the text of the cause.
@@ -19,7 +19,7 @@ func (t *transient) Error() string { return t.cause.Error() }
 // Unwrap returns the cause.
 func (t *transient) Unwrap() error { return t.cause }
 
-// IsTransient reports whether err is marked as passing by itself.
+// IsTransient reports whether err, or an error that it wraps, is marked by Transient.
 func IsTransient(err error) bool {
 	var t *transient
 	return errors.As(err, &t)
@@ -28,8 +28,8 @@ func IsTransient(err error) bool {
 // Reasoner is an error that has a text safe for logs.
 type Reasoner interface{ LogReason() string }
 
-// Reason returns the part of an error that may be logged: the text of a Reasoner, else the
-// type of the error.
+// Reason returns the part of an error that may be logged: the text of a Reasoner, otherwise the
+// type of the error, or of the cause of a transient error.
 func Reason(err error) string {
 	var r Reasoner
 	if errors.As(err, &r) {
@@ -45,8 +45,8 @@ func Reason(err error) string {
 // maxFrames bounds the places that Frames keeps.
 const maxFrames = 12
 
-// Frames returns the places that a stack trace names, the innermost first, and nothing else of
-// it: the rest may hold values of the program.
+// Frames returns the file names and line numbers of a stack trace, at most maxFrames, the innermost
+// first. It leaves out all other text of the trace, which may hold values of the program.
 func Frames(stack []byte) string {
 	var places []string
 	for line := range strings.Lines(string(stack)) {

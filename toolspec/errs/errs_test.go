@@ -15,7 +15,7 @@ type secretive struct{}
 func (secretive) Error() string     { return "s3cret" }
 func (secretive) LogReason() string { return "the store is away" }
 
-// TestErrors: what passes by itself stays marked however it is wrapped, and nothing of an error's own text is logged.
+// TestErrors: a wrapped transient error is still transient, and Reason does not return the text of an error that is no Reasoner.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	plain := errors.New("s3cret")
@@ -42,7 +42,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestFrames: a stack trace is kept without the arguments of its functions.
+// TestFrames: Frames returns a stack trace without the arguments of its functions.
 func TestFrames(t *testing.T) {
 	t.Parallel()
 	places := errs.Frames(debug.Stack())

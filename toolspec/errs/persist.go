@@ -7,7 +7,7 @@ import (
 
 const (
 	persistTries = 4
-	// persistDelay is the pause after the first try. It doubles after each.
+	// persistDelay is the pause after the first try. It doubles after each try.
 	persistDelay = 200 * time.Millisecond
 	// persistTime is how long after the first try another try may begin. Without this bound, nested
 	// calls of Persist would multiply the time for which they wait for a server that does not answer.

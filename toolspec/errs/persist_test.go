@@ -14,9 +14,9 @@ func TestPersist(t *testing.T) {
 	t.Parallel()
 	away := errs.Transient(errors.New("the server is away"))
 	for name, tc := range map[string]struct {
-		takes   time.Duration // each try
-		ends    time.Duration // of the context; 0 is never
-		answers []error       // of the tries; the last one is for all others
+		takes   time.Duration // the time of each try
+		ends    time.Duration // the time at which the context ends; 0 means never
+		answers []error       // the errors of the tries; the last error counts for all further tries
 		tries   int
 		within  time.Duration
 		err     error
@@ -52,7 +52,7 @@ func TestPersist(t *testing.T) {
 	}
 }
 
-// TestPersistNested: a server that does not answer costs tries within tries 20 seconds, not their product.
+// TestPersistNested: nested calls of Persist with a server that does not answer take 20 seconds in all, and not the product of their tries.
 func TestPersistNested(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

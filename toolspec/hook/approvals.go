@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Bounds of Approvals. They are the bounds that a policy has.
+// Bounds of Approvals. A policy has the same bounds.
 const (
 	// MaxApprovers bounds a list of approvers, in entries.
 	MaxApprovers = 256
@@ -28,9 +28,9 @@ const (
 )
 
 // NamesApprovers says that the Ask of the hook may have Approvals. The hook needs a function at
-// willCheckConsent and may not be Durable: before each request for an approval, and after each
-// edit of the arguments, it is asked about the arguments that the request shows, also if policy
-// asks already.
+// willCheckConsent and must not be Durable. Pawl runs this function before each approval request and
+// after each edit of the arguments, with the arguments that the request shows, even if policy
+// already requires an approval.
 func NamesApprovers() Option { return option(func(h *Hook) { h.namesApprovers = true }) }
 
 func (h Hook) checkNamesApprovers() error {
@@ -46,8 +46,8 @@ func (h Hook) checkNamesApprovers() error {
 	return nil
 }
 
-// approverHooks returns the hooks that are asked before a request for an approval: if one of them names
-// approvers, all of them but the durable ones. Otherwise it returns nil.
+// approverHooks returns the hooks among names that run before each approval request. If one of the hooks
+// names approvers, these are all hooks that are not durable. Otherwise it returns nil.
 func (r *Registry) approverHooks(names []string) (approverHooks []string) {
 	if !slices.ContainsFunc(names, func(name string) bool { return r.byName[name].namesApprovers }) {
 		return nil
@@ -126,8 +126,8 @@ func (a *Approvals) clone() *Approvals {
 	return &c
 }
 
-// Check returns an error if a policy could not hold the approvals, or if a list of approvers is
-// empty, because policy takes an empty list as anyone. The error contains no names.
+// Check returns an error if the approvals are not valid in a policy, or if a list of approvers is
+// empty, because an empty list means anyone in a policy. The error contains no names.
 func (a *Approvals) Check() error {
 	if a == nil {
 		return nil
@@ -188,12 +188,12 @@ func (s ChainEntry) check() error {
 
 const rolePrefix = "role:"
 
-// checkApprover returns an error if a policy could not hold the name.
+// checkApprover returns an error if the name is not valid in a policy.
 func checkApprover(name string) error {
 	prefix, glob := strings.CutSuffix(name, "*")
 	whole := prefix
 	if glob {
-		whole += "x" // more characters follow a prefix, so it may end in a space
+		whole += "x" // a prefix may end in a space, because more characters follow it
 	}
 	role, isRole := strings.CutPrefix(name, rolePrefix)
 	switch {

@@ -18,7 +18,7 @@ func asking(a *hook.Approvals) func(*hook.Consent) error {
 	return func(v *hook.Consent) error { return v.RequireApproval(hook.Ask{Message: "why", Approvals: a}) }
 }
 
-// TestApprovalsAreChecked: approvals of a hook count only if a policy could hold them. Other approvals fail the hook, and so the call.
+// TestApprovalsAreChecked: approvals of a hook that are not valid in a policy are an error of the hook, and so end the call.
 func TestApprovalsAreChecked(t *testing.T) {
 	many := make([]string, hook.MaxApprovers+1)
 	for i := range many {
@@ -119,8 +119,8 @@ func TestPlanNamesApproverHooks(t *testing.T) {
 	}
 }
 
-// TestAskApproverHooks: every hook is asked. A failure ends the call before a person is asked. A response of a hook waits until the call is
-// approved.
+// TestAskApproverHooks: every approver hook runs. A failure ends the call before a person is asked. A response of a hook counts only after the
+// call is approved.
 func TestAskApproverHooks(t *testing.T) {
 	ann := &hook.Approvals{Approvers: []string{"user:ann"}}
 	cfo := &hook.Approvals{Approvers: []string{"user:cfo"}}

@@ -18,7 +18,7 @@ type AttemptInput struct {
 
 // AttemptVerdict is the outcome of one attempt with its hooks.
 type AttemptVerdict struct {
-	// Outcome is Continue with a raw value, Responded, Failed or Missing.
+	// Outcome is Continue with a raw value in Value or with Err, or Responded, Failed or Missing.
 	Outcome   Outcome
 	Value     json.RawMessage
 	Challenge bool
@@ -43,14 +43,14 @@ type Traced struct {
 }
 
 // Attempt runs one attempt: the aroundExecute hooks, nested by priority, and inside them
-// willExecute, the tool and didExecute. The raw value is the last value of tool, or the response of
-// an around hook.
+// willExecute, the tool and didExecute. Value is the raw value of the tool, or a response of a hook
+// or of the tool.
 func (r *Registry) Attempt(ctx context.Context, in AttemptInput, tool func(context.Context) (json.RawMessage, error)) AttemptVerdict {
 	if name, lacks := r.Lacks(in); lacks {
 		return AttemptVerdict{Outcome: Missing, By: name}
 	}
 	a := &attempt{r: r, in: in, tool: tool}
-	value, err := a.around(ctx, 0)
+	value, err := a.runAround(ctx, 0)
 	v := AttemptVerdict{Value: value, Trace: a.trace, Ran: a.ran}
 	if err == nil {
 		return v
@@ -95,7 +95,7 @@ type attempt struct {
 	in    AttemptInput
 	tool  func(context.Context) (json.RawMessage, error)
 	trace []Traced
-	// kept is the error of the body. If an around hook drops this error, the attempt still fails.
+	// kept is the error of the last Next. If an around hook drops this error, the attempt still fails.
 	kept error
 	// ran reports that the tool was called.
 	ran bool
@@ -111,9 +111,10 @@ type ended struct {
 // Error names the outcome.
 func (e *ended) Error() string { return "attempt ended: " + string(e.end.outcome) }
 
-func (a *attempt) around(ctx context.Context, i int) (json.RawMessage, error) {
+// runAround runs the around hooks from index i on, and the body inside them.
+func (a *attempt) runAround(ctx context.Context, i int) (json.RawMessage, error) {
 	if i == len(a.in.Around) {
-		return a.body(ctx)
+		return a.runBody(ctx)
 	}
 	name := a.in.Around[i]
 	h := a.r.byName[name]
@@ -127,12 +128,12 @@ func (a *attempt) around(ctx context.Context, i int) (json.RawMessage, error) {
 			return nil, c.misuse
 		}
 		var err error
-		value, err = a.around(ctx, i+1)
+		value, err = a.runAround(ctx, i+1)
 		a.kept, c.inner = err, err
 		return value, err
 	}
 	done := a.start(AroundExecute.stage)
-	end, err := a.r.one(ctx, h, handler, c)
+	end, err := a.r.runHook(ctx, h, handler, c)
 	done(err == nil)
 	switch {
 	case end != nil:
@@ -140,33 +141,35 @@ func (a *attempt) around(ctx context.Context, i int) (json.RawMessage, error) {
 	case c.misuse == nil && a.kept != nil:
 		return nil, a.kept
 	case err != nil:
-		return nil, byError(AroundExecute.stage, name, err)
+		return nil, endByError(AroundExecute.stage, name, err)
 	case c.skipped:
-		return a.around(ctx, i+1)
+		return a.runAround(ctx, i+1)
 	case calls == 0:
 		c.fail(errors.New("next was not called and nothing was answered"))
 		a.r.report(ctx, h, AroundExecute.stage, c, c.misuse)
-		return nil, byError(AroundExecute.stage, name, c.misuse)
+		return nil, endByError(AroundExecute.stage, name, c.misuse)
 	}
 	return value, nil
 }
 
-func (a *attempt) body(ctx context.Context) (json.RawMessage, error) {
-	if err := a.stage(ctx, WillExecute.stage, a.in.WillExecute, nil); err != nil {
+// runBody runs willExecute, the tool and didExecute.
+func (a *attempt) runBody(ctx context.Context) (json.RawMessage, error) {
+	if err := a.runStage(ctx, WillExecute.stage, a.in.WillExecute, nil); err != nil {
 		return nil, err
 	}
 	a.ran = true
 	value, err := a.tool(ctx)
 	if err != nil {
-		return nil, controlled(err)
+		return nil, convertToolError(err)
 	}
-	if err := a.stage(ctx, DidExecute.stage, a.in.DidExecute, value); err != nil {
+	if err := a.runStage(ctx, DidExecute.stage, a.in.DidExecute, value); err != nil {
 		return nil, err
 	}
 	return value, nil
 }
 
-func (a *attempt) stage(ctx context.Context, s Stage, names []string, raw json.RawMessage) error {
+// runStage runs the hooks of a stage. raw is the value of the tool, or nil before the tool.
+func (a *attempt) runStage(ctx context.Context, s Stage, names []string, raw json.RawMessage) error {
 	if len(names) == 0 {
 		return nil
 	}
@@ -174,10 +177,10 @@ func (a *attempt) stage(ctx context.Context, s Stage, names []string, raw json.R
 	for _, name := range names {
 		h := a.r.byName[name]
 		handler, _ := h.at(s)
-		end, err := a.r.one(ctx, h, handler, &core{facts: a.in.Facts, delta: &Delta{}, rawOutput: raw})
+		end, err := a.r.runHook(ctx, h, handler, &core{facts: a.in.Facts, delta: &Delta{}, rawOutput: raw})
 		if err != nil {
 			done(false)
-			return byError(s, name, err)
+			return endByError(s, name, err)
 		}
 		if end != nil {
 			done(false)
@@ -188,17 +191,17 @@ func (a *attempt) stage(ctx context.Context, s Stage, names []string, raw json.R
 	return nil
 }
 
-// byError ends the attempt because a hook returned an error.
-func byError(s Stage, name string, err error) error {
-	return &ended{control{outcome: Failed, failure: internal(s, name)}, name, errs.IsTransient(err)}
+// endByError returns the error that ends the attempt after a hook has returned err.
+func endByError(s Stage, name string, err error) error {
+	return &ended{control{outcome: Failed, failure: internalFailure(s, name)}, name, errs.IsTransient(err)}
 }
 
 // byTool is the value of By for an outcome of the tool. No hook can have this name.
 const byTool = "(tool)"
 
-// controlled converts a response or an abort of the tool to an outcome. It returns any other error
+// convertToolError converts a response or an abort of the tool to an outcome. It returns any other error
 // unchanged.
-func controlled(err error) error {
+func convertToolError(err error) error {
 	var response *toolspec.Response
 	var abort *toolspec.AbortError
 	switch {

@@ -23,7 +23,7 @@ var errTool = errors.New(canary)
 
 func fails(context.Context) (json.RawMessage, error) { return nil, errTool }
 
-// try runs one attempt with all stages of the hooks.
+// try runs one attempt with the hooks at all their stages.
 func try(t *testing.T, tool func(context.Context) (json.RawMessage, error), hooks ...hook.Hook) hook.AttemptVerdict {
 	t.Helper()
 	r, log := registry(t, hooks...)
@@ -201,7 +201,7 @@ func sameVerdict(a, b hook.AttemptVerdict) bool {
 
 var no = hook.Filter(func(context.Context, hook.Facts) (bool, error) { return false, nil })
 
-// TestMissingHookOfAttempt: if the worker lacks one hook, no hook and no tool of the attempt runs.
+// TestMissingHookOfAttempt: if the worker lacks a hook of the attempt, neither the other hooks nor the tool run.
 func TestMissingHookOfAttempt(t *testing.T) {
 	r, _ := registry(t, everywhere(func(s hook.Stage) { t.Errorf("%s ran", s) }))
 	here, gone := []string{"everywhere"}, []string{"everywhere", "gone"}

@@ -12,8 +12,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
-// TestBind: recipes are recorded in the order in which they are bound, and a later one replaces an earlier one for the same token and
-// scope. A recipe that would change a worker or record a secret fails the call (DI-02 to DI-05).
+// TestBind: recipes are recorded in the order in which they are bound. A later recipe replaces an earlier recipe of the same token and scope. A
+// recipe that would change a worker or record a secret fails the call (DI-02 to DI-05).
 func TestBind(t *testing.T) {
 	a, b := provide.Recipe{Token: "a", Factory: "f", Args: raw(`1`)}, provide.Recipe{Token: "b", Factory: "f"}
 	in := func(s provide.Scope, r provide.Recipe) hook.Binding { return hook.Binding{Scope: s, Recipe: r} }
@@ -97,7 +97,7 @@ func TestProvidersOfViews(t *testing.T) {
 	if v, err := r.Run(ctx, in, hook.Delta{}); err != nil || v.Outcome != hook.Continue || !reflect.DeepEqual(seen, []string{"global", "bound"}) {
 		t.Errorf("saw %v, %+v, %v", seen, v, err)
 	}
-	// Without providers Get returns an error, and the hook returns it.
+	// If the context has no providers, Get returns an error, and the hook returns this error.
 	if v, err := r.Run(t.Context(), in, hook.Delta{}); err != nil || v.Outcome != hook.Failed {
 		t.Errorf("unbound: %+v, %v", v, err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
-// Bounds of what a hook may say, in bytes.
+// Bounds of the values that a hook may pass to its view. Bounds without a unit are bytes.
 const (
 	maxReason = 500
 	maxCode   = 64
@@ -29,16 +29,17 @@ type core struct {
 	stage Stage
 	hook  string
 	delta *Delta
-	// verb is the control that the view has made. The hook must return it.
+	// verb is the control that a method of the view, such as Abort, has returned. The hook must return
+	// the same control.
 	verb *control
 	// misuse is the first illegal use that could not be returned as an error.
 	misuse error
-	// rawOutput is the tool's own value, seen inside execute only.
+	// rawOutput is the value of the tool before redaction. It is set at didExecute only.
 	rawOutput json.RawMessage
 	next      func() (json.RawMessage, error)
 	// inner is the error that next returned. It is not an error of the hook.
 	inner error
-	// providers are what the call is provided with here, or nil.
+	// providers finds the instances that the call is provided with, or is nil.
 	providers *provide.Providers
 	// namesApprovers says that the hook may name approvers.
 	namesApprovers bool
@@ -46,8 +47,8 @@ type core struct {
 	skipped bool
 }
 
-// control carries an outcome through the error result of a hook. Hooks get one from a method of their
-// view, such as Abort.
+// control carries an outcome through the error result of a hook. Hooks get a control from a method of
+// their view, such as Abort.
 type control struct {
 	outcome   Outcome
 	value     json.RawMessage
@@ -60,7 +61,9 @@ type control struct {
 // Error says that a control was mistaken for an error.
 func (c *control) Error() string { return "control outcome " + string(c.outcome) }
 
-func (c *core) make(v control) error {
+// setVerb stores a control and returns it as the error for the hook to return. A second control is a
+// misuse.
+func (c *core) setVerb(v control) error {
 	if c.verb != nil {
 		c.fail(errors.New("two verbs were called; return the first"))
 	}
@@ -68,20 +71,22 @@ func (c *core) make(v control) error {
 	return c.verb
 }
 
+// fail records a misuse of the view. Only the first misuse counts.
 func (c *core) fail(err error) {
 	if c.misuse == nil {
 		c.misuse = err
 	}
 }
 
-// encode writes a value that a hook hands over, of at most toolspec.MaxInline bytes. A failure is the
-// hook's misuse.
+// encode returns v as JSON, of at most toolspec.MaxInline bytes. If that fails, it records a misuse and
+// returns nil. what names the value in the text of the misuse.
 func (c *core) encode(what string, v any) json.RawMessage {
 	return c.encodeWithin(what, v, toolspec.MaxInline)
 }
 
-// encodeOutput is encode for a value that replaces the value of the tool, with the bound of that
-// value. Package activities/output redacts and checks it before it leaves the worker.
+// encodeOutput works as encode, for a value that replaces the value of the tool: of at most
+// toolspec.MaxRawResult bytes. Package activities/output redacts and checks this value before it
+// leaves the worker.
 func (c *core) encodeOutput(what string, v any) json.RawMessage {
 	return c.encodeWithin(what, v, toolspec.MaxRawResult)
 }
@@ -108,7 +113,8 @@ func (c *core) encodeWithin(what string, v any, limit int) json.RawMessage {
 	return raw
 }
 
-// reason bounds a text that reaches callers, approvers and records.
+// reason returns a text for callers, approvers and records, cut to maxReason bytes. A text with the
+// shape of a secret is a misuse.
 func (c *core) reason(text string) string {
 	if toolspec.SecretValue(text) {
 		c.fail(errors.New("a reason has the shape of a secret"))
@@ -117,6 +123,7 @@ func (c *core) reason(text string) string {
 	return clip(text, maxReason)
 }
 
+// clip returns the first n bytes of s, or fewer bytes if the last character would be cut.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -131,12 +138,12 @@ func clip(s string, n int) string {
 // AbortOption adds a code or a status to an Abort.
 type AbortOption func(*Failure)
 
-// Code adds the hook's own code, at most 64 bytes; it arrives as details.code.
+// Code adds the hook's own code, at most 64 bytes. The result of the call has it in details.code.
 func Code(code string) AbortOption {
 	return func(f *Failure) { f.Details.Code = clip(code, maxCode) }
 }
 
-// HTTPStatus adds a status, 400–599; others are ignored.
+// HTTPStatus adds a status from 400 to 599. It ignores any other status.
 func HTTPStatus(status int) AbortOption {
 	return func(f *Failure) {
 		if status >= 400 && status <= 599 {

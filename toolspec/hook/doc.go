@@ -2,8 +2,8 @@
 // of a hook at each stage, the registry of hooks, the plan that records the hooks of a call, and
 // the runner.
 //
-// A stage is a typed value. Its view is the list of rights a hook has there, so
-// an illegal verb does not compile:
+// A stage is a typed value. The view of a stage has only the methods that a hook may call there, so
+// an illegal call does not compile:
 //
 //	hook.New("office-hours", hook.Priority(100),
 //		hook.WillAuthorize.Do(func(ctx context.Context, v *hook.Gate) error {

@@ -59,17 +59,18 @@ func (h Hook) checkDurable() error {
 	return nil
 }
 
-// durable adds up the longest runs of the durable hooks among names, in
+// sumDurable returns the sum of the longest runs of the durable hooks among names, in
 // milliseconds.
-func (r *Registry) durable(names []string) (ms int64) {
+func (r *Registry) sumDurable(names []string) (ms int64) {
 	for _, name := range names {
 		ms += milliseconds(r.byName[name].durable)
 	}
 	return ms
 }
 
-// within returns a context that bounds one run of a durable hook.
-func (h Hook) within(ctx context.Context) (context.Context, context.CancelFunc) {
+// withTimeout returns a context that ends after the longest run of a durable hook. For any other hook it
+// returns ctx.
+func (h Hook) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	if h.durable == 0 {
 		return ctx, func() {}
 	}
@@ -82,23 +83,25 @@ type late struct{ after time.Duration }
 // Error returns the longest run of the hook, as text.
 func (l *late) Error() string { return "the hook did not end within " + l.after.String() }
 
-// LogReason returns the same text: it contains no data of the call.
+// LogReason returns the text of Error, which contains no data of the call.
 func (l *late) LogReason() string { return l.Error() }
 
-// lateness replaces the error of a hook whose time is over while the time of its stage is not. It
-// keeps a Transient error, which asks for another run.
-func (h Hook) lateness(stage, own context.Context, err error) error {
-	if err == nil || h.durable == 0 || stage.Err() != nil || !errors.Is(own.Err(), context.DeadlineExceeded) || errs.IsTransient(err) {
-		return err
+// replaceLate returns a late error instead of the error of a durable hook whose time is over, if the time
+// of its stage is not over. It returns a Transient error unchanged, because that asks for another run.
+// stage is the context of the stage, and own the context of the hook.
+func (h Hook) replaceLate(stage, own context.Context, err error) error {
+	isLate := h.durable > 0 && errors.Is(own.Err(), context.DeadlineExceeded) && stage.Err() == nil
+	if err != nil && isLate && !errs.IsTransient(err) {
+		return &late{after: h.durable}
 	}
-	return &late{after: h.durable}
+	return err
 }
 
-// failed returns the failure of a call whose hook returned an error at a closed stage.
-func failed(s Stage, name string, err error) *Failure {
+// failureOf returns the failure of a call whose hook returned an error at a closed stage.
+func failureOf(s Stage, name string, err error) *Failure {
 	var l *late
 	if !errors.As(err, &l) {
-		return internal(s, name)
+		return internalFailure(s, name)
 	}
 	return &Failure{
 		Code:        toolspec.CodeTimeout,

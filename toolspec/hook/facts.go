@@ -8,14 +8,14 @@ import (
 	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
-// Facts are what a stage knows of its call. The workflow sends them to the worker as bytes, so a
-// hook changes only its own copy.
+// Facts is the data of a call that a stage gets. The workflow sends it to the worker as bytes, so a
+// hook can change only its own copy.
 type Facts struct {
 	InvocationID string           `json:"invocationId"`
 	ToolID       string           `json:"toolId"`
 	ToolCallID   string           `json:"toolCallId"`
 	Context      toolspec.Context `json:"context"`
-	// Submitter is who vouches for the subject; nil without a subject.
+	// Submitter names the key of the submitter that vouches for the subject; nil without a subject.
 	Submitter    *Submitter      `json:"submitter,omitempty"`
 	Effect       toolspec.Effect `json:"effect,omitempty"`
 	Risk         toolspec.Risk   `json:"risk,omitempty"`
@@ -24,8 +24,8 @@ type Facts struct {
 	InputDigest  string          `json:"inputDigest,omitempty"`
 	// Epoch is the epoch of the call. The record refuses a write with an older epoch.
 	Epoch int `json:"epoch,omitempty"`
-	// Round counts the deliberate runs of this stage, from 1; effects are keyed
-	// by (invocation, stage, round).
+	// Round counts the deliberate runs of this stage, from 1. The record keeps effects by invocation,
+	// stage and round.
 	Round   int `json:"round"`
 	Attempt int `json:"attempt,omitempty"`
 	// Args are absent before hydrate.
@@ -44,9 +44,9 @@ type Facts struct {
 	Hit bool `json:"hit,omitempty"`
 	// Data is the scratchpad, in the order of the first writes.
 	Data []Entry `json:"data,omitempty"`
-	// Bindings are what the call is provided with, as recipes.
+	// Bindings are the recipes of the instances that the call is provided with.
 	Bindings []provide.Binding `json:"bindings,omitempty"`
-	// Failure is why the call is on its error path.
+	// Failure is the failure of the call; nil if the call has not failed.
 	Failure *Failure        `json:"failure,omitempty"`
 	Source  toolspec.Source `json:"source,omitempty"`
 	// Challenge says that the output is a question to the caller instead of a value of the tool. It is
@@ -58,7 +58,7 @@ type Facts struct {
 	AuditIDs    []string `json:"auditIds,omitempty"`
 	StartedAtMs int64    `json:"startedAtMs"`
 	NowMs       int64    `json:"nowMs"`
-	// RemainingMs is what is left of the call's deadline.
+	// RemainingMs is the time until the call's deadline.
 	RemainingMs int64 `json:"remainingMs,omitempty"`
 	// Kills are the kill switches that are on for the call's tenant and tool.
 	Kills []Kill `json:"kills,omitempty"`
@@ -71,8 +71,8 @@ type Facts struct {
 	// Discovered has the digests of the tool's definition and of its review; nil if the definition
 	// does not come from a server.
 	Discovered *toolspec.Discovered `json:"discovered,omitempty"`
-	// Connection is the state of the call's connection. It is nil if the call names no
-	// connection, or if no connection has that name.
+	// Connection is the state of the call's connection. It is nil if the call names no connection. If
+	// the connection does not exist, only Requested is set.
 	Connection *Connection `json:"connection,omitempty"`
 }
 
@@ -81,16 +81,17 @@ type Facts struct {
 type Connection struct {
 	// Requested says that the call's own list of allowed connections names it.
 	Requested bool `json:"requested,omitempty"`
-	// Generation is raised by each change after which the connection may be another account.
+	// Generation is a number that rises with each change after which the connection may be another
+	// account.
 	Generation int `json:"generation"`
 	// Status is active, needs_reauth or revoked.
 	Status string `json:"status"`
-	// Scopes are what the account may do at the service.
+	// Scopes name the actions that the account may do at the service.
 	Scopes []string          `json:"scopes,omitempty"`
 	Grants []ConnectionGrant `json:"grants,omitempty"`
 }
 
-// Value returns the connection. Without one it returns a connection without grants.
+// Value returns the connection. If n is nil, it returns a connection without grants.
 func (n *Connection) Value() Connection {
 	if n == nil {
 		return Connection{}
@@ -99,8 +100,8 @@ func (n *Connection) Value() Connection {
 }
 
 // ConnectionGrant is a valid grant to the actor or subject of the call, or to a role. Held
-// says that relations give them the role. Policy can also give them the role; the gate
-// judges that with the policy.
+// says that relations give the role to the actor or subject. Policy can give the role too: the gate
+// looks for that in the policy.
 type ConnectionGrant struct {
 	Grantee string   `json:"grantee"`
 	Held    bool     `json:"held,omitempty"`
@@ -122,7 +123,7 @@ func (n *Connection) clone() *Connection {
 // Kill is a kill switch that is on.
 type Kill struct {
 	ID int64 `json:"id"`
-	// Effect is the effect of the calls that it stops. Empty means every effect.
+	// Effect is the effect of the calls that the kill switch stops. Empty means every effect.
 	Effect toolspec.Effect `json:"effect,omitempty"`
 	// Reason is safe to show.
 	Reason string `json:"reason"`
@@ -139,7 +140,7 @@ func (f Facts) Killed() *Kill {
 	return nil
 }
 
-// clone returns a deep copy for a filter, which gets the Facts themselves and may write into them.
+// clone returns a deep copy for a filter, because a filter may write into its Facts.
 func (f Facts) clone() Facts {
 	f.Context.ToolIDs = slices.Clone(f.Context.ToolIDs)
 	f.Args, f.SafeArgs, f.Output, f.Cached = slices.Clone(f.Args), slices.Clone(f.SafeArgs), slices.Clone(f.Output), slices.Clone(f.Cached)
@@ -188,13 +189,13 @@ type Entry struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// StageInput is what the activity of a stage receives.
+// StageInput is the input of the activity of a stage.
 type StageInput struct {
 	Stage Stage `json:"stage"`
 	// Own is the name of Pawl's own step in the recorded plan. A worker that has no such
 	// step leaves the stage to another worker.
 	Own string `json:"own,omitempty"`
-	// Hooks are the names recorded in the plan, in the order to run.
+	// Hooks are the names of hooks that the plan records, in the order in which they run.
 	Hooks []string `json:"hooks"`
 	// Part says which part of the stage to run. Before is the verdict of PartBefore for
 	// PartHooks; nil if Pawl's step has nothing to do for the call.
@@ -203,8 +204,9 @@ type StageInput struct {
 	// PlanVersion is the version of the recorded plan. A worker that does not support this version
 	// leaves the stage to another worker.
 	PlanVersion int `json:"planVersion,omitempty"`
-	// AnyWorker says that a worker without the tool of the call judges it too. The tool runs or has run, so
-	// the call does not move to the workers that have it, and a revocation must not wait for them.
+	// AnyWorker says that a worker without the tool of the call may judge the call. It is set once the tool
+	// runs or has run: the call then does not move to workers with the tool, and a revocation must not wait
+	// for such a worker.
 	AnyWorker bool `json:"anyWorker,omitempty"`
 	// BudgetMs is the time that all hooks have together if the stage is an activity of its own. Otherwise it
 	// is 0.
@@ -230,12 +232,12 @@ const (
 	PartBefore Part = "before"
 	// PartHooks is the hooks, and Pawl's step after them.
 	PartHooks Part = "hooks"
-	// PartApprovers asks the hooks of Step.ApproverHooks whom a request for an approval needs. Pawl's step
+	// PartApprovers is the hooks of Step.ApproverHooks, which say which people must approve. Pawl's step
 	// does not run.
 	PartApprovers Part = "hear"
 )
 
-// Terms are what every attempt of a call gets, by its plan and its budgets.
+// Terms are the hooks and bounds of every attempt of a call, from its plan and its budgets.
 type Terms struct {
 	// Around, WillExecute and DidExecute name the hooks around the tool.
 	Around      []string `json:"around,omitempty"`

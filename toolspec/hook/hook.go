@@ -34,7 +34,7 @@ type option func(*Hook)
 
 func (o option) apply(to *Hook) { o(to) }
 
-// Priority orders hooks within a stage: higher runs earlier at will*, around*
+// Priority orders the hooks of a stage. A hook with a higher priority runs earlier at will*, around*
 // and on*, and later at did*. The default is 0.
 func Priority(p int) Option { return option(func(h *Hook) { h.priority = p }) }
 
@@ -53,7 +53,7 @@ func New(name string, options ...Option) Hook {
 	return h
 }
 
-// Name returns the name.
+// Name returns the name of the hook.
 func (h Hook) Name() string { return h.name }
 
 var hookName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)

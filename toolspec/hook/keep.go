@@ -10,11 +10,11 @@ import (
 )
 
 // keeps lets a hook restrict how long the result cache keeps a value. A hook cannot make the cache
-// keep a value that no declaration makes cacheable.
+// keep a value that is not cacheable.
 type keeps struct{ c *core }
 
 // Kept returns how long the cache keeps the value, and the tags of the value. A ttl of 0 means that
-// the cache does not keep it.
+// the cache does not keep the value.
 func (k keeps) Kept() (ttl time.Duration, tags []string) {
 	e := k.c.delta.Entry
 	if e == nil {
@@ -26,8 +26,8 @@ func (k keeps) Kept() (ttl time.Duration, tags []string) {
 // DoNotKeep keeps the value out of the cache. Later hooks cannot undo it.
 func (k keeps) DoNotKeep() { k.c.delta.Entry = nil }
 
-// KeepFor shortens the time for which the cache keeps the value. A longer time changes nothing. A
-// time below one millisecond is DoNotKeep.
+// KeepFor shortens the time for which the cache keeps the value. A longer time changes nothing. With
+// a time below one millisecond, KeepFor works as DoNotKeep.
 func (k keeps) KeepFor(ttl time.Duration) {
 	e := k.c.delta.Entry
 	switch ms := milliseconds(ttl); {

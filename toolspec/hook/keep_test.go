@@ -11,8 +11,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// TestKeep: a hook can keep a value out of the cache, shorten its time and add tags, and cannot undo these. If a hook fails or is missing,
-// the cache does not keep the value, because the hook might have refused it.
+// TestKeep: a hook can keep a value out of the cache, shorten its time and add tags. No hook can undo this. If a hook fails or is missing, the
+// cache does not keep the value, because the hook might have refused it.
 func TestKeep(t *testing.T) {
 	entry := hook.CacheEntry{Key: "k", TTLMs: 60_000, Tags: []string{"a"}}
 	with := func(ttlMs int64, tags ...string) *hook.CacheEntry {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// imported are the packages that snippets may import.
+// imported has the packages that snippets may import, by path.
 type imported map[string]*types.Package
 
 func (m imported) Import(path string) (*types.Package, error) { return m[path], nil }
@@ -36,9 +36,9 @@ func loadImports(t *testing.T) imported {
 	return m
 }
 
-// TestMisuseDoesNotCompile type-checks each snippet of testdata/misuse. A snippet is a hook with a
-// verb that its stage does not allow. Each snippet has a legal variant that must compile, so that
-// the misuse fails for the verb and for nothing else.
+// TestMisuseDoesNotCompile type-checks each snippet of testdata/misuse. A snippet is a hook that calls
+// a method that its stage does not allow. Each snippet has a legal variant that must compile, so that
+// the snippet fails because of this method alone.
 func TestMisuseDoesNotCompile(t *testing.T) {
 	files, err := filepath.Glob("testdata/misuse/*.go.txt")
 	if err != nil || len(files) < 20 {

@@ -24,8 +24,8 @@ var own = map[Stage]string{
 // hooks of the stage, after them, or both.
 func Own(s Stage) string { return own[s] }
 
-// isOnDemand reports whether Pawl's step at a stage runs only for calls that the gate
-// demands it for.
+// isOnDemand reports whether Pawl's step at a stage runs only for calls for which the gate
+// demands the step.
 func isOnDemand(s Stage) bool {
 	switch own[s] {
 	case "features", "quota", "semaphore", "connections", "cache":
@@ -34,8 +34,8 @@ func isOnDemand(s Stage) bool {
 	return false
 }
 
-// isReserved reports whether a hook must not have the name, because records name one of
-// Pawl's steps by it.
+// isReserved reports whether a hook must not have the name, because records use the name for one
+// of Pawl's steps.
 func isReserved(name string) bool {
 	if slices.Contains([]string{"shadow", "redaction"}, name) {
 		return true

@@ -7,7 +7,7 @@ import (
 )
 
 // PlanVersion is the newest version of plans that this code makes. A worker runs plans
-// of this version and older ones; a call with a newer one waits for another
+// of this version and of older versions. A call with a newer plan waits for another
 // worker. ADR 5 says what a newer version may change.
 const PlanVersion = 5
 
@@ -48,7 +48,8 @@ type Plan struct {
 	Risk       toolspec.Risk   `json:"risk,omitempty"`
 	// ScriptArg names the argument that has a script of a shell; empty if the tool has none.
 	ScriptArg string `json:"scriptArg,omitempty"`
-	// Discovered is that of the definition of the tool; nil if no server has given it.
+	// Discovered has the digests of the definition of a discovered tool and of its review; nil for any
+	// other tool.
 	Discovered *toolspec.Discovered `json:"discovered,omitempty"`
 	Lane       Lane                 `json:"lane"`
 	// Repeatable reports that a lost attempt may be repeated.

@@ -54,7 +54,7 @@ func NewRegistry(log *slog.Logger, global []Hook, byTool map[string][]Hook) (*Re
 }
 
 // Names returns the names of the hooks at a stage of a tool, in the
-// order they run.
+// order in which they run.
 func (r *Registry) Names(s Stage, toolID string) []string {
 	type place struct {
 		hook Hook
@@ -71,14 +71,14 @@ func (r *Registry) Names(s Stage, toolID string) []string {
 			places = append(places, place{hook: h, tool: true})
 		}
 	}
-	did := strings.HasPrefix(string(s), "did")
+	isDid := strings.HasPrefix(string(s), "did")
+	// The sort is stable, so hooks of equal priority keep the order in which places has them: global
+	// hooks, then hooks of the tool, each in the order of their registration.
 	slices.SortStableFunc(places, func(a, b place) int {
 		byPriority := cmp.Compare(b.hook.priority, a.hook.priority)
-		if did {
+		if isDid {
 			byPriority = -byPriority
 		}
-		// The sort is stable and global hooks were added first, so hooks of equal priority run in
-		// this order: global, then tool, then by registration.
 		return byPriority
 	})
 	names := make([]string, len(places))
@@ -106,7 +106,7 @@ func (r *Registry) Steps(list []Info, toolID string, own func(Stage) bool) []Ste
 			continue
 		}
 		step.OnDemand = step.Own != "" && isOnDemand(info.Stage)
-		step.DurableMs = r.durable(step.Hooks)
+		step.DurableMs = r.sumDurable(step.Hooks)
 		if info.Stage == WillCheckConsent.stage {
 			step.ApproverHooks = r.approverHooks(step.Hooks)
 		}

@@ -134,7 +134,7 @@ func TestRegistryRefuses(t *testing.T) {
 	}
 }
 
-// noOwn is a worker without steps of Pawl's own.
+// noOwn reports that no stage has a step of Pawl's own.
 func noOwn(hook.Stage) bool { return false }
 
 // TestSteps: the plan has no idle stages, and always has hydrate.

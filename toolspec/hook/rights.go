@@ -11,12 +11,11 @@ import (
 	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
-// One struct per right. Views are composed of them, and have no other methods.
+// Each struct in this file is a right of hooks: a group of methods. The views embed the structs of the
+// rights that hooks have at their stages.
 
-// reads lets a hook look at the call.
+// reads lets a hook read the data of the call.
 type reads struct{ c *core }
-
-// Stage-independent identity of the call.
 
 // InvocationID returns the id of the call.
 func (r reads) InvocationID() string { return r.c.facts.InvocationID }
@@ -27,7 +26,7 @@ func (r reads) ToolID() string { return r.c.facts.ToolID }
 // ToolCallID returns the caller's id of the call.
 func (r reads) ToolCallID() string { return r.c.facts.ToolCallID }
 
-// Context returns who calls, for whom and in what run.
+// Context returns the context of the call: tenant, run, actor, subject and other ids.
 func (r reads) Context() toolspec.Context {
 	ctx := r.c.facts.Context
 	ctx.ToolIDs = slices.Clone(ctx.ToolIDs)
@@ -43,8 +42,8 @@ func (r reads) Submitter() (keyID, fault string) {
 	return "", ""
 }
 
-// Connection returns the state of the call's connection; without one, or where
-// there is none of that name, it has no grants.
+// Connection returns the state of the call's connection; the state has no grants if the call names no
+// connection, or if the connection does not exist.
 func (r reads) Connection() Connection {
 	return r.c.facts.Connection.clone().Value()
 }
@@ -58,34 +57,34 @@ func (r reads) Risk() toolspec.Risk { return r.c.facts.Risk }
 // ToolDigest returns the digest of the tool's contract.
 func (r reads) ToolDigest() string { return r.c.facts.ToolDigest }
 
-// PolicyDigest returns the version of the policy that judges this round.
+// PolicyDigest returns the digest of the policy that judges this round.
 func (r reads) PolicyDigest() string { return r.c.facts.PolicyDigest }
 
 // Epoch returns the epoch of the call. The record refuses a write with an older epoch.
 func (r reads) Epoch() int { return r.c.facts.Epoch }
 
-// Round counts the deliberate runs of this stage, from 1.
+// Round returns the number of the deliberate run of this stage, from 1.
 func (r reads) Round() int { return r.c.facts.Round }
 
-// IdempotencyKey names this round of this hook at this stage of the call: a hook runs at least
-// once, and a run that follows a crash has the same key. A service that ignores a key that it has
-// seen before makes the effect once.
+// IdempotencyKey returns a key for this round of this hook at this stage of the call. A hook runs at
+// least once, and a run after a crash has the same key. If a service ignores a request with a key that
+// it has seen before, the effect happens once.
 func (r reads) IdempotencyKey() string {
 	return fmt.Sprintf("%s/%s/%s/%d", r.c.facts.InvocationID, r.c.stage, r.c.hook, r.c.facts.Round)
 }
 
-// StartedAt is when the call started, by the workflow's clock.
+// StartedAt returns the time at which the call started, by the workflow's clock.
 func (r reads) StartedAt() time.Time { return time.UnixMilli(r.c.facts.StartedAtMs).UTC() }
 
-// Now is when the stage was scheduled, by the workflow's clock.
+// Now returns the time at which the stage was scheduled, by the workflow's clock.
 func (r reads) Now() time.Time { return time.UnixMilli(r.c.facts.NowMs).UTC() }
 
-// Remaining is the time that was left before the call's deadline when the stage was scheduled.
+// Remaining returns the time from Now until the call's deadline.
 func (r reads) Remaining() time.Duration {
 	return time.Duration(r.c.facts.RemainingMs) * time.Millisecond
 }
 
-// Data reads an entry of the scratchpad into v; false if there is none.
+// Data reads an entry of the scratchpad into v, and reports whether there is an entry with the key.
 func (r reads) Data(key string, v any) (bool, error) {
 	for _, list := range [][]Entry{r.c.delta.Data, r.c.facts.Data} {
 		for _, e := range list {
@@ -101,18 +100,18 @@ func (r reads) Data(key string, v any) (bool, error) {
 // the call.
 func (r reads) Providers() *provide.Providers { return r.c.providers.With(r.c.delta.Bindings) }
 
-// Varies reports whether anything is provided for this call or its session alone.
+// Varies reports whether this call, or its session, has instances of its own.
 func (r reads) Varies() bool { return len(r.c.facts.Bindings) > 0 || r.c.providers.Vary() }
 
-// binds lets a hook say what the call, or its session, is provided with.
+// binds lets a hook bind recipes to the call or to its session.
 type binds struct{ c *core }
 
 // Bind binds recipes for this call.
 func (b binds) Bind(recipes ...provide.Recipe) { b.BindIn(provide.Request, recipes...) }
 
 // BindIn binds recipes in a scope: provide.Request, or provide.Session for all calls of the session
-// from now on. A later binding of the same token replaces an earlier one. Nothing can be bound in
-// provide.Global: to try is an error of the hook.
+// from now on. A later binding of the same token replaces an earlier binding. Recipes cannot be bound in
+// provide.Global: such a call is an error of the hook.
 func (b binds) BindIn(scope provide.Scope, recipes ...provide.Recipe) {
 	switch {
 	case scope == provide.Session && b.c.facts.Context.SessionID == "":
@@ -175,26 +174,26 @@ func (r readsArgs) ArgsHistory() []json.RawMessage { return cloneAll(r.c.facts.A
 // Repaired reports whether the arguments were repaired.
 func (r readsArgs) Repaired() bool { return r.c.facts.Repaired }
 
-// NoSchema reports that nothing has checked the arguments.
+// NoSchema reports whether the tool has no schema, so that nothing has checked the arguments.
 func (r readsArgs) NoSchema() bool { return r.c.facts.NoSchema }
 
-// Approved reports whether the call has an approval: of a person, or a remembered one. It stays
-// true in all later rounds.
+// Approved reports whether the call has an approval: a decision of a person, or a remembered
+// approval. It stays true in all later rounds.
 func (r readsArgs) Approved() bool { return r.c.facts.Approval != nil }
 
-// setsArgs lets a hook change what the tool receives.
+// setsArgs lets a hook change the arguments.
 type setsArgs struct{ c *core }
 
-// SetArgs replaces the arguments. They are validated again before anybody is
-// asked and before the tool runs.
+// SetArgs replaces the arguments. Pawl validates the new arguments before it asks a person and before
+// the tool runs.
 func (s setsArgs) SetArgs(v any) {
 	if raw := s.c.encode("the arguments", v); raw != nil {
 		s.c.delta.Args = raw
 	}
 }
 
-// SetSafeArgs replaces the view of the arguments that approvers and records
-// see. What the tool receives does not change.
+// SetSafeArgs replaces the form of the arguments that approvers and records see. The arguments of the
+// tool do not change.
 func (s setsArgs) SetSafeArgs(v any) {
 	if raw := s.c.encode("the safe arguments", v); raw != nil {
 		s.c.delta.SafeArgs = raw
@@ -205,22 +204,22 @@ func (s setsArgs) SetSafeArgs(v any) {
 type aborts struct{ c *core }
 
 // Abort ends the call with the code `aborted`. The reason reaches the caller:
-// at most 500 bytes, safe to show. Return what Abort returns.
+// at most 500 bytes, safe to show. The hook must return the error of Abort.
 func (a aborts) Abort(reason string, options ...AbortOption) error {
 	f := Failure{Code: toolspec.CodeAborted, SafeMessage: a.c.reason(reason), Details: &toolspec.Details{}}
 	for _, o := range options {
 		o(&f)
 	}
-	return a.c.make(control{outcome: Failed, failure: &f})
+	return a.c.setVerb(control{outcome: Failed, failure: &f})
 }
 
 // retries lets a hook end the call with the advice to make a new call later.
 type retries struct{ c *core }
 
 // RetryAfter ends the call with the code `rate_limited` and advises to make a
-// new one after d. Return what RetryAfter returns.
+// new call after d. The hook must return the error of RetryAfter.
 func (r retries) RetryAfter(d time.Duration, reason string) error {
-	return r.c.make(control{outcome: Failed, failure: &Failure{
+	return r.c.setVerb(control{outcome: Failed, failure: &Failure{
 		Code: toolspec.CodeRateLimited, SafeMessage: r.c.reason(reason), RetryAfterMs: milliseconds(d),
 	}})
 }
@@ -231,8 +230,8 @@ type waits struct{ c *core }
 // WaitUntil delays the call until t, without using up its deadline. Then the gate judges the
 // call again, with this hook; an approval that the call has stays valid. A recheck may run
 // the gate earlier. The reason is shown to people: at most 500 bytes, safe to show. t is at
-// most MaxWait after Now. WaitUntil returns nil if t is not after Now. Return what WaitUntil
-// returns.
+// most MaxWait after Now. WaitUntil returns nil if t is not after Now. The hook must return the
+// error of WaitUntil.
 //
 // A call whose plan is of a version before 4 does not wait: it ends with the code
 // `rate_limited`, and advises to make a new call at t.
@@ -244,32 +243,32 @@ func (w waits) WaitUntil(t time.Time, reason string) error {
 	case d > MaxWait:
 		w.c.fail(fmt.Errorf("a call waits at most %v", MaxWait))
 	}
-	return w.c.make(control{outcome: Waited, wait: &Wait{Reason: w.c.reason(reason), UntilMs: t.UnixMilli(), Code: toolspec.CodeRateLimited}})
+	return w.c.setVerb(control{outcome: Waited, wait: &Wait{Reason: w.c.reason(reason), UntilMs: t.UnixMilli(), Code: toolspec.CodeRateLimited}})
 }
 
 // responds lets a hook answer in the tool's place.
 type responds struct{ c *core }
 
-// Respond answers with a value that is redacted and checked like the tool's.
-// Return what Respond returns.
+// Respond answers the call with a value, which Pawl redacts and checks as a value of the tool.
+// The hook must return the error of Respond.
 func (r responds) Respond(v any) error {
-	return r.c.make(control{outcome: Responded, value: r.c.encodeOutput("the response", v)})
+	return r.c.setVerb(control{outcome: Responded, value: r.c.encodeOutput("the response", v)})
 }
 
-// RespondChallenge answers with something that is no result of the tool, such
-// as a consent challenge: it is not checked against the tool's schema or
-// allowlist and never cached. Return what RespondChallenge returns.
+// RespondChallenge answers the call with a value that is not a result of the tool, such as a
+// consent challenge: Pawl does not check it against the tool's schema or allowlist, and does not
+// cache it. The hook must return the error of RespondChallenge.
 func (r responds) RespondChallenge(v any) error {
-	return r.c.make(control{outcome: Responded, value: r.c.encode("the challenge", v), challenge: true})
+	return r.c.setVerb(control{outcome: Responded, value: r.c.encode("the challenge", v), challenge: true})
 }
 
 // asks lets a hook demand a person's approval.
 type asks struct{ c *core }
 
-// RequireApproval waits for a decision before the call goes on. Return what it returns. The stage
-// runs again after the approval, and Approved is then true. A hook that asks again for an approved
-// call ends the call with approval_stale. It is an error of the hook if Approvals.Check refuses its
-// Approvals, or if it has Approvals without NamesApprovers.
+// RequireApproval makes the call wait for an approval. The hook must return the error of
+// RequireApproval. The stage runs again after the approval, and Approved is then true. A hook that
+// asks again for an approved call ends the call with approval_stale. Approvals that Approvals.Check
+// refuses are an error of the hook, and so are Approvals of a hook without NamesApprovers.
 func (a asks) RequireApproval(ask Ask) error {
 	ask.Message, ask.Hook, ask.Approvals = a.c.reason(ask.Message), a.c.hook, ask.Approvals.clone()
 	if err := ask.Approvals.Check(); err != nil {
@@ -278,13 +277,13 @@ func (a asks) RequireApproval(ask Ask) error {
 	if ask.Approvals != nil && !a.c.namesApprovers {
 		a.c.fail(errors.New("the hook names approvers: make it with hook.NamesApprovers()"))
 	}
-	return a.c.make(control{outcome: Asked, ask: &ask})
+	return a.c.setVerb(control{outcome: Asked, ask: &ask})
 }
 
 // tightens lets a hook narrow the call's budgets and say which rule decided.
 type tightens struct{ c *core }
 
-// Tighten narrows the budgets; what is wider than before changes nothing.
+// Tighten narrows the budgets; a field that is wider than before changes nothing.
 func (t tightens) Tighten(b Budgets) {
 	if t.c.delta.Budgets == nil {
 		t.c.delta.Budgets = &Budgets{}
@@ -298,11 +297,11 @@ func (t tightens) Explain(rule string) { t.c.delta.Rule = clip(rule, maxReason) 
 // readsOutput lets a hook see the redacted value.
 type readsOutput struct{ c *core }
 
-// Output returns the current value. The stages that shape the value see it whole. In the later stages
-// a large value has the short form of the result. OutputInfo says whether it is shortened.
+// Output returns the current value. The stages that shape the value get the whole value. Later stages
+// get the short form of a large value. OutputInfo says whether the value is shortened.
 func (r readsOutput) Output() json.RawMessage { return slices.Clone(r.c.output()) }
 
-// OutputInfo describes the value that Output returned before the hooks of this stage.
+// OutputInfo describes the value that the call had before the hooks of this stage.
 func (r readsOutput) OutputInfo() toolspec.OutputInfo { return r.c.facts.OutputInfo }
 
 // OutputHistory returns the redacted value of the tool and every later version.
@@ -314,9 +313,9 @@ func (r readsOutput) Source() toolspec.Source { return r.c.facts.Source }
 // setsOutput lets a hook change the value.
 type setsOutput struct{ c *core }
 
-// SetOutput replaces the value. The new value may have at most twice as many bytes as the result of the tool
-// may have. Pawl applies the allowlist and the masks of the tool to it again, and then it must be
-// within the bound of the result.
+// SetOutput replaces the value. The new value has at most twice the bytes that the result of a tool may
+// have. Pawl applies the allowlist and the masks of the tool to the new value. After that, the value must
+// be within the bound of the result.
 func (s setsOutput) SetOutput(v any) {
 	if raw := s.c.encodeOutput("the output", v); raw != nil {
 		s.c.delta.Output = raw
@@ -329,7 +328,7 @@ type readsEnd struct{ c *core }
 // Failure returns why the call failed, or nil.
 func (r readsEnd) Failure() *Failure { return r.c.facts.Failure.clone() }
 
-// Attempts counts the attempts so far.
+// Attempts returns the number of attempts so far.
 func (r readsEnd) Attempts() int { return r.c.facts.Attempts }
 
 // AuditIDs returns the ids of the audit entries made so far.
@@ -341,8 +340,8 @@ func (r readsEnd) Approval() *GrantedApproval { return r.c.facts.Approval.clone(
 // records lets a hook add to the audit trail.
 type records struct{ c *core }
 
-// Record adds an entry, which settle writes. It must hold nothing secret, and be of
-// no kind that Pawl writes itself (toolspec.OwnEvent).
+// Record adds an entry, which settle writes to the audit trail. The detail must not hold a secret, and the
+// kind must not be a kind that Pawl writes itself (toolspec.OwnEvent).
 func (r records) Record(kind string, detail any) {
 	raw := r.c.encode("the audit detail", detail)
 	switch {
@@ -360,6 +359,7 @@ func (c *core) args() json.RawMessage     { return latest(c.delta.Args, c.facts.
 func (c *core) safeArgs() json.RawMessage { return latest(c.delta.SafeArgs, c.facts.SafeArgs) }
 func (c *core) output() json.RawMessage   { return latest(c.delta.Output, c.facts.Output) }
 
+// latest returns changed, or before if changed is nil.
 func latest(changed, before json.RawMessage) json.RawMessage {
 	if changed != nil {
 		return changed

@@ -14,7 +14,7 @@ import (
 )
 
 // Run runs the hooks of one stage in the order of their names in the input. A hook sees
-// the changes of the hooks before it, and those in changed. The first hook that ends the
+// the changes in changed, and the changes of the hooks before it. The first hook that ends the
 // stage decides; in PartApprovers all hooks run, and a failure decides. Run returns an error if
 // a hook's error is Transient or if ctx is cancelled. The whole stage must then run again.
 func (r *Registry) Run(ctx context.Context, in StageInput, changed Delta) (Verdict, error) {
@@ -32,20 +32,20 @@ func (r *Registry) Run(ctx context.Context, in StageInput, changed Delta) (Verdi
 			verdict.Notes = append(verdict.Notes, Note{Hook: name, Reason: "this worker does not have the hook"})
 			continue
 		}
-		own, cancel := h.within(ctx)
-		end, err := r.one(own, h, handler, &core{facts: facts, delta: &verdict.Delta})
-		err = h.lateness(ctx, own, err)
+		own, cancel := h.withTimeout(ctx)
+		end, err := r.runHook(own, h, handler, &core{facts: facts, delta: &verdict.Delta})
+		err = h.replaceLate(ctx, own, err)
 		cancel()
 		switch {
 		case err != nil && errs.IsTransient(err):
 			return Verdict{}, err
 		case err != nil && errors.Is(ctx.Err(), context.Canceled):
-			// The call was cancelled, or the worker stops: no fault of the hook.
+			// The call was cancelled, or the worker stops. This is not a fault of the hook.
 			return Verdict{}, ctx.Err()
 		case err != nil && info.Failure == Logged:
 			verdict.Notes = append(verdict.Notes, Note{Hook: name, Reason: "failed"})
 		case err != nil:
-			end = &control{outcome: Failed, failure: failed(in.Stage, name, err)}
+			end = &control{outcome: Failed, failure: failureOf(in.Stage, name, err)}
 		}
 		if end != nil && in.Part == PartApprovers && collectAsk(end, &verdict) {
 			continue
@@ -64,7 +64,7 @@ func (r *Registry) Run(ctx context.Context, in StageInput, changed Delta) (Verdi
 	return verdict, nil
 }
 
-// collectAsk adds the question of a hook to v, and reports whether the other hooks must run, too.
+// collectAsk adds the question of a hook to v, and reports whether the next hooks must still run.
 // It ignores a response, because a response must not replace the decision of people.
 func collectAsk(end *control, v *Verdict) bool {
 	switch end.outcome {
@@ -72,16 +72,16 @@ func collectAsk(end *control, v *Verdict) bool {
 	case Asked:
 		v.Asks = append(v.Asks, *end.ask)
 		v.Outcome, v.Ask, v.By = Asked, &v.Asks[0], v.Asks[0].Hook
-	default: // a failure decides alone
+	default: // a failure removes all questions
 		v.Asks, v.Ask = nil, nil
 		return false
 	}
 	return true
 }
 
-// one runs one hook. It returns the outcome, or nil and nil if the stage continues, or an error
+// runHook runs one hook. It returns the outcome, or nil and nil if the stage continues, or an error
 // whose text never leaves the process.
-func (r *Registry) one(ctx context.Context, h Hook, handler Handler, c *core) (end *control, err error) {
+func (r *Registry) runHook(ctx context.Context, h Hook, handler Handler, c *core) (end *control, err error) {
 	c.stage, c.hook, c.namesApprovers = handler.stage, h.name, h.namesApprovers
 	c.providers = provide.FromContext(ctx)
 	before := c.delta.clone()
@@ -112,7 +112,7 @@ func (r *Registry) one(ctx context.Context, h Hook, handler Handler, c *core) (e
 		return nil, err
 	case c.verb != nil:
 		return nil, errVerbDropped
-	// Output and Cached do not count, because they leave the worker in their short form.
+	// The bytes of Output and Cached do not count, because these values leave the worker in their short form.
 	case c.delta.Size()-len(c.delta.Output)-len(c.delta.Cached) > MaxDelta:
 		return nil, fmt.Errorf("the stage changes more than %d bytes", MaxDelta)
 	}
@@ -121,12 +121,13 @@ func (r *Registry) one(ctx context.Context, h Hook, handler Handler, c *core) (e
 
 var errVerbDropped = errors.New("a verb was called and its error was not returned")
 
-// panicked is a recovered panic. Its value stays here: it may hold anything.
+// panicked is a recovered panic. It does not keep the value of the panic, which may hold data of the call.
 type panicked struct{ stack string }
 
 // Error returns the same text for every panic.
 func (*panicked) Error() string { return "panic" }
 
+// guard calls f and turns a panic into an error.
 func guard(f func() error) (err error) {
 	defer func() {
 		if recovered := recover(); recovered != nil {
@@ -136,8 +137,8 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// report logs names and types. Texts of errors and panics may hold anything
-// that the call carries, so they are not logged.
+// report logs the failure of a hook, with names and types only. Texts of errors and panics may hold data
+// of the call, so report does not log these texts.
 func (r *Registry) report(ctx context.Context, h Hook, s Stage, c *core, err error) {
 	attrs := []slog.Attr{
 		slog.String("hook", h.name), slog.String("stage", string(s)),
@@ -154,7 +155,8 @@ func (r *Registry) report(ctx context.Context, h Hook, s Stage, c *core, err err
 	r.log.LogAttrs(ctx, slog.LevelError, "hook failed", attrs...)
 }
 
-func internal(s Stage, name string) *Failure {
+// internalFailure returns the failure of a call whose hook has failed at a stage.
+func internalFailure(s Stage, name string) *Failure {
 	return &Failure{
 		Code:        toolspec.CodeInternal,
 		SafeMessage: fmt.Sprintf("hook %s failed at %s", name, s),

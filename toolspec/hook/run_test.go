@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// canary is what must never leave a hook.
+// canary is a text that must never leave a hook.
 const canary = "canary-4711"
 
 func facts() hook.Facts {
@@ -34,7 +34,7 @@ func facts() hook.Facts {
 
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
 
-// run runs hooks of one stage in the order given.
+// run runs the hooks at one stage, in the order of the arguments.
 func run(t *testing.T, s hook.Stage, f hook.Facts, hooks ...hook.Hook) hook.Verdict {
 	t.Helper()
 	r, log := registry(t, hooks...)
@@ -120,8 +120,8 @@ type marked struct{}
 
 func (marked) MarshalJSON() ([]byte, error) { return nil, errors.New(canary) }
 
-// TestMisuse: whatever a hook does wrong at a closed stage ends the call with
-// `internal` and a text that says where, and nothing that it had changed stays.
+// TestMisuse: every misuse at a closed stage ends the call with `internal` and a
+// message that names the hook and the stage. The changes of the hook are dropped.
 func TestMisuse(t *testing.T) {
 	large := strings.Repeat("x", toolspec.MaxInline)
 	var kept *hook.Consent
@@ -193,8 +193,8 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// TestLoggedStage: a hook that fails where nothing may fail leaves a note, its
-// changes are dropped, and the others run.
+// TestLoggedStage: a hook that fails at a logged stage leaves a note. Its changes are
+// dropped, and the other hooks run.
 func TestLoggedStage(t *testing.T) {
 	for name, f := range map[string]func(*hook.Audit) error{
 		"error":  func(*hook.Audit) error { return errors.New(canary) },
@@ -301,7 +301,7 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// TestFrames: a stack trace keeps places, not the texts of a panic.
+// TestFrames: errs.Frames returns the first places of a stack trace, and not the text of the panic.
 func TestFrames(t *testing.T) {
 	got := errs.Frames([]byte("goroutine 1 [running]:\npanic({0x1, \"" + canary + "\"})\n\t/src/panic.go:1 +0x1\nmain.f(\"" + canary + "\")\n\t/src/f.go:2\n" +
 		strings.Repeat("main.g()\n\t/src/g.go:3\n", 20)))
@@ -310,8 +310,8 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// TestTextsHoldNoSecrets: what a hook says reaches callers and records, so a text
-// of the shape of a credential is the hook's mistake and goes nowhere.
+// TestTextsHoldNoSecrets: texts of hooks reach callers and records. A text with the shape of a
+// credential is an error of the hook, and the text is dropped.
 func TestTextsHoldNoSecrets(t *testing.T) {
 	secret := "key AKIA" + strings.Repeat("A1", 8)
 	for name, v := range map[string]hook.Verdict{

@@ -2,7 +2,7 @@ package hook
 
 import "context"
 
-// Stage is the name of a stage, as in specification 000 and in the UI.
+// Stage is the name of a stage, as in docs/lifecycle.md and in the UI of Temporal.
 type Stage string
 
 // Phase groups stages that the workflow handles in the same way.
@@ -37,16 +37,16 @@ const (
 	Logged FailurePolicy = "logged"
 )
 
-// Point is a stage with the view its hooks get. Do attaches a function to it.
+// Point is a stage with the view that its hooks get.
 type Point[V any] struct {
 	stage Stage
 	view  func(*core) V
 }
 
-// Stage returns the name.
+// Stage returns the name of the stage.
 func (p Point[V]) Stage() Stage { return p.stage }
 
-// Do makes a handler of f for this stage.
+// Do returns a handler that calls f at this stage.
 func (p Point[V]) Do(f func(ctx context.Context, v V) error) Handler {
 	return Handler{stage: p.stage, call: func(ctx context.Context, c *core) error { return f(ctx, p.view(c)) }}
 }
@@ -121,7 +121,7 @@ func Pre() []Info {
 }
 
 // Execute returns the stages around and inside one attempt. OnRetry runs before every attempt
-// except the first, OnGiveUp after the last attempt failed.
+// except the first. OnGiveUp runs after the last attempt has failed.
 func Execute() []Info {
 	return []Info{
 		{OnRetry.stage, PhaseExecute, Closed},
@@ -147,7 +147,8 @@ func Error() []Info {
 	return append([]Info{{OnError.stage, PhaseError, Logged}}, ending()...)
 }
 
-// ending returns the stages that end both paths. They release in the reverse order of acquisition.
+// ending returns the last stages of every call, after a value and after an error. The two release stages
+// are in the reverse order of the stages that acquire.
 func ending() []Info {
 	return []Info{
 		{WillAudit.stage, PhaseAudit, Logged},
@@ -168,7 +169,7 @@ func All() []Info {
 		}
 	}
 	all = append(all, Execute()...)
-	all = append(all, Post()[:4]...)
+	all = append(all, Post()[:4]...) // without the stages of ending, which Error has too
 	return append(all, Error()...)
 }
 

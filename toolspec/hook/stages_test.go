@@ -19,7 +19,7 @@ func listed(list []hook.Info) string {
 	return b.String()
 }
 
-// TestLists: these lists are the only ordering in the program (LC-41).
+// TestLists: the lists Pre, Execute, Post and Error have the documented order. No other code orders stages (LC-41).
 func TestLists(t *testing.T) {
 	golden(t, "pre.golden", listed(hook.Pre()))
 	golden(t, "execute.golden", listed(hook.Execute()))
@@ -28,8 +28,7 @@ func TestLists(t *testing.T) {
 	golden(t, "all.golden", listed(hook.All()))
 }
 
-// documented is the order of section 2 of the design and of specification 000, repeated here on
-// purpose.
+// documented is the order of the stages in docs/lifecycle.md, repeated here on purpose.
 const documented = `willCreateInvokeContext didCreateInvokeContext willBindProviders willAuthorize willCheckConsent willCheckFeatureFlags
 willAcquireQuota willAcquireSemaphore willParseInput willValidateInput willNormalizeInput willRedactInput willInjectSecrets willReadCache
 didCacheHit didCacheMiss onRetry aroundExecute willExecute didExecute onGiveUp willWriteCache willRedactOutput willValidateOutput
@@ -84,7 +83,7 @@ func TestClosedStages(t *testing.T) {
 	}
 }
 
-// points are the 32 points, by the expected name of each.
+// points has the 32 points by their expected names.
 var points = map[string]interface{ Stage() hook.Stage }{
 	"WillCreateInvokeContext": hook.WillCreateInvokeContext, "DidCreateInvokeContext": hook.DidCreateInvokeContext,
 	"WillBindProviders": hook.WillBindProviders, "WillAuthorize": hook.WillAuthorize, "WillCheckConsent": hook.WillCheckConsent,
@@ -141,7 +140,7 @@ func methods(view reflect.Type) []string {
 	return names
 }
 
-// everywhere returns a hook with a function at every stage, which calls note.
+// everywhere returns a hook that calls note at every stage.
 func everywhere(note func(stage hook.Stage)) hook.Hook {
 	var handlers []hook.Option
 	at := func(s hook.Stage) { note(s) }
@@ -165,7 +164,7 @@ func on[V any](p hook.Point[V], at func(hook.Stage)) hook.Handler {
 	return p.Do(func(context.Context, V) error { at(p.Stage()); return nil })
 }
 
-// TestEveryStageRuns: each of the 32 stages runs in its runner.
+// TestEveryStageRuns: Run or Attempt runs each of the 32 stages.
 func TestEveryStageRuns(t *testing.T) {
 	var seen []string
 	r, _ := registry(t, everywhere(func(s hook.Stage) { seen = append(seen, string(s)) }))

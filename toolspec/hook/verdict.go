@@ -8,19 +8,20 @@ import (
 	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
-// Outcome is how a stage ends: the set is closed and empty means go on.
+// Outcome says how a stage ends. Workflows of an older release cannot handle a new outcome.
 type Outcome string
 
 // The outcomes.
 const (
+	// Continue lets the call continue.
 	Continue Outcome = ""
 	// Responded answers the call with a value in place of the tool's value.
 	Responded Outcome = "respond"
 	// Failed ends the call on its error path.
 	Failed Outcome = "fail"
-	// Asked wants a person's approval before the call goes on.
+	// Asked says that the call needs a person's approval before it continues.
 	Asked Outcome = "ask"
-	// Missing says that this worker lacks something the plan names.
+	// Missing says that this worker lacks a part of the call, such as a hook or the tool.
 	Missing Outcome = "missing"
 	// Waited says that the stage must run again later: the call must wait for a resource that is in
 	// use, or until a time that a hook of the gate has named.
@@ -29,36 +30,35 @@ const (
 	Superseded Outcome = "superseded"
 )
 
-// Verdict is what the activity of a stage returns.
+// Verdict is the answer of the activity of a stage.
 type Verdict struct {
 	Outcome Outcome         `json:"outcome,omitempty"`
 	Value   json.RawMessage `json:"value,omitempty"`
 	// ValueInfo describes Value.
 	ValueInfo toolspec.OutputInfo `json:"valueInfo,omitzero"`
-	// Challenge marks a responded value that is no result of the tool: it is
-	// neither checked against the schema nor cached.
+	// Challenge says that Value is a response that is not a result of the tool: Value is neither
+	// checked against the schema nor cached.
 	Challenge bool     `json:"challenge,omitempty"`
 	Failure   *Failure `json:"failure,omitempty"`
 	Ask       *Ask     `json:"ask,omitempty"`
 	Wait      *Wait    `json:"wait,omitempty"`
 	// Asks are the questions of all hooks in PartApprovers, in their order. Ask is the first.
 	Asks []Ask `json:"asks,omitempty"`
-	// By names the hook or the step of Pawl's own that decided, or what is missing.
+	// By names the hook or the step of Pawl's own that decided, or the missing part.
 	By string `json:"by,omitempty"`
-	// Unread says that this worker cannot read the policy version, or has no definition of the tool
-	// that fits the version. Another version may be active at the next try.
+	// Unread says that this worker cannot read the version of policy, or has no definition of the tool
+	// that fits this version. At the next try, another version of policy may be active.
 	Unread bool  `json:"unread,omitempty"`
 	Delta  Delta `json:"delta,omitzero"`
-	// Permit lets the attempts of the call run; only the last stage of the gate gives
-	// one.
+	// Permit lets the attempts of the call run. Only the last stage of the gate gives a permit.
 	Permit json.RawMessage `json:"permit,omitempty"`
-	// Notes are failures that changed nothing.
+	// Notes are failures that did not change the outcome.
 	Notes []Note `json:"notes,omitempty"`
 	// DurationUs is the time spent in the stage, in microseconds.
 	DurationUs int64 `json:"durationUs"`
 }
 
-// Delta is what a stage changes.
+// Delta holds the changes of a stage.
 type Delta struct {
 	Args     json.RawMessage `json:"args,omitempty"`
 	SafeArgs json.RawMessage `json:"safeArgs,omitempty"`
@@ -68,8 +68,8 @@ type Delta struct {
 	OutputInfo toolspec.OutputInfo `json:"outputInfo,omitzero"`
 	Cached     json.RawMessage     `json:"cached,omitempty"`
 	CachedInfo toolspec.OutputInfo `json:"cachedInfo,omitzero"`
-	// Hit says that Cached comes from the result cache. It then answers the call unless a hook calls
-	// Ignore.
+	// Hit says that Cached comes from the result cache. Cached then answers the call, unless a hook
+	// calls Ignore.
 	Hit bool `json:"hit,omitempty"`
 	// Ignored says that a hook refused the value of the result cache: the tool runs instead.
 	Ignored bool `json:"ignored,omitempty"`
@@ -77,7 +77,7 @@ type Delta struct {
 	Entry   *CacheEntry `json:"entry,omitempty"`
 	Data    []Entry     `json:"data,omitempty"`
 	Budgets *Budgets    `json:"budgets,omitempty"`
-	// Bindings are what the call, or its session, is provided with.
+	// Bindings are the recipes that the hooks have bound to the call or to its session.
 	Bindings []provide.Binding `json:"bindings,omitempty"`
 	// Rule is the policy rule that explains the verdict.
 	Rule  string       `json:"rule,omitempty"`
@@ -86,7 +86,7 @@ type Delta struct {
 	Needs []Stage `json:"needs,omitempty"`
 }
 
-// clone returns a copy that shares nothing that a hook could write into through its view.
+// clone returns a copy. A hook that changes the copy through its view does not change d.
 func (d Delta) clone() Delta {
 	d.Data, d.Audit, d.Needs = slices.Clone(d.Data), slices.Clone(d.Audit), slices.Clone(d.Needs)
 	if d.Budgets != nil {
@@ -97,7 +97,7 @@ func (d Delta) clone() Delta {
 	return d
 }
 
-// Size is the number of bytes the delta adds to the history.
+// Size returns the number of bytes that the delta adds to the history, without short names and numbers.
 func (d Delta) Size() int {
 	n := len(d.Args) + len(d.SafeArgs) + len(d.Output) + len(d.Cached)
 	for _, e := range d.Data {
@@ -117,7 +117,7 @@ func (d Delta) Size() int {
 	return n
 }
 
-// Size is the number of bytes the verdict adds to the history.
+// Size returns the number of bytes that the verdict adds to the history, without short texts.
 func (v Verdict) Size() int {
 	n := v.Delta.Size() + len(v.Value)
 	if v.Ask != nil && len(v.Asks) == 0 {
@@ -162,13 +162,14 @@ func (f *Failure) clone() *Failure {
 	return &c
 }
 
-// Ask asks for an approval. Policy says who may decide and until when. Approvals add to that.
+// Ask asks for an approval. Policy says which people may decide, and until when. Approvals can add people and
+// shorten the time.
 type Ask struct {
-	// Message tells the approver why; safe to show.
+	// Message tells the approver why the call needs an approval; safe to show.
 	Message string `json:"message,omitempty"`
 	Rule    string `json:"rule,omitempty"`
 	// Approvals add people who have to approve, or shorten the lifetime of the request. Only a
-	// hook with NamesApprovers may set them.
+	// hook with NamesApprovers may set Approvals.
 	Approvals *Approvals `json:"approvals,omitempty"`
 	// Hook is the name of the hook that asks; empty if policy asks. RequireApproval sets it.
 	Hook string `json:"hook,omitempty"`
@@ -188,15 +189,15 @@ type Wait struct {
 	// over.
 	Code         toolspec.Code `json:"code"`
 	RetryAfterMs int64         `json:"retryAfterMs,omitempty"`
-	// GoOn says that the call then continues without what it waits for, instead of ending.
+	// GoOn says that the call continues without the resource when the time for the wait is over, instead of
+	// ending.
 	GoOn bool `json:"goOn,omitempty"`
 	// UntilMs is the time that a hook has named with WaitUntil, in milliseconds since
 	// 1970-01-01 UTC; 0 for other waits. The deadline of the call does not count the wait.
 	UntilMs int64 `json:"untilMs,omitempty"`
 }
 
-// CacheEntry says under which key, for how long and with which tags a value is
-// kept.
+// CacheEntry says under which key, for how long and with which tags the result cache keeps a value.
 type CacheEntry struct {
 	// Key is the hexadecimal SHA-256 of everything that the value depends on.
 	Key string `json:"key"`
@@ -214,13 +215,13 @@ func (e *CacheEntry) clone() *CacheEntry {
 	return &c
 }
 
-// Budgets bound a call. A stage may only tighten them; zero changes nothing.
+// Budgets bound a call. A stage may only tighten the budgets; a field of 0 changes nothing.
 type Budgets struct {
 	// MaxRuntimeMs bounds one attempt.
 	MaxRuntimeMs int64 `json:"maxRuntimeMs,omitempty"`
 	// MaxResultBytes bounds the redacted result.
 	MaxResultBytes int `json:"maxResultBytes,omitempty"`
-	// DeadlineMs bounds the whole call without the time people take.
+	// DeadlineMs bounds the whole call, without the time that it waits for people.
 	DeadlineMs int64 `json:"deadlineMs,omitempty"`
 	// MaxAttempts bounds the attempts.
 	MaxAttempts int `json:"maxAttempts,omitempty"`
@@ -233,7 +234,7 @@ type Budgets struct {
 	ParkUnknownMs int64 `json:"parkUnknownMs,omitempty"`
 }
 
-// Tighten returns, for each field, the tighter one of the two budgets.
+// Tighten returns, for each field, the tighter value of the two budgets.
 func (b Budgets) Tighten(by Budgets) Budgets {
 	return Budgets{
 		MaxRuntimeMs:   tighter(b.MaxRuntimeMs, by.MaxRuntimeMs),
@@ -254,13 +255,13 @@ func tighter[N int | int64](a, b N) N {
 	return a
 }
 
-// AuditEntry is a line of the audit trail, written by settle.
+// AuditEntry is an event that a hook adds to the audit trail. Settle writes it.
 type AuditEntry struct {
 	Kind   string          `json:"kind"`
 	Detail json.RawMessage `json:"detail,omitempty"`
 }
 
-// Note is a failure at a stage that changes nothing.
+// Note is a failure at a stage that does not change the outcome of the stage.
 type Note struct {
 	Hook   string `json:"hook"`
 	Reason string `json:"reason"`

@@ -28,8 +28,8 @@ type Binder struct {
 
 func newBinder(c *core) *Binder { return &Binder{reads{c}, scratches{c}, binds{c}, aborts{c}} }
 
-// BindsReturned makes a handler of willBindProviders from f. The recipes that f returns, in a form
-// that provide.Recipes reads, are bound for the call.
+// BindsReturned returns a handler that calls f at willBindProviders, and binds the recipes that f returns
+// for the call. f returns the recipes in a form that provide.Recipes reads.
 func BindsReturned(f func(ctx context.Context, v *Binder) (any, error)) Handler {
 	return WillBindProviders.Do(func(ctx context.Context, v *Binder) error {
 		returned, err := f(ctx, v)
@@ -59,7 +59,7 @@ func newGate(c *core) *Gate {
 	return &Gate{reads{c}, scratches{c}, tightens{c}, aborts{c}, retries{c}, waits{c}}
 }
 
-// Check is the view of stages that judge arguments: flags, capacity, secrets.
+// Check is the view of stages that see the arguments and cannot change them: flags, capacity, secrets, cache miss.
 type Check struct {
 	reads
 	readsArgs
@@ -83,7 +83,7 @@ type Consent struct {
 
 func newConsent(c *core) *Consent { return &Consent{*newCheck(c), tightens{c}, asks{c}, waits{c}} }
 
-// Granted returns the approval that counted for this round, or nil.
+// Granted returns the approval that the call has, or nil.
 func (v *Consent) Granted() *GrantedApproval { return readsEnd{v.asks.c}.Approval() }
 
 // Input is the view of the stages that shape arguments.
@@ -99,7 +99,7 @@ type Lookup struct{ Check }
 
 func newLookup(c *core) *Lookup { return &Lookup{*newCheck(c)} }
 
-// Found hands a cached value to didCacheHit, which decides whether it answers.
+// Found passes a cached value to didCacheHit, where a hook decides whether the value answers the call.
 func (v *Lookup) Found(value any) {
 	c := v.reads.c
 	if raw := c.encodeOutput("the cached value", value); raw != nil {
@@ -112,7 +112,7 @@ type Cached struct{ Check }
 
 func newCached(c *core) *Cached { return &Cached{*newCheck(c)} }
 
-// Value returns what was found.
+// Value returns the cached value.
 func (v *Cached) Value() json.RawMessage { return slices.Clone(v.reads.c.facts.Cached) }
 
 // Ignore lets the tool run although the result cache has a value; the value of the tool then
@@ -128,10 +128,10 @@ type Attempt struct {
 
 func newAttempt(c *core) *Attempt { return &Attempt{reads{c}, readsArgs{c}, aborts{c}} }
 
-// Attempt counts the attempts, from 1.
+// Attempt returns the number of the attempt, from 1.
 func (v *Attempt) Attempt() int { return v.reads.c.facts.Attempt }
 
-// Executed is the view of didExecute. It sees the tool's own value, and so may
+// Executed is the view of didExecute. A hook there sees the value of the tool before redaction, so it may
 // neither write the scratchpad nor change the value.
 type Executed struct {
 	reads
@@ -141,7 +141,7 @@ type Executed struct {
 
 func newExecuted(c *core) *Executed { return &Executed{reads{c}, readsArgs{c}, aborts{c}} }
 
-// RawOutput returns the tool's own value, not redacted. Do not store it or send it anywhere.
+// RawOutput returns the value of the tool before redaction. Do not store or send this value.
 func (v *Executed) RawOutput() json.RawMessage { return slices.Clone(v.reads.c.rawOutput) }
 
 // Around is the view of aroundExecute.
@@ -154,8 +154,8 @@ type Around struct {
 
 func newAround(c *core) *Around { return &Around{reads{c}, readsArgs{c}, aborts{c}, responds{c}} }
 
-// Next runs the next hook, or willExecute, the tool and didExecute. It may be called once. Its
-// error must be returned.
+// Next runs the next aroundExecute hook, or after the last hook willExecute, the tool and didExecute. The
+// hook may call Next once, and must return the error of Next.
 func (v *Around) Next() (json.RawMessage, error) {
 	value, err := v.reads.c.next()
 	return slices.Clone(value), err
@@ -175,11 +175,10 @@ func newOutput(c *core) *Output {
 	return &Output{reads{c}, readsArgs{c}, readsOutput{c}, scratches{c}, setsOutput{c}, aborts{c}}
 }
 
-// IsChallenge reports whether the value is a challenge and no result.
+// IsChallenge reports whether the value is a challenge and not a result of the tool.
 func (v *Output) IsChallenge() bool { return v.reads.c.facts.Challenge }
 
-// Report is the view of the stages that only look: errors, metrics, releases,
-// finalise.
+// Report is the view of the stages that only read: onGiveUp, onError and the stages at the end of a call.
 type Report struct {
 	reads
 	readsOutput

@@ -121,7 +121,7 @@ func TestLaterHooksSeeEarlierChanges(t *testing.T) {
 }
 
 // TestFailingHookLeavesNothing: the changes of a failing hook are dropped, and the changes of
-// earlier hooks stay, even where the failing hook replaced them.
+// earlier hooks stay, even the changes that the failing hook replaced.
 func TestFailingHookLeavesNothing(t *testing.T) {
 	v := run(t, hook.WillCheckConsent.Stage(), facts(),
 		at("good", hook.WillCheckConsent, func(v *hook.Consent) error {

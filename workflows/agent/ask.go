@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// maxAfterEnd is how long after the end of the run the server ends a request. The timer of the run cancels the
+	// maxAfterEnd is how long after the deadline of the run the server ends a request. The timer of the run cancels the
 	// request before that, so the result of the run says that its time is over.
 	maxAfterEnd = time.Minute
 	// maxTries bounds the requests of a round to one model whose provider gave no response.
@@ -20,7 +20,7 @@ const (
 	firstPause, longestPause = time.Second, 30 * time.Second
 )
 
-// ask returns the response of the round, or how the run ends without it. Waits between requests are timers of
+// ask returns the response of the round, or how the run ends without a response. Waits between requests are timers of
 // the workflow, so a wait continues after the loss of a worker. An interrupt cancels the request.
 func (r *run) ask(ctx workflow.Context) (contract.AgentRoundOut, *contract.AgentEnd, error) {
 	r.state.Phase = pawlagent.Asking
@@ -32,7 +32,7 @@ func (r *run) ask(ctx workflow.Context) (contract.AgentRoundOut, *contract.Agent
 	pause := firstPause
 	for try := 1; ; try++ {
 		asked, err := steps.Regular(asking, contract.AgentAsk, in, askOptions(ctx, r.open.EndsAtMs))
-		if end := r.stopped(ctx); end != nil && (err != nil || asked.Fault != nil) {
+		if end := r.checkStop(ctx); end != nil && (err != nil || asked.Fault != nil) {
 			return contract.AgentRoundOut{}, end, nil
 		}
 		if err != nil {
@@ -48,8 +48,8 @@ func (r *run) ask(ctx workflow.Context) (contract.AgentRoundOut, *contract.Agent
 		}
 		fault := asked.Fault
 		if fault == nil {
-			// The answer is not from a worker: a worker records the response or returns a fault. The request of the
-			// worker may still run. The record keeps only one response.
+			// This answer is not from a worker, because a worker records the response or returns a fault. The request of the
+			// worker may still run. If the run asks again, the record still keeps only one response.
 			fault = &contract.AgentFault{Reason: "the response of the model was not recorded", Retry: true}
 		}
 		last := !fault.Retry || try >= maxTries
@@ -63,12 +63,12 @@ func (r *run) ask(ctx workflow.Context) (contract.AgentRoundOut, *contract.Agent
 		wait := max(pause, time.Duration(fault.AfterMs)*time.Millisecond)
 		pause = min(2*pause, longestPause)
 		if workflow.NewTimerWithOptions(asking, wait, workflow.TimerOptions{Summary: fault.Reason}).Get(asking, nil) != nil {
-			return out, r.stopped(ctx), nil
+			return out, r.checkStop(ctx), nil
 		}
 	}
 }
 
-// askOptions lets the server repeat a request whose worker was lost.
+// askOptions returns the options of AgentAsk. The server repeats a request whose worker was lost.
 func askOptions(ctx workflow.Context, endsAtMs int64) workflow.ActivityOptions {
 	rest := time.UnixMilli(endsAtMs).Sub(workflow.Now(ctx))
 	return workflow.ActivityOptions{

@@ -12,11 +12,12 @@ import (
 	"github.com/pawl-run/pawl/workflows/steps"
 )
 
-// call runs the calls of a response and returns their results by index. It runs adjacent reads at the same time, up
+// runCalls runs the calls of a response and returns their results by index. It runs adjacent reads at the same time, up
 // to the limit of the agent, and each call with an effect alone. ends says that a call that ends the run has succeeded.
 // When the run is stopped or ends, no further call starts. If isPast is true, no call starts. joined are the indexes
-// of the results that an activity gave. They may be forged: everybody with access to the namespace can complete an activity.
-func (r *run) call(ctx workflow.Context, calls []contract.AgentCall, isPast bool) (results []toolspec.Result, joined []int, ends bool) {
+// of the results that an activity gave. These results may be forged: everybody with access to the namespace can complete
+// an activity.
+func (r *run) runCalls(ctx workflow.Context, calls []contract.AgentCall, isPast bool) (results []toolspec.Result, joined []int, ends bool) {
 	r.state.Phase = pawlagent.Calling
 	results = make([]toolspec.Result, len(calls))
 	slots := workflow.NewSemaphore(ctx, int64(r.open.AtOnce))
@@ -33,7 +34,7 @@ func (r *run) call(ctx workflow.Context, calls []contract.AgentCall, isPast bool
 					return
 				}
 				defer slots.Release(1)
-				if isPast || ends || r.stopped(ctx) != nil {
+				if isPast || ends || r.checkStop(ctx) != nil {
 					results[i] = toolspec.Failure(toolspec.CodeCancelled, "The run stopped before this call started", nil)
 					return
 				}
@@ -65,7 +66,7 @@ func (r *run) invoke(ctx workflow.Context, c contract.AgentCall) (result toolspe
 	}
 	r.state.Calls = slices.DeleteFunc(r.state.Calls, func(o pawlagent.OpenCall) bool { return o.InvocationID == open.InvocationID })
 	if err != nil {
-		// Temporal did not take the call, or its end could not be learned. It may have had an effect.
+		// Temporal could not start the call, or the workflow could not get its result. The call may have had an effect.
 		return toolspec.Failure(toolspec.CodeOutcomeUnknown, "", nil), false
 	}
 	return result, started.IsJoined()

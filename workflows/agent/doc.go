@@ -1,3 +1,3 @@
 // Package agent is the workflow RunAgent: it asks a model, runs the calls of each response as workflows of
-// their own, and asks again. What was said is in the database; the history has ids, calls and small values.
+// their own, and asks again. The database holds the messages; the history has ids, calls and small values.
 package agent

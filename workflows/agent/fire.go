@@ -8,8 +8,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/steps"
 )
 
-// Fire is the workflow that a schedule of a trigger starts at each of its times. It starts the run of this time and
-// does not wait for its end.
+// Fire is the workflow FireTrigger: the schedule of a trigger starts it at each of its times. Fire starts a run of an agent
+// and does not wait for the end of this run.
 func Fire(ctx workflow.Context, in contract.FireTrigger) (contract.TriggerFireOut, error) {
 	at, ok := workflow.GetTypedSearchAttributes(ctx).GetTime(temporal.NewSearchAttributeKeyTime(contract.ScheduledAt))
 	if !ok {

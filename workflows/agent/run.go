@@ -13,10 +13,10 @@ import (
 	"github.com/pawl-run/pawl/workflows/steps"
 )
 
-// Run is the workflow of one run of an agent. Every end of a run completes it with a Result. If the record cannot be read or written for
-// a reason that does not pass, the result says so, and the sweeper ends the run in the record.
+// Run is the workflow of one run of an agent. Every end of a run completes the workflow with a Result. If reading or writing the record
+// fails for good, the result says so, and the sweeper ends the run in the record.
 //
-// It takes the input undecoded, because an input that does not decode must not make the workflow fail.
+// Run takes the input undecoded, because an input that does not decode must not make the workflow fail.
 func Run(ctx workflow.Context, input converter.RawValue) (pawlagent.Result, error) {
 	r := &run{state: pawlagent.State{Phase: pawlagent.Opening}, closed: -1}
 	if err := r.listen(ctx); err != nil {
@@ -35,11 +35,11 @@ func Run(ctx workflow.Context, input converter.RawValue) (pawlagent.Result, erro
 // unrecorded is the reason of a run whose record cannot be read or written.
 const unrecorded = "the record of the run could not be read or written; the worker's log says why"
 
-// run is a run of an agent.
+// run is the state of a run of an agent.
 type run struct {
 	open  contract.AgentOpenOut
 	state pawlagent.State
-	// isOpen says that open has a value. Messages wait for it.
+	// isOpen says that AgentOpen has answered or failed. Before that, the handler of messages waits.
 	isOpen  bool
 	signals []signal
 	// interrupted is set by the signal, and isTimeOver by the timer of the run. isClosing says that no further message
@@ -51,7 +51,7 @@ type run struct {
 	closed int64
 	// saidBefore is the value that said had at the time of the interrupt.
 	saidBefore int64
-	// stopAsking gives up the request to the model. It is nil while there is none.
+	// stopAsking cancels the request to the model. It is nil while no request runs.
 	stopAsking workflow.CancelFunc
 }
 
@@ -59,13 +59,13 @@ type run struct {
 func (r *run) run(ctx workflow.Context, input converter.RawValue) (pawlagent.Result, error) {
 	open, err := steps.Local(steps.Disconnected(ctx), contract.AgentOpen, contract.AgentOpenIn{Input: bytesOf(input)}, steps.Options("open the run", steps.Forever))
 	if err != nil {
-		r.isOpen = true // a message that waits for it is refused
-		return r.ended(pawlagent.Result{Outcome: pawlagent.Failed, Reason: unrecorded}), nil
+		r.isOpen = true // the handler refuses the messages that wait
+		return r.setEnded(pawlagent.Result{Outcome: pawlagent.Failed, Reason: unrecorded}), nil
 	}
 	r.open, r.said, r.isOpen = open, open.Said, true
 	r.state.Round = open.Round
 	if open.Result != nil {
-		return r.ended(*open.Result), nil
+		return r.setEnded(*open.Result), nil
 	}
 	working, stop := workflow.WithCancel(ctx)
 	defer stop()
@@ -82,10 +82,10 @@ func (r *run) run(ctx workflow.Context, input converter.RawValue) (pawlagent.Res
 	if err != nil {
 		out = pawlagent.Result{Outcome: pawlagent.Failed, Reason: unrecorded}
 	}
-	return r.ended(out), nil
+	return r.setEnded(out), nil
 }
 
-// bytesOf returns the JSON of the input, or nothing if it is in another encoding.
+// bytesOf returns the JSON of the input, or nil if the input has another encoding.
 func bytesOf(input converter.RawValue) []byte {
 	payload := input.Payload()
 	if string(payload.GetMetadata()[converter.MetadataEncoding]) != converter.MetadataEncodingJSON {
@@ -106,20 +106,21 @@ func (r *run) startTimer(working workflow.Context, stop workflow.CancelFunc) {
 	})
 }
 
-// work runs rounds until the run ends. It returns nil if the run is to go on as a new run of the workflow.
+// work runs rounds until the run ends, and returns how it ends. A nil end without an error means that the run must
+// continue as new.
 func (r *run) work(ctx workflow.Context) (*contract.AgentEnd, error) {
-	// isGivenUp says that an interrupt ended the turn before the current round had its answers. A new run of the workflow
-	// would not know it.
+	// isGivenUp says that an interrupt ended the turn before the current round had its answers. The run then does not
+	// continue as new, because the next run of the workflow would not know this.
 	isGivenUp := false
 	for {
-		end, isFinal := r.stopped(ctx), false
+		end, isFinal := r.checkStop(ctx), false
 		if end == nil && !isGivenUp && workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
 			if err := awaitHandlers(ctx); err != nil {
 				return nil, err
 			}
 			// The next run of the workflow would not know of a stop that came during this wait.
-			if end = r.stopped(ctx); end == nil {
-				return nil, nil //nolint:nilnil // the run goes on
+			if end = r.checkStop(ctx); end == nil {
+				return nil, nil //nolint:nilnil // the run continues as new
 			}
 		}
 		if end == nil {
@@ -129,8 +130,9 @@ func (r *run) work(ctx workflow.Context) (*contract.AgentEnd, error) {
 			}
 		}
 		isGivenUp = end != nil
-		// An interrupt ends only the turn of a run that stays.
-		if end != nil && (!r.open.Stays || end.Outcome != pawlagent.Interrupted) {
+		// An interrupt of a run that stays ends only the turn. Any other end is the end of the run.
+		endsTurnOnly := end != nil && r.open.Stays && end.Outcome == pawlagent.Interrupted
+		if end != nil && !endsTurnOnly {
 			return end, nil
 		}
 		if isFinal || end != nil {
@@ -160,7 +162,7 @@ func (r *run) round(ctx workflow.Context) (isFinal bool, end *contract.AgentEnd,
 	// If an interrupt came just after the response was recorded, the response belongs to a turn that has ended. Its calls
 	// do not start.
 	isPast := asked.Taken <= r.closed
-	results, joined, isFinal := r.call(ctx, asked.Calls, isPast)
+	results, joined, isFinal := r.runCalls(ctx, asked.Calls, isPast)
 	answered, err := steps.Local(steps.Disconnected(ctx), contract.AgentAnswer, contract.AgentAnswerIn{Run: r.open.Run, Round: r.state.Round, Results: results, Joined: joined},
 		steps.Options("store the answers", steps.Forever))
 	if answered.Final != nil {
@@ -169,8 +171,8 @@ func (r *run) round(ctx workflow.Context) (isFinal bool, end *contract.AgentEnd,
 	return isFinal, nil, err
 }
 
-// finish handles a final answer or, if end is not nil, the interrupt of a turn. It returns nil if another round begins,
-// because a person has sent a message.
+// finish ends a turn: after a final answer if end is nil, or after an interrupt. For a run that stays, it waits for the
+// next message. It returns how the run ends, or nil if another round follows because a person has sent a message.
 func (r *run) finish(ctx workflow.Context, end *contract.AgentEnd) (*contract.AgentEnd, error) {
 	if err := awaitHandlers(ctx); err != nil {
 		return nil, err
@@ -195,14 +197,14 @@ func (r *run) finish(ctx workflow.Context, end *contract.AgentEnd) (*contract.Ag
 	// An interrupt during the turn has ended the turn. An interrupt from now on ends the run.
 	r.interrupted = false
 	if err := workflow.Await(ctx, func() bool { return r.said > r.closed || r.interrupted }); err != nil {
-		return r.stopped(ctx), nil //nolint:nilerr // the end of the context is how the run was stopped
+		return r.checkStop(ctx), nil //nolint:nilerr // the error says that ctx ended, and checkStop returns why
 	}
-	return r.stopped(ctx), nil
+	return r.checkStop(ctx), nil
 }
 
-// stopped returns how the run ends if it was stopped, or nil.
-func (r *run) stopped(ctx workflow.Context) *contract.AgentEnd {
-	// A signal of the current workflow task may not have been received yet.
+// checkStop returns how the run ends if the run was stopped, or nil.
+func (r *run) checkStop(ctx workflow.Context) *contract.AgentEnd {
+	// Receive the signals that the coroutines of onSignal have not received yet in this workflow task.
 	for _, s := range r.signals {
 		for s.channel.ReceiveAsync(nil) {
 			s.do()
@@ -226,7 +228,8 @@ func (r *run) close(ctx workflow.Context, end contract.AgentEnd, stays bool) (pa
 	return out.Result, err
 }
 
-func (r *run) ended(result pawlagent.Result) pawlagent.Result {
+// setEnded sets the state of a run that has ended, and returns the result.
+func (r *run) setEnded(result pawlagent.Result) pawlagent.Result {
 	r.state = pawlagent.State{Phase: pawlagent.Ended, Round: r.state.Round, Result: &result}
 	return result
 }
@@ -261,13 +264,13 @@ func (r *run) listen(ctx workflow.Context) error {
 	})
 }
 
-// signal is a signal of a run, and what it does.
+// signal is a signal of a run, with its handler.
 type signal struct {
 	channel workflow.ReceiveChannel
 	do      func()
 }
 
-// onSignal does something for each signal.
+// onSignal calls do for each signal with the name.
 func (r *run) onSignal(ctx workflow.Context, name, description string, do func()) {
 	channel := workflow.GetSignalChannelWithOptions(ctx, name, workflow.SignalChannelOptions{Description: description})
 	r.signals = append(r.signals, signal{channel, do})
@@ -278,7 +281,7 @@ func (r *run) onSignal(ctx workflow.Context, name, description string, do func()
 	})
 }
 
-// interrupt stops the run, or its turn: no call starts any more, and the request to the model is given up.
+// interrupt stops the run, or its turn: no further call starts, and the request to the model is cancelled.
 func (r *run) interrupt() {
 	if !r.interrupted {
 		r.saidBefore = r.said

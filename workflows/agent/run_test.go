@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// TestStepFails: a step that fails for good ends the run with a result, and the record has it.
+// TestStepFails: a step that fails for good ends the run with a result, also in the record.
 func TestStepFails(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite

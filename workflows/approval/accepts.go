@@ -12,26 +12,27 @@ import (
 )
 
 // evidence says how well a call can verify the sender of a decision without the record.
-// Each kind has its own bound, so that decisions of one kind leave room for the others.
+// Each kind has its own bound, so that decisions of one kind leave room for decisions of the
+// other kinds.
 type evidence int
 
 const (
 	// unverified: only the record can tell whether the decision counts.
 	unverified evidence = iota
-	// unlisted: the call does not know the key. The key may have been registered after
-	// the call last read the keys.
+	// unlisted: the call does not know the key of the proof. The key may have been registered
+	// after the call last read the keys.
 	unlisted
 	// verified: the signature is valid, and the call knows its key.
 	verified
 )
 
-// weigh returns the kind of evidence that a decision carries, and its token; nil if it
-// has none. If the decision cannot count, refusal says why; the text is safe to show.
+// checkEvidence returns the kind of evidence that a decision has, and the token of its proof; nil
+// if it has no token. If the decision cannot count, refusal says why; the text is safe to show.
 // Otherwise refusal is empty.
 //
-// Replay depends on which signals weigh refuses: a change of the rules needs
+// Replay depends on the signals that checkEvidence refuses: a change of the rules needs
 // workflow.GetVersion.
-func weigh(a *contract.Acceptance, d toolspec.Decision) (kind evidence, token *decisionToken, refusal string) {
+func checkEvidence(a *contract.Acceptance, d toolspec.Decision) (kind evidence, token *decisionToken, refusal string) {
 	if d.Proof == "" {
 		if !a.Unsigned {
 			return unverified, nil, toolspec.ReasonUnsigned
@@ -47,7 +48,7 @@ func weigh(a *contract.Acceptance, d toolspec.Decision) (kind evidence, token *d
 	}
 	i := slices.IndexFunc(a.Keys, func(k contract.AcceptedKey) bool { return k.ID == token.keyID })
 	switch {
-	case i < 0 && a.MoreKeys: // the key may be one that the list has no room for
+	case i < 0 && a.MoreKeys: // the key may be valid although Keys does not have it
 		return unverified, token, ""
 	case i < 0:
 		return unlisted, token, ""
@@ -59,8 +60,8 @@ func weigh(a *contract.Acceptance, d toolspec.Decision) (kind evidence, token *d
 // record verifies that the proof fits the whole decision and has not expired.
 type decisionToken struct {
 	keyID string
-	// signed is the signed text: header and payload. It has only one spelling; the whole
-	// token may have several.
+	// signed is the signed text: header and payload. Several tokens can have the same signed text
+	// and different signatures, so the quota counts proofs by this text.
 	signed    string
 	signature []byte
 	payload   string
@@ -91,8 +92,8 @@ func parseToken(text string) *decisionToken {
 	return &decisionToken{keyID: header.Key, signed: parts[0] + "." + parts[1], signature: signature, payload: parts[1]}
 }
 
-// refusal says why the token, which names the key, cannot count for the decision. It is
-// empty if the call finds no reason.
+// refusal returns why the token, whose key is key, cannot count for the decision. It returns an
+// empty string if the call finds no reason.
 func (t *decisionToken) refusal(key contract.AcceptedKey, d toolspec.Decision) string {
 	var claims struct {
 		Subject    string `json:"sub"`
@@ -103,7 +104,7 @@ func (t *decisionToken) refusal(key contract.AcceptedKey, d toolspec.Decision) s
 		return "the signature of the proof does not hold"
 	case !decodeSegment(t.payload, &claims) || claims.Subject != d.Approver || key.Identity != d.Approver:
 		return "the proof is of somebody else than the decision names"
-	// A proof that another library made may not name a request.
+	// A proof from another library need not name a request.
 	case claims.ApprovalID != "" && claims.ApprovalID != d.ApprovalID:
 		return "the proof is of another decision"
 	}
@@ -119,6 +120,7 @@ func (t *decisionToken) signedWith(k contract.AcceptedKey) bool {
 	return ed25519.Verify(k.Public, []byte(t.signed), t.signature) //workflowcheck:ignore
 }
 
+// decodeSegment decodes the JSON of the header or the payload of a token.
 func decodeSegment(segment string, into any) bool {
 	raw, err := tokenEncoding.DecodeString(segment)
 	if err != nil {

@@ -23,7 +23,7 @@ type Parts struct {
 	// Rejudge asks the gate again, without the hooks that AskHooks asks.
 	Rejudge func(workflow.Context) envelope.Verdict
 	// HasApproverHooks reports whether the plan of the call asks hooks before each request.
-	// AskHooks asks them which approvers the request needs, and returns their questions.
+	// AskHooks asks these hooks which approvers the request needs, and returns their questions.
 	HasApproverHooks func() bool
 	AskHooks         func(workflow.Context) ([]hook.Ask, envelope.Next)
 	// Hydrate validates arguments that an approver has edited.
@@ -64,8 +64,8 @@ func (a *Approvals) Close(reason string) { a.inbox.close(reason) }
 // person approves it, or if policy no longer asks. The input stages have run before, so exactly
 // the approved arguments run. givesBack says that the call gives back the capacity that it holds.
 //
-// Ask asks the hooks that name approvers once for each request, not at a recheck: a service that a
-// hook needs must not hold or end the wait.
+// Ask asks the hooks that name approvers once for each request, and not at a recheck: a service that
+// a hook needs must not delay or end the wait.
 func (a *Approvals) Ask(ctx workflow.Context, ask hook.Ask, givesBack bool) envelope.Next {
 	c := a.call
 	for {
@@ -74,7 +74,7 @@ func (a *Approvals) Ask(ctx workflow.Context, ask hook.Ask, givesBack bool) enve
 			return next
 		}
 		if ask.Hook != "" && len(asks) > 0 {
-			ask = asks[0] // the hooks have seen these arguments, and perhaps not those of ask
+			ask = asks[0] // ask may be about earlier arguments; asks[0] is about the current arguments
 		}
 		request, next := a.request(ctx, contract.RequestIn{Ask: ask, Asks: asks, Edits: a.inbox.edits(), EditedBy: a.editedBy, GivesBack: givesBack})
 		if next.IsEnd() {
@@ -111,8 +111,8 @@ func (a *Approvals) Ask(ctx workflow.Context, ask hook.Ask, givesBack bool) enve
 		case contract.RequestOpen:
 			// A recheck came, and policy no longer asks.
 			a.closeRequest(ctx, request)
-			// If the plan asks the hooks before each request, the recheck ran no hooks, and ignored
-			// hooks that named a time.
+			// Ask the whole gate again: a recheck ignores hooks that name a time, and runs no hooks if
+			// the plan asks the hooks before each request.
 			c.NextGate()
 			verdict := a.parts.Regate(ctx)
 			if verdict.IsEnd() || verdict.Ask == nil {
@@ -163,8 +163,8 @@ func (a *Approvals) request(ctx workflow.Context, in contract.RequestIn) (contra
 		if err != nil {
 			out.Failure = c.Classify(ctx, err)
 		}
-		// The record has a newer epoch. The call admits again, and tries again unless the
-		// record has a result.
+		// The record has a newer epoch. The call runs admit again, and repeats the request unless
+		// the record has a result.
 		if out.Outcome == contract.Superseded {
 			if next := c.HandleSuperseded(ctx); next.IsEnd() {
 				return out, next
@@ -179,7 +179,7 @@ func (a *Approvals) request(ctx workflow.Context, in contract.RequestIn) (contra
 		}
 		if out.Outcome == contract.Done {
 			c.RecordStep(name, "ok", at, out.DurationUs)
-			c.ClearHydrations() // the same statement wrote them to the record
+			c.ClearHydrations() // the activity wrote the hydrations to the record
 			c.SetLastRequest(out.Number)
 		}
 		return out, envelope.Next{}
@@ -197,7 +197,7 @@ func (a *Approvals) wait(ctx workflow.Context, request contract.RequestOut) (con
 		return contract.ReviewOut{State: contract.RequestApproved, Approver: request.Granted.Approver}, envelope.Next{}
 	}
 	if request.Edited {
-		return a.editedBefore(ctx, request)
+		return a.findEarlierEdit(ctx, request)
 	}
 	a.call.PauseDeadline(ctx)
 	a.open = request.View
@@ -208,7 +208,7 @@ func (a *Approvals) wait(ctx workflow.Context, request contract.RequestOut) (con
 	}
 	a.warnDropped(ctx)
 	a.call.SetStatus(ctx, status, a.details())
-	answer, next := a.decided(ctx, request)
+	answer, next := a.reviewDecisions(ctx, request)
 	a.open = nil
 	a.call.ResumeDeadline(ctx)
 	if a.call.MovesTo() == "" { // otherwise the next run of the call opens the same request
@@ -219,13 +219,13 @@ func (a *Approvals) wait(ctx workflow.Context, request contract.RequestOut) (con
 	return answer, next
 }
 
-// editedBefore finds the edit that answered the request in an earlier run. It returns a
+// findEarlierEdit finds the edit that answered the request in an earlier run. It returns a
 // zero ReviewOut if the inbox does not have that edit.
 //
 // The record does not hold the edited arguments, but Temporal delivers the edit again
-// after a reset. The record recognizes the edit that counted. Every other edit of the
+// after a reset. The activity Review recognizes the edit that counted. Every other edit of the
 // request gets the answer that it comes too late.
-func (a *Approvals) editedBefore(ctx workflow.Context, request contract.RequestOut) (contract.ReviewOut, envelope.Next) {
+func (a *Approvals) findEarlierEdit(ctx workflow.Context, request contract.RequestOut) (contract.ReviewOut, envelope.Next) {
 	for {
 		edit := a.inbox.edit(request.Number)
 		if edit == nil {
@@ -255,18 +255,18 @@ func (a *Approvals) closeRequest(ctx workflow.Context, request contract.RequestO
 	}
 }
 
-// decided reviews the decisions on the open request in the order of their arrival. It
+// reviewDecisions reviews the decisions on the open request in the order of their arrival. It
 // returns when the request is no longer open in the record: a final decision counted, or
 // the request expired or was closed. It also returns when a recheck shows that the call
 // does not need an approval any more (the state is then open), and when the call ends.
 //
 // The timer only wakes the call. The database's clock decides whether the request has
 // expired.
-func (a *Approvals) decided(ctx workflow.Context, request contract.RequestOut) (contract.ReviewOut, envelope.Next) {
+func (a *Approvals) reviewDecisions(ctx workflow.Context, request contract.RequestOut) (contract.ReviewOut, envelope.Next) {
 	parked := request.View.Parked != ""
 	remaining := time.Duration(request.RemainingMs) * time.Millisecond
 	for {
-		if err := a.await(ctx, remaining); err != nil || ctx.Err() != nil {
+		if err := a.awaitDecision(ctx, remaining); err != nil || ctx.Err() != nil {
 			return contract.ReviewOut{}, envelope.Fail(&hook.Failure{
 				Code: toolspec.CodeCancelled, Details: &toolspec.Details{ApprovalID: request.View.ApprovalID},
 			})
@@ -278,16 +278,15 @@ func (a *Approvals) decided(ctx workflow.Context, request contract.RequestOut) (
 		if decision == nil {
 			recheck = a.call.TakeRecheck()
 		}
-		// Without a decision, the review only reads: whether the request has expired, and
-		// the state that the gate needs after a recheck.
+		// Without a decision, the review only reads the state of the request, and the gate state
+		// for a recheck.
 		out, next := a.review(ctx, request, decision)
 		a.inbox.setAccepts(out.Accepts)
 		if decision != nil {
 			a.inbox.answer(decision, out.Answer)
-			// Keep every decision that counts, so that the call can confirm it if it is sent
-			// again. The call may still wait after it: the rule may need several approvals.
-			// fits is never false here, because the record does not count a decision that
-			// is not valid for the request.
+			// Keep every decision that counts, so that the call can confirm the decision if its
+			// sender repeats it. The call may still wait, because a rule may need several approvals.
+			// fits is true: the record counts only decisions that are valid for the request.
 			if becomes, fits := contract.Becomes(decision.decision.Decision, parked); fits && out.Answer.Counted {
 				a.inbox.recordCounted(request, becomes, decision.decision.Approver)
 			}
@@ -299,20 +298,20 @@ func (a *Approvals) decided(ctx workflow.Context, request contract.RequestOut) (
 		if out.State != contract.RequestOpen {
 			return out, next
 		}
-		// A parked call does not ask the gate: policy cannot say whether the tool call took
-		// effect. For other calls the wait is over if the gate ends the call, or if neither the
-		// gate nor a hook asks any more and no person has edited the arguments.
+		// A parked call does not ask the gate: policy cannot say whether the tool call took effect.
 		if recheck && !parked {
-			if verdict := a.stillAsked(ctx); verdict.IsEnd() || verdict.Ask == nil && !a.hooksAsk && a.editedBy == "" {
+			verdict := a.judgeWhileWaiting(ctx)
+			needsApproval := verdict.Ask != nil || a.hooksAsk || a.editedBy != ""
+			if verdict.IsEnd() || !needsApproval {
 				return out, verdict.Next
 			}
 		}
 	}
 }
 
-// await waits until a decision for the open request is there, a recheck is requested, or
+// awaitDecision waits until a decision on the open request is there, a recheck is requested, or
 // d has passed. It returns an error if the call is cancelled.
-func (a *Approvals) await(ctx workflow.Context, d time.Duration) error {
+func (a *Approvals) awaitDecision(ctx workflow.Context, d time.Duration) error {
 	timerCtx, cancel := workflow.WithCancel(ctx)
 	defer cancel()
 	timer := workflow.NewTimerWithOptions(timerCtx, max(d, 0), workflow.TimerOptions{Summary: "the approval request expires"})

@@ -7,9 +7,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// maxCarried bounds the decisions that a call takes along when it moves to another task queue, in bytes of
-// JSON. Anybody who can send signals can fill the inbox, and an argument of a workflow must stay below the
-// limit of Temporal together with the input of the call.
+// maxCarried bounds the decisions that a call passes on when it moves to another task queue, in bytes of JSON.
+// Anybody who can send signals can fill the inbox, and Temporal limits the size of all arguments of a workflow.
 const maxCarried = 256 << 10
 
 // Carried returns the decisions that the next run of a call must know: the edits that counted, because the
@@ -17,8 +16,8 @@ const maxCarried = 256 << 10
 // first. Decisions beyond maxCarried are left out; their senders can send them again.
 func (a *Approvals) Carried() []toolspec.Decision {
 	all := slices.Clone(a.inbox.countedEdits)
-	for _, l := range a.inbox.deliveries {
-		all = append(all, l.decision)
+	for _, entry := range a.inbox.deliveries {
+		all = append(all, entry.decision)
 	}
 	size := 0
 	for i, d := range all {

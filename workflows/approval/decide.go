@@ -30,12 +30,12 @@ func (a *Approvals) Validate(ctx workflow.Context, d toolspec.Decision) error {
 // Decide answers an update. It waits until the coroutine of the call has verified and recorded the
 // decision. Therefore decisions count in the order of their arrival.
 func (a *Approvals) Decide(ctx workflow.Context, d toolspec.Decision) (toolspec.Answer, error) {
-	l := a.inbox.add(d, true, workflow.Now(ctx))
+	entry := a.inbox.add(d, true, workflow.Now(ctx))
 	// A cancelled call still answers, after it is settled.
-	if err := workflow.Await(steps.Disconnected(ctx), func() bool { return l.reply != nil }); err != nil {
+	if err := workflow.Await(steps.Disconnected(ctx), func() bool { return entry.reply != nil }); err != nil {
 		return toolspec.Answer{}, err
 	}
-	return *l.reply, nil
+	return *entry.reply, nil
 }
 
 // Receive adds a decision that came as a signal. Answers returns its answer.

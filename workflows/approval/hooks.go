@@ -8,9 +8,9 @@ import (
 	"github.com/pawl-run/pawl/workflows/envelope"
 )
 
-// askHooks returns the questions of the hooks about the current arguments. With a plan that asks no
-// hooks before requests, a question that names approvers ends the call: a worker of the version
-// that made the plan may continue the call, and would not ask the approvers that the hook named.
+// askHooks returns the questions of the hooks about the current arguments. ask is the question of the
+// gate. If the plan asks no hooks before requests and ask names approvers, the call ends: a worker of
+// the release that made the plan may continue the call, and would not ask these approvers.
 func (a *Approvals) askHooks(ctx workflow.Context, ask hook.Ask) ([]hook.Ask, envelope.Next) {
 	if !a.parts.HasApproverHooks() {
 		switch {
@@ -22,16 +22,16 @@ func (a *Approvals) askHooks(ctx workflow.Context, ask hook.Ask) ([]hook.Ask, en
 		return []hook.Ask{ask}, envelope.Next{}
 	}
 	asks, next := a.parts.AskHooks(ctx)
-	// A recheck runs no hook, not even a hook that asked in the gate and that AskHooks does not
-	// ask, such as a durable hook.
+	// A recheck runs no hooks. So an approval stays necessary if a hook of the gate asked for it, even a
+	// durable hook, which AskHooks does not run.
 	a.hooksAsk = len(asks) > 0 || ask.Hook != ""
 	return asks, next
 }
 
-// stillAsked asks the gate again while the call waits for a person, and returns its
+// judgeWhileWaiting asks the gate again while the call waits for a person, and returns its
 // verdict. Policy may now refuse the call, or let the call run without an approval. If no worker
-// can judge the call, it stays asked.
-func (a *Approvals) stillAsked(ctx workflow.Context) envelope.Verdict {
+// can judge the call, the verdict asks for an approval, so that the call continues to wait.
+func (a *Approvals) judgeWhileWaiting(ctx workflow.Context) envelope.Verdict {
 	a.call.ResumeDeadline(ctx) // so that the wait so far does not use up the gate's time
 	defer a.call.PauseDeadline(ctx)
 	verdict := a.parts.Rejudge(ctx)

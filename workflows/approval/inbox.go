@@ -9,10 +9,17 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// maxWaiting bounds the decisions that wait in the inbox of a call. The bound holds three
-// times: for verified decisions on the open request, for other decisions on the open
-// request, and for decisions on requests that are not open.
+// maxWaiting bounds the decisions of each group that wait in the inbox of a call.
 const maxWaiting = 64
+
+// group is a group of decisions that share a bound, so that they leave room for the other groups.
+type group int
+
+const (
+	notOpen      group = iota // decisions on requests that are not open
+	openVerified              // verified decisions on the open request
+	openOther                 // other decisions on the open request
+)
 
 const foreignDecision = "the approvalId belongs to another call"
 
@@ -39,7 +46,7 @@ type inbox struct {
 	// was open.
 	open    *contract.RequestOut
 	highest int
-	// closed is the reason with which the inbox was closed; empty before.
+	// closed is the reason why the inbox is closed; empty while the inbox is open.
 	closed string
 	// decided holds the decisions that counted, by the number of the request.
 	decided map[int][]countedDecision
@@ -50,8 +57,8 @@ type inbox struct {
 	// dropped counts the signals that were dropped because they could not count.
 	dropped int
 	// taken holds the last answers to signals that the call accepted. refused holds the
-	// last answers to dropped signals. With one list, a flood of signals that cannot count
-	// would remove the answers to the other signals.
+	// last answers to dropped signals. In one list, many dropped signals would remove the
+	// answers to accepted signals.
 	taken, refused answers
 }
 
@@ -94,23 +101,23 @@ func (b *inbox) findCounted(d toolspec.Decision, number int) *countedDecision {
 }
 
 // answer sets the answer of a delivery. The state query shows the answers to signals.
-func (b *inbox) answer(l *delivery, a toolspec.Answer) {
-	l.reply = &a
-	if a.Counted && l.decision.Decision == toolspec.Edit {
-		b.countedEdits = append(b.countedEdits, l.decision)
+func (b *inbox) answer(entry *delivery, a toolspec.Answer) {
+	entry.reply = &a
+	if a.Counted && entry.decision.Decision == toolspec.Edit {
+		b.countedEdits = append(b.countedEdits, entry.decision)
 	}
-	if !l.update {
-		b.taken = b.taken.with(l.decision, a)
+	if !entry.update {
+		b.taken = b.taken.with(entry.decision, a)
 	}
 }
 
 // drop sets the answer of a delivery that the call does not accept, and counts it if it
 // is a signal.
-func (b *inbox) drop(l *delivery, a toolspec.Answer) {
-	l.reply = &a
-	if !l.update {
+func (b *inbox) drop(entry *delivery, a toolspec.Answer) {
+	entry.reply = &a
+	if !entry.update {
 		b.dropped++
-		b.refused = b.refused.with(l.decision, a)
+		b.refused = b.refused.with(entry.decision, a)
 	}
 }
 
@@ -119,13 +126,13 @@ func (b *inbox) answers() []toolspec.SignalAnswer { return slices.Concat(b.taken
 
 // refuse answers a decision that comes too late. A repeat of a decision that counted
 // gets the answer that it counted.
-func (b *inbox) refuse(l *delivery, reason string) {
-	if same := b.findCounted(l.decision, l.number); same != nil {
+func (b *inbox) refuse(entry *delivery, reason string) {
+	if same := b.findCounted(entry.decision, entry.number); same != nil {
 		same.confirmed++
-		b.answer(l, toolspec.Answer{Counted: true})
+		b.answer(entry, toolspec.Answer{Counted: true})
 		return
 	}
-	b.answer(l, toolspec.Answer{Reason: reason})
+	b.answer(entry, toolspec.Answer{Reason: reason})
 }
 
 // closedReason returns why a request accepts no more decisions, or an empty string.
@@ -142,13 +149,24 @@ func (b *inbox) closedReason(number int) string {
 // isOpen reports whether the request with the number is the open request.
 func (b *inbox) isOpen(number int) bool { return b.open != nil && b.open.Number == number }
 
+// groupOf returns the group of a decision on the request with the number.
+func (b *inbox) groupOf(number int, kind evidence) group {
+	switch {
+	case !b.isOpen(number):
+		return notOpen
+	case kind == verified:
+		return openVerified
+	default:
+		return openOther
+	}
+}
+
 // fullReason returns why a decision cannot wait in the inbox, or an empty string. See
 // maxWaiting.
 func (b *inbox) fullReason(number int, kind evidence) string {
-	open := b.isOpen(number)
-	n := 0
-	for _, l := range b.deliveries {
-		if b.isOpen(l.number) == open && (!open || (l.evidence == verified) == (kind == verified)) {
+	own, n := b.groupOf(number, kind), 0
+	for _, entry := range b.deliveries {
+		if b.groupOf(entry.number, entry.evidence) == own {
 			n++
 		}
 	}
@@ -160,8 +178,8 @@ func (b *inbox) fullReason(number int, kind evidence) string {
 
 // earlyUpdates returns the number of updates that wait for requests that are not open.
 func (b *inbox) earlyUpdates() (n int) {
-	for _, l := range b.deliveries {
-		if l.update && !b.isOpen(l.number) {
+	for _, entry := range b.deliveries {
+		if entry.update && !b.isOpen(entry.number) {
 			n++
 		}
 	}
@@ -170,53 +188,53 @@ func (b *inbox) earlyUpdates() (n int) {
 
 // add puts a decision into the inbox, or answers at once why it cannot count.
 func (b *inbox) add(d toolspec.Decision, update bool, now time.Time) *delivery {
-	l := &delivery{decision: d, update: update}
+	entry := &delivery{decision: d, update: update}
 	invocationID, number, ok := toolspec.SplitApprovalID(d.ApprovalID)
-	l.number = number
+	entry.number = number
 	switch {
 	case !ok || d.CheckForm() != nil:
-		b.drop(l, toolspec.Answer{Reason: "the decision is malformed"})
-		return l
+		b.drop(entry, toolspec.Answer{Reason: "the decision is malformed"})
+		return entry
 	// A closed inbox answers every decision with the reason why it is closed.
 	case b.invocationID != "" && invocationID != b.invocationID && b.closed == "":
-		b.drop(l, toolspec.Answer{Reason: foreignDecision})
-		return l
+		b.drop(entry, toolspec.Answer{Reason: foreignDecision})
+		return entry
 	}
 	if reason := b.closedReason(number); reason != "" {
-		b.refuse(l, reason)
-		return l
+		b.refuse(entry, reason)
+		return entry
 	}
-	if b.isOpen(number) && !b.screenAndCount(l, now) {
-		return l
+	if b.isOpen(number) && !b.screenAndCount(entry, now) {
+		return entry
 	}
-	if reason := b.fullReason(number, l.evidence); reason != "" {
-		b.drop(l, toolspec.Answer{Reason: reason})
-		return l
+	if reason := b.fullReason(number, entry.evidence); reason != "" {
+		b.drop(entry, toolspec.Answer{Reason: reason})
+		return entry
 	}
-	b.deliveries = append(b.deliveries, l)
-	return l
+	b.deliveries = append(b.deliveries, entry)
+	return entry
 }
 
 // screenAndCount reports whether a delivery may count on the open request, and counts it
 // against the quota. Otherwise it drops the delivery.
-func (b *inbox) screenAndCount(l *delivery, now time.Time) bool {
+func (b *inbox) screenAndCount(entry *delivery, now time.Time) bool {
 	// A history may have no Accepts. Then the record judges every decision.
 	if b.open.Accepts == nil {
 		return true
 	}
 	// Each proof costs the verification of a signature, and a workflow task has little time.
 	// The server's limit of updates in flight already bounds the proofs of updates.
-	if l.decision.Proof != "" && !l.update && !b.quota.weigh(now) {
-		b.drop(l, toolspec.Answer{Reason: "too many decisions came at once; send the decision again", Again: true})
+	if entry.decision.Proof != "" && !entry.update && !b.quota.countSignature(now) {
+		b.drop(entry, toolspec.Answer{Reason: "too many decisions came at once; send the decision again", Again: true})
 		return false
 	}
-	kind, token, refused := b.screen(l.decision, now, l.update)
+	kind, token, refused := b.screen(entry.decision, now, entry.update)
 	if refused.reason != "" {
-		b.drop(l, toolspec.Answer{Reason: refused.reason, Again: refused.kind == toolspec.DecideAgain})
+		b.drop(entry, toolspec.Answer{Reason: refused.reason, Again: refused.kind == toolspec.DecideAgain})
 		return false
 	}
-	l.evidence = kind
-	b.quota.count(kind, token, now, l.update)
+	entry.evidence = kind
+	b.quota.count(kind, token, now, entry.update)
 	return true
 }
 
@@ -234,7 +252,7 @@ func (b *inbox) screen(d toolspec.Decision, now time.Time, update bool) (evidenc
 	case d.Digest != "" && d.Digest != view.Digest:
 		return 0, nil, refusal{"the decision is about another digest than the request's; look at the request again", toolspec.DecideRefused}
 	}
-	kind, token, reason := weigh(b.open.Accepts, d)
+	kind, token, reason := checkEvidence(b.open.Accepts, d)
 	if reason != "" {
 		return kind, token, refusal{reason, toolspec.DecideRefused}
 	}
@@ -279,8 +297,8 @@ func (b *inbox) setInvocation(invocationID string) {
 	if b.invocationID = invocationID; invocationID == "" {
 		return
 	}
-	b.remove(func(l *delivery) bool {
-		id, _, _ := toolspec.SplitApprovalID(l.decision.ApprovalID)
+	b.remove(func(entry *delivery) bool {
+		id, _, _ := toolspec.SplitApprovalID(entry.decision.ApprovalID)
 		return id != invocationID
 	}, foreignDecision)
 }
@@ -292,8 +310,8 @@ func (b *inbox) openRequest(open contract.RequestOut, now time.Time) {
 	if open.Accepts == nil {
 		return
 	}
-	b.deliveries = slices.DeleteFunc(slices.Clone(b.deliveries), func(l *delivery) bool {
-		return l.number == open.Number && !b.screenAndCount(l, now)
+	b.deliveries = slices.DeleteFunc(slices.Clone(b.deliveries), func(entry *delivery) bool {
+		return entry.number == open.Number && !b.screenAndCount(entry, now)
 	})
 }
 
@@ -309,7 +327,7 @@ func (b *inbox) setAccepts(a *contract.Acceptance) {
 // this request or an earlier one.
 func (b *inbox) closeRequest(number int) {
 	b.open, b.highest = nil, number
-	b.remove(func(l *delivery) bool { return l.number <= number }, "the request is no longer open")
+	b.remove(func(entry *delivery) bool { return entry.number <= number }, "the request is no longer open")
 }
 
 // close refuses every decision that waits in the inbox, and every later decision.
@@ -318,14 +336,14 @@ func (b *inbox) close(reason string) {
 	b.remove(func(*delivery) bool { return true }, reason)
 }
 
-// remove refuses the deliveries for which the function returns true.
-func (b *inbox) remove(which func(*delivery) bool, reason string) {
+// remove refuses the deliveries for which the function fits returns true.
+func (b *inbox) remove(fits func(*delivery) bool, reason string) {
 	kept := b.deliveries[:0:0]
-	for _, l := range b.deliveries {
-		if which(l) {
-			b.refuse(l, reason)
+	for _, entry := range b.deliveries {
+		if fits(entry) {
+			b.refuse(entry, reason)
 		} else {
-			kept = append(kept, l)
+			kept = append(kept, entry)
 		}
 	}
 	b.deliveries = kept
@@ -333,12 +351,12 @@ func (b *inbox) remove(which func(*delivery) bool, reason string) {
 
 // hasDecision reports whether a decision waits for the open request.
 func (b *inbox) hasDecision() bool {
-	return slices.ContainsFunc(b.deliveries, func(l *delivery) bool { return b.isOpen(l.number) })
+	return slices.ContainsFunc(b.deliveries, func(entry *delivery) bool { return b.isOpen(entry.number) })
 }
 
 // next removes the oldest decision for the open request and returns it, or nil.
 func (b *inbox) next() *delivery {
-	return b.take(func(l *delivery) bool { return b.isOpen(l.number) })
+	return b.take(func(entry *delivery) bool { return b.isOpen(entry.number) })
 }
 
 // take removes the oldest delivery for which fits returns true and returns it, or nil.
@@ -347,17 +365,17 @@ func (b *inbox) take(fits func(*delivery) bool) *delivery {
 	if i < 0 {
 		return nil
 	}
-	l := b.deliveries[i]
+	entry := b.deliveries[i]
 	b.deliveries = append(b.deliveries[:i:i], b.deliveries[i+1:]...)
-	return l
+	return entry
 }
 
 // edits returns the numbers of the requests for which an edit waits, in ascending order.
 func (b *inbox) edits() []int {
 	var numbers []int
-	for _, l := range b.deliveries {
-		if l.decision.Decision == toolspec.Edit {
-			numbers = append(numbers, l.number)
+	for _, entry := range b.deliveries {
+		if entry.decision.Decision == toolspec.Edit {
+			numbers = append(numbers, entry.number)
 		}
 	}
 	slices.Sort(numbers)
@@ -366,5 +384,5 @@ func (b *inbox) edits() []int {
 
 // edit removes the oldest edit of a request and returns it, or nil.
 func (b *inbox) edit(number int) *delivery {
-	return b.take(func(l *delivery) bool { return l.number == number && l.decision.Decision == toolspec.Edit })
+	return b.take(func(entry *delivery) bool { return entry.number == number && entry.decision.Decision == toolspec.Edit })
 }

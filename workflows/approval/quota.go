@@ -8,8 +8,8 @@ import (
 )
 
 // A Temporal server accepts at most 2 000 updates and 10 000 signals per workflow, and
-// at most 10 updates in flight. The bounds below keep a part of each for the people who
-// may decide: other senders cannot use it up.
+// at most 10 updates in flight. The bounds below reserve a part of each limit for the people who
+// may decide, so that other senders cannot use up the limits.
 const (
 	// maxRepeats bounds how often a call accepts the same proof, and how often the call
 	// confirms a decision that counted.
@@ -27,9 +27,9 @@ const (
 	maxUnlistedPause = time.Hour
 	// maxEarlyUpdates bounds the updates in flight for requests that are not open.
 	maxEarlyUpdates = 5
-	// maxWeighed bounds the signals per workflow task whose signatures are verified. The
+	// maxSignatures bounds the signals per workflow task whose signatures are verified. The
 	// SDK reports a deadlock if a task takes more than a second.
-	maxWeighed = 500
+	maxSignatures = 500
 )
 
 // refusal says why a call does not accept a decision. The zero value means that the call
@@ -50,9 +50,9 @@ type quota struct {
 	nextUnlisted time.Time
 	// proofs has the number of deliveries of each proof, by key id and signed text.
 	proofs map[string]map[string]int
-	// weighed counts the signatures that were verified in the task at weighedAt.
-	weighedAt time.Time
-	weighed   int
+	// signatures counts the signatures that were verified in the workflow task at signaturesAt.
+	signaturesAt time.Time
+	signatures   int
 }
 
 // check returns why the quota does not allow another decision of this kind of evidence.
@@ -106,14 +106,14 @@ func (q *quota) count(kind evidence, token *decisionToken, now time.Time, update
 	}
 }
 
-// weigh counts one more signature, and reports whether the workflow task that runs at
+// countSignature counts one more signature, and reports whether the workflow task that runs at
 // time now may verify it. All code of one workflow task sees the same time.
-func (q *quota) weigh(now time.Time) bool {
-	if !now.Equal(q.weighedAt) {
-		q.weighedAt, q.weighed = now, 0
+func (q *quota) countSignature(now time.Time) bool {
+	if !now.Equal(q.signaturesAt) {
+		q.signaturesAt, q.signatures = now, 0
 	}
-	q.weighed++
-	return q.weighed <= maxWeighed
+	q.signatures++
+	return q.signatures <= maxSignatures
 }
 
 // maxAnswers is the largest number of answers to accepted decisions that the state query

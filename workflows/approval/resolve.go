@@ -9,7 +9,7 @@ import (
 
 // Resolution is a person's decision about a call whose outcome is unknown.
 type Resolution struct {
-	// State is empty if the call asked no person, and open, expired or closed if no person decided.
+	// State is empty if no person was asked, and open, expired or closed if a person was asked and did not decide.
 	State      contract.RequestState
 	ApprovalID string
 	// Next is the end of the call if the request or the wait ended it: a failure, or the

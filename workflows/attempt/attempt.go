@@ -35,8 +35,8 @@ const (
 	// Dispatch: the tool did not start. The caller calls Run, which dispatches the same
 	// attempt again.
 	Dispatch
-	// Regate: the tool did not start, because the attempt has no permit of the gate that
-	// fits. The caller reads the record and asks the gate again.
+	// Regate: the tool did not start, because the permit of the attempt is missing or does not
+	// fit. The caller reads the record and asks the gate again.
 	Regate
 	// Lease: the tool did not start, because a semaphore slot of the call has expired.
 	// The caller acquires a slot again.
@@ -100,8 +100,9 @@ type outcome struct {
 	// again says that another attempt may help. delay is the least wait before it.
 	again bool
 	delay time.Duration
-	// any allows another attempt even if the tool is not repeatable.
-	any bool
+	// noEffect says that the attempt had no effect: another attempt is safe even if the tool is not
+	// repeatable.
+	noEffect bool
 	// granted says that a person asked for another attempt. It is allowed even if the
 	// tool is not repeatable or the number of attempts is used up.
 	granted bool
@@ -178,10 +179,7 @@ func (a *Attempts) conclude(ctx workflow.Context, o outcome) Found {
 	// The attempt succeeded, or another attempt cannot help.
 	case !o.again:
 		return end
-	// Another attempt may help, but it is not allowed: the gate denied the call while the
-	// tool ran, the attempts are used up, or the tool is not repeatable and the attempt may
-	// have had an effect.
-	case !o.granted && (a.revoked != nil || c.Attempt() >= c.MaxAttempts() || !c.Plan().Repeatable && !o.any):
+	case !a.allowsAnother(o):
 		a.giveUp(ctx, o.next.Failure())
 		return end
 	}
@@ -199,9 +197,17 @@ func (a *Attempts) conclude(ctx workflow.Context, o outcome) Found {
 	return Found{Then: Repeat}
 }
 
+// allowsAnother reports whether another attempt is allowed after the outcome o: a person asked for it, or
+// the gate has not denied the call, attempts are left, and another attempt is safe.
+func (a *Attempts) allowsAnother(o outcome) bool {
+	c := a.call
+	isSafe := c.Plan().Repeatable || o.noEffect
+	return o.granted || a.revoked == nil && c.Attempt() < c.MaxAttempts() && isSafe
+}
+
 // pause waits before the next attempt on a durable timer. It asks the gate again after a
 // wait longer than regateAfter, and during the wait after each recheck. It ends the call
-// if the gate does, or if the call is cancelled.
+// if the gate ends the call, or if the call is cancelled.
 func (a *Attempts) pause(ctx workflow.Context, delay time.Duration) envelope.Next {
 	c := a.call
 	c.SetStatus(ctx, toolspec.StatusRetrying, fmt.Sprintf(
@@ -222,8 +228,8 @@ func (a *Attempts) sleep(ctx workflow.Context, d time.Duration) envelope.Next {
 		timerCtx, cancel := workflow.WithCancel(ctx)
 		timer := workflow.NewTimer(timerCtx, max(until.Sub(workflow.Now(ctx)), 0))
 		err := workflow.Await(ctx, func() bool { return timer.IsReady() || a.call.HasRecheck() })
-		// In a history older than rechecks of running calls, only the timer ends the
-		// wait.
+		// In a history from before rechecks of running calls (see envelope.RecheckPending),
+		// only the timer ends the wait.
 		if err == nil && !timer.IsReady() && !a.call.RecheckPending(ctx) {
 			err = workflow.Await(ctx, timer.IsReady)
 		}
@@ -244,9 +250,9 @@ func (a *Attempts) sleep(ctx workflow.Context, d time.Duration) envelope.Next {
 	}
 }
 
-// judge asks the gate. A recheck asks for the same, so judge clears a pending recheck.
+// judge asks the gate. A recheck demands no more than this, so judge clears a pending recheck.
 func (a *Attempts) judge(ctx workflow.Context) envelope.Next {
-	// In a history older than rechecks of running calls, the recheck stays pending until
+	// In a history from before rechecks of running calls, the recheck stays pending until
 	// the next wait.
 	if a.call.RecheckPending(ctx) {
 		a.call.TakeRecheck()

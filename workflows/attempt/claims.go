@@ -23,18 +23,18 @@ type knownClaim struct {
 	over bool
 }
 
-// addAnswer adds the claim of an attempt that answered. harmless says that another
+// addAnswer adds the claim of an attempt that answered. repeatable says that another
 // attempt may follow this attempt. An answer without a claim id came before any claim and
 // says nothing about the existing claims, so addAnswer ignores it.
-func (c *claims) addAnswer(dispatch int, out contract.ExecuteOut, harmless bool) {
+func (c *claims) addAnswer(dispatch int, out contract.ExecuteOut, repeatable bool) {
 	if out.ClaimID != "" {
-		c.known = append(c.known, knownClaim{contract.Claim{Dispatch: dispatch, ID: out.ClaimID}, harmless, !out.LeftBehind})
+		c.known = append(c.known, knownClaim{contract.Claim{Dispatch: dispatch, ID: out.ClaimID}, repeatable, !out.LeftBehind})
 	}
 }
 
 // resolve adds claims whose attempts a probe or a person has accounted for. None of these
-// claims prevents another attempt. No tool of these attempts can have an effect any more,
-// because it has ended or the service refuses it, or the call ends now.
+// claims prevents another attempt. Their tools have ended, or the service refuses their requests,
+// or the call ends now.
 func (c *claims) resolve(all []contract.Claim) {
 	for _, claim := range all {
 		c.known = append(c.known, knownClaim{claim, true, true})
@@ -43,26 +43,26 @@ func (c *claims) resolve(all []contract.Claim) {
 
 // repeatable returns the claims after which another attempt is safe.
 func (c *claims) repeatable() []contract.Claim {
-	return c.which(func(k knownClaim) bool { return k.repeatable })
+	return c.filter(func(k knownClaim) bool { return k.repeatable })
 }
 
 // over returns the claims whose tool no longer runs.
 func (c *claims) over() []contract.Claim {
-	return c.which(func(k knownClaim) bool { return k.over })
+	return c.filter(func(k knownClaim) bool { return k.over })
 }
 
 // accounted returns all claims that the run can account for.
 func (c *claims) accounted() []contract.Claim {
-	return c.which(func(knownClaim) bool { return true })
+	return c.filter(func(knownClaim) bool { return true })
 }
 
-// which returns the claims for which holds returns true, each claim once.
-func (c *claims) which(holds func(knownClaim) bool) []contract.Claim {
-	var which []contract.Claim
+// filter returns the claims for which fits returns true, each claim once.
+func (c *claims) filter(fits func(knownClaim) bool) []contract.Claim {
+	var found []contract.Claim
 	for _, k := range c.known {
-		if holds(k) && !slices.Contains(which, k.Claim) {
-			which = append(which, k.Claim)
+		if fits(k) && !slices.Contains(found, k.Claim) {
+			found = append(found, k.Claim)
 		}
 	}
-	return which
+	return found
 }

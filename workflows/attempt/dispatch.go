@@ -45,8 +45,8 @@ func (a *Attempts) runLocally(ctx workflow.Context) outcome {
 }
 
 // claimLocally runs the tool inside the workflow task, with a claim. A cancel of the call does not
-// stop the tool. If the task is lost, another execution of this code finds the claim, and the answer
-// if the tool has given one.
+// stop the tool. If the task is lost, another execution of this code finds the claim in the record, and
+// the kept answer if the tool has answered.
 func (a *Attempts) claimLocally(ctx workflow.Context) outcome {
 	c := a.call
 	delay := steps.MissingDelay
@@ -55,7 +55,7 @@ func (a *Attempts) claimLocally(ctx workflow.Context) outcome {
 		in := a.executeIn(ctx, d.number)
 		in.Answered = a.claims.repeatable()
 		out, err := steps.Local(steps.Disconnected(ctx), contract.Execute, in, steps.ClaimedExecuteOptions(c.Admitted().ToolID, c.Runtime()))
-		// The step ran longer than its timeout, or never had a slot of the worker.
+		// The step ran longer than its timeout, or the worker was too busy to begin it.
 		if err != nil {
 			c.Stay()
 			return a.handleLost(ctx, &hook.Failure{Code: toolspec.CodeTimeout}, d)
@@ -89,8 +89,8 @@ func (a *Attempts) dispatch(ctx workflow.Context) outcome {
 	}
 }
 
-// budget returns the time of an attempt that is a regular activity: that of the tool, and that of its
-// preview if people have approved one.
+// budget returns the time of an attempt that is a regular activity: the time of the tool, and the time of
+// its preview if people have approved a preview.
 func (a *Attempts) budget() time.Duration {
 	if approval := a.call.Approval(); approval != nil && approval.PreviewDigest != "" {
 		return a.call.Runtime() + toolspec.PreviewTimeout
@@ -118,8 +118,9 @@ func (a *Attempts) executeWatched(ctx workflow.Context, in contract.ExecuteIn, o
 	if c.Connection() == nil {
 		return steps.Ask(ctx, c.Owner(), contract.Execute, in, options)
 	}
-	leave := c.StayWhile() // what the gate lacks on this task queue must not end the attempt
-	defer leave()
+	// If the gate lacks a part on this task queue, the call must not move while the attempt runs.
+	end := c.StayForAttempt()
+	defer end()
 	// A cancel of the call stops the activity, and so does a call of cancel. In both cases
 	// the workflow still waits for the answer of the activity.
 	running, cancel := workflow.WithCancel(ctx)
@@ -148,8 +149,9 @@ func (a *Attempts) interpret(ctx workflow.Context, out contract.ExecuteOut, d di
 	c := a.call
 	a.recordTrace(out, d.at)
 	repeatable := c.Plan().Repeatable
-	a.claims.addAnswer(d.number, out, out.Outcome == contract.Undispatched || out.Outcome == contract.Refused && (out.NothingHappened || repeatable))
-	if !beforeTool(out) {
+	failedSafely := out.Outcome == contract.Refused && (out.NothingHappened || repeatable)
+	a.claims.addAnswer(d.number, out, failedSafely || out.Outcome == contract.Undispatched)
+	if !endedBeforeTool(out) {
 		c.Stay()
 	}
 	switch out.Outcome {
@@ -192,8 +194,8 @@ func (a *Attempts) interpret(ctx workflow.Context, out contract.ExecuteOut, d di
 		a.recordDispatch(d, "lost", "", out.DurationUs)
 		return a.handleInterrupted(ctx, &hook.Failure{Code: contract.CauseLost}), false
 	case contract.Claimed:
-		// An earlier claim has no answer that this run can use. The tool is not repeatable now, or
-		// it was not repeatable at the time of that claim. The record compares both. In the claimed
+		// An earlier claim has no answer that this run can use, and its tool must not be repeated: the
+		// tool is not repeatable now, or was not repeatable at the time of that claim. In the claimed
 		// lane, the attempt has waited until the tool of that claim had ended.
 		a.recordDispatch(d, "lost", "", out.DurationUs)
 		return a.resolveDoubt(ctx, &hook.Failure{Code: contract.CauseLost}), false
@@ -213,12 +215,12 @@ func (a *Attempts) interpret(ctx workflow.Context, out contract.ExecuteOut, d di
 		panic(fmt.Sprintf("execute answered %q, which this version does not know", out.Outcome))
 	}
 	word := "failed"
-	if out.NothingHappened || repeatable {
+	if failedSafely {
 		word = "failed_safely" // another attempt is safe
 	}
 	a.recordDispatch(d, word, out.Failure.Code, out.DurationUs)
 	o = outcome{
-		next: envelope.Fail(out.Failure), again: out.Retryable, any: out.NothingHappened,
+		next: envelope.Fail(out.Failure), again: out.Retryable, noEffect: out.NothingHappened,
 		delay: time.Duration(out.Failure.RetryAfterMs) * time.Millisecond,
 	}
 	// If a deploy makes the tool not repeatable before the next attempt, this outcome
@@ -229,8 +231,8 @@ func (a *Attempts) interpret(ctx workflow.Context, out contract.ExecuteOut, d di
 	return o, false
 }
 
-// beforeTool reports whether a dispatch ended before the tool, and without a claim.
-func beforeTool(out contract.ExecuteOut) bool {
+// endedBeforeTool reports whether a dispatch ended before the tool ran, and without a claim.
+func endedBeforeTool(out contract.ExecuteOut) bool {
 	switch out.Outcome {
 	case contract.NotHere, contract.Superseded, contract.Unpermitted, contract.Tombstoned, contract.Unleased, contract.Undispatched, contract.Changed:
 		return out.ClaimID == ""
@@ -249,8 +251,8 @@ func (a *Attempts) waitThen(ctx workflow.Context, delay *time.Duration, lacking 
 	return outcome{then: then}, true
 }
 
-// succeed ends the call with a value of the tool. A worker of an older release names a large value
-// without its short form; the output hooks of such a worker cannot see it.
+// succeed ends the call with a value of the tool. The answer of a worker of an older release has only the
+// reference of a large value, without its short form. Output hooks cannot see such a value.
 func (a *Attempts) succeed(value []byte, info toolspec.OutputInfo) envelope.Next {
 	switch {
 	case info.OutputRef == "" || len(value) > 0:
@@ -276,15 +278,15 @@ func (a *Attempts) recordTrace(out contract.ExecuteOut, at time.Time) {
 		Stage: contract.Execute.Name(), Attempt: attempt, Outcome: code, By: out.By, AtMs: at.UnixMilli(), DurationUs: out.DurationUs,
 	})
 	for _, t := range out.Trace {
-		ok := "ok"
+		stageOutcome := "ok"
 		if !t.OK {
-			ok = "failed"
+			stageOutcome = "failed"
 		}
-		a.call.RecordStages(contract.StageEvent{Stage: string(t.Stage), Attempt: attempt, Outcome: ok, AtMs: at.UnixMilli(), DurationUs: t.DurationUs})
+		a.call.RecordStages(contract.StageEvent{Stage: string(t.Stage), Attempt: attempt, Outcome: stageOutcome, AtMs: at.UnixMilli(), DurationUs: t.DurationUs})
 	}
 }
 
-// recordDispatch records a dispatch. word is its outcome in the record.
+// recordDispatch records a dispatch. word is the outcome of the dispatch in the record.
 func (a *Attempts) recordDispatch(d dispatched, word string, code toolspec.Code, durationUs int64) {
 	a.call.RecordAttempt(contract.AttemptEvent{
 		Dispatch: d.number, Lane: d.lane, Outcome: word, Code: code, AtMs: d.at.UnixMilli(), DurationUs: durationUs,

@@ -26,9 +26,9 @@ const (
 // or the probe cannot tell, the next step is Resolve if policy lets the call ask a
 // person. Otherwise the call ends with an unknown outcome.
 //
-// Before it believes the answer "it had no effect", and before it asks a person, it waits
-// until every attempt has ended: the request of an attempt that may still run would cause a
-// second effect. A service that refuses such requests makes the wait unnecessary.
+// Before resolveDoubt uses the answer "it had no effect", and before the call asks a person,
+// resolveDoubt waits until every attempt has ended: an attempt that still runs could have its
+// effect later. The wait is not necessary if the service refuses requests of earlier attempts.
 func (a *Attempts) resolveDoubt(ctx workflow.Context, why *hook.Failure) outcome {
 	c := a.call
 	// A cancelled call does not ask a person.
@@ -37,20 +37,20 @@ func (a *Attempts) resolveDoubt(ctx workflow.Context, why *hook.Failure) outcome
 	if !probes && !asks {
 		return endWith(envelope.OutcomeUnknown(ctx, why))
 	}
-	// Without the fence, an earlier attempt could still claim and run the tool after a probe
-	// or a person has judged. So if the epoch cannot be raised, the outcome stays unknown.
+	// If the epoch is not raised, an earlier attempt could still claim and run the tool after the
+	// answer of a probe or a person. So if raising it fails, the outcome stays unknown.
 	f, next := a.raiseFence(steps.Disconnected(ctx), a.endedClaims(probes))
 	if next.IsEnd() || f.failed {
 		return endWith(recordedOr(next, envelope.OutcomeUnknown(ctx, why)))
 	}
 	waiting := ctx
-	if probes { // a cancel does not stop the probe, nor the wait for it
+	if probes { // a cancel stops neither the probe nor the wait before the probe
 		waiting = steps.Disconnected(ctx)
 		if o, known := a.reconcileEarly(ctx, f); known {
 			return o
 		}
 	}
-	// A cancel ends the wait if the tool has no probe.
+	// Sleep returns an error only if the call is cancelled and the tool has no probe.
 	if workflow.Sleep(waiting, f.overAt.Sub(workflow.Now(ctx))) != nil {
 		return endWith(envelope.OutcomeUnknown(ctx, why))
 	}
@@ -120,9 +120,9 @@ func recordedOr(next, unknown envelope.Next) envelope.Next {
 // before its attempts have ended. A call with an older history waits first.
 const changeProbeEarly = "probe-early"
 
-// endedClaims returns the claims whose attempts the call does not wait for. A function
-// that has returned may leave a request behind, which a probe does not see. So if the
-// tool has a probe, only the claims after which another attempt is safe have ended.
+// endedClaims returns the claims whose attempts count as ended, so that the call does not wait for
+// them. A function that has returned may leave a request behind, which a probe does not see. So if
+// the tool has a probe, only the attempts after which another attempt is safe count as ended.
 func (a *Attempts) endedClaims(probes bool) []contract.Claim {
 	if probes {
 		return a.claims.repeatable()
@@ -130,11 +130,14 @@ func (a *Attempts) endedClaims(probes bool) []contract.Claim {
 	return a.claims.over()
 }
 
-// reconcileEarly asks the probe once while an attempt may still run. known is false if no
-// attempt may, and if the probe cannot tell yet. The answer "it had no effect" counts only
-// if the service refuses what an earlier attempt sends.
+// reconcileEarly asks the probe once if an attempt may still run. Otherwise, and if the probe cannot
+// tell yet, known is false. The answer "it had no effect" counts only if the service refuses requests
+// of earlier attempts.
 func (a *Attempts) reconcileEarly(ctx workflow.Context, f fence) (o outcome, known bool) {
-	if !f.overAt.After(workflow.Now(ctx)) || workflow.GetVersion(ctx, changeProbeEarly, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+	if mayRun := f.overAt.After(workflow.Now(ctx)); !mayRun {
+		return o, false
+	}
+	if workflow.GetVersion(ctx, changeProbeEarly, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		return o, false
 	}
 	out := a.probe(steps.Disconnected(ctx), f.last)
@@ -194,7 +197,7 @@ func (a *Attempts) interpretProbe(ctx workflow.Context, f fence, out contract.Pr
 		}
 		// Another attempt is safe even if the tool is not repeatable.
 		o = endWith(envelope.FailWith(toolspec.CodeTimeout, "The attempt gave no answer and had no effect"))
-		o.again, o.any = true, true
+		o.again, o.noEffect = true, true
 		return o, true
 	default:
 		return o, false
@@ -217,10 +220,10 @@ type fence struct {
 // raiseFence raises the epoch. After that no earlier attempt can claim, and a service
 // that checks epochs refuses requests of an earlier attempt.
 //
-// If the epoch could not be raised, the fence has failed set. raiseFence does not return
-// the cause, because its caller then ends the call with the unknown outcome that it
+// If the epoch could not be raised, the field failed of the fence is true. raiseFence does not
+// return the cause, because its caller then ends the call with the unknown outcome that it
 // already has. Next ends the call only after the answer "superseded", if the record has a
-// result by now or admit failed. ended are the claims whose attempts need no wait.
+// result by now or admit failed. ended are the claims whose attempts count as ended.
 func (a *Attempts) raiseFence(ctx workflow.Context, ended []contract.Claim) (fence, envelope.Next) {
 	c := a.call
 	f := fence{last: c.Rounds().Dispatch}

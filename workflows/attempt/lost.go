@@ -28,7 +28,7 @@ func (a *Attempts) handleLost(ctx workflow.Context, why *hook.Failure, d dispatc
 		in := contract.CheckIn{InvocationID: c.Admitted().InvocationID, Epoch: c.Epoch(), Dispatch: d.number}
 		out, err := steps.Local(steady, contract.Check, in, steps.Options("had the attempt begun?", steps.Forever))
 		if err != nil {
-			// It is unknown whether the attempt had begun. Assume that it had.
+			// Nobody knows whether the attempt had begun. Assume that it had begun.
 			out = contract.CheckOut{Outcome: contract.Lost}
 			c.RecordStep(contract.Check.Name(), string(c.Classify(steady, err).Code), at, 0)
 		} else {

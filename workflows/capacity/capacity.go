@@ -86,7 +86,7 @@ func (k *Capacity) Run(ctx workflow.Context, step hook.Step) (hook.Verdict, enve
 const changeGivesBack = "give-back-while-asking"
 
 // GivesBack reports whether the call gives its capacity back while it waits for a person. After the
-// wait such a call needs Acquire.
+// wait, the caller must call Acquire for such a call.
 func (k *Capacity) GivesBack(ctx workflow.Context) bool {
 	return !k.leasedAt.IsZero() && workflow.GetVersion(ctx, changeGivesBack, workflow.DefaultVersion, 1) != workflow.DefaultVersion
 }
@@ -130,8 +130,8 @@ func (k *Capacity) Reacquire(ctx workflow.Context) envelope.Next {
 	return k.runAndContinue(ctx, step)
 }
 
-// runAndContinue runs a stage as Run does and returns whether the call continues after
-// it. A verdict of the hooks that ends the call ends it here too.
+// runAndContinue runs a stage as Run does and returns whether the call continues after the
+// stage. The call ends if a hook of the stage answers, aborts or fails.
 func (k *Capacity) runAndContinue(ctx workflow.Context, step hook.Step) envelope.Next {
 	v, next := k.Run(ctx, step)
 	if next.IsEnd() {

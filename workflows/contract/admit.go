@@ -7,7 +7,7 @@ import (
 
 // AdmitIn is the input of Admit, which finds or creates the record of a call.
 type AdmitIn struct {
-	// Input is the undecoded input of the workflow.
+	// Input is the undecoded input of the workflow, and Encoding the encoding that its metadata names.
 	Input    []byte `json:"input"`
 	Encoding string `json:"encoding,omitempty"`
 	// WorkflowID must equal the id that Admit derives from the identity of the call.
@@ -37,12 +37,12 @@ type AdmitOut struct {
 	Rounds       Rounds           `json:"rounds,omitzero"`
 	Plan         *hook.Plan       `json:"plan,omitempty"`
 	PolicyDigest string           `json:"policyDigest,omitempty"`
-	// Watched says that somebody watches the events of the run, read in the same statement.
+	// Watched says that somebody watches the events of the run. The statement that reads the record also
+	// reads Watched, Kills and Connection.
 	Watched bool `json:"watched,omitempty"`
-	// Kills are the kill switches that apply to the call, read in the same statement.
+	// Kills are the kill switches that apply to the call.
 	Kills []hook.Kill `json:"kills,omitempty"`
-	// Connection is the state of the call's connection, read in the same statement. It
-	// is nil if the call names no connection.
+	// Connection is the state of the call's connection. It is nil if the call names no connection.
 	Connection *hook.Connection `json:"connection,omitempty"`
 	// ConnectionHash is written to the search attributes instead of the connection id.
 	ConnectionHash string `json:"connectionHash,omitempty"`
@@ -54,8 +54,8 @@ type AdmitOut struct {
 	DurationUs int64  `json:"durationUs,omitempty"`
 }
 
-// Rounds holds the highest number used of each kind. A run that takes over the call
-// continues from these numbers.
+// Rounds holds the last number that a call has used of each of four counters. A run that takes over
+// the call continues from these numbers.
 type Rounds struct {
 	// Gate counts the runs of the gate stages.
 	Gate int `json:"gate,omitempty"`
@@ -67,7 +67,7 @@ type Rounds struct {
 	Capacity int `json:"capacity,omitempty"`
 }
 
-// After returns the higher number of each kind from r and own.
+// After returns, for each counter, the higher number of r and own.
 func (r Rounds) After(own Rounds) Rounds {
 	return Rounds{
 		Gate: max(r.Gate, own.Gate), Dispatch: max(r.Dispatch, own.Dispatch), Request: max(r.Request, own.Request),

@@ -8,8 +8,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// The activities of a run of an agent. All that a run has said and done is in the database. An activity that is
-// repeated, also by another run of the workflow, finds what was recorded and changes nothing.
+// The activities of a run of an agent. The database holds the messages, calls and answers of the run. A repeated
+// activity, also in another run of the workflow, finds the recorded data and changes nothing.
 var (
 	AgentOpen   = Activity[AgentOpenIn, AgentOpenOut]{name: "agentOpen"}
 	AgentSay    = Activity[AgentSayIn, AgentSayOut]{name: "agentSay"}
@@ -20,7 +20,7 @@ var (
 	AgentJoin   = Activity[AgentJoinIn, AgentJoinOut]{name: "agentJoin", regular: true}
 )
 
-// AgentAskTime bounds one run of AgentAsk. A model may think for minutes.
+// AgentAskTime bounds one run of AgentAsk. A model may take minutes for its response.
 const AgentAskTime = 15 * time.Minute
 
 // AgentRun names a run of an agent.
@@ -31,7 +31,7 @@ type AgentRun struct {
 
 // AgentOpenIn is the input of AgentOpen, which reads the input of a run and its place in the record.
 type AgentOpenIn struct {
-	// Input is the undecoded input of the workflow, or nothing if it is not JSON.
+	// Input is the undecoded input of the workflow; empty if the input is not JSON.
 	Input []byte `json:"input"`
 }
 
@@ -46,13 +46,14 @@ type AgentOpenOut struct {
 	SubmitterProof string           `json:"submitterProof,omitempty"`
 	Stays          bool             `json:"stays,omitempty"`
 	HasFallback    bool             `json:"hasFallback,omitempty"`
-	AtOnce         int              `json:"atOnce"`
-	// EndsAtMs is when the time of the run is over, in milliseconds since 1970-01-01 UTC.
+	// AtOnce is the limit of calls that run at the same time.
+	AtOnce int `json:"atOnce"`
+	// EndsAtMs is the deadline of the run, in milliseconds since 1970-01-01 UTC.
 	EndsAtMs int64 `json:"endsAtMs"`
 	// Round is the number of the round with which the run continues: the last recorded round, whose calls may not all have
 	// an answer, or 1.
 	Round int `json:"round"`
-	// Said is the number of the last message that was said to the run.
+	// Said is the number of the last message that was sent to the run.
 	Said int64 `json:"said,omitempty"`
 }
 
@@ -64,10 +65,10 @@ type AgentSayIn struct {
 
 // AgentSayOut is the answer of AgentSay.
 type AgentSayOut struct {
-	// Said is the number of the message. Messages of a run have rising numbers. It is 0 if the run takes no message
-	// before its model has read earlier messages.
+	// Said is the number of the message. Messages of a run have rising numbers. Said is 0 if the message was not
+	// stored, because too many messages wait until the model reads them.
 	Said int64 `json:"said"`
-	// Ended says that the run takes no message any more.
+	// Ended says that the message was not stored, because the run has ended.
 	Ended bool `json:"ended,omitempty"`
 }
 
@@ -79,8 +80,8 @@ type AgentAskIn struct {
 	Fallback bool `json:"fallback,omitempty"`
 }
 
-// AgentAskOut is the answer of AgentAsk. Everybody with access to the namespace can give it, so it has nothing that the run
-// acts on: AgentRound reads what was recorded.
+// AgentAskOut is the answer of AgentAsk. Everybody with access to the namespace can give such an answer, so it does not hold
+// the response of the model: AgentRound reads the response from the record.
 type AgentAskOut struct {
 	// Fault is set if the provider gave no response.
 	Fault *AgentFault `json:"fault,omitempty"`
@@ -94,18 +95,18 @@ type AgentRoundIn struct {
 
 // AgentRoundOut is the answer of AgentRound.
 type AgentRoundOut struct {
-	// Recorded says that the record has the response. Without it, only End can be set.
+	// Recorded says that the record has the response. If it is false, all fields except End are empty.
 	Recorded bool `json:"recorded,omitempty"`
-	// End is set if the run has to end before this round.
+	// End is set if the run must end before this round.
 	End *AgentEnd `json:"end,omitempty"`
 	// Taken is the number of the last message that a request to the model contained, in this round or in an earlier round.
 	// The model has not read the messages with higher numbers.
 	Taken int64 `json:"taken,omitempty"`
 	// Calls are the calls of the response, in its order. Without a call the response is final, unless Again is set.
 	Calls []AgentCall `json:"calls,omitempty"`
-	// Again says that the model is to be asked once more: its answer does not fit the output schema.
+	// Again says that the run asks the model once more, because its answer does not fit the output schema.
 	Again bool `json:"again,omitempty"`
-	// Answered says that the record has the answers to all calls, and Final that one of them has ended the run.
+	// Answered says that the record has the answers to all calls. Final says that one of these calls has ended the run.
 	Answered bool `json:"answered,omitempty"`
 	Final    bool `json:"final,omitempty"`
 }
@@ -118,9 +119,9 @@ type AgentCall struct {
 	Args         json.RawMessage    `json:"args,omitempty"`
 	ConnectionID string             `json:"connectionId,omitempty"`
 	Provider     *toolspec.Provider `json:"provider,omitempty"`
-	// Same is the index of the earlier call that runs for this one, or -1.
+	// Same is the index of an earlier, equal call of the response, whose answer counts for both; -1 if there is none.
 	Same int `json:"same"`
-	// Alone says that the call may have an effect.
+	// Alone says that the call may have an effect, so no other call of the response runs at the same time.
 	Alone bool `json:"alone,omitempty"`
 	// Ends says that the run ends if the call succeeds.
 	Ends bool `json:"ends,omitempty"`
@@ -155,8 +156,8 @@ type AgentAnswerIn struct {
 
 // AgentAnswerOut is the answer of AgentAnswer.
 type AgentAnswerOut struct {
-	// Final says whether a call has ended the run. It is nil if no result was joined, because the workflow
-	// then knows it from the results.
+	// Final says whether a call has ended the run. It is nil if Joined was empty: the workflow then knows from its own
+	// results whether a call has ended the run.
 	Final *bool `json:"final,omitempty"`
 }
 
@@ -176,7 +177,7 @@ type AgentCloseOut struct {
 	Result agent.Result `json:"result"`
 }
 
-// AgentJoinIn is the input of AgentJoin, which returns when a run that another workflow has started has ended.
+// AgentJoinIn is the input of AgentJoin, which waits for the end of a run that another workflow has started.
 type AgentJoinIn struct {
 	Run AgentRun `json:"run"`
 }

@@ -46,7 +46,7 @@ type RequestOut struct {
 	Number  int                    `json:"number,omitempty"`
 	View    *toolspec.ApprovalView `json:"view,omitempty"`
 	// Granted is the scope of the approval. Once the request is approved, the gate
-	// compares the call with it.
+	// compares the call with Granted.
 	Granted     *hook.GrantedApproval `json:"granted,omitempty"`
 	RemainingMs int64                 `json:"remainingMs,omitempty"`
 	// Approved says that the request is already approved: an earlier run got the
@@ -107,7 +107,7 @@ const (
 
 // Becomes returns the state of an open request after a final decision with the verb.
 // parked says that the request asks about an unknown outcome. fits is false if the verb
-// is not valid for such a request.
+// is not valid for the request.
 func Becomes(verb toolspec.Verb, parked bool) (state RequestState, fits bool) {
 	if parked {
 		switch verb {
@@ -152,7 +152,7 @@ type ReviewOut struct {
 	// PolicyDigest is the active policy, read in the same statement as State.
 	PolicyDigest string `json:"policyDigest,omitempty"`
 	// Kills are the kill switches that apply to the call. They are read in the same
-	// statement as PolicyDigest or in an earlier one.
+	// statement as PolicyDigest or in an earlier statement.
 	Kills []hook.Kill `json:"kills,omitempty"`
 	// Connection is the state of the call's connection, read together with Kills.
 	Connection  *hook.Connection `json:"connection,omitempty"`
@@ -182,7 +182,7 @@ type Acceptance struct {
 	IDTokens bool `json:"idTokens,omitempty"`
 	// Keys are valid keys of the people who may decide, at most MaxAcceptedKeys.
 	Keys []AcceptedKey `json:"keys,omitempty"`
-	// MoreKeys says that Keys does not hold all of these keys.
+	// MoreKeys says that there may be valid keys that Keys does not have, because a bound was reached.
 	MoreKeys bool `json:"moreKeys,omitempty"`
 }
 

@@ -24,9 +24,9 @@ type ExecuteIn struct {
 	// Dispatch is the number of the claim in the regular and the claimed lane. It is 0 in the
 	// local lane, which writes no claims.
 	Dispatch int `json:"dispatch,omitempty"`
-	// Answered lists the claims after which another attempt is safe: the tool did not run, it said
-	// that nothing happened, it answered and may be repeated, or a probe or a person said whether
-	// it took effect.
+	// Answered lists the claims after which another attempt is safe. For each of them the tool did not
+	// run, or reported that nothing happened, or answered and may be repeated, or a probe or a person
+	// has said whether the call took effect.
 	Answered []Claim `json:"answered,omitempty"`
 	// Permit states what the last run of the gate allowed. An attempt with a claim needs a
 	// permit, an attempt in the local lane does not.
@@ -49,9 +49,9 @@ type ExecuteOut struct {
 	// ClaimID is the id of the claim that Execute tried to write; empty if it did not
 	// try.
 	ClaimID string `json:"claimId,omitempty"`
-	// Dispatch is set in the claimed lane: the number of the claim with the id ClaimID. It is another
-	// number than that of the input if this is the kept answer of an earlier execution. The history
-	// has no input of a local activity, and "pawl reconcile" reads the number here.
+	// Dispatch is the number of the claim with the id ClaimID. It is set in the claimed lane only. It
+	// differs from the number in the input if this is the kept answer of an earlier execution. The
+	// history does not hold the input of a local activity, so "pawl reconcile" reads the number here.
 	Dispatch int `json:"dispatch,omitempty"`
 	// LeftBehind says that the tool was still running when Execute gave up the attempt.
 	LeftBehind bool `json:"leftBehind,omitempty"`
@@ -60,7 +60,7 @@ type ExecuteOut struct {
 	// the tool.
 	Value json.RawMessage `json:"value,omitempty"`
 	toolspec.OutputInfo
-	// Responded says that a hook answered instead of the tool.
+	// Responded says that the value is a response of a hook or of the tool, and not a result of the tool.
 	Responded bool          `json:"responded,omitempty"`
 	Challenge bool          `json:"challenge,omitempty"`
 	Failure   *hook.Failure `json:"failure,omitempty"`
@@ -105,8 +105,8 @@ type ProbeIn struct {
 	Epoch int        `json:"epoch"`
 	// PlanVersion is the version of the recorded plan. The worker must support it.
 	PlanVersion int `json:"planVersion,omitempty"`
-	// Dispatch is the number of the last dispatch that may have had an effect. Probe
-	// stores a large value that it finds under this number.
+	// Dispatch is the number of the last dispatch that may have had an effect. If the probe
+	// returns a large value, Probe stores that value under this number.
 	Dispatch int `json:"dispatch"`
 	// Permit is the permit of the attempts.
 	Permit json.RawMessage `json:"permit,omitempty"`

@@ -18,7 +18,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/envtest"
 )
 
-// bound runs f as the activity of a stage.
+// bound binds f as the activity of a stage, runs it with in, and returns its answer and the lines of the log.
 func bound(t *testing.T, f func(context.Context, hook.StageInput) (hook.Verdict, error), in any) (out hook.Verdict, lines string, err error) {
 	t.Helper()
 	env := envtest.NewForActivity()
@@ -87,8 +87,8 @@ func TestBind(t *testing.T) {
 	}
 }
 
-// TestBindCancelled: an activity that returns context.Canceled, but that nobody
-// cancelled, does not end as cancelled.
+// TestBindCancelled: an activity that returns context.Canceled without a cancel of its
+// context does not end as cancelled.
 func TestBindCancelled(t *testing.T) {
 	_, _, err := bound(t, func(ctx context.Context, _ hook.StageInput) (hook.Verdict, error) {
 		return hook.Verdict{}, context.Canceled

@@ -67,7 +67,7 @@ type Observer interface {
 	Begin(ctx context.Context, name string, in any) (observed context.Context, done func(out any, err error))
 }
 
-// errPanicked is what an Observer sees of an activity that panicked.
+// errPanicked is the error that an Observer gets for an activity that panicked.
 var errPanicked = errors.New("the activity panicked")
 
 // Bind registers f under the name of the handle. An f with a wrong signature does not
@@ -78,8 +78,8 @@ var errPanicked = errors.New("the activity panicked")
 // reference, and a local activity that timed out keeps running beside the workflow.
 //
 // An error or a panic of f becomes a failure with a code and without its text, because
-// the history shows failures of local activities unencrypted. Temporal retries a
-// failure only if the error was errs.IsTransient.
+// the history shows failures of local activities unencrypted. Temporal retries the activity
+// only after ErrOpen, ErrBusy or an error that is errs.IsTransient.
 //
 // f reads its execution from the context with Executing. If the field regular of the
 // handle is not set, Bind refuses a task of the server, because no workflow of Pawl
@@ -131,7 +131,7 @@ func BindSigned[In, Out any](r Registry, a Activity[In, Out], signer Signer, log
 			return result, nil
 		case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 			return result, temporal.NewCanceledError()
-		case errors.Is(err, ErrOpen): // no fault: it has no line in the log
+		case errors.Is(err, ErrOpen): // ErrOpen is not a fault, so it is not logged
 			return result, temporal.NewApplicationError(ErrOpen.Error()+"; it is looked for again", string(toolspec.CodeUnavailable))
 		case errors.Is(err, ErrBusy):
 			return result, temporal.NewApplicationErrorWithOptions(ErrBusy.Error()+"; it is tried again", string(toolspec.CodeUnavailable), temporal.ApplicationErrorOptions{NextRetryDelay: busyDelay})

@@ -6,8 +6,8 @@ import (
 )
 
 // Interruption returns the failure with which a call ends after an attempt that began and
-// gave no answer, if no other attempt follows. why says how the attempt was stopped. The
-// effect of a tool that is not repeatable is unknown then.
+// gave no answer, if no other attempt follows. why says how the attempt was stopped. If the tool
+// is not repeatable, the outcome of the call is unknown.
 func Interruption(why *hook.Failure, repeatable bool) *hook.Failure {
 	if repeatable {
 		return &hook.Failure{Code: toolspec.CodeTimeout, SafeMessage: why.SafeMessage}

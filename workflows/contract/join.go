@@ -11,16 +11,16 @@ import (
 )
 
 // Join waits for the result of a call, for a workflow that could not start the call because the call
-// exists. It is a regular activity, which workflows of users schedule too. It gives nothing that Temporal does not
-// give to everybody with access to the namespace: a client that may schedule it may also start the call.
+// exists. It is a regular activity, which workflows of users schedule too. Join gives no client more rights: a
+// client that may schedule an activity in the namespace may also start the call there.
 var Join = Activity[JoinIn, toolspec.Result]{name: "joinCall", regular: true}
 
 // JoinWait is how long one attempt of Join or AgentJoin waits for a result. It is short, because a call or a run can
-// wait for a person for days, and the attempts of many joins must not take the places of tools that run.
+// wait for a person for days. The waiting attempts must not use up the activities that a worker runs at the same time.
 const JoinWait = 5 * time.Second
 
-// JoinOptions are the options of Join and AgentJoin. Attempts follow each other until there is a result, and the
-// history gets no event of them.
+// JoinOptions returns the options of Join and AgentJoin. Temporal repeats the activity until there is a result, and
+// writes no event for the repetitions.
 func JoinOptions(workflowID string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout: 30 * time.Second,
@@ -33,11 +33,12 @@ func JoinOptions(workflowID string) workflow.ActivityOptions {
 // JoinIn is the input of Join.
 type JoinIn struct {
 	Invocation toolspec.Invocation `json:"invocation"`
-	// Cancel asks the call to stop first, if it has the same input.
+	// Cancel says that Join first asks the call to stop, if the call has the same input.
 	Cancel bool `json:"cancel,omitempty"`
 }
 
-// ErrOpen says that the call that an activity waits for has no result yet. Temporal retries the activity.
+// ErrOpen says that the call or the run of an agent for which an activity waits has no result yet. Temporal retries
+// the activity.
 var ErrOpen = errors.New("the call has no result yet")
 
 // ErrBusy says that a worker has no room for more work of a tenant. Temporal runs the activity again, on any worker.

@@ -2,8 +2,8 @@ package contract
 
 import "github.com/pawl-run/pawl/toolspec"
 
-// LocateIn is the input of Locate, which finds the workers that have a tool. The worker that runs it lacks
-// the tool.
+// LocateIn is the input of Locate, which finds the task queue of the workers that have a tool, for a worker
+// that lacks the tool.
 type LocateIn struct {
 	ToolID    string `json:"toolId"`
 	Namespace string `json:"namespace"`
@@ -14,20 +14,20 @@ type LocateIn struct {
 // LocateOut is the answer of Locate.
 type LocateOut struct {
 	// TaskQueue is the task queue of Pawl on which running workers have the tool. It is empty if the call
-	// should wait where it is: a running worker of its own task queue has the tool, or no running worker.
+	// should wait on its own task queue: a running worker there has the tool, or no running worker has the tool.
 	TaskQueue  string `json:"taskQueue,omitempty"`
 	DurationUs int64  `json:"durationUs,omitempty"`
 }
 
-// Moved is what a call takes along when it moves to another task queue. It is the second argument of the
-// run that continues the call, and anybody who can start workflows can write it. So no field gives a call
-// more than it has without the field.
+// Moved is the data that a call passes to its next run when it moves to another task queue. It is the second
+// argument of that run. Anybody who can start workflows can write it, so no field gives a call more time or
+// rights than a new call has.
 type Moved struct {
-	// StartedAtMs is when the call began. A time after the start of the run does not count, and a time
-	// more than 366 days before it counts as 366 days.
+	// StartedAtMs is the time at which the call began, in milliseconds since 1970-01-01 UTC. The next run
+	// ignores a time after its own start. A time more than 366 days before its start counts as 366 days.
 	StartedAtMs int64 `json:"startedAtMs"`
-	// WaitedMs is the time since then that the deadline does not count. It is at most the time since
-	// StartedAtMs.
+	// WaitedMs is the time since StartedAtMs that the deadline does not count. A longer time than the time
+	// since StartedAtMs counts as that time.
 	WaitedMs int64 `json:"waitedMs,omitempty"`
 	// Moves counts the moves of the call.
 	Moves int `json:"moves"`

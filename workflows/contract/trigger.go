@@ -2,8 +2,8 @@ package contract
 
 import "time"
 
-// The workflow that a schedule of a trigger starts. A schedule of Temporal adds the time to the id of the workflow that it
-// starts, and a run of an agent has an id of its own, so the run is not started by the schedule itself.
+// The workflow FireTrigger, which the schedule of a trigger starts, and which starts the run of an agent. The schedule cannot
+// start the run itself: Temporal adds the time to the id of a scheduled workflow, and the id of a run has another form.
 const (
 	// FireTriggerType is the type of the workflow. Its input is a FireTrigger.
 	FireTriggerType = "FireTrigger"
@@ -11,13 +11,13 @@ const (
 	ScheduledAt = "TemporalScheduledStartTime"
 )
 
-// FireTime bounds the workflow that starts the run of one time of a schedule. After it, the run is not started.
+// FireTime bounds the workflow FireTrigger. If it cannot start the run of the agent within this time, the run is not started.
 const FireTime = time.Hour
 
 // TriggerFire is the activity that starts the run of an event of a trigger, once for each event.
 var TriggerFire = Activity[TriggerFireIn, TriggerFireOut]{name: "triggerFire"}
 
-// TriggerScheduleID is `trigger:<tenantId>:<name>`, the id of the schedule of a trigger.
+// TriggerScheduleID returns the id of the schedule of a trigger: `trigger:<tenantId>:<name>`.
 func TriggerScheduleID(tenantID, name string) string { return "trigger:" + tenantID + ":" + name }
 
 // FireTrigger is the input of the workflow. It names a trigger and grants no right: the record says what the trigger does.
@@ -35,7 +35,7 @@ type TriggerFireIn struct {
 
 // TriggerFireOut is the answer of TriggerFire, and the result of the workflow.
 type TriggerFireOut struct {
-	// RunID is the run that was started. Refused says why none was.
+	// RunID is the id of the run that was started. Refused says why no run was started.
 	RunID   string `json:"runId,omitempty"`
 	Refused string `json:"refused,omitempty"`
 }

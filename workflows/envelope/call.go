@@ -52,8 +52,8 @@ type scratch struct {
 	audit    []hook.AuditEntry
 }
 
-// New returns the state of the call that this workflow runs, and the decisions that the run before took in
-// if the call has moved. It does not read the input.
+// New returns the state of the call that this workflow runs. If the call has moved, New also returns the
+// decisions that the previous run has passed on. New does not decode the input of the call.
 func New(ctx workflow.Context, raw, moved converter.RawValue) (*Call, []toolspec.Decision) {
 	now := workflow.Now(ctx)
 	c := &Call{
@@ -87,15 +87,16 @@ func (c *Call) Epoch() int { return c.epoch }
 // RaiseEpoch sets the epoch of the call to epoch, which a step has written to the record.
 func (c *Call) RaiseEpoch(epoch int) { c.epoch = epoch }
 
-// Rounds returns the highest number of each kind that the call used.
+// Rounds returns the last number that the call has used of each counter: gate, dispatch, request and
+// capacity.
 func (c *Call) Rounds() contract.Rounds { return c.rounds }
 
-// NextGate starts a round of the gate. Effects of hooks are stored by round, so a new
-// round is not taken for a retry of the last one.
+// NextGate starts a round of the gate. The record stores effects by round. Without a new number, the
+// next run of the gate would pass for a retry of its last run.
 func (c *Call) NextGate() { c.rounds.Gate++ }
 
 // NextCapacity starts a round of the stages that may wait for capacity. In a new round
-// they acquire capacity again.
+// these stages acquire capacity again.
 func (c *Call) NextCapacity() { c.rounds.Capacity++ }
 
 // NextDispatch takes the number of the next dispatch and returns it.
@@ -104,7 +105,8 @@ func (c *Call) NextDispatch() int {
 	return c.rounds.Dispatch
 }
 
-// SetLastRequest records the number of an approval request. It keeps the highest number.
+// SetLastRequest records the number of an approval request. A number below the recorded number
+// changes nothing.
 func (c *Call) SetLastRequest(number int) { c.rounds.Request = max(c.rounds.Request, number) }
 
 // Attempt returns the number of the attempt, from 1. It is 0 before the first attempt.
@@ -113,10 +115,10 @@ func (c *Call) Attempt() int { return c.attempt }
 // SetAttempt starts attempt n.
 func (c *Call) SetAttempt(n int) { c.attempt = n }
 
-// Lane returns the lane of the attempts. After an approval request it is the regular lane, because
-// only a claim can consume an approval and an attempt may make its preview again. A call with a
-// connection leaves the claimed lane, because only a regular activity can be cancelled when the right
-// to the connection is lost.
+// Lane returns the lane of the attempts. After an approval request it is the regular lane: only a
+// claim can consume an approval, and an attempt may first have to make the preview of the tool again.
+// A call with a connection leaves the claimed lane, because only a regular activity can be cancelled
+// when the right to the connection is lost.
 func (c *Call) Lane() hook.Lane {
 	if c.rounds.Request > 0 || c.plan.Lane == hook.ClaimedLane && c.connection != nil {
 		return hook.RegularLane
@@ -176,7 +178,7 @@ func (c *Call) Needs() []hook.Stage { return c.needs }
 // itself has nothing to do there.
 func (c *Call) IsIdle(step hook.Step) bool { return len(step.Hooks) == 0 && !c.hasOwn(step) }
 
-// hasOwn reports whether Pawl's own step has something to do for the call: it is not on
+// hasOwn reports whether Pawl's own step has something to do for the call: the step is not on
 // demand, or the gate demands it.
 func (c *Call) hasOwn(step hook.Step) bool {
 	return step.Own != "" && (!step.OnDemand || slices.Contains(c.needs, step.Stage))
@@ -208,8 +210,8 @@ func (c *Call) Audit() []hook.AuditEntry { return c.audit }
 // ClearAudit drops the audit entries, because the hooks that wrote them run again.
 func (c *Call) ClearAudit() { c.audit = nil }
 
-// Facts returns the current facts of the call for a stage. round counts the runs of that
-// stage that the workflow decided on, from 1. A retry by Temporal keeps the number.
+// Facts returns the current facts of the call for a stage. round is the number of the run of that
+// stage, from 1; a retry by Temporal has the same number.
 func (c *Call) Facts(ctx workflow.Context, round int) hook.Facts {
 	ids := make([]string, len(c.audit))
 	for i := range c.audit {

@@ -9,7 +9,8 @@ import (
 // clock measures the deadline.
 type clock struct {
 	startedAt time.Time
-	// from is when the deadline began: startedAt, or the start of the first run if the call has moved.
+	// startedAt is the start of this run. from is the time from which the deadline counts: the start of
+	// the first run of a call that has moved, otherwise startedAt.
 	from time.Time
 	// waited is the time that the deadline does not count, such as the time that people
 	// took. pausedAt is the time at which the current wait for a person began.

@@ -44,9 +44,9 @@ func (c *Call) SetTool(digest string, effect toolspec.Effect, risk toolspec.Risk
 }
 
 // SetGateState records the active policy, the kill switches and the connection that one
-// statement read. The call asks for the same connection as at admit: the connection stays
-// nil if the call asked for none, and Requested keeps its value. If the argument
-// connection is nil, the connection does not exist, and its other fields become empty.
+// statement read. If the call asked for no connection at admit, the connection of the call stays
+// nil. Otherwise its field Requested keeps the value from admit. If the argument connection is nil,
+// the connection does not exist, and all other fields are empty.
 func (c *Call) SetGateState(policyDigest string, kills []hook.Kill, connection *hook.Connection) {
 	c.policyDigest, c.kills, c.connection = policyDigest, kills, nil
 	if asked := c.admitted.Connection; asked != nil {
@@ -127,7 +127,7 @@ func (c *Call) Readmit(ctx workflow.Context) (Next, error) {
 	case out.Failure != nil && !out.Recorded:
 		return Fail(out.Failure), nil
 	}
-	// This run may have used higher numbers than the record has. It must not use them again.
+	// This run may have used higher numbers than the record has, and must not use a number again.
 	c.epoch, c.rounds = out.Epoch, out.Rounds.After(c.rounds)
 	c.SetGateState(out.PolicyDigest, out.Kills, out.Connection)
 	return Next{}, nil

@@ -23,9 +23,9 @@ const (
 	// maxMoves bounds the moves of a call.
 	maxMoves = 32
 	// maxAge bounds the time between the start of a moved call and the start of its current run. It limits the
-	// effect of a forged start.
+	// effect of a forged contract.Moved.
 	maxAge = 366 * 24 * time.Hour
-	// locateTime is the time to find the task queue. The call waits and asks again after it.
+	// locateTime bounds one search for a task queue. If a search takes longer, the call waits and searches again.
 	locateTime = 10 * time.Second
 )
 
@@ -37,20 +37,21 @@ type moves struct {
 	paused bool
 	// to is the task queue that the call moves to now; empty while it stays.
 	to string
-	// attempt says that an attempt may run now.
+	// attempt says that an attempt may run now, so the call must not move: see StayForAttempt.
 	attempt bool
-	// stays says that the call must not move any more: its tool may have run, or it ends.
+	// stays says that the call must not move any more: its tool may have run, or the call ends.
 	stays bool
-	// unjudged says that the last wait for a part found no worker with it, while the call waits for an approval.
+	// unjudged says that the gate could not judge the call during its wait for an approval, because no worker
+	// has a part of the call: see TakeUnjudged.
 	unjudged bool
 }
 
-// Stay keeps the call on this task queue from now on. A run of the call on another queue would not know
-// what this run knows of the attempts, or would not end as this run ends.
+// Stay keeps the call on this task queue from now on. After a move, the next run would not know the attempts
+// of this run, or would end the call in another way than this run.
 func (c *Call) Stay() { c.moves.stays, c.moves.to = true, "" }
 
-// StayWhile keeps the call on this task queue until the function that it returns is called.
-func (c *Call) StayWhile() (end func()) {
+// StayForAttempt keeps the call on this task queue while an attempt runs: until the caller calls end.
+func (c *Call) StayForAttempt() (end func()) {
 	c.moves.attempt = true
 	return func() { c.moves.attempt = false }
 }
@@ -65,8 +66,8 @@ func (c *Call) Moved(decisions []toolspec.Decision) contract.Moved {
 	}
 }
 
-// adoptMoved takes over the data that the previous run passed on with Moved. It ignores the argument if this run
-// continues no other run, or if it cannot read the argument. See contract.Moved.
+// adoptMoved takes over the data that the previous run passed on: raw is the JSON of a contract.Moved. It ignores
+// raw if this run does not continue another run, or if raw does not decode.
 func (c *Call) adoptMoved(ctx workflow.Context, raw converter.RawValue) (m contract.Moved) {
 	data := raw.Payload().GetData()
 	if len(data) == 0 || workflow.GetInfo(ctx).ContinuedExecutionRunID == "" {
@@ -82,58 +83,59 @@ func (c *Call) adoptMoved(ctx workflow.Context, raw converter.RawValue) (m contr
 			from = earliest
 		}
 		c.from = from
-		// min comes first: a product of any number of milliseconds could overflow.
+		// The bounds apply before the multiplication, because the product of a forged WaitedMs could overflow.
 		c.waited = time.Duration(min(max(m.WaitedMs, 0), c.startedAt.Sub(from).Milliseconds())) * time.Millisecond
 	}
 	return m
 }
 
-// WaitForPart waits for a worker with the part that by names, as WaitForWorker does. If this worker lacks the
-// tool of the call too, and only workers on another task queue have it, WaitForPart does not wait: MovesTo
-// then returns that task queue, and the failure ends the work of this run.
+// WaitForPart waits for a worker with the part that by names, as WaitForWorker does. If only workers on
+// another task queue have the tool of the call, WaitForPart does not wait: MovesTo then returns that task
+// queue, and the failure ends the work of this run.
 //
-// While the call waits for an approval, the deadline does not count the wait for the part, and the wait ends
-// after some tries: see TakeUnjudged.
+// While the call waits for an approval, the deadline does not count this wait. The wait then fails once the
+// delay has reached steps.MissingDelayMax: see TakeUnjudged.
 func (c *Call) WaitForPart(ctx workflow.Context, delay *time.Duration, by string) *hook.Failure {
 	lacking := MissingMessage(by)
 	if c.moves.attempt || ctx.Err() != nil || workflow.GetVersion(ctx, changeMove, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		return c.WaitForWorker(ctx, delay, lacking)
 	}
-	asks := c.Status() == toolspec.StatusWaitingApproval
-	if asks {
+	isAsking := c.Status() == toolspec.StatusWaitingApproval
+	if isAsking {
 		c.PauseDeadline(ctx)
 		defer c.ResumeDeadline(ctx)
 	}
 	if c.mayMove() {
 		if f := c.pauseBeforeMove(ctx, lacking); f != nil {
-			return c.giveUp(asks, f)
+			return c.recordUnjudged(isAsking, f)
 		}
 		if c.moves.to = c.locate(ctx); c.moves.to != "" {
 			return &hook.Failure{Code: toolspec.CodeUnavailable, SafeMessage: lacking}
 		}
 	}
-	if asks && *delay >= steps.MissingDelayMax {
-		return c.giveUp(asks, &hook.Failure{Code: toolspec.CodeUnavailable, SafeMessage: lacking})
+	if isAsking && *delay >= steps.MissingDelayMax {
+		return c.recordUnjudged(isAsking, &hook.Failure{Code: toolspec.CodeUnavailable, SafeMessage: lacking})
 	}
-	return c.giveUp(asks, c.WaitForWorker(ctx, delay, lacking))
+	return c.recordUnjudged(isAsking, c.WaitForWorker(ctx, delay, lacking))
 }
 
-// giveUp returns f, and records that the gate could not judge a call that waits for an approval.
-func (c *Call) giveUp(asks bool, f *hook.Failure) *hook.Failure {
-	c.moves.unjudged = asks && f != nil && f.Code == toolspec.CodeUnavailable
+// recordUnjudged records whether no worker could judge a call that waits for an approval. f is the failure of
+// the wait for a worker, or nil; recordUnjudged returns f.
+func (c *Call) recordUnjudged(isAsking bool, f *hook.Failure) *hook.Failure {
+	c.moves.unjudged = isAsking && f != nil && f.Code == toolspec.CodeUnavailable
 	return f
 }
 
-// TakeUnjudged reports whether the gate found no worker that could judge the call while it waits for an
-// approval, and forgets it. The call then goes on waiting: a pool may be away for longer than the deadline, and
-// the gate judges the call again before its tool runs.
+// TakeUnjudged reports whether no worker could judge the call during its wait for an approval, and clears this
+// mark. Such a call continues to wait: all workers with its tool may be away for longer than the deadline, and
+// the gate judges the call again before the tool runs.
 func (c *Call) TakeUnjudged() bool {
 	unjudged := c.moves.unjudged
 	c.moves.unjudged = false
 	return unjudged
 }
 
-// mayMove reports whether the call may move now. A parked call may not: its tool may have run.
+// mayMove reports whether the call may move now. A parked call may not move, because its tool may have run.
 func (c *Call) mayMove() bool {
 	switch c.Status() {
 	case toolspec.StatusRunning, toolspec.StatusWaitingApproval, toolspec.StatusWaitingCapacity:
@@ -143,7 +145,7 @@ func (c *Call) mayMove() bool {
 	}
 }
 
-// pauseBeforeMove waits before a move that is not one of the first.
+// pauseBeforeMove waits before a move after the first freeMoves moves, once in each run.
 func (c *Call) pauseBeforeMove(ctx workflow.Context, lacking string) *hook.Failure {
 	if c.moves.made < freeMoves || c.moves.paused {
 		return nil

@@ -76,9 +76,8 @@ func (c *Call) NextAfter(ctx workflow.Context, v hook.Verdict, stage hook.Stage)
 		return Succeed()
 	case "", hook.Asked:
 	default:
-		// Either a newer worker gave an outcome that this version does not know, or the
-		// outcome is Missing, which RunStage never returns. In both cases no stage has
-		// allowed the call.
+		// A newer worker gave an outcome that this version does not know, or the outcome is Waited
+		// or Superseded and the caller did not handle it. In no case has the stage allowed the call.
 		return FailWith(toolspec.CodeInternal, "")
 	}
 	if ctx.Err() != nil {
@@ -103,7 +102,8 @@ func (v Verdict) WithoutAsking(c *Call) Next {
 	}
 	f := &hook.Failure{Code: toolspec.CodeApprovalStale, Details: c.ApprovalDetails()}
 	if c.approval == nil {
-		// The call may hold capacity, which it must not hold while it waits for a person.
+		// The call does not ask for the approval now: it may hold capacity, which it must not
+		// hold while it waits for a person.
 		f.SafeMessage = "Policy asks for an approval by now; make the call again to be asked about"
 	}
 	return Fail(f)
@@ -118,7 +118,7 @@ func (c *Call) ApprovalDetails() *toolspec.Details {
 }
 
 // OutcomeUnknown ends a call whose tool may have had its effect. why says how the last
-// attempt was lost. If ctx is cancelled, the recorded cause is the cancel.
+// attempt was lost. If ctx is cancelled, the cause in the details is `cancelled` instead.
 func OutcomeUnknown(ctx workflow.Context, why *hook.Failure) Next {
 	f := contract.Interruption(why, false)
 	if ctx.Err() != nil {

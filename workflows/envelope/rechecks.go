@@ -26,10 +26,11 @@ func (c *Call) TakeRecheck() bool {
 
 // changeRecheck is the id for workflow.GetVersion of this change: a call that waits
 // neither for a person nor for capacity does a recheck before its next wait. A call with
-// an older history does it at that wait.
+// an older history does the recheck at that wait.
 const changeRecheck = "recheck-running"
 
-// RecheckPending reports whether a recheck was asked for that the call has not made.
+// RecheckPending reports whether the call must do a recheck now. It is false for a call whose
+// history is older than changeRecheck.
 func (c *Call) RecheckPending(ctx workflow.Context) bool {
 	return c.requests > 0 && workflow.GetVersion(ctx, changeRecheck, workflow.DefaultVersion, 1) != workflow.DefaultVersion
 }

@@ -30,8 +30,8 @@ func (c *Call) RunStage(ctx workflow.Context, step hook.Step, round int) hook.Ve
 	return c.runPart(ctx, step, hook.WholeStage, round)
 }
 
-// RunApproverHooks asks the hooks of step.ApproverHooks whom a request for an approval needs. It runs like a
-// stage.
+// RunApproverHooks runs the hooks of step.ApproverHooks alone. They say which people must approve. Otherwise
+// it works as RunStage.
 func (c *Call) RunApproverHooks(ctx workflow.Context, step hook.Step, round int) hook.Verdict {
 	step.Hooks = step.ApproverHooks
 	return c.runPart(ctx, step, hook.PartApprovers, round)
@@ -66,14 +66,16 @@ func (c *Call) runPart(ctx workflow.Context, step hook.Step, part hook.Part, rou
 			if !next.IsEnd() {
 				continue
 			}
-			// The call ends. If the record has a result by now, this failure is not used,
-			// because Settle returns the result of the record.
+			// The call ends. If the record has a result by now, next has no failure, and Fail makes
+			// the failure internal. Settle then returns the result of the record instead.
 			v = hook.Verdict{Outcome: hook.Failed, Failure: Fail(next.failure).failure}
 		}
 		if v.Outcome == hook.Missing {
 			v.Failure = c.WaitForPart(ctx, &delay, v.By)
 			if v.Failure == nil && v.Unread {
-				v.Failure = c.ReadGateState(ctx).failure // settle returns a recorded result
+				// If the record has a result by now, there is no failure: the stage runs again, and
+				// Settle returns the result of the record.
+				v.Failure = c.ReadGateState(ctx).failure
 			}
 			if v.Failure == nil {
 				continue
@@ -110,10 +112,10 @@ func (c *Call) runActivity(ctx workflow.Context, step hook.Step, in hook.StageIn
 	return steps.Ask(ctx, c.Owner(), contract.Stage(step.Stage), in, steps.DurableOptions(summaryOf(step), budget, deadline))
 }
 
-// loadTime returns the time that a stage needs beside its own for a large value: the stage reads the
-// whole, and redacts and stores what a hook makes of it. That takes a tenth of a second for a megabyte
-// on a machine with nothing else to do. A stage that runs out of time is repeated until the deadline
-// of the call, so a busy machine needs room.
+// loadTime returns the extra time of a stage that handles a large value. The stage reads the whole value, and
+// redacts and stores the value that a hook returns. On an idle machine this takes 0.1 s for a megabyte. The
+// extra time is much longer, because a busy machine is slower, and a stage that runs out of time is repeated
+// until the deadline of the call.
 func (c *Call) loadTime(step hook.Step) time.Duration {
 	const (
 		least   = 10 * time.Second
@@ -146,8 +148,8 @@ func visible(p hook.Phase, f hook.Facts) hook.Facts {
 }
 
 // apply writes the changes of a stage to the call. If all changes of the call together
-// exceed hook.MaxDelta, apply makes the verdict a failure and writes none of them. A permit of
-// the gate is no change: a call that fails does not use it.
+// exceed hook.MaxDelta, apply makes the verdict a failure and writes no change of this stage. It
+// still stores the permit of the gate, because a call that fails does not use a permit.
 func (c *Call) apply(v *hook.Verdict) {
 	d := v.Delta
 	if v.Permit != nil {
@@ -197,8 +199,8 @@ func (c *Call) apply(v *hook.Verdict) {
 func MissingMessage(what string) string { return "no worker has what the call needs: " + what }
 
 // WaitForWorker sleeps for delay before the caller tries again to find a worker that can
-// run the plan. It doubles delay, up to steps.MissingDelayMax. It returns a failure if
-// ctx is cancelled or the deadline leaves no time for delay; lacking is then the message.
+// run the plan. It doubles delay, up to steps.MissingDelayMax. It returns a failure if ctx is
+// cancelled, or if the deadline leaves no time for delay. In the second case lacking is the message.
 func (c *Call) WaitForWorker(ctx workflow.Context, delay *time.Duration, lacking string) *hook.Failure {
 	if c.Remaining(ctx) <= *delay {
 		return &hook.Failure{Code: toolspec.CodeUnavailable, SafeMessage: lacking}

@@ -54,7 +54,7 @@ func (c *Call) EnterWait(ctx workflow.Context, reason, details string) {
 	c.SetStatus(ctx, toolspec.StatusWaitingCapacity, details)
 }
 
-// LeaveWait records that such a wait is over, if the call is in one.
+// LeaveWait ends a wait that EnterWait began. It does nothing if the call is in no such wait.
 func (c *Call) LeaveWait(ctx workflow.Context) {
 	if c.waiting = ""; c.Status() == toolspec.StatusWaitingCapacity {
 		c.SetStatus(ctx, toolspec.StatusRunning, "")
@@ -67,9 +67,9 @@ func (c *Call) MarkSettled(r toolspec.Result) {
 	c.attempt = r.Attempts
 }
 
-// Upsert writes the search attributes after admit, and when the call enters or leaves a
-// wait. A call in the local lane without waits and durable hooks writes them once, at the
-// end. The attributes are for people: Pawl does not search by them.
+// Upsert writes the search attributes: after admit if the call plans a regular activity, and when
+// the call enters or leaves a wait. Any other call writes the attributes once, at its end. The
+// attributes are for people: Pawl does not search by them.
 func (c *Call) Upsert(ctx workflow.Context) {
 	c.upsert(ctx, keyword(contract.AttrStatus, string(c.status.status)))
 	c.upserted = c.status.status

@@ -23,7 +23,7 @@ func (c *Call) StageEvents() []contract.StageEvent { return c.events }
 // RecordStages adds stages or steps that ran.
 func (c *Call) RecordStages(events ...contract.StageEvent) { c.events = append(c.events, events...) }
 
-// RecordStep adds a step that Pawl ran itself. It took durationUs microseconds.
+// RecordStep adds a step of Pawl's own, which began at the time at and took durationUs microseconds.
 func (c *Call) RecordStep(name, outcome string, at time.Time, durationUs int64) {
 	c.RecordStages(contract.StageEvent{Stage: name, Outcome: outcome, AtMs: at.UnixMilli(), DurationUs: durationUs})
 }

@@ -93,17 +93,18 @@ func (c *Call) Output() json.RawMessage { return c.value }
 // OutputInfo describes the current output.
 func (c *Call) OutputInfo() toolspec.OutputInfo { return c.info }
 
-// SetStoredOutput sets an output of which the workflow knows the reference only: workers of older releases answer
-// so. Unlike SetOutput, it adds nothing to the outputs that hooks see.
+// SetStoredOutput sets an output of which the workflow has only the reference. Workers of older releases give
+// such answers. Unlike SetOutput, SetStoredOutput adds nothing to the outputs that hooks see.
 func (c *Call) SetStoredOutput(info toolspec.OutputInfo) { c.value, c.info = nil, info }
 
 // HasStoredOutputOnly reports whether SetStoredOutput set the output.
 func (c *Call) HasStoredOutputOnly() bool { return c.info.OutputRef != "" && c.value == nil }
 
-// SetOutput replaces the output and adds the new one to the history. A stream of the tool stays beside
-// the new output.
+// SetOutput replaces the output and adds the new one to the history. If the old output has a reference to the
+// stored stream of the tool, a new output without a reference gets it.
 func (c *Call) SetOutput(value json.RawMessage, info toolspec.OutputInfo) {
-	if c.value != nil && c.info.OutputRef != "" && !c.info.Truncated && info.OutputRef == "" {
+	hasStream := c.value != nil && c.info.OutputRef != "" && !c.info.Truncated
+	if hasStream && info.OutputRef == "" {
 		info.OutputRef = c.info.OutputRef
 	}
 	c.value, c.info = value, info
@@ -125,8 +126,8 @@ func (c *Call) HideAllOutputs() { c.visible = nil }
 // Source returns the origin of the output.
 func (c *Call) Source() toolspec.Source { return c.source }
 
-// Challenge reports whether the output is a question to the caller in place of a value of
-// the tool.
+// Challenge reports whether the output is a challenge: not a value of the tool, but a demand that the
+// caller must meet first.
 func (c *Call) Challenge() bool { return c.challenge }
 
 // SetSource records the origin of the output, and whether the output is a challenge.

@@ -19,8 +19,8 @@ var (
 )
 
 // Judge runs stages of the gate in order and returns the verdict. It skips a stage that
-// the plan does not have, and stops at a stage that ends the call. A stage that asks for
-// a person does not stop it; if several stages ask, the last question counts. If a hook names a
+// the plan does not have, and stops after a stage that ends the call. It continues after a stage
+// that asks for an approval; if several stages ask, the last question counts. If a hook names a
 // time, Judge waits and begins again. The caller must have begun a new round of the gate
 // (NextGate) before it calls Judge.
 func Judge(ctx workflow.Context, c *envelope.Call, stages ...hook.Stage) envelope.Verdict {
@@ -74,9 +74,9 @@ func HasApproverHooks(c *envelope.Call) bool {
 	return ok && len(step.ApproverHooks) > 0
 }
 
-// AskApproverHooks asks the hooks that the plan names whom a request for an approval needs, in a new round
-// of the gate. It returns the questions of all of them, or the end of the call. The caller must have
-// checked HasApproverHooks.
+// AskApproverHooks runs the approver hooks of the plan, in a new round of the gate. They say which people must
+// approve. It returns the questions of all these hooks, or the end of the call. The caller must have checked
+// HasApproverHooks.
 func AskApproverHooks(ctx workflow.Context, c *envelope.Call) ([]hook.Ask, envelope.Next) {
 	step, _ := c.Plan().Step(Consent)
 	for {

@@ -1,8 +1,8 @@
 package historytest
 
-// Version is the version of Pawl under which histories are recorded now. Raise Version with
-// the first change of the commands that the workflow schedules after a release. The files
-// that testdata/frozen.txt lists are released and never change.
+// Version is the version of Pawl under which histories are recorded now. After a release, raise
+// Version with the first change of the commands that a workflow schedules. The files that
+// testdata/frozen.txt lists are released and never change.
 const Version = "v0.2"
 
 // Case is a kind of call, or of a run of an agent, that has a recorded history, with the events that distinguish it
@@ -46,7 +46,7 @@ func Cases() []Case {
 		ended("lost_claimed", "local execute", "local settle", "ended outcome_unknown"),
 		ended("lost_retried", "activity execute", "activity timed out", "local checkAttempt", "timer", "activity execute", "ended ok"),
 		ended("stopped_unknown", "activity execute", "ended outcome_unknown"),
-		// The call missed its tool at execute when it was recorded first, and misses it at the gate now.
+		// When this case was recorded first, the call waited for its tool at execute. Now the call waits at the gate.
 		ended("tool_missing", "local reviewDecision", "timer", "activity execute", "ended ok"),
 		ended("tool_missing_at_gate", "local reviewDecision", "local willAuthorize", "marker Version", "local locateTool", "timer", "local willAuthorize",
 			"activity execute", "ended ok"),
@@ -80,7 +80,7 @@ func Cases() []Case {
 		ended("quota_used_up", "local willAcquireQuota", "ended rate_limited"),
 		ended("probed_effect", "activity execute", "local checkAttempt", "activity reconcile", "ended ok"),
 		ended("probed_again", "activity execute", "local checkAttempt", "activity reconcile", "timer", "activity execute", "ended ok"),
-		// The tool still ran after the attempt. The recorded call waited before it asked the probe, and later ones ask it before and after.
+		// The tool still ran after the attempt. When this case was recorded first, the call asked the probe only after a wait. Now it asks before and after the wait.
 		ended("probed_late", "activity execute", "local checkAttempt", "timer", "timer fired", "activity reconcile", "timer", "activity execute", "ended ok"),
 		ended("probed_early", "local checkAttempt", "activity reconcile", "timer", "timer fired", "activity reconcile", "timer", "activity execute", "ended ok"),
 		ended("probed_fenced", "activity execute", "local checkAttempt", "activity reconcile", "timer", "activity execute", "ended ok"),

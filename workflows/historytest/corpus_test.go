@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// sample is the beginning of a history, as a worker on host.example would leave it.
+// sample returns the first events of a history that a worker on host.example has written.
 func sample() *historypb.History {
 	return &historypb.History{Events: []*historypb.HistoryEvent{
 		{
@@ -35,7 +35,7 @@ func sample() *historypb.History {
 	}}
 }
 
-// TestWriteChangesNoFile: a file that exists stays as it is, byte for byte, of this version and of others.
+// TestWriteChangesNoFile: Write changes no byte of a file that exists, of this version or of another version.
 func TestWriteChangesNoFile(t *testing.T) {
 	dir := t.TempDir()
 	if err := Write(dir, "read_local", sample()); err != nil {
@@ -79,7 +79,7 @@ func TestWriteChangesNoFile(t *testing.T) {
 	}
 }
 
-// TestHostsAreHidden: what is written holds no name of a host, and all the rest.
+// TestHostsAreHidden: a written history has no name of a host, and keeps its other data.
 func TestHostsAreHidden(t *testing.T) {
 	dir, before := t.TempDir(), sample()
 	if err := Write(dir, "read_local", before); err != nil {

@@ -47,7 +47,7 @@ func sumOf(path string) (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-// checkFrozen returns an error if a listed history is not there or has other bytes.
+// checkFrozen returns an error if a listed history is missing or has other bytes.
 func checkFrozen(dir string, list []frozen) error {
 	var faults []error
 	for _, f := range list {
@@ -76,14 +76,14 @@ func TestReleasedHistories(t *testing.T) {
 	if err := checkFrozen(historyDir, list); err != nil {
 		t.Error(err)
 	}
-	// The list of v0.1.0 itself is not cut short.
+	// No line of v0.1.0 was removed from the list.
 	released := slices.DeleteFunc(slices.Clone(list), func(f frozen) bool { return f.release != "v0.1.0" })
 	if len(released) != 75 {
 		t.Errorf("v0.1.0 has released 75 histories, and the list has %d of them", len(released))
 	}
 }
 
-// freezeMore adds the histories that the list lacks, and writes it.
+// freezeMore adds the histories that the list lacks for a release, and writes the list.
 func freezeMore(t *testing.T, list []frozen, release string) []frozen {
 	t.Helper()
 	entries, err := os.ReadDir(historyDir)
@@ -111,7 +111,7 @@ func freezeMore(t *testing.T, list []frozen, release string) []frozen {
 	return list
 }
 
-// TestFrozenHistoriesCanFail: a changed and a deleted history are refused, a new one is not.
+// TestFrozenHistoriesCanFail: checkFrozen refuses a changed and a deleted history, and allows a new history.
 func TestFrozenHistoriesCanFail(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {

@@ -2,7 +2,7 @@ package historytest
 
 import "testing"
 
-// TestMarkersOfTheSDK: what every local activity of the recorded histories leaves is read.
+// TestMarkersOfTheSDK: ActivityOf and AttemptOf can read every marker of a local activity in the recorded histories.
 func TestMarkersOfTheSDK(t *testing.T) {
 	all, err := Load("../testdata/history")
 	if err != nil {

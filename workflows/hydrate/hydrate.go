@@ -23,14 +23,16 @@ func Input(ctx workflow.Context, c *envelope.Call) envelope.Next {
 
 // Again validates the current arguments, after a hook or an approver changed them.
 func Again(ctx workflow.Context, c *envelope.Call) envelope.Next {
-	return again(ctx, c, c.ToolDigest())
+	return validateArgs(ctx, c, c.ToolDigest())
 }
 
 // Anew validates the current arguments with the definition that a worker has now, after a deploy replaced
 // the tool.
-func Anew(ctx workflow.Context, c *envelope.Call) envelope.Next { return again(ctx, c, "") }
+func Anew(ctx workflow.Context, c *envelope.Call) envelope.Next { return validateArgs(ctx, c, "") }
 
-func again(ctx workflow.Context, c *envelope.Call, digest string) envelope.Next {
+// validateArgs validates the current arguments with the definition that has the digest. An empty digest
+// means the definition that the worker has now.
+func validateArgs(ctx workflow.Context, c *envelope.Call, digest string) envelope.Next {
 	return run(ctx, c, func(in *contract.HydrateIn) {
 		in.ToolDigest = digest
 		in.Args, in.SafeArgs, in.SafeHistory = c.Args(), c.SafeArgs(), c.SafeHistory()
@@ -38,17 +40,17 @@ func again(ctx workflow.Context, c *envelope.Call, digest string) envelope.Next 
 }
 
 // run calls the activity until a worker has the tool, and applies the answer to the
-// call. ask adds the arguments to the input of the activity. run calls accept with a
+// call. addArgs adds the arguments to the input of the activity. run calls accept with a
 // successful answer before it stores the validated arguments in the call: Input uses
 // accept to add the arguments to the history.
-func run(ctx workflow.Context, c *envelope.Call, ask func(*contract.HydrateIn), accept func(contract.HydrateOut)) envelope.Next {
+func run(ctx workflow.Context, c *envelope.Call, addArgs func(*contract.HydrateIn), accept func(contract.HydrateOut)) envelope.Next {
 	name := contract.Hydrate.Name()
 	c.SetStage(name)
 	delay := steps.MissingDelay
 	for {
 		at := workflow.Now(ctx)
 		in := contract.HydrateIn{InvocationID: c.Admitted().InvocationID, ToolID: c.Admitted().ToolID, PlanVersion: c.Plan().V}
-		ask(&in)
+		addArgs(&in)
 		out, err := steps.Local(ctx, contract.Hydrate, in, steps.Options("parse and validate the arguments", c.Remaining(ctx)))
 		if err != nil {
 			f := c.Classify(ctx, err)
@@ -77,8 +79,8 @@ func run(ctx workflow.Context, c *envelope.Call, ask func(*contract.HydrateIn), 
 }
 
 // record adds the provenance of the arguments to the call. The activity Request or Settle
-// writes it to the record. record does nothing if the answer has no provenance: no
-// arguments were hydrated.
+// writes the provenance to the record. An answer has no provenance if no arguments were hydrated;
+// record then does nothing.
 func record(c *envelope.Call, out contract.HydrateOut, at time.Time) {
 	if out.Provenance == nil {
 		return

@@ -47,20 +47,20 @@ func Shape(ctx workflow.Context, c *envelope.Call) (kept *contract.Kept, next en
 	if value == nil {
 		value, whole = c.Output(), !c.OutputInfo().Truncated
 	}
-	if entry != nil && keeps(c) && whole {
+	if entry != nil && isCacheable(c) && whole {
 		kept = &contract.Kept{Entry: *entry, Value: value}
 	}
 	return kept, next
 }
 
-// keeps reports whether the value may answer other calls: it is the value of a read-only
-// tool that ran in this call, and no challenge.
-func keeps(c *envelope.Call) bool {
+// isCacheable reports whether the value may answer other calls: the value is not a challenge, and comes
+// from a read-only tool that ran in this call.
+func isCacheable(c *envelope.Call) bool {
 	return c.Source() == toolspec.SourceExecuted && !c.Challenge() && c.Effect() == toolspec.ReadOnly
 }
 
-// nothingToKeep reports whether a step can be skipped: it is willWriteCache without hooks,
-// and the cache does not keep the value or its short form.
+// nothingToKeep reports whether a step can be skipped: the step is willWriteCache without hooks, and the
+// value is not cacheable or is a short form.
 func nothingToKeep(c *envelope.Call, step hook.Step) bool {
-	return len(step.Hooks) == 0 && step.Stage == hook.WillWriteCache.Stage() && (!keeps(c) || c.OutputInfo().Truncated)
+	return len(step.Hooks) == 0 && step.Stage == hook.WillWriteCache.Stage() && (!isCacheable(c) || c.OutputInfo().Truncated)
 }

@@ -16,7 +16,7 @@ import (
 // the result for long.
 const endingTime = time.Minute
 
-// Ending holds the data at the end of a call that its envelope does not hold.
+// Ending says how a call ends, and holds the data for settle that the envelope does not hold.
 type Ending struct {
 	Next envelope.Next
 	// Kept is the value for the result cache; nil if the cache keeps nothing.

@@ -10,8 +10,7 @@ import (
 )
 
 const (
-	// Forever is the deadline of a step without a deadline, such as admit and settle,
-	// which must succeed.
+	// Forever is the deadline of steps that must succeed, such as admit and settle: ten years.
 	Forever = 10 * 365 * 24 * time.Hour
 	// HeartbeatTimeout is the longest time until the server notices the loss of a worker.
 	// execute sends a heartbeat every two seconds.
@@ -24,7 +23,7 @@ const (
 	// MissingDelay is the first wait for a worker that has every part that the plan
 	// names. The wait doubles up to MissingDelayMax.
 	MissingDelay = time.Second
-	// MissingDelayMax is the longest wait for such a worker.
+	// MissingDelayMax bounds each of these waits.
 	MissingDelayMax = 30 * time.Second
 )
 
@@ -80,8 +79,8 @@ func LocalExecuteOptions(summary string, budget time.Duration) workflow.LocalAct
 }
 
 // ClaimedExecuteOptions returns the options of an attempt inside the workflow task that writes a
-// claim. The attempt may first wait for an earlier attempt of the same budget, and its claim and the
-// answer that it keeps are written to the record.
+// claim. Its timeout has twice the budget, because the attempt may first wait for an earlier attempt,
+// and the time to write its claim and its answer to the record.
 func ClaimedExecuteOptions(summary string, budget time.Duration) workflow.LocalActivityOptions {
 	options := LocalExecuteOptions(summary, 2*budget)
 	options.StartToCloseTimeout += claimedTime

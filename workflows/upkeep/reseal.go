@@ -15,8 +15,8 @@ const (
 	// resealPasses is the maximum number of passes through all secrets. More than one is
 	// needed if a worker with an older key ring seals secrets during a pass.
 	resealPasses = 5
-	// resealPause is the wait between two passes. During it, a worker with an older key
-	// ring can load the new one.
+	// resealPause is the wait between two passes, so that workers with an older key ring can
+	// load the new key ring.
 	resealPause = 3 * time.Second
 	// resealRuns is the maximum number of activities in one run of the workflow.
 	resealRuns = 500
@@ -59,8 +59,8 @@ type ResealOut struct {
 	OtherKey bool `json:"otherKey,omitempty"`
 }
 
-// ResealSecrets seals every secret with the new key that another key sealed. Calls
-// continue meanwhile, because each secret keeps its value and version. The workflow may
+// ResealSecrets seals with the new key every secret that another key has sealed. Calls
+// continue at the same time, because each secret keeps its value and version. The workflow may
 // be cancelled or terminated at any time and started again.
 func ResealSecrets(ctx workflow.Context, in ResealIn) (ResealOut, error) {
 	s := ResealState{Pass: 1}
@@ -89,7 +89,7 @@ func ResealSecrets(ctx workflow.Context, in ResealIn) (ResealOut, error) {
 			// Another worker may have the new key, or this worker may load it soon.
 			pause, waited, delay = delay, waited+delay, min(2*delay, steps.MissingDelayMax)
 		case out.Done && (s.Progress.Resealed == 0 || s.Pass == resealPasses):
-			// A pass that sealed nothing shows that no secret is left to seal.
+			// This pass sealed nothing, so no secret is left to seal, or it was the last pass.
 			return s.out(in.KeyID, false), nil
 		case out.Done:
 			// The next pass finds secrets that a worker with an older key ring sealed.

@@ -21,14 +21,12 @@ const (
 )
 
 const (
-	// verifyFirst is the time range that the first run searches. A run has no earlier
-	// result to continue from until one run has found nothing.
-	//
+	// verifyFirst is the time range that a run searches while no earlier run has succeeded.
+	verifyFirst = 24 * time.Hour
 	// verifyMost is the longest range of any run. The range grows after each failed run,
 	// because the next run searches the same histories again. Without verifyMost, the range
 	// could grow until no run completes within the timeout of the activity.
-	verifyFirst = 24 * time.Hour
-	verifyMost  = 7 * 24 * time.Hour
+	verifyMost = 7 * 24 * time.Hour
 	// verifyOverlap is the time range that two successive runs both search. Temporal's
 	// visibility store lists a closed workflow with a delay, so the first of two runs may
 	// not see a workflow that closed at the end of its range.
@@ -63,8 +61,8 @@ func VerifyHistory(ctx workflow.Context) (contract.VerifyClosedOut, error) {
 	if err != nil {
 		return out, err
 	}
-	// The next run continues from UntilMs. The workflow sets both times itself, because
-	// somebody other than a worker may have completed the activity.
+	// The next run continues from UntilMs. The workflow sets both times itself, because anybody
+	// with access to the namespace can complete the activity with other times.
 	out.SinceMs, out.UntilMs = in.SinceMs, in.UntilMs
 	if out.Findings > 0 {
 		return out, temporal.NewNonRetryableApplicationError(
