@@ -166,7 +166,7 @@ func TestMemoryOfATenantIsBounded(t *testing.T) {
 		row("globex", "shop", registrations.HTTP, false, 1)
 	}
 	row("globex", "shop", registrations.HTTP, true, 1)
-	kept, left := needed(rows)
+	kept, left := versionsToKeep(rows)
 	count := map[string]int{}
 	for _, r := range kept {
 		count[fmt.Sprint(r.TenantID, r.Kind, r.InForce)]++

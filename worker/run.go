@@ -96,7 +96,7 @@ func run(ctx context.Context, c Config, a *additions) error {
 			func() context.Context { return ctx },
 			func() context.CancelCauseFunc { return fail },
 			func() *slog.Logger { return c.Log },
-			newStored, readPolicy, newConnections, prepareStore, newPolicyWatch, newSources, newPublished, newPresence, newStickyResetter, providers, connectTemporal, boundTools, authorizer, policyEngines, idTokens, notifiers, hooksOf, steps, sweeper, verifier, resealer, joiner, newBroker, readPrices, agents, newMaker,
+			newStored, readPolicy, newConnections, prepareStore, newPolicyWatch, newSources, newPublished, newPresence, newStickyResetter, providers, connectTemporal, bindTools, authorizer, policyEngines, idTokens, notifiers, hooksOf, steps, sweeper, verifier, resealer, joiner, newBroker, readPrices, agents, newMaker,
 		),
 		fx.Invoke(publish, needSchedules, sealAudit, serve, reportHealth, watch),
 	)

@@ -26,7 +26,7 @@ func BenchmarkPermit(b *testing.B) {
 		if err := a.Permit(ctx, hook.StageInput{Facts: facts, Terms: &terms}, &v); err != nil {
 			b.Fatal(err)
 		}
-		if _, ok, err := a.permits(ctx, v.Permit, facts, terms, true); !ok || err != nil {
+		if _, ok, err := a.verifyPermit(ctx, v.Permit, facts, terms, true); !ok || err != nil {
 			b.Fatal(ok, err)
 		}
 	}

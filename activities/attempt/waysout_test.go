@@ -124,7 +124,7 @@ func waysOut(t *testing.T) map[string]wayOut {
 		"panic": func(t *testing.T, secrets *fingerprint.Set, text string) (string, bool) {
 			var err error
 			log := logged(secrets, func(l *slog.Logger) {
-				err = panicked(t.Context(), toolspec.Call{Logger: l}, fmt.Errorf("with %s", text))
+				err = logPanic(t.Context(), toolspec.Call{Logger: l}, fmt.Errorf("with %s", text))
 			})
 			return log + err.Error(), true
 		},
@@ -185,7 +185,7 @@ func TestPanicOfAToolWithoutItsCapability(t *testing.T) {
 		var log bytes.Buffer
 		func() {
 			defer func() {
-				_ = panicked(t.Context(), toolspec.Call{Logger: slog.New(slog.NewTextHandler(&log, nil))}, recover())
+				_ = logPanic(t.Context(), toolspec.Call{Logger: slog.New(slog.NewTextHandler(&log, nil))}, recover())
 			}()
 			run()
 		}()
