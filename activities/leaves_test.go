@@ -19,15 +19,15 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// nest makes random nested values, and knows of each text, number and name in them whether it may
-// leave. Each of these is unique.
+// nest makes random nested values. It knows of each text, number and name in them whether it may leave the
+// worker. All texts, numbers and names are different.
 type nest struct {
 	*rand.Rand
-	allow, hidden [][]string // hidden are the paths that a mask covers whole
+	allow, hidden [][]string // hidden are the paths at which a mask covers the whole value
 	emails        [][]string // the paths whose emails a mask covers
 	pad           string
 	made          int
-	// may and mayNot are texts that the whole value has, and that nothing has that leaves.
+	// may are the texts of the value that may leave, and mayNot are the texts that may not.
 	may, mayNot []string
 }
 
@@ -39,7 +39,7 @@ func through(patterns [][]string, path []string) bool {
 	})
 }
 
-// fits compares as much as both have.
+// fits reports whether a pattern and a path agree as far as both go.
 func fits(pattern, path []string) bool {
 	for i := range min(len(pattern), len(path)) {
 		if pattern[i] != path[i] && pattern[i] != "*" {
@@ -117,7 +117,7 @@ func (f finds) Lookup(context.Context, cache.LookupRow) (cache.Finding, error) {
 	return cache.Finding{Value: f.value}, nil
 }
 
-// left is what an activity lets leave of a value.
+// left is the part of a value that leaves an activity.
 type left struct {
 	answer  any
 	value   json.RawMessage
@@ -133,7 +133,7 @@ func leftOf(v hook.Verdict, value json.RawMessage, info toolspec.OutputInfo) lef
 	return l
 }
 
-// ways are the ways on which a value leaves a worker.
+// ways are the ways by which a value leaves a worker.
 var ways = map[string]struct {
 	hook hook.Hook
 	run  func(*testing.T, *world) left
@@ -174,7 +174,7 @@ var ways = map[string]struct {
 	}},
 }
 
-// leaving is the value that the tool, the hook or the cache has in the seed that runs, and hooked the hooks.
+// leaving is the value of the tool, the hook or the cache for the current seed. hooked are the hooks.
 var (
 	leaving any
 	hooked  []string
@@ -212,9 +212,9 @@ const maskingPolicy = openPolicy + `
     cache: [{tool: core__tool, for: 1m}]
 `
 
-// TestWhatLeaves: of random nested values, in every size and on every way out of a worker, only what
-// the allowlist names leaves, and nothing that a mask of the tool or of policy covers. What may leave is
-// in the value or in the stored whole (RF-02, RD-07, OC-03).
+// TestWhatLeaves: of random nested values, in every size and on every way out of a worker, only the parts that
+// the allowlist names leave, and no part that a mask of the tool or of policy covers. Each part that may leave
+// is in the value that leaves or in the stored whole value.
 func TestWhatLeaves(t *testing.T) {
 	sizes := []int{0, 100, 4000, 60_000}
 	met := map[string]int{}

@@ -71,7 +71,7 @@ func prepareStore(ctx context.Context, o *opened, c Config, a additions, p *poli
 	if err := store.OpenBucket(ctx, c.OutputBucket); err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
-	late.in(store)
+	late.setStore(store)
 	store.LimitOutputs(c.outputLimits())
 	return store, withDatabase(ctx, c, func(ctx context.Context) error {
 		if err := store.CheckSchema(ctx); err != nil {
@@ -184,7 +184,7 @@ func hooksOf(tools *catalog.Registry, from *sources, a additions, log *slog.Logg
 		if _, ok := tools.Get(toolID); ok {
 			continue
 		}
-		if from.any() {
+		if from.hasOtherSources() {
 			log.Info("hooks stand on a tool that this worker does not have yet; they run if a source offers it", "toolId", toolID)
 		} else {
 			log.Warn("hooks stand on a tool that this worker does not have", "toolId", toolID)

@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// BenchmarkPermit signs and verifies a permit over 2 KiB of arguments, which every write does.
+// BenchmarkPermit signs and verifies a permit over 2 KiB of arguments, as each attempt with a claim does.
 func BenchmarkPermit(b *testing.B) {
 	ring := workerkeytest.New()
 	ctx := contract.WithExecution(b.Context(), contract.Execution{RunID: "run"})

@@ -21,7 +21,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// results answers every lookup with the same.
+// results returns the same finding for every lookup.
 type results struct {
 	found cache.Finding
 	err   error
@@ -38,7 +38,7 @@ type text struct {
 	More string `json:"more,omitempty"`
 }
 
-// cacheRig is the steps of the cache, and a call of a tool.
+// cacheRig has the steps of the cache, and a call of a tool.
 type cacheRig struct {
 	*testing.T
 	results results
@@ -88,14 +88,15 @@ func (r *cacheRig) do(p interface{ Stage() hook.Stage }) hook.Verdict {
 
 const kept = "    cache: [{tool: core__tool, for: 1m}]\n"
 
-// TestCacheWants: by tool, policy and effect, which calls have stages of the cache, read it and are kept.
+// TestCacheWants: the tool, the policy and the effect decide which calls have the stages of the cache, read the
+// cache and are kept.
 func TestCacheWants(t *testing.T) {
 	for name, tc := range map[string]struct {
 		cache  string
 		change func(*toolspec.Definition)
 		facts  func(*hook.Facts)
 		ttl    time.Duration
-		// later says that the gate could not know it.
+		// later says that the gate could not know this.
 		later bool
 	}{
 		"nobody":                     {},
@@ -144,7 +145,7 @@ func TestCacheWants(t *testing.T) {
 	}
 }
 
-// TestCacheReads: what becomes of what the store says.
+// TestCacheReads: each finding of the store has its verdict.
 func TestCacheReads(t *testing.T) {
 	value := json.RawMessage(`{"text":"kept"}`)
 	for name, tc := range map[string]struct {
@@ -187,7 +188,8 @@ func TestCacheReads(t *testing.T) {
 	}
 }
 
-// TestCacheKeepsWhatRan: an answer of a hook, of the cache or of nobody is not proposed.
+// TestCacheKeepsWhatRan: the cache keeps only values of a tool that ran. It proposes no entry for a response of
+// a hook, a value of the cache or a failed call.
 func TestCacheKeepsWhatRan(t *testing.T) {
 	for name, change := range map[string]func(*hook.Facts){
 		"a cached value":    func(f *hook.Facts) { f.Source = toolspec.SourceCache },
@@ -202,7 +204,8 @@ func TestCacheKeepsWhatRan(t *testing.T) {
 	}
 }
 
-// TestDefinitionsAreNotResults: compiled definitions are kept apart from results. Without the one the other is as it was (CA-04).
+// TestDefinitionsAreNotResults: the memory for compiled definitions and the result cache are independent of
+// each other.
 func TestDefinitionsAreNotResults(t *testing.T) {
 	r := newCacheRig(t, strings.Replace(kept, "1m", "never", 1), func(d *toolspec.Definition) { d.CacheFor = time.Hour })
 	before, _ := r.source.Get("core__tool")
