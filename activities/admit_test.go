@@ -28,7 +28,7 @@ func TestAdmit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.safe(t, got)
+	w.checkCanary(t, got)
 	id := toolspec.Identity{TenantID: "acme", RunID: "run-1", ToolCallID: "call-1"}
 	if got.Outcome != contract.Done || !got.Recorded || got.InvocationID != id.InvocationID() || got.Epoch != 4 || got.Rounds.Request != 3 ||
 		got.PolicyDigest != "policy" || got.ToolID != "core__tool" || got.ToolCallID != "call-1" || got.Context.ActorID != "user:ann" || got.Failure != nil {
@@ -154,8 +154,8 @@ func TestAdmitRefuses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.safe(t, got)
-			w.safe(t, w.records.refused)
+			w.checkCanary(t, got)
+			w.checkCanary(t, w.records.refused)
 			if got.Outcome != contract.Refused || got.Recorded || got.InvocationID != "" || got.Failure.Code != toolspec.CodeValidation ||
 				got.Failure.SafeMessage == "" || got.Failure.Details.Kind != tc.kind || got.Failure.Details.Path != tc.path || len(got.Failure.Details.Problems) != 1 {
 				t.Errorf("got %+v, %+v", got, got.Failure)

@@ -196,7 +196,7 @@ func TestReview(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.safe(t, got)
+			w.checkCanary(t, got)
 			if got.Answer.Counted != tc.want || tc.why == "" && got.Answer.Reason != "" || !strings.Contains(got.Answer.Reason, tc.why) {
 				t.Errorf("got %+v, want %v, %q", got.Answer, tc.want, tc.why)
 			}
@@ -224,7 +224,7 @@ func TestEditWithoutValidator(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.safe(t, got)
+			w.checkCanary(t, got)
 			if want := "this worker cannot check arguments of the tool; try again"; got.Answer.Counted || !got.Answer.Again || got.Answer.Reason != want {
 				t.Errorf("got %+v, want %q", got.Answer, want)
 			}

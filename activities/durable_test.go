@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-func lasting(f func(ctx context.Context, v *hook.Input) error) hook.Hook {
+func durableHook(f func(ctx context.Context, v *hook.Input) error) hook.Hook {
 	return hook.New("h", hook.Durable(time.Hour), hook.WillNormalizeInput.Do(f))
 }
 
@@ -29,7 +29,7 @@ func TestDurableBudget(t *testing.T) {
 		"deaf":    func(context.Context, *hook.Input) error { <-release; return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, setup{hooks: []hook.Hook{lasting(f)}})
+			w := newWorld(t, setup{hooks: []hook.Hook{durableHook(f)}})
 			v, err := w.Stage(t.Context(), hook.StageInput{Stage: hook.WillNormalizeInput.Stage(), Hooks: []string{"h"}, BudgetMs: 20, Facts: w.facts()})
 			if err != nil || v.Outcome != hook.Failed || v.Failure.Code != toolspec.CodeTimeout || v.Failure.SafeMessage != "the hooks at willNormalizeInput did not end in time" {
 				t.Errorf("got %+v, %v", v, err)
@@ -46,7 +46,7 @@ func TestDurableCancelled(t *testing.T) {
 			// The hook has one second to answer. This test takes no real time.
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
-				w := newWorld(t, setup{hooks: []hook.Hook{lasting(func(ctx context.Context, v *hook.Input) error {
+				w := newWorld(t, setup{hooks: []hook.Hook{durableHook(func(ctx context.Context, v *hook.Input) error {
 					cancel()
 					<-ctx.Done()
 					return answer
@@ -68,7 +68,7 @@ func TestDurableLeaves(t *testing.T) {
 	env := suite.NewTestActivityEnvironment()
 	stop := make(chan struct{})
 	env.SetWorkerStopChannel(stop)
-	w := newWorld(t, setup{hooks: []hook.Hook{lasting(func(ctx context.Context, _ *hook.Input) error {
+	w := newWorld(t, setup{hooks: []hook.Hook{durableHook(func(ctx context.Context, _ *hook.Input) error {
 		close(stop)
 		<-ctx.Done()
 		return ctx.Err()

@@ -61,7 +61,7 @@ func TestExecuteOutputs(t *testing.T) {
 				t.Fatalf("%d outputs are kept", len(w.records.outputs))
 			}
 			if saved {
-				w.safe(t, w.records.outputs)
+				w.checkCanary(t, w.records.outputs)
 				o := w.records.outputs[0]
 				if o.InvocationID != "inv" || o.TenantID != "acme" || o.Dispatch != 2 || string(o.Value) != `{"text":"`+tc.text+`"}` {
 					t.Errorf("kept %.100v", o)

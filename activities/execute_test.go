@@ -24,7 +24,7 @@ func (w *world) execute(ctx context.Context, t *testing.T, in contract.ExecuteIn
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.safe(t, got)
+	w.checkCanary(t, got)
 	claimID := ""
 	if n := len(w.records.claims); n > 0 {
 		claimID = w.records.claims[n-1].ClaimID
@@ -37,7 +37,7 @@ func (w *world) execute(ctx context.Context, t *testing.T, in contract.ExecuteIn
 	return got
 }
 
-func nowhere() *out { return nil }
+func nilOut() *out { return nil }
 
 func TestExecuteDoesNotStart(t *testing.T) {
 	for _, tc := range []struct {
@@ -80,7 +80,7 @@ func TestExecuteErrors(t *testing.T) {
 			contract.ExecuteOut{Failure: &hook.Failure{Code: "execution"}, Retryable: true}},
 		{"panic with an error", func() (any, error) { panic(errors.New(canary)) },
 			contract.ExecuteOut{Failure: &hook.Failure{Code: "execution"}, Retryable: true}},
-		{"nil pointer", func() (any, error) { return *nowhere(), nil },
+		{"nil pointer", func() (any, error) { return *nilOut(), nil },
 			contract.ExecuteOut{Failure: &hook.Failure{Code: "execution"}, Retryable: true}},
 		{"safe error", func() (any, error) { return nil, toolspec.Safef("no file %s", "a.txt") },
 			contract.ExecuteOut{Failure: &hook.Failure{Code: "execution", SafeMessage: "Error executing tool: no file a.txt"}}},

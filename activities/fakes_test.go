@@ -392,8 +392,8 @@ func (w *world) permit(ctx context.Context, f hook.Facts, t hook.Terms) json.Raw
 	return v.Permit
 }
 
-// safe checks that the canary is neither in the answer of an activity nor in the log.
-func (w *world) safe(t *testing.T, answer any) {
+// checkCanary checks that the canary is neither in the answer of an activity nor in the log.
+func (w *world) checkCanary(t *testing.T, answer any) {
 	t.Helper()
 	text, err := json.Marshal(answer)
 	if err != nil {

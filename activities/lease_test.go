@@ -33,7 +33,7 @@ func TestLocalAttemptInAnExpiredPlace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				slotTimes := &capacity.SlotTimes{}
-				w := newWorld(t, setup{config: activities.Config{SlotTimes: slotTimes, Own: capacity.Limits(policies{}, takes{}, slotTimes)}})
+				w := newWorld(t, setup{config: activities.Config{SlotTimes: slotTimes, Own: capacity.Limits(policies{}, slotGiver{}, slotTimes)}})
 				in := w.executeIn()
 				in.Facts.PolicyDigest, in.Facts.Round = "", 2
 				in.Dispatch, in.LeasedAtMs = 0, time.Now().Add(tc.leased).UnixMilli()
@@ -66,7 +66,7 @@ func TestNoClaimWithoutALease(t *testing.T) {
 	for answer, want := range map[broker.Answer]contract.Outcome{broker.Superseded: contract.Superseded, broker.NeedsReauth: contract.Refused} {
 		w := newWorld(t, setup{
 			def:    func(d *toolspec.Definition) { d.Capabilities = []toolspec.CapabilityName{capability.ClientsKey.Name()} },
-			config: activities.Config{Broker: answers(answer)},
+			config: activities.Config{Broker: refusingBroker(answer)},
 		})
 		in := w.executeIn()
 		in.Facts.Context.ConnectionID = "conn"
@@ -77,16 +77,16 @@ func TestNoClaimWithoutALease(t *testing.T) {
 	}
 }
 
-// answers is a broker that leases nothing and returns this answer.
-type answers broker.Answer
+// refusingBroker is a broker that leases nothing and returns this answer.
+type refusingBroker broker.Answer
 
-func (a answers) Lease(context.Context, broker.Request) (*broker.Lease, broker.Answer, error) {
+func (a refusingBroker) Lease(context.Context, broker.Request) (*broker.Lease, broker.Answer, error) {
 	return nil, broker.Answer(a), nil
 }
 
-// takes is a store that gives each call its slots.
-type takes struct{ capacity.Store }
+// slotGiver is a store that gives each call its slots.
+type slotGiver struct{ capacity.Store }
 
-func (takes) TakeSlots(context.Context, capacity.SlotsRow) (capacity.Answer, error) {
+func (slotGiver) TakeSlots(context.Context, capacity.SlotsRow) (capacity.Answer, error) {
 	return capacity.Answer{State: capacity.Taken}, nil
 }

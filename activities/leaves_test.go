@@ -111,9 +111,9 @@ func pointers(r *rand.Rand, limit int) (patterns [][]string, all []string) {
 	return patterns, all
 }
 
-type finds struct{ value json.RawMessage }
+type fixedCache struct{ value json.RawMessage }
 
-func (f finds) Lookup(context.Context, cache.LookupRow) (cache.Finding, error) {
+func (f fixedCache) Lookup(context.Context, cache.LookupRow) (cache.Finding, error) {
 	return cache.Finding{Value: f.value}, nil
 }
 
@@ -138,7 +138,7 @@ var ways = map[string]struct {
 	hook hook.Hook
 	run  func(*testing.T, *world) left
 }{
-	"execute": {run: executes},
+	"execute": {run: runAttempt},
 	"probe": {run: func(t *testing.T, w *world) left {
 		in := contract.ProbeIn{Facts: w.facts(), Epoch: 4, Dispatch: 2, Terms: w.executeIn().Terms}
 		ctx := as(t.Context(), false)
@@ -153,21 +153,21 @@ var ways = map[string]struct {
 		}
 		return l
 	}},
-	"response in the attempt": {run: executes, hook: hook.New("h", hook.AroundExecute.Do(func(_ context.Context, v *hook.Around) error { return v.Respond(leaving) }))},
+	"response in the attempt": {run: runAttempt, hook: hook.New("h", hook.AroundExecute.Do(func(_ context.Context, v *hook.Around) error { return v.Respond(leaving) }))},
 	"response before it": {hook: hook.New("h", hook.WillCheckConsent.Do(func(_ context.Context, v *hook.Consent) error { return v.Respond(leaving) })), run: func(t *testing.T, w *world) left {
-		v := runs(t, w, hook.WillCheckConsent.Stage(), nil)
+		v := runStage(t, w, hook.WillCheckConsent.Stage(), nil)
 		return leftOf(v, v.Value, v.ValueInfo)
 	}},
 	"output hook": {hook: hook.New("h", hook.WillTransformOutput.Do(func(_ context.Context, v *hook.Output) error { v.SetOutput(leaving); return nil })), run: func(t *testing.T, w *world) left {
-		v := runs(t, w, hook.WillTransformOutput.Stage(), func(f *hook.Facts) { f.Output = json.RawMessage(`null`) })
+		v := runStage(t, w, hook.WillTransformOutput.Stage(), func(f *hook.Facts) { f.Output = json.RawMessage(`null`) })
 		return leftOf(v, v.Delta.Output, v.Delta.OutputInfo)
 	}},
 	"cache hit": {run: func(t *testing.T, w *world) left {
-		v := runs(t, w, hook.WillReadCache.Stage(), nil)
+		v := runStage(t, w, hook.WillReadCache.Stage(), nil)
 		if v.Failure != nil || v.Delta.Cached == nil { // the tool would run
 			return left{answer: v, refused: toolspec.CodeResultTooLarge}
 		}
-		hit := runs(t, w, hook.DidCacheHit.Stage(), func(f *hook.Facts) { f.Cached, f.CachedInfo, f.Hit = v.Delta.Cached, v.Delta.CachedInfo, true })
+		hit := runStage(t, w, hook.DidCacheHit.Stage(), func(f *hook.Facts) { f.Cached, f.CachedInfo, f.Hit = v.Delta.Cached, v.Delta.CachedInfo, true })
 		l := leftOf(hit, hit.Value, hit.ValueInfo)
 		l.answer = []hook.Verdict{v, hit}
 		return l
@@ -180,7 +180,7 @@ var (
 	hooked  []string
 )
 
-func executes(t *testing.T, w *world) left {
+func runAttempt(t *testing.T, w *world) left {
 	in := w.executeIn()
 	in.Around = hooked
 	out, err := w.Execute(t.Context(), in)
@@ -194,7 +194,7 @@ func executes(t *testing.T, w *world) left {
 	return l
 }
 
-func runs(t *testing.T, w *world, at hook.Stage, change func(*hook.Facts)) hook.Verdict {
+func runStage(t *testing.T, w *world, at hook.Stage, change func(*hook.Facts)) hook.Verdict {
 	in := hook.StageInput{Stage: at, Hooks: hooked, Facts: w.facts(), Terms: &hook.Terms{}}
 	in.Facts.Effect = toolspec.ReadOnly
 	if change != nil {
@@ -246,7 +246,7 @@ func TestWhatLeaves(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := setup{def: change, policy: maskingPolicy, own: func(source judge.Source, p policies) stage.Table {
-				return cache.Steps(p, source, finds{raw}, slog.New(slog.DiscardHandler))
+				return cache.Steps(p, source, fixedCache{raw}, slog.New(slog.DiscardHandler))
 			}}
 			s.tool = func(d toolspec.Definition) toolspec.Tool {
 				return toolspec.DefineWithProbe(d, func(context.Context, in, toolspec.Call) (any, error) { return leaving, nil },

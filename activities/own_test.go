@@ -66,7 +66,7 @@ func TestOwnStepFails(t *testing.T) {
 				in.Hooks = []string{"h"}
 			}
 			v, err := w.Stage(t.Context(), in)
-			w.safe(t, v)
+			w.checkCanary(t, v)
 			switch {
 			case name == "transient":
 				if !errs.IsTransient(err) {
@@ -104,7 +104,7 @@ func TestHooksCannotUnmask(t *testing.T) {
 			if string(v.Delta.SafeArgs) != tc.want {
 				t.Errorf("%s at %s: %s, want %s", name, p.Stage(), v.Delta.SafeArgs, tc.want)
 			}
-			w.safe(t, v.Delta.SafeArgs)
+			w.checkCanary(t, v.Delta.SafeArgs)
 		}
 	}
 }

@@ -147,7 +147,7 @@ func TestRegularStages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			runs := 0
-			w := newWorld(t, setup{hooks: []hook.Hook{lasting(func(context.Context, *hook.Input) error { runs++; return nil })}})
+			w := newWorld(t, setup{hooks: []hook.Hook{durableHook(func(context.Context, *hook.Input) error { runs++; return nil })}})
 			w.records.record.Plan = planned
 			w.records.record.Plan.Pre = append([]hook.Step(nil), planned.Pre...)
 			in := hook.StageInput{Stage: stage, Hooks: []string{"h"}, Part: hook.PartHooks, BudgetMs: 1000, Facts: w.facts()}

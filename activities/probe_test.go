@@ -39,7 +39,7 @@ func TestProbe(t *testing.T) {
 			}
 			in.Permit = w.permit(ctx, in.Facts, in.Terms)
 			got, err := w.Probe(ctx, in)
-			w.safe(t, got)
+			w.checkCanary(t, got)
 			if got.DurationUs = 0; err != nil || !reflect.DeepEqual(got, tc.want) {
 				t.Errorf("got %+v, want %+v, %v", got, tc.want, err)
 			}

@@ -23,7 +23,7 @@ func (w *world) stage(t *testing.T, s hook.Stage, change func(*hook.Facts)) hook
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.safe(t, v)
+	w.checkCanary(t, v)
 	return v
 }
 
@@ -144,13 +144,13 @@ func TestHydrate(t *testing.T) {
 				t.Fatal(err)
 			}
 			if tc.code != "" {
-				w.safe(t, got)
+				w.checkCanary(t, got)
 				if got.Outcome != contract.Refused || got.Failure.Code != tc.code || got.Failure.Details.Kind != tc.kind || got.Failure.Details.Path != tc.path || got.Args != nil {
 					t.Errorf("got %+v %+v", got.Failure, got.Failure.Details)
 				}
 				return
 			}
-			w.safe(t, got.SafeArgs)
+			w.checkCanary(t, got.SafeArgs)
 			if got.Outcome != contract.Done || string(got.SafeArgs) != tc.want || got.ToolDigest != w.bound.Digest() || got.Effect != toolspec.StateChange || got.Risk != toolspec.MediumRisk {
 				t.Errorf("got %+v, want %s", got, tc.want)
 			}
