@@ -88,7 +88,7 @@ func TestALegacyTool(t *testing.T) {
 
 // TestMainFunction: Main runs until SIGTERM, and returns the exit status.
 func TestMainFunction(t *testing.T) {
-	w := newWorld(t) // before environment hides the cache with the Temporal CLI
+	w := newWorld(t) // before setEnvironment hides the cache with the Temporal CLI
 	setEnvironment(t, map[string]string{"PAWL_LOG_LEVEL": "loud"})
 	if status := Main(); status != 1 {
 		t.Errorf("a faulty configuration: %d", status)

@@ -27,8 +27,8 @@ func liveSet(t *testing.T) *fingerprint.Set {
 	return s
 }
 
-// cleaned pushes data in writes of the sizes that next returns, and returns the bytes that may be stored.
-func cleaned(c *cleaner, data []byte, next func() int) (stored []byte, err error) {
+// cleanStream pushes data in writes of the sizes that next returns, and returns the bytes that may be stored.
+func cleanStream(c *cleaner, data []byte, next func() int) (stored []byte, err error) {
 	emit := func(p []byte) error {
 		stored = append(stored, p...)
 		return nil
@@ -74,7 +74,7 @@ func TestNothingIsCutOutOfASecret(t *testing.T) {
 				if strings.HasPrefix(text, " ") {
 					c.masker = masker(t, toolspec.MaskEmail, toolspec.MaskCard)
 				}
-				stored, err := cleaned(c, data, func() int { return write })
+				stored, err := cleanStream(c, data, func() int { return write })
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -104,7 +104,7 @@ func TestAMaskCutsNoCredential(t *testing.T) {
 	for _, before := range []int{1, len(slack) / 2, len(slack), 4096, 4096 + len(slack)/2, 8192, 8192 + len(slack)/2, 10_000} {
 		at := cleanBlock - before
 		c := &cleaner{secrets: secrets, masker: masker(t, toolspec.MaskPhone), cleaned: time.Now().Add(time.Hour)}
-		stored, err := cleaned(c, []byte(filler[:at]+" "+slack+" "+filler[at:at+20_000]), func() int { return 1000 })
+		stored, err := cleanStream(c, []byte(filler[:at]+" "+slack+" "+filler[at:at+20_000]), func() int { return 1000 })
 		if err != nil || bytes.Contains(stored, []byte("AbCdEf")) || bytes.Contains(stored, []byte("StUvWx")) || !bytes.Contains(stored, []byte(fingerprint.Redacted)) {
 			t.Errorf("%d bytes in front of the cut: %v, %.200s", before, err, stored[max(0, at-20):])
 		}
@@ -151,7 +151,7 @@ func TestEveryByteIsStored(t *testing.T) {
 		"binary": {cleaner{binary: true, secrets: liveSet(t)}, noise}, "text": {cleaner{masker: masker(t, toolspec.MaskEmail), secrets: liveSet(t)}, text.Bytes()},
 		"no secrets": {cleaner{}, noise}, "nothing": {cleaner{secrets: liveSet(t)}, nil},
 	} {
-		stored, err := cleaned(&c.cleaner, c.data, func() int { return 1 + random.IntN(100_000) })
+		stored, err := cleanStream(&c.cleaner, c.data, func() int { return 1 + random.IntN(100_000) })
 		if err != nil || !bytes.Equal(stored, c.data) {
 			t.Errorf("%s: %d bytes of %d are stored, %v", name, len(stored), len(c.data), err)
 		}
@@ -165,7 +165,7 @@ func TestABinaryStreamIsNotChanged(t *testing.T) {
 	for _, before := range []int{0, 10, 39, 4096} {
 		data := bytes.Repeat([]byte{0xff, 0xfe, 1, 2}, cleanBlock)
 		copy(data[cleanBlock-before:], credential)
-		stored, err := cleaned(&cleaner{binary: true, secrets: liveSet(t)}, data, func() int { return 50_000 })
+		stored, err := cleanStream(&cleaner{binary: true, secrets: liveSet(t)}, data, func() int { return 50_000 })
 		if !errors.Is(err, errUnclean) || bytes.Contains(stored, []byte(credential[:8])) {
 			t.Errorf("%d bytes in front of the cut: %v, and %d bytes are stored", before, err, len(stored))
 		}
@@ -177,7 +177,7 @@ func TestABinaryStreamIsNotChanged(t *testing.T) {
 func TestATextToMaskThatDoesNotEnd(t *testing.T) {
 	t.Parallel()
 	c := &cleaner{masker: masker(t, toolspec.MaskRegex(`key=\S+`))}
-	if _, err := cleaned(c, []byte("key="+strings.Repeat("k", 2<<20)), func() int { return 10_000 }); !errors.Is(err, errUnclean) {
+	if _, err := cleanStream(c, []byte("key="+strings.Repeat("k", 2<<20)), func() int { return 10_000 }); !errors.Is(err, errUnclean) {
 		t.Errorf("%v", err)
 	}
 }

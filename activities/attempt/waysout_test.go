@@ -30,8 +30,8 @@ import (
 // cannot carry the text.
 type wayOut func(t *testing.T, secrets *fingerprint.Set, text string) (arrived string, ok bool)
 
-// answered returns the answer that leaves the worker if a tool answers with a value or a failure.
-func answered(t *testing.T, secrets *fingerprint.Set, out contract.ExecuteOut) string {
+// leavingAnswer returns the answer that leaves the worker if a tool answers with a value or a failure.
+func leavingAnswer(t *testing.T, secrets *fingerprint.Set, out contract.ExecuteOut) string {
 	t.Helper()
 	step := func(context.Context, contract.ExecuteIn) (contract.ExecuteOut, error) { return out, nil }
 	got, err := answer.Scrubbed(secrets, slog.New(slog.DiscardHandler), "execute", step, answer.LostExecute)(t.Context(), contract.ExecuteIn{})
@@ -79,11 +79,11 @@ func waysOut(t *testing.T) map[string]wayOut {
 	}
 	return map[string]wayOut{
 		"result": func(t *testing.T, secrets *fingerprint.Set, text string) (string, bool) {
-			return answered(t, secrets, value(text)), true
+			return leavingAnswer(t, secrets, value(text)), true
 		},
 		"error": func(t *testing.T, secrets *fingerprint.Set, text string) (string, bool) {
 			err := redact.Error(fmt.Errorf("fetch: %w", errors.New(text)), secrets)
-			return fmt.Sprintf("%v %+v ", err, err) + answered(t, secrets, contract.ExecuteOut{
+			return fmt.Sprintf("%v %+v ", err, err) + leavingAnswer(t, secrets, contract.ExecuteOut{
 				Outcome: contract.Refused, Failure: &hook.Failure{Code: toolspec.CodeExecution, SafeMessage: "the server says: " + text},
 			}), true
 		},
@@ -94,7 +94,7 @@ func waysOut(t *testing.T) map[string]wayOut {
 			}
 			defer resp.Body.Close()
 			echo := resp.Header.Get("X-Echo")
-			return answered(t, secrets, value(echo)), echo == text
+			return leavingAnswer(t, secrets, value(echo)), echo == text
 		},
 		"redirect": func(t *testing.T, secrets *fingerprint.Set, text string) (string, bool) {
 			resp, err := send(t, "/redirect", text)
@@ -105,7 +105,7 @@ func waysOut(t *testing.T) map[string]wayOut {
 			if !strings.Contains(err.Error(), "?to="+text) {
 				return "", false // the text is not a URL, or the client has changed it
 			}
-			return redact.Error(err, secrets).Error() + answered(t, secrets, contract.ExecuteOut{
+			return redact.Error(err, secrets).Error() + leavingAnswer(t, secrets, contract.ExecuteOut{
 				Outcome: contract.Refused, Failure: &hook.Failure{Code: toolspec.CodeExecution, SafeMessage: err.Error()},
 			}), true
 		},
