@@ -264,6 +264,7 @@ func choiceOf(run Run, offered []toolspec.Spec) wire.Choice {
 		applies = isFirst && isOffered(choice.Name)
 	case wire.Required:
 		applies = isFirst || isOffered(pawlagent.DoneTool)
+	default: // the other modes force no call
 	}
 	if !applies {
 		return wire.Choice{}
