@@ -14,7 +14,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// TestAccepts: a call gets the keys of those who may decide, now or later, and of who may withdraw, and is told where it gets not all.
+// TestAccepts: a request lists the keys of the people who may decide, now or after an escalation, and of the
+// requester, who may withdraw. It says if it does not list all of them.
 func TestAccepts(t *testing.T) {
 	keys := func(identities ...string) (all approval.RequestKeys) {
 		for _, who := range identities {

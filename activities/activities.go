@@ -42,10 +42,10 @@ type Activities struct {
 	leave   func(workflowID, runID string)
 }
 
-// Records keeps invocations, approvals and results. Every statement names the invocation and its
-// epoch, compares the recorded run with the one that executes it (contract.Executing), and is one
-// guarded write. The answer of the write decides. An error that a retry can correct is marked
-// errs.Transient.
+// Records keeps invocations, approvals and results. Each write is one statement. It names the invocation and
+// its epoch, and writes nothing if the record has another epoch, or if another Temporal run executes the call
+// (contract.Executing). The result of the method says whether the statement has written. An error that a retry
+// can correct is marked errs.Transient.
 type Records interface {
 	admit.Records
 	approval.Requests
@@ -56,16 +56,16 @@ type Records interface {
 
 // Config has the settings of an operator.
 type Config struct {
-	// SearchAttributes says whether the workflows of new calls upsert search attributes. If
-	// the namespace does not know one, the workflow task fails forever.
+	// SearchAttributes says whether the workflows of new calls upsert search attributes. If the namespace lacks
+	// one of these attributes, the workflow task fails forever.
 	SearchAttributes bool
 	// ConnectionKey is the key of the hash by which search attributes name a connection. If
 	// the key is empty, search attributes name no connection.
 	ConnectionKey []byte
 	// Workers knows which tools other workers have. nil means that there are no other workers.
 	Workers admit.Workers
-	// Leave makes another worker continue the workflow of a call that waits for a part that this
-	// worker lacks. It must not block. nil does nothing.
+	// Leave makes another worker continue a workflow. It is called if this worker lacks a part of the call, such
+	// as its tool. It must not block. nil does nothing.
 	Leave func(workflowID, runID string)
 	// IsOff reports whether the operator turned a tool of this worker off. nil means that no tool is off.
 	IsOff func(toolID string) bool
@@ -80,24 +80,23 @@ type Config struct {
 	Broker connection.Broker
 	// IDTokens verifies the ID tokens of approvers. If it is nil, no token is valid.
 	IDTokens approval.IDTokens
-	// PolicyEngines decides by the versions of the policy. It must be the engine of the gate. nil
-	// means Pawl's own engine.
+	// PolicyEngines returns the engine that decides by a version of the policy. It must be the same as that of the
+	// gate. nil means Pawl's own engine.
 	PolicyEngines policy.Engines
 	// Repairer repairs arguments if policy allows it; nil repairs none.
 	Repairer args.Repairer
-	// Validators makes the validator of a tool and replaces the built-in validator; nil
-	// means the built-in one.
+	// Validators makes the validator of a tool; nil means the built-in validator.
 	Validators func(toolspec.Spec) (args.Validator, error)
-	// LocalTools is how many tools of one tenant may run at the same time in the local lane; 0
-	// sets no bound.
+	// LocalTools is how many tools of one tenant may run at the same time inside workflow tasks, in the local and
+	// the claimed lane together; 0 sets no bound.
 	LocalTools int
 	// Secrets are the live secrets. No answer of a tool or of a hook leaves with one of them. nil
 	// means that there are no secrets.
 	Secrets *fingerprint.Set
 	// Keys signs permits and the answers of regular activities. It is needed.
 	Keys attempt.Keys
-	// Own has the steps of the gate, of capacity and of the cache. A worker has them all; the
-	// Activities add the other steps of Pawl's own.
+	// Own has Pawl's own steps of the gate, of capacity and of the cache. A worker gives all of them. New adds the
+	// other steps.
 	Own stage.Table
 	// SlotTimes remembers when the steps in Own asked for slots. nil means new SlotTimes.
 	SlotTimes *capacity.SlotTimes
@@ -143,7 +142,7 @@ func New(source judge.Source, records Records, policies judge.Policies, hooks *h
 // ownSteps adds the steps that need parts of the Activities to the steps of the Config.
 func ownSteps(config Config, attempts *attempt.Attempts, provided providers.Providers) stage.Table {
 	own := stage.Join(config.Own, stage.Table{hook.WillAudit.Stage(): {Before: settle.Audit}})
-	// Without the gate there is no permit.
+	// Attempts.Permit needs the verdict of the gate.
 	if consent := own[hook.WillCheckConsent.Stage()]; consent.Before != nil {
 		consent.After = attempts.Permit
 		own[hook.WillCheckConsent.Stage()] = consent

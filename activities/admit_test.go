@@ -28,7 +28,7 @@ func TestAdmit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.safe(t, got)
+	w.checkCanary(t, got)
 	id := toolspec.Identity{TenantID: "acme", RunID: "run-1", ToolCallID: "call-1"}
 	if got.Outcome != contract.Done || !got.Recorded || got.InvocationID != id.InvocationID() || got.Epoch != 4 || got.Rounds.Request != 3 ||
 		got.PolicyDigest != "policy" || got.ToolID != "core__tool" || got.ToolCallID != "call-1" || got.Context.ActorID != "user:ann" || got.Failure != nil {
@@ -73,7 +73,8 @@ func TestConnectionHash(t *testing.T) {
 	}
 }
 
-// TestAdmitConnection: a connection is requested if the call's list names it, whatever the store says of it.
+// TestAdmitConnection: a connection is requested if the call's list names it, whatever the stored connection
+// says.
 func TestAdmitConnection(t *testing.T) {
 	stored := &hook.Connection{Requested: true, Generation: 3, Status: "active"}
 	for _, tc := range []struct {
@@ -96,7 +97,7 @@ func TestAdmitConnection(t *testing.T) {
 	}
 }
 
-// TestAdmitLanes: what the plan makes of a definition.
+// TestAdmitLanes: the lane, the repeats and the version of the plan follow from the definition of the tool.
 func TestAdmitLanes(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -114,7 +115,7 @@ func TestAdmitLanes(t *testing.T) {
 	} {
 		w := newWorld(t, setup{def: tc.def})
 		got, err := w.Admit(t.Context(), admitIn())
-		// Workers of release 0.1.0 know version 4, and not the claimed lane.
+		// Workers of release 0.1.0 know version 4, which has no claimed lane.
 		version := map[bool]int{true: 5, false: 4}[tc.lane == hook.ClaimedLane]
 		if err != nil || got.Plan.Lane != tc.lane || got.Plan.Repeatable != tc.rep || got.Plan.V != version {
 			t.Errorf("%s: %+v, %v", tc.name, got.Plan, err)
@@ -122,8 +123,8 @@ func TestAdmitLanes(t *testing.T) {
 	}
 }
 
-// TestAdmitRefuses: what has no trustworthy identity gets no record, only a note
-// that holds nothing of it.
+// TestAdmitRefuses: an input whose identity cannot be trusted gets no record. Pawl notes the refusal, and the
+// note has nothing of the input.
 func TestAdmitRefuses(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -153,8 +154,8 @@ func TestAdmitRefuses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.safe(t, got)
-			w.safe(t, w.records.refused)
+			w.checkCanary(t, got)
+			w.checkCanary(t, w.records.refused)
 			if got.Outcome != contract.Refused || got.Recorded || got.InvocationID != "" || got.Failure.Code != toolspec.CodeValidation ||
 				got.Failure.SafeMessage == "" || got.Failure.Details.Kind != tc.kind || got.Failure.Details.Path != tc.path || len(got.Failure.Details.Problems) != 1 {
 				t.Errorf("got %+v, %+v", got, got.Failure)
@@ -167,7 +168,7 @@ func TestAdmitRefuses(t *testing.T) {
 	}
 }
 
-// TestAdmitKnows: what the record says goes before what the call wants.
+// TestAdmitKnows: an existing record decides the outcome of an admit.
 func TestAdmitKnows(t *testing.T) {
 	result := &toolspec.Result{OK: true, ToolCallID: "call-1"}
 	for _, tc := range []struct {
@@ -198,7 +199,7 @@ func TestAdmitKnows(t *testing.T) {
 			if got.Outcome != tc.want || code != tc.code || got.Recorded != (tc.code != toolspec.CodeConflict) {
 				t.Errorf("got %+v", got)
 			}
-			// Whoever sends another call under this id learns nothing of its result.
+			// A caller who sends another call under this id learns nothing of the result.
 			if (got.Result != nil) != (tc.want == contract.AlreadySettled) {
 				t.Errorf("result %+v", got.Result)
 			}
@@ -206,8 +207,8 @@ func TestAdmitKnows(t *testing.T) {
 	}
 }
 
-// TestUnknownToolHasNoGate: nothing asks policy about a tool nobody has (ER-03);
-// its error path stands in the plan.
+// TestUnknownToolHasNoGate: the plan of a call of an unknown tool has no gate. It has only the stages of
+// errors.
 func TestUnknownToolHasNoGate(t *testing.T) {
 	w := newWorld(t, setup{hooks: []hook.Hook{everywhere()}})
 	in := admitIn()

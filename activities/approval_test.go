@@ -20,7 +20,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// everywhere is a hook on both ends of a call.
+// everywhere returns a hook at a stage at the beginning and a stage at the end of a call.
 func everywhere() hook.Hook {
 	return hook.New("everywhere",
 		hook.WillAuthorize.Do(func(context.Context, *hook.Gate) error { return nil }),
@@ -52,7 +52,7 @@ func TestRequest(t *testing.T) {
 		row.Granted.ToolDigest != f.ToolDigest || row.Granted.RuleDigest != row.Rule.Digest() || !row.Rule.AllowUnsigned {
 		t.Errorf("wrote %+v", row)
 	}
-	// The rule with which the request was opened counts.
+	// The rule that was recorded with the request counts.
 	view.ApprovalID, view.ExpiresAtMs, view.Approvers = "inv.2", 5_000_000, "user:bob, but not the requester user:ann; only signed decisions count"
 	if got.Outcome != contract.Done || got.Number != 2 || !reflect.DeepEqual(*got.View, view) || got.RemainingMs != 90_000 || !got.Approved ||
 		*got.Granted != (hook.GrantedApproval{ApprovalID: "inv.2", Approver: "user:bob", Digest: "as recorded"}) {
@@ -60,14 +60,14 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// engine decides for every version of the policy as it says.
+// engine returns this decision for every version of the policy.
 type engine policy.Decision
 
 func (e engine) Decide(context.Context, policy.Facts) (policy.Decision, error) {
 	return policy.Decision(e), nil
 }
 
-// TestRequestAsksTheEngine: a request has the approvers of the engine that asked for it.
+// TestRequestAsksTheEngine: the engine that requires the approval also decides who may approve.
 func TestRequestAsksTheEngine(t *testing.T) {
 	central := engine{Verb: policy.RequireApproval, Approval: policy.ApprovalRule{Enabled: true, ExpiresAfterMs: 7000, Approvers: []document.Pattern{"user:central"}}}
 	w := newWorld(t, setup{config: activities.Config{PolicyEngines: func(*policy.Policy) policy.Engine { return central }}})
@@ -86,7 +86,7 @@ func TestRequestRefused(t *testing.T) {
 	for name, tc := range map[string]struct{ policy, message string }{
 		"deny":          {tenant("    approvals: {enabled: true}\n    rules: [{tool: core__tool, decision: deny, message: not today}]\n"), "not today"},
 		"approvals off": {tenant("    approvals: {enabled: false}\n"), "approvals are off"},
-		// A hook asks where policy does not.
+		// The hook asks for an approval, and policy does not.
 		"approvals off, and allowed": {tenant("    approvals: {enabled: false}\n    rules: [{tool: core__tool, decision: allow}]\n"), "the call needs an approval, and approvals are off for this tenant"},
 		"not allowed":                {"version: 1\ntenants: {acme: {allowedTools: [core__other]}}\n", "not allowed"},
 		"another tenant":             {"version: 1\ntenants: {other: {allowedTools: [core__tool]}}\n", "no policy"},
@@ -121,7 +121,7 @@ func TestRequestElsewhere(t *testing.T) {
 	}
 }
 
-// TestReview: who counts, by the rule of the request (AP-05, AP-06).
+// TestReview: the rule of the request says whose decision counts.
 func TestReview(t *testing.T) {
 	open := approval.OpenRequest{Rule: policy.ApprovalRule{Enabled: true, AllowUnsigned: true}, RequestedBy: "user:ann", Digest: strings.Repeat("0", 64)}
 	approve := toolspec.Decision{ApprovalID: "inv.1", Decision: toolspec.Approve, Approver: "user:bob"}
@@ -196,7 +196,7 @@ func TestReview(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.safe(t, got)
+			w.checkCanary(t, got)
 			if got.Answer.Counted != tc.want || tc.why == "" && got.Answer.Reason != "" || !strings.Contains(got.Answer.Reason, tc.why) {
 				t.Errorf("got %+v, want %v, %q", got.Answer, tc.want, tc.why)
 			}
@@ -207,7 +207,8 @@ func TestReview(t *testing.T) {
 	}
 }
 
-// TestEditWithoutValidator: where the validator of a tool cannot be made, the approver is told so, and may try again.
+// TestEditWithoutValidator: if the validator of a tool cannot be made, the approver of an edit is told so, and
+// may try again.
 func TestEditWithoutValidator(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -223,7 +224,7 @@ func TestEditWithoutValidator(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.safe(t, got)
+			w.checkCanary(t, got)
 			if want := "this worker cannot check arguments of the tool; try again"; got.Answer.Counted || !got.Answer.Again || got.Answer.Reason != want {
 				t.Errorf("got %+v, want %q", got.Answer, want)
 			}

@@ -18,7 +18,8 @@ import (
 const remembering = "version: 1\ntenants:\n  acme:\n    allowedTools: [\"core__*\"]\n    mode: auto\n" +
 	"    approvals: {approvers: [\"role:lead\"], expiresAfter: 1h, escalate: [{after: 1m, approvers: [\"user:chief\"]}], remember: {for: 1h, anyArgs: true, anyActor: true}}\n"
 
-// TestRequestBesides: hooks add people to the rule of policy and shorten its lifetime; all else of the rule stays, and nothing is remembered.
+// TestRequestBesides: hooks add people to the rule of policy and shorten its lifetime. The other parts of the
+// rule stay, and the approval is not remembered.
 func TestRequestBesides(t *testing.T) {
 	ask := func(name string, a hook.Approvals) hook.Ask {
 		return hook.Ask{Hook: name, Message: name + " asks", Approvals: &a}
@@ -52,7 +53,8 @@ func TestRequestBesides(t *testing.T) {
 			if row.View.Approvers != tc.who || row.View.Message != tc.message || row.ExpireAfter != tc.expires || w.records.grantQueries != tc.grants {
 				t.Errorf("asks for %q, %q, for %s, %d questions for grants", row.View.Approvers, row.View.Message, row.ExpireAfter, w.records.grantQueries)
 			}
-			// The gate compares with policy's rule, and an approval is bound to the same digest, with hooks and without.
+			// The gate compares the digest of policy's rule, so an approval is bound to this digest, with and without
+			// hooks.
 			if row.Granted.RuleDigest != bare.Digest() {
 				t.Error("the gate would find another rule")
 			}
@@ -63,21 +65,22 @@ func TestRequestBesides(t *testing.T) {
 			}
 		})
 	}
-	// A hook cannot give such approvals, so a request with them is refused.
+	// The code of hooks refuses such approvals, so somebody else has made them: the request is refused.
 	for _, bad := range []hook.Approvals{{}, {Approvers: []string{}}, {Chain: []hook.ChainEntry{{}}}} {
 		w := newWorld(t, setup{policy: remembering})
 		if got, err := w.Request(t.Context(), contract.RequestIn{Facts: w.facts(), Asks: []hook.Ask{ask("h", bad)}}); err == nil || len(w.records.requests) != 0 {
 			t.Errorf("%+v: got %+v", bad, got)
 		}
 	}
-	// Only parkUnknown of the policy lets a call be parked, also if a hook names approvers.
+	// Only parkUnknown of the policy lets a call be parked, even if a hook names approvers.
 	w := newWorld(t, setup{policy: remembering})
 	if got, err := w.Request(t.Context(), contract.RequestIn{Facts: w.facts(), Asks: []hook.Ask{ask("h", cfo)}, Parked: "lost"}); err != nil || got.Outcome != contract.Refused {
 		t.Errorf("parked: %+v, %v", got, err)
 	}
 }
 
-// TestReviewBesides: the entries of hooks that an approval takes are written, and it takes the approvals of all to end the request.
+// TestReviewBesides: the record has the entries of hooks for which an approval counts. The request ends when
+// all entries have their approvals.
 func TestReviewBesides(t *testing.T) {
 	rule, err := policy.ApprovalRule{Enabled: true, AllowUnsigned: true}.Besides(
 		policy.HookEntries{Hook: "h", Entries: []policy.ChainEntry{{Approvers: []document.Pattern{"user:cfo"}}}},
@@ -110,7 +113,7 @@ func TestReviewBesides(t *testing.T) {
 	}
 }
 
-// TestHookApproverNamesMatchPolicy: a name that a hook may give is one that a policy may have, and the other way round.
+// TestHookApproverNamesMatchPolicy: hooks and policies accept the same names of approvers.
 func TestHookApproverNamesMatchPolicy(t *testing.T) {
 	for _, name := range []string{
 		"user:ann", "role:finance", "user:*", "*", "u ser", "user:a *", "", " ", "us*er", "user:**", "role:", "role:*", "role:a*", "user:ann ", "a  b", "user:\u200b", "user:\n", "Ünal", string(make([]byte, 300)),

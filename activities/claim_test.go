@@ -73,7 +73,8 @@ func TestExecuteRecordsAway(t *testing.T) {
 	}
 }
 
-// TestExecuteClaimHangs: it is given up before the worker would count as lost.
+// TestExecuteClaimHangs: an attempt gives up a claim without an answer before Temporal counts the worker as
+// lost.
 func TestExecuteClaimHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, setup{})
@@ -86,7 +87,7 @@ func TestExecuteClaimHangs(t *testing.T) {
 	})
 }
 
-// TestLocalLaneClaimsNothing: dispatch 0 is the local lane.
+// TestLocalLaneClaimsNothing: an attempt with dispatch 0 is in the local lane, and makes no claim.
 func TestLocalLaneClaimsNothing(t *testing.T) {
 	w := newWorld(t, setup{})
 	in := w.executeIn()

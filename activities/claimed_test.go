@@ -19,7 +19,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// claimedWorld has a fast write, whose attempts run in the claimed lane.
+// claimedWorld returns a world with a fast write, whose attempts run in the claimed lane.
 func claimedWorld(t *testing.T, run func(context.Context, in, toolspec.Call) (any, error)) *world {
 	t.Helper()
 	w := newWorld(t, setup{def: func(d *toolspec.Definition) { d.Fast = true }, run: run})
@@ -27,7 +27,8 @@ func claimedWorld(t *testing.T, run func(context.Context, in, toolspec.Call) (an
 	return w
 }
 
-// TestClaimedAttempt: an attempt in the claimed lane claims, and its answer is kept if the tool gave it.
+// TestClaimedAttempt: an attempt in the claimed lane makes a claim, and its answer is kept if the tool has
+// answered.
 func TestClaimedAttempt(t *testing.T) {
 	ok := contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`{"text":"hello"}`), OutputInfo: toolspec.OutputInfo{Bytes: 16}}
 	refused := contract.ExecuteOut{Outcome: contract.Refused, Failure: &hook.Failure{Code: toolspec.CodeExecution, SafeMessage: toolspec.ErrorPrefix + "no room"}}
@@ -112,8 +113,9 @@ func TestClaimedAttemptKeepsTheBytesOfThePayload(t *testing.T) {
 	}
 }
 
-// TestClaimedAttemptAfterALostTask: the execution that repeats a lost one takes over its answer, waits
-// for the answer while the tool may run, and never takes the answer of something else.
+// TestClaimedAttemptAfterALostTask: after a lost workflow task, the next execution uses the answer of the
+// earlier attempt, and waits for this answer while the tool may run. It never uses the answer of an attempt
+// with another subject.
 func TestClaimedAttemptAfterALostTask(t *testing.T) {
 	answer := json.RawMessage(`{"outcome":"done","value":{"text":"before"}}`)
 	before := contract.Claim{Dispatch: 1, ID: "before"}
@@ -167,8 +169,8 @@ func TestClaimedAttemptAfterALostTask(t *testing.T) {
 	}
 }
 
-// TestClaimedAttemptOfADeadWorkflowTask: neither the end of the task nor that of the worker stops the
-// tool, and its answer is kept.
+// TestClaimedAttemptOfADeadWorkflowTask: the tool runs on after the end of its workflow task and of its worker,
+// and its answer is kept.
 func TestClaimedAttemptOfADeadWorkflowTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -187,8 +189,8 @@ func TestClaimedAttemptOfADeadWorkflowTask(t *testing.T) {
 	})
 }
 
-// TestClaimedAttemptEnds: an attempt whose value cannot be stored ends soon after the time of its tool, and then
-// leaves its room to other calls.
+// TestClaimedAttemptEnds: an attempt whose value cannot be stored ends soon after the time of its tool, and
+// then frees its room for other calls.
 func TestClaimedAttemptEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := claimedWorld(t, func(context.Context, in, toolspec.Call) (any, error) {
@@ -207,8 +209,8 @@ func TestClaimedAttemptEnds(t *testing.T) {
 	})
 }
 
-// TestClaimedAttemptNeedsAPermit: a claim inside the workflow task needs a permit too, and a kept answer
-// is for what the permit allows.
+// TestClaimedAttemptNeedsAPermit: an attempt in the claimed lane needs a permit, and a kept answer is used only
+// with the permit of its attempt.
 func TestClaimedAttemptNeedsAPermit(t *testing.T) {
 	w := claimedWorld(t, nil)
 	in := w.executeIn()
@@ -259,7 +261,7 @@ func TestClaimedLaneOfATenant(t *testing.T) {
 	})
 }
 
-// earlierPause is the time from the first look at an earlier claim to the given one.
+// earlierPause returns the time from the first look at an earlier claim to the look with this number.
 func earlierPause(look int) time.Duration {
 	pause := time.Duration(0)
 	for range look - 1 {

@@ -16,9 +16,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// many are the tools of a worker with thirty of them, each made by a factory that
-// counts.
-func many(t *testing.T) (source *catalog.Registry, made []*atomic.Int32) {
+// thirtyTools returns thirty tools. made counts the calls of the factory of each tool.
+func thirtyTools(t *testing.T) (source *catalog.Registry, made []*atomic.Int32) {
 	t.Helper()
 	source = catalog.NewRegistry(toolspec.Capabilities{})
 	for i := range 30 {
@@ -37,10 +36,10 @@ func many(t *testing.T) (source *catalog.Registry, made []*atomic.Int32) {
 	return source, made
 }
 
-// TestDefinitionsStayInMemory (PF-01): to find a tool, to validate and redact what
-// it takes, and to run its hooks, nobody asks the database. There is none here.
+// TestDefinitionsStayInMemory: the database is not needed to find a tool, to validate and redact its values,
+// and to run its hooks. This test has no database.
 func TestDefinitionsStayInMemory(t *testing.T) {
-	source, _ := many(t)
+	source, _ := thirtyTools(t)
 	hooks, err := hook.NewRegistry(slog.New(slog.DiscardHandler), []hook.Hook{
 		hook.New("h", hook.WillAcquireQuota.Do(func(context.Context, *hook.Check) error { return nil })),
 	}, nil)
@@ -63,10 +62,10 @@ func TestDefinitionsStayInMemory(t *testing.T) {
 	}
 }
 
-// TestToolsAreMadeOnce (PF-02, PF-03): a hundred calls at a time of one tool of
-// thirty make that one, once, and share nothing else. CI looks for races.
+// TestToolsAreMadeOnce: a hundred concurrent calls of one of thirty tools make this tool once, and make no
+// other tool. The race detector of CI checks that the calls share nothing else.
 func TestToolsAreMadeOnce(t *testing.T) {
-	source, made := many(t)
+	source, made := thirtyTools(t)
 	hooks, err := hook.NewRegistry(slog.New(slog.DiscardHandler), nil, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -15,12 +15,12 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-func lasting(f func(ctx context.Context, v *hook.Input) error) hook.Hook {
+func durableHook(f func(ctx context.Context, v *hook.Input) error) hook.Hook {
 	return hook.New("h", hook.Durable(time.Hour), hook.WillNormalizeInput.Do(f))
 }
 
-// TestDurableBudget: the hooks of a stage that is an activity of its own have the
-// budget together, whether they listen or not.
+// TestDurableBudget: all hooks of a durable stage share one budget, whether or not a hook stops when its
+// context ends.
 func TestDurableBudget(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
@@ -29,7 +29,7 @@ func TestDurableBudget(t *testing.T) {
 		"deaf":    func(context.Context, *hook.Input) error { <-release; return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, setup{hooks: []hook.Hook{lasting(f)}})
+			w := newWorld(t, setup{hooks: []hook.Hook{durableHook(f)}})
 			v, err := w.Stage(t.Context(), hook.StageInput{Stage: hook.WillNormalizeInput.Stage(), Hooks: []string{"h"}, BudgetMs: 20, Facts: w.facts()})
 			if err != nil || v.Outcome != hook.Failed || v.Failure.Code != toolspec.CodeTimeout || v.Failure.SafeMessage != "the hooks at willNormalizeInput did not end in time" {
 				t.Errorf("got %+v, %v", v, err)
@@ -38,15 +38,15 @@ func TestDurableBudget(t *testing.T) {
 	}
 }
 
-// TestDurableCancelled: the cancel of a call reaches the hook, and is no failure
-// of it. An answer that was ready all the same stands.
+// TestDurableCancelled: the cancel of a call reaches the hook, and does not count as a failure of the hook. If
+// the hook still answers, its answer counts.
 func TestDurableCancelled(t *testing.T) {
 	for name, answer := range map[string]error{"stopped": context.Canceled, "failed": errors.New("broken off"), "answered": nil} {
 		t.Run(name, func(t *testing.T) {
-			// It has a second to answer, which costs none here.
+			// The hook has one second to answer. This test takes no real time.
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
-				w := newWorld(t, setup{hooks: []hook.Hook{lasting(func(ctx context.Context, v *hook.Input) error {
+				w := newWorld(t, setup{hooks: []hook.Hook{durableHook(func(ctx context.Context, v *hook.Input) error {
 					cancel()
 					<-ctx.Done()
 					return answer
@@ -60,15 +60,15 @@ func TestDurableCancelled(t *testing.T) {
 	}
 }
 
-// TestDurableLeaves: where the worker stops, the hook has a moment, and then the
-// stage is left to another worker.
+// TestDurableLeaves: if the worker stops, the hook has a moment to end. Then the worker leaves the stage to
+// another worker.
 func TestDurableLeaves(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
 	stop := make(chan struct{})
 	env.SetWorkerStopChannel(stop)
-	w := newWorld(t, setup{hooks: []hook.Hook{lasting(func(ctx context.Context, _ *hook.Input) error {
+	w := newWorld(t, setup{hooks: []hook.Hook{durableHook(func(ctx context.Context, _ *hook.Input) error {
 		close(stop)
 		<-ctx.Done()
 		return ctx.Err()
@@ -84,8 +84,8 @@ func TestDurableLeaves(t *testing.T) {
 	}
 }
 
-// TestDurablePlan: the deadline grows by what durable hooks may take before the
-// call's ending, onRetry before every attempt but the first.
+// TestDurablePlan: the deadline is later by the longest runs of the durable hooks before the closing stages.
+// Hooks at onRetry count for each attempt except the first.
 func TestDurablePlan(t *testing.T) {
 	deadline := func(hooks ...hook.Hook) int64 {
 		w := newWorld(t, setup{hooks: hooks, def: func(d *toolspec.Definition) { d.Idempotent, d.MaxAttempts = true, 3 }})

@@ -61,7 +61,7 @@ func TestExecuteOutputs(t *testing.T) {
 				t.Fatalf("%d outputs are kept", len(w.records.outputs))
 			}
 			if saved {
-				w.safe(t, w.records.outputs)
+				w.checkCanary(t, w.records.outputs)
 				o := w.records.outputs[0]
 				if o.InvocationID != "inv" || o.TenantID != "acme" || o.Dispatch != 2 || string(o.Value) != `{"text":"`+tc.text+`"}` {
 					t.Errorf("kept %.100v", o)
@@ -71,7 +71,8 @@ func TestExecuteOutputs(t *testing.T) {
 	}
 }
 
-// TestAMaskLeavesNoPartOfACredential: a mask that finds a number in a credential does not keep the search from the rest.
+// TestAMaskLeavesNoPartOfACredential: if a mask finds a number in a credential, the search still removes the
+// rest of the credential.
 func TestAMaskLeavesNoPartOfACredential(t *testing.T) {
 	const credential = "xoxb-123456789012-1234567890123-AbCdEfGhIjKlMnOpQrStUvWx"
 	secrets := &fingerprint.Set{}
@@ -99,7 +100,7 @@ func TestAMaskLeavesNoPartOfACredential(t *testing.T) {
 	}
 }
 
-// TestAReferenceCannotBeGuessed: an attempt without a claim draws an id for what it stores.
+// TestAReferenceCannotBeGuessed: an attempt without a claim stores its values under a random id.
 func TestAReferenceCannotBeGuessed(t *testing.T) {
 	w := newWorld(t, setup{run: func(context.Context, in, toolspec.Call) (any, error) {
 		return out{Text: strings.Repeat("x", toolspec.MaxInline)}, nil
@@ -113,8 +114,8 @@ func TestAReferenceCannotBeGuessed(t *testing.T) {
 	}
 }
 
-// TestExecuteOutputCannotBeKept: a few more tries, for without the value the
-// outcome of a tool that has run is unknown.
+// TestExecuteOutputCannotBeKept: a failed write of a large value is tried again some times, because without the
+// value the outcome of a tool that has run is unknown.
 func TestExecuteOutputCannotBeKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, setup{run: func(context.Context, in, toolspec.Call) (any, error) {
@@ -137,7 +138,7 @@ func TestExecuteOutputCannotBeKept(t *testing.T) {
 	})
 }
 
-// TestOutputBreaksTheContract: the value is checked before anybody sees it (LC-27).
+// TestOutputBreaksTheContract: the value is checked before anybody sees it.
 func TestOutputBreaksTheContract(t *testing.T) {
 	for name, respond := range map[string]any{
 		"wrong type": map[string]any{"text": 7}, "missing field": map[string]any{"hidden": canary}, "unknown field": map[string]any{"text": "", "more": canary},
@@ -158,9 +159,9 @@ func TestOutputBreaksTheContract(t *testing.T) {
 	}
 }
 
-// TestTooLargeBeforeInvalid: a value is measured before its validation, which may cost more than
-// all else. A part that redaction takes out does not count, and a wrong value of the right size is
-// an invalid value.
+// TestTooLargeBeforeInvalid: the size of a value is checked before its validation, which may cost more than all
+// other steps. A part that redaction removes does not count. An invalid value of an allowed size gives the
+// failure of validation.
 func TestTooLargeBeforeInvalid(t *testing.T) {
 	wrong := make([]int, 100)
 	for name, tc := range map[string]struct {

@@ -24,7 +24,7 @@ func (w *world) execute(ctx context.Context, t *testing.T, in contract.ExecuteIn
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.safe(t, got)
+	w.checkCanary(t, got)
 	claimID := ""
 	if n := len(w.records.claims); n > 0 {
 		claimID = w.records.claims[n-1].ClaimID
@@ -37,7 +37,7 @@ func (w *world) execute(ctx context.Context, t *testing.T, in contract.ExecuteIn
 	return got
 }
 
-func nowhere() *out { return nil }
+func nilOut() *out { return nil }
 
 func TestExecuteDoesNotStart(t *testing.T) {
 	for _, tc := range []struct {
@@ -64,8 +64,8 @@ func TestExecuteDoesNotStart(t *testing.T) {
 	}
 }
 
-// TestExecuteErrors: what a tool's failure becomes, and that nothing of its text
-// leaves but what the tool vouches for (C-15, ER-06, ER-09).
+// TestExecuteErrors: each error of a tool has its failure. The text of an error leaves the worker only if the
+// tool has declared it safe.
 func TestExecuteErrors(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -80,7 +80,7 @@ func TestExecuteErrors(t *testing.T) {
 			contract.ExecuteOut{Failure: &hook.Failure{Code: "execution"}, Retryable: true}},
 		{"panic with an error", func() (any, error) { panic(errors.New(canary)) },
 			contract.ExecuteOut{Failure: &hook.Failure{Code: "execution"}, Retryable: true}},
-		{"nil pointer", func() (any, error) { return *nowhere(), nil },
+		{"nil pointer", func() (any, error) { return *nilOut(), nil },
 			contract.ExecuteOut{Failure: &hook.Failure{Code: "execution"}, Retryable: true}},
 		{"safe error", func() (any, error) { return nil, toolspec.Safef("no file %s", "a.txt") },
 			contract.ExecuteOut{Failure: &hook.Failure{Code: "execution", SafeMessage: "Error executing tool: no file a.txt"}}},
@@ -112,8 +112,8 @@ func TestExecuteErrors(t *testing.T) {
 	}
 }
 
-// TestErrorsAreMasked: the text of an error goes through the masks of the tool and of policy, like an output. A server may put the same value into
-// either.
+// TestErrorsAreMasked: the masks of the tool and of policy also apply to the text of an error, because a server
+// may put the same value into an output or into an error.
 func TestErrorsAreMasked(t *testing.T) {
 	for name, s := range map[string]setup{
 		"of the tool": {def: func(d *toolspec.Definition) {
@@ -132,7 +132,7 @@ func TestErrorsAreMasked(t *testing.T) {
 	}
 }
 
-// TestUnansweredRead: a tool that may be repeated needs nobody to find out whether it had an effect.
+// TestUnansweredRead: if a tool may be repeated, nobody has to find out whether it had an effect.
 func TestUnansweredRead(t *testing.T) {
 	w := newWorld(t, setup{
 		def: func(d *toolspec.Definition) { d.Idempotent = true },
@@ -146,7 +146,7 @@ func TestUnansweredRead(t *testing.T) {
 	}
 }
 
-// TestLongSafeText: a tool that vouches for a novel does not fill the history.
+// TestLongSafeText: a long safe text of a tool does not fill the history.
 func TestLongSafeText(t *testing.T) {
 	for name, err := range map[string]error{
 		"safe error": toolspec.Safef("%s", strings.Repeat("é", 1<<20)), "retry after": toolspec.RetryAfter(0, strings.Repeat("é", 1<<20)),
@@ -172,7 +172,7 @@ func around(f func(*hook.Around) error) hook.Hook {
 	return hook.New("around", hook.AroundExecute.Do(func(_ context.Context, v *hook.Around) error { return f(v) }))
 }
 
-// TestExecuteHooks: what hooks make of an attempt.
+// TestExecuteHooks: hooks around an attempt can answer, fail and change its result.
 func TestExecuteHooks(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -210,8 +210,8 @@ func TestExecuteHooks(t *testing.T) {
 	}
 }
 
-// TestToolShapesItsCall: a response is redacted and checked like a value; a
-// challenge is neither, and no larger than a payload may be.
+// TestToolShapesItsCall: a response is redacted and checked like a value. A challenge is neither redacted nor
+// checked, and fits into a payload.
 func TestToolShapesItsCall(t *testing.T) {
 	refused := func(f hook.Failure) contract.ExecuteOut {
 		return contract.ExecuteOut{Outcome: contract.Refused, By: "(tool)", Failure: &f}
@@ -251,7 +251,8 @@ func TestToolShapesItsCall(t *testing.T) {
 	}
 }
 
-// TestToolSeesItsCall: ids, an idempotency key without the attempt, the attempt.
+// TestToolSeesItsCall: a tool gets the ids of its call, the number of the attempt, and an idempotency key that
+// is the same in each attempt.
 func TestToolSeesItsCall(t *testing.T) {
 	var seen toolspec.Call
 	w := newWorld(t, setup{run: func(_ context.Context, i in, call toolspec.Call) (any, error) {

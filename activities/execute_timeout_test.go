@@ -39,7 +39,7 @@ func TestLateHookStartsNoTool(t *testing.T) {
 	})
 }
 
-// TestTimeouts: by a clock that costs no time.
+// TestTimeouts: each way in which an attempt is stopped has its outcome. The test takes no real time.
 func TestTimeouts(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -97,7 +97,7 @@ func TestTimeouts(t *testing.T) {
 				if took := time.Since(started); took != tc.took {
 					t.Errorf("took %s, want %s", took, tc.took)
 				}
-				pass(2 * time.Hour) // what was left behind ends too
+				pass(2 * time.Hour) // the tools that were left behind end too
 			})
 		})
 	}

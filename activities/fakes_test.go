@@ -31,19 +31,19 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// canary is what a tool or hook holds and nobody else may see.
+// canary is a text of a tool or a hook that must not leave the worker.
 const canary = "canary-4711"
 
-// records answer what a test sets, and keep what they were told.
+// records returns the answers that a test sets, and keeps the rows that it gets.
 type records struct {
 	record    admit.Record
 	request   approval.RequestRecord
 	claim     contract.Outcome
 	err       error
 	stuck     bool       // claims have no answer
-	saveHangs bool       // large values are not stored, and no error says so
-	foreign   bool       // the call is another execution's
-	mu        sync.Mutex // of claims, begun and progress
+	saveHangs bool       // the write of a large value does not return
+	foreign   bool       // another execution owns the call
+	mu        sync.Mutex // guards claims, begun and progress
 
 	owned  []stage.OwnedRow
 	forged []answer.Forged
@@ -52,7 +52,8 @@ type records struct {
 	refused  []admit.Refused
 	claims   []attempt.ClaimRow
 	kept     []attempt.KeepRow
-	// earlier returns what Earlier answers at its nth call; nil finds nothing. unkept is the error of Keep.
+	// earlier returns the claim that Earlier returns at its nth call; nil returns no claim. unkept is the error of
+	// Keep.
 	earlier  func(look int) attempt.EarlierClaim
 	looks    int
 	unkept   error
@@ -62,13 +63,13 @@ type records struct {
 	grants   []approval.Grant
 	roles    map[string][]string
 	grant    *approval.GrantRow
-	// judgement is the last one that was to be written; grantQueries counts the questions for grants.
+	// judgement is the last judgement that Decide got; grantQueries counts the calls of Grants.
 	judgement    approval.Judgement
 	grantQueries int
 	requests     []approval.RequestRow
 	open         approval.OpenRequest
 	state        contract.RequestState
-	// requestKeys are those of the tenant.
+	// requestKeys are the keys of the tenant of the request.
 	requestKeys approval.RequestKeys
 	judged      toolspec.Answer
 }
@@ -209,10 +210,10 @@ func (r *records) Output(context.Context, string, string) (json.RawMessage, erro
 	return r.outputs[len(r.outputs)-1].Value, r.err
 }
 
-// NewOutput is for tools with a stream, which these tests have not.
+// NewOutput implements attempt.Store. The tools of these tests have no stream.
 func (r *records) NewOutput(attempt.StreamRow) attempt.OutputWriter { return nil }
 
-// policies holds one.
+// policies returns one policy for every digest.
 type policies struct{ p *policy.Policy }
 
 func (s policies) Policy(_ context.Context, digest string) (*policy.Policy, error) {
@@ -236,7 +237,7 @@ type out struct {
 	Hidden string `json:"hidden,omitempty"`
 }
 
-// world is activities with one tool and what surrounds them.
+// world has the activities of a worker with one tool, and the parts that they need.
 type world struct {
 	*activities.Activities
 	records *records
@@ -245,9 +246,9 @@ type world struct {
 	log     *bytes.Buffer
 	counts  sync.Mutex
 	runs    int
-	// claimID is that of the last claim.
+	// claimID is the id of the last claim.
 	claimID string
-	// claimsLocally executes attempts with a claim in the claimed lane, and not in the regular one.
+	// claimsLocally makes attempts with a claim run in the claimed lane instead of the regular lane.
 	claimsLocally bool
 }
 
@@ -260,10 +261,9 @@ type setup struct {
 	hooks  []hook.Hook
 	policy string
 	config activities.Config
-	// own are steps of Pawl's own beside those of config.
+	// own returns more of Pawl's own steps, beside the steps of config.
 	own func(judge.Source, policies) stage.Table
-	// gate has the real gate judge, with an engine that allows everything. Without, there is
-	// one that allows every call.
+	// gate uses the real gate, with an engine that allows everything. Without it, a fake gate allows every call.
 	gate bool
 }
 
@@ -357,13 +357,12 @@ func (w *world) executeIn() contract.ExecuteIn {
 	}
 }
 
-// as returns a context in which the run "run" executes an activity.
+// as returns a context in which the Temporal run "run" executes an activity.
 func as(ctx context.Context, local bool) context.Context {
 	return contract.WithExecution(ctx, contract.Execution{RunID: "run", WorkflowID: "tool:acme:run-1:call-1", Local: local})
 }
 
-// Execute runs an attempt that the gate has permitted, unless the test says by what
-// it is.
+// Execute runs an attempt with the permit of the test or, without one, with a permit of the gate.
 func (w *world) Execute(ctx context.Context, in contract.ExecuteIn) (contract.ExecuteOut, error) {
 	ctx = as(ctx, in.Dispatch == 0 || w.claimsLocally)
 	if in.Permit == nil {
@@ -372,8 +371,8 @@ func (w *world) Execute(ctx context.Context, in contract.ExecuteIn) (contract.Ex
 	return w.Activities.Execute(ctx, in)
 }
 
-// Stage runs a stage as the workflow does: one with a budget as an activity of its
-// own, by a plan that has it.
+// Stage runs a stage as the workflow does. A stage with a budget runs as a regular activity, and the recorded
+// plan has the stage.
 func (w *world) Stage(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
 	if in.BudgetMs > 0 && w.records.record.Plan.V == 0 {
 		w.records.record.Plan = hook.Plan{V: hook.PlanVersion, Pre: []hook.Step{{Stage: in.Stage, Hooks: in.Hooks, DurableMs: in.BudgetMs}}}
@@ -384,7 +383,7 @@ func (w *world) Stage(ctx context.Context, in hook.StageInput) (hook.Verdict, er
 	return w.Activities.Stage(as(ctx, in.BudgetMs == 0), in)
 }
 
-// permit is what the last stage of the gate gives for the facts.
+// permit returns the permit that the last stage of the gate gives for the facts.
 func (w *world) permit(ctx context.Context, f hook.Facts, t hook.Terms) json.RawMessage {
 	v, err := w.Activities.Stage(as(context.WithoutCancel(ctx), true), hook.StageInput{Stage: hook.WillCheckConsent.Stage(), Facts: f, Terms: &t})
 	if err != nil {
@@ -393,9 +392,8 @@ func (w *world) permit(ctx context.Context, f hook.Facts, t hook.Terms) json.Raw
 	return v.Permit
 }
 
-// safe checks that the canary stands neither in what an activity returned nor in
-// the log.
-func (w *world) safe(t *testing.T, answer any) {
+// checkCanary checks that the canary is neither in the answer of an activity nor in the log.
+func (w *world) checkCanary(t *testing.T, answer any) {
 	t.Helper()
 	text, err := json.Marshal(answer)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// tokens say whom the one token names, and keep what they were asked.
+// tokens accepts one token, whose person it returns, and keeps the rows that it gets.
 type tokens struct {
 	identity, fault string
 	err             error
@@ -32,8 +32,8 @@ func (s *tokens) Identify(_ context.Context, in approval.IDTokenRow) (identity, 
 	return s.identity, keyID, s.fault, s.err
 }
 
-// TestIDTokens: an ID token counts for whom it names, on the whole decision; what Pawl signs is verified as ever; and while nobody knows,
-// nothing is refused.
+// TestIDTokens: an ID token proves the person that it names, for the whole decision. A signature of Pawl is
+// verified as without ID tokens. While the issuer cannot be asked, no decision is refused for good.
 func TestIDTokens(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	digest := strings.Repeat("0a", 32)
@@ -51,7 +51,7 @@ func TestIDTokens(t *testing.T) {
 		tokens tokens
 		open   func(*approval.OpenRequest)
 		d      toolspec.Decision
-		why    string // empty: it counts
+		why    string // empty if the decision counts
 		again  bool
 		asked  int
 	}{

@@ -11,7 +11,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// TestKillSwitchStopsStages: a switch for the tool's effect closes both stages of the gate, ahead of every hook; nothing else.
+// TestKillSwitchStopsStages: a kill switch for the effect of the tool fails both stages of the gate before any
+// hook runs. Other stages are not affected.
 func TestKillSwitchStopsStages(t *testing.T) {
 	every := hook.Kill{ID: 1, Reason: "why"}
 	ours, other := hook.Kill{ID: 2, Effect: toolspec.StateChange, Reason: "why"}, hook.Kill{ID: 3, Effect: toolspec.ReadOnly, Reason: "why"}
@@ -39,7 +40,7 @@ func TestKillSwitchStopsStages(t *testing.T) {
 			)}})
 			got := w.stage(t, tc.stage, func(f *hook.Facts) { f.Kills = tc.kills })
 			if tc.stops {
-				// It comes before what this worker lacks.
+				// The kill switch counts before a part that this worker lacks.
 				unread := w.stage(t, tc.stage, func(f *hook.Facts) {
 					f.Kills, f.PolicyDigest, f.Bindings = tc.kills, "unreadable", []hook.Binding{{Recipe: provide.Recipe{Factory: "gone"}}}
 				})
@@ -61,7 +62,8 @@ func TestKillSwitchStopsStages(t *testing.T) {
 	}
 }
 
-// TestKillSwitchOpensNoRequest: nobody is asked about a call that a switch stops; what became of one that may have happened is asked all the same.
+// TestKillSwitchOpensNoRequest: no request is opened for the approval of a call that a kill switch stops. The
+// request about the unknown outcome of a parked call is opened.
 func TestKillSwitchOpensNoRequest(t *testing.T) {
 	w := newWorld(t, setup{})
 	f := w.facts()
@@ -70,7 +72,7 @@ func TestKillSwitchOpensNoRequest(t *testing.T) {
 	if err != nil || got.Outcome != contract.Refused || got.Failure.Code != toolspec.CodePolicyDenied || len(w.records.requests) > 0 {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	// This policy lets no call wait so, which is an answer without a failure.
+	// This policy parks no call, so the answer is a refusal without a failure.
 	if got, err = w.Request(t.Context(), contract.RequestIn{Facts: f, Parked: "timeout"}); err != nil || got.Outcome != contract.Refused || got.Failure != nil {
 		t.Errorf("parked: got %+v, %v", got, err)
 	}

@@ -16,13 +16,13 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// TestLocalAttemptInAnExpiredPlace: a worker that stood still for so long that its place may be another's does not run the tool, nor does
-// one that never asked for it. What the clocks of other machines say counts for nothing (fault 28). In the regular lane the claim asks the
-// database.
+// TestLocalAttemptInAnExpiredPlace: a worker does not run the tool if it was suspended for so long that another
+// call may have the slot, or if it did not ask for the slot itself. The clocks of other machines do not count
+// (case 28 of docs/internals/faults.md). In the regular lane the claim checks the slot in the database.
 func TestLocalAttemptInAnExpiredPlace(t *testing.T) {
 	for name, tc := range map[string]struct {
 		since time.Duration
-		// leased is how far off the workflow's clock is that says since when.
+		// leased is the difference between the clock of the workflow and the clock of the worker.
 		leased time.Duration
 		runs   int
 	}{
@@ -33,7 +33,7 @@ func TestLocalAttemptInAnExpiredPlace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				slotTimes := &capacity.SlotTimes{}
-				w := newWorld(t, setup{config: activities.Config{SlotTimes: slotTimes, Own: capacity.Limits(policies{}, takes{}, slotTimes)}})
+				w := newWorld(t, setup{config: activities.Config{SlotTimes: slotTimes, Own: capacity.Limits(policies{}, slotGiver{}, slotTimes)}})
 				in := w.executeIn()
 				in.Facts.PolicyDigest, in.Facts.Round = "", 2
 				in.Dispatch, in.LeasedAtMs = 0, time.Now().Add(tc.leased).UnixMilli()
@@ -60,13 +60,13 @@ func TestLocalAttemptInAnExpiredPlace(t *testing.T) {
 	}
 }
 
-// TestNoClaimWithoutALease: an attempt that does not get its connection claims nothing and runs nothing, because a claim without a run
-// would make the outcome unknown.
+// TestNoClaimWithoutALease: an attempt that does not get its connection makes no claim and runs no tool,
+// because a claim without a run would make the outcome unknown.
 func TestNoClaimWithoutALease(t *testing.T) {
 	for answer, want := range map[broker.Answer]contract.Outcome{broker.Superseded: contract.Superseded, broker.NeedsReauth: contract.Refused} {
 		w := newWorld(t, setup{
 			def:    func(d *toolspec.Definition) { d.Capabilities = []toolspec.CapabilityName{capability.ClientsKey.Name()} },
-			config: activities.Config{Broker: answers(answer)},
+			config: activities.Config{Broker: refusingBroker(answer)},
 		})
 		in := w.executeIn()
 		in.Facts.Context.ConnectionID = "conn"
@@ -77,16 +77,16 @@ func TestNoClaimWithoutALease(t *testing.T) {
 	}
 }
 
-// answers is a broker that leases nothing and says why.
-type answers broker.Answer
+// refusingBroker is a broker that leases nothing and returns this answer.
+type refusingBroker broker.Answer
 
-func (a answers) Lease(context.Context, broker.Request) (*broker.Lease, broker.Answer, error) {
+func (a refusingBroker) Lease(context.Context, broker.Request) (*broker.Lease, broker.Answer, error) {
 	return nil, broker.Answer(a), nil
 }
 
-// takes gives every place that it is asked for.
-type takes struct{ capacity.Store }
+// slotGiver is a store that gives each call its slots.
+type slotGiver struct{ capacity.Store }
 
-func (takes) TakeSlots(context.Context, capacity.SlotsRow) (capacity.Answer, error) {
+func (slotGiver) TakeSlots(context.Context, capacity.SlotsRow) (capacity.Answer, error) {
 	return capacity.Answer{State: capacity.Taken}, nil
 }

@@ -19,15 +19,15 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// nest makes random nested values, and knows of each text, number and name in them whether it may
-// leave. Each of these is unique.
+// nest makes random nested values. It knows of each text, number and name in them whether it may leave the
+// worker. All texts, numbers and names are different.
 type nest struct {
 	*rand.Rand
-	allow, hidden [][]string // hidden are the paths that a mask covers whole
+	allow, hidden [][]string // hidden are the paths at which a mask covers the whole value
 	emails        [][]string // the paths whose emails a mask covers
 	pad           string
 	made          int
-	// may and mayNot are texts that the whole value has, and that nothing has that leaves.
+	// may are the texts of the value that may leave, and mayNot are the texts that may not.
 	may, mayNot []string
 }
 
@@ -39,7 +39,7 @@ func through(patterns [][]string, path []string) bool {
 	})
 }
 
-// fits compares as much as both have.
+// fits reports whether a pattern and a path agree as far as both go.
 func fits(pattern, path []string) bool {
 	for i := range min(len(pattern), len(path)) {
 		if pattern[i] != path[i] && pattern[i] != "*" {
@@ -111,13 +111,13 @@ func pointers(r *rand.Rand, limit int) (patterns [][]string, all []string) {
 	return patterns, all
 }
 
-type finds struct{ value json.RawMessage }
+type fixedCache struct{ value json.RawMessage }
 
-func (f finds) Lookup(context.Context, cache.LookupRow) (cache.Finding, error) {
+func (f fixedCache) Lookup(context.Context, cache.LookupRow) (cache.Finding, error) {
 	return cache.Finding{Value: f.value}, nil
 }
 
-// left is what an activity lets leave of a value.
+// left is the part of a value that leaves an activity.
 type left struct {
 	answer  any
 	value   json.RawMessage
@@ -133,12 +133,12 @@ func leftOf(v hook.Verdict, value json.RawMessage, info toolspec.OutputInfo) lef
 	return l
 }
 
-// ways are the ways on which a value leaves a worker.
+// ways are the ways by which a value leaves a worker.
 var ways = map[string]struct {
 	hook hook.Hook
 	run  func(*testing.T, *world) left
 }{
-	"execute": {run: executes},
+	"execute": {run: runAttempt},
 	"probe": {run: func(t *testing.T, w *world) left {
 		in := contract.ProbeIn{Facts: w.facts(), Epoch: 4, Dispatch: 2, Terms: w.executeIn().Terms}
 		ctx := as(t.Context(), false)
@@ -153,34 +153,34 @@ var ways = map[string]struct {
 		}
 		return l
 	}},
-	"response in the attempt": {run: executes, hook: hook.New("h", hook.AroundExecute.Do(func(_ context.Context, v *hook.Around) error { return v.Respond(leaving) }))},
+	"response in the attempt": {run: runAttempt, hook: hook.New("h", hook.AroundExecute.Do(func(_ context.Context, v *hook.Around) error { return v.Respond(leaving) }))},
 	"response before it": {hook: hook.New("h", hook.WillCheckConsent.Do(func(_ context.Context, v *hook.Consent) error { return v.Respond(leaving) })), run: func(t *testing.T, w *world) left {
-		v := runs(t, w, hook.WillCheckConsent.Stage(), nil)
+		v := runStage(t, w, hook.WillCheckConsent.Stage(), nil)
 		return leftOf(v, v.Value, v.ValueInfo)
 	}},
 	"output hook": {hook: hook.New("h", hook.WillTransformOutput.Do(func(_ context.Context, v *hook.Output) error { v.SetOutput(leaving); return nil })), run: func(t *testing.T, w *world) left {
-		v := runs(t, w, hook.WillTransformOutput.Stage(), func(f *hook.Facts) { f.Output = json.RawMessage(`null`) })
+		v := runStage(t, w, hook.WillTransformOutput.Stage(), func(f *hook.Facts) { f.Output = json.RawMessage(`null`) })
 		return leftOf(v, v.Delta.Output, v.Delta.OutputInfo)
 	}},
 	"cache hit": {run: func(t *testing.T, w *world) left {
-		v := runs(t, w, hook.WillReadCache.Stage(), nil)
+		v := runStage(t, w, hook.WillReadCache.Stage(), nil)
 		if v.Failure != nil || v.Delta.Cached == nil { // the tool would run
 			return left{answer: v, refused: toolspec.CodeResultTooLarge}
 		}
-		hit := runs(t, w, hook.DidCacheHit.Stage(), func(f *hook.Facts) { f.Cached, f.CachedInfo, f.Hit = v.Delta.Cached, v.Delta.CachedInfo, true })
+		hit := runStage(t, w, hook.DidCacheHit.Stage(), func(f *hook.Facts) { f.Cached, f.CachedInfo, f.Hit = v.Delta.Cached, v.Delta.CachedInfo, true })
 		l := leftOf(hit, hit.Value, hit.ValueInfo)
 		l.answer = []hook.Verdict{v, hit}
 		return l
 	}},
 }
 
-// leaving is the value that the tool, the hook or the cache has in the seed that runs, and hooked the hooks.
+// leaving is the value of the tool, the hook or the cache for the current seed. hooked are the hooks.
 var (
 	leaving any
 	hooked  []string
 )
 
-func executes(t *testing.T, w *world) left {
+func runAttempt(t *testing.T, w *world) left {
 	in := w.executeIn()
 	in.Around = hooked
 	out, err := w.Execute(t.Context(), in)
@@ -194,7 +194,7 @@ func executes(t *testing.T, w *world) left {
 	return l
 }
 
-func runs(t *testing.T, w *world, at hook.Stage, change func(*hook.Facts)) hook.Verdict {
+func runStage(t *testing.T, w *world, at hook.Stage, change func(*hook.Facts)) hook.Verdict {
 	in := hook.StageInput{Stage: at, Hooks: hooked, Facts: w.facts(), Terms: &hook.Terms{}}
 	in.Facts.Effect = toolspec.ReadOnly
 	if change != nil {
@@ -212,9 +212,9 @@ const maskingPolicy = openPolicy + `
     cache: [{tool: core__tool, for: 1m}]
 `
 
-// TestWhatLeaves: of random nested values, in every size and on every way out of a worker, only what
-// the allowlist names leaves, and nothing that a mask of the tool or of policy covers. What may leave is
-// in the value or in the stored whole (RF-02, RD-07, OC-03).
+// TestWhatLeaves: of random nested values, in every size and on every way out of a worker, only the parts that
+// the allowlist names leave, and no part that a mask of the tool or of policy covers. Each part that may leave
+// is in the value that leaves or in the stored whole value.
 func TestWhatLeaves(t *testing.T) {
 	sizes := []int{0, 100, 4000, 60_000}
 	met := map[string]int{}
@@ -246,7 +246,7 @@ func TestWhatLeaves(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := setup{def: change, policy: maskingPolicy, own: func(source judge.Source, p policies) stage.Table {
-				return cache.Steps(p, source, finds{raw}, slog.New(slog.DiscardHandler))
+				return cache.Steps(p, source, fixedCache{raw}, slog.New(slog.DiscardHandler))
 			}}
 			s.tool = func(d toolspec.Definition) toolspec.Tool {
 				return toolspec.DefineWithProbe(d, func(context.Context, in, toolspec.Call) (any, error) { return leaving, nil },

@@ -11,8 +11,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// TestNewerPlan: a plan of a newer version is not this worker's to follow,
-// whichever step it is asked for, and it claims nothing.
+// TestNewerPlan: a worker runs no step of a plan with a newer version, and makes no claim for it.
 func TestNewerPlan(t *testing.T) {
 	by := judge.PlanName(hook.PlanVersion + 1)
 	w := newWorld(t, setup{hooks: []hook.Hook{everywhere()}})
@@ -46,7 +45,7 @@ func TestNewerPlan(t *testing.T) {
 	}
 }
 
-// TestToolsLearnTheEpoch: with it a service can fence the run that was taken over.
+// TestToolsLearnTheEpoch: a tool gets the epoch, with which a service can refuse requests of an earlier run.
 func TestToolsLearnTheEpoch(t *testing.T) {
 	epoch := 0
 	w := newWorld(t, setup{run: func(_ context.Context, _ in, call toolspec.Call) (any, error) { epoch = call.Epoch; return out{}, nil }})

@@ -14,9 +14,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// TestStageSelectsOwnStep: the stage alone selects Pawl's step, whatever the input says. It runs
-// before every hook, and what it denies no hook sees. A worker without the step that the plan
-// names leaves the stage to another worker.
+// TestStageSelectsOwnStep: the name of the stage alone selects Pawl's step, whatever the input says. The step
+// runs before all hooks, and no hook runs for a call that the step denies. A worker without the step that the
+// plan names leaves the stage to another worker.
 func TestStageSelectsOwnStep(t *testing.T) {
 	t.Parallel()
 	ran := 0
@@ -44,8 +44,8 @@ func TestStageSelectsOwnStep(t *testing.T) {
 	}
 }
 
-// TestOwnStepFails: a step that fails or panics ends the call with `internal` and the names of
-// step and stage, or leaves a note where failures are only logged. Its text goes nowhere.
+// TestOwnStepFails: a step that fails or panics ends the call with `internal` and the names of the step and the
+// stage. At a logged stage it leaves a note. The text of the error leaves nothing.
 func TestOwnStepFails(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]func() error{
@@ -66,7 +66,7 @@ func TestOwnStepFails(t *testing.T) {
 				in.Hooks = []string{"h"}
 			}
 			v, err := w.Stage(t.Context(), in)
-			w.safe(t, v)
+			w.checkCanary(t, v)
 			switch {
 			case name == "transient":
 				if !errs.IsTransient(err) {
@@ -83,8 +83,8 @@ func TestOwnStepFails(t *testing.T) {
 	}
 }
 
-// TestHooksCannotUnmask: whatever a hook shows of the arguments is masked after it, at every
-// stage where it can.
+// TestHooksCannotUnmask: arguments that a hook shows are masked after the hook, at each stage at which a hook
+// can show them.
 func TestHooksCannotUnmask(t *testing.T) {
 	t.Parallel()
 	for _, p := range []hook.Point[*hook.Input]{hook.WillParseInput, hook.WillValidateInput, hook.WillNormalizeInput, hook.WillRedactInput} {
@@ -104,13 +104,13 @@ func TestHooksCannotUnmask(t *testing.T) {
 			if string(v.Delta.SafeArgs) != tc.want {
 				t.Errorf("%s at %s: %s, want %s", name, p.Stage(), v.Delta.SafeArgs, tc.want)
 			}
-			w.safe(t, v.Delta.SafeArgs)
+			w.checkCanary(t, v.Delta.SafeArgs)
 		}
 	}
 }
 
-// TestPartsOfADurableStage: Pawl's step runs in the first part and the hooks in the second, with
-// what the first one changed. A step that says so runs in both.
+// TestPartsOfADurableStage: Pawl's step runs in the first part. The hooks run in the second part, with the
+// changes of the first part. A step with Again runs in both parts.
 func TestPartsOfADurableStage(t *testing.T) {
 	t.Parallel()
 	ran := map[string]int{}
@@ -150,7 +150,7 @@ func TestPartsOfADurableStage(t *testing.T) {
 	}
 }
 
-// TestForgedFirstPart: what somebody writes into the input of the second part does not open the
+// TestForgedFirstPart: a forged verdict of the first part in the input of the second part does not open the
 // gate.
 func TestForgedFirstPart(t *testing.T) {
 	t.Parallel()

@@ -15,8 +15,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// TestPermit: an attempt runs what the gate of this very run has allowed, and
-// nothing else. Where it does not, nothing is claimed and no hook is run.
+// TestPermit: an attempt runs only the call that the gate of this run has allowed. For another call it makes no
+// claim and runs no hook.
 func TestPermit(t *testing.T) {
 	foreign := func(in *contract.ExecuteIn) { in.Facts.Submitter = &hook.Submitter{KeyID: "made up"} }
 	for name, tc := range map[string]struct {
@@ -69,8 +69,8 @@ func TestPermit(t *testing.T) {
 	}
 }
 
-// TestPermitOfAnotherRun: a reset hands the verdict of the gate to another run,
-// which has to ask it anew.
+// TestPermitOfAnotherRun: after a reset, another run has the verdict of the gate. This run must ask the gate
+// again.
 func TestPermitOfAnotherRun(t *testing.T) {
 	w := newWorld(t, setup{})
 	in := w.executeIn()
@@ -82,8 +82,7 @@ func TestPermitOfAnotherRun(t *testing.T) {
 	}
 }
 
-// TestWhatIsPermitted: only the last stage of the gate gives a permit, and only
-// where it lets the call go on.
+// TestWhatIsPermitted: only the last stage of the gate gives a permit, and only if it lets the call continue.
 func TestWhatIsPermitted(t *testing.T) {
 	abort := func(v interface {
 		Abort(string, ...hook.AbortOption) error
@@ -110,15 +109,14 @@ func TestWhatIsPermitted(t *testing.T) {
 	}
 }
 
-// TestKeysAway: without keys nothing runs and nothing is permitted, until the
-// database is back.
+// TestKeysAway: without keys no tool runs and no permit is given, until the database answers again.
 func TestKeysAway(t *testing.T) {
 	store := &workerkeytest.Store{}
 	w := newWorld(t, setup{config: activities.Config{Keys: workerkey.New(store)}})
 	in := w.executeIn()
 	in.Permit = w.permit(t.Context(), in.Facts, in.Terms)
 	store.Away = errs.Transient(errors.New(canary))
-	w.Activities = newWorld(t, setup{config: activities.Config{Keys: workerkey.New(store)}}).Activities // a worker that has just started
+	w.Activities = newWorld(t, setup{config: activities.Config{Keys: workerkey.New(store)}}).Activities // a worker that has no keys in memory yet
 	got, err := w.Activities.Execute(as(t.Context(), false), in)
 	if err != nil || got.Outcome != contract.Undispatched || got.ClaimID != "" || w.runs != 0 {
 		t.Errorf("got %+v, %v", got, err)
@@ -129,8 +127,8 @@ func TestKeysAway(t *testing.T) {
 	}
 }
 
-// TestRegularStages: a stage that is an activity of its own runs by the recorded
-// plan of a call that is the execution's, and not otherwise.
+// TestRegularStages: a stage runs as a regular activity only if it is in the recorded plan of a call that the
+// execution owns.
 func TestRegularStages(t *testing.T) {
 	stage := hook.WillNormalizeInput.Stage()
 	planned := hook.Plan{V: hook.PlanVersion, Pre: []hook.Step{{Stage: stage, Hooks: []string{"h"}, DurableMs: 1000}}}
@@ -149,7 +147,7 @@ func TestRegularStages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			runs := 0
-			w := newWorld(t, setup{hooks: []hook.Hook{lasting(func(context.Context, *hook.Input) error { runs++; return nil })}})
+			w := newWorld(t, setup{hooks: []hook.Hook{durableHook(func(context.Context, *hook.Input) error { runs++; return nil })}})
 			w.records.record.Plan = planned
 			w.records.record.Plan.Pre = append([]hook.Step(nil), planned.Pre...)
 			in := hook.StageInput{Stage: stage, Hooks: []string{"h"}, Part: hook.PartHooks, BudgetMs: 1000, Facts: w.facts()}
@@ -166,7 +164,7 @@ func TestRegularStages(t *testing.T) {
 	}
 }
 
-// TestAccept: an answer without the receipt of a worker is none, and is told of.
+// TestAccept: an answer without the receipt of a worker does not count, and is recorded as forged.
 func TestAccept(t *testing.T) {
 	store := &workerkeytest.Store{}
 	w := newWorld(t, setup{config: activities.Config{Keys: workerkey.New(store)}})
@@ -197,7 +195,7 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// TestClaimID: every execution draws its own, whatever it is told to execute.
+// TestClaimID: each execution makes its own claim id, whatever its input is.
 func TestClaimID(t *testing.T) {
 	w := newWorld(t, setup{})
 	in := w.executeIn()

@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// TestRemembered: what an approval leaves behind is no wider than its sender asks for and policy allows.
+// TestRemembered: a remembered approval is no wider than its approver asks for and policy allows.
 func TestRemembered(t *testing.T) {
 	args := json.RawMessage(`{"path":"notes/a.md","text":"a"}`)
 	exact, err := strictjson.Digest(args)
@@ -73,8 +73,9 @@ func TestRemembered(t *testing.T) {
 	}
 }
 
-// TestNothingToRemember: a grant for the session of a call without a session would cover every session, and the answer to a parked call,
-// whose request has no arguments, is to another question.
+// TestNothingToRemember: a grant for the session of a call without a session would cover every session. A
+// decision about a parked call, whose request has no arguments, answers another question. Neither is
+// remembered.
 func TestNothingToRemember(t *testing.T) {
 	for _, tc := range []struct {
 		scope toolspec.Scope
@@ -97,8 +98,8 @@ func TestNothingToRemember(t *testing.T) {
 	}
 }
 
-// TestCovered: an earlier approval answers exactly the calls that it was meant for: a saved rule that matches too much lets through
-// what nobody has seen, and one that never matches asks for ever.
+// TestCovered: an earlier approval covers exactly the calls that its approver meant. A grant that matches too
+// much would allow calls that nobody has seen. A grant that never matches would ask again for each call.
 func TestCovered(t *testing.T) {
 	const rules = "version: 1\ntenants:\n  acme:\n    allowedTools: [\"core__*\"]\n    mode: auto\n    approvals: {allowUnsigned: true, remember: {for: 1h, anyArgs: %ARGS, anyActor: true}}\n"
 	wide, narrow := strings.Replace(rules, "%ARGS", "true", 1), strings.Replace(rules, "%ARGS", "false", 1)
@@ -164,7 +165,7 @@ func TestCovered(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// What a request of this call would cover, as the store has it.
+			// The scope that a request for this call records.
 			if _, err := base.Request(t.Context(), contract.RequestIn{Facts: f}); err != nil {
 				t.Fatal(err)
 			}

@@ -9,8 +9,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// TestAnAttemptChecksTheReview: with a permit of a gate that has let the call pass, in both lanes, an attempt does not run a definition of
-// a server that nobody has reviewed, and claims nothing (MCP_UNTRUSTED_BY_DEFAULT).
+// TestAnAttemptChecksTheReview: an attempt does not run a definition that nobody has reviewed, in both lanes,
+// even with a permit of the gate. It makes no claim (MCP_UNTRUSTED_BY_DEFAULT in docs/internals/invariants.md).
 func TestAnAttemptChecksTheReview(t *testing.T) {
 	digest := strings.Repeat("a", 64)
 	rules := openPolicy + "mcp: {github: {create_issue: {digest: " + digest + ", effect: state_change, risk: medium, allow: [/text]}}}\n"

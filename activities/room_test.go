@@ -17,7 +17,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// executions runs attempts at once and returns how each ended, and after how long.
+// executions runs attempts at the same time, and has the outcome and the time of each attempt.
 type executions struct {
 	outs  []contract.ExecuteOut
 	times []time.Duration
@@ -42,7 +42,7 @@ func (e *executions) run(t *testing.T, w *world, in contract.ExecuteIn, n int) {
 	}
 }
 
-// texts are the outcomes with their times, in the order of the ends.
+// texts returns the outcomes with their times, in the order in which the attempts ended.
 func (e *executions) texts() (all []string) {
 	for i, out := range e.outs {
 		all = append(all, fmt.Sprint(out.Outcome, " ", e.times[i]))
@@ -50,8 +50,8 @@ func (e *executions) texts() (all []string) {
 	return all
 }
 
-// TestHeavyTools: as many heavy tools run at once as there are processors but one. The others wait in turn, for half of their time at most, and
-// then say that nothing happened.
+// TestHeavyTools: the number of heavy tools that run at the same time is the number of processors minus one.
+// The other attempts wait in turn, for at most half of their time, and then say that nothing happened.
 func TestHeavyTools(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const takes = 2 * time.Second
@@ -76,7 +76,8 @@ func TestHeavyTools(t *testing.T) {
 				SafeMessage: "Error executing tool: the worker is busy with other calls that need much of a processor: try again later, with fewer at once"},
 		}
 		for i, out := range e.outs {
-			// 3 turns begin within 5 s: at 0 s, 2 s and 4 s. Those without a turn give up after 5 s, before the third turn ends.
+			// 3 turns begin within 5 s: at 0 s, 2 s and 4 s. Attempts without a turn give up after 5 s, before the third
+			// turn ends.
 			turn, took := i/at, e.times[i]
 			switch {
 			case turn < 2 && (out.Outcome != contract.Done || took != time.Duration(turn+1)*takes),
@@ -91,7 +92,8 @@ func TestHeavyTools(t *testing.T) {
 	})
 }
 
-// TestHeavyToolLeftBehind: a heavy tool that does not stop in time keeps its processor, for it does keep it.
+// TestHeavyToolLeftBehind: a heavy tool that does not stop in time still counts, because it still uses a
+// processor.
 func TestHeavyToolLeftBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		at := max(1, runtime.GOMAXPROCS(0)-1)
@@ -115,8 +117,8 @@ func TestHeavyToolLeftBehind(t *testing.T) {
 	})
 }
 
-// TestLocalLaneOfATenant: tools of one tenant have their share of the local lane. An attempt beyond it waits a moment and has then not begun, and
-// that is no matter of the other tenants and of the regular lane.
+// TestLocalLaneOfATenant: the tools of one tenant have a share of the local lane. A further attempt waits a
+// moment, and then ends as not begun. Other tenants and the regular lane are not affected.
 func TestLocalLaneOfATenant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, setup{
@@ -148,7 +150,7 @@ func TestLocalLaneOfATenant(t *testing.T) {
 			}
 		}
 	})
-	// A call that waits takes the room that another one leaves.
+	// A waiting call takes the room of a call that ends.
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, setup{
 			config: activities.Config{LocalTools: 1},

@@ -13,9 +13,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// TestSignedDecisions: a proof counts for who signed it, on the request and the digest
-// that it was signed for, and one that does not hold is refused even where none is
-// asked for (AP-07, fault 43).
+// TestSignedDecisions: a proof counts for the person who signed it, and for the request and the digest that it
+// was signed for. An invalid proof is refused even if the rule accepts unsigned decisions.
 func TestSignedDecisions(t *testing.T) {
 	bob, mallory := newSigner(t), newSigner(t)
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -46,7 +45,7 @@ func TestSignedDecisions(t *testing.T) {
 		name string
 		open approval.OpenRequest
 		d    toolspec.Decision
-		why  string // empty: it counts
+		why  string // empty if the decision counts
 	}{
 		{"signed", open, right, ""},
 		{"a denial", open, signed(bob, "acme", func(d *toolspec.Decision) { d.Decision = toolspec.Deny }), ""},
@@ -90,7 +89,8 @@ func newSigner(t *testing.T) proof.Signer {
 	return s
 }
 
-// TestApproversByRole: a role counts as it is when the decision comes: of the active policy, or of relations.
+// TestApproversByRole: the roles of an approver are those of the active policy and of relations at the time of
+// the decision.
 func TestApproversByRole(t *testing.T) {
 	const rules = "version: 1\ntenants:\n  acme:\n    allowedTools: [\"core__*\"]\n    roles: {lead: [\"user:lea\"]}\n"
 	for _, tc := range []struct {

@@ -23,12 +23,12 @@ func (w *world) stage(t *testing.T, s hook.Stage, change func(*hook.Facts)) hook
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.safe(t, v)
+	w.checkCanary(t, v)
 	return v
 }
 
-// TestRespondIsRedacted: a hook's answer goes through the tool's allowlist and
-// schema; a challenge is no result and does not.
+// TestRespondIsRedacted: the response of a hook is redacted and checked like a value of the tool. A challenge
+// is not.
 func TestRespondIsRedacted(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -64,8 +64,8 @@ func TestRespondIsRedacted(t *testing.T) {
 	}
 }
 
-// TestTransformCannotBringBack: what redaction took away stays away, at every stage that can
-// change the output (LC-26).
+// TestTransformCannotBringBack: a hook cannot restore a part that redaction has removed, at each stage that can
+// change the output.
 func TestTransformCannotBringBack(t *testing.T) {
 	for _, p := range []hook.Point[*hook.Output]{hook.WillRedactOutput, hook.WillValidateOutput, hook.WillTransformOutput} {
 		set := func(value any) *world {
@@ -85,8 +85,8 @@ func TestTransformCannotBringBack(t *testing.T) {
 	}
 }
 
-// TestCachedIsRedacted: a cache filled by an older release holds what its
-// allowlist let through.
+// TestCachedIsRedacted: a cached value is redacted again, because an older release may have stored it under a
+// wider allowlist.
 func TestCachedIsRedacted(t *testing.T) {
 	w := newWorld(t, setup{hooks: []hook.Hook{hook.New("h", hook.WillReadCache.Do(func(_ context.Context, v *hook.Lookup) error {
 		v.Found(out{Text: "c", Hidden: canary})
@@ -144,13 +144,13 @@ func TestHydrate(t *testing.T) {
 				t.Fatal(err)
 			}
 			if tc.code != "" {
-				w.safe(t, got)
+				w.checkCanary(t, got)
 				if got.Outcome != contract.Refused || got.Failure.Code != tc.code || got.Failure.Details.Kind != tc.kind || got.Failure.Details.Path != tc.path || got.Args != nil {
 					t.Errorf("got %+v %+v", got.Failure, got.Failure.Details)
 				}
 				return
 			}
-			w.safe(t, got.SafeArgs)
+			w.checkCanary(t, got.SafeArgs)
 			if got.Outcome != contract.Done || string(got.SafeArgs) != tc.want || got.ToolDigest != w.bound.Digest() || got.Effect != toolspec.StateChange || got.Risk != toolspec.MediumRisk {
 				t.Errorf("got %+v, want %s", got, tc.want)
 			}
@@ -162,8 +162,7 @@ func TestHydrate(t *testing.T) {
 	}
 }
 
-// TestHydrateConnection: a tool that needs a connection says nothing of its
-// arguments without one (CONNECTION_ID_VIA_CONTEXT, C-10).
+// TestHydrateConnection: a call without the connection that its tool needs learns nothing about its arguments.
 func TestHydrateConnection(t *testing.T) {
 	w := newWorld(t, setup{def: func(d *toolspec.Definition) { d.RequiresConnection = true }})
 	for context, want := range map[string]string{"": "validation missing_connection /context/connectionId", `,"connectionId":"c"`: "validation unknown_property /other"} {

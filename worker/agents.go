@@ -48,7 +48,7 @@ func (s sweptRuns) EndLost(ctx context.Context, of contract.AgentRun, end contra
 	return s.agents.EndLost(ctx, of, end, late)
 }
 
-// documents reads versions of agents, for runs that start.
+// documents returns the function that reads a version of an agent for a run that starts.
 func documents(store *postgres.Store) func(ctx context.Context, name, version string) (pawlagent.Document, error) {
 	return func(ctx context.Context, name, version string) (pawlagent.Document, error) {
 		document, err := store.AgentToStart(ctx, name, version)
@@ -59,7 +59,7 @@ func documents(store *postgres.Store) func(ctx context.Context, name, version st
 	}
 }
 
-// rolesBy returns the roles that the active policy gives.
+// rolesBy returns the function that returns the roles of an identity by the active policy.
 func rolesBy(store *postgres.Store) func(ctx context.Context, tenantID, identity string) ([]string, error) {
 	return func(ctx context.Context, tenantID, identity string) ([]string, error) {
 		active, _, err := store.ActivePolicy(ctx)
@@ -74,8 +74,8 @@ func rolesBy(store *postgres.Store) func(ctx context.Context, tenantID, identity
 	}
 }
 
-// killedBy returns why a kill switch stops an agent. A switch stops an agent if it names no effect and its pattern of
-// tools is `*` or matches agent__NAME.
+// killedBy returns the function that returns the reason of a kill switch that stops an agent. A switch stops an
+// agent if it names no effect and its pattern of tools is `*` or matches agent__NAME.
 func killedBy(store *postgres.Store) func(ctx context.Context, tenantID, name string) (string, error) {
 	return func(ctx context.Context, tenantID, name string) (string, error) {
 		switches, err := store.KillSwitches(ctx, tenantID, false)
@@ -98,13 +98,14 @@ func modelClient() *http.Client {
 	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// A worker has 1000 places for activities, which requests to models share with tools.
+// Bounds of the requests to models of one tenant. A worker runs at most 1000 activities at the same time: requests to
+// models and tools.
 const (
 	defaultModelRequests = 200
 	maxModelRequests     = 1000
 )
 
-// loadModels reads what the configuration says about requests to models.
+// loadModels reads the variables of requests to models from the environment.
 func (c Config) loadModels() (_ Config, err error) {
 	c.ModelPrices = os.Getenv("PAWL_MODEL_PRICES")
 	if text := os.Getenv("PAWL_MODEL_REQUESTS"); text != "" {
@@ -116,7 +117,7 @@ func (c Config) loadModels() (_ Config, err error) {
 	return c, err
 }
 
-// LoadModelURLs reads PAWL_MODEL_URLS: where models may be asked without a connection.
+// LoadModelURLs reads PAWL_MODEL_URLS: the base URLs of models that may be asked without a connection.
 func LoadModelURLs() (urls []string, err error) {
 	for text := range strings.FieldsSeq(strings.ReplaceAll(os.Getenv("PAWL_MODEL_URLS"), ",", " ")) {
 		u, err := url.Parse(text)

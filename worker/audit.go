@@ -18,7 +18,8 @@ import (
 // maxAuditKey is the maximum size of the file of PAWL_AUDIT_KEY, in bytes.
 const maxAuditKey = 4096
 
-// readAuditKey reads the file of PAWL_AUDIT_KEY. Without one it returns nil: the heads of the audit trail are not signed.
+// readAuditKey reads the file of PAWL_AUDIT_KEY. Without this variable it returns nil, and the heads of the audit trail
+// are not signed.
 func readAuditKey(c Config) (*proof.Signer, error) {
 	if c.AuditKeyFile == "" {
 		return nil, nil

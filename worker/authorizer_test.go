@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/policy/authz/authztest"
 )
 
-// TestAuthorizer: there is exactly one engine (ID-09), and where nobody names one it is the built-in one.
+// TestAuthorizer: a worker has exactly one engine. Without a configured engine it has the built-in engine.
 func TestAuthorizer(t *testing.T) {
 	fga := OpenFGA{URL: "http://fga:8080", StoreID: "s"}
 	for _, tc := range []struct {

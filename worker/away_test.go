@@ -26,7 +26,8 @@ func proxyTo(t *testing.T, target string) *tcpproxy.Proxy {
 	return p
 }
 
-// TestTheDatabaseGoesAwayDuringAStart loses the database at every step of a start, each time after the step has succeeded.
+// TestTheDatabaseGoesAwayDuringAStart takes the database away at each step of a start, each time after the step
+// has succeeded.
 func TestTheDatabaseGoesAwayDuringAStart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -43,7 +44,7 @@ func TestTheDatabaseGoesAwayDuringAStart(t *testing.T) {
 	}
 	loss := p.LoseAnswers(1, steps...)
 	r := w.start(Tools(tool("test__own")))
-	r.logged(runs)
+	r.waitForLog(runs)
 	if loss.Lost() != len(steps) {
 		t.Errorf("%d answers were lost, want %d", loss.Lost(), len(steps))
 	}
@@ -55,7 +56,7 @@ func TestTheDatabaseGoesAwayDuringAStart(t *testing.T) {
 	}
 }
 
-// longer lets each connection pass one request more than the one before, and cuts it then.
+// longer cuts each connection after some requests: one request more than on the connection before.
 type longer struct{ left atomic.Int32 }
 
 func (l *longer) Request([]byte) tcpproxy.Verdict {
@@ -67,8 +68,8 @@ func (l *longer) Request([]byte) tcpproxy.Verdict {
 
 func (l *longer) Answer([]byte) tcpproxy.Verdict { return tcpproxy.Forward }
 
-// TestTemporalGoesAwayDuringAStart starts without Temporal, and then loses it a little later each time: before and after the search
-// attributes.
+// TestTemporalGoesAwayDuringAStart starts a worker without Temporal. Then it takes Temporal away a little later
+// in each start: before and after the search attributes.
 func TestTemporalGoesAwayDuringAStart(t *testing.T) {
 	t.Parallel()
 	const most = 8
@@ -88,29 +89,29 @@ func TestTemporalGoesAwayDuringAStart(t *testing.T) {
 	}
 	w.config.PolicyFile, w.config.Temporal.HostPort = w.file("policy.yaml", rules), p.Address()
 	r := w.start(Tools(tool("test__own")))
-	r.logged(awayTemporal + p.Address() + ` reason="no server listens at TEMPORAL_ADDRESS`)
+	r.waitForLog(awayTemporal + p.Address() + ` reason="no server listens at TEMPORAL_ADDRESS`)
 	if err := p.Set(tcpproxy.Pass); err != nil {
 		t.Fatal(err)
 	}
-	r.logged(runs)
+	r.waitForLog(runs)
 	if n := connections.Load(); n < 2 {
 		t.Errorf("%d connection was made, so none was lost", n)
 	}
 	if _, err := w.invoke("test__own", "own", `{}`); err != nil {
 		t.Error(err)
 	}
-	if attributes := w.upserted("own"); len(attributes) == 0 {
+	if attributes := w.searchAttributesOf("own"); len(attributes) == 0 {
 		t.Error("the call upserted no search attribute")
 	}
 }
 
-// TestTemporalGoesAwayBeforeTheWorkerPolls loses Temporal after all else is ready.
+// TestTemporalGoesAwayBeforeTheWorkerPolls takes Temporal away after all other parts are ready.
 func TestTemporalGoesAwayBeforeTheWorkerPolls(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := proxyTo(t, w.config.Temporal.HostPort)
 	w.config.PolicyFile, w.config.Temporal.HostPort = w.file("policy.yaml", rules), p.Address()
-	// The worker publishes its tools last of all, and waits for this.
+	// The worker publishes its tools in the last step before it polls, and waits for this lock.
 	ctx := context.WithoutCancel(t.Context())
 	conn, err := pgx.Connect(ctx, w.config.DatabaseURL)
 	if err != nil {
@@ -129,11 +130,11 @@ func TestTemporalGoesAwayBeforeTheWorkerPolls(t *testing.T) {
 	if _, err := conn.Exec(ctx, `COMMIT`); err != nil {
 		t.Fatal(err)
 	}
-	r.logged(awayTemporal + p.Address())
+	r.waitForLog(awayTemporal + p.Address())
 	if err := p.Set(tcpproxy.Pass); err != nil {
 		t.Fatal(err)
 	}
-	r.logged(runs)
+	r.waitForLog(runs)
 	if _, err := w.invoke("test__own", "own", `{}`); err != nil {
 		t.Error(err)
 	}

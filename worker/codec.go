@@ -68,7 +68,7 @@ func (c Codec) ring() (*codec.Ring, error) {
 }
 
 // PayloadCodec returns the codec of this configuration. Without keys it passes payloads unchanged,
-// and refuses encrypted ones.
+// and refuses encrypted payloads.
 func (c Codec) PayloadCodec() (converter.PayloadCodec, error) {
 	ring, err := c.ring()
 	if err != nil {
@@ -77,9 +77,9 @@ func (c Codec) PayloadCodec() (converter.PayloadCodec, error) {
 	return codec.New(ring, codec.Options{RefusePlain: c.RefusePlain}), nil
 }
 
-// encrypting sets the converters of the codec in the options of the Temporal client. Converters
-// that the user has set stay, but together with keys they are an error.
-func (c Config) encrypting() (Config, error) {
+// withEncryption returns the configuration with the converters of the codec in the options of the Temporal
+// client. Converters that the user has set stay, but together with keys they are an error.
+func (c Config) withEncryption() (Config, error) {
 	if c.encrypted {
 		return c, nil
 	}

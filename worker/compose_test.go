@@ -15,8 +15,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// TestCompose: without Docker it can be known that what docker-compose.yml mounts exists, that its policy lets the call of its first lines
-// run for the tenant of the command line, and that the names of its variables are right.
+// TestCompose: without Docker a test can check that the files that docker-compose.yml mounts exist, that its
+// policy allows the call in its first lines for the tenant of the command line, and that the names of its
+// variables are right.
 func TestCompose(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docker-compose.yml")

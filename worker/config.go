@@ -32,9 +32,9 @@ type Config struct {
 	DatabaseDirectURL string
 	// dev is the directory of the `pawl dev` that runs these servers, or empty.
 	dev string
-	// Pool makes the worker poll the task queue of a pool instead of the shared one: PAWL_POOL, 1–40
-	// characters of a-z 0-9 -. Workers of the shared queue take in every call; a call whose tool only
-	// workers of a pool have moves there.
+	// Pool makes the worker poll the task queue of a pool instead of the shared task queue: PAWL_POOL, 1–40
+	// characters of a-z 0-9 -. Workers of the shared queue take in every call. If only workers of a pool have the
+	// tool of a call, the call moves to that pool.
 	Pool string
 	// Deployment makes the worker a version of a Worker Deployment of Temporal.
 	Deployment Deployment
@@ -107,7 +107,7 @@ type Config struct {
 	DisabledTools []string
 	// MCPServersFile is the name of a file of MCP servers whose tools the worker offers: PAWL_MCP_SERVERS.
 	MCPServersFile string
-	// ModelURLs are where agents may ask models without a connection: PAWL_MODEL_URLS.
+	// ModelURLs are the base URLs of models that agents may ask without a connection: PAWL_MODEL_URLS.
 	ModelURLs []string
 	// ModelRequests is the maximum number of requests to models of one tenant at the same time: PAWL_MODEL_REQUESTS, default 200.
 	ModelRequests int
@@ -119,11 +119,11 @@ type Config struct {
 	// HealthListen is the address at which the worker answers probes: PAWL_HEALTH_LISTEN. A port, or an address without a host,
 	// is one of the loopback interface. "" means that it answers none.
 	HealthListen string
-	// board has what probes see.
+	// board has the checks that probes see.
 	board *health.Board
-	// OTLP says what the worker sends by OTLP. The variables OTEL_* say where to.
+	// OTLP says which signals the worker sends by OTLP. The variables OTEL_* name the receiver.
 	OTLP OTLP
-	// telemetry measures what the worker does.
+	// telemetry has the metrics and the traces of the worker.
 	telemetry *telemetry.Telemetry
 	// Log is the log of the worker. nil means text on standard error. LoadConfig sets a log with
 	// the level PAWL_LOG_LEVEL.
@@ -195,7 +195,7 @@ func LoadConfig() (Config, error) {
 	if c.Codec, err = LoadCodec(); err != nil {
 		return Config{}, err
 	}
-	if c, err = c.encrypting(); err != nil {
+	if c, err = c.withEncryption(); err != nil {
 		return Config{}, err
 	}
 	if c.SweepEvery, c.RetentionDays, err = loadSweeper(); err != nil {
@@ -284,7 +284,7 @@ func (c Config) complete() (Config, error) {
 		return c, err
 	}
 	var err error
-	if c, err = c.encrypting(); err != nil {
+	if c, err = c.withEncryption(); err != nil {
 		return c, err
 	}
 	c.Connections = cmp.Or(c.Connections, defaultConnections)

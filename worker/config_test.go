@@ -15,8 +15,8 @@ import (
 	"github.com/pawl-run/pawl/internal/sandbox"
 )
 
-// environment is empty but for what a test sets.
-func environment(t *testing.T, set map[string]string) {
+// setEnvironment clears the environment variables of Pawl, and sets the variables of the test.
+func setEnvironment(t *testing.T, set map[string]string) {
 	t.Helper()
 	for _, entry := range os.Environ() {
 		name, _, _ := strings.Cut(entry, "=")
@@ -32,7 +32,7 @@ func environment(t *testing.T, set map[string]string) {
 }
 
 func TestLoadConfig(t *testing.T) {
-	environment(t, map[string]string{
+	setEnvironment(t, map[string]string{
 		"TEMPORAL_ADDRESS": "temporal:7233", "TEMPORAL_NAMESPACE": "tools", "PAWL_DATABASE_URL": "postgres://pawl", "DATABASE_URL": "postgres://app",
 		"PAWL_WORKSPACE": "/srv", "PAWL_POLICY": "p.yaml", "PAWL_SEARCH_ATTRIBUTES": "off", "PAWL_CONNECTION_KEY": "key",
 		"PAWL_DATABASE_CONNECTIONS": "7", "PAWL_LOG_LEVEL": "warn", "PAWL_SWEEP_EVERY": "90s", "PAWL_RETENTION": "30",
@@ -57,7 +57,7 @@ func TestLoadConfig(t *testing.T) {
 }
 
 func TestLoadConfigDefaults(t *testing.T) {
-	environment(t, map[string]string{"DATABASE_URL": "postgres://app"})
+	setEnvironment(t, map[string]string{"DATABASE_URL": "postgres://app"})
 	c, err := LoadConfig()
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestLoadConfigRefuses(t *testing.T) {
 		{"TEMPORAL_PROFILE", "nobody", "TEMPORAL_*"},
 	} {
 		t.Run(test.name+"="+test.value, func(t *testing.T) {
-			environment(t, map[string]string{test.name: test.value})
+			setEnvironment(t, map[string]string{test.name: test.value})
 			_, err := LoadConfig()
 			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "config: ") {
 				t.Errorf("error %v", err)
@@ -130,13 +130,13 @@ func TestComplete(t *testing.T) {
 }
 
 func TestNoSweeps(t *testing.T) {
-	environment(t, map[string]string{"DATABASE_URL": "postgres://app", "PAWL_SWEEP_EVERY": "off"})
+	setEnvironment(t, map[string]string{"DATABASE_URL": "postgres://app", "PAWL_SWEEP_EVERY": "off"})
 	if c, err := LoadConfig(); err != nil || c.SweepEvery != 0 {
 		t.Errorf("every %s, %v", c.SweepEvery, err)
 	}
 }
 
-// TestLocalSlots: the tools of one tenant get half of what local activities have.
+// TestLocalSlots: the tools of one tenant get half of the local activities.
 func TestLocalSlots(t *testing.T) {
 	for connections, want := range map[int][2]int{minConnections: {1, 1}, 5: {2, 1}, defaultConnections: {17, 8}, maxConnections: {997, 498}} {
 		c := Config{Connections: connections}
@@ -146,13 +146,14 @@ func TestLocalSlots(t *testing.T) {
 	}
 }
 
-// TestShellWorkspace: scripts may change all of the workspace, so that a worker that runs scripts has no default for it.
+// TestShellWorkspace: a worker that runs scripts has no default workspace, because scripts may change all files
+// of the workspace.
 func TestShellWorkspace(t *testing.T) {
 	t.Parallel()
 	c := Config{DatabaseURL: "postgres://pawl", Shell: Shell{On: true}}
 	for workspace, want := range map[string]string{"": "PAWL_WORKSPACE is not set", "/srv/{tenant}": "its own workspace", "/": "/ contains"} {
 		c.Workspace = workspace
-		if workspace != "/" { // the sandbox judges that one, after the servers have answered
+		if workspace != "/" { // the sandbox refuses /, after the servers have answered
 			if err := Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("a worker with the workspace %q: %v", workspace, err)
 			}
@@ -164,7 +165,7 @@ func TestShellWorkspace(t *testing.T) {
 }
 
 func TestPool(t *testing.T) {
-	environment(t, map[string]string{"DATABASE_URL": "postgres://app", "PAWL_POOL": "media-2"})
+	setEnvironment(t, map[string]string{"DATABASE_URL": "postgres://app", "PAWL_POOL": "media-2"})
 	if c, err := LoadConfig(); err != nil || c.Pool != "media-2" {
 		t.Errorf("the pool is %q, %v", c.Pool, err)
 	}

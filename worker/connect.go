@@ -9,10 +9,10 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres"
 )
 
-// Connect returns a client for a program that runs no worker, for example a program that talks to a
-// model. With the configuration of a worker, the client offers the tools that workers have published
-// and reads large results and the record of calls. Connect needs both servers; closed releases the
-// connections. A program that links no worker uses client.New, with a Database of client/postgres.
+// Connect returns a client for a program that runs no worker, for example a program that talks to a model. With
+// the configuration of a worker, the client offers the tools that workers have published and reads large
+// results and the record of calls. Connect needs Temporal and the database; closed releases the connections to
+// both. A program that links no worker uses client.New, with a Database of client/postgres.
 func Connect(ctx context.Context, c Config) (connected *pawl.Client, closed func(), err error) {
 	if c, err = c.complete(); err != nil {
 		return nil, nil, err

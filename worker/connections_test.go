@@ -9,7 +9,7 @@ import (
 	"github.com/pawl-run/pawl/internal/seal"
 )
 
-// plainly is a KMS that hides nothing.
+// plainly is a KMS that encrypts nothing.
 type plainly struct{}
 
 func (plainly) Wrap(_ context.Context, _ string, plain, _ []byte) ([]byte, error) { return plain, nil }
@@ -17,12 +17,13 @@ func (plainly) Unwrap(_ context.Context, _ string, wrapped, _ []byte) ([]byte, e
 	return wrapped, nil
 }
 
-// pinned may use one key only.
+// pinned is a plainly that may use one key only.
 type pinned struct{ plainly }
 
 func (pinned) Only() string { return "test-kms://key" }
 
-// TestKeyWrapper: a worker opens a wrapped ring with the one wrapper that it was given, from a file or a text, and does not start without.
+// TestKeyWrapper: a worker opens a wrapped ring, from a file or a text, with the one wrapper that it was given.
+// Without the wrapper it does not start.
 func TestKeyWrapper(t *testing.T) {
 	t.Parallel()
 	ring, err := seal.New()

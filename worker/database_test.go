@@ -22,7 +22,7 @@ func passwordOf(t *testing.T, database string) string {
 	return password
 }
 
-// noConnections asks the server for connections of an application.
+// noConnections returns an error while the application has connections to the database.
 func noConnections(t *testing.T, database, application string) error {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), database)

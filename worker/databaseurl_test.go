@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestDatabaseURLFile: the file names the database of this worker, as PAWL_DATABASE_URL does, and no message has what it holds.
+// TestDatabaseURLFile: the file has the address of the database, as PAWL_DATABASE_URL does, and no error
+// message has the content of the file.
 func TestDatabaseURLFile(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string, mode os.FileMode) string {
@@ -18,7 +19,7 @@ func TestDatabaseURLFile(t *testing.T) {
 		return path
 	}
 	file := write("url", "postgres://pawl:s3same@db/pawl\n", 0o600)
-	environment(t, map[string]string{"PAWL_DATABASE_URL_FILE": file, "DATABASE_URL": "postgres://app"})
+	setEnvironment(t, map[string]string{"PAWL_DATABASE_URL_FILE": file, "DATABASE_URL": "postgres://app"})
 	c, err := LoadConfig()
 	if err != nil || c.DatabaseURL != "postgres://pawl:s3same@db/pawl" {
 		t.Fatalf("%q, %v", c.DatabaseURL, err)

@@ -41,7 +41,8 @@ func (d Deployment) check() error {
 	return nil
 }
 
-// options returns the options of the Temporal worker. Every workflow goes on with the current version: ADR 62 says why none is pinned.
+// options returns the options of the Temporal worker. Every workflow continues on the current version: ADR 62 says why no
+// workflow is pinned to a version.
 func (d Deployment) options() worker.DeploymentOptions {
 	if d.Name == "" {
 		return worker.DeploymentOptions{}

@@ -22,7 +22,9 @@ func (c Config) findDev(database string) (Config, error) {
 	if err != nil || state == nil {
 		return c, err
 	}
-	if database != "" && database != state.DatabaseURL || address != "" && address != state.Temporal {
+	namesOtherDatabase := database != "" && database != state.DatabaseURL
+	namesOtherTemporal := address != "" && address != state.Temporal
+	if namesOtherDatabase || namesOtherTemporal {
 		return c, nil
 	}
 	c.DatabaseURL, c.dev = state.DatabaseURL, state.Dir

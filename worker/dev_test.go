@@ -8,10 +8,10 @@ import (
 	"github.com/pawl-run/pawl/internal/devstate"
 )
 
-// TestConfigOfADev: a program finds the `pawl dev` of its directory. If the environment names another server
-// for Pawl, nothing of the `pawl dev` is used.
+// TestConfigOfADev: a program uses the `pawl dev` of its directory. If the environment names another server for
+// Pawl, the program uses nothing of the `pawl dev`.
 func TestConfigOfADev(t *testing.T) {
-	environment(t, nil)
+	setEnvironment(t, nil)
 	t.Chdir(t.TempDir())
 	place, err := devstate.Dir(".")
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
-// toolSwitch removes the tools that are turned off, before the worker binds tools to capabilities.
-// Therefore the worker can lack the capabilities of these tools.
+// toolSwitch removes the tools that are turned off before the worker binds tools to capabilities. So the
+// worker does not need the capabilities of these tools.
 type toolSwitch struct {
 	patterns []string
 	// unconfigured are built-in tools whose capabilities are not configured.
@@ -55,9 +55,9 @@ func (s *toolSwitch) matches(toolID string) bool {
 	return slices.ContainsFunc(s.patterns, func(p string) bool { return document.Pattern(p).Matches(toolID) })
 }
 
-// runnable returns the built-in tools whose capabilities this worker provides. It logs the others, which are
-// turned off: their capabilities are not configured. A tool of the user whose capability is missing is
-// an error instead, because the user added the tool.
+// runnable returns the built-in tools whose capabilities this worker provides. It logs the other built-in
+// tools, which are turned off because their capabilities are not configured. A tool of the user whose
+// capability is missing is an error instead, because the user added the tool.
 func (s *toolSwitch) runnable(builtin []toolspec.Tool, provided toolspec.Capabilities, log *slog.Logger) (on []toolspec.Tool) {
 	var without []string
 	for _, tool := range builtin {
@@ -90,8 +90,8 @@ func (s *toolSwitch) isOff(toolID string) bool {
 	return s.matches(toolID) || slices.Contains(s.unconfigured, toolID)
 }
 
-// report logs which of all tools are off, and the patterns that match none of them. more says that
-// sources may bring tools that a pattern matches.
+// report logs the tools that patterns turn off, and the patterns that match none of all tools. If more is set,
+// sources may add tools later, so report does not log these patterns.
 func (s *toolSwitch) report(log *slog.Logger, all []toolspec.Tool, more bool) {
 	var off []string
 	used := map[string]bool{}

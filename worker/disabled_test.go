@@ -11,8 +11,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
-// TestUnconfiguredTools: a built-in tool whose capability is not configured is left out, and the log says why, once. A tool that is
-// turned off is not mentioned.
+// TestUnconfiguredTools: a built-in tool whose capability is not configured is left out, and the log says why,
+// once. The log does not name a tool that is turned off.
 func TestUnconfiguredTools(t *testing.T) {
 	t.Parallel()
 	provided, err := toolspec.NewCapabilities(toolspec.NewCapability[any]("clock").Provide(nil))
@@ -38,7 +38,7 @@ func TestUnconfiguredTools(t *testing.T) {
 	}
 }
 
-// TestUnusedConfiguration (RG-21): the configuration of what only disabled tools use cannot stop the start.
+// TestUnusedConfiguration: a fault in configuration that only disabled tools use does not stop the start.
 func TestUnusedConfiguration(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -60,18 +60,19 @@ func TestUnusedConfiguration(t *testing.T) {
 	}
 }
 
-// TestDisabledTools (RG-21): a tool that is turned off needs nothing of what it declares, is not published, and is nobody's to call.
+// TestDisabledTools: a tool that is turned off needs no capabilities and is not published, and nobody can call
+// it.
 func TestDisabledTools(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.config.PolicyFile = w.file("policy.yaml", rules)
-	// The second tool that is turned off has no contract at all, and the third an id that is taken.
+	// The second disabled tool has no contract, and the third has an id that another tool has.
 	broken := toolspec.Define[struct{}, struct{}](toolspec.Definition{ID: "test__broken"}, nil)
 	needy := Tools(tool("test__needy", "credentials"), tool("test__plain"), broken, tool("core__write_file"))
-	w.start(needy).refused("test__needy", "credentials")
+	w.start(needy).expectError("test__needy", "credentials")
 	w.config.DisabledTools = []string{"test__needy", "test__broken", "core__wr*", "core__lss"}
 	r := w.start(needy)
-	r.logged(runs)
+	r.waitForLog(runs)
 	specs, err := w.open().LiveSpecs(t.Context())
 	if err != nil {
 		t.Fatal(err)

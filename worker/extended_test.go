@@ -20,24 +20,22 @@ func idle(name string, options ...hook.Option) hook.Hook {
 	return hook.New(name, append(options, hook.WillAuthorize.Do(func(context.Context, *hook.Gate) error { return nil }))...)
 }
 
-// TestHooksAreChecked: what is wrong with a hook keeps the worker from starting;
-// one that would never run is named in the log.
+// TestHooksAreChecked: a worker with an invalid hook does not start. The log names a hook that never runs.
 func TestHooksAreChecked(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.start(Hooks(idle("twice"), idle("twice"))).refused(`hook "twice" is registered twice`)
-	w.start(ToolHooks("core__ls", idle("endless", hook.Durable(0)))).refused("tool core__ls", `hook "endless"`, "at least a millisecond")
+	w.start(Hooks(idle("twice"), idle("twice"))).expectError(`hook "twice" is registered twice`)
+	w.start(ToolHooks("core__ls", idle("endless", hook.Durable(0)))).expectError("tool core__ls", `hook "endless"`, "at least a millisecond")
 	inside := hook.New("inside", hook.Durable(time.Second), hook.WillExecute.Do(func(context.Context, *hook.Attempt) error { return nil }))
-	w.start(Hooks(inside)).refused(`hook "inside" is durable`, "part of the execute activity")
+	w.start(Hooks(inside)).expectError(`hook "inside" is durable`, "part of the execute activity")
 	r := w.start(ToolHooks("core__lss", idle("misspelt")), ToolHooks("core__ls", idle("right")))
-	r.logged(runs)
+	r.waitForLog(runs)
 	if text := w.log.String(); strings.Count(text, "hooks stand on a tool that this worker does not have") != 1 || !strings.Contains(text, "toolId=core__lss") {
 		t.Errorf("the log says\n%s", text)
 	}
 }
 
-// TestALegacyTool (HK-13): a tool of the old shape runs with its hooks around it,
-// and other tools without.
+// TestALegacyTool: a tool of the old form runs with its hooks around it. Its hooks do not run for other tools.
 func TestALegacyTool(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -65,7 +63,7 @@ func TestALegacyTool(t *testing.T) {
 		PreHook:  func(_ context.Context, c legacy.Call, in in) error { saw("pre " + in.Text); return nil },
 		PostHook: func(_ context.Context, c legacy.Call, in in, out out) error { saw("post " + out.Text); return nil },
 	}.Import()
-	w.start(Tools(imported, tool("test__other")), ToolHooks(imported.Definition().ID, hooks...)).logged(runs)
+	w.start(Tools(imported, tool("test__other")), ToolHooks(imported.Definition().ID, hooks...)).waitForLog(runs)
 	result, err := w.invoke("test__shout", "shout", `{"text":"hey"}`)
 	if err != nil || string(result.Value) != `{"text":"HEY"}` {
 		t.Fatalf("got %+v, %v", result, err)
@@ -74,7 +72,7 @@ func TestALegacyTool(t *testing.T) {
 	all := strings.Join(seen, ", ")
 	seen = nil
 	mu.Unlock()
-	// A slow machine may lose an attempt anywhere, and then makes another one.
+	// On a slow machine an attempt may be lost at any point, and another attempt follows.
 	if !regexp.MustCompile(`^(pre hey, (execute hey, (post HEY, )?)?)*pre hey, execute hey, post HEY$`).MatchString(all) {
 		t.Errorf("seen: %q", all)
 	}
@@ -88,24 +86,24 @@ func TestALegacyTool(t *testing.T) {
 	}
 }
 
-// TestMainFunction: it runs until SIGTERM, and returns the exit status.
+// TestMainFunction: Main runs until SIGTERM, and returns the exit status.
 func TestMainFunction(t *testing.T) {
-	w := newWorld(t) // before environment hides the cache with the Temporal CLI
-	environment(t, map[string]string{"PAWL_LOG_LEVEL": "loud"})
+	w := newWorld(t) // before setEnvironment hides the cache with the Temporal CLI
+	setEnvironment(t, map[string]string{"PAWL_LOG_LEVEL": "loud"})
 	if status := Main(); status != 1 {
 		t.Errorf("a faulty configuration: %d", status)
 	}
-	environment(t, map[string]string{"PAWL_LOG_LEVEL": "error"})
+	setEnvironment(t, map[string]string{"PAWL_LOG_LEVEL": "error"})
 	if status := Main(); status != 1 {
 		t.Errorf("no database: %d", status)
 	}
-	// A worker that took it would wait for this database.
-	environment(t, map[string]string{"PAWL_LOG_LEVEL": "error", "PAWL_DATABASE_URL": "postgres://pawl@127.0.0.1:1/pawl", "PAWL_DATABSE_URL": "x"})
+	// A worker that accepted the misspelled variable would wait for this database.
+	setEnvironment(t, map[string]string{"PAWL_LOG_LEVEL": "error", "PAWL_DATABASE_URL": "postgres://pawl@127.0.0.1:1/pawl", "PAWL_DATABSE_URL": "x"})
 	if status := Main(); status != 1 {
 		t.Errorf("an unknown variable: %d", status)
 	}
 	t.Setenv("PAWL_DATABSE_URL", "")
-	environment(t, map[string]string{
+	setEnvironment(t, map[string]string{
 		"TEMPORAL_ADDRESS": w.config.Temporal.HostPort, "TEMPORAL_NAMESPACE": w.config.Temporal.Namespace,
 		"PAWL_DATABASE_URL": w.config.DatabaseURL, "PAWL_WORKSPACE": w.config.Workspace, "PAWL_SWEEP_EVERY": "off",
 		"PAWL_POLICY": w.file("policy.yaml", rules), "PAWL_LOG_LEVEL": "error",

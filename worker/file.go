@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// readFile reads a file of the configuration, at most limit bytes and one more. The byte more shows the caller
-// that the file is too large.
+// readFile reads a file of the configuration, at most limit+1 bytes. If the result has limit+1 bytes, the file
+// is too large.
 func readFile(name string, limit int64) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// temporalTime is the part of a check of Temporal after which it counts as away. The rest is to find the cause.
+	// temporalTime is how long a check waits for Temporal. The rest of the time of the check is for finding the cause.
 	temporalTime = 500 * time.Millisecond
 	// keyRingEvery is how long the result of the check of the key ring is kept: it counts all credentials.
 	keyRingEvery = time.Minute
@@ -34,7 +34,7 @@ func answerProbes(ctx context.Context, c Config) (board *health.Board, stop func
 	}
 	board = health.NewBoard()
 	c.telemetry.ServeChecks(func(ctx context.Context) iter.Seq2[string, int] { return checkValues(board.Report(ctx)) })
-	context.AfterFunc(ctx, board.Stopping) // also while the worker starts
+	context.AfterFunc(ctx, board.Stopping) // the worker may be stopped while it starts
 	at, stop, err := health.Listen(context.WithoutCancel(ctx), c.HealthListen, board, c.telemetry.Handler())
 	if err != nil {
 		return nil, nil, fmt.Errorf("config: PAWL_HEALTH_LISTEN: %w", err)
@@ -68,7 +68,7 @@ func checkValues(r health.Report) iter.Seq2[string, int] {
 	}
 }
 
-// reportHealth lets probes see the checks from the moment that the worker runs.
+// reportHealth gives the board the checks of the worker when the worker has started.
 func reportHealth(lc fx.Lifecycle, c Config, store *postgres.Store, from *sources, n connections, temporal client.Client) {
 	h := &checks{c: c, store: store, from: from, ring: n, temporal: temporal}
 	lc.Append(fx.Hook{OnStart: func(ctx context.Context) error {
@@ -89,7 +89,8 @@ type checks struct {
 	from     *sources
 	ring     connections
 	temporal client.Client
-	// ringFound is the last result for the key ring, of the time ringAt. The board runs one set of checks at a time.
+	// ringFound is the result of the last check of the key ring, at the time ringAt. No lock is needed, because the board
+	// runs one set of checks at a time.
 	ringFound health.Check
 	ringAt    time.Time
 }
@@ -121,7 +122,8 @@ func (h *checks) database(ctx context.Context) []health.Check {
 	return []health.Check{{Name: health.Database, State: health.OK, Message: "the database answers, and its schema is up to date"}, policy, h.keyRing(ctx)}
 }
 
-// keyRing checks that the key ring has the keys of all stored credentials. Calls without connections run without it.
+// keyRing checks that the key ring has the keys of all stored credentials. Without a key the worker is degraded
+// only, because calls without connections run.
 func (h *checks) keyRing(ctx context.Context) health.Check {
 	if time.Since(h.ringAt) < keyRingEvery {
 		return h.ringFound
@@ -167,7 +169,8 @@ func (h *checks) server(ctx context.Context) health.Check {
 	return health.Check{Name: health.Temporal, State: health.OK, Message: "Temporal answers, and has the namespace"}
 }
 
-// sources names the sources that have a fault. The text of a fault may come from a server, so it is not in the message.
+// sources returns a check that names the sources with a fault. The text of a fault may come from a server, so
+// it is not in the message.
 func (h *checks) sources() health.Check {
 	states := h.from.states()
 	var faulty []string

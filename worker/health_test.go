@@ -24,7 +24,7 @@ import (
 
 var probedAt = regexp.MustCompile(`the worker answers probes" address=(\S+)`)
 
-// probes asks the health listener of a running worker.
+// probes sends probes to the health listener of a running worker.
 type probes struct {
 	w    *world
 	base string
@@ -32,7 +32,7 @@ type probes struct {
 
 func (r *running) probes() probes {
 	r.w.t.Helper()
-	r.logged("the worker answers probes")
+	r.waitForLog("the worker answers probes")
 	return probes{r.w, "http://" + probedAt.FindStringSubmatch(r.w.log.String())[1]}
 }
 
@@ -52,8 +52,9 @@ func (p probes) get(path string) (int, string, error) {
 	return answer.StatusCode, string(body), err
 }
 
-// becomes waits until the worker has a readiness and its check of that name says so. It is alive all the time.
-func (p probes) becomes(status int, readiness, check string, state health.State, says string) {
+// waitFor waits until the worker has this status and readiness, and its check with this name has the state and
+// the message. The worker is alive all the time.
+func (p probes) waitFor(status int, readiness, check string, state health.State, says string) {
 	p.w.t.Helper()
 	p.w.until(fmt.Sprintf("%s is %s", check, state), func() error {
 		if alive, body, err := p.get("/livez"); err != nil || alive != http.StatusOK {
@@ -76,7 +77,8 @@ func (p probes) becomes(status int, readiness, check string, state health.State,
 	})
 }
 
-// TestProbesWhileTheWorkerStarts: probes are answered before there is a database, and say what the worker waits for.
+// TestProbesWhileTheWorkerStarts: the worker answers probes before it has a database, and the answer says for
+// which server it waits.
 func TestProbesWhileTheWorkerStarts(t *testing.T) {
 	t.Parallel()
 	own := devstacktest.OwnPostgres(t)
@@ -95,15 +97,15 @@ func TestProbesWhileTheWorkerStarts(t *testing.T) {
 	w.config.HealthListen, w.config.PolicyFile, w.config.Temporal.HostPort = "127.0.0.1:0", w.file("policy.yaml", rules), temporal.Address()
 	r := w.start()
 	p := r.probes()
-	p.becomes(503, health.NotReady, health.Database, health.Failed, "no server listens at the address of PAWL_DATABASE_URL")
+	p.waitFor(503, health.NotReady, health.Database, health.Failed, "no server listens at the address of PAWL_DATABASE_URL")
 	if err := own.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	p.becomes(503, health.NotReady, health.Temporal, health.Failed, "no server listens at TEMPORAL_ADDRESS")
+	p.waitFor(503, health.NotReady, health.Temporal, health.Failed, "no server listens at TEMPORAL_ADDRESS")
 	if err := temporal.Set(tcpproxy.Pass); err != nil {
 		t.Fatal(err)
 	}
-	p.becomes(200, health.Ready, health.Worker, health.OK, "the worker runs")
+	p.waitFor(200, health.Ready, health.Worker, health.OK, "the worker runs")
 	_, body, err := p.get("/readyz")
 	if err != nil || strings.Contains(body, passwordOf(t, own.URL())) || strings.Contains(body, "127.0.0.1") || strings.Contains(body, "acme") {
 		t.Errorf("it says %s, %v", body, err)
@@ -136,7 +138,7 @@ func TestProbesOfARunningWorker(t *testing.T) {
 	d := newDirected("d").tools(tool("test__a"))
 	r := w.start(Sources(d))
 	p := r.probes()
-	p.becomes(503, health.NotReady, health.Policy, health.Failed, "no policy is active, so every call is denied: run `pawl policy apply FILE`")
+	p.waitFor(503, health.NotReady, health.Policy, health.Failed, "no policy is active, so every call is denied: run `pawl policy apply FILE`")
 	w.config.PolicyFile = w.file("policy.yaml", rules)
 	policy, err := readPolicy(w.config)
 	if err != nil {
@@ -145,7 +147,7 @@ func TestProbesOfARunningWorker(t *testing.T) {
 	if _, err := w.store.ApplyPolicy(t.Context(), policy, "user:ann"); err != nil {
 		t.Fatal(err)
 	}
-	p.becomes(200, health.Ready, health.Policy, health.OK, "a policy is active")
+	p.waitFor(200, health.Ready, health.Policy, health.OK, "a policy is active")
 	for _, server := range []struct {
 		proxy *tcpproxy.Proxy
 		check string
@@ -158,19 +160,19 @@ func TestProbesOfARunningWorker(t *testing.T) {
 			t.Fatal(err)
 		}
 		server.proxy.Cut()
-		p.becomes(503, health.NotReady, server.check, health.Failed, server.says)
+		p.waitFor(503, health.NotReady, server.check, health.Failed, server.says)
 		if err := server.proxy.Set(tcpproxy.Pass); err != nil {
 			t.Fatal(err)
 		}
-		p.becomes(200, health.Ready, server.check, health.OK, "")
+		p.waitFor(200, health.Ready, server.check, health.OK, "")
 	}
 	d.offers(source.Offer{Fault: "s3same of a server"})
-	p.becomes(200, health.ReadyDegraded, health.Sources, health.Degraded, "(extension d)")
+	p.waitFor(200, health.ReadyDegraded, health.Sources, health.Degraded, "(extension d)")
 	if _, body, err := p.get("/readyz"); err != nil || strings.Contains(body, "s3same") {
 		t.Errorf("it says %s, %v", body, err)
 	}
 	d.tools(tool("test__a"))
-	p.becomes(200, health.Ready, health.Sources, health.OK, "")
+	p.waitFor(200, health.Ready, health.Sources, health.OK, "")
 }
 
 // stubborn is a source that stops only when release is closed.
@@ -192,11 +194,11 @@ func TestProbesWhileTheWorkerStops(t *testing.T) {
 	slow := stubborn{make(chan struct{})}
 	r := w.start(Sources(slow))
 	p := r.probes()
-	p.becomes(200, health.Ready, health.Worker, health.OK, "")
+	p.waitFor(200, health.Ready, health.Worker, health.OK, "")
 	r.cancel()
-	p.becomes(503, health.NotReady, health.Worker, health.Failed, "the worker is stopping")
+	p.waitFor(503, health.NotReady, health.Worker, health.Failed, "the worker is stopping")
 	close(slow.release)
-	if err := r.ended(); err != nil {
+	if err := r.waitForEnd(); err != nil {
 		t.Error(err)
 	}
 }
@@ -206,7 +208,7 @@ func TestHealthListenIsRefused(t *testing.T) {
 	w := newWorld(t)
 	for _, address := range []string{"nowhere", "127.0.0.1", "127.0.0.1:99999", "203.0.113.1:80"} {
 		w.config.HealthListen = address
-		w.start().refused("config: PAWL_HEALTH_LISTEN")
+		w.start().expectError("config: PAWL_HEALTH_LISTEN")
 	}
 }
 
@@ -250,13 +252,14 @@ func TestTheKeyRingOfConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := w.start()
-	r.probes().becomes(200, health.ReadyDegraded, health.KeyRing, health.Degraded, "this worker has no key ring")
+	r.probes().waitFor(200, health.ReadyDegraded, health.KeyRing, health.Degraded, "this worker has no key ring")
 	if !w.log.Has("calls with connections fail", "set PAWL_KEYRING_FILE") {
 		t.Errorf("the log says nothing of it:\n%s", w.log)
 	}
 }
 
-// TestCheckValues: what a part waits for has a value, the part itself has none, and a worker that starts is not ready.
+// TestCheckValues: a check that failed has a value. A check that waits for the failed part has no value. A
+// worker that starts is not ready.
 func TestCheckValues(t *testing.T) {
 	got := maps.Collect(checkValues(health.Report{Checks: []health.Check{
 		{Name: health.Worker, State: health.Waiting}, {Name: health.Database, State: health.Failed}, {Name: health.Policy, State: health.Waiting},

@@ -12,7 +12,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestKeepBeating: a heartbeat outlasts what the SDK gives it, and less than what the server waits for it.
+// TestKeepBeating: a heartbeat is retried for longer than the SDK would wait, and for less time than the server
+// waits for a heartbeat.
 func TestKeepBeating(t *testing.T) {
 	silent := func(ctx context.Context, _ int) error { <-ctx.Done(); return status.FromContextError(ctx.Err()).Err() }
 	beat, other := &workflowservice.RecordActivityTaskHeartbeatRequest{}, &workflowservice.RespondActivityTaskCompletedRequest{}

@@ -12,14 +12,14 @@ import (
 	"github.com/pawl-run/pawl/policy"
 )
 
-// TestHotSwap (BT-22): core__trigger_hot_swap makes all workers read a version of the policy of whose activation they got no message, as
-// after a restore of the database. Without the tool a worker looks once a minute.
+// TestHotSwap: core__trigger_hot_swap makes all workers read the active policy if they got no message of its
+// activation, as after a restore of the database. Without the tool a worker looks once a minute.
 func TestHotSwap(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const allowed = rules + "    rules: [{tool: core__trigger_hot_swap, decision: allow}]\n"
 	w.config.PolicyFile = w.file("policy.yaml", allowed)
-	w.start().logged(runs)
+	w.start().waitForLog(runs)
 	w.start()
 	w.until("both workers run", func() error {
 		if n := strings.Count(w.log.String(), runs); n < 2 {
@@ -56,7 +56,7 @@ func TestHotSwap(t *testing.T) {
 	if err := json.Unmarshal(result.Value, &out); err != nil || out.Digest != next.Digest() {
 		t.Errorf("the version in force is %q, want %q (%+v)", out.Digest, next.Digest(), result)
 	}
-	// The workers get the notification that this connection gets.
+	// The workers get the same notification as this connection.
 	notified, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	if _, err := conn.WaitForNotification(notified); err != nil {

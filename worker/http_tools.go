@@ -21,7 +21,7 @@ import (
 const (
 	// toolFilesEvery is the time between two looks at the files of tools.
 	toolFilesEvery = 2 * time.Second
-	// maxToolFiles bounds the files of a directory.
+	// maxToolFiles bounds the number of files with tools in a directory.
 	maxToolFiles = 256
 )
 
@@ -29,7 +29,7 @@ const (
 // the file changes. While a file is not valid, its earlier tools stay.
 type fileTools struct {
 	kind source.Kind
-	// variable names the files in faults.
+	// variable is the environment variable that names the files. Faults begin with it.
 	variable string
 	path     string
 	every    time.Duration
@@ -45,7 +45,7 @@ func httpSources(c Config) []source.Source {
 	return []source.Source{&fileTools{source.HTTP, "PAWL_HTTP_TOOLS", c.HTTPTools, toolFilesEvery, readHTTPTools}}
 }
 
-// Info returns the kind: there is one source of each kind in files.
+// Info returns the kind. The source needs no name, because there is one source of files for each kind.
 func (h *fileTools) Info() source.Info { return source.Info{Kind: h.kind} }
 
 // Run offers the tools of the files, and offers them again when a file changes.
@@ -71,7 +71,7 @@ func (h *fileTools) Run(ctx context.Context, offer func(source.Offer)) error {
 	}
 }
 
-// toolFile is what the last looks at a file have found.
+// toolFile has the results of the last reads of a file.
 type toolFile struct {
 	size     int64
 	modified time.Time
@@ -95,7 +95,7 @@ func (h *fileTools) look(read map[string]*toolFile) (changed bool, fault string)
 	for _, name := range names {
 		info, err := os.Stat(name)
 		if err != nil {
-			continue // it was removed since
+			continue // the file was removed after the directory was read
 		}
 		old := read[name]
 		if old != nil && old.size == info.Size() && old.modified.Equal(info.ModTime()) {
@@ -155,7 +155,8 @@ func readHTTPTools(name string) ([]toolspec.Tool, error) {
 	return d.Bind()
 }
 
-// reasonOf returns the first fault of a file. Of other errors it returns no more than their kind.
+// reasonOf returns the first fault of a document, the reason of a file error without the path, or the text of
+// another error.
 func reasonOf(err error) string {
 	var faults strictyaml.Errors
 	var path *fs.PathError
@@ -168,7 +169,8 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// offerOf returns the tools of all files. If two files have a tool of the same id, the first counts.
+// offerOf returns the tools of all files. If two files have a tool of the same id, the tool of the
+// first file counts.
 func offerOf(read map[string]*toolFile, fault string) (o source.Offer) {
 	var faults []string
 	if fault != "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/source/sourcetest"
 )
 
-// httpDocument is a document with one tool of this id.
+// httpDocument returns a document with one tool of this id.
 func httpDocument(id string) string {
 	return `
 format: 1
@@ -34,7 +34,7 @@ tools:
 
 func writeFile(t *testing.T, name, text string) {
 	t.Helper()
-	// Renamed into its place, so that no look at the file sees a part of it.
+	// The file is renamed into its place, so that the source never reads a part of it.
 	if err := os.WriteFile(name+".new", []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -54,8 +54,8 @@ func TestHTTPToolsAreASource(t *testing.T) {
 	sourcetest.Run(t, func(*testing.T) source.Source { return httpFiles(dir) })
 }
 
-// TestHTTPToolsFollowFiles: the tools are those of the files; a file that is not valid, or files that cannot be
-// listed, take no tool away.
+// TestHTTPToolsFollowFiles: the worker has the tools in the files. A file that is not valid, or files that
+// cannot be listed, remove no tool.
 func TestHTTPToolsFollowFiles(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "tools")

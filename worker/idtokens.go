@@ -98,7 +98,7 @@ func words(list string) (parts []string) {
 // issuer is configured: then no ID token counts.
 func idTokens(o *opened, c Config, log *slog.Logger) (approval.IDTokens, error) {
 	if len(c.OIDC) == 0 {
-		return nil, nil //nolint:nilnil // nobody verifies, and nobody needs to
+		return nil, nil //nolint:nilnil // without issuers there is no verifier
 	}
 	issuers := make([]oidc.Issuer, len(c.OIDC))
 	for n, i := range c.OIDC {

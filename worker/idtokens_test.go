@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestLoadOIDC: one issuer by variables, several by a file, and nothing that is half said.
+// TestLoadOIDC: variables configure one issuer, and a file configures several. Incomplete settings are an
+// error.
 func TestLoadOIDC(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "issuers.json")
 	write := func(text string) map[string]string {
@@ -53,7 +54,7 @@ func TestLoadOIDC(t *testing.T) {
 		{"a large file", func() map[string]string { return write(strings.Repeat(" ", maxOIDCFile+1)) }, nil, "larger than"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			environment(t, tc.set())
+			setEnvironment(t, tc.set())
 			c, err := LoadConfig()
 			if (err == nil) != (tc.fault == "") || err != nil && (!strings.Contains(err.Error(), tc.fault) || !strings.HasPrefix(err.Error(), "config: ")) {
 				t.Fatalf("%v, want %q", err, tc.fault)
@@ -65,8 +66,8 @@ func TestLoadOIDC(t *testing.T) {
 	}
 }
 
-// TestIDTokens: a worker without issuers verifies nothing, one with issuers says whom it trusts, and one whose issuers cannot be meant does
-// not start.
+// TestIDTokens: a worker without issuers has no verifier. A worker with issuers logs them. A worker with an
+// invalid issuer does not start.
 func TestIDTokens(t *testing.T) {
 	var out bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&out, nil))

@@ -16,7 +16,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// joinable are the calls of the namespace of the worker.
+// joinable implements join.Calls with the calls of the worker's namespace.
 type joinable struct{ calls *pawl.Client }
 
 var _ join.Calls = joinable{}

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// TestLeaver: a workflow leaves after the delay; a full list does not block; the end of the context ends the run.
+// TestLeaver: the request for a workflow is sent after the delay. A full list does not block. The end of the
+// context ends the run.
 func TestLeaver(t *testing.T) {
 	t.Parallel()
 	asked := make(chan time.Time, 3)

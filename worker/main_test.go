@@ -8,5 +8,5 @@ import (
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 )
 
-// Whatever a worker opened it has closed, however it ended.
+// A worker closes each resource that it has opened, however it ends.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(devstacktest.Runner(m)) }

@@ -53,7 +53,7 @@ func namesCredential(variable string) bool {
 	return false
 }
 
-// readMCPServers reads the file of MCP servers. Without a file there are none.
+// readMCPServers reads the file of MCP servers. Without a file it returns no servers.
 func readMCPServers(file string) (servers []mcp.Server, err error) {
 	defer func() {
 		if err != nil {

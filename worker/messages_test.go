@@ -9,7 +9,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
-// TestAWrongNamespaceIsNamed: it is not reported as missing search attributes.
+// TestAWrongNamespaceIsNamed: a wrong namespace is not reported as missing search attributes.
 func TestAWrongNamespaceIsNamed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -22,7 +22,8 @@ func TestAWrongNamespaceIsNamed(t *testing.T) {
 	}
 }
 
-// TestAMissingKeyRingIsNamed: the author of a tool that uses connections hears of the key ring, not of a capability.
+// TestAMissingKeyRingIsNamed: the error for a tool that uses connections names the key ring, and not a
+// capability.
 func TestAMissingKeyRingIsNamed(t *testing.T) {
 	t.Parallel()
 	uses := toolspec.Define(toolspec.Definition{

@@ -71,7 +71,7 @@ func prepareStore(ctx context.Context, o *opened, c Config, a additions, p *poli
 	if err := store.OpenBucket(ctx, c.OutputBucket); err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
-	late.in(store)
+	late.setStore(store)
 	store.LimitOutputs(c.outputLimits())
 	return store, withDatabase(ctx, c, func(ctx context.Context) error {
 		if err := store.CheckSchema(ctx); err != nil {
@@ -122,9 +122,9 @@ func namespaceOf(c Config) string {
 	return c.Temporal.Namespace
 }
 
-// boundTools binds the built-in tools and the tools of the user to the capabilities. It leaves out the
-// tools that are turned off, and built-in tools whose capabilities are not configured.
-func boundTools(ctx context.Context, o *opened, c Config, a additions, n connections, late *stored) (*catalog.Registry, *toolSwitch, error) {
+// bindTools binds the built-in tools and the tools of the user to the capabilities. It leaves out the tools
+// that are turned off, and built-in tools whose capabilities are not configured.
+func bindTools(ctx context.Context, o *opened, c Config, a additions, n connections, late *stored) (*catalog.Registry, *toolSwitch, error) {
 	workspaces, err := files.OpenAll(c.Workspace)
 	if err != nil {
 		return nil, nil, fmt.Errorf("workspace %s: %w", c.Workspace, err)
@@ -184,7 +184,7 @@ func hooksOf(tools *catalog.Registry, from *sources, a additions, log *slog.Logg
 		if _, ok := tools.Get(toolID); ok {
 			continue
 		}
-		if from.any() {
+		if from.hasOtherSources() {
 			log.Info("hooks stand on a tool that this worker does not have yet; they run if a source offers it", "toolId", toolID)
 		} else {
 			log.Warn("hooks stand on a tool that this worker does not have", "toolId", toolID)
@@ -193,6 +193,7 @@ func hooksOf(tools *catalog.Registry, from *sources, a additions, log *slog.Logg
 	return hook.NewRegistry(log, a.hooks, a.toolHooks)
 }
 
+// steps returns the activities of calls.
 func steps(c Config, source *catalog.Registry, on *toolSwitch, store *postgres.Store, registry *hook.Registry, engine authz.Port, engines policy.Engines, provided *provide.Registry, tokens approval.IDTokens, watch *policyWatch, lends connection.Broker, a additions, live *fingerprint.Set, away *stickyResetter, log *slog.Logger) *activities.Activities {
 	slotTimes := &capacity.SlotTimes{}
 	return activities.New(source, a.records(store), store, registry, log, activities.Config{
@@ -223,19 +224,19 @@ func serve(
 ) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var w worker.Worker
-	var relay sync.WaitGroup
+	var background sync.WaitGroup
 	others := newUnattended(c, newWorker, store, temporal)
 	othersCtx, stopOthers := context.WithCancel(ctx)
 	lc.Append(fx.Hook{
 		OnStart: func(context.Context) error {
-			relay.Go(func() { seen.run(ctx) }) // also while the start waits for Temporal
-			relay.Go(func() { away.run(ctx) })
+			background.Go(func() { seen.run(ctx) }) // the row must be renewed while the start waits for Temporal
+			background.Go(func() { away.run(ctx) })
 			if err := withTemporal(runCtx, c, func(context.Context) error {
 				w = newWorker(toolspec.PoolQueue(c.Pool))
 				return w.Start()
 			}); err != nil {
 				cancel()
-				relay.Wait()
+				background.Wait()
 				return fmt.Errorf("start the Temporal worker: %w", err)
 			}
 			for _, started := range a.started {
@@ -243,18 +244,18 @@ func serve(
 				o.EagerStart, o.DataConverter = true, c.Temporal.DataConverter
 				started(pawl.New(temporal, o))
 			}
-			relay.Go(func() { others.run(othersCtx) })
-			relay.Go(func() {
+			background.Go(func() { others.run(othersCtx) })
+			background.Go(func() {
 				if err := postgres.NewRelay(store, signals{temporal}, log).OnPolicy(watch.reportChange).OnTools(seen.from.registered).Run(ctx); !errors.Is(err, context.Canceled) {
 					log.Error("the outbox relay stopped", "reason", errs.Reason(err))
 				}
 			})
-			relay.Go(func() {
+			background.Go(func() {
 				if err := postgres.NewNotices(store, notified, log).Run(ctx); !errors.Is(err, context.Canceled) {
 					log.Error("the delivery of notices stopped", "reason", errs.Reason(err))
 				}
 			})
-			relay.Go(func() {
+			background.Go(func() {
 				if err := postgres.NewTriggerEvents(store, namespaceOf(c), ownEvents{runs}, log).Run(ctx); !errors.Is(err, context.Canceled) {
 					log.Error("the start of runs by events of Pawl stopped", "reason", errs.Reason(err))
 				}
@@ -262,10 +263,10 @@ func serve(
 			return nil
 		},
 		OnStop: func(context.Context) error {
-			stopOthers() // they stop while w stops
+			stopOthers() // the workers of other pools stop while w stops
 			w.Stop()
 			cancel()
-			relay.Wait()
+			background.Wait()
 			return nil
 		},
 	})

@@ -83,7 +83,7 @@ const (
 	logName     = "log"
 )
 
-// notifying is a user's notifier.
+// notifying is a notifier of the option Notifier.
 type notifying struct {
 	name   string
 	notify func(context.Context, toolspec.Notice) error

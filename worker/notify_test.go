@@ -20,7 +20,7 @@ const (
 )
 
 func TestLoadNotify(t *testing.T) {
-	environment(t, map[string]string{"PAWL_NOTIFY_URL": notifyAddress, "PAWL_NOTIFY_SECRET_FILE": "/run/secrets/pawl", "PAWL_NOTIFY_LOG": "on"})
+	setEnvironment(t, map[string]string{"PAWL_NOTIFY_URL": notifyAddress, "PAWL_NOTIFY_SECRET_FILE": "/run/secrets/pawl", "PAWL_NOTIFY_LOG": "on"})
 	if c, err := LoadConfig(); err != nil || c.Notify != (Notify{URL: notifyAddress, SecretFile: "/run/secrets/pawl", Log: true}) {
 		t.Errorf("%+v, %v", c.Notify, err)
 	}
@@ -30,15 +30,15 @@ func TestLoadNotify(t *testing.T) {
 		"PAWL_NOTIFY_URL needs PAWL_NOTIFY_SECRET_FILE":   {"PAWL_NOTIFY_URL": notifyAddress},
 		"PAWL_NOTIFY_SECRET is set, and PAWL_NOTIFY_URL ": {"PAWL_NOTIFY_SECRET": notifySecret},
 	} {
-		environment(t, map[string]string{"PAWL_NOTIFY_URL": "", "PAWL_NOTIFY_SECRET": "", "PAWL_NOTIFY_SECRET_FILE": "", "PAWL_NOTIFY_LOG": ""})
-		environment(t, set)
+		setEnvironment(t, map[string]string{"PAWL_NOTIFY_URL": "", "PAWL_NOTIFY_SECRET": "", "PAWL_NOTIFY_SECRET_FILE": "", "PAWL_NOTIFY_LOG": ""})
+		setEnvironment(t, set)
 		if _, err := LoadConfig(); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "config: ") || strings.Contains(err.Error(), "canary") {
 			t.Errorf("%v: %v", set, err)
 		}
 	}
 }
 
-// TestNotifiers: whom a worker tells, and what keeps it from starting, without a word of what is secret.
+// TestNotifiers: the notifiers of a worker, and the faults that stop its start. No message shows a secret.
 func TestNotifiers(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "secret")

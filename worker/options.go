@@ -46,7 +46,7 @@ type additions struct {
 	faults
 }
 
-// Tools adds tools to the built-in ones. Policy must also allow them.
+// Tools adds tools to the built-in tools. Policy must also allow the added tools.
 func Tools(tools ...toolspec.Tool) Option {
 	return func(a *additions) { a.tools = append(a.tools, tools...) }
 }
@@ -56,9 +56,8 @@ func Hooks(hooks ...hook.Hook) Option {
 	return func(a *additions) { a.hooks = append(a.hooks, hooks...) }
 }
 
-// ToolHooks adds hooks that run for one tool. If the worker does not have the tool, the worker logs
-// a warning, because the hooks never run. With [Sources] the log says it without a warning, because the
-// tool may come later.
+// ToolHooks adds hooks that run for one tool. If the worker does not have the tool, it logs a warning, because
+// the hooks never run. With [Sources] the log entry is no warning, because a source may add the tool later.
 func ToolHooks(toolID string, hooks ...hook.Hook) Option {
 	return func(a *additions) {
 		if a.toolHooks == nil {
@@ -68,8 +67,8 @@ func ToolHooks(toolID string, hooks ...hook.Hook) Option {
 	}
 }
 
-// Capabilities provides the capabilities that the added tools declare. The worker provides the
-// built-in ones itself, such as clock and files.
+// Capabilities provides the capabilities that the added tools declare. The worker provides the built-in
+// capabilities itself, such as clock and files.
 func Capabilities(provided ...toolspec.Provided) Option {
 	return func(a *additions) { a.capabilities = append(a.capabilities, provided...) }
 }

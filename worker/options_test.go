@@ -22,7 +22,7 @@ type text struct {
 	Text string `json:"text"`
 }
 
-// define returns a read-only tool of a test.
+// define returns a read-only tool.
 func define(id string, connected bool, f func(context.Context, text, toolspec.Call) (text, error)) toolspec.Tool {
 	d := toolspec.Definition{
 		ID: id, Description: "a tool of a test", Version: "1", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk,
@@ -34,7 +34,7 @@ func define(id string, connected bool, f func(context.Context, text, toolspec.Ca
 	return toolspec.Define(d, f)
 }
 
-// caesar signs requests with one header.
+// caesar is a signer that adds one header to requests.
 type caesar struct{}
 
 func (caesar) Name() string    { return "caesar" }
@@ -44,7 +44,7 @@ func (caesar) Sign(r *http.Request, _ []byte, part func(string) []byte, _ time.T
 	return nil
 }
 
-// TestSigners: the requests of a connection of the kind signed have the signature of the signer that the worker was given.
+// TestSigners: requests of a connection of the kind signed have the signature of the signer of the worker.
 func TestSigners(t *testing.T) {
 	t.Parallel()
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Header().Set("Seen", r.Header.Get("X-Seal")) }))
@@ -84,7 +84,7 @@ func (guesser) Repair(hydrate.Damage) (args []byte, repairs []string, ok bool) {
 	return []byte(`{"text":"guessed"}`), []string{"guess"}, true
 }
 
-// TestRepairer: the repairer that the worker was given mends arguments, and a person approves what it made of them.
+// TestRepairer: the repairer of the worker repairs arguments, and a person approves the repaired arguments.
 func TestRepairer(t *testing.T) {
 	t.Parallel()
 	rules, err := policy.Parse("policy.yaml", []byte("version: 1\ntenants: {acme: {allowedTools: [test__*], mode: auto, repair: [test__*], approvals: {enabled: true}}}\n"))

@@ -18,7 +18,8 @@ type owners struct{ temporal client.Client }
 
 var _ upkeep.Owners = owners{}
 
-// unanswered is an error: Temporal did not return the status of a run. Its text is a gRPC code.
+// unanswered is the error of a request that Temporal did not answer with a result. Its text is a gRPC code or
+// a constant.
 type unanswered string
 
 // Error returns a text that is safe for logs.
@@ -40,7 +41,7 @@ func (o owners) Owner(ctx context.Context, workflowID, runID string) (upkeep.Own
 	case errors.As(err, &bad):
 		return upkeep.Owner{}, unanswered("InvalidArgument")
 	case err != nil:
-		return upkeep.Owner{}, notNow(unanswered(serviceerror.ToStatus(err).Code().String()), serviceerror.ToStatus(err).Code())
+		return upkeep.Owner{}, markTransient(unanswered(serviceerror.ToStatus(err).Code().String()), serviceerror.ToStatus(err).Code())
 	}
 	info := described.GetWorkflowExecutionInfo()
 	status, known := ownerStatus(info.GetStatus())
@@ -50,9 +51,9 @@ func (o owners) Owner(ctx context.Context, workflowID, runID string) (upkeep.Own
 	return upkeep.Owner{Status: status, RunID: info.GetExecution().GetRunId()}, nil
 }
 
-// notNow marks an error as transient, unless the error concerns only this workflow. A transient
+// markTransient marks an error as transient, unless the error concerns only this workflow. A transient
 // error says that the same request for another workflow would fail too.
-func notNow(err unanswered, code codes.Code) error {
+func markTransient(err unanswered, code codes.Code) error {
 	switch code {
 	case codes.Internal, codes.DataLoss, codes.Unknown:
 		return err

@@ -15,7 +15,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
-// TestOwners: only a server that knows the namespace and not the workflow says that a call's workflow is gone.
+// TestOwners: a workflow counts as deleted only if a server that knows the namespace does not know the
+// workflow.
 func TestOwners(t *testing.T) {
 	t.Parallel()
 	server := devstacktest.OwnTemporal(t, devstack.TemporalOptions{})
@@ -72,7 +73,7 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-// askShortly does not wait for a server that is gone as long as a sweep does.
+// askShortly asks for an owner. If the server is away, it waits for less time than a sweep.
 func askShortly(t *testing.T, o owners) (upkeep.Owner, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)

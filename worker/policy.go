@@ -20,8 +20,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
-// policyEngines returns the engines of the option PolicyEngine. nil means that versions of the policy
-// decide themselves.
+// policyEngines returns the engines of the option PolicyEngine. Without the option it returns nil, which
+// means Pawl's own engine.
 func policyEngines(a additions, log *slog.Logger) (policy.Engines, error) {
 	switch {
 	case len(a.policyEngines) == 0:
@@ -57,11 +57,11 @@ func applyPolicy(ctx context.Context, c Config, store *postgres.Store, p *policy
 	if p == nil {
 		return nil
 	}
-	specs, err := known(ctx, store, own)
+	specs, err := knownSpecs(ctx, store, own)
 	if err != nil {
 		return err
 	}
-	// What a tenant registers must not keep a worker from starting.
+	// A tool that a tenant has registered must not keep a worker from starting.
 	specs = slices.DeleteFunc(specs, func(s toolspec.Spec) bool { return toolspec.TenantOfTool(s.Name) != "" })
 	if err := review.Check(p, specs); err != nil {
 		return fmt.Errorf("policy: %w", err)
@@ -75,8 +75,8 @@ func applyPolicy(ctx context.Context, c Config, store *postgres.Store, p *policy
 	return err
 }
 
-// known returns the tools of this worker and the tools that other workers have published.
-func known(ctx context.Context, store *postgres.Store, own []toolspec.Spec) ([]toolspec.Spec, error) {
+// knownSpecs returns the tools of this worker and the tools that other workers have published.
+func knownSpecs(ctx context.Context, store *postgres.Store, own []toolspec.Spec) ([]toolspec.Spec, error) {
 	published, err := store.Specs(ctx)
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func known(ctx context.Context, store *postgres.Store, own []toolspec.Spec) ([]t
 }
 
 // policyWatch reports which policy is active, and compiles it before the first call needs it. It
-// decides nothing: every call reads the active version itself.
+// has no effect on decisions: every call reads the active version itself.
 type policyWatch struct {
 	store *postgres.Store
 	// own returns the tools that this worker has now.
@@ -185,7 +185,7 @@ func (w *policyWatch) report(ctx context.Context, what string, active policies.A
 	for _, warning := range review.Warnings(p) {
 		w.log.WarnContext(ctx, "policy is lax", "warning", warning)
 	}
-	specs, err := known(ctx, w.store, w.own())
+	specs, err := knownSpecs(ctx, w.store, w.own())
 	if err != nil {
 		return err
 	}

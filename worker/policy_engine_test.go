@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// central is an engine that denies core__ls and asks for a second about every other tool.
+// central is an engine that denies core__ls and requires approvals for every other tool.
 type central struct{}
 
 func (central) Decide(_ context.Context, f policy.Facts) (policy.Decision, error) {
@@ -24,13 +24,13 @@ func (central) Decide(_ context.Context, f policy.Facts) (policy.Decision, error
 
 func engineOfAll(*policy.Policy) policy.Engine { return central{} }
 
-// TestPolicyEngine: the engine of the option decides at the gate and for approval requests, in the place of a file that allows every call
-// and has no approvals (PO-09).
+// TestPolicyEngine: the engine of the option decides at the gate and for approval requests. The policy file,
+// which allows every call and has no approvals, does not.
 func TestPolicyEngine(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.config.PolicyFile = w.file("policy.yaml", "version: 1\ntenants: {acme: {allowedTools: [core__*], mode: yolo, approvals: {enabled: false}}}\n")
-	w.start(PolicyEngine(engineOfAll)).logged(runs)
+	w.start(PolicyEngine(engineOfAll)).waitForLog(runs)
 	denied, err := w.invoke("core__ls", "ls", `{}`)
 	if !errors.Is(err, pawl.Coded(toolspec.CodePolicyDenied)) || denied.Details == nil || denied.Details.Rule != "central 1" {
 		t.Errorf("core__ls: %+v, %v", denied, err)
@@ -40,10 +40,10 @@ func TestPolicyEngine(t *testing.T) {
 	}
 }
 
-// TestOnePolicyEngine: the option wants exactly one engine.
+// TestOnePolicyEngine: the option PolicyEngine needs exactly one engine.
 func TestOnePolicyEngine(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.start(PolicyEngine(nil)).refused("worker.PolicyEngine wants one function")
-	w.start(PolicyEngine(engineOfAll), PolicyEngine(func(*policy.Policy) policy.Engine { return nil })).refused("worker.PolicyEngine wants one function")
+	w.start(PolicyEngine(nil)).expectError("worker.PolicyEngine wants one function")
+	w.start(PolicyEngine(engineOfAll), PolicyEngine(func(*policy.Policy) policy.Engine { return nil })).expectError("worker.PolicyEngine wants one function")
 }

@@ -41,14 +41,15 @@ const (
 
 // unattended serves the task queues of pools that have open calls and no worker. Without it, a call would stay
 // on the task queue of a pool that is given up: its deadline would not end it, and it would not move to the
-// workers that have its tool now. A worker of the shared queue does this, and a worker of a pool only sees
-// whether the shared queue has a worker.
+// workers that have its tool now. Only a worker of the shared queue serves such pools. A worker of a pool only
+// checks whether the shared queue has a worker.
 type unattended struct {
 	pool, namespace string
 	make            maker
 	pools           func(ctx context.Context, namespace string) ([]catalog.Pool, error)
 	// open counts the open calls that are on a task queue.
-	open   func(ctx context.Context, queue string) (int64, error)
+	open func(ctx context.Context, queue string) (int64, error)
+	// shared reports whether a worker of the shared queue runs.
 	shared func(ctx context.Context, namespace string) (bool, error)
 	log    *slog.Logger
 	now    func() time.Time
@@ -63,10 +64,11 @@ type unattended struct {
 // poolWithoutWorker is a pool without a live worker.
 type poolWithoutWorker struct {
 	name string
-	// open says that calls are on its task queue; counted is when that was looked up.
+	// open says that calls are on its task queue; counted is the time of the last count of these calls.
 	open    bool
 	counted time.Time
-	// serves is the worker that runs for the pool, or nil. since is when it started, or when the last one stopped.
+	// serves is the worker that runs for the pool, or nil. since is the time at which this worker started or, if serves is
+	// nil, at which the last worker for the pool stopped.
 	serves worker.Worker
 	since  time.Time
 }
@@ -106,7 +108,7 @@ func (u *unattended) run(ctx context.Context) {
 		if u.pool == "" {
 			u.look(bounded)
 		} else {
-			u.needShared(bounded)
+			u.warnWithoutShared(bounded)
 		}
 		cancel()
 		if !sleep(ctx, catalog.RenewEvery) {
@@ -116,7 +118,8 @@ func (u *unattended) run(ctx context.Context) {
 }
 
 // look starts workers for pools that have open calls and no live worker. It stops its workers for pools that
-// have a live worker again or no open calls any more. If there are more pools than places, they take turns.
+// have a live worker again or no open calls any more. If there are more such pools than maxUnattended, they
+// take turns.
 func (u *unattended) look(ctx context.Context) {
 	pools, err := u.pools(ctx, u.namespace)
 	if err != nil {
@@ -148,22 +151,26 @@ func (u *unattended) look(ctx context.Context) {
 	for _, p := range waiting {
 		left = append(left, p.name)
 	}
-	if slices.Sort(left); len(left) > 0 && !slices.Equal(left, u.left) {
+	slices.Sort(left)
+	if len(left) > 0 && !slices.Equal(left, u.left) {
 		u.log.WarnContext(ctx, "more pools have open calls and no workers than this worker serves at a time; it serves them in turns: start their workers",
 			"waiting", left, "places", maxUnattended)
 	}
 	u.left = left
 }
 
-// count brings u.known up to date, and returns the pools with open calls that nobody serves, the longest
-// waiting first.
+// count updates u.known, and returns the pools with open calls for which no worker runs. The pool that has
+// waited longest is first.
 func (u *unattended) count(ctx context.Context, pools []catalog.Pool) (waiting []*poolWithoutWorker) {
 	for name, p := range u.known {
 		i := slices.IndexFunc(pools, func(at catalog.Pool) bool { return at.Name == name })
-		if i >= 0 && pools[i].Running == 0 && (p.serves != nil || pools[i].Live == 0) {
+		// A live worker that does not run may be restarting. Then this worker still serves the pool, but does not begin to.
+		hasNoWorker := i >= 0 && pools[i].Running == 0
+		if hasNoWorker && (p.serves != nil || pools[i].Live == 0) {
 			continue
 		}
-		if delete(u.known, name); p.serves != nil {
+		delete(u.known, name)
+		if p.serves != nil {
 			u.stop(p)
 			u.log.InfoContext(ctx, "the pool has workers again, or is forgotten; this worker no longer serves its task queue", "pool", name)
 		}
@@ -221,8 +228,9 @@ func (u *unattended) longestServed() (longest *poolWithoutWorker) {
 	return longest
 }
 
-// needShared warns if no worker of the shared queue runs: calls start there, and none would reach the pool.
-func (u *unattended) needShared(ctx context.Context) {
+// warnWithoutShared warns if no worker of the shared queue runs. Calls start on the shared queue, so without
+// such a worker no call reaches the pool.
+func (u *unattended) warnWithoutShared(ctx context.Context) {
 	found, err := u.shared(ctx, u.namespace)
 	if err != nil {
 		return

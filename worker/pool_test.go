@@ -13,7 +13,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/catalog"
 )
 
-// queueWorker is the worker of a task queue; it says whether it runs.
+// queueWorker is a fake worker of a task queue. It records whether it runs.
 type queueWorker struct {
 	sdk.Worker
 	queue   string
@@ -23,8 +23,8 @@ type queueWorker struct {
 func (q queueWorker) Start() error { q.serving[q.queue] = true; return nil }
 func (q queueWorker) Stop()        { delete(q.serving, q.queue) }
 
-// TestUnattendedPoolsTakeTurns: a worker serves only pools that have open calls and no worker. If they are more than it serves at a time, each
-// of them gets its turn, and the log names those that wait.
+// TestUnattendedPoolsTakeTurns: a worker serves only pools that have open calls and no worker. If there are
+// more such pools than it serves at a time, each pool gets its turn, and the log names the waiting pools.
 func TestUnattendedPoolsTakeTurns(t *testing.T) {
 	t.Parallel()
 	serving, calls, now := map[string]bool{}, map[string]bool{}, time.Now()
@@ -41,7 +41,7 @@ func TestUnattendedPoolsTakeTurns(t *testing.T) {
 			return 0, nil
 		},
 	}
-	for n := range 40 { // the last seen first; only the older half has calls
+	for n := range 40 { // the pool that was seen last is first; only the older half of the pools has calls
 		name := fmt.Sprintf("p%02d", n)
 		pools = append(pools, catalog.Pool{Name: name})
 		calls["pawl-"+name] = n >= 20
@@ -65,7 +65,7 @@ func TestUnattendedPoolsTakeTurns(t *testing.T) {
 	if !strings.Contains(log.String(), "it serves them in turns") || !strings.Contains(log.String(), "p36") {
 		t.Errorf("the log is %s", &log)
 	}
-	// A pool without calls, and one with a worker, need no place.
+	// A pool without calls, and a pool with a worker, are not served.
 	for n := range pools {
 		calls["pawl-"+pools[n].Name] = n < 22
 	}

@@ -21,8 +21,8 @@ const (
 	// publishPause is the least time between two publications, so that a source whose tools change all
 	// the time does not write all the time.
 	publishPause = 500 * time.Millisecond
-	// deletePause is the time between two deletions of old definitions. deleteAgain is the time after a deletion that found
-	// some.
+	// deletePause is the time between two deletions of old definitions. After a deletion that found old definitions,
+	// the time is deleteAgain.
 	deletePause = 10 * time.Minute
 	deleteAgain = time.Minute
 )
@@ -51,7 +51,7 @@ func newPresence(c Config, store *postgres.Store, tools *published, from *source
 
 func (p *presence) publish(ctx context.Context) error {
 	select {
-	case <-p.from.changed: // what changed until now is part of this publication
+	case <-p.from.changed: // this publication has all changes until now
 	default:
 	}
 	p.tried, p.stale = time.Now(), true
@@ -74,7 +74,7 @@ func (p *presence) deleteOld(ctx context.Context) {
 	p.deleteAfter = now.Add(deletePause)
 	n, err := p.store.DeleteOldSpecs(ctx)
 	switch {
-	case err != nil: // a later renewal does it
+	case err != nil: // a later renewal tries again
 		p.log.DebugContext(ctx, "old definitions of tools were not deleted", "reason", errs.Reason(err))
 	case n > 0: // there are more soon if a server renames its tools all the time
 		p.deleteAfter = now.Add(deleteAgain)
@@ -92,7 +92,8 @@ func (p *presence) logConflicts(ctx context.Context) {
 		return !has
 	})
 	newConflicts := slices.DeleteFunc(slices.Clone(found), func(id string) bool { return slices.Contains(p.conflicts, id) })
-	if p.conflicts = found; len(newConflicts) > 0 {
+	p.conflicts = found
+	if len(newConflicts) > 0 {
 		p.log.WarnContext(ctx, "running workers have different definitions of tools, as during a deployment; lists show those of the worker that started last",
 			"count", len(newConflicts), "toolIds", newConflicts[:min(len(newConflicts), maxLogged)])
 	}
@@ -133,7 +134,7 @@ func (p *presence) run(ctx context.Context) {
 func (p *presence) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, renewTime)
 	defer cancel()
-	// A publication that takes too long must not make the worker, with all its tools, disappear.
+	// Renew the row first: if the publication takes too long, other programs still see the worker and its tools.
 	found, err := p.store.RenewWorker(ctx, p.worker.ID)
 	if err == nil && (p.stale || !found) {
 		err = p.publish(ctx)

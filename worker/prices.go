@@ -25,7 +25,7 @@ type modelPrices struct {
 	table    price.Table
 }
 
-// readPrices reads the file of PAWL_MODEL_PRICES. Without one, there is no price of any model.
+// readPrices reads the file of PAWL_MODEL_PRICES. Without a file, no model has a price.
 func readPrices(c Config) (*modelPrices, error) {
 	p := &modelPrices{name: c.ModelPrices, log: c.Log}
 	if p.name == "" {
@@ -39,11 +39,11 @@ func readPrices(c Config) (*modelPrices, error) {
 
 // Cost returns the cost of a response, as price.Table.Cost does, with the prices that the file has now.
 func (p *modelPrices) Cost(format, model string, usage wire.Usage) (microUSD int64, ok bool) {
-	return p.now().Cost(format, model, usage)
+	return p.currentTable().Cost(format, model, usage)
 }
 
-// now returns the table of the file. A fault goes to the log once.
-func (p *modelPrices) now() price.Table {
+// currentTable returns the prices in the file. It logs a fault of the file once.
+func (p *modelPrices) currentTable() price.Table {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if p.name == "" {
@@ -70,8 +70,8 @@ func (p *modelPrices) now() price.Table {
 	return p.table
 }
 
-// read reads the file. It notes the size and the time of the file from before the read, so that now sees a change
-// during the read.
+// read reads the file. It keeps the size and the time that the file had before the read, so that currentTable
+// notices a change during the read.
 func (p *modelPrices) read() error {
 	info, err := os.Stat(p.name)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
-// TestModelPrices: the prices follow their file, an invalid file takes no price away, and the log says it once.
+// TestModelPrices: the prices follow their file. An invalid file removes no price, and the log has its fault
+// once.
 func TestModelPrices(t *testing.T) {
 	t.Parallel()
 	const row = "  - {format: openai, model: m, input: 1, cached: 0, cacheWrite: 0, output: 0}\n"

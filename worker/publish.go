@@ -93,7 +93,7 @@ func findings(s toolspec.Spec) []schema.Finding {
 	}
 	found, err := schema.Lint(s.InputSchema)
 	if err != nil {
-		return nil // a schema that cannot be read has kept the worker from taking the tool
+		return nil // the worker does not offer a tool whose schema cannot be read
 	}
 	return found
 }

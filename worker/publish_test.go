@@ -15,14 +15,14 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 )
 
-// theirs is a validator of somebody else.
+// theirs is a validator of a user.
 type theirs struct{ hydrate.Validator }
 
 func (theirs) Info() toolspec.ValidatorInfo {
 	return toolspec.ValidatorInfo{Name: "theirs", Version: "7", CompiledAt: toolspec.CompiledAtHydration}
 }
 
-// TestValidatorOf: what is published names the validator that the calls' provenance will name.
+// TestValidatorOf: the published spec names the same validator as the provenance of the calls.
 func TestValidatorOf(t *testing.T) {
 	t.Parallel()
 	spec := toolspec.Spec{Name: "test__a", InputSchema: json.RawMessage(`{"type":"object"}`)}
@@ -47,7 +47,8 @@ func TestValidatorOf(t *testing.T) {
 	}
 }
 
-// TestLogFindings: an author hears of a schema once, at the start, in one bounded line; a schema that needs no words has none.
+// TestLogFindings: the log has one bounded line for a schema with findings, once, at the start, and no line for
+// a schema without findings.
 func TestLogFindings(t *testing.T) {
 	t.Parallel()
 	said := func(s toolspec.Spec) string {

@@ -77,7 +77,7 @@ func (*registeredTools) Info() source.Info { return source.Info{Kind: source.Reg
 
 // Run offers the tools of the registrations, and offers them again when they change.
 func (r *registeredTools) Run(ctx context.Context, offer func(source.Offer)) error {
-	read, servers, spoke := map[int64]*registration{}, &sync.WaitGroup{}, make(chan struct{}, 1)
+	read, servers, serverChanged := map[int64]*registration{}, &sync.WaitGroup{}, make(chan struct{}, 1)
 	defer func() {
 		for _, one := range read {
 			one.server.stop()
@@ -85,7 +85,7 @@ func (r *registeredTools) Run(ctx context.Context, offer func(source.Offer)) err
 		servers.Wait()
 	}()
 	for last := "none"; ; {
-		fault, wait := r.look(ctx, read, servers, spoke), r.every
+		fault, wait := r.look(ctx, read, servers, serverChanged), r.every
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -93,7 +93,7 @@ func (r *registeredTools) Run(ctx context.Context, offer func(source.Offer)) err
 			wait = registeredRetry
 		}
 		timer := time.NewTimer(wait)
-		for again := false; !again; {
+		for lookAgain := false; !lookAgain; {
 			// Each offer makes the worker bind all tools, so Run makes no offer that changes nothing.
 			if o, state := offerRegistered(read, fault); state != last {
 				last = state
@@ -107,11 +107,11 @@ func (r *registeredTools) Run(ctx context.Context, offer func(source.Offer)) err
 			case <-ctx.Done():
 				timer.Stop()
 				return ctx.Err()
-			case <-spoke: // a server has other tools
+			case <-serverChanged: // a server has other tools
 			case <-r.moved:
-				again = true
+				lookAgain = true
 			case <-timer.C:
-				again = true
+				lookAgain = true
 			}
 		}
 		timer.Stop()
@@ -127,16 +127,16 @@ type registration struct {
 	fault  string
 }
 
-// look brings read, the versions that this worker has read, in line with the versions that are in use
-// now. fault says that the database cannot be read, so that read keeps its earlier versions, or that
-// the worker has no room for some.
-func (r *registeredTools) look(ctx context.Context, read map[int64]*registration, servers *sync.WaitGroup, spoke chan<- struct{}) (fault string) {
+// look updates read, the versions that this worker has read, to the versions that are in use now. fault says
+// that the database cannot be read, so that read keeps its earlier versions, or that the worker has no room for
+// some versions.
+func (r *registeredTools) look(ctx context.Context, read map[int64]*registration, servers *sync.WaitGroup, serverChanged chan<- struct{}) (fault string) {
 	const away = "the registrations of tools cannot be read from the database"
 	rows, err := r.store.RegistrationsInUse(ctx)
 	if err != nil {
 		return away
 	}
-	inUse, left := needed(rows)
+	inUse, left := versionsToKeep(rows)
 	for id, one := range read {
 		if _, still := inUse[id]; !still {
 			one.server.stop()
@@ -149,7 +149,7 @@ func (r *registeredTools) look(ctx context.Context, read map[int64]*registration
 			return away
 		}
 		for _, id := range batch {
-			read[id] = r.read(ctx, inUse[id], documents[id], servers, spoke)
+			read[id] = r.read(ctx, inUse[id], documents[id], servers, serverChanged)
 		}
 	}
 	for id, row := range inUse {
@@ -161,9 +161,10 @@ func (r *registeredTools) look(ctx context.Context, read map[int64]*registration
 	return ""
 }
 
-// needed returns the rows that the worker keeps, by id: the rows in force first, and then the newest rows that have ended, as long as
-// there is room. left is the number of rows in force without room. rows has the order of RegistrationsInUse.
-func needed(rows []registrations.InUse) (kept map[int64]registrations.InUse, left int) {
+// versionsToKeep returns the rows that the worker keeps, by id: the rows in force first, and then the newest
+// rows that have ended, as long as there is room. left is the number of rows in force without room. rows has
+// the order of RegistrationsInUse.
+func versionsToKeep(rows []registrations.InUse) (kept map[int64]registrations.InUse, left int) {
 	type room struct{ versions, servers, bytes int }
 	kept, ofTenant, earlier, all := make(map[int64]registrations.InUse, len(rows)), map[string]*room{}, map[[2]string]int{}, 0
 	for _, ended := range []bool{false, true} {
@@ -181,11 +182,13 @@ func needed(rows []registrations.InUse) (kept map[int64]registrations.InUse, lef
 				server = 1
 			}
 			name := [2]string{row.TenantID, row.Name}
+			isFull := of.versions+1 > registrations.MaxVersions || of.servers+server > registrations.MaxServers ||
+				of.bytes+row.Bytes > registrations.MaxBytes || all+row.Bytes > maxAllBytes
 			switch {
-			case of.versions+1 > registrations.MaxVersions, of.servers+server > registrations.MaxServers, of.bytes+row.Bytes > registrations.MaxBytes, all+row.Bytes > maxAllBytes:
-				if row.InForce {
-					left++
-				}
+			case isFull && row.InForce:
+				left++
+				continue
+			case isFull:
 				continue
 			case ended && earlier[name] == maxEarlier:
 				continue
@@ -199,7 +202,8 @@ func needed(rows []registrations.InUse) (kept map[int64]registrations.InUse, lef
 	return kept, left
 }
 
-// batches returns the ids of the rows that were not read, such that the documents of a batch have at most batchBytes together.
+// batches returns the ids of the rows that were not read, in batches. The documents of a batch have at most batchBytes together,
+// unless one document alone is larger.
 func batches(inUse map[int64]registrations.InUse, read map[int64]*registration) (all [][]int64) {
 	bytes := 0
 	for _, id := range slices.Sorted(maps.Keys(inUse)) {
@@ -216,8 +220,8 @@ func batches(inUse map[int64]registrations.InUse, read map[int64]*registration) 
 	return all
 }
 
-// read reads a document. What is wrong with it is a fault of this registration only.
-func (r *registeredTools) read(ctx context.Context, row registrations.InUse, text string, servers *sync.WaitGroup, spoke chan<- struct{}) (one *registration) {
+// read reads the document of a registration. An error or a panic is a fault of this registration only.
+func (r *registeredTools) read(ctx context.Context, row registrations.InUse, text string, servers *sync.WaitGroup, serverChanged chan<- struct{}) (one *registration) {
 	one = &registration{}
 	defer func() {
 		if p := recover(); p != nil {
@@ -238,7 +242,7 @@ func (r *registeredTools) read(ctx context.Context, row registrations.InUse, tex
 		one.fault = errs.Reason(err)
 		return one
 	}
-	one.server = serveRegistered(ctx, from, r.log, servers, spoke)
+	one.server = serveRegistered(ctx, from, r.log, servers, serverChanged)
 	return one
 }
 
@@ -275,8 +279,9 @@ func offerRegistered(read map[int64]*registration, fault string) (o source.Offer
 	return o, text.String() + o.Fault
 }
 
-// bridged returns the ids of ended versions of MCP servers whose tools stay for now, because the version in force has not offered tools
-// yet. Without them, a change such as another timeout would make the tools unavailable while the new session begins.
+// bridged returns the ids of ended versions of MCP servers whose tools stay for now, because the version in
+// force has not offered tools yet. Without these tools, a change such as another timeout would make the tools
+// of the server unavailable while its new session begins.
 func bridged(read map[int64]*registration) map[int64]bool {
 	waiting, ids := map[[2]string]int64{}, map[int64]bool{}
 	for _, one := range read {
@@ -286,7 +291,9 @@ func bridged(read map[int64]*registration) map[int64]bool {
 	}
 	for id, one := range read {
 		name := [2]string{one.TenantID, one.Name}
-		if before, is := waiting[name]; is && !one.InForce && one.server.hasOffered() && id > before {
+		newest, isWaiting := waiting[name]
+		hasEnded := !one.InForce
+		if isWaiting && hasEnded && one.server.hasOffered() && id > newest {
 			waiting[name] = id
 		}
 	}

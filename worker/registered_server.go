@@ -20,23 +20,23 @@ type registeredServer struct {
 
 	mu   sync.Mutex
 	last source.Offer
-	// offers counts the offers, and has is whether one of them had tools or no fault.
+	// offers counts the offers. has says that one of the offers had tools or no fault.
 	offers int
 	has    bool
 }
 
-// serveRegistered runs the source of a server until stop is called or ctx ends. It sends to spoke, unless
-// that has a value, when the tools or the health of the server change.
-func serveRegistered(ctx context.Context, from source.Source, log *slog.Logger, servers *sync.WaitGroup, spoke chan<- struct{}) *registeredServer {
+// serveRegistered runs the source of a server until stop is called or ctx ends. When the tools or the health of
+// the server change, it sends to serverChanged, unless this channel has a value already.
+func serveRegistered(ctx context.Context, from source.Source, log *slog.Logger, servers *sync.WaitGroup, serverChanged chan<- struct{}) *registeredServer {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &registeredServer{cancel: cancel, last: source.Offer{Fault: "it has offered no tools yet"}}
 	servers.Go(func() {
 		for wait := time.Second; ; wait = min(2*wait, maxRestartAfter) {
-			fault := s.once(ctx, from, log, spoke)
+			fault := s.once(ctx, from, log, serverChanged)
 			s.mu.Lock()
 			s.last.Fault = fault
 			s.mu.Unlock()
-			wake(spoke)
+			wake(serverChanged)
 			if !sleep(ctx, wait) {
 				return
 			}
@@ -46,7 +46,7 @@ func serveRegistered(ctx context.Context, from source.Source, log *slog.Logger, 
 }
 
 // once runs the source once, and returns how it ended.
-func (s *registeredServer) once(ctx context.Context, from source.Source, log *slog.Logger, spoke chan<- struct{}) (fault string) {
+func (s *registeredServer) once(ctx context.Context, from source.Source, log *slog.Logger, serverChanged chan<- struct{}) (fault string) {
 	defer func() {
 		if p := recover(); p != nil { // its value may be a secret
 			log.ErrorContext(ctx, "the source of a registered MCP server panicked", "name", from.Info().Name, "type", fmt.Sprintf("%T", p), "at", errs.Frames(debug.Stack()))
@@ -58,21 +58,21 @@ func (s *registeredServer) once(ctx context.Context, from source.Source, log *sl
 		s.last = source.Offer{Tools: slices.Clone(o.Tools), Fault: o.Fault}
 		s.offers, s.has = s.offers+1, s.has || o.Fault == "" || len(o.Tools) > 0
 		s.mu.Unlock()
-		wake(spoke)
+		wake(serverChanged)
 	}); err != nil {
 		return "it ended with an error (" + errs.Reason(err) + "); the worker starts it again"
 	}
 	return "it ended; the worker starts it again"
 }
 
-// offered returns the last offer, and how many there were.
+// offered returns the last offer, and the number of offers.
 func (s *registeredServer) offered() (last source.Offer, offers int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.last, s.offers
 }
 
-// hasOffered reports whether the server has ever offered its tools. A nil server has not.
+// hasOffered reports whether the server has ever offered its tools. It returns false for a nil server.
 func (s *registeredServer) hasOffered() bool {
 	if s == nil {
 		return false
@@ -82,7 +82,7 @@ func (s *registeredServer) hasOffered() bool {
 	return s.has
 }
 
-// stop ends the source soon. A nil server is no server.
+// stop makes the source end soon. It does nothing for a nil server.
 func (s *registeredServer) stop() {
 	if s != nil {
 		s.cancel()

@@ -27,7 +27,7 @@ import (
 // registeredServerDocument is a file with one MCP server of acme.
 const registeredServerDocument = "mcpServers: {tenant-acme_docs: {url: 'https://mcp.example.com/mcp'}}"
 
-// registering is a database with registrations, and what a worker needs of it.
+// registering has a database with registrations, and the parts of a worker that the tests need.
 type registering struct {
 	t        *testing.T
 	url      string
@@ -73,7 +73,7 @@ func (r *registering) register(kind registry.Kind, document string) {
 	}
 }
 
-// exec changes the database beside the code that checks registrations.
+// exec changes the database directly, without the checks of registrations.
 func (r *registering) exec(sql string, args ...any) {
 	r.t.Helper()
 	conn, err := pgx.Connect(r.t.Context(), r.url)
@@ -93,8 +93,9 @@ func TestRegisteredToolsAreASource(t *testing.T) {
 	sourcetest.Run(t, func(*testing.T) source.Source { return r.source() })
 }
 
-// TestRegisteredToolsFollowTheDatabase: the tools are those of the registrations, and a version that has ended stays for its open calls. A
-// document that no worker can read, and a server that is away, take no other tool away.
+// TestRegisteredToolsFollowTheDatabase: the worker has the tools of the registrations, and a version that has
+// ended stays for its open calls. A document that no worker can read, and a server that is away, remove no
+// other tool.
 func TestRegisteredToolsFollowTheDatabase(t *testing.T) {
 	t.Parallel()
 	r := newRegistering(t)
@@ -149,7 +150,8 @@ func TestRegisteredToolsFollowTheDatabase(t *testing.T) {
 	expect("removed, with calls that may be open", "", 2, "")
 }
 
-// TestMemoryOfATenantIsBounded: what a worker keeps of a tenant has a bound, and versions in force come before those that have ended.
+// TestMemoryOfATenantIsBounded: the versions that a worker keeps for a tenant are bounded. Versions in force
+// come before versions that have ended.
 func TestMemoryOfATenantIsBounded(t *testing.T) {
 	t.Parallel()
 	var rows []registrations.InUse
@@ -166,7 +168,7 @@ func TestMemoryOfATenantIsBounded(t *testing.T) {
 		row("globex", "shop", registrations.HTTP, false, 1)
 	}
 	row("globex", "shop", registrations.HTTP, true, 1)
-	kept, left := needed(rows)
+	kept, left := versionsToKeep(rows)
 	count := map[string]int{}
 	for _, r := range kept {
 		count[fmt.Sprint(r.TenantID, r.Kind, r.InForce)]++
@@ -190,8 +192,8 @@ func TestMemoryOfATenantIsBounded(t *testing.T) {
 	}
 }
 
-// TestToolsStayUntilTheNextServerHasOffered: a new version of a server takes no tool away while its session begins, and a look that finds
-// nothing new is no new offer.
+// TestToolsStayUntilTheNextServerHasOffered: the tools of a server stay while the session of its new version
+// begins. A look without a change makes no new offer.
 func TestToolsStayUntilTheNextServerHasOffered(t *testing.T) {
 	t.Parallel()
 	offers := func(has bool, ids ...string) *registeredServer {

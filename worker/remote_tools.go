@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/source"
 )
 
-// readRemoteKeys reads the file of PAWL_REMOTE_KEYS. Without remote tools it reads none.
+// readRemoteKeys reads the file of PAWL_REMOTE_KEYS. Without remote tools it reads no file.
 func readRemoteKeys(c Config) (remote.Keys, error) {
 	switch {
 	case c.RemoteTools == "":
@@ -27,7 +27,7 @@ func readRemoteKeys(c Config) (remote.Keys, error) {
 	return keys, nil
 }
 
-// serveLeases serves the leases of remote tools until stop is called. Without PAWL_REMOTE_LISTEN there are none.
+// serveLeases serves the leases of remote tools until stop is called. Without PAWL_REMOTE_LISTEN it serves no leases.
 func serveLeases(c Config, keys remote.Keys) (leases *remote.Leases, stop func(), err error) {
 	if c.RemoteTools == "" || c.RemoteListen == "" {
 		return nil, func() {}, nil

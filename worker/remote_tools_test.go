@@ -28,7 +28,7 @@ tools:
     result: text
 `
 
-// remoteKeys is a file with the keys of these ids.
+// remoteKeys returns a file with the keys of these ids.
 func remoteKeys(t *testing.T, ids ...string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "keys")
@@ -57,7 +57,8 @@ func TestRemoteToolsAreASource(t *testing.T) {
 	})
 }
 
-// TestRemoteToolsNeed: a tool is refused without the key of its worker, and without an address for its lease.
+// TestRemoteToolsNeed: a tool is refused without the key of its remote worker, and without an address at which
+// leases are redeemed.
 func TestRemoteToolsNeed(t *testing.T) {
 	t.Parallel()
 	if _, err := readRemoteKeys(Config{RemoteTools: "x"}); err == nil || !strings.Contains(err.Error(), "PAWL_REMOTE_KEYS") {

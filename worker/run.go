@@ -18,7 +18,7 @@ import (
 // shutdownTimeout is the time limit of a clean stop. It is longer than the longest step.
 const shutdownTimeout = stopTimeout + 5*time.Second
 
-// telemetryTime bounds the sending of what was measured last.
+// telemetryTime bounds the sending of the last metrics and traces.
 const telemetryTime = 3 * time.Second
 
 // errFatal is the error of a worker that stopped before its context ended.
@@ -72,7 +72,7 @@ func run(ctx context.Context, c Config, a *additions) error {
 	if c.board, stopHealth, err = answerProbes(ctx, c); err != nil {
 		return err
 	}
-	defer stopHealth() // last of all
+	defer stopHealth() // the worker answers probes until all its parts have stopped
 	reviews := newMCPReviews()
 	servers, err := mcpSources(c, a.mcpServers, reviews)
 	if err != nil {
@@ -96,7 +96,7 @@ func run(ctx context.Context, c Config, a *additions) error {
 			func() context.Context { return ctx },
 			func() context.CancelCauseFunc { return fail },
 			func() *slog.Logger { return c.Log },
-			newStored, readPolicy, newConnections, prepareStore, newPolicyWatch, newSources, newPublished, newPresence, newStickyResetter, providers, connectTemporal, boundTools, authorizer, policyEngines, idTokens, notifiers, hooksOf, steps, sweeper, verifier, resealer, joiner, newBroker, readPrices, agents, newMaker,
+			newStored, readPolicy, newConnections, prepareStore, newPolicyWatch, newSources, newPublished, newPresence, newStickyResetter, providers, connectTemporal, bindTools, authorizer, policyEngines, idTokens, notifiers, hooksOf, steps, sweeper, verifier, resealer, joiner, newBroker, readPrices, agents, newMaker,
 		),
 		fx.Invoke(publish, needSchedules, sealAudit, serve, reportHealth, watch),
 	)

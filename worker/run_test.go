@@ -23,8 +23,8 @@ func TestRunServesUntilItIsStopped(t *testing.T) {
 	w := newWorld(t)
 	w.config.PolicyFile = w.file("policy.yaml", rules)
 	r := w.start(Tools(tool("test__own")))
-	r.logged(runs)
-	// The namespace had no search attributes; calls upsert them.
+	r.waitForLog(runs)
+	// The namespace had no search attributes, and calls upsert them, so the worker registers them.
 	known, err := w.temporal.OperatorService().ListSearchAttributes(t.Context(), &operatorservice.ListSearchAttributesRequest{
 		Namespace: w.config.Temporal.Namespace,
 	})
@@ -40,7 +40,7 @@ func TestRunServesUntilItIsStopped(t *testing.T) {
 	if err != nil || string(result.Value) != `{"text":"own hello"}` {
 		t.Errorf("result %+v, %v", result, err)
 	}
-	if attributes := w.upserted("own"); len(attributes) == 0 {
+	if attributes := w.searchAttributesOf("own"); len(attributes) == 0 {
 		t.Error("the call upserted no search attribute")
 	}
 	specs, err := w.store.Specs(t.Context())
@@ -51,7 +51,7 @@ func TestRunServesUntilItIsStopped(t *testing.T) {
 	if err := r.stop(); err != nil {
 		t.Errorf("told to stop, it ended with %v", err)
 	}
-	// A second worker finds them registered.
+	// A second worker finds the search attributes registered.
 	again := w.start()
 	w.until("it runs again", func() error {
 		if strings.Count(w.log.String(), runs) < 2 {
@@ -68,11 +68,11 @@ func TestWithoutSearchAttributes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.config.PolicyFile, w.config.SearchAttributes = w.file("policy.yaml", rules), false
-	w.start(Tools(tool("test__own"))).logged(runs)
+	w.start(Tools(tool("test__own"))).waitForLog(runs)
 	if _, err := w.invoke("test__own", "own", `{}`); err != nil {
 		t.Fatal(err)
 	}
-	if attributes := w.upserted("own"); len(attributes) > 0 {
+	if attributes := w.searchAttributesOf("own"); len(attributes) > 0 {
 		t.Errorf("the call upserted %v", attributes)
 	}
 	known, err := w.temporal.OperatorService().ListSearchAttributes(t.Context(), &operatorservice.ListSearchAttributesRequest{
@@ -83,8 +83,8 @@ func TestWithoutSearchAttributes(t *testing.T) {
 	}
 }
 
-// upserted are the names of the search attributes in the history of a call.
-func (w *world) upserted(id string) (names []string) {
+// searchAttributesOf returns the names of the search attributes in the history of a call.
+func (w *world) searchAttributesOf(id string) (names []string) {
 	w.t.Helper()
 	events := w.temporal.GetWorkflowHistory(w.t.Context(), "tool:acme:run:"+id, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
@@ -103,36 +103,36 @@ func TestANamespaceThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.config.Temporal.Namespace = "nowhere"
-	w.start().refused("nowhere", "TEMPORAL_NAMESPACE")
+	w.start().expectError("nowhere", "TEMPORAL_NAMESPACE")
 	w.config.SearchAttributes = false
-	w.start().refused("nowhere")
+	w.start().expectError("nowhere")
 }
 
-// TestSchemaBehind also shows that a start that fails closes what it opened:
-// TestMain looks for goroutines of pools and connections.
+// TestSchemaBehind also shows that a failed start closes the resources that it opened: TestMain looks for
+// goroutines of pools and connections.
 func TestSchemaBehind(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.config.DatabaseURL = devstacktest.Postgres(t) // empty
-	w.start().refused("schema", "pawl migrate")
+	w.start().expectError("schema", "pawl migrate")
 }
 
 func TestPolicyFileWithAnError(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.config.PolicyFile = w.file("policy.yaml", "version: 1\ntenants:\n  acme:\n    mode: sometimes\n")
-	w.start().refused("policy.yaml:4:11: tenants.acme.mode: ")
+	w.start().expectError("policy.yaml:4:11: tenants.acme.mode: ")
 	if _, active, err := w.store.ActivePolicy(t.Context()); err != nil || active {
 		t.Errorf("active: %v, %v", active, err)
 	}
 	w.config.PolicyFile = w.file("policy.yaml", "version: 1\ntenants:\n  acme:\n    allowedTools: [core__*]\n"+
 		"    rules: [{tool: core__ls, decision: deny, when: args.pth == \"/etc\"}]\n")
-	w.start().refused("policy.yaml:5:57: tenants.acme.rules[0].when: core__ls has no argument pth; did you mean path?")
+	w.start().expectError("policy.yaml:5:57: tenants.acme.rules[0].when: core__ls has no argument pth; did you mean path?")
 	if _, active, err := w.store.ActivePolicy(t.Context()); err != nil || active {
 		t.Errorf("active: %v, %v", active, err)
 	}
 	w.config.PolicyFile = w.config.Workspace + "/missing.yaml"
-	w.start().refused("policy:", "missing.yaml")
+	w.start().expectError("policy:", "missing.yaml")
 }
 
 func TestPolicyFileIsAppliedWhereNoneIsActive(t *testing.T) {
@@ -183,8 +183,8 @@ func TestPolicyFileIsAppliedWhereNoneIsActive(t *testing.T) {
 func TestTwoToolsWithOneID(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.start(Tools(tool("core__ls"))).refused("core__ls", "builtin", "worker")
-	w.start(Tools(tool("test__own"), tool("test__own"))).refused("test__own", "worker")
+	w.start(Tools(tool("core__ls"))).expectError("core__ls", "builtin", "worker")
+	w.start(Tools(tool("test__own"), tool("test__own"))).expectError("test__own", "worker")
 }
 
 func TestACapabilityThatNobodyProvides(t *testing.T) {
@@ -192,10 +192,10 @@ func TestACapabilityThatNobodyProvides(t *testing.T) {
 	w := newWorld(t)
 	w.config.PolicyFile = w.file("policy.yaml", rules)
 	moon := toolspec.NewCapability[string]("moon")
-	w.start(Tools(tool("test__own", moon.Name()))).refused("test__own", "moon", "clock")
-	w.start(Capabilities(moon.Provide("a"), moon.Provide("b"))).refused("moon", "twice")
+	w.start(Tools(tool("test__own", moon.Name()))).expectError("test__own", "moon", "clock")
+	w.start(Capabilities(moon.Provide("a"), moon.Provide("b"))).expectError("moon", "twice")
 	r := w.start(Tools(tool("test__own", moon.Name())), Capabilities(moon.Provide("a")))
-	r.logged(runs)
+	r.waitForLog(runs)
 	if _, err := w.invoke("test__own", "own", `{}`); err != nil {
 		t.Error(err)
 	}
@@ -205,7 +205,7 @@ func TestAWorkspaceThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.config.Workspace += "/missing"
-	w.start().refused("workspace", "missing")
+	w.start().expectError("workspace", "missing")
 }
 
 // TestWaitsForTheDatabase starts a worker while its database is down.
@@ -224,12 +224,12 @@ func TestWaitsForTheDatabase(t *testing.T) {
 	const waits = "the worker cannot start yet and tries again"
 
 	impatient := w.start()
-	impatient.logged(waits)
+	impatient.waitForLog(waits)
 	began := time.Now()
 	if err := impatient.stop(); err == nil || !strings.Contains(err.Error(), "waiting for the database") {
 		t.Errorf("told to stop while it waits, it ended with %v", err)
 	}
-	if took := time.Since(began); took >= stepTimeout { // as a step would that does not heed the stop
+	if took := time.Since(began); took >= stepTimeout { // a step that ignores the stop takes stepTimeout
 		t.Errorf("it took %s", took)
 	}
 
@@ -244,7 +244,7 @@ func TestWaitsForTheDatabase(t *testing.T) {
 	if err := own.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r.logged(runs)
+	r.waitForLog(runs)
 	if _, err := w.invoke("test__own", "own", `{}`); err != nil {
 		t.Error(err)
 	}
@@ -261,29 +261,29 @@ func TestWaitsForTemporal(t *testing.T) {
 	w := newWorld(t)
 	w.config.Temporal.HostPort = "127.0.0.1:1"
 	r := w.start()
-	r.logged(awayTemporal + `127.0.0.1:1 reason="no server listens at TEMPORAL_ADDRESS: `)
+	r.waitForLog(awayTemporal + `127.0.0.1:1 reason="no server listens at TEMPORAL_ADDRESS: `)
 	began := time.Now()
 	if err := r.stop(); err == nil || !strings.Contains(err.Error(), "waiting for Temporal at 127.0.0.1:1") {
 		t.Errorf("told to stop while it waits, it ended with %v", err)
 	}
-	if took := time.Since(began); took >= stepTimeout { // as a step would that does not heed the stop
+	if took := time.Since(began); took >= stepTimeout { // a step that ignores the stop takes stepTimeout
 		t.Errorf("it took %s", took)
 	}
 }
 
-// TestAFailedStartClosesWhatItOpened looks from the server's side.
+// TestAFailedStartClosesWhatItOpened asks the database for connections of the worker.
 func TestAFailedStartClosesWhatItOpened(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.config.Temporal.Namespace = "nowhere" // found out last of all
-	w.start().refused("nowhere")
+	w.config.Temporal.Namespace = "nowhere" // the worker finds this fault in its last step
+	w.start().expectError("nowhere")
 	w.until("the connections are gone", func() error { return noConnections(t, w.config.DatabaseURL, "pawl") })
 }
 
 func TestACallOfATool(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.start().logged(runs)
+	w.start().waitForLog(runs)
 	if _, err := w.invoke("core__ls", "ls", `{}`); !errors.Is(err, pawl.Coded(toolspec.CodePolicyDenied)) {
 		t.Errorf("without a policy: %v", err)
 	}

@@ -41,7 +41,7 @@ type scheduled struct {
 	timeout time.Duration
 }
 
-// sweeps returns the schedule of the sweeper. It settles the calls whose workflow has ended.
+// sweeps returns the schedule of the sweeper, which settles the calls whose workflow has ended.
 func sweeps(every time.Duration) scheduled {
 	return scheduled{upkeep.SweepID, upkeep.SweepType, every, sweepTimeout}
 }

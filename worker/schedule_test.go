@@ -19,7 +19,7 @@ import (
 
 const (
 	noSchedule = "the schedule pawl-sweep could not be made"
-	// seldom falls due, counted from 1970, for the first time in 2049.
+	// seldom is an interval whose first time, counted from 1970, is in 2049.
 	seldom = 80 * 365 * 24 * time.Hour
 )
 
@@ -27,11 +27,11 @@ func (w *world) schedule() (*client.ScheduleDescription, error) {
 	return w.temporal.ScheduleClient().GetHandle(w.t.Context(), upkeep.SweepID).Describe(w.t.Context())
 }
 
-// every expects the schedule with an interval.
-func (w *world) every(want time.Duration) *client.ScheduleDescription {
+// waitForInterval waits until the schedule has this interval.
+func (w *world) waitForInterval(want time.Duration) *client.ScheduleDescription {
 	w.t.Helper()
 	var d *client.ScheduleDescription
-	// The server may not say so at once of one that has just been changed.
+	// The server may return an old state of a schedule that has just changed.
 	w.until("the schedule says how it stands", func() (err error) {
 		d, err = w.schedule()
 		return err
@@ -42,20 +42,21 @@ func (w *world) every(want time.Duration) *client.ScheduleDescription {
 	return d
 }
 
-// TestSchedule: workers make the schedule once, whoever is first, and the last one says how often it fires. What people did to it stays.
+// TestSchedule: several workers make the schedule once. The last worker sets its interval. Other changes by
+// people stay.
 func TestSchedule(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.config.SweepEvery = seldom
 	first, second := w.start(), w.start()
-	first.logged(runs)
+	first.waitForLog(runs)
 	w.until("both run", func() error {
 		if strings.Count(w.log.String(), runs) < 2 {
 			return errors.New(w.log.String())
 		}
 		return nil
 	})
-	d := w.every(seldom)
+	d := w.waitForInterval(seldom)
 	action, ok := d.Schedule.Action.(*client.ScheduleWorkflowAction)
 	if !ok || action.ID != upkeep.SweepID || action.Workflow != upkeep.SweepType || action.TaskQueue != toolspec.TaskQueue || len(action.Args) != 0 {
 		t.Errorf("the action is %+v", d.Schedule.Action)
@@ -73,26 +74,26 @@ func TestSchedule(t *testing.T) {
 	if err := handle.Pause(t.Context(), client.SchedulePauseOptions{Note: "by hand"}); err != nil {
 		t.Fatal(err)
 	}
-	before := w.every(seldom).Info.LastUpdateAt
+	before := w.waitForInterval(seldom).Info.LastUpdateAt
 	// The same interval again changes nothing.
-	w.again()
-	if d := w.every(seldom); !d.Info.LastUpdateAt.Equal(before) {
+	w.startAndStop()
+	if d := w.waitForInterval(seldom); !d.Info.LastUpdateAt.Equal(before) {
 		t.Errorf("it was updated at %s and then at %s", before, d.Info.LastUpdateAt)
 	}
 	w.config.SweepEvery = time.Second
-	w.again()
-	d = w.every(time.Second)
+	w.startAndStop()
+	d = w.waitForInterval(time.Second)
 	if !d.Schedule.State.Paused || d.Schedule.State.Note != "by hand" {
 		t.Errorf("the state is %+v", d.Schedule.State)
 	}
 	if d.Info.NumActions != 0 {
 		t.Fatalf("it fired %d times before it should", d.Info.NumActions)
 	}
-	// Off: the schedule of others is left as it is.
+	// PAWL_SWEEP_EVERY=off leaves the schedule of other workers as it is.
 	w.config.SweepEvery = 0
-	w.again()
-	w.every(time.Second)
-	// And it fires, for a worker that wants none too.
+	w.startAndStop()
+	w.waitForInterval(time.Second)
+	// The schedule fires, and this worker sweeps, although it makes no schedule itself.
 	r := w.start()
 	if err := handle.Unpause(t.Context(), client.ScheduleUnpauseOptions{}); err != nil {
 		t.Fatal(err)
@@ -112,8 +113,8 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-// again starts a worker and stops it.
-func (w *world) again() {
+// startAndStop starts a worker and stops it.
+func (w *world) startAndStop() {
 	w.t.Helper()
 	before := strings.Count(w.log.String(), runs)
 	r := w.start()
@@ -128,12 +129,12 @@ func (w *world) again() {
 	}
 }
 
-// TestNoSchedule: a worker that is not to make one does not.
+// TestNoSchedule: a worker with the interval 0 makes no schedule.
 func TestNoSchedule(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	r := w.start()
-	r.logged(runs)
+	r.waitForLog(runs)
 	_, err := w.schedule()
 	var missing *serviceerror.NotFound
 	if !errors.As(err, &missing) {
@@ -141,7 +142,7 @@ func TestNoSchedule(t *testing.T) {
 	}
 }
 
-// TestScheduleRefused: where schedules are not allowed the worker says so once, and serves.
+// TestScheduleRefused: if the server refuses schedules, the worker logs this once, and runs.
 func TestScheduleRefused(t *testing.T) {
 	t.Parallel()
 	server := devstacktest.OwnTemporal(t, devstack.TemporalOptions{DynamicConfig: []string{"frontend.enableSchedules=false"}})
@@ -149,7 +150,7 @@ func TestScheduleRefused(t *testing.T) {
 	w.config.SweepEvery = time.Minute
 	w.config.PolicyFile = w.file("policy.yaml", rules)
 	r := w.start(Tools(tool("test__own")))
-	r.logged(runs)
+	r.waitForLog(runs)
 	if n := strings.Count(w.log.String(), noSchedule); n != 1 {
 		t.Errorf("it says so %d times:\n%s", n, w.log)
 	}
@@ -158,7 +159,8 @@ func TestScheduleRefused(t *testing.T) {
 	}
 }
 
-// TestScheduleIsMadeOnce: of workers that start at one moment, all but one find that another was faster.
+// TestScheduleIsMadeOnce: if several workers start at the same moment, one makes the schedule, and the others
+// find it.
 func TestScheduleIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -172,5 +174,5 @@ func TestScheduleIsMadeOnce(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	w.every(time.Hour)
+	w.waitForInterval(time.Hour)
 }

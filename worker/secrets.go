@@ -9,8 +9,8 @@ import (
 	"github.com/pawl-run/pawl/broker/fingerprint"
 )
 
-// minPassword is the minimum length of a password or key of the servers of the worker, in bytes.
-// The worker does not search its output for a shorter one, because that may be a word, such as
+// minPassword is the minimum length of a password or key of the servers of the worker, in bytes. The worker
+// does not search its output for a shorter password, because a shorter password may be a word, such as
 // "postgres".
 const minPassword = 16
 

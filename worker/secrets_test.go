@@ -26,12 +26,12 @@ func TestSecretsOfAWorker(t *testing.T) {
 			t.Errorf("it says %s", clean)
 		}
 	}
-	// A word is no password to look for, and neither is nothing at all.
+	// The worker searches neither for a password that is a word nor for an empty password.
 	live, err = secrets(Config{DatabaseURL: "postgres://postgres:postgres@localhost/pawl", ConnectionKey: []byte(strings.Repeat("0", 40))}, additions{})
 	if err != nil || live.Len() != 0 {
 		t.Errorf("%d secrets are known: %v", live.Len(), err)
 	}
-	// A part that cannot be read does not hide the others.
+	// A part of the configuration that cannot be read does not hide the secrets of the other parts.
 	var broken additions
 	Secret("mine", []byte("my-own-token"))(&broken)
 	Secret("plain", []byte("short"))(&broken)
@@ -39,7 +39,7 @@ func TestSecretsOfAWorker(t *testing.T) {
 	if clean := live.Redact("my-own-token the-openfga-token"); err == nil || strings.Contains(clean, "token") {
 		t.Errorf("with an error, it says %s: %v", clean, err)
 	}
-	// What the user names and cannot be looked for is said, and not shown.
+	// A secret of the user that is too plain to search for is an error, which does not show the secret.
 	for _, plain := range []string{"", "short", strings.Repeat("ab", 20)} {
 		var a additions
 		Secret("mine", []byte(plain))(&a)
@@ -49,8 +49,8 @@ func TestSecretsOfAWorker(t *testing.T) {
 	}
 }
 
-// TestSecretsOfMCPServers: the credentials that stdio servers get are known, by the names of their variables. Other values are not, because
-// results may well have them.
+// TestSecretsOfMCPServers: the worker knows the credentials of stdio servers by the names of their variables.
+// It does not know the other values, because results may have them.
 func TestSecretsOfMCPServers(t *testing.T) {
 	t.Setenv("MY_API_KEY", "inherited-credential-1")
 	servers := []mcp.Server{{
@@ -89,7 +89,7 @@ func TestLoadCodec(t *testing.T) {
 		{"too often", map[string]string{"PAWL_VERIFY_EVERY": "1s"}, "PAWL_VERIFY_EVERY"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			environment(t, tc.set)
+			setEnvironment(t, tc.set)
 			c, err := LoadConfig()
 			if tc.fault != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.fault) || strings.Contains(err.Error(), key[2:20]) {

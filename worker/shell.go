@@ -44,8 +44,8 @@ func loadShell() (s Shell, err error) {
 	return s, nil
 }
 
-// check judges a workspace as it is configured, before a default replaces an empty one: scripts may change all of it, and the working directory
-// of a service can be /.
+// check checks the configured workspace, before a default replaces an empty workspace. Scripts may change all
+// files of the workspace, and the default is the working directory, which is / for some services.
 func (s Shell) check(workspace string) error {
 	switch {
 	case !s.On:

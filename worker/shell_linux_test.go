@@ -16,7 +16,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// shellRules have no approvals, so that a call that asks ends.
+// shellRules have no approvals, so that a call that needs an approval ends.
 const shellRules = `
 version: 1
 tenants:
@@ -31,8 +31,8 @@ tenants:
   yolo: {allowedTools: [core__*], mode: yolo}
 `
 
-// TestShell (PO-17): a script asks in every mode but yolo, and runs if a rule names its commands. A cancelled call leaves no process. A worker
-// without the tool offers none of it.
+// TestShell: a script needs an approval in every mode except yolo, and runs without an approval if a rule names
+// its commands. A cancelled call leaves no process. A worker without the tool does not offer it.
 func TestShell(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -45,11 +45,11 @@ func TestShell(t *testing.T) {
 		}
 		result, _ := pawl.New(w.temporal, pawl.Options{}).Invoke(t.Context(), toolspec.Invocation{
 			ToolID: "core__shell", ToolCallID: id, Args: args, Context: toolspec.Context{TenantID: tenant, RunID: "run", ActorID: "agent:reader"},
-		}) // the error is that of the result
+		}) // Invoke returns the error of the result
 		return result
 	}
 	off := w.start()
-	off.logged(runs)
+	off.waitForLog(runs)
 	if r := invoke("yolo", "off", "echo a"); r.OK || r.ErrorCode != toolspec.CodePolicyDenied {
 		t.Errorf("without PAWL_SHELL: %+v", r)
 	}
@@ -58,7 +58,7 @@ func TestShell(t *testing.T) {
 	}
 	w.config.Shell.On = true
 	if os.Geteuid() == 0 {
-		w.start().refused("PAWL_SHELL is on", "scripts would be root")
+		w.start().expectError("PAWL_SHELL is on", "scripts would be root")
 		if err := os.Chown(w.config.Workspace, 12345, 12345); err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +67,7 @@ func TestShell(t *testing.T) {
 		t.Skip("this machine has no sandbox: ", err)
 	}
 	r := w.start()
-	r.logged(runs)
+	r.waitForLog(runs)
 	for i, c := range []struct{ tenant, command, rule string }{
 		{"auto", "rm -rf x", "mode auto, risk high"}, {"auto", "echo a; rm -rf x", "mode auto, risk high"}, {"ask", "echo a", "mode ask, risk high"},
 		{"auto", "echo a && echo b", ""}, {"yolo", "echo a > f; cat f; rm -rf x", ""},

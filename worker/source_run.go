@@ -22,13 +22,12 @@ const (
 	steadyRun = time.Minute
 )
 
-// hosted is a source with what the worker knows of it. The fields below settled are guarded by
-// sources.mu, except offer and earlier.
+// hosted is a source and its state in the worker. sources.mu guards the fields from waiting on.
 type hosted struct {
 	source source.Source
 	info   source.Info
 	cancel context.CancelFunc
-	// wake has a value if there may be something to put into the registry.
+	// wake has a value if the goroutine of apply may have to change the registry.
 	wake chan struct{}
 	// done is closed when no goroutine of the worker runs the source any more.
 	done chan struct{}
@@ -43,11 +42,11 @@ type hosted struct {
 	waiting *offered
 	// runs is odd while the source runs, and another number in each run.
 	runs int
-	// took reports whether an offer was taken.
+	// took says that an offer was taken.
 	took bool
 	// offerFault is the fault of the last offer, and runFault is the fault of the last run.
 	offerFault, runFault string
-	// since is when the fault began; zero if there is none.
+	// since is when the fault began; zero if there is no fault.
 	since time.Time
 	tools int
 	left  []catalog.LeftOut

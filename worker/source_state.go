@@ -42,7 +42,7 @@ func (s *sources) update(h *hosted, change func()) {
 	wake(s.changed)
 }
 
-// states returns what the row of the worker says about its sources.
+// states returns the states of the sources, for the row of the worker in the database.
 func (s *sources) states() []postgrescatalog.SourceState {
 	counts := map[source.Kind]int{}
 	for _, spec := range s.registry.Specs() {

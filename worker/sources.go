@@ -18,8 +18,7 @@ import (
 const (
 	// firstOffers is how long the start of a worker waits for the first offers of all its sources.
 	firstOffers = 3 * time.Second
-	// laterKind is the time that start keeps from firstOffers for each kind of sources that starts
-	// later.
+	// laterKind is the part of firstOffers that start keeps for each kind of sources that starts later.
 	laterKind = 500 * time.Millisecond
 	// sourceStopTime is how long the stop of a worker waits for the sources of one kind.
 	sourceStopTime = 5 * time.Second
@@ -51,8 +50,8 @@ type sources struct {
 	registered chan struct{}
 	// mu guards the state of all hosted.
 	mu sync.Mutex
-	// applied are the goroutines that take offers, one for each source: a source whose tools take long to
-	// bind does not delay the others.
+	// applied are the goroutines that take offers. There is one for each source, so that a source whose tools take
+	// long to bind does not delay the other sources.
 	applied sync.WaitGroup
 }
 
@@ -187,7 +186,7 @@ func (s *sources) logPhase(phase []*hosted, took time.Duration) {
 	logKind(s.log, phase[0].info.Kind, tools, took, slog.Int("sources", len(phase)), slog.Int("faulty", faulty))
 }
 
-// logKind logs that the tools of a kind of sources are there (RG-07).
+// logKind logs that the tools of a kind of sources are there.
 func logKind(log *slog.Logger, kind source.Kind, tools int, took time.Duration, more ...slog.Attr) {
 	log.LogAttrs(context.Background(), slog.LevelInfo, "the tools of a kind of sources are there",
 		append([]slog.Attr{slog.String("kind", string(kind)), slog.Int("tools", tools), slog.Duration("took", took)}, more...)...)
@@ -236,16 +235,16 @@ func (s *sources) canRetry(h *hosted) bool {
 	})
 }
 
-// wakeOthers lets the other sources see whether an id that they want is free.
-func (s *sources) wakeOthers(than *hosted) {
+// wakeOthers makes the other sources check whether the id of a tool that was left out is free now.
+func (s *sources) wakeOthers(except *hosted) {
 	for _, h := range s.hosted {
-		if h != than {
+		if h != except {
 			wake(h.wake)
 		}
 	}
 }
 
-// wake puts a value into a channel of capacity 1, unless it has one.
+// wake puts a value into a channel of capacity 1, unless the channel has a value.
 func wake(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -276,7 +275,7 @@ func (s *sources) take(ctx context.Context, h *hosted) {
 // replace makes the tools of the last offer the tools of the source.
 func (s *sources) replace(ctx context.Context, h *hosted) {
 	enabled := s.on.enabled(h.offer)
-	changed, left, err := replaced(s.registry, h.info, enabled, s.on.enabled(h.earlier))
+	changed, left, err := replaceTools(s.registry, h.info, enabled, s.on.enabled(h.earlier))
 	if err != nil {
 		s.update(h, func() { h.offerFault = err.Error() })
 		return
@@ -296,9 +295,9 @@ func (s *sources) replace(ctx context.Context, h *hosted) {
 	}
 }
 
-// replaced calls Replace. Definitions of a source may be anything, so a panic in a bind must not end the
-// process.
-func replaced(r *catalog.Registry, from source.Info, tools, earlier []toolspec.Tool) (changed bool, left []catalog.LeftOut, err error) {
+// replaceTools calls Replace, and returns a panic as an error: a definition of a source may make a bind panic,
+// and this must not end the process.
+func replaceTools(r *catalog.Registry, from source.Info, tools, earlier []toolspec.Tool) (changed bool, left []catalog.LeftOut, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("binding its tools panicked (%T)", p)
@@ -308,8 +307,8 @@ func replaced(r *catalog.Registry, from source.Info, tools, earlier []toolspec.T
 	return changed, left, nil
 }
 
-// any reports whether the worker has a source other than the registered tools, so that tools of all
-// tenants may change.
-func (s *sources) any() bool {
+// hasOtherSources reports whether the worker has a source other than the registered tools. Such a source may
+// change tools of all tenants.
+func (s *sources) hasOtherSources() bool {
 	return slices.ContainsFunc(s.hosted, func(h *hosted) bool { return h.info.Kind != source.Registered })
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
-// TestChangesArePublishedAfterAFailure: if the database does not take a change of the tools, the worker publishes it again, together with the
-// changes since.
+// TestChangesArePublishedAfterAFailure: if the database does not take a change of the tools, the worker
+// publishes this change again, together with later changes.
 func TestChangesArePublishedAfterAFailure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -30,13 +30,13 @@ func TestChangesArePublishedAfterAFailure(t *testing.T) {
 	w.config.DatabaseURL, w.config.PolicyFile = u.String(), w.file("policy.yaml", rules)
 	d := newDirected("d").tools(tool("test__before"))
 	r := w.start(Sources(d))
-	r.logged(runs)
+	r.waitForLog(runs)
 	if err := p.Set(tcpproxy.Refuse); err != nil {
 		t.Fatal(err)
 	}
 	p.Cut()
 	d.tools(tool("test__missed"))
-	r.logged("it could not renew its row of workers")
+	r.waitForLog("it could not renew its row of workers")
 	if err := p.Set(tcpproxy.Pass); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,8 @@ func TestChangesArePublishedAfterAFailure(t *testing.T) {
 	}
 }
 
-// TestStopDoesNotWaitForATool: a source whose tools take for ever to bind delays the stop of a worker by a bounded time.
+// TestStopDoesNotWaitForATool: a source whose tools never finish binding delays the stop of a worker by a
+// bounded time.
 func TestStopDoesNotWaitForATool(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/source"
 )
 
-// directed is an extension that does what a test sends to it.
+// directed is a source that does the steps that a test sends to it.
 type directed struct {
 	name string
 	does chan func(offer func(source.Offer)) (end bool, err error)
@@ -60,8 +60,8 @@ func (d *directed) panics() *directed {
 	return d
 }
 
-// hosts starts sources without a worker. It stops them when the test ends.
-func hosts(t *testing.T, log *devstacktest.Log, disabled []string, all ...source.Source) *sources {
+// startSources starts sources without a worker. It stops them when the test ends.
+func startSources(t *testing.T, log *devstacktest.Log, disabled []string, all ...source.Source) *sources {
 	t.Helper()
 	on := newSwitch(disabled)
 	o := &opened{}
@@ -73,7 +73,7 @@ func hosts(t *testing.T, log *devstacktest.Log, disabled []string, all ...source
 	return s
 }
 
-func (s *sources) described() string {
+func (s *sources) describe() string {
 	var all []string
 	for _, state := range s.states() {
 		if state.Name != "" {
@@ -83,15 +83,15 @@ func (s *sources) described() string {
 	return strings.Join(all, "\n")
 }
 
-func has(t *testing.T, s *sources, want string) {
+func expectSources(t *testing.T, s *sources, want string) {
 	t.Helper()
 	synctest.Wait()
-	if got := s.described(); got != want {
+	if got := s.describe(); got != want {
 		t.Errorf("the sources are\n%s\nwant\n%s", got, want)
 	}
 }
 
-// TestSourcesAreChecked: what is wrong with a source of a program is an error at start.
+// TestSourcesAreChecked: an invalid source of a program is an error at start.
 func TestSourcesAreChecked(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -115,7 +115,8 @@ type server struct{ *directed }
 
 func (s server) Info() source.Info { return source.Info{Kind: source.MCP, Name: s.name} }
 
-// TestDeadSources: 30 sources, of which 10 never offer, delay a start by three seconds; their tools come without a restart (RG-07).
+// TestDeadSources: 30 sources, of which 10 never offer, delay a start by three seconds. Later offers of these
+// sources need no restart.
 func TestDeadSources(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -132,12 +133,12 @@ func TestDeadSources(t *testing.T) {
 		}
 		began := time.Now()
 		log := &devstacktest.Log{}
-		s := hosts(t, log, nil, all...)
+		s := startSources(t, log, nil, all...)
 		if took := time.Since(began); took != firstOffers {
 			t.Errorf("the start took %s", took)
 		}
-		if n := len(s.registry.Specs()); n != 20 || strings.Count(s.described(), "it has offered no tools yet") != 10 {
-			t.Errorf("%d tools, the sources are\n%s", n, s.described())
+		if n := len(s.registry.Specs()); n != 20 || strings.Count(s.describe(), "it has offered no tools yet") != 10 {
+			t.Errorf("%d tools, the sources are\n%s", n, s.describe())
 		}
 		if !log.Has("the tools of a kind of sources are there", "kind=extension tools=20 took=3s sources=30 faulty=10") {
 			t.Errorf("the log says %s", log)
@@ -146,13 +147,14 @@ func TestDeadSources(t *testing.T) {
 			d.tools(tool(fmt.Sprintf("dead%d__a", i)))
 		}
 		synctest.Wait()
-		if n := len(s.registry.Specs()); n != 30 || strings.Contains(s.described(), "offered no") || !log.Has("a source of tools works again") {
-			t.Errorf("%d tools, the sources are\n%s", n, s.described())
+		if n := len(s.registry.Specs()); n != 30 || strings.Contains(s.describe(), "offered no") || !log.Has("a source of tools works again") {
+			t.Errorf("%d tools, the sources are\n%s", n, s.describe())
 		}
 	})
 }
 
-// TestPhases: kinds start in their order, a later kind has its part of the time, and they stop in the reverse order (RG-07).
+// TestPhases: the kinds of sources start in their order and stop in the reverse order. A later kind has its own
+// part of the time.
 func TestPhases(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -180,7 +182,7 @@ func TestPhases(t *testing.T) {
 		if first, second := <-order, <-order; first != "mcp" || second != "extension" {
 			t.Errorf("the order is %s, %s", first, second)
 		}
-		has(t, s, "mcp dead 0 \"it has offered no tools yet\"\nextension late 1 \"\"")
+		expectSources(t, s, "mcp dead 0 \"it has offered no tools yet\"\nextension late 1 \"\"")
 		stop()
 		if text := log.String(); strings.Index(text, "kind=mcp") > strings.Index(text, "kind=extension") {
 			t.Errorf("the log says %s", text)
@@ -188,37 +190,37 @@ func TestPhases(t *testing.T) {
 	})
 }
 
-// TestFailingSources (RF-14): a source that panics or returns an error is started again, with growing pauses; one that returns without an
-// error is not. Their tools stay, and the others are not affected.
+// TestFailingSources: a source that panics or returns an error is started again, with growing pauses. A source
+// that returns without an error is not started again. Its tools stay, and the other sources are not affected.
 func TestFailingSources(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		well, broken := newDirected("well").tools(tool("well__a")), newDirected("broken").tools(tool("broken__a"))
 		log := &devstacktest.Log{}
-		s := hosts(t, log, nil, well, broken)
-		has(t, s, "extension well 1 \"\"\nextension broken 1 \"\"")
+		s := startSources(t, log, nil, well, broken)
+		expectSources(t, s, "extension well 1 \"\"\nextension broken 1 \"\"")
 		broken.panics()
-		has(t, s, "extension well 1 \"\"\nextension broken 1 \"it panicked; the worker starts it again\"")
+		expectSources(t, s, "extension well 1 \"\"\nextension broken 1 \"it panicked; the worker starts it again\"")
 		broken.ends(errors.New("s3cret"))
-		sleep(t.Context(), s.restartAfter) // of the test's own clock
-		has(t, s, "extension well 1 \"\"\nextension broken 1 \"it ended with an error (*errors.errorString); the worker starts it again\"")
+		sleep(t.Context(), s.restartAfter) // on the clock of the test
+		expectSources(t, s, "extension well 1 \"\"\nextension broken 1 \"it ended with an error (*errors.errorString); the worker starts it again\"")
 		broken.tools(tool("broken__b"))
 		sleep(t.Context(), 2*s.restartAfter-time.Millisecond)
 		if _, ok := s.registry.Get("broken__b"); ok {
 			t.Error("the second pause is not longer")
 		}
 		sleep(t.Context(), time.Millisecond)
-		has(t, s, "extension well 1 \"\"\nextension broken 1 \"\"")
+		expectSources(t, s, "extension well 1 \"\"\nextension broken 1 \"\"")
 		if _, ok := s.registry.Get("broken__b"); !ok {
 			t.Error("it was not started again")
 		}
 		broken.ends(nil)
-		has(t, s, "extension well 1 \"\"\nextension broken 1 \"it ended before the worker; its last tools stay\"")
+		expectSources(t, s, "extension well 1 \"\"\nextension broken 1 \"it ended before the worker; its last tools stay\"")
 		sleep(t.Context(), time.Hour)
-		has(t, s, "extension well 1 \"\"\nextension broken 1 \"it ended before the worker; its last tools stay\"")
+		expectSources(t, s, "extension well 1 \"\"\nextension broken 1 \"it ended before the worker; its last tools stay\"")
 		well.offers(source.Offer{Tools: []toolspec.Tool{tool("well__a")}, Fault: "the ser\u202ever is away"})
 		synctest.Wait()
-		if text := s.described(); !strings.HasPrefix(text, `extension well 1 "the ser.ver is away"`) {
+		if text := s.describe(); !strings.HasPrefix(text, `extension well 1 "the ser.ver is away"`) {
 			t.Errorf("the sources are\n%s", text)
 		}
 		if text := log.String(); strings.Contains(text, "s3cret") || !strings.Contains(text, `level=WARN msg="a source of tools has a fault, so the worker is degraded`) {
@@ -234,7 +236,7 @@ func TestLateOffersAreDropped(t *testing.T) {
 		d := newDirected("d")
 		var kept func(source.Offer)
 		d.does <- func(offer func(source.Offer)) (bool, error) { kept = offer; offer(source.Offer{}); return true, nil }
-		s := hosts(t, &devstacktest.Log{}, nil, d)
+		s := startSources(t, &devstacktest.Log{}, nil, d)
 		synctest.Wait() // The start waits for the first offer, and not for the end of the run.
 		kept(source.Offer{Tools: []toolspec.Tool{tool("d__late")}})
 		synctest.Wait()
@@ -244,7 +246,8 @@ func TestLateOffersAreDropped(t *testing.T) {
 	})
 }
 
-// TestAnOfferOfAnEndedRun: an offer that a run made before it ended is taken, and does not hide how the run ended.
+// TestAnOfferOfAnEndedRun: an offer that a run made before it ended is taken, and the fault of the run is still
+// shown.
 func TestAnOfferOfAnEndedRun(t *testing.T) {
 	t.Parallel()
 	s := &sources{registry: catalog.NewRegistry(toolspec.Capabilities{}), on: newSwitch(nil), log: slog.New(slog.DiscardHandler), changed: make(chan struct{}, 1)}
@@ -257,12 +260,13 @@ func TestAnOfferOfAnEndedRun(t *testing.T) {
 	h.runs = 2
 	s.setFault(h, "it ended")
 	s.take(t.Context(), h)
-	if got := s.described(); got != `extension d 1 "it ended"` {
+	if got := s.describe(); got != `extension d 1 "it ended"` {
 		t.Errorf("the sources are %s", got)
 	}
 }
 
-// TestLeftOutTools: a tool that is invalid, turned off or has a taken id is left out, and no other. A taken id is given on when it is free.
+// TestLeftOutTools: only tools that are invalid, are turned off or have a taken id are left out. When the id is
+// free, the next source gets it.
 func TestLeftOutTools(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -270,8 +274,8 @@ func TestLeftOutTools(t *testing.T) {
 		a, b := newDirected("a").tools(tool("x__both")), newDirected("b")
 		log := &devstacktest.Log{}
 		time.AfterFunc(time.Millisecond, func() { b.tools(tool("x__both"), broken, tool("x__off"), tool("b__a", "rockets")) })
-		s := hosts(t, log, []string{"x__off"}, a, b)
-		has(t, s, "extension a 1 \"\"\nextension b 0 \"\"")
+		s := startSources(t, log, []string{"x__off"}, a, b)
+		expectSources(t, s, "extension a 1 \"\"\nextension b 0 \"\"")
 		if !s.on.isOff("x__off") {
 			t.Error("the tool is not turned off")
 		}
@@ -283,11 +287,11 @@ func TestLeftOutTools(t *testing.T) {
 			t.Errorf("the log says %s", log)
 		}
 		a.tools()
-		has(t, s, "extension a 0 \"\"\nextension b 1 \"\"")
+		expectSources(t, s, "extension a 0 \"\"\nextension b 1 \"\"")
 	})
 }
 
-// TestASourceThatDoesNotStop does not keep the worker from stopping.
+// TestASourceThatDoesNotStop: such a source does not keep the worker from stopping.
 func TestASourceThatDoesNotStop(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -145,8 +145,8 @@ func postgresWithTLS(t *testing.T, c certificate) *devstack.Postgres {
 	return own
 }
 
-// changed returns a database URL after a change.
-func changed(t *testing.T, raw string, change func(*url.URL)) string {
+// changeURL returns a database URL after the change.
+func changeURL(t *testing.T, raw string, change func(*url.URL)) string {
 	t.Helper()
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -164,8 +164,8 @@ func parameter(name, value string) func(*url.URL) {
 	}
 }
 
-// role makes a role without privileges, and returns the change to a URL that connects as the role.
-func role(t *testing.T, w *world, password string) func(*url.URL) {
+// makeRole makes a database role without privileges, and returns a change that makes a URL connect as this role.
+func makeRole(t *testing.T, w *world, password string) func(*url.URL) {
 	t.Helper()
 	name := "r_" + strings.ToLower(rand.Text()[:12])
 	execute := func(sql string) {
@@ -183,8 +183,8 @@ func role(t *testing.T, w *world, password string) func(*url.URL) {
 	return func(u *url.URL) { u.User = url.UserPassword(name, password) }
 }
 
-// TestStartFaults: each fault of the database at a start gives its sentence: in the log while the worker waits, or as the error with
-// which it ends.
+// TestStartFaultsOfTheDatabase: each fault of the database at a start has its message: in the log while the
+// worker waits, or in the error with which the start ends.
 func TestStartFaultsOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	const canary = "s3same-of-a-role"
@@ -195,18 +195,18 @@ func TestStartFaultsOfTheDatabase(t *testing.T) {
 		waits bool
 		says  string
 	}{
-		"wrong password": {changed(t, w.config.DatabaseURL, func(u *url.URL) { u.User = url.UserPassword(u.User.Username(), canary) }), true,
+		"wrong password": {changeURL(t, w.config.DatabaseURL, func(u *url.URL) { u.User = url.UserPassword(u.User.Username(), canary) }), true,
 			"the database refuses the user or the password (28P01): correct them in PAWL_DATABASE_URL"},
-		"unknown user": {changed(t, w.config.DatabaseURL, func(u *url.URL) { u.User = url.UserPassword("nobody", canary) }), true, "refuses the user or the password (28P01)"},
-		"unknown database": {changed(t, w.config.DatabaseURL, func(u *url.URL) { u.Path = "/nowhere" }), true,
+		"unknown user": {changeURL(t, w.config.DatabaseURL, func(u *url.URL) { u.User = url.UserPassword("nobody", canary) }), true, "refuses the user or the password (28P01)"},
+		"unknown database": {changeURL(t, w.config.DatabaseURL, func(u *url.URL) { u.Path = "/nowhere" }), true,
 			"the database does not exist (3D000): create it"},
-		"nothing listens": {changed(t, w.config.DatabaseURL, func(u *url.URL) { u.Host = "127.0.0.1:1" }), true, "no server listens at the address of PAWL_DATABASE_URL"},
-		"no such host":    {changed(t, w.config.DatabaseURL, func(u *url.URL) { u.Host = "nowhere.invalid:5432" }), true, "the host of PAWL_DATABASE_URL does not exist"},
-		"no TLS": {changed(t, w.config.DatabaseURL, parameter("sslmode", "require")), true,
+		"nothing listens": {changeURL(t, w.config.DatabaseURL, func(u *url.URL) { u.Host = "127.0.0.1:1" }), true, "no server listens at the address of PAWL_DATABASE_URL"},
+		"no such host":    {changeURL(t, w.config.DatabaseURL, func(u *url.URL) { u.Host = "nowhere.invalid:5432" }), true, "the host of PAWL_DATABASE_URL does not exist"},
+		"no TLS": {changeURL(t, w.config.DatabaseURL, parameter("sslmode", "require")), true,
 			"the database has no TLS, and sslmode in PAWL_DATABASE_URL requires it"},
-		"unknown authority": {changed(t, secured.URL(), parameter("sslmode", "verify-full")), true, "the certificate of the database is of an unknown authority"},
-		"no such file":      {changed(t, secured.URL(), func(u *url.URL) { u.RawQuery = "sslmode=verify-full&sslrootcert=/nowhere/ca.pem" }), false, "names a file that does not exist: correct sslrootcert"},
-		"no privilege":      {changed(t, w.config.DatabaseURL, role(t, w, canary)), false, `lacks a privilege that "check schema" needs (42501): grant it`},
+		"unknown authority": {changeURL(t, secured.URL(), parameter("sslmode", "verify-full")), true, "the certificate of the database is of an unknown authority"},
+		"no such file":      {changeURL(t, secured.URL(), func(u *url.URL) { u.RawQuery = "sslmode=verify-full&sslrootcert=/nowhere/ca.pem" }), false, "names a file that does not exist: correct sslrootcert"},
+		"no privilege":      {changeURL(t, w.config.DatabaseURL, makeRole(t, w, canary)), false, `lacks a privilege that "check schema" needs (42501): grant it`},
 		"no address":        {"host", false, "the database URL cannot be read"},
 		"older schema":      {devstacktest.Postgres(t), false, "run `pawl migrate up`"},
 	} {
@@ -223,17 +223,18 @@ func TestStartFaultsOfTheDatabase(t *testing.T) {
 	}
 }
 
-// refusesWith starts a worker that waits, or ends, with a sentence.
+// refusesWith starts a worker. If waits is set, the log of the waiting worker must have the sentence. Otherwise
+// the start must end with it.
 func (w *world) refusesWith(waits bool, sentence string) {
 	w.t.Helper()
 	w.config.Log = logTo(w.log)
 	r := w.start()
 	if !waits {
-		r.refused(sentence)
+		r.expectError(sentence)
 		return
 	}
-	// The log quotes texts.
-	r.logged(strings.ReplaceAll(sentence, `"`, `\"`))
+	// The log has quoted texts.
+	r.waitForLog(strings.ReplaceAll(sentence, `"`, `\"`))
 	if err := r.stop(); err == nil || !strings.Contains(err.Error(), "stopped while waiting") {
 		w.t.Errorf("it ended with %v", err)
 	}
@@ -251,10 +252,11 @@ func TestANewerSchemaIsTaken(t *testing.T) {
 	if _, err := conn.Exec(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, true)`); err != nil {
 		t.Fatal(err)
 	}
-	w.start().logged(runs)
+	w.start().waitForLog(runs)
 }
 
-// TestStartFaultsOfTemporal is TestStartFaultsOfTheDatabase for Temporal.
+// TestStartFaultsOfTemporal: each fault of Temporal at a start has its message, as in
+// TestStartFaultsOfTheDatabase.
 func TestStartFaultsOfTemporal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -279,7 +281,7 @@ func TestStartFaultsOfTemporal(t *testing.T) {
 		"another host": {func(o *client.Options) {
 			o.HostPort, o.ConnectionOptions.TLS = proxy, &tls.Config{RootCAs: trusted, ServerName: "elsewhere.test"} //nolint:gosec // a test
 		}, true, "the certificate of Temporal is for another host"},
-		"refused credentials": {func(o *client.Options) { o.HostPort = refusing(t, codes.Unauthenticated) }, true,
+		"refused credentials": {func(o *client.Options) { o.HostPort = refusingServer(t, codes.Unauthenticated) }, true,
 			"Temporal refuses the credentials (Unauthenticated): correct TEMPORAL_API_KEY"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -296,7 +298,7 @@ func TestStartFaultsOfTemporal(t *testing.T) {
 		own.t, own.log = t, &devstacktest.Log{}
 		own.config.Log = logTo(own.log)
 		own.config.Temporal.HostPort, own.config.Temporal.ConnectionOptions.TLS = proxy, &tls.Config{RootCAs: trusted} //nolint:gosec // a test
-		own.start().logged(runs)
+		own.start().waitForLog(runs)
 	})
 }
 
@@ -309,8 +311,8 @@ func (c certificate) leaf(t *testing.T) *x509.Certificate {
 	return leaf
 }
 
-// refusing returns the address of a gRPC server that refuses every request, as Temporal Cloud refuses a wrong API key.
-func refusing(t *testing.T, code codes.Code) string {
+// refusingServer returns the address of a gRPC server that refuses every request, as Temporal Cloud refuses a wrong API key.
+func refusingServer(t *testing.T, code codes.Code) string {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -322,14 +324,15 @@ func refusing(t *testing.T, code codes.Code) string {
 	return listener.Addr().String()
 }
 
-// TestANamespaceThatIsNew: Temporal knows a namespace everywhere only some seconds after it was made. The worker waits.
+// TestANamespaceThatIsNew: only some seconds after a namespace was made, every part of Temporal knows it. The
+// worker waits for this.
 func TestANamespaceThatIsNew(t *testing.T) {
 	t.Parallel()
 	for _, attributes := range []bool{true, false} {
 		w := newWorld(t)
 		w.config.SearchAttributes = attributes
 		w.config.Temporal.Namespace = "new-" + strings.ToLower(rand.Text()[:12])
-		// A server that was asked for the namespace before remembers for a second that it does not exist.
+		// If the server was asked for the namespace before it existed, it remembers this for a second.
 		if _, err := w.temporal.WorkflowService().DescribeTaskQueue(t.Context(), &workflowservice.DescribeTaskQueueRequest{
 			Namespace: w.config.Temporal.Namespace, TaskQueue: &taskqueue.TaskQueue{Name: toolspec.TaskQueue},
 		}); err == nil {
@@ -340,7 +343,7 @@ func TestANamespaceThatIsNew(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		w.start().logged(runs)
+		w.start().waitForLog(runs)
 		if !w.log.Has("the worker cannot start yet", "is new") {
 			t.Log("the server knew the namespace at once")
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 // stored are the built-in capabilities that the database implements. The worker binds its tools to these capabilities before it opens
-// the database, because prepareStore checks the policy file against the tools right after it opens the database. The method in sets
+// the database, because prepareStore checks the policy file against the tools right after it opens the database. The method setStore sets
 // the database before any tool runs. Each capability has its own methods and no other methods of the store.
 type stored struct {
 	outputs struct{ output.Reader }
@@ -24,8 +24,8 @@ type stored struct {
 
 func newStored() *stored { return &stored{} }
 
-// in sets the database in which the capabilities store their data.
-func (s *stored) in(store *postgres.Store) {
+// setStore sets the database in which the capabilities store their data.
+func (s *stored) setStore(store *postgres.Store) {
 	s.outputs.Reader, s.memory.Memory, s.plans.Plans, s.swap.store = store, store, store, store
 	s.runs.AgentRuns = &agent.Children{Store: store, Document: documents(store)}
 }

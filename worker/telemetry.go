@@ -16,7 +16,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/upkeep"
 )
 
-// OTLP says what a worker sends by OTLP. LoadConfig sets a field if OTEL_EXPORTER_OTLP_ENDPOINT, its form for one signal, or
+// OTLP says which signals a worker sends by OTLP. LoadConfig sets a field if OTEL_EXPORTER_OTLP_ENDPOINT, its form for one signal, or
 // OTEL_METRICS_EXPORTER=otlp or OTEL_TRACES_EXPORTER=otlp is set. The exporters read their settings from the variables OTEL_* of the
 // environment. Metrics are served at /metrics of HealthListen without OTLP.
 type OTLP struct{ Metrics, Traces bool }
@@ -26,7 +26,7 @@ func loadOTLP() (o OTLP, err error) {
 	return o, err
 }
 
-// startTelemetry makes what measures the worker.
+// startTelemetry starts the metrics and the traces of the worker.
 func startTelemetry(ctx context.Context, c Config) (*telemetry.Telemetry, error) {
 	return telemetry.Start(ctx, telemetry.Options{
 		Scraped: c.HealthListen != "", SendMetrics: c.OTLP.Metrics, SendTraces: c.OTLP.Traces, Getenv: os.Getenv, Instance: identity(), Log: c.Log,
@@ -52,7 +52,7 @@ func watch(lc fx.Lifecycle, c Config, store *postgres.Store, tools *catalog.Regi
 	return nil
 }
 
-// identity is the identity of the worker of this process.
+// identity returns the name by which Temporal knows the worker of this process.
 func identity() string {
 	host, err := os.Hostname()
 	if err != nil {

@@ -67,7 +67,7 @@ func dial(ctx context.Context, c Config) (client.Client, error) {
 func needSearchAttributes(ctx context.Context, temporal client.Client, namespace string) error {
 	operator := temporal.OperatorService()
 	known, err := operator.ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
-	if health.NoNamespace(err) { // needNamespace has seen it, so another part of the server does not know it yet
+	if health.NoNamespace(err) { // needNamespace has found the namespace, so only this part of the server does not know it yet
 		return errNewNamespace
 	}
 	missing := make(map[string]enumspb.IndexedValueType)
@@ -106,7 +106,7 @@ func needNamespace(ctx context.Context, temporal client.Client, namespace string
 		return errors.New(health.NamespaceFault(namespace))
 	case away(err):
 		return err
-	case err != nil: // for example, it may not be described; the start of the Temporal worker decides
+	case err != nil: // for example, this worker may not describe it; a fault shows at the start of the Temporal worker
 		return nil //nolint:nilerr // see above
 	}
 	_, err = temporal.DescribeTaskQueue(ctx, toolspec.TaskQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
@@ -119,8 +119,8 @@ func needNamespace(ctx context.Context, temporal client.Client, namespace string
 	return nil
 }
 
-// maker makes the Temporal worker. After a failed start a Temporal worker cannot start again, so
-// each try needs a new one.
+// maker makes the Temporal worker of a task queue. After a failed start a Temporal worker cannot start again,
+// so each try needs a new Temporal worker.
 type maker func(queue string) worker.Worker
 
 func newMaker(temporal client.Client, c Config, a *activities.Activities, s *upkeep.Sweeper, v *upkeep.Verifier, r *upkeep.Resealer, j *join.Joiner, g *agent.Agents, fail context.CancelCauseFunc) maker {
@@ -132,7 +132,7 @@ func newWorker(temporal client.Client, queue string, c Config, a *activities.Act
 	locals, version := c.localActivities(), c.Deployment
 	if queue != toolspec.PoolQueue(c.Pool) {
 		locals = 1             // the connections to the database are for the worker's own calls
-		version = Deployment{} // the version is one of the worker's own queue
+		version = Deployment{} // the version is for the worker's own queue only
 	}
 	w := worker.New(temporal, queue, worker.Options{
 		Identity:                                identity(),

@@ -8,7 +8,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/outbox"
 )
 
-// ownEvents starts the runs of events of Pawl.
+// ownEvents starts the runs of triggers whose events come from Pawl.
 type ownEvents struct{ agents *agent.Agents }
 
 // Fire implements outbox.Firer. The trigger may have retired or changed since the event, and an event that starts no run is recorded.

@@ -14,7 +14,7 @@ func TestUnknownVariables(t *testing.T) {
 	t.Parallel()
 	got := UnknownVariables([]string{
 		"PAWL_TENNANT=acme", "PAWL_DATABSE_URL=postgres://u:s3same@h/d", "PAWL_TENANT=acme", "PAWL_POLICI=", "HOME=/", "XPAWL_A=1", "PAWL_TEST_CHILD=1",
-		// What Kubernetes sets for the services pawl and pawl-server.
+		// The variables that Kubernetes sets for the services pawl and pawl-server.
 		"PAWL_SERVICE_HOST=10.0.0.1", "PAWL_SERVICE_PORT=80", "PAWL_SERVICE_PORT_HTTP=80", "PAWL_PORT=tcp://10.0.0.1:80", "PAWL_PORT_80_TCP=x",
 		"PAWL_PORT_80_TCP_ADDR=10.0.0.1", "PAWL_SERVER_SERVICE_HOST=10.0.0.1", "PAWL_SERVER_PORT_80_TCP_PROTO=tcp",
 	})
@@ -23,7 +23,8 @@ func TestUnknownVariables(t *testing.T) {
 	}
 }
 
-// TestCheckVariables: a worker does not start with a variable that nothing reads, and names the nearest one, without the value.
+// TestCheckVariables: a worker does not start with a variable that nothing reads. The error has the most
+// similar known variable, and not the value.
 func TestCheckVariables(t *testing.T) {
 	t.Parallel()
 	if err := CheckVariables([]string{"PAWL_TENANT=acme", "PAWL_SERVICE_HOST=10.0.0.1", "HOME=/"}); err != nil {
@@ -36,7 +37,8 @@ func TestCheckVariables(t *testing.T) {
 	}
 }
 
-// TestEveryVariableIsKnown: what the code or the documents name is in the table, and the table names nothing that no code reads.
+// TestEveryVariableIsKnown: the table has each variable that the code or the documents name, and no variable
+// that no code reads.
 func TestEveryVariableIsKnown(t *testing.T) {
 	t.Parallel()
 	name := regexp.MustCompile(`\bPAWL_[A-Z0-9_]*[A-Z0-9]\b`)

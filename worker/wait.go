@@ -26,8 +26,9 @@ const (
 	logAgain = 30 * time.Second
 )
 
-// withDatabase repeats a step of the start while the database cannot be reached: a server that refuses the connection may be
-// corrected. The step must be safe to repeat. A server that refuses a statement ends the start.
+// withDatabase repeats a step of the start while the database cannot be reached, because an operator may
+// correct a database that refuses the connection. The step must be safe to repeat. If the database refuses a
+// statement, the start ends.
 func withDatabase(ctx context.Context, c Config, step func(context.Context) error) error {
 	w := waited{c: c, part: health.Database, server: "the database", address: databaseAddress(c.DatabaseURL)}
 	for {
@@ -35,10 +36,10 @@ func withDatabase(ctx context.Context, c Config, step func(context.Context) erro
 		var refused *postgres.Error
 		switch {
 		case errs.IsTransient(err):
-		case errors.As(err, &refused) && refused.State == "42501":
+		case errors.As(err, &refused) && refused.State == "42501": // insufficient_privilege
 			return fmt.Errorf("%s: %w", health.DatabaseFault(err), err)
 		default:
-			w.over()
+			w.end()
 			return err
 		}
 		reason := health.DatabaseFault(err)
@@ -56,7 +57,7 @@ func withTemporal(ctx context.Context, c Config, step func(context.Context) erro
 	for {
 		err := within(ctx, step)
 		if err == nil || ctx.Err() == nil && !away(err) {
-			w.over()
+			w.end()
 			return err
 		}
 		reason := errNewNamespace.Error()
@@ -90,8 +91,8 @@ func (w *waited) log(ctx context.Context, reason string) {
 		"every", retryEvery.String())
 }
 
-// over ends the wait.
-func (w *waited) over() {
+// end ends the wait.
+func (w *waited) end() {
 	w.c.board.Wait(w.part, "")
 	if w.reason != "" {
 		w.c.Log.Info("the worker waits no more", "waitedFor", w.server)
@@ -113,8 +114,8 @@ func within(ctx context.Context, step func(context.Context) error) error {
 	return step(ctx)
 }
 
-// away reports whether an error says that Temporal does not answer, is busy, refuses the credentials or does not know a new
-// namespace yet, and not that it has refused the request.
+// away reports whether Temporal does not answer, is busy, refuses the credentials or does not know a new
+// namespace yet. It returns false if Temporal has refused the request for another reason.
 func away(err error) bool {
 	if errors.Is(err, errNewNamespace) {
 		return true

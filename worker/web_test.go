@@ -9,7 +9,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
-// TestProvideWeb: a worker without a search service does not have core__web_search, and the definition of it is that of the service.
+// TestProvideWeb: a worker without a search service does not have core__web_search. With a search service, the
+// definition of the tool fits the service.
 func TestProvideWeb(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -59,7 +60,7 @@ func TestProvideWeb(t *testing.T) {
 	}
 }
 
-// TestLoadWeb: the ports of PAWL_WEB_PORTS are ports.
+// TestLoadWeb: PAWL_WEB_PORTS accepts port numbers only.
 func TestLoadWeb(t *testing.T) {
 	t.Setenv("PAWL_WEB_PORTS", "80, 8443")
 	if w, err := loadWeb(); err != nil || !slices.Equal(w.Ports, []uint16{80, 8443}) {

@@ -22,7 +22,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// waitTimeout is how long a test waits for what should take a moment.
+// waitTimeout is how long a test waits for a condition that should be true in a moment.
 const waitTimeout = 3 * time.Minute
 
 const rules = `
@@ -34,7 +34,7 @@ tenants:
     approvals: {enabled: true, expiresAfter: 1h, allowUnsigned: true}
 `
 
-// world is a namespace and a database of a test's own.
+// world is a namespace and a database for one test.
 type world struct {
 	t        *testing.T
 	config   Config
@@ -43,13 +43,13 @@ type world struct {
 	log      *devstacktest.Log
 }
 
-// newWorld has a migrated database, no policy and a namespace without search attributes.
+// newWorld returns a world with a migrated database, no policy and a namespace without search attributes.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	return newWorldAt(t, devstacktest.Temporal(t))
 }
 
-// newWorldAt is newWorld on a Temporal of the test's own.
+// newWorldAt does the work of newWorld on another Temporal server.
 func newWorldAt(t *testing.T, temporal string) *world {
 	t.Helper()
 	w := newWorldOf(t, temporal, postgrestest.Database(t))
@@ -57,7 +57,7 @@ func newWorldAt(t *testing.T, temporal string) *world {
 	return w
 }
 
-// newWorldOn is newWorld on a database that is left as it is.
+// newWorldOn does the work of newWorld on a database that it does not change.
 func newWorldOn(t *testing.T, database string) *world {
 	t.Helper()
 	return newWorldOf(t, devstacktest.Temporal(t), database)
@@ -129,11 +129,11 @@ func (w *world) start(options ...Option) *running {
 func (r *running) stop() error {
 	r.w.t.Helper()
 	r.cancel()
-	return r.ended()
+	return r.waitForEnd()
 }
 
-// ended waits until Run returns.
-func (r *running) ended() error {
+// waitForEnd waits until Run returns.
+func (r *running) waitForEnd() error {
 	r.w.t.Helper()
 	select {
 	case <-r.done:
@@ -143,10 +143,10 @@ func (r *running) ended() error {
 	return r.err
 }
 
-// refused expects that Run returns by itself, with an error that says all of this.
-func (r *running) refused(words ...string) {
+// expectError waits until Run returns, and checks that the error has all of these words.
+func (r *running) expectError(words ...string) {
 	r.w.t.Helper()
-	err := r.ended()
+	err := r.waitForEnd()
 	if err == nil {
 		r.w.t.Fatal("it started")
 	}
@@ -157,8 +157,8 @@ func (r *running) refused(words ...string) {
 	}
 }
 
-// logged waits for a line of the log, or the end of the worker.
-func (r *running) logged(words string) {
+// waitForLog waits until the log has these words, or until the worker ends.
+func (r *running) waitForLog(words string) {
 	r.w.t.Helper()
 	r.w.until("the log says "+words, func() error {
 		if strings.Contains(r.w.log.String(), words) {
@@ -192,7 +192,7 @@ func (w *world) until(what string, holds func() error) {
 	}
 }
 
-// tool is one of a worker's own.
+// tool returns a tool that a worker may add.
 func tool(id string, needs ...toolspec.CapabilityName) toolspec.Tool {
 	type in struct {
 		Text string `json:"text,omitempty"`

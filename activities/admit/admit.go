@@ -67,7 +67,7 @@ func (a *Admitter) Admit(ctx context.Context, in contract.AdmitIn) (contract.Adm
 		InvocationID: identity.InvocationID(), InputDigest: digest,
 		ToolID: inv.ToolID, ToolCallID: inv.ToolCallID, Context: inv.Context,
 		Epoch: record.Epoch, Rounds: record.Rounds, Plan: &record.Plan, Watched: record.Watched, PolicyDigest: record.PolicyDigest, Kills: record.Kills,
-		ConnectionHash: a.connectionHash(inv.Context), Connection: requested(inv, record.Connection),
+		ConnectionHash: a.connectionHash(inv.Context), Connection: connectionState(inv, record.Connection),
 	}
 	switch {
 	case record.Digest != digest || record.Elsewhere:
@@ -78,7 +78,7 @@ func (a *Admitter) Admit(ctx context.Context, in contract.AdmitIn) (contract.Adm
 	case judge.IsNewerPlan(record.Plan.V):
 		out.Outcome, out.By = contract.NotHere, judge.PlanName(record.Plan.V)
 	case record.Plan.ToolDigest == "":
-		if err := a.missTool(ctx, in.Namespace, &out); err != nil {
+		if err := a.answerMissingTool(ctx, in.Namespace, &out); err != nil {
 			return contract.AdmitOut{}, err
 		}
 		if out.Failure != nil {
@@ -94,10 +94,10 @@ func (a *Admitter) Admit(ctx context.Context, in contract.AdmitIn) (contract.Adm
 	return out, nil
 }
 
-// missTool answers a call whose tool this worker does not have. If another worker has the tool,
-// the call waits for it.
-func (a *Admitter) missTool(ctx context.Context, namespace string, out *contract.AdmitOut) error {
-	// Nobody learns which tools another tenant has.
+// answerMissingTool answers a call whose tool this worker does not have. If a worker that runs now has the
+// tool, the call waits for such a worker.
+func (a *Admitter) answerMissingTool(ctx context.Context, namespace string, out *contract.AdmitOut) error {
+	// A caller must not learn which tools another tenant has.
 	if a.Workers != nil && !toolspec.ForeignTool(out.Context.TenantID, out.ToolID) {
 		live, err := a.Workers.IsLive(ctx, namespace, out.ToolID)
 		if err != nil {
@@ -135,8 +135,8 @@ func decode(in contract.AdmitIn) (toolspec.Invocation, *hydrate.Fault) {
 	return inv, nil
 }
 
-// refuse notes input that gets no record. A record under an identity that was not checked
-// would let anybody settle the call of another. Nothing of the input is kept.
+// refuse notes an input that gets no record, and keeps nothing of the input. The identity in the input was not
+// checked: a record under it would let a caller settle the call of another caller.
 func (a *Admitter) refuse(ctx context.Context, in contract.AdmitIn, inv toolspec.Invocation, fault *hydrate.Fault) (contract.AdmitOut, error) {
 	err := a.Records.Refuse(ctx, Refused{
 		WorkflowID: in.WorkflowID, RunID: in.RunID, Code: fault.Code, Reason: fault.Problem.Kind, Bytes: len(in.Input),
@@ -148,20 +148,19 @@ func (a *Admitter) refuse(ctx context.Context, in contract.AdmitIn, inv toolspec
 	return contract.AdmitOut{Outcome: contract.Refused, Failure: judge.FaultFailure(fault), ToolCallID: inv.ToolCallID}, nil
 }
 
-// requested returns the state of the connection, and whether the call's own list of connections
-// names it. If the connection does not exist, stored is nil, and the result says only whether the
-// list names it.
-func requested(inv toolspec.Invocation, stored *hook.Connection) *hook.Connection {
+// connectionState returns the state of the connection, and whether the call's own list of connections names it.
+// If the connection does not exist, stored is nil, and the result says only whether the list names it.
+func connectionState(inv toolspec.Invocation, stored *hook.Connection) *hook.Connection {
 	id := inv.Context.ConnectionID
 	if id == "" {
 		return nil
 	}
-	var n hook.Connection
+	var state hook.Connection
 	if stored != nil {
-		n = *stored
+		state = *stored
 	}
-	n.Requested = len(broker.Effective([]string{id}, inv.AllowedConnectionIDs)) > 0
-	return &n
+	state.Requested = len(broker.Effective([]string{id}, inv.AllowedConnectionIDs)) > 0
+	return &state
 }
 
 func (a *Admitter) connectionHash(c toolspec.Context) string {

@@ -9,8 +9,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// Locate returns the task queue on which running workers have a tool that this worker lacks, or lacked a
-// moment before.
+// Locate returns a task queue whose workers have a tool that this worker lacks. It returns none if this worker
+// has the tool by now, or if the call is on such a task queue already.
 func (a *Admitter) Locate(ctx context.Context, in contract.LocateIn) (out contract.LocateOut, err error) {
 	started := time.Now()
 	if a.Workers == nil {
@@ -25,7 +25,8 @@ func (a *Admitter) Locate(ctx context.Context, in contract.LocateIn) (out contra
 	}
 	// If known is false, the task queue of the call is not one of Pawl's, so no worker of Pawl polls it.
 	own, known := toolspec.PoolOf(in.TaskQueue)
-	if len(pools) > 0 && !(known && slices.Contains(pools, own)) {
+	isThere := known && slices.Contains(pools, own)
+	if len(pools) > 0 && !isThere {
 		out.TaskQueue = toolspec.PoolQueue(slices.Min(pools)) // the pool "", which is the shared queue, sorts first
 	}
 	out.DurationUs = time.Since(started).Microseconds()

@@ -7,12 +7,12 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// defaultDeadline is the time that a call has besides its attempts. The time that people take
-// does not count.
+// defaultDeadline is the time of a call without the time of its attempts. The time that the call waits for
+// people does not count.
 const defaultDeadline = 15 * time.Minute
 
-// plan returns the plan that this worker would make for a call of the tool now. The first admit of
-// a call records its plan, and every later run follows the recorded plan. The tool of another tenant is a
+// plan returns the plan that this worker would make for a call of the tool now. The first admit of a call
+// records its plan, and every later run follows the recorded plan. plan treats the tool of another tenant as a
 // tool that no worker has.
 func (a *Admitter) plan(tenantID, toolID string) hook.Plan {
 	steps := func(list []hook.Info) []hook.Step {
@@ -49,7 +49,8 @@ func durableTime(p hook.Plan) (ms int64) {
 	for _, step := range p.Pre {
 		ms += step.DurableMs
 	}
-	for _, step := range p.Execute { // onRetry comes before every attempt but the first
+	// Of the stages in Execute, only onRetry and onGiveUp may have durable hooks. onRetry runs before each attempt except the first.
+	for _, step := range p.Execute {
 		ms += step.DurableMs * int64(max(p.MaxAttempts-1, 1))
 	}
 	for _, step := range p.Post {

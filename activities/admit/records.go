@@ -31,7 +31,7 @@ type Row struct {
 	InvocationID string
 	InputDigest  string
 	WorkflowID   string
-	// RunID is the id of the run, for people only.
+	// RunID is the id of the Temporal run, for people only.
 	RunID string
 	// Namespace is the namespace of the workflow.
 	Namespace  string
@@ -67,7 +67,7 @@ type Record struct {
 type Refused struct {
 	WorkflowID, RunID string
 	Code              toolspec.Code
-	// Reason is safe.
+	// Reason is safe to show.
 	Reason string
 	Bytes  int
 }

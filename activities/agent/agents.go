@@ -51,7 +51,7 @@ type Store interface {
 	// AgentConversation returns the conversation of a run from c.From on. Rounds before c.TrimmedTo have their trimmed answers, if the record
 	// has any.
 	AgentConversation(ctx context.Context, of contract.AgentRun, c Context) (Conversation, error)
-	// MoveContext stores the Context of a run. A number that is smaller than the stored one changes nothing.
+	// MoveContext stores the Context of a run. A number that is smaller than the stored number changes nothing.
 	MoveContext(ctx context.Context, of contract.AgentRun, c Context) error
 	// RecordSummary stores a summary of the rounds before c.From, moves the Context of the run to c, and adds the usage of the summary to the
 	// totals. It does nothing if requests of the run leave out these rounds already. ErrNotFound means that the run has ended.
@@ -103,8 +103,8 @@ type Run struct {
 	Result *pawlagent.Result
 }
 
-// Context says what the requests of a run leave out: all rounds before From. Rounds before TrimmedTo have
-// references in place of the outputs of tools. Both numbers are at least 1 and only grow.
+// Context says which rounds the requests of a run leave out: all rounds before From. Rounds before TrimmedTo
+// have references in place of the outputs of tools. Both numbers are at least 1 and only grow.
 type Context struct{ TrimmedTo, From int }
 
 // Round is one response of a model, with the answers to its calls.
@@ -119,7 +119,7 @@ type Round struct {
 	MicroUSD *int64
 }
 
-// Conversation is what a model and people said in a run.
+// Conversation has the messages of a model and of people in a run.
 type Conversation struct {
 	// Rounds are the rounds without calls and the rounds whose calls all have answers, in their order.
 	Rounds []Round
@@ -155,7 +155,7 @@ type Agents struct {
 	Roles func(ctx context.Context, tenantID, identity string) ([]string, error)
 	// Vouched reports whether a submitter vouches for the claims with a proof that is valid now. nil vouches for nothing.
 	Vouched func(ctx context.Context, proof string, claims toolspec.SubmitterClaims) (bool, error)
-	// Killed returns why a kill switch stops the runs of an agent, or an empty text.
+	// Killed returns the reason of a kill switch that stops the runs of an agent, or an empty text.
 	Killed func(ctx context.Context, tenantID, name string) (string, error)
 	// URLs are the base URLs of the APIs that may be asked without a connection. HTTP sends these requests.
 	URLs []string
@@ -183,19 +183,19 @@ func (a *Agents) Register(r contract.Registry) {
 	contract.Bind(r, contract.TriggerFire, a.Log, a.Fire)
 }
 
-// codecs are the formats of providers.
+// codecs has the codec of each format of model providers.
 var codecs = map[string]wire.Codec{
 	"openai": openai.Codec{}, "responses": responses.Codec{}, "anthropic": anthropic.Codec{}, "ollama": ollama.Codec{}, "gemini": gemini.Codec{},
 }
 
-// Plan is what a response asks for, as the record keeps it.
+// Plan is the response of a model, as the record keeps it.
 type Plan struct {
 	// Message, Text and Finish are the fields of the response with these names.
 	Message json.RawMessage `json:"message,omitempty"`
 	Text    string          `json:"text,omitempty"`
 	Finish  wire.Finish     `json:"finish"`
 	Calls   []PlannedCall   `json:"calls,omitempty"`
-	// Offered are the ids of the tools that the request had, if they were picked from more.
+	// Offered are the ids of the tools in the request, if the agent limits their number (Limits.Offered).
 	Offered []string `json:"offered,omitempty"`
 	// Correction says to the model why its final answer does not count. It is the next message.
 	Correction string `json:"correction,omitempty"`

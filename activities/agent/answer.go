@@ -34,7 +34,7 @@ func (a *Agents) Answer(ctx context.Context, in contract.AgentAnswerIn) (out con
 		default:
 			results[i] = in.Results[i]
 			if c.Call.ToolID == pawlagent.RunTool {
-				if results[i], err = a.answerOf(ctx, in.Run, c.Call.ToolCallID, results[i]); err != nil {
+				if results[i], err = a.childResult(ctx, in.Run, c.Call.ToolCallID, results[i]); err != nil {
 					return out, err
 				}
 			}
@@ -61,8 +61,8 @@ func (a *Agents) Close(ctx context.Context, in contract.AgentCloseIn) (out contr
 	return a.close(ctx, in, true)
 }
 
-// close is Close. While a call of the run is open, the watchers cannot be told of the end. close then returns client.ErrRunOpen or,
-// if always is true, ends the run without telling them.
+// close does the work of Close. While a call of the run is open, the watchers cannot be told of the end. close
+// then returns client.ErrRunOpen or, if always is true, ends the run without telling them.
 func (a *Agents) close(ctx context.Context, in contract.AgentCloseIn, always bool) (out contract.AgentCloseOut, err error) {
 	run, err := a.Store.AgentRun(ctx, in.Run)
 	if err != nil {
@@ -110,14 +110,14 @@ func (a *Agents) tellEnd(ctx context.Context, in contract.AgentCloseIn, always b
 	}
 	err := a.Client.Append(ctx, in.Run.TenantID, in.Run.RunID, client.TurnEvent{Key: key, Done: true})
 	if always && errors.Is(err, client.ErrRunOpen) {
-		// Another program has started a call under the ids of this run. The run must not wait for it.
+		// Another program has started a call under the ids of this run. The run must not wait for this call.
 		a.Log.WarnContext(ctx, "the end of a run could not be shown to its watchers: it has an open call that is not its own", "workflowId", pawlagent.WorkflowID(in.Run.TenantID, in.Run.RunID))
 		return nil
 	}
 	return err
 }
 
-// Join returns when a run has ended. It waits some seconds, and then returns contract.ErrOpen.
+// Join returns when a run has ended. It waits at most contract.JoinWait, and then returns contract.ErrOpen.
 func (a *Agents) Join(ctx context.Context, in contract.AgentJoinIn) (out contract.AgentJoinOut, err error) {
 	ctx, cancel := context.WithTimeout(ctx, contract.JoinWait)
 	defer cancel()
@@ -132,7 +132,8 @@ func (a *Agents) Join(ctx context.Context, in contract.AgentJoinIn) (out contrac
 	return out, err
 }
 
-// cutTo returns the beginning of a text of more than limit bytes.
+// cutTo returns at most the first limit bytes of a text, without a part of a character at the end, and whether
+// it left out a part of the text.
 func cutTo(text string, limit int) (string, bool) {
 	text = strings.ToValidUTF8(text, "")
 	if len(text) <= limit {

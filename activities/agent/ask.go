@@ -22,14 +22,16 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// maxCallBytes bounds the arguments of the calls of one response together, in bytes: they go through the history.
+// maxCallBytes bounds the total size of the arguments of the calls of one response, in bytes. The workflow
+// history has these arguments.
 const maxCallBytes = 1 << 20
 
 // askTime bounds one request. It is shorter than the time that Temporal gives the activity, so that the activity can say why
 // there is no response.
 const askTime = contract.AgentAskTime - time.Minute
 
-// Ask asks the model and records the response of a round, if it is not there. A response that was not recorded has no effect.
+// Ask asks the model and records its response as a round, if the round is not recorded yet. A response that was
+// not recorded has no effect.
 func (a *Agents) Ask(ctx context.Context, in contract.AgentAskIn) (out contract.AgentAskOut, err error) {
 	// Everybody with access to the namespace can schedule this activity.
 	if contract.Executing(ctx).WorkflowID != pawlagent.WorkflowID(in.Run.TenantID, in.Run.RunID) {
@@ -61,14 +63,14 @@ func (a *Agents) ask(ctx, asking context.Context, in contract.AgentAskIn) (out c
 	if in.Round <= run.Round {
 		return out, nil // the round is recorded
 	}
-	if end, err := a.over(ctx, in.Run, run); err != nil || end != nil {
+	if end, err := a.endOf(ctx, in.Run, run); err != nil || end != nil {
 		return out, err // Round returns the end to the workflow
 	}
 	model := run.Document.Model
 	if in.Fallback && run.Document.Fallback != nil {
 		model = *run.Document.Fallback
 	}
-	round, hash, taken, err := a.respond(asking, in, run, model)
+	round, promptHash, taken, err := a.askModel(asking, in, run, model)
 	if err != nil && ctx.Err() == nil && asking.Err() != nil {
 		err = &provider.Error{Kind: "timeout", Retry: true}
 	}
@@ -84,22 +86,22 @@ func (a *Agents) ask(ctx, asking context.Context, in contract.AgentAskIn) (out c
 	default:
 		return out, err
 	}
-	return out, a.Store.RecordRound(ctx, in.Run, round, hash, taken)
+	return out, a.Store.RecordRound(ctx, in.Run, round, promptHash, taken)
 }
 
 // Round reads the response of a round, or how the run ends before it.
 func (a *Agents) Round(ctx context.Context, in contract.AgentRoundIn) (out contract.AgentRoundOut, err error) {
 	run, recorded, found, err := a.Store.AgentRunAt(ctx, in.Run, in.Round)
 	if err != nil || found {
-		return outOf(run, recorded), err
+		return roundOut(run, recorded), err
 	}
-	out.End, err = a.over(ctx, in.Run, run)
+	out.End, err = a.endOf(ctx, in.Run, run)
 	return out, err
 }
 
-// over returns the end of a run that may not ask a model any more, or nil.
-func (a *Agents) over(ctx context.Context, of contract.AgentRun, run Run) (*contract.AgentEnd, error) {
-	if end := limited(run); end != nil {
+// endOf returns how a run ends that may not ask a model any more, or nil.
+func (a *Agents) endOf(ctx context.Context, of contract.AgentRun, run Run) (*contract.AgentEnd, error) {
+	if end := endByLimit(run); end != nil {
 		return end, nil
 	}
 	reason, err := a.Killed(ctx, of.TenantID, run.Document.Name)
@@ -116,10 +118,10 @@ func (e *unusableError) Error() string { return e.reason }
 
 func unusable(format string, args ...any) error { return &unusableError{fmt.Sprintf(format, args...)} }
 
-// limited returns the end of a run that has used up a limit, or nil.
-func limited(run Run) *contract.AgentEnd {
-	over := func(what string, limit any) *contract.AgentEnd {
-		return &contract.AgentEnd{Outcome: pawlagent.OverBudget, Reason: fmt.Sprintf("the run has used its %s: %v", what, limit)}
+// endByLimit returns how a run ends that has used up a limit, or nil.
+func endByLimit(run Run) *contract.AgentEnd {
+	over := func(unit string, limit any) *contract.AgentEnd {
+		return &contract.AgentEnd{Outcome: pawlagent.OverBudget, Reason: fmt.Sprintf("the run has used its %s: %v", unit, limit)}
 	}
 	switch l, used := run.Document.Limits, run.Totals; {
 	case used.Rounds >= l.Rounds:
@@ -136,8 +138,9 @@ func limited(run Run) *contract.AgentEnd {
 	return nil
 }
 
-// respond asks the model.
-func (a *Agents) respond(ctx context.Context, in contract.AgentAskIn, run Run, model pawlagent.Model) (r Round, hash string, taken int64, err error) {
+// askModel asks the model for the response of a round. It returns the round, the hash of its prompt, and the number of the last message of
+// a person in the request.
+func (a *Agents) askModel(ctx context.Context, in contract.AgentAskIn, run Run, model pawlagent.Model) (r Round, promptHash string, taken int64, err error) {
 	codec, ok := codecs[model.Format]
 	if !ok {
 		return r, "", 0, unusable("the format %s of the model is unknown to this worker", model.Format)
@@ -164,7 +167,7 @@ func (a *Agents) respond(ctx context.Context, in contract.AgentAskIn, run Run, m
 	if l := run.Document.Limits; l.Tokens > 0 {
 		request.MaxTokens = min(request.MaxTokens, int(int64(l.Tokens)-run.Totals.Tokens()))
 	}
-	http, base, done, err := a.reach(ctx, in.Run, run, model)
+	http, base, done, err := a.modelClient(ctx, in.Run, run, model)
 	if err != nil {
 		return r, "", 0, err
 	}
@@ -181,7 +184,7 @@ func (a *Agents) respond(ctx context.Context, in contract.AgentAskIn, run Run, m
 	usage := planned.Response.Usage
 	if !usage.Reported {
 		// A limit of tokens must also hold if the provider counts no tokens, or if the response ends before the count comes.
-		usage = estimated(request, planned.Response.Message)
+		usage = estimateUsage(request, planned.Response.Message)
 	}
 	if err != nil {
 		a.countLost(ctx, in.Run, model, usage)
@@ -204,8 +207,8 @@ func (a *Agents) respond(ctx context.Context, in contract.AgentAskIn, run Run, m
 	r.MicroUSD = a.price(model, r.Usage)
 	asked := run.Document
 	asked.Model = model
-	hash, err = pawlagent.PromptHash(asked, offered)
-	return r, hash, taken, err
+	promptHash, err = pawlagent.PromptHash(asked, offered)
+	return r, promptHash, taken, err
 }
 
 // readFault returns the error of a response that could not be read. If the response does not follow its format,
@@ -246,29 +249,37 @@ func (a *Agents) offer(ctx context.Context, in contract.AgentAskIn, run Run, c C
 	return offer, offered, err
 }
 
-// choiceOf returns the tool choice of a request, or the zero Choice. A model that must call a tool in each round never ends. So
-// Named holds in the first round only. So does Required, unless core__done is offered, because that call ends the run.
+// choiceOf returns the tool choice of a request, or the zero Choice. A model that must call a tool in each
+// round never ends the run. So a Named choice applies to the first round only. A Required choice does too,
+// unless core__done is offered: a call of core__done ends the run.
 func choiceOf(run Run, offered []toolspec.Spec) wire.Choice {
 	isFirst := run.Totals.Rounds == 0
 	isOffered := func(tool string) bool {
 		return slices.ContainsFunc(offered, func(s toolspec.Spec) bool { return s.Name == tool })
 	}
 	choice := wire.Choice{Mode: run.Document.Choice.Mode, Name: run.Document.Choice.Tool}
-	switch {
-	case choice.Mode == wire.Named && !(isFirst && isOffered(choice.Name)), choice.Mode == wire.Required && !isFirst && !isOffered(pawlagent.DoneTool):
+	applies := true
+	switch choice.Mode {
+	case wire.Named:
+		applies = isFirst && isOffered(choice.Name)
+	case wire.Required:
+		applies = isFirst || isOffered(pawlagent.DoneTool)
+	default: // the other modes force no call
+	}
+	if !applies {
 		return wire.Choice{}
 	}
 	return choice
 }
 
-// turnOf returns the turn with which a response is read.
+// turnOf returns the turn that reads the response of a round.
 func (a *Agents) turnOf(ctx context.Context, in contract.AgentAskIn, run Run, codec wire.Codec, offer client.Offer) turn.Turn {
 	key := "r" + strconv.Itoa(in.Round)
 	if run.Parent != nil {
 		key = run.Parent.ToolCallID + "." + key // the calls are calls of the parent's run
 	}
 	t := turn.Turn{
-		// Ids of providers are not unique in a run of many rounds.
+		// A provider may give calls of different rounds the same id.
 		Key: key, OwnIDs: true, Codec: codec, Streamed: true, Offer: offer, Context: run.Input.Context, Publish: run.Parent == nil, Secrets: a.secrets(),
 		Prepare: func(inv *toolspec.Invocation) error {
 			inv.Context.ConnectionID = run.Input.Connections[inv.ToolID]

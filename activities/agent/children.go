@@ -15,12 +15,12 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// ErrSpent means that a run has nothing left of a limit.
+// ErrSpent means that a run has used up one of its limits.
 var ErrSpent = errors.New("the run has nothing left of a limit")
 
 // NewChild is a run that a call of another run starts.
 type NewChild struct {
-	// Parent is the calling run, ToolCallID the call, and RunID the run to write.
+	// Parent is the calling run, ToolCallID is the call, and RunID is the id of the new run.
 	Parent            contract.AgentRun
 	ToolCallID, RunID string
 	Document          pawlagent.Document
@@ -33,16 +33,16 @@ type Children struct {
 		AgentRun(ctx context.Context, of contract.AgentRun) (Run, error)
 		AgentRound(ctx context.Context, of contract.AgentRun, round int) (r Round, found bool, err error)
 		// StartChild writes the run of a call, if there is none yet, and reserves its limits. ErrNotFound says that the
-		// calling run cannot start a run, and ErrSpent that the calling run has nothing left of a limit.
+		// calling run cannot start a run, and ErrSpent that the calling run has used up a limit.
 		StartChild(ctx context.Context, c NewChild) (Run, error)
 	}
 	// Document does what Agents.Document does.
 	Document func(ctx context.Context, name, version string) (pawlagent.Document, error)
 }
 
-// StartAgentRun implements capability.AgentRuns. Anybody who may call tools can name a run, so the call has to be one that
-// the model of the run has planned and that has no answer yet. The calls of a child have the run id of the
-// parent, and no plan of the parent has these calls, so a child starts no run.
+// StartAgentRun implements capability.AgentRuns. Anybody who may call tools can name a run, so StartAgentRun
+// accepts only a call that the model of the run has planned and that has no answer yet. A child starts no run:
+// its calls have the run id of the parent, and no round of the parent plans them.
 func (c *Children) StartAgentRun(ctx context.Context, call capability.AgentCall) (started capability.StartedAgent, err error) {
 	parent := contract.AgentRun{TenantID: call.TenantID, RunID: call.RunID}
 	run, err := c.Store.AgentRun(ctx, parent)
@@ -58,7 +58,7 @@ func (c *Children) StartAgentRun(ctx context.Context, call capability.AgentCall)
 	switch {
 	case err != nil:
 		return started, err
-	case !found || round.Answers != nil || !round.plans(call.ToolCallID):
+	case !found || round.Answers != nil || !round.plansChild(call.ToolCallID):
 		return started, capability.ErrNoAgentRun
 	case !slices.Contains(run.Document.Agents, call.Agent):
 		return started, capability.ErrAgentNotAllowed
@@ -86,7 +86,7 @@ func (c *Children) StartAgentRun(ctx context.Context, call capability.AgentCall)
 	case err != nil:
 		return started, err
 	case child.Parent == nil || *child.Parent != (pawlagent.Parent{RunID: call.RunID, ToolCallID: call.ToolCallID}):
-		return started, capability.ErrNoAgentRun // somebody has used the id for a run of their own
+		return started, capability.ErrNoAgentRun // somebody has started another run with this id
 	}
 	return capability.StartedAgent{RunID: childOf(parent, call.ToolCallID).RunID, Agent: child.Document.Name, Version: child.Document.Version}, nil
 }
@@ -108,15 +108,15 @@ func childOf(parent contract.AgentRun, toolCallID string) contract.AgentRun {
 	return contract.AgentRun{TenantID: parent.TenantID, RunID: pawlagent.ChildRunID(id.InvocationID())}
 }
 
-// plans reports whether a call of RunTool is in the plan.
-func (r Round) plans(toolCallID string) bool {
+// plansChild reports whether the round plans a call of RunTool with this id.
+func (r Round) plansChild(toolCallID string) bool {
 	return slices.ContainsFunc(r.Plan.Calls, func(c PlannedCall) bool {
 		return c.Call.ToolID == pawlagent.RunTool && c.Call.ToolCallID == toolCallID
 	})
 }
 
-// allows reports whether the arguments of a call name an agent of the run. It allows arguments that name no agent: the call refuses
-// them.
+// allows reports whether the run may run the agent that the arguments of a call name. It allows arguments that
+// name no agent, because the call itself refuses them.
 func (r Run) allows(args json.RawMessage) bool {
 	var in struct {
 		Agent *string `json:"agent"`
@@ -147,8 +147,8 @@ func (a *Agents) agentsText(ctx context.Context, run Run) (string, error) {
 	return text.String(), nil
 }
 
-// childAnswer is what the model reads of an agent that it has run. If Text is truncated, the result of the call has a reference to the
-// whole text.
+// childAnswer is the value of a call of RunTool: how the run of the child ended. If Text is truncated, the
+// result of the call has a reference to the whole text.
 type childAnswer struct {
 	Agent     string            `json:"agent"`
 	Outcome   pawlagent.Outcome `json:"outcome"`
@@ -157,9 +157,10 @@ type childAnswer struct {
 	Truncated bool              `json:"truncated,omitempty"`
 }
 
-// answerOf returns the result of a call of RunTool with the answer of the agent that it has run. The workflow of that run has ended. If it
-// ended without a result, or never began, answerOf ends the run in the record, so that nothing stays reserved.
-func (a *Agents) answerOf(ctx context.Context, parent contract.AgentRun, toolCallID string, result toolspec.Result) (toolspec.Result, error) {
+// childResult returns the result of a call of RunTool, with the answer of the child as its value. The workflow
+// of the child has ended. If it ended without a result, or never began, childResult ends the child in the
+// record, so that nothing of the parent stays reserved.
+func (a *Agents) childResult(ctx context.Context, parent contract.AgentRun, toolCallID string, result toolspec.Result) (toolspec.Result, error) {
 	of := childOf(parent, toolCallID)
 	child, err := a.Store.AgentRun(ctx, of)
 	if errors.Is(err, ErrNotFound) {

@@ -13,7 +13,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// Fire starts the run of a time of a schedule, unless it was started before.
+// Fire starts the run for one time of a schedule, unless the run was started before.
 func (a *Agents) Fire(ctx context.Context, in contract.TriggerFireIn) (contract.TriggerFireOut, error) {
 	at := time.UnixMilli(in.At).UTC().Format(time.RFC3339)
 	data, err := json.Marshal(struct {
@@ -25,8 +25,9 @@ func (a *Agents) Fire(ctx context.Context, in contract.TriggerFireIn) (contract.
 	return a.FireEvent(ctx, trigger.Schedule, in.TenantID, in.Name, trigger.Event{ID: at, Data: data})
 }
 
-// FireEvent starts the run of an event of a trigger, unless it was started before. The event starts no run if there is no such trigger with events
-// of this source, or if the event is refused: then the answer has the reason. After an error the event may come again.
+// FireEvent starts the run for an event of a trigger, unless the run was started before. If there is no such
+// trigger with events of this source, or if the trigger refuses the event, FireEvent starts no run, and the
+// answer has the reason. After an error, the caller may send the same event again.
 func (a *Agents) FireEvent(ctx context.Context, from trigger.Source, tenantID, name string, e trigger.Event) (contract.TriggerFireOut, error) {
 	firer := trigger.Firer{Store: a.Triggers, Start: func(ctx context.Context, in pawlagent.Input) error {
 		_, err := a.Client.StartAgent(ctx, in)
@@ -34,7 +35,7 @@ func (a *Agents) FireEvent(ctx context.Context, from trigger.Source, tenantID, n
 		case errors.Is(err, client.ErrOtherRun):
 			return &trigger.RefusedError{Reason: trigger.OtherRun}
 		case err != nil:
-			return errs.Transient(err) // the input is valid: it is Temporal that fails
+			return errs.Transient(err) // the input is valid, so Temporal has failed
 		}
 		return nil
 	}}

@@ -12,7 +12,7 @@ import (
 
 // Errors of Store.ForkAgentRun.
 var (
-	// ErrNoRound means that the source has fewer rounds whose calls have answers than the fork keeps.
+	// ErrNoRound means that the source lacks a round that the fork keeps, or an answer to a call of such a round.
 	ErrNoRound = errors.New("the source has no such round with answers")
 	// ErrForkTooLarge means that the rounds to keep have more than MaxForkBytes of package agent.
 	ErrForkTooLarge = errors.New("the rounds to keep are too large")
@@ -31,7 +31,7 @@ func (a *Agents) begin(ctx context.Context, r NewRun) (run Run, reason string, e
 	return run, "", err
 }
 
-// openFork is begin for a run that goes on with the conversation of another one.
+// openFork does the work of begin for a run that continues the conversation of another run, its source.
 func (a *Agents) openFork(ctx context.Context, r NewRun) (run Run, reason string, err error) {
 	source, err := a.Store.AgentRun(ctx, contract.AgentRun{TenantID: r.Run.TenantID, RunID: r.Input.Fork.RunID})
 	if errors.Is(err, ErrNotFound) {
@@ -64,12 +64,14 @@ func (a *Agents) openFork(ctx context.Context, r NewRun) (run Run, reason string
 	return run, "", err
 }
 
-// mayFork reports whether a new run may read the conversation of a source: it has the same actor, subject and virtual key. Anybody who can start a run can name a
-// subject, so a submitter must vouch for it.
+// mayFork reports whether a new run may read the conversation of a source. Both must have the same actor,
+// subject and virtual key. Anybody who can start a run can name a subject, so a submitter must vouch for the
+// subject. No run may read a child.
 func (a *Agents) mayFork(ctx context.Context, source Run, in pawlagent.Input) (bool, error) {
 	was, is := source.Input.Context, in.Context
+	isSameCaller := was.ActorID == is.ActorID && was.SubjectID == is.SubjectID && was.VirtualKeyID == is.VirtualKeyID
 	switch {
-	case source.Parent != nil || was.ActorID != is.ActorID || was.SubjectID != is.SubjectID || was.VirtualKeyID != is.VirtualKeyID:
+	case source.Parent != nil || !isSameCaller:
 		return false, nil
 	case was.SubjectID == "" && source.Input.SubmitterProof == "":
 		return true, nil

@@ -13,7 +13,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// TestTrimKept: an output of a round that a fork has kept is trimmed without a reference, because the fork cannot read it. One of its own has one.
+// TestTrimKept: a trimmed output of a round that a fork has copied has no reference, because the fork cannot
+// read this output. A trimmed output of a later round has a reference.
 func TestTrimKept(t *testing.T) {
 	t.Parallel()
 	w := &writer{of: contract.AgentRun{TenantID: "acme", RunID: "fork"}, kept: 1}
@@ -38,8 +39,9 @@ func (m *moved) MoveContext(_ context.Context, _ contract.AgentRun, to Context) 
 	return nil
 }
 
-// TestTrimKeptOfSubject: a fork with a subject reads the kept rounds again after it has trimmed them, because only the record has the references. Other
-// forks, and a fork that trims only rounds of its own, write the request at once.
+// TestTrimKeptOfSubject: a fork with a subject reads the copied rounds again after it has trimmed them, because
+// only the record has the references. Other forks, and a fork that trims only its own rounds, write the request
+// at once.
 func TestTrimKeptOfSubject(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

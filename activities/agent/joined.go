@@ -10,8 +10,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// verifyJoined replaces the results that the activity Join gave by the results in the record. A worker gives the result of a settled
-// call only. So a value for a call that is not settled is forged.
+// verifyJoined replaces the results of the activity Join by the results in the record. A worker returns a
+// result only for a settled call. So a value for a call that is not settled is forged.
 func (a *Agents) verifyJoined(ctx context.Context, in contract.AgentAnswerIn, round Round) error {
 	if len(in.Joined) == 0 {
 		return nil
@@ -21,7 +21,7 @@ func (a *Agents) verifyJoined(ctx context.Context, in contract.AgentAnswerIn, ro
 		return err
 	}
 	for _, i := range in.Joined {
-		if in.Results[i], err = a.recorded(ctx, invocationOf(in.Run, run, round.Plan.Calls[i].Call), in.Results[i]); err != nil {
+		if in.Results[i], err = a.recordedResult(ctx, invocationOf(in.Run, run, round.Plan.Calls[i].Call), in.Results[i]); err != nil {
 			return err
 		}
 	}
@@ -37,8 +37,8 @@ func invocationOf(of contract.AgentRun, run Run, c contract.AgentCall) toolspec.
 	return inv
 }
 
-// recorded returns the result that the record has of a call.
-func (a *Agents) recorded(ctx context.Context, inv toolspec.Invocation, given toolspec.Result) (toolspec.Result, error) {
+// recordedResult returns the result of a call from the record. given is the result that the activity Join returned.
+func (a *Agents) recordedResult(ctx context.Context, inv toolspec.Invocation, given toolspec.Result) (toolspec.Result, error) {
 	digest, err := hydrate.InputDigest(inv)
 	if err != nil {
 		return given, err
@@ -50,7 +50,7 @@ func (a *Agents) recorded(ctx context.Context, inv toolspec.Invocation, given to
 	case err != nil && !isMissing:
 		return given, err
 	case isMissing && !given.OK:
-		return given, nil // a workflow that is no call has the id
+		return given, nil // the workflow with this id is not a call
 	case !isMissing && call.InputDigest != digest:
 		return failed(id, toolspec.CodeConflict), nil
 	case !isMissing && call.Result != nil:

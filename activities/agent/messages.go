@@ -15,8 +15,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// request returns a request with the messages of a run, and the number of the last message of a person in it. If the error is errMoved, the caller must read
-// the run again and call request again.
+// request returns a request with the messages of a run, and the number of the last message of a person in the
+// request. If the error is errMoved, the caller must read the run again and call request again.
 func (a *Agents) request(ctx context.Context, of contract.AgentRun, run Run, c Conversation, codec wire.Codec) (r provider.Request, taken int64, err error) {
 	rounds := c.Rounds
 	for _, m := range c.Said {
@@ -53,8 +53,9 @@ func (a *Agents) request(ctx context.Context, of contract.AgentRun, run Run, c C
 		if err := a.moveContext(ctx, of, run, w); err != nil {
 			return r, 0, err
 		}
-		// A fork with a subject may read the outputs of its source. Only the record has their references.
-		if run.Input.Context.SubjectID != "" && run.Context.TrimmedTo <= w.kept && run.Context.TrimmedTo < w.context.TrimmedTo {
+		// A fork with a subject may read the outputs of its source. Only the record has the references to these outputs.
+		trimsSource := run.Context.TrimmedTo <= w.kept && run.Context.TrimmedTo < w.context.TrimmedTo
+		if run.Input.Context.SubjectID != "" && trimsSource {
 			return r, 0, errMoved
 		}
 		if note, err = w.leftOut(); err != nil {
@@ -71,7 +72,7 @@ func (a *Agents) request(ctx context.Context, of contract.AgentRun, run Run, c C
 
 // writer writes the messages of a run in one format.
 type writer struct {
-	// of is the run to which the calls belong. The calls of the rounds up to kept belong to other runs.
+	// of is the run to which the calls belong. The rounds up to kept are copies from the source of a fork: their calls belong to other runs.
 	of      contract.AgentRun
 	kept    int
 	codec   wire.Codec
@@ -94,7 +95,7 @@ func (w *writer) prelude(run Run) (conversation.Request, error) {
 	return conversation.Encode(c, w.codec, nil)
 }
 
-// saidIn returns the messages that people said before a round.
+// saidIn returns the messages of people that belong to a round. Round 0 stands for messages that belong to no round yet.
 func (w *writer) saidIn(round int) (messages []json.RawMessage, err error) {
 	for _, m := range w.said {
 		if m.Round != round {
@@ -129,7 +130,7 @@ func (w *writer) round(r Round) ([]json.RawMessage, error) {
 	}
 	var response []json.RawMessage
 	if r.Format == w.codec.Format() {
-		response, err = w.own(r, answers)
+		response, err = w.verbatim(r, answers)
 	} else {
 		response, err = w.translated(r, answers)
 	}
@@ -144,8 +145,9 @@ func (w *writer) round(r Round) ([]json.RawMessage, error) {
 	return append(messages, correction...), err
 }
 
-// own returns a round whose response is in the format of the request, with the reasoning that the provider wants back.
-func (w *writer) own(r Round, answers []wire.Answer) ([]json.RawMessage, error) {
+// verbatim returns the messages of a round whose response is in the format of the request. They include the reasoning that the provider
+// needs in the next request.
+func (w *writer) verbatim(r Round, answers []wire.Answer) ([]json.RawMessage, error) {
 	messages, err := turn.Items(r.Plan.Message)
 	if err != nil || len(answers) == 0 {
 		return messages, err
@@ -154,7 +156,7 @@ func (w *writer) own(r Round, answers []wire.Answer) ([]json.RawMessage, error) 
 	return append(messages, answered...), err
 }
 
-// translated returns a round whose response is in another format: its text, its calls and their answers.
+// translated returns the messages of a round whose response is in another format: its text, its calls and their answers.
 func (w *writer) translated(r Round, answers []wire.Answer) ([]json.RawMessage, error) {
 	assistant := conversation.Message{Role: conversation.Assistant}
 	if r.Plan.Text != "" {
@@ -208,9 +210,9 @@ func trimmedAnswer(a wire.Answer, c PlannedCall, invocationID string) wire.Answe
 	return turn.TrimAnswer(a, ref)
 }
 
-// fit makes the messages of the rounds fit a limit, in bytes: it replaces the oldest outputs by references (OC-01), and then
-// leaves out the oldest rounds. It goes on to three quarters of the limit, so that it changes the beginning of the requests
-// seldom. The last round stays as it is.
+// fit makes the messages of the rounds fit a limit, in bytes: it replaces the oldest outputs by references, and
+// then leaves out the oldest rounds. It goes on until they fit three quarters of the limit, so that the
+// beginning of the requests, which a provider may cache, changes seldom. The last round stays as it is.
 func (w *writer) fit(rounds []Round, parts [][]json.RawMessage, limit int) ([][]json.RawMessage, error) {
 	sum := 0
 	for _, part := range parts {

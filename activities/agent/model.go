@@ -18,9 +18,9 @@ import (
 // leaseTime bounds the use of a connection by one request. It is longer than a request may take.
 const leaseTime = 20 * time.Minute
 
-// reach returns the client and the address with which the model is asked. The caller calls done when the response
-// has arrived.
-func (a *Agents) reach(ctx context.Context, of contract.AgentRun, run Run, model pawlagent.Model) (client *http.Client, base *url.URL, done func(), err error) {
+// modelClient returns the HTTP client and the address for requests to the model. The caller calls done when the
+// response has arrived.
+func (a *Agents) modelClient(ctx context.Context, of contract.AgentRun, run Run, model pawlagent.Model) (client *http.Client, base *url.URL, done func(), err error) {
 	if model.Connection == "" {
 		if !slices.Contains(a.URLs, strings.TrimSuffix(model.URL, "/")) {
 			return nil, nil, nil, unusable("this worker asks no model at the URL of the agent: set PAWL_MODEL_URLS to it, or give the agent a connection")
@@ -34,7 +34,7 @@ func (a *Agents) reach(ctx context.Context, of contract.AgentRun, run Run, model
 	if a.Broker == nil {
 		return nil, nil, nil, unusable("this worker has no key ring, which the connection of the model needs: set PAWL_KEYRING_FILE")
 	}
-	// The actor must hold the grant: a subject lets the actor use its rights for tools only.
+	// The actor itself must have the grant: a delegation of the subject is for tools only.
 	c := run.Input.Context
 	roles, err := a.Roles(ctx, c.TenantID, c.ActorID)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 func (a *Agents) Open(ctx context.Context, in contract.AgentOpenIn) (contract.AgentOpenOut, error) {
 	input, err := pawlagent.ReadInput(in.Input)
 	if err != nil {
-		return refused("the run cannot start: " + err.Error()), nil //nolint:nilerr // the result of the run says it
+		return refused("the run cannot start: " + err.Error()), nil //nolint:nilerr // the result of the run has the error
 	}
 	of := contract.AgentRun{TenantID: input.Context.TenantID, RunID: input.Context.RunID}
 	if contract.Executing(ctx).WorkflowID != pawlagent.WorkflowID(of.TenantID, of.RunID) {

@@ -10,7 +10,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
-// TestPick: a request has no more tools than the agent allows, and none that the run may not use, however well it fits (PT-01, PT-02, PT-05).
+// TestPick: a request has no more tools than the agent allows, and no tool that the run may not use, even if
+// the tool fits the text well.
 func TestPick(t *testing.T) {
 	t.Parallel()
 	spec := func(name, description string) toolspec.Spec {

@@ -13,13 +13,13 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// plan returns what the record keeps of a response.
+// plan returns the plan of a response for the record. A call that may not start has the reason in Refused.
 func (a *Agents) plan(run Run, planned turn.Plan) Plan {
 	p := Plan{Message: planned.Response.Message, Text: planned.Response.Text, Finish: planned.Response.Finish}
 	allowed, started, bytes := tools(run), run.Totals.Calls, 0
 	for _, c := range planned.Calls {
 		call := PlannedCall{ID: c.Call.ID, Name: c.Call.Name, Given: c.Call.Args, Hint: c.Hint, Refused: c.Refused, Call: contract.AgentCall{Same: c.Same, Alone: c.Alone}}
-		if call.Refused == nil && c.Same < 0 {
+		if call.Refused == nil && c.Same < 0 { // a call with Same gets the answer of an earlier call
 			inv := c.Invocation
 			bytes += len(inv.Args)
 			switch {
@@ -60,7 +60,7 @@ func (c *PlannedCall) refuse(code toolspec.Code, message string) {
 	c.Refused = &result
 }
 
-// readOutput returns the final answer as the JSON that the schema wants, or says to the model what is wrong.
+// readOutput returns the final answer as JSON that is valid for the schema, or a correction that tells the model the fault.
 func readOutput(schema json.RawMessage, text string) (value json.RawMessage, correction string) {
 	value = json.RawMessage(text)
 	compiled, err := jsonschema.CompileValue(schema)
@@ -89,16 +89,16 @@ func (p Plan) started() (n int) {
 // Started counts the calls of the round that start.
 func (r Round) Started() int { return r.Plan.started() }
 
-// outOf returns the answer of Round for a recorded round.
-func outOf(run Run, r Round) contract.AgentRoundOut {
+// roundOut returns what the activity Round answers for a recorded round.
+func roundOut(run Run, r Round) contract.AgentRoundOut {
 	out := contract.AgentRoundOut{Recorded: true, Taken: run.Taken, Again: r.Plan.Correction != ""}
-	for _, c := range r.Plan.Calls {
-		out.Calls = append(out.Calls, c.Call)
-	}
 	if len(r.Plan.Calls) > 0 && r.Answers != nil {
 		out.Answered = true
 		_, out.Final = r.doneMessage()
-		out.Calls = nil
+		return out // without the calls, because they have answers
+	}
+	for _, c := range r.Plan.Calls {
+		out.Calls = append(out.Calls, c.Call)
 	}
 	return out
 }
@@ -116,7 +116,7 @@ func (r Round) doneMessage() (text string, ended bool) {
 	return "", false
 }
 
-// turnPlan returns the plan of the round in the form in which package turn makes the answers.
+// turnPlan returns the plan of the round as a plan of package turn, which makes the answers from it.
 func (r Round) turnPlan() turn.Plan {
 	p := turn.Plan{Response: wire.Response{Message: r.Plan.Message, Text: r.Plan.Text}}
 	for i, c := range r.Plan.Calls {

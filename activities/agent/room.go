@@ -8,8 +8,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// roomWait is how long a request waits for room. It takes a place of the worker meanwhile, so roomWait is short: Temporal runs the activity
-// again, and the place is free until then.
+// roomWait is how long a request waits for room. While it waits, it counts as one of the concurrent activities
+// of the worker. So the wait is short, and then Temporal runs the activity again later.
 const roomWait = 100 * time.Millisecond
 
 // enter waits up to roomWait for room for another request of a tenant. leave must be called once. The error is contract.ErrBusy or

@@ -13,7 +13,7 @@ import (
 // unclean is the reason if the response of a model has a credential that cannot be taken out.
 const unclean = "the response of the model has a credential in it that cannot be taken out"
 
-// secrets returns what is searched for in texts, or nil.
+// secrets returns the live secrets for package turn. A nil Set must become a nil interface.
 func (a *Agents) secrets() turn.Secrets {
 	if a.Secrets == nil {
 		return nil
@@ -39,7 +39,7 @@ func (a *Agents) clean(ctx context.Context, p Plan) (clean Plan, ok bool) {
 	}
 	given := make([]string, len(p.Calls))
 	for i := range p.Calls {
-		// In the JSON of the plan, Given is base64, in which no part can be replaced.
+		// In the JSON of the plan, Given is base64, in which no secret can be replaced.
 		given[i] = a.Secrets.Redact(string(p.Calls[i].Given))
 		p.Calls[i].Given = nil
 	}

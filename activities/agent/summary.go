@@ -20,15 +20,15 @@ import (
 )
 
 const (
-	// summaryTime bounds the request for a summary. The request of the round waits for it.
+	// summaryTime bounds the request for a summary. The request of the round waits for the summary.
 	summaryTime = 5 * time.Minute
-	// maxSummary bounds a summary, in bytes. An eighth of the limit of the messages bounds it too.
+	// maxSummary bounds a summary, in bytes. A summary also has at most an eighth of Limits.ContextBytes.
 	maxSummary = 16 << 10
 	// maxLine bounds each text of the conversation in the request for a summary, in bytes.
 	maxLine = 4 << 10
 )
 
-// Summary is what a model wrote of rounds that requests leave out.
+// Summary is the summary that a model wrote of rounds that requests leave out.
 type Summary struct {
 	// Before is the first round that the summary does not cover, or 0 if there is no summary.
 	Before int
@@ -45,12 +45,13 @@ type NewSummary struct {
 	MicroUSD *int64
 }
 
-// errMoved means that the record has another context now, so that the request is to be written again.
+// errMoved means that the record has another Context of the run by now. The caller must write the request
+// again.
 var errMoved = errors.New("the context of the run has moved")
 
-// moveContext leaves out the rounds before the new context. If the agent has a model for summaries, that model first writes a summary of
-// these rounds, and the error is errMoved. If the model writes no summary, the rounds are still left out, because otherwise the run could
-// not continue.
+// moveContext stores the context of w, so that later requests leave out the rounds before it. If the agent has
+// a model for summaries, that model first writes a summary of these rounds, and the error is errMoved. If the
+// model writes no summary, the rounds are still left out, because otherwise the run could not continue.
 func (a *Agents) moveContext(ctx context.Context, of contract.AgentRun, run Run, w *writer) error {
 	model := run.Document.Summary
 	if model == nil || w.context.From <= run.Context.From {
@@ -60,7 +61,7 @@ func (a *Agents) moveContext(ctx context.Context, of contract.AgentRun, run Run,
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if errs.IsTransient(err) { // the database is away, so the step is made again
+	if errs.IsTransient(err) { // the database is away; Temporal runs the activity again
 		return err
 	}
 	if err != nil {
@@ -85,7 +86,7 @@ func (a *Agents) summarize(ctx context.Context, of contract.AgentRun, run Run, w
 	if run.Document.Limits.MicroUSD > 0 && a.price(model, wire.Usage{Reported: true}) == nil {
 		return s, unusable("the run has a limit of cost, and the worker's table of prices has no price of this model")
 	}
-	// Read the rounds with their whole outputs: a reference says nothing of what a tool found.
+	// Read the rounds with their whole outputs: a reference says nothing about the output.
 	whole, err := a.Store.AgentConversation(ctx, of, Context{TrimmedTo: 1, From: run.Context.From})
 	if err != nil {
 		return s, err
@@ -100,7 +101,7 @@ func (a *Agents) summarize(ctx context.Context, of contract.AgentRun, run Run, w
 	if l := run.Document.Limits; l.Tokens > 0 {
 		request.MaxTokens = min(request.MaxTokens, int(int64(l.Tokens)-run.Totals.Tokens()))
 	}
-	http, base, done, err := a.reach(ctx, of, run, model)
+	http, base, done, err := a.modelClient(ctx, of, run, model)
 	if err != nil {
 		return s, err
 	}
@@ -126,15 +127,15 @@ func (a *Agents) summarize(ctx context.Context, of contract.AgentRun, run Run, w
 	return s, nil
 }
 
-// usageOf returns the usage of a response, or an estimate if the provider counts none.
+// usageOf returns the usage of a response. If there is a response and the provider reports no usage, it returns an estimate.
 func usageOf(response wire.Response, r provider.Request) wire.Usage {
 	if response.Usage.Reported || response.Text == "" && len(response.Message) == 0 {
 		return response.Usage
 	}
-	return estimated(r, response.Message)
+	return estimateUsage(r, response.Message)
 }
 
-// readSummary returns the text of a summary as it is stored. clean is false if a credential cannot be taken out of it.
+// readSummary returns the text of a summary for the record. clean is false if a credential cannot be removed from the text.
 func (a *Agents) readSummary(text string, limit int) (summary string, clean bool) {
 	text, _ = sanitize.Text(text)
 	text = strings.TrimSpace(text)
@@ -214,8 +215,8 @@ func summaryRequest(run Run, rounds []Round, said []Said, limit int, codec wire.
 	return r, err
 }
 
-// withinLimit always keeps the first lines, whose number is kept. Of the later lines it leaves out the oldest, until all lines together
-// have at most limit bytes.
+// withinLimit removes lines until the rest has at most limit bytes. It never removes the first lines, whose
+// number is kept, and removes the oldest of the other lines first.
 func withinLimit(lines []string, kept, limit int) []string {
 	sum := 0
 	for _, line := range lines {
@@ -228,8 +229,8 @@ func withinLimit(lines []string, kept, limit int) []string {
 	return slices.Delete(lines, kept, out)
 }
 
-// leftOut returns the messages that stand for the rounds before the context. The summary is a message of the assistant, because a model wrote it: what
-// a tool returned must not become what a person wants.
+// leftOut returns the messages that stand for the rounds before the context. The summary is a message of the
+// assistant, because a model wrote it: the output of a tool must not become a message of a person.
 func (w *writer) leftOut() ([]json.RawMessage, error) {
 	if w.context.From <= 1 {
 		return nil, nil

@@ -12,13 +12,13 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// countTime bounds how long the usage of a response that does not count holds up the run.
+// countTime bounds the write of countLost. The run waits for this write.
 const countTime = 10 * time.Second
 
-// countLost adds the usage of a response that was cut, failed or given up to the totals of its run: the provider has counted it too. If the database
-// does not take it, the run goes on without it.
+// countLost adds the usage of a response that is not recorded as a round to the totals of the run, because the
+// provider has counted this usage too. If the write fails, the totals lack it.
 func (a *Agents) countLost(ctx context.Context, of contract.AgentRun, model pawlagent.Model, u wire.Usage) {
-	// The request may have been given up.
+	// ctx may have ended already.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), countTime)
 	defer cancel()
 	if err := a.Store.AddUsage(ctx, of, u, a.price(model, u)); err != nil {
@@ -38,7 +38,7 @@ func (a *Agents) price(model pawlagent.Model, u wire.Usage) *int64 {
 	return &cost
 }
 
-// estimated returns the usage of a response that no provider has counted. A token has about four bytes.
-func estimated(r provider.Request, message json.RawMessage) wire.Usage {
+// estimateUsage estimates the usage of a response if the provider has reported none. A token has about four bytes.
+func estimateUsage(r provider.Request, message json.RawMessage) wire.Usage {
 	return wire.Usage{Input: int64(size(r.Messages)+len(r.System)+len(r.Tools)) / 4, Output: int64(len(message)) / 4}
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// Scrubbed wraps the function of an activity that runs a tool, a hook or other code of a user. It
-// removes every live secret from the output of the function. If it cannot remove a secret, it
-// returns lost(out) instead of the output. The log names the activity by name.
+// Scrubbed wraps the function of an activity that runs a tool, a hook or other code of a user. It removes every
+// live secret from the output of the function. If it cannot remove a secret, it returns lost(out) instead of
+// the output. name is the name of the activity in the log.
 func Scrubbed[In, Out any](
 	secrets *fingerprint.Set, log *slog.Logger, name string, f func(context.Context, In) (Out, error), lost func(Out) Out,
 ) func(context.Context, In) (Out, error) {
@@ -46,20 +46,20 @@ func scrub[Out any](out Out, secrets *fingerprint.Set) (clean Out, leaked, ok bo
 	return clean, true, true
 }
 
-// LostExecute returns the answer of an attempt from whose own answer no secret could be removed:
-// the tool ran, and its result is lost.
+// LostExecute replaces an answer of an attempt, because a secret could not be removed from that answer. The
+// tool ran, and its result is lost.
 func LostExecute(out contract.ExecuteOut) contract.ExecuteOut {
 	return contract.ExecuteOut{
 		Outcome: contract.Refused, DurationUs: out.DurationUs, Failure: &hook.Failure{Code: toolspec.CodeRedactionFailed},
 	}
 }
 
-// LostStage returns the answer of a stage from whose own answer no secret could be removed.
+// LostStage replaces an answer of a stage, because a secret could not be removed from that answer.
 func LostStage(v hook.Verdict) hook.Verdict {
 	return hook.Verdict{Outcome: hook.Failed, DurationUs: v.DurationUs, Failure: &hook.Failure{Code: toolspec.CodeRedactionFailed}}
 }
 
-// LostProbe returns the answer of a probe from whose own answer no secret could be removed.
+// LostProbe replaces an answer of a probe, because a secret could not be removed from that answer.
 func LostProbe(out contract.ProbeOut) contract.ProbeOut {
 	return contract.ProbeOut{Outcome: contract.Lost, DurationUs: out.DurationUs}
 }

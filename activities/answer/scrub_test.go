@@ -46,7 +46,7 @@ func TestScrubbed(t *testing.T) {
 	if !strings.Contains(log.String(), "activity=execute everything=false") || strings.Contains(log.String(), liveSecret) {
 		t.Errorf("logged %s", &log)
 	}
-	// Cut over two strings: nothing of the answer is left.
+	// The secret is split over two strings, so the whole answer is dropped.
 	pieces := contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`["` + liveSecret[:20] + `","` + liveSecret[20:] + `"]`), DurationUs: 7}
 	if got, err = answer(live(t), pieces, nil); err != nil || got.Outcome != contract.Refused || got.Value != nil || got.DurationUs != 7 ||
 		got.Failure == nil || got.Failure.Code != toolspec.CodeRedactionFailed {
@@ -59,7 +59,7 @@ func TestScrubbed(t *testing.T) {
 	if out := LostProbe(contract.ProbeOut{Value: json.RawMessage(`1`)}); out.Outcome != contract.Lost || out.Value != nil {
 		t.Errorf("a probe answers %+v", out)
 	}
-	// What holds none, or fails, is as it was.
+	// An answer without a secret, and an error, stay as they are.
 	broken := errors.New("broke")
 	for _, secrets := range []*fingerprint.Set{nil, {}, live(t)} {
 		clean := contract.ExecuteOut{Value: json.RawMessage(`{ "b":1.0, "a":"<nothing>" }`)}

@@ -17,16 +17,18 @@ type RequestKeys struct {
 	More bool
 }
 
-// accepts returns which decisions can count on a request under its own rule, now or after
-// an escalation. If the rule names roles, accepts keeps the keys of all identities,
-// because any identity may hold a role when it decides.
-func (a *Approvals) accepts(rule policy.ApprovalRule, requestedBy, onBehalfOf string, keys RequestKeys) *contract.Acceptance {
+// acceptanceOf returns the decisions that can count on a request under its own rule, now or after an
+// escalation. If the rule names roles, acceptanceOf keeps the keys of all identities, because any identity may
+// hold a role when it decides.
+func (a *Approvals) acceptanceOf(rule policy.ApprovalRule, requestedBy, onBehalfOf string, keys RequestKeys) *contract.Acceptance {
 	out := &contract.Acceptance{Unsigned: rule.AllowUnsigned, IDTokens: a.parts.IDTokens != nil, MoreKeys: keys.More}
 	// No request waits longer than MaxExpiry, so this rule contains every escalation.
 	widest := rule.At(document.MaxExpiry)
 	for _, k := range keys.Keys {
 		may, _ := widest.MayDecide(policy.Voter{Identity: k.Identity, Signed: true}, requestedBy, onBehalfOf)
-		if !may && !widest.NeedsRoles() && k.Identity != requestedBy { // the requester may withdraw
+		mayWithdraw := k.Identity == requestedBy
+		canCount := may || mayWithdraw || widest.NeedsRoles()
+		if !canCount {
 			continue
 		}
 		if len(out.Keys) == contract.MaxAcceptedKeys {

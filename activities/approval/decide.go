@@ -9,7 +9,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// ReviewRecord is the state of the request after the review, or Superseded.
+// ReviewRecord is the state of the request after the review. Superseded says that a newer run owns the
+// call; then all other fields are empty.
 type ReviewRecord struct {
 	Superseded bool
 	Answer     toolspec.Answer
@@ -28,15 +29,15 @@ type ReviewRecord struct {
 	Keys    RequestKeys
 }
 
-// ReviewWith reads a request. If in has a decision that is new, judge says whether it
-// counts, given the request's own rule, and ReviewWith writes the decision with its
-// judgement. A look is one round trip, and one more to close the request. A decision that is
-// new needs two.
+// ReviewWith reads a request. If in has a decision that is new, judge says whether the decision counts under
+// the request's own rule, and ReviewWith writes the decision with this judgement. Without a new decision,
+// ReviewWith needs one round trip to the database, and a second round trip to close the request. With a new
+// decision it needs two.
 //
-// Nothing is locked while judge runs. That is safe: of the request itself, only the votes can
-// change while it is open, and Requests.Decide compares the state of the request and the
-// number of votes. Keys, roles and policy count as they are when judge reads them. If another decision has counted in the meantime, ReviewWith
-// starts again.
+// ReviewWith locks nothing while judge runs. While a request is open, only its votes can change.
+// Requests.Decide compares the state of the request and the number of votes: if another decision has counted in
+// the meantime, ReviewWith starts again. judge uses the keys, roles and policy that are valid when it reads
+// them.
 func ReviewWith(
 	ctx context.Context, requests Requests, in LookRow, judge func(OpenRequest) (Judgement, error),
 ) (ReviewRecord, error) {
@@ -56,7 +57,7 @@ func ReviewWith(
 			record.Answer = *look.Recorded
 			return record, nil
 		}
-		becomes, judgement, err := judged(in, *look.Request, judge)
+		becomes, judgement, err := judgeDecision(in, *look.Request, judge)
 		if err != nil {
 			return ReviewRecord{}, err
 		}
@@ -80,8 +81,8 @@ func ReviewWith(
 	}
 }
 
-// review converts the record to the result of a review. Answer is empty. Request and Keys are set
-// only if refresh is.
+// review returns the record as the result of a review, without an Answer. Request and Keys are set only if
+// refresh is set.
 func (l LookRecord) review(refresh bool) ReviewRecord {
 	r := ReviewRecord{
 		State: l.State, PolicyDigest: l.PolicyDigest, Kills: l.Kills, Connection: l.Connection, Remaining: l.Remaining, Approver: l.Approver,
@@ -92,9 +93,9 @@ func (l LookRecord) review(refresh bool) ReviewRecord {
 	return r
 }
 
-// judged returns the state of the request after the decision if it counts and is final,
-// and the judgement of the decision.
-func judged(
+// judgeDecision returns the judgement of the decision, and the state of the request after the decision if it
+// counts and is final.
+func judgeDecision(
 	in LookRow, request OpenRequest, judge func(OpenRequest) (Judgement, error),
 ) (becomes contract.RequestState, j Judgement, err error) {
 	becomes, fits := contract.Becomes(in.Decision.Decision, request.Parked != "")

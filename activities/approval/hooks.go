@@ -10,8 +10,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// ruleOf returns the rule of a request: policy's rule, and the people and lifetimes for which
-// hooks ask. Hooks can only make it stricter.
+// ruleOf returns the rule of a request: the rule of policy, with the people and the lifetimes for which hooks
+// ask. A hook can only make the rule stricter.
 func ruleOf(rule policy.ApprovalRule, asks []hook.Ask) (policy.ApprovalRule, error) {
 	var people []policy.HookEntries
 	for _, ask := range asks {
@@ -20,7 +20,7 @@ func ruleOf(rule policy.ApprovalRule, asks []hook.Ask) (policy.ApprovalRule, err
 			continue
 		}
 		if approvals.Check() != nil {
-			// The worker of a hook checks the approvals of the hook, so these are from somebody else.
+			// The worker of a hook checks the approvals of the hook, so these approvals do not come from a worker.
 			return policy.ApprovalRule{}, errors.New("approvals of a hook are not valid")
 		}
 		if approvals.ExpiresAfter > 0 {
@@ -45,8 +45,8 @@ func entriesOf(a *hook.Approvals) []policy.ChainEntry {
 	return entries
 }
 
-// message returns the text for the approvers: the message of the question for which the call waits,
-// and the messages of the hooks that name approvers.
+// message returns the text for the approvers: the message of the ask for which the call waits, and the messages
+// of the hooks that name approvers.
 func message(ask hook.Ask, asks []hook.Ask) string {
 	var messages []string
 	add := func(text string) {

@@ -35,10 +35,10 @@ type IDTokenRow struct {
 	Now   time.Time
 }
 
-// signedIn verifies that d.Proof is an ID token of the approver for exactly this
-// decision: the nonce of the token is the hash of the decision. It returns the ID of the
-// issuer's key, or a refusal that is safe to show. An error is an error of Identify.
-func (a *Approvals) signedIn(ctx context.Context, open OpenRequest, tenantID string, d toolspec.Decision) (keyID, refusal string, err error) {
+// verifyIDToken verifies that d.Proof is an ID token of the approver for exactly this decision: the nonce of
+// the token is the hash of the decision. It returns the ID of the issuer's key, or a refusal that is safe to
+// show. An error is an error of Identify.
+func (a *Approvals) verifyIDToken(ctx context.Context, open OpenRequest, tenantID string, d toolspec.Decision) (keyID, refusal string, err error) {
 	if d.Digest == "" {
 		return "", noDigest, nil
 	}

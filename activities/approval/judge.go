@@ -13,7 +13,7 @@ import (
 // on the request as it was shown.
 func decide(open OpenRequest, voter policy.Voter, d toolspec.Decision, f remembering) Judgement {
 	open.Rule = open.Rule.At(open.Waited)
-	// Only an approval can leave the request open for further approvals: see below.
+	// Final changes below only for an approval that needs further approvals.
 	j := Judgement{Signed: voter.Signed, Final: true}
 	switch {
 	// The voter saw another question. Unsigned decisions may leave out the digest.
@@ -46,7 +46,7 @@ func decide(open OpenRequest, voter policy.Voter, d toolspec.Decision, f remembe
 	// A vote that leaves the request open has not approved the call, so there is nothing
 	// to remember yet. The reason tells the approver how long the approval is remembered.
 	if j.Counted && j.Final && d.Remember {
-		j.Grant, j.Reason = remembered(open, f, d)
+		j.Grant, j.Reason = newGrant(open, f, d)
 	}
 	return j
 }
@@ -61,10 +61,10 @@ type identity struct {
 	refusal string
 }
 
-// identified verifies the proof of a decision and returns the approver. It refuses an
-// invalid proof even if the rule accepts unsigned decisions. An error means that the
-// proof could not be checked. The proof may still be valid.
-func (a *Approvals) identified(ctx context.Context, open OpenRequest, tenantID string, d toolspec.Decision) (who identity, err error) {
+// identifyApprover verifies the proof of a decision and returns the approver. It refuses an invalid proof even
+// if the rule accepts unsigned decisions. An error means that the proof could not be checked: the proof may
+// still be valid.
+func (a *Approvals) identifyApprover(ctx context.Context, open OpenRequest, tenantID string, d toolspec.Decision) (who identity, err error) {
 	who.voter.Identity = d.Approver
 	switch {
 	case d.Proof == "":
@@ -73,7 +73,7 @@ func (a *Approvals) identified(ctx context.Context, open OpenRequest, tenantID s
 		return who, nil
 	// A proof of Pawl names its key. A proof without a key ID may be an ID token.
 	case proof.KeyID(d.Proof) == "" && a.parts.IDTokens != nil:
-		who.keyID, who.refusal, err = a.signedIn(ctx, open, tenantID, d)
+		who.keyID, who.refusal, err = a.verifyIDToken(ctx, open, tenantID, d)
 	// The tenant has no key with the ID that the proof names, or the proof names no key
 	// and this worker verifies no ID tokens.
 	case open.Key == nil:
@@ -88,7 +88,8 @@ func (a *Approvals) identified(ctx context.Context, open OpenRequest, tenantID s
 		}
 	}
 	// The record must not name a key if the proof was not verified.
-	if who.voter.Signed = err == nil && who.refusal == ""; !who.voter.Signed {
+	who.voter.Signed = err == nil && who.refusal == ""
+	if !who.voter.Signed {
 		who.keyID = ""
 	}
 	return who, err

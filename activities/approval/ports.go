@@ -16,10 +16,10 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// Requests stores approval requests and the decisions on them. Every statement names
-// (invocation, epoch), compares the recorded run with the run that executes the statement
-// (contract.Executing), and is one guarded write: the answer of the statement says
-// whether the write took effect. A temporary error is marked errs.Transient.
+// Requests stores approval requests and the decisions on them. Each write is one statement. It names the
+// invocation and its epoch, and writes nothing if the record has another epoch, or if another Temporal run
+// executes the call (contract.Executing). The result of the method says whether the statement has written. An
+// error that a retry can correct is marked errs.Transient.
 type Requests interface {
 	// Request opens a request, or returns an earlier request for the same digest.
 	Request(ctx context.Context, in RequestRow) (RequestRecord, error)
@@ -69,10 +69,9 @@ type RequestRow struct {
 	InvocationID string
 	TenantID     string
 	Epoch        int
-	// Last is the number of the last request of the call that this Temporal run knows. A new
-	// request gets the next number. But if an earlier Temporal run of the call opened a request for
-	// the same digest, and it is still open or approved, that request is used again, whatever its
-	// number is.
+	// Last is the number of the last request of the call that this Temporal run knows. A new request gets the next
+	// number. But if an earlier Temporal run of the call opened a request for the same digest, and that request is
+	// still open or approved, Pawl uses it again, whatever its number is.
 	Last int
 	// Edits are the numbers of the requests whose edit was delivered to this Temporal run again. A
 	// request for the same digest that was edited is found again if Edits has its number.
@@ -91,12 +90,11 @@ type RequestRow struct {
 	// Remembered is the ID of the grant that answers the request, if the grant is still
 	// valid at the time of the write. Empty means no grant.
 	Remembered string
-	// GivesBack gives the capacity of the call back in the same transaction. A request of a parked
-	// call does so in any case.
+	// GivesBack says that the same transaction gives the capacity of the call back. A request of a parked call
+	// always gives it back.
 	GivesBack bool
-	// Capacity is the round of the capacity that is given back. An old try of this activity may write when the
-	// call has already acquired capacity again. That capacity has a later round, so the try does not give it
-	// back.
+	// Capacity is the round of the capacity that is given back. A late try of this activity may write when the
+	// call has acquired capacity again. That capacity has a later round, so the late try does not give it back.
 	Capacity int
 }
 
@@ -104,7 +102,8 @@ type RequestRow struct {
 // session.
 type GrantQuery struct{ TenantID, ToolID, ActorID, SessionID string }
 
-// RequestRecord is the request that was opened or found again, or Superseded.
+// RequestRecord is the request that was opened or found again. Superseded says that a newer run owns the
+// call; then all other fields are empty.
 type RequestRecord struct {
 	Superseded bool
 	Number     int
@@ -121,8 +120,8 @@ type RequestRecord struct {
 	Keys    RequestKeys
 }
 
-// LookRow says which request of a call to read. An empty ApprovalID means that the call
-// has no open request.
+// LookRow says which request of a call to read. If ApprovalID is empty, the call has no open request. Gate and
+// Capacity are the last rounds of these stages.
 type LookRow struct {
 	InvocationID string
 	TenantID     string
@@ -143,7 +142,8 @@ type LookRow struct {
 	Refresh bool
 }
 
-// LookRecord is the state of a request, or Superseded.
+// LookRecord is the state of a request. Superseded says that a newer run owns the call; then all other
+// fields are empty.
 type LookRecord struct {
 	Superseded bool
 	State      contract.RequestState
@@ -218,8 +218,8 @@ type OpenRequest struct {
 	Waited time.Duration
 }
 
-// Judgement is the result of a decision. A judgement with Again is not written: the sender
-// sends the same decision again.
+// Judgement is the result of judging a decision. A judgement with Again is not written: the sender sends the
+// same decision again.
 type Judgement struct {
 	toolspec.Answer
 	// Final says that the decision, if it counts, ends the request.

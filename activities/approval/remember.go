@@ -38,11 +38,10 @@ type GrantRow struct {
 	For time.Duration
 }
 
-// remembered returns the grant for later calls that a decision asks for, or nil if policy
-// or the decision does not allow it. The text tells the approver for how long the
-// approval is remembered, or why it is not remembered. The grant has the tool, the
-// effect, the risk and the rule of the request.
-func remembered(open OpenRequest, f remembering, d toolspec.Decision) (*GrantRow, string) {
+// newGrant returns the grant for later calls that a decision asks for, or nil if policy or the decision does
+// not allow it. The text tells the approver for how long the approval is remembered, or why it is not
+// remembered. The grant has the tool, the effect, the risk and the rule of the request.
+func newGrant(open OpenRequest, f remembering, d toolspec.Decision) (*GrantRow, string) {
 	scope, rule := toolspec.Scope{}, open.Rule
 	if d.Scope != nil {
 		scope = *d.Scope
@@ -65,8 +64,8 @@ func remembered(open OpenRequest, f remembering, d toolspec.Decision) (*GrantRow
 		// A reader of such a grant would believe that the approved call matches its scope.
 		return nil, "for this call only: the approved arguments do not match the scope"
 	}
-	if d := time.Duration(scope.ForMs) * time.Millisecond; d > 0 {
-		life = min(life, d)
+	if asked := time.Duration(scope.ForMs) * time.Millisecond; asked > 0 {
+		life = min(life, asked)
 	}
 	row := &GrantRow{For: life, Grant: Grant{Granted: open.Granted, Match: scope.Match, Approver: d.Approver}}
 	if scope.Args == "" || scope.Args == toolspec.Exact {
@@ -94,10 +93,10 @@ type remembering struct {
 	sessionID string
 }
 
-// covering returns the first grant that covers the call, or nil. It skips the grants of
-// an approver who may not approve this call: the actor, the subject, or the editor of the
-// arguments, unless the rule allows self-approval.
-func covering(grants []Grant, f hook.Facts, editedBy string, now hook.GrantedApproval, rule policy.ApprovalRule) *Grant {
+// findGrant returns the first grant that covers the call, or nil. Unless the rule allows self-approval, it
+// skips the grants of an approver who may not approve this call: the actor, the subject, or the editor of the
+// arguments.
+func findGrant(grants []Grant, f hook.Facts, editedBy string, now hook.GrantedApproval, rule policy.ApprovalRule) *Grant {
 	digest, err := strictjson.Digest(f.Args)
 	if err != nil {
 		return nil
@@ -149,8 +148,12 @@ func matches(args json.RawMessage, want []toolspec.ArgMatch) bool {
 // With "..", a file path can leave the directory that the prefix names. A pattern without
 // * matches only the same text, so escapes returns false.
 func escapes(pattern, text string) bool {
-	prefix, open := strings.CutSuffix(pattern, "*")
-	return open && slices.Contains(strings.FieldsFunc(strings.TrimPrefix(text, prefix), func(r rune) bool { return r == '/' || r == '\\' }), "..")
+	prefix, isPrefix := strings.CutSuffix(pattern, "*")
+	if !isPrefix {
+		return false
+	}
+	elements := strings.FieldsFunc(strings.TrimPrefix(text, prefix), func(r rune) bool { return r == '/' || r == '\\' })
+	return slices.Contains(elements, "..")
 }
 
 // member returns the value that a JSON pointer names, or nil.

@@ -57,18 +57,17 @@ func (a *Approvals) Request(ctx context.Context, in contract.RequestIn) (contrac
 	if in.Ask.Hook != "" || len(in.Asks) > 0 {
 		rule = rule.Unremembered() // an approval of other calls does not answer the question of a hook
 	}
-	view := viewed(f, decision, digest)
+	view := viewOf(f, decision, digest)
 	view.Message = message(in.Ask, in.Asks)
-	return a.open(ctx, started, in, decision, rule, view, in.Ask.Rule, rule.ExpiresAfter())
+	return a.openRequest(ctx, started, in, decision, rule, view, in.Ask.Rule, rule.ExpiresAfter())
 }
 
-// park opens a request that asks a person whether a call took effect. The people whom policy names
-// for an approval may decide on this request, and people whom a hook names may not, also if the
-// decision is to run the tool again. If policy lets no call wait for such a decision, the outcome
-// is Refused without a failure.
+// park opens a request that asks a person whether a call took effect. The people whom policy names for an
+// approval may decide on this request. People whom a hook names may not, even if the decision runs the tool
+// again. If policy lets no call wait for such a decision, the outcome is Refused without a failure.
 //
-// The request has its own digest: the hexadecimal SHA-256 of "parked", a NUL byte and the
-// digest of an approval. So an approval of the call never counts for this request.
+// The request has its own digest: the hexadecimal SHA-256 of "parked", a NUL byte and the digest of an
+// approval. So an approval of the call never counts for this request.
 func (a *Approvals) park(ctx context.Context, in contract.RequestIn, decision policy.Decision) (contract.RequestOut, error) {
 	started := time.Now()
 	wait := decision.Approval.ParkUnknown()
@@ -80,51 +79,50 @@ func (a *Approvals) park(ctx context.Context, in contract.RequestIn, decision po
 		return contract.RequestOut{}, err
 	}
 	sum := sha256.Sum256([]byte("parked\x00" + digest))
-	view := viewed(in.Facts, decision, hex.EncodeToString(sum[:]))
+	view := viewOf(in.Facts, decision, hex.EncodeToString(sum[:]))
 	view.Parked = in.Parked
-	return a.open(ctx, started, in, decision, decision.Approval, view, decision.Rule, wait)
+	return a.openRequest(ctx, started, in, decision, decision.Approval, view, decision.Rule, wait)
 }
 
-// viewed returns the view of the call, without its approvers.
-func viewed(f hook.Facts, decision policy.Decision, digest string) toolspec.ApprovalView {
+// viewOf returns the view of the call, without its approvers.
+func viewOf(f hook.Facts, decision policy.Decision, digest string) toolspec.ApprovalView {
 	return toolspec.ApprovalView{
 		ToolID: f.ToolID, Effect: f.Effect, Risk: decision.Risk, Args: f.SafeArgs, Digest: digest, RequestedBy: f.Context.ActorID,
 	}
 }
 
-// open writes a request with the rule, or finds the request for the same digest again with the
-// rule that it was opened with, and returns it. by names the policy rule that asks; expireAfter
-// is the lifetime of a new request.
-func (a *Approvals) open(
-	ctx context.Context, started time.Time, in contract.RequestIn, decision policy.Decision, rule policy.ApprovalRule, view toolspec.ApprovalView, by string,
+// openRequest writes a request with the rule, and returns it. If there is a request for the same digest, it
+// returns that request with its own rule. askedBy is the name of the policy rule that asks; expireAfter is the
+// lifetime of a new request.
+func (a *Approvals) openRequest(
+	ctx context.Context, started time.Time, in contract.RequestIn, decision policy.Decision, rule policy.ApprovalRule, view toolspec.ApprovalView, askedBy string,
 	expireAfter time.Duration,
 ) (contract.RequestOut, error) {
 	f := in.Facts
 	view.Approvers = rule.Describe(view.RequestedBy)
 	remembered := ""
+	// A person must see repaired arguments, so an approval of another call does not cover them.
 	if rule.RememberForMs > 0 && in.Parked == "" && !f.Repaired {
-		// A person must see repaired arguments, so no approval of other calls covers them.
-
 		grants, err := a.parts.Requests.Grants(ctx, GrantQuery{f.Context.TenantID, f.ToolID, f.Context.ActorID, f.Context.SessionID})
 		if err != nil {
 			return contract.RequestOut{}, err
 		}
-		if g := covering(grants, f, in.EditedBy, granted(f, decision, view.Digest), rule); g != nil {
+		if g := findGrant(grants, f, in.EditedBy, grantedApproval(f, decision, view.Digest), rule); g != nil {
 			remembered = g.ID
 		}
 	}
 	row := RequestRow{
 		InvocationID: f.InvocationID, TenantID: f.Context.TenantID, Epoch: in.Epoch, Last: in.Last, Edits: in.Edits, View: view,
-		Granted: granted(f, decision, view.Digest), Remembered: remembered,
+		Granted: grantedApproval(f, decision, view.Digest), Remembered: remembered,
 		Hydrations: in.Hydrations,
-		Rule:       rule, EditedBy: in.EditedBy, OnBehalfOf: f.Context.SubjectID, PolicyRule: by, PolicyID: f.PolicyDigest,
+		Rule:       rule, EditedBy: in.EditedBy, OnBehalfOf: f.Context.SubjectID, PolicyRule: askedBy, PolicyID: f.PolicyDigest,
 		ExpireAfter: expireAfter, GivesBack: in.GivesBack, Capacity: in.Capacity,
 	}
-	record, err := a.request(ctx, f, row)
+	record, err := a.recordRequest(ctx, f, row)
 	if err == nil && record.Superseded && remembered != "" {
 		// The remembered approval may have ended since it was read.
 		row.Remembered = ""
-		record, err = a.request(ctx, f, row)
+		record, err = a.recordRequest(ctx, f, row)
 	}
 	if err != nil {
 		return contract.RequestOut{}, err
@@ -136,7 +134,7 @@ func (a *Approvals) open(
 	view.ExpiresAtMs = record.ExpiresAt.UnixMilli()
 	// People have seen the recorded preview. A new preview may differ, for example if a file has changed.
 	view.Preview, view.PreviewDigest = record.Preview, record.Granted.PreviewDigest
-	// Hooks may answer differently by now, and the recorded rule counts.
+	// The recorded rule counts, even if hooks name other approvers by now.
 	view.Approvers = record.Rule.Describe(view.RequestedBy)
 	view.Escalations = record.Rule.Escalations(record.CreatedAt, record.ExpiresAt)
 	approval := record.Granted
@@ -144,13 +142,13 @@ func (a *Approvals) open(
 	return contract.RequestOut{
 		Outcome: contract.Done, Number: record.Number, View: &view, Granted: &approval,
 		RemainingMs: record.Remaining.Milliseconds(), Approved: record.State == contract.RequestApproved, Edited: record.State == contract.RequestEdited,
-		Accepts:    a.accepts(record.Rule, f.Context.ActorID, f.Context.SubjectID, record.Keys),
+		Accepts:    a.acceptanceOf(record.Rule, f.Context.ActorID, f.Context.SubjectID, record.Keys),
 		DurationUs: time.Since(started).Microseconds(),
 	}, nil
 }
 
-// granted returns the scope that an approval of the call covers.
-func granted(f hook.Facts, decision policy.Decision, digest string) hook.GrantedApproval {
+// grantedApproval returns the scope that an approval of the call covers.
+func grantedApproval(f hook.Facts, decision policy.Decision, digest string) hook.GrantedApproval {
 	g := hook.GrantedApproval{
 		Digest: digest, ToolDigest: f.ToolDigest, Effect: f.Effect, Risk: decision.Risk, RuleDigest: decision.Approval.Digest(),
 		ConnectionID: f.Context.ConnectionID, Asked: cmp.Or(decision.Asked, decision.Rule),
@@ -161,9 +159,9 @@ func granted(f hook.Facts, decision policy.Decision, digest string) hook.Granted
 	return g
 }
 
-// request makes the preview that people see, unless the tool has run already or a remembered approval covers the call, and records the
-// request.
-func (a *Approvals) request(ctx context.Context, f hook.Facts, row RequestRow) (record RequestRecord, err error) {
+// recordRequest records the request. It first makes the preview for people, unless the tool has run already or
+// a remembered approval covers the call.
+func (a *Approvals) recordRequest(ctx context.Context, f hook.Facts, row RequestRow) (record RequestRecord, err error) {
 	if row.View.Parked == "" && row.Remembered == "" {
 		if row.View.Preview, row.Granted.PreviewDigest, err = a.parts.Previews.Show(ctx, f); err != nil {
 			return RequestRecord{}, err

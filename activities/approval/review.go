@@ -28,7 +28,7 @@ func (a *Approvals) Review(ctx context.Context, in contract.ReviewIn) (contract.
 	var edited, safe json.RawMessage
 	record, err := ReviewWith(ctx, a.parts.Requests, row, func(open OpenRequest) (j Judgement, err error) {
 		if j, err = a.judge(ctx, in, open); err == nil && j.Counted && in.Decision.Decision == toolspec.Edit {
-			edited, safe, j.Answer = a.edited(in, in.Decision.EditedArgs)
+			edited, safe, j.Answer = a.validateEdit(in, in.Decision.EditedArgs)
 		}
 		return j, err
 	})
@@ -42,13 +42,13 @@ func (a *Approvals) Review(ctx context.Context, in contract.ReviewIn) (contract.
 		// The record has this decision already, so it was not judged. The arguments of the
 		// decision are the same as before. If this worker cannot validate them, the activity
 		// hydrate does it later.
-		if edited, safe, _ = a.edited(in, in.Decision.EditedArgs); edited == nil {
+		if edited, safe, _ = a.validateEdit(in, in.Decision.EditedArgs); edited == nil {
 			edited = in.Decision.EditedArgs
 		}
 	}
 	var accepts *contract.Acceptance
 	if r := record.Request; r != nil {
-		accepts = a.accepts(r.Rule, r.RequestedBy, r.OnBehalfOf, record.Keys)
+		accepts = a.acceptanceOf(r.Rule, r.RequestedBy, r.OnBehalfOf, record.Keys)
 	}
 	return contract.ReviewOut{
 		Outcome: contract.Done, Answer: record.Answer, State: record.State, PolicyDigest: record.PolicyDigest, Kills: record.Kills, Connection: record.Connection,
@@ -60,7 +60,7 @@ func (a *Approvals) Review(ctx context.Context, in contract.ReviewIn) (contract.
 // judge verifies the proof of the decision in in and says whether the decision counts.
 func (a *Approvals) judge(ctx context.Context, in contract.ReviewIn, open OpenRequest) (Judgement, error) {
 	d := *in.Decision
-	who, err := a.identified(ctx, open, in.TenantID, d)
+	who, err := a.identifyApprover(ctx, open, in.TenantID, d)
 	switch {
 	case errs.IsTransient(err):
 		// Nothing is recorded, so the same decision can still count later.
@@ -79,9 +79,9 @@ func (a *Approvals) judge(ctx context.Context, in contract.ReviewIn, open OpenRe
 	return j, nil
 }
 
-// rolesOf returns the current roles of an approver, by the active policy and by
-// relations: an approver who has lost a role while the call waited may no longer decide
-// by it. It returns nil if the rule of the request names no role.
+// rolesOf returns the current roles of an approver, by the active policy and by relations. An approver who has
+// lost a role while the call waited may no longer decide by this role. rolesOf returns nil if the rule of the
+// request names no role.
 func (a *Approvals) rolesOf(ctx context.Context, open OpenRequest, tenantID, approver string) ([]string, error) {
 	if !open.Rule.NeedsRoles() {
 		return nil, nil
@@ -101,10 +101,10 @@ func (a *Approvals) rolesOf(ctx context.Context, open OpenRequest, tenantID, app
 	return roles, nil
 }
 
-// edited validates the arguments of an approver. If they are not valid, the decision does not
-// count and the request stays open. If this worker cannot validate them, nothing is recorded, so
-// the same decision can still count on another worker.
-func (a *Approvals) edited(in contract.ReviewIn, raw json.RawMessage) (args, safe json.RawMessage, answer toolspec.Answer) {
+// validateEdit validates the arguments of an approver. If they are not valid, the decision does not count and
+// the request stays open. If this worker cannot validate them, nothing is recorded, so the same decision can
+// still count on another worker.
+func (a *Approvals) validateEdit(in contract.ReviewIn, raw json.RawMessage) (args, safe json.RawMessage, answer toolspec.Answer) {
 	bound, ok := a.parts.Tools.Find(in.ToolID, in.ToolDigest)
 	if !ok {
 		return nil, nil, toolspec.Answer{Reason: "this worker does not have the tool; try again", Again: true}

@@ -19,8 +19,8 @@ const (
 	claimTime = 3 * time.Second
 	// keepTime bounds the write of a kept answer, for which the workflow waits.
 	keepTime = 2 * time.Second
-	// afterTool is the time that an attempt in the claimed lane has, beyond that of its tool, to stop the
-	// tool, to store a large value and to keep the answer.
+	// afterTool is the time that an attempt in the claimed lane has after the time of its tool: to stop
+	// the tool, to store a large value and to keep the answer.
 	afterTool = 10 * time.Second
 	// earlierEvery is the time between two looks at a claim whose tool may still run.
 	earlierEvery = 250 * time.Millisecond
@@ -28,11 +28,11 @@ const (
 	maxKept = 2 * toolspec.MaxInline
 )
 
-// claim stores that the tool is about to run. If the claim succeeds, it returns nil and nil.
-// Otherwise the tool must not run: kept is the answer of an earlier execution, or out is the answer of
-// the attempt. subject is empty outside of the claimed lane.
+// claim stores that the tool is about to run. If the claim succeeds, kept and out are nil. Otherwise the tool
+// must not run: kept is the answer of an earlier execution, or out is the answer of the attempt. subject is the
+// digest of what the attempt runs (permit.subject), and empty outside of the claimed lane.
 //
-// A claim whose answer is lost may have been stored, so claim does not try again: only this
+// If the database gives no answer, the claim may have been stored. Then claim does not try again: only this
 // process knows that the tool did not run, and its answer says so.
 func (a *Attempts) claim(ctx context.Context, in contract.ExecuteIn, claimID, subject string, bound *catalog.Bound) (kept, out *contract.ExecuteOut) {
 	row := ClaimRow{
@@ -54,7 +54,7 @@ func (a *Attempts) claim(ctx context.Context, in contract.ExecuteIn, claimID, su
 		outcome, err = a.tryClaim(ctx, row)
 	}
 	if err == nil && subject != "" && (outcome == contract.Claimed || outcome == contract.Redelivered) {
-		// A workflow task was lost, perhaps after the tool had run. Its tool may run even now.
+		// A workflow task was lost. In that task the tool may have run, and it may still run now.
 		if kept, err = a.awaitEarlier(ctx, in, subject); kept != nil {
 			return kept, nil
 		}
@@ -89,9 +89,9 @@ func (a *Attempts) tryClaim(ctx context.Context, row ClaimRow) (contract.Outcome
 	return a.Store.Claim(soon, row)
 }
 
-// awaitEarlier returns the kept answer of an earlier claim of the call that ran the same subject. It
-// waits for the answer as long as the tool of the last claim may run. It returns nil if there is no such
-// answer and none can follow.
+// awaitEarlier returns the kept answer of an earlier claim of the call with the same subject. It waits for this
+// answer as long as the tool of the last claim may run. It returns nil if there is no such answer and none can
+// follow.
 func (a *Attempts) awaitEarlier(ctx context.Context, in contract.ExecuteIn, subject string) (*contract.ExecuteOut, error) {
 	for {
 		earlier, found, err := a.Store.Earlier(ctx, EarlierRow{
@@ -121,10 +121,10 @@ func (a *Attempts) awaitEarlier(ctx context.Context, in contract.ExecuteIn, subj
 	}
 }
 
-// keep stores the answer of an attempt in the claimed lane, for an execution that follows if the
-// workflow task is lost. A stop or a timeout says nothing about the effect, and a challenge is neither
-// redacted nor searched for secrets, so neither is kept. Without a kept answer, a lost task is a lost
-// attempt.
+// keep stores the answer of an attempt in the claimed lane, for the next execution if the workflow task is
+// lost. It does not keep the answer of an attempt that was stopped, because it says nothing about the effect.
+// It keeps no challenge, because a challenge is neither redacted nor searched for secrets. Without a kept
+// answer, a lost task is a lost attempt.
 func (a *Attempts) keep(ctx context.Context, in contract.ExecuteIn, claimID, subject string, out contract.ExecuteOut) {
 	if out.Outcome != contract.Done && out.Outcome != contract.Refused || out.Challenge {
 		return

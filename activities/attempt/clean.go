@@ -15,25 +15,26 @@ const (
 	cleanEvery = 2 * time.Second
 )
 
-// errUnclean says that a stream has something that cannot be taken out of it.
+// errUnclean says that a credential or a text to mask cannot be removed from a stream.
 var errUnclean = errors.New("a credential or a text to mask cannot be taken out of the stream")
 
-// cleaner takes out of a stream what must not be stored. It holds back the end of what it got: a
-// credential, or a text to mask, may go on in the next part.
+// cleaner removes credentials and texts to mask from a stream. It holds back the last bytes of a part, because
+// a credential or a text to mask may continue in the next part.
 type cleaner struct {
 	// binary says that the stream must not be changed: a credential in it is an error.
 	binary  bool
 	masker  *toolspec.StreamMasker
 	secrets *fingerprint.Set
-	// raw is not masked. Its last bytes have not been searched yet; fresh counts them. searched has no credential, and is not masked yet.
-	// masked is not stored yet.
+	// raw has the bytes that are not masked yet. The last bytes of raw, whose number is fresh, have not been
+	// searched yet. searched has bytes without credentials that are not masked yet. masked has bytes that are not
+	// stored yet.
 	raw, searched, masked []byte
 	fresh                 int
 	cleaned               time.Time
 }
 
-// push takes the next part and calls emit with what may be stored. last says that no part follows. The
-// error is errUnclean or an error of emit.
+// push takes the next part and calls emit with the bytes that may be stored. last says that no part follows.
+// The error is errUnclean or an error of emit.
 func (c *cleaner) push(p []byte, last bool, emit func([]byte) error) error {
 	for {
 		n := min(len(p), cleanBlock-c.fresh)
@@ -50,9 +51,9 @@ func (c *cleaner) push(p []byte, last bool, emit func([]byte) error) error {
 	}
 }
 
-// clean searches what is raw, masks it, searches it again, and emits all but the end. It searches before the mask, because a mask may take
-// a part of a credential, so that no later search finds the rest. It searches after the mask, because the texts on both sides of a mask may
-// form a credential.
+// clean searches raw, masks it, searches it again, and emits all but the last bytes. It searches before the
+// mask, because a mask may remove a part of a credential, so that no later search finds the rest. It searches
+// after the mask, because the texts on both sides of a mask may form a credential.
 func (c *cleaner) clean(last bool, emit func([]byte) error) error {
 	c.fresh, c.cleaned = 0, time.Now()
 	if c.masker == nil {
@@ -71,7 +72,7 @@ func (c *cleaner) clean(last bool, emit func([]byte) error) error {
 	return err
 }
 
-// mask searches what is raw, and masks what has been searched.
+// mask moves the bytes of raw that have no credential to searched, and masks searched.
 func (c *cleaner) mask(last bool) error {
 	clean, n, err := c.search(c.raw, last)
 	if err != nil {
@@ -86,8 +87,8 @@ func (c *cleaner) mask(last bool) error {
 	return nil
 }
 
-// search returns text without its credentials. beginning is how many of its first bytes may be passed on: a credential that goes on in the
-// next part of the stream begins after these bytes.
+// search returns text without its credentials. beginning is the number of first bytes that may be passed on: a
+// credential that continues in the next part of the stream begins after these bytes.
 func (c *cleaner) search(text []byte, last bool) (clean []byte, beginning int, err error) {
 	if c.secrets == nil || c.secrets.Len() == 0 {
 		return text, len(text), nil

@@ -27,8 +27,8 @@ func liveSet(t *testing.T) *fingerprint.Set {
 	return s
 }
 
-// cleaned pushes data in writes of the sizes that next returns, and returns what may be stored.
-func cleaned(c *cleaner, data []byte, next func() int) (stored []byte, err error) {
+// cleanStream pushes data in writes of the sizes that next returns, and returns the bytes that may be stored.
+func cleanStream(c *cleaner, data []byte, next func() int) (stored []byte, err error) {
 	emit := func(p []byte) error {
 		stored = append(stored, p...)
 		return nil
@@ -52,7 +52,8 @@ func masker(t *testing.T, with ...toolspec.Masker) *toolspec.StreamMasker {
 	return m
 }
 
-// TestNothingIsCutOutOfASecret: wherever the parts of a stream are cut, no part of a credential or of a text to mask is stored.
+// TestNothingIsCutOutOfASecret: no part of a credential or of a text to mask is stored, at whatever place the
+// stream is split into parts.
 func TestNothingIsCutOutOfASecret(t *testing.T) {
 	t.Parallel()
 	filler := []byte(strings.Repeat("a line of a log that says little, number after number: 12 34 ", 1+2*cleanBlock/60))
@@ -64,16 +65,16 @@ func TestNothingIsCutOutOfASecret(t *testing.T) {
 		spaced(email): {"ann.lee", "example.org", "ple.org"}, spaced("4111 1111 1111 1111"): {"4111 1111", "1111 1111"},
 	}
 	for text, never := range hidden {
-		// A block is cut at its end, and 4096 bytes earlier where it is masked.
+		// A block ends at its size or, for a stream with masks, up to 4096 bytes earlier.
 		for _, before := range []int{1, 20, len(text) / 2, len(text) - 1, 4097, 4096 + len(text)/2, 4095 + len(text), 10_000} {
 			for _, write := range []int{1000, 1 << 20} {
 				at := cleanBlock - before
 				data := append(append(append([]byte(nil), filler[:at]...), text...), filler[at:at+20_000]...)
-				c := &cleaner{secrets: liveSet(t), cleaned: time.Now().Add(time.Hour)} // nothing but the size cuts
+				c := &cleaner{secrets: liveSet(t), cleaned: time.Now().Add(time.Hour)} // only the size ends a block
 				if strings.HasPrefix(text, " ") {
 					c.masker = masker(t, toolspec.MaskEmail, toolspec.MaskCard)
 				}
-				stored, err := cleaned(c, data, func() int { return write })
+				stored, err := cleanStream(c, data, func() int { return write })
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -90,8 +91,8 @@ func TestNothingIsCutOutOfASecret(t *testing.T) {
 	}
 }
 
-// TestAMaskCutsNoCredential: a mask that finds a number in a credential, wherever the parts of the stream are cut, leaves no part of the
-// credential.
+// TestAMaskCutsNoCredential: if a mask finds a number in a credential, no part of the credential is stored, at
+// whatever place the stream is split.
 func TestAMaskCutsNoCredential(t *testing.T) {
 	t.Parallel()
 	const slack = "xoxb-123456789012-1234567890123-AbCdEfGhIjKlMnOpQrStUvWx"
@@ -103,7 +104,7 @@ func TestAMaskCutsNoCredential(t *testing.T) {
 	for _, before := range []int{1, len(slack) / 2, len(slack), 4096, 4096 + len(slack)/2, 8192, 8192 + len(slack)/2, 10_000} {
 		at := cleanBlock - before
 		c := &cleaner{secrets: secrets, masker: masker(t, toolspec.MaskPhone), cleaned: time.Now().Add(time.Hour)}
-		stored, err := cleaned(c, []byte(filler[:at]+" "+slack+" "+filler[at:at+20_000]), func() int { return 1000 })
+		stored, err := cleanStream(c, []byte(filler[:at]+" "+slack+" "+filler[at:at+20_000]), func() int { return 1000 })
 		if err != nil || bytes.Contains(stored, []byte("AbCdEf")) || bytes.Contains(stored, []byte("StUvWx")) || !bytes.Contains(stored, []byte(fingerprint.Redacted)) {
 			t.Errorf("%d bytes in front of the cut: %v, %.200s", before, err, stored[max(0, at-20):])
 		}
@@ -132,7 +133,8 @@ func TestAWriteAfterTheEndFails(t *testing.T) {
 	}
 }
 
-// TestEveryByteIsStored: what has nothing to hide is stored as it is, whatever the writes are.
+// TestEveryByteIsStored: a stream without credentials and texts to mask is stored unchanged, whatever the sizes
+// of the writes are.
 func TestEveryByteIsStored(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -149,31 +151,33 @@ func TestEveryByteIsStored(t *testing.T) {
 		"binary": {cleaner{binary: true, secrets: liveSet(t)}, noise}, "text": {cleaner{masker: masker(t, toolspec.MaskEmail), secrets: liveSet(t)}, text.Bytes()},
 		"no secrets": {cleaner{}, noise}, "nothing": {cleaner{secrets: liveSet(t)}, nil},
 	} {
-		stored, err := cleaned(&c.cleaner, c.data, func() int { return 1 + random.IntN(100_000) })
+		stored, err := cleanStream(&c.cleaner, c.data, func() int { return 1 + random.IntN(100_000) })
 		if err != nil || !bytes.Equal(stored, c.data) {
 			t.Errorf("%s: %d bytes of %d are stored, %v", name, len(stored), len(c.data), err)
 		}
 	}
 }
 
-// TestABinaryStreamIsNotChanged: a credential in it is an error, and no part of it is stored before that.
+// TestABinaryStreamIsNotChanged: a credential in a binary stream is an error, and no part of the credential is
+// stored before the error.
 func TestABinaryStreamIsNotChanged(t *testing.T) {
 	t.Parallel()
 	for _, before := range []int{0, 10, 39, 4096} {
 		data := bytes.Repeat([]byte{0xff, 0xfe, 1, 2}, cleanBlock)
 		copy(data[cleanBlock-before:], credential)
-		stored, err := cleaned(&cleaner{binary: true, secrets: liveSet(t)}, data, func() int { return 50_000 })
+		stored, err := cleanStream(&cleaner{binary: true, secrets: liveSet(t)}, data, func() int { return 50_000 })
 		if !errors.Is(err, errUnclean) || bytes.Contains(stored, []byte(credential[:8])) {
 			t.Errorf("%d bytes in front of the cut: %v, and %d bytes are stored", before, err, len(stored))
 		}
 	}
 }
 
-// TestATextToMaskThatDoesNotEnd is refused, instead of held or half masked.
+// TestATextToMaskThatDoesNotEnd: a stream with such a text is refused, so that it is neither kept in memory nor
+// masked in part.
 func TestATextToMaskThatDoesNotEnd(t *testing.T) {
 	t.Parallel()
 	c := &cleaner{masker: masker(t, toolspec.MaskRegex(`key=\S+`))}
-	if _, err := cleaned(c, []byte("key="+strings.Repeat("k", 2<<20)), func() int { return 10_000 }); !errors.Is(err, errUnclean) {
+	if _, err := cleanStream(c, []byte("key="+strings.Repeat("k", 2<<20)), func() int { return 10_000 }); !errors.Is(err, errUnclean) {
 		t.Errorf("%v", err)
 	}
 }

@@ -71,7 +71,8 @@ func (a *Attempts) judge(ctx, budget context.Context, in contract.ExecuteIn, cla
 	return a.deliver(ctx, in, claimID, bound, out, v.Value)
 }
 
-// deliver lets the value of an attempt or of a probe leave the worker.
+// deliver adds the value of an attempt or of a probe to its answer out. The value is checked and redacted, and
+// a large value is stored apart.
 func (a *Attempts) deliver(ctx context.Context, in contract.ExecuteIn, claimID string, bound *catalog.Bound, out contract.ExecuteOut, raw json.RawMessage) contract.ExecuteOut {
 	value, info, failure, err := a.outputs.Deliver(ctx, bound, output.Value{Origin: output.FromTool, MaxBytes: in.MaxResultBytes, Row: output.Row{
 		InvocationID: in.Facts.InvocationID, TenantID: in.Facts.Context.TenantID, Dispatch: in.Dispatch, ClaimID: claimID, Value: raw,
@@ -98,7 +99,7 @@ func interrupted(ctx, budget context.Context) contract.ExecuteOut {
 	f := &hook.Failure{Code: toolspec.CodeTimeout}
 	cause := context.Cause(ctx)
 	switch {
-	case cause == nil && errors.Is(budget.Err(), context.DeadlineExceeded):
+	case cause == nil && errors.Is(budget.Err(), context.DeadlineExceeded): // the tool has used up its time
 	case heartbeat.Stopping(ctx):
 		f.Code = contract.CauseStopped
 	case cause == nil, errors.Is(cause, context.DeadlineExceeded):

@@ -25,7 +25,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// beginTime bounds the write of a start event, for which the tool of a watched call waits.
+// beginTime bounds the write of a start event. The tool of a watched call waits for this write.
 const beginTime = time.Second
 
 // Parts are the dependencies of attempts. All are required except PolicyEngines, Leases, Providers and Secrets.
@@ -35,17 +35,18 @@ type Parts struct {
 	Hooks    *hook.Registry
 	Keys     Keys
 	Policies judge.Policies
-	// PolicyEngines are those of the gate. nil means that versions of the policy decide themselves.
+	// PolicyEngines returns the engine that decides by a version of the policy. It must be the same as that of the
+	// gate. nil means Pawl's own engine.
 	PolicyEngines policy.Engines
 	Providers     providers.Providers
 	// Leases leases the connection of a call. If it is nil, no tool has a connection.
 	Leases Leaser
-	// Previews makes the previews that people have approved once more.
+	// Previews makes a preview that people have approved again, to compare the two.
 	Previews *preview.Previews
 	// Expired reports whether the call may have lost a slot that it held.
 	Expired func(in contract.ExecuteIn) bool
-	// LocalTools is how many tools of one tenant may run at the same time in the local lane; 0
-	// sets no bound.
+	// LocalTools is how many tools of one tenant may run at the same time inside workflow tasks, in the local and
+	// the claimed lane together; 0 sets no bound.
 	LocalTools int
 	// Secrets are the live secrets, which no result and no report may have; nil if there are
 	// none.
@@ -53,9 +54,9 @@ type Parts struct {
 	Log     *slog.Logger
 }
 
-// Leaser leases the connection of a call to one attempt. If the call may not have it, out is how
-// the attempt ends. A call without a connection gets neither. An error that a retry can correct is
-// marked errs.Transient.
+// Leaser leases the connection of a call to one attempt. If the call may not have the connection, out is the
+// answer of the attempt. If the call has no connection, lease and out are nil. An error that a retry can
+// correct is marked errs.Transient.
 type Leaser interface {
 	Lease(ctx context.Context, in contract.ExecuteIn, policyDigest string, bound *catalog.Bound) (lease *broker.Lease, out *contract.ExecuteOut, err error)
 }
@@ -97,10 +98,10 @@ func (a *Attempts) Execute(ctx context.Context, in contract.ExecuteIn) (contract
 	if name, lacks := a.Hooks.Lacks(attemptInput(in)); lacks {
 		return contract.ExecuteOut{Outcome: contract.NotHere, By: "hook " + name}, nil
 	}
-	allowed, ok, err := a.permits(ctx, in.Permit, in.Facts, in.Terms, in.Dispatch > 0)
+	allowed, ok, err := a.verifyPermit(ctx, in.Permit, in.Facts, in.Terms, in.Dispatch > 0)
 	switch {
 	case err != nil:
-		return a.unprovided(ctx, in, err), nil
+		return a.neverStarted(ctx, in, err), nil
 	case !ok:
 		a.Log.WarnContext(ctx, "an attempt without a permit for what it is to execute was sent back to the gate",
 			"invocationId", in.Facts.InvocationID, "toolId", in.Facts.ToolID, "tenantId", in.Facts.Context.TenantID)
@@ -109,10 +110,10 @@ func (a *Attempts) Execute(ctx context.Context, in contract.ExecuteIn) (contract
 	subject := ""
 	if contract.Executing(ctx).Local && in.Dispatch > 0 {
 		if subject, err = allowed.subject(ctx, in.Facts, in.Terms); err != nil {
-			return a.unprovided(ctx, in, err), nil
+			return a.neverStarted(ctx, in, err), nil
 		}
 	}
-	bound, failed := a.masked(ctx, in, allowed.PolicyDigest, bound)
+	bound, failed := a.applyMasks(ctx, in, allowed.PolicyDigest, bound)
 	if failed != nil {
 		return *failed, nil
 	}
@@ -130,9 +131,9 @@ func (a *Attempts) Execute(ctx context.Context, in contract.ExecuteIn) (contract
 	}
 	caps, err := providers.Capabilities(ctx, bound)
 	if err != nil {
-		return a.unprovided(ctx, in, err), nil
+		return a.neverStarted(ctx, in, err), nil
 	}
-	previewed, stale := a.previewed(ctx, in, bound, caps)
+	previewed, stale := a.previewAgain(ctx, in, bound, caps)
 	if stale != nil {
 		return *stale, nil
 	}
@@ -152,17 +153,17 @@ func (a *Attempts) Execute(ctx context.Context, in contract.ExecuteIn) (contract
 		}
 	}
 	if out == nil && in.Watched && in.Dispatch == 0 {
-		a.begin(ctx, in)
+		a.writeStartEvent(ctx, in)
 	}
 	if out == nil {
 		if subject != "" {
-			// The worker stops later than the tool, and its successor needs the answer. The attempt holds
-			// room of the lane, so it needs an end of its own.
+			// ctx ends when the worker stops, but the next worker needs the kept answer. The new ctx has its own end,
+			// because the attempt holds room of the lane.
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), time.Duration(in.MaxRuntimeMs)*time.Millisecond+afterTool)
 			defer cancel()
 		}
-		// What the attempt stores has an id without a claim, too: its reference must not be guessable.
+		// The attempt needs a random id also without a claim: nobody may guess the reference of a stored value.
 		attempted := a.attempt(ctx, in, cmp.Or(claimID, rand.Text()), bound, caps, previewed)
 		if subject != "" {
 			a.keep(ctx, in, claimID, subject, attempted)
@@ -177,16 +178,16 @@ func (a *Attempts) Execute(ctx context.Context, in contract.ExecuteIn) (contract
 	return *out, nil
 }
 
-// masked returns the tool with the masks of the policy version by which the gate decided, if that version
-// lets this definition of the tool run. If it cannot, failed is how the attempt ends.
-func (a *Attempts) masked(ctx context.Context, in contract.ExecuteIn, policyDigest string, bound *catalog.Bound) (_ *catalog.Bound, failed *contract.ExecuteOut) {
+// applyMasks returns the tool with the masks of the policy version by which the gate decided. If this version
+// does not let this definition of the tool run, failed is the answer of the attempt.
+func (a *Attempts) applyMasks(ctx context.Context, in contract.ExecuteIn, policyDigest string, bound *catalog.Bound) (_ *catalog.Bound, failed *contract.ExecuteOut) {
 	masked, failure, err := judge.Masked(ctx, a.Policies, policyDigest, in.Facts.Context.TenantID, bound)
 	switch {
 	case errors.Is(err, judge.ErrPolicyUnreadable):
 		return nil, &contract.ExecuteOut{Outcome: contract.NotHere, By: "policy " + policyDigest}
 	case err != nil:
-		unprovided := a.unprovided(ctx, in, err)
-		return nil, &unprovided
+		out := a.neverStarted(ctx, in, err)
+		return nil, &out
 	case failure != nil:
 		return nil, &contract.ExecuteOut{Outcome: contract.Refused, Failure: failure}
 	}
@@ -196,8 +197,8 @@ func (a *Attempts) masked(ctx context.Context, in contract.ExecuteIn, policyDige
 	case errors.Is(err, judge.ErrReviewPending):
 		return nil, &contract.ExecuteOut{Outcome: contract.NotHere, By: judge.PendingReview(bound.ID())}
 	case err != nil:
-		unprovided := a.unprovided(ctx, in, err)
-		return nil, &unprovided
+		out := a.neverStarted(ctx, in, err)
+		return nil, &out
 	case failure != nil:
 		a.Log.WarnContext(ctx, "an attempt was refused that the gate should not have permitted: nobody has reviewed the definition of the tool, or the tool is registered and allowedTools does not have it",
 			"rule", failure.Details.Rule, "invocationId", in.Facts.InvocationID, "toolId", in.Facts.ToolID, "tenantId", in.Facts.Context.TenantID)
@@ -206,9 +207,10 @@ func (a *Attempts) masked(ctx context.Context, in contract.ExecuteIn, policyDige
 	return masked, nil
 }
 
-// previewed makes the preview of the attempt once more, if people have approved a preview. If it is
-// not that preview, or cannot be made, ended is how the attempt ends. The tool has not started, and there is no claim.
-func (a *Attempts) previewed(ctx context.Context, in contract.ExecuteIn, bound *catalog.Bound, caps toolspec.Capabilities) (_ *toolspec.Preview, ended *contract.ExecuteOut) {
+// previewAgain makes the preview of the attempt again, if people have approved a preview. If the new preview
+// differs from the approved preview, or cannot be made, ended is the answer of the attempt. The tool has not
+// started, and there is no claim.
+func (a *Attempts) previewAgain(ctx context.Context, in contract.ExecuteIn, bound *catalog.Bound, caps toolspec.Capabilities) (_ *toolspec.Preview, ended *contract.ExecuteOut) {
 	approval := in.Facts.Approval
 	if approval == nil || approval.PreviewDigest == "" {
 		return nil, nil
@@ -220,8 +222,8 @@ func (a *Attempts) previewed(ctx context.Context, in contract.ExecuteIn, bound *
 	case err == nil:
 		return previewed, nil
 	case errs.IsTransient(err):
-		unprovided := a.unprovided(ctx, in, err)
-		return nil, &unprovided
+		out := a.neverStarted(ctx, in, err)
+		return nil, &out
 	case !errors.Is(err, toolspec.ErrStale):
 		return nil, &contract.ExecuteOut{Outcome: contract.Refused, Failure: &hook.Failure{
 			Code: toolspec.CodeInternal, SafeMessage: "the preview of the tool failed; the worker log has the cause",
@@ -233,16 +235,16 @@ func (a *Attempts) previewed(ctx context.Context, in contract.ExecuteIn, bound *
 	}
 }
 
-// lease leases the call's connection for one attempt. Without a lease, out is how the attempt
-// ends; both are nil if the call needs none.
+// lease leases the call's connection for one attempt. If it cannot, out is the answer of the attempt. If the
+// call needs no lease, both results are nil.
 func (a *Attempts) lease(ctx context.Context, in contract.ExecuteIn, policyDigest string, bound *catalog.Bound) (_ *broker.Lease, out *contract.ExecuteOut) {
 	if a.Leases == nil {
 		return nil, nil
 	}
 	lease, out, err := a.Leases.Lease(ctx, in, policyDigest, bound)
 	if err != nil {
-		unprovided := a.unprovided(ctx, in, err)
-		return nil, &unprovided
+		out := a.neverStarted(ctx, in, err)
+		return nil, &out
 	}
 	return lease, out
 }
@@ -254,9 +256,8 @@ func leaseCapabilities(l *broker.Lease, bound *catalog.Bound) []toolspec.Provide
 	})
 }
 
-// unprovided returns the answer of an attempt that does not get a capability or its connection.
-// The tool has not started, and there is no claim.
-func (a *Attempts) unprovided(ctx context.Context, in contract.ExecuteIn, err error) contract.ExecuteOut {
+// neverStarted returns the answer of an attempt that ends with err before its tool starts. There is no claim.
+func (a *Attempts) neverStarted(ctx context.Context, in contract.ExecuteIn, err error) contract.ExecuteOut {
 	a.Log.ErrorContext(ctx, "the tool is not provided with what it needs", "invocationId", in.Facts.InvocationID, "toolId", in.Facts.ToolID,
 		"errorType", fmt.Sprintf("%T", err), "reason", errs.Reason(err))
 	if errs.IsTransient(err) {
@@ -271,9 +272,9 @@ func attemptInput(in contract.ExecuteIn) hook.AttemptInput {
 	return hook.AttemptInput{Around: in.Around, WillExecute: in.WillExecute, DidExecute: in.DidExecute, Facts: in.Facts}
 }
 
-// begin writes the start event of a call without a claim. Without its answer the attempt goes on:
+// writeStartEvent writes the start event of a call without a claim. If the write fails, the attempt continues:
 // settle writes the event if it is missing.
-func (a *Attempts) begin(ctx context.Context, in contract.ExecuteIn) {
+func (a *Attempts) writeStartEvent(ctx context.Context, in contract.ExecuteIn) {
 	soon, cancel := context.WithTimeout(ctx, beginTime)
 	defer cancel()
 	err := a.Store.Begin(soon, BeginRow{

@@ -19,21 +19,21 @@ type Keys interface {
 	Verify(ctx context.Context, text []byte, signature string) (bool, error)
 }
 
-// permit says that the gate has allowed a call to be executed. Everybody in the namespace can
-// read it in the history. It is not valid for any other call, run, tool, argument or approval.
+// permit says that the gate has allowed the execution of a call. Everybody with access to the namespace can
+// read it in the history. It is not valid for any other call, Temporal run, tool, argument or approval.
 type permit struct {
 	// PolicyDigest is the policy version by which the gate decided.
 	PolicyDigest string `json:"policyDigest,omitempty"`
-	// MaxRuntimeMs and MaxResultBytes are the most that an attempt may have. Hooks after the
-	// gate can only lower them.
+	// MaxRuntimeMs and MaxResultBytes are the highest budgets that an attempt may have. Hooks
+	// after the gate can only lower the budgets.
 	MaxRuntimeMs   int64  `json:"maxRuntimeMs"`
 	MaxResultBytes int    `json:"maxResultBytes"`
 	Signature      string `json:"signature"`
 }
 
-// permitted is the content that a permit signs: all facts by which the gate decided, and all facts
-// on which execute relies. The epoch, the attempt and the dispatch are not part of it, because
-// they change without a decision of the gate; the claim guards those.
+// permitted is the content that a permit signs: all facts by which the gate decided, and all facts on which
+// execute relies. It has neither the epoch nor the numbers of the attempt and the dispatch, because they change
+// without a decision of the gate. The claim checks these three.
 type permitted struct {
 	Kind         string
 	RunID        string
@@ -89,10 +89,10 @@ func (a *Attempts) Permit(ctx context.Context, in hook.StageInput, v *hook.Verdi
 	return err
 }
 
-// permits returns the permit of an execution. ok is false if the execution has no permit for its
-// tool, arguments and terms. A local activity without a claim needs none: its workflow runs in this
-// worker and has just passed the gate.
-func (a *Attempts) permits(ctx context.Context, raw json.RawMessage, f hook.Facts, t hook.Terms, claims bool) (p permit, ok bool, err error) {
+// verifyPermit returns the permit of an execution. ok is false if the execution has no permit for its tool,
+// arguments and terms. claims says whether the execution makes a claim. A local activity without a claim needs
+// no permit: its workflow runs in this worker and has passed the gate.
+func (a *Attempts) verifyPermit(ctx context.Context, raw json.RawMessage, f hook.Facts, t hook.Terms, claims bool) (p permit, ok bool, err error) {
 	e := contract.Executing(ctx)
 	if e.Local && !claims {
 		return permit{PolicyDigest: f.PolicyDigest}, true, nil

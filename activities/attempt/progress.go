@@ -22,7 +22,7 @@ const (
 // closed. It writes the latest report only, and does not try again after an error: no result depends
 // on a report.
 func (a *Attempts) reportProgress(ctx context.Context, in contract.ExecuteIn, latest *atomic.Pointer[toolspec.Progress], reported, ended <-chan struct{}) {
-	// A write that was cut off would cost the pool a connection.
+	// If ctx ended during a write, the pool would lose its database connection.
 	ctx = context.WithoutCancel(ctx)
 	for {
 		select {

@@ -38,7 +38,7 @@ func (a *Attempts) Probe(ctx context.Context, in contract.ProbeIn) (contract.Pro
 	case bound.Digest() != in.Facts.ToolDigest:
 		out = contract.ProbeOut{Outcome: contract.Lost}
 	default:
-		allowed, ok, err := a.permits(ctx, in.Permit, in.Facts, in.Terms, false)
+		allowed, ok, err := a.verifyPermit(ctx, in.Permit, in.Facts, in.Terms, false)
 		if err != nil {
 			return contract.ProbeOut{}, err
 		}
@@ -57,11 +57,11 @@ func (a *Attempts) Probe(ctx context.Context, in contract.ProbeIn) (contract.Pro
 		if lacks != "" {
 			return contract.ProbeOut{Outcome: contract.NotHere, By: lacks}, nil
 		}
-		bound, failed := a.masked(ctx, contract.ExecuteIn{Facts: in.Facts}, allowed.PolicyDigest, bound)
+		bound, failed := a.applyMasks(ctx, contract.ExecuteIn{Facts: in.Facts}, allowed.PolicyDigest, bound)
 		if failed != nil && failed.Outcome == contract.NotHere {
 			return contract.ProbeOut{Outcome: contract.NotHere, By: failed.By}, nil
 		}
-		if failed != nil { // without its masks no value may leave
+		if failed != nil { // a value may not leave without its masks
 			out = contract.ProbeOut{Outcome: contract.Lost}
 			break
 		}
@@ -85,13 +85,14 @@ func (a *Attempts) Probe(ctx context.Context, in contract.ProbeIn) (contract.Pro
 	return out, nil
 }
 
-// probed is what the probe of a tool returned.
+// probed has the results of the probe of a tool.
 type probed struct {
 	finding toolspec.Finding
 	value   json.RawMessage
 	err     error
 }
 
+// probe runs the probe of the tool, at most for the time of an attempt.
 func (a *Attempts) probe(ctx context.Context, in contract.ProbeIn, bound *catalog.Bound, caps toolspec.Capabilities) contract.ProbeOut {
 	budget, cancel := context.WithTimeout(ctx, time.Duration(in.MaxRuntimeMs)*time.Millisecond)
 	defer cancel()
@@ -104,7 +105,7 @@ func (a *Attempts) probe(ctx context.Context, in contract.ProbeIn, bound *catalo
 		var p probed
 		defer func() {
 			if recovered := recover(); recovered != nil {
-				p.err = panicked(budget, call, recovered)
+				p.err = logPanic(budget, call, recovered)
 			}
 			done <- p
 		}()
@@ -112,14 +113,15 @@ func (a *Attempts) probe(ctx context.Context, in contract.ProbeIn, bound *catalo
 	}()
 	select {
 	case p := <-done:
-		return a.found(ctx, in, bound, call, p)
+		return a.probeAnswer(ctx, in, bound, call, p)
 	case <-budget.Done(): // the probe changes nothing, so it may be left behind
 		call.Logger.WarnContext(ctx, "the probe did not answer in time")
 		return contract.ProbeOut{Outcome: contract.Lost}
 	}
 }
 
-func (a *Attempts) found(ctx context.Context, in contract.ProbeIn, bound *catalog.Bound, call toolspec.Call, p probed) contract.ProbeOut {
+// probeAnswer returns the answer of the activity for the results of a probe.
+func (a *Attempts) probeAnswer(ctx context.Context, in contract.ProbeIn, bound *catalog.Bound, call toolspec.Call, p probed) contract.ProbeOut {
 	switch {
 	case p.err != nil:
 		call.Logger.WarnContext(ctx, "the probe failed", "errorType", fmt.Sprintf("%T", p.err))

@@ -12,8 +12,8 @@ import (
 const (
 	// busyDelay is how long a call that found no free processor waits before it tries again.
 	busyDelay = 5 * time.Second
-	// laneWait is how long a call waits for room in the local lane. The call takes a slot of
-	// the worker meanwhile, so laneWait is short. A fast tool takes milliseconds.
+	// laneWait is how long a call waits for room in the lane. While it waits, it counts as one of the concurrent
+	// local activities of the worker, so laneWait is short. A fast tool takes milliseconds.
 	laneWait = 100 * time.Millisecond
 )
 
@@ -38,15 +38,16 @@ func (p processors) acquire(ctx context.Context, maxWait time.Duration) (release
 	}
 }
 
-// lane bounds how many tools of one tenant run at the same time in the local lane. That lane uses
-// the slots of the worker that also serve the other steps of all calls.
+// lane bounds how many tools of one tenant run at the same time inside workflow tasks, in the local and the
+// claimed lane together. These tools are local activities, as are the other steps of all calls, and a worker
+// runs a bounded number of local activities.
 type lane struct {
 	// most is the bound; 0 sets no bound.
 	most int
 	room room.Room
 }
 
-// enter waits up to laneWait for room. ok is false if there is none; otherwise leave must be
+// enter waits up to laneWait for room. ok is false if there is no room; otherwise leave must be
 // called once.
 func (l *lane) enter(ctx context.Context, tenantID string) (leave func(), ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, laneWait)

@@ -59,7 +59,7 @@ func (a *Attempts) runner(in contract.ExecuteIn, bound *catalog.Bound, caps tool
 	return func(ctx context.Context) (out json.RawMessage, err error) {
 		defer func() {
 			if recovered := recover(); recovered != nil {
-				out, err = nil, panicked(ctx, call, recovered)
+				out, err = nil, logPanic(ctx, call, recovered)
 			}
 		}()
 		// A hook that did not stop in time may get here long after the attempt has ended.
@@ -67,7 +67,7 @@ func (a *Attempts) runner(in contract.ExecuteIn, bound *catalog.Bound, caps tool
 			return nil, ctx.Err()
 		}
 		if bound.Definition().Heavy {
-			// The tool needs the other half of the time.
+			// The other half of the time is for the tool.
 			release, err := a.processors.acquire(ctx, time.Duration(in.MaxRuntimeMs)*time.Millisecond/2)
 			if err != nil {
 				return nil, err
@@ -78,10 +78,10 @@ func (a *Attempts) runner(in contract.ExecuteIn, bound *catalog.Bound, caps tool
 	}
 }
 
-// panicked logs the stack of a panic of a tool, and returns an error. The value of the panic is
-// dropped, because it may be a secret, and its methods, which may panic too, are not called. Only the
-// panic of a capability that the tool did not declare has a reason.
-func panicked(ctx context.Context, call toolspec.Call, recovered any) error {
+// logPanic logs the stack of a panic of a tool, and returns an error. It drops the value of the panic, which
+// may be a secret, and calls no method of the value, which may panic too. The log has a reason only if the tool
+// used a capability that it did not declare.
+func logPanic(ctx context.Context, call toolspec.Call, recovered any) error {
 	reason := ""
 	if undeclared, ok := recovered.(toolspec.UndeclaredError); ok {
 		reason = undeclared.Error()

@@ -16,17 +16,17 @@ import (
 type Store interface {
 	stage.Records
 	Claim(ctx context.Context, in ClaimRow) (contract.Outcome, error)
-	// Earlier returns the claim of a call that is not in Answered and has a kept answer for Subject. If
-	// there is none, it returns the last claim that is not in Answered. found is false if there is none
-	// either, or if another run owns the call.
+	// Earlier reads the claims of a call that are not in Answered. It returns the claim that has a kept answer for
+	// Subject. If there is no such claim, it returns the last claim. found is false if there is no claim, or if
+	// another Temporal run owns the call.
 	Earlier(ctx context.Context, in EarlierRow) (earlier EarlierClaim, found bool, err error)
 	// Keep stores the answer of a claim until the call is settled. It stores nothing if the call is
 	// settled, or if the claim does not exist.
 	Keep(ctx context.Context, in KeepRow) error
 	// Begin writes the start event of a call that has no claim, unless the call has that event.
 	Begin(ctx context.Context, in BeginRow) error
-	// ReportProgress writes an event of a call that runs. It writes nothing if nobody watches the
-	// run, and returns whether somebody does.
+	// ReportProgress writes an event of a call that runs. watched reports whether somebody watches the run; if
+	// nobody does, ReportProgress writes nothing.
 	ReportProgress(ctx context.Context, in ProgressRow) (watched bool, err error)
 	Check(ctx context.Context, in contract.CheckIn) (contract.CheckOut, error)
 	output.Store
@@ -34,8 +34,8 @@ type Store interface {
 	NewOutput(in StreamRow) OutputWriter
 }
 
-// OutputWriter stores a stream, which is masked and searched already. It is for one goroutine, and
-// tries again for a short time while the database does not answer. The error of Write and Finish wraps
+// OutputWriter stores a stream that has no credentials and is masked. Only one goroutine may use it. It tries
+// again for a short time while the database does not answer. The error of Write and Finish wraps
 // output.ErrQuota if the tenant has no storage left. After an error the stream can only be discarded.
 type OutputWriter interface {
 	// Write appends bytes. It does not keep p.
@@ -53,9 +53,9 @@ type StreamRow struct {
 	Dispatch     int
 	// ClaimID is as in OutputRow.
 	ClaimID string
-	// MediaType is what readers see until the stream is finished.
+	// MediaType is the media type that readers see until the stream is finished.
 	MediaType string
-	// Text says that newlines count.
+	// Text says that the store counts newlines.
 	Text bool
 }
 
@@ -84,8 +84,8 @@ type ClaimRow struct {
 	// Runtime is how long the attempt may take. The claim extends the slots of the call by this
 	// time. If the call has lost a slot, the answer is Unleased.
 	Runtime time.Duration
-	// ApprovalID, if any, must be approved for the call with ApprovalDigest and PreviewDigest; the same
-	// statement consumes it. If it is not approved, the answer is Refused.
+	// ApprovalID is the approval that the claim consumes; empty if there is none. It must be approved for the call
+	// with ApprovalDigest and PreviewDigest, or the answer is Refused.
 	ApprovalID     string
 	ApprovalDigest string
 	PreviewDigest  string
@@ -100,7 +100,7 @@ type EarlierRow struct {
 	Subject string
 }
 
-// EarlierClaim is a claim that the run cannot account for.
+// EarlierClaim is a claim whose answer the Temporal run of the call does not have.
 type EarlierClaim struct {
 	contract.Claim
 	// Answer is the kept answer; nil if there is none. Subject is the digest of what was run.
@@ -110,7 +110,7 @@ type EarlierClaim struct {
 	Runs time.Duration
 }
 
-// KeepRow keeps the answer of a claim. Answer has what the workflow gets, so it is redacted.
+// KeepRow keeps the answer of a claim. Answer is the answer that the workflow gets, so it is redacted.
 type KeepRow struct {
 	InvocationID string
 	contract.Claim

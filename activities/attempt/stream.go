@@ -21,15 +21,15 @@ import (
 const (
 	// maxMediaType bounds the media type of a stream, in bytes.
 	maxMediaType = 200
-	// discardTime bounds how long a failed attempt takes to delete its stream. Upkeep deletes what is left.
+	// discardTime bounds how long a failed attempt takes to delete its stream. Upkeep deletes the rest.
 	discardTime = 2 * time.Second
 )
 
-// errAttemptEnded is what Write returns to a tool that still runs after its attempt has ended.
+// errAttemptEnded is the error of Write if the tool still runs after its attempt has ended.
 var errAttemptEnded = errors.New("the attempt has ended")
 
-// stream is the toolspec.OutputStream of an attempt. Each part is masked and searched before it is
-// stored.
+// stream is the toolspec.OutputStream of an attempt. It removes credentials and masks texts in each part before
+// it stores the part.
 type stream struct {
 	secrets *fingerprint.Set
 
@@ -138,7 +138,8 @@ func (s *stream) end() error {
 	return s.err
 }
 
-// withStream finishes the stream of an attempt that succeeded, and discards the stream of any other.
+// withStream finishes the stream of an attempt that succeeded, and discards the stream of any other
+// attempt.
 func (a *Attempts) withStream(ctx, budget context.Context, in contract.ExecuteIn, s *stream, out contract.ExecuteOut) contract.ExecuteOut {
 	if s == nil {
 		return out

@@ -26,11 +26,12 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// wayOut sends a text out of the worker on one way, and returns what arrives; ok is false where the way cannot carry the text.
+// wayOut sends a text out of the worker on one way, and returns the text that arrives. ok is false if the way
+// cannot carry the text.
 type wayOut func(t *testing.T, secrets *fingerprint.Set, text string) (arrived string, ok bool)
 
-// answered is what leaves of a tool that answers with a value, or a failure.
-func answered(t *testing.T, secrets *fingerprint.Set, out contract.ExecuteOut) string {
+// leavingAnswer returns the answer that leaves the worker if a tool answers with a value or a failure.
+func leavingAnswer(t *testing.T, secrets *fingerprint.Set, out contract.ExecuteOut) string {
 	t.Helper()
 	step := func(context.Context, contract.ExecuteIn) (contract.ExecuteOut, error) { return out, nil }
 	got, err := answer.Scrubbed(secrets, slog.New(slog.DiscardHandler), "execute", step, answer.LostExecute)(t.Context(), contract.ExecuteIn{})
@@ -48,11 +49,11 @@ func value(text string) contract.ExecuteOut {
 	return contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(fingerprinttest.JSON(map[string]any{"n": 1.5, "text": text, "z": "text"}))}
 }
 
-// waysOut are the ways of a tool's answer, with a server that echoes what it is sent.
+// waysOut returns the ways out of a worker, with a server that echoes its requests.
 func waysOut(t *testing.T) map[string]wayOut {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		text, _ := io.ReadAll(r.Body) // what is cut is not echoed
+		text, _ := io.ReadAll(r.Body) // a request that was cut is not echoed
 		switch r.URL.Path {
 		case "/header":
 			w.Header().Set("X-Echo", string(text))
@@ -78,11 +79,11 @@ func waysOut(t *testing.T) map[string]wayOut {
 	}
 	return map[string]wayOut{
 		"result": func(t *testing.T, secrets *fingerprint.Set, text string) (string, bool) {
-			return answered(t, secrets, value(text)), true
+			return leavingAnswer(t, secrets, value(text)), true
 		},
 		"error": func(t *testing.T, secrets *fingerprint.Set, text string) (string, bool) {
 			err := redact.Error(fmt.Errorf("fetch: %w", errors.New(text)), secrets)
-			return fmt.Sprintf("%v %+v ", err, err) + answered(t, secrets, contract.ExecuteOut{
+			return fmt.Sprintf("%v %+v ", err, err) + leavingAnswer(t, secrets, contract.ExecuteOut{
 				Outcome: contract.Refused, Failure: &hook.Failure{Code: toolspec.CodeExecution, SafeMessage: "the server says: " + text},
 			}), true
 		},
@@ -93,7 +94,7 @@ func waysOut(t *testing.T) map[string]wayOut {
 			}
 			defer resp.Body.Close()
 			echo := resp.Header.Get("X-Echo")
-			return answered(t, secrets, value(echo)), echo == text
+			return leavingAnswer(t, secrets, value(echo)), echo == text
 		},
 		"redirect": func(t *testing.T, secrets *fingerprint.Set, text string) (string, bool) {
 			resp, err := send(t, "/redirect", text)
@@ -102,9 +103,9 @@ func waysOut(t *testing.T) map[string]wayOut {
 				t.Fatal("the redirect was not followed")
 			}
 			if !strings.Contains(err.Error(), "?to="+text) {
-				return "", false // it is no URL, or the client has written it anew
+				return "", false // the text is not a URL, or the client has changed it
 			}
-			return redact.Error(err, secrets).Error() + answered(t, secrets, contract.ExecuteOut{
+			return redact.Error(err, secrets).Error() + leavingAnswer(t, secrets, contract.ExecuteOut{
 				Outcome: contract.Refused, Failure: &hook.Failure{Code: toolspec.CodeExecution, SafeMessage: err.Error()},
 			}), true
 		},
@@ -112,7 +113,7 @@ func waysOut(t *testing.T) map[string]wayOut {
 			ctx, latest, _ := heartbeat.Reporting(t.Context(), secrets)
 			heartbeat.Progress{}.Report(ctx, toolspec.Progress{Done: 1, Text: "sending " + text})
 			if latest.Load().Text == "" {
-				return fingerprint.Redacted, true // it is a secret by its shape, and nothing is reported
+				return fingerprint.Redacted, true // the text has the shape of a secret, so the report has no text
 			}
 			return latest.Load().Text, true
 		},
@@ -124,15 +125,15 @@ func waysOut(t *testing.T) map[string]wayOut {
 		"panic": func(t *testing.T, secrets *fingerprint.Set, text string) (string, bool) {
 			var err error
 			log := logged(secrets, func(l *slog.Logger) {
-				err = panicked(t.Context(), toolspec.Call{Logger: l}, fmt.Errorf("with %s", text))
+				err = logPanic(t.Context(), toolspec.Call{Logger: l}, fmt.Errorf("with %s", text))
 			})
 			return log + err.Error(), true
 		},
 	}
 }
 
-// TestNoEncodingLeaves sends every secret, in every encoding, out on every way: none of them arrives, in whatever encoding, and what is
-// JSON stays JSON.
+// TestNoEncodingLeaves sends every secret, in every encoding, out on every way. No secret arrives, in any
+// encoding, and JSON is still valid JSON.
 func TestNoEncodingLeaves(t *testing.T) {
 	t.Parallel()
 	secrets := fingerprinttest.Secrets()
@@ -153,7 +154,7 @@ func TestNoEncodingLeaves(t *testing.T) {
 					}
 					text := e.Encode(secret)
 					if !utf8.ValidString(text) {
-						continue // no answer of a tool is other than UTF-8
+						continue // an answer of a tool is always UTF-8
 					}
 					arrived, ok := leaves(t, live, text)
 					if !ok {
@@ -178,14 +179,15 @@ func TestNoEncodingLeaves(t *testing.T) {
 	}
 }
 
-// TestPanicOfAToolWithoutItsCapability: the log says which capability the tool lacks. Of another panic it has the type only.
+// TestPanicOfAToolWithoutItsCapability: the log names the capability that the tool lacks. For another panic the
+// log has only the type.
 func TestPanicOfAToolWithoutItsCapability(t *testing.T) {
 	t.Parallel()
 	said := func(run func()) string {
 		var log bytes.Buffer
 		func() {
 			defer func() {
-				_ = panicked(t.Context(), toolspec.Call{Logger: slog.New(slog.NewTextHandler(&log, nil))}, recover())
+				_ = logPanic(t.Context(), toolspec.Call{Logger: slog.New(slog.NewTextHandler(&log, nil))}, recover())
 			}()
 			run()
 		}()

@@ -13,9 +13,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// Bounds of the wait for another call that gets the same value. The lease of that call is the
-// timeout of the tool and leaseSlack, at most maxComputeWait. A waiting call waits for twice
-// as long as the lease and then runs the tool itself.
+// Bounds of the wait for another call that gets the same value. The lease of that call lasts for the timeout of
+// the tool plus leaseSlack, at most maxComputeWait. A waiting call waits for twice the lease and then runs the
+// tool itself.
 const (
 	leaseSlack     = 15 * time.Second
 	maxComputeWait = 5 * time.Minute
@@ -85,7 +85,7 @@ func (c *cache) read(ctx context.Context, in hook.StageInput) (v hook.Verdict, e
 	case found.Superseded:
 		return stage.Superseded(), nil
 	case found.Value != nil:
-		// The stage delivers the value, and would fail the call if the value must not leave.
+		// If the value breaks the contract of the tool, the stage would fail the call when it delivers the value.
 		if value, failure := c.outputs.Clean(bound, output.Value{Origin: output.FromHook, Row: output.Row{Value: found.Value}}); failure == nil {
 			v.Delta.Cached, v.Delta.Hit = value, true
 			return v, nil
@@ -109,7 +109,7 @@ func answer(_ context.Context, in hook.StageInput, v *hook.Verdict) error {
 	return nil
 }
 
-// write proposes the entry, which hooks may narrow. Settle writes it.
+// write proposes the entry. Hooks may narrow the entry, and settle stores it.
 func (c *cache) write(ctx context.Context, in hook.StageInput) (v hook.Verdict, err error) {
 	if in.Facts.Failure != nil || in.Facts.Source != toolspec.SourceExecuted {
 		return v, nil

@@ -21,7 +21,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// results answers every lookup with the same.
+// results returns the same finding for every lookup.
 type results struct {
 	found cache.Finding
 	err   error
@@ -38,7 +38,7 @@ type text struct {
 	More string `json:"more,omitempty"`
 }
 
-// cacheRig is the steps of the cache, and a call of a tool.
+// cacheRig has the steps of the cache, and a call of a tool.
 type cacheRig struct {
 	*testing.T
 	results results
@@ -73,13 +73,15 @@ func newCacheRig(t *testing.T, rules string, change func(*toolspec.Definition)) 
 	return r
 }
 
-func (r *cacheRig) at(p interface{ Stage() hook.Stage }) (hook.Verdict, error) {
+// tryStage runs the step of the cache at a stage.
+func (r *cacheRig) tryStage(p interface{ Stage() hook.Stage }) (hook.Verdict, error) {
 	return r.steps[p.Stage()].Before(r.Context(), hook.StageInput{Stage: p.Stage(), Facts: r.facts})
 }
 
-func (r *cacheRig) do(p interface{ Stage() hook.Stage }) hook.Verdict {
+// runStage runs the step of the cache at a stage, and fails the test after an error.
+func (r *cacheRig) runStage(p interface{ Stage() hook.Stage }) hook.Verdict {
 	r.Helper()
-	v, err := r.at(p)
+	v, err := r.tryStage(p)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -88,14 +90,15 @@ func (r *cacheRig) do(p interface{ Stage() hook.Stage }) hook.Verdict {
 
 const kept = "    cache: [{tool: core__tool, for: 1m}]\n"
 
-// TestCacheWants: by tool, policy and effect, which calls have stages of the cache, read it and are kept.
+// TestCacheWants: the tool, the policy and the effect decide which calls have the stages of the cache, read the
+// cache and are kept.
 func TestCacheWants(t *testing.T) {
 	for name, tc := range map[string]struct {
 		cache  string
 		change func(*toolspec.Definition)
 		facts  func(*hook.Facts)
 		ttl    time.Duration
-		// later says that the gate could not know it.
+		// later says that the gate could not know this.
 		later bool
 	}{
 		"nobody":                     {},
@@ -127,10 +130,10 @@ func TestCacheWants(t *testing.T) {
 			if got := judge.Demand(t.Context(), p, r.facts, r.source); !reflect.DeepEqual(got, needs) {
 				t.Errorf("needs %v", got)
 			}
-			if v := r.do(hook.WillReadCache); v.Outcome != hook.Continue || len(r.results.rows) > 0 != (tc.ttl > 0) {
+			if v := r.runStage(hook.WillReadCache); v.Outcome != hook.Continue || len(r.results.rows) > 0 != (tc.ttl > 0) {
 				t.Errorf("read: %+v after %+v", v, r.results.rows)
 			}
-			entry := r.do(hook.WillWriteCache).Delta.Entry
+			entry := r.runStage(hook.WillWriteCache).Delta.Entry
 			if entry == nil {
 				if tc.ttl > 0 {
 					t.Error("nothing is kept")
@@ -144,7 +147,7 @@ func TestCacheWants(t *testing.T) {
 	}
 }
 
-// TestCacheReads: what becomes of what the store says.
+// TestCacheReads: each finding of the store has its verdict.
 func TestCacheReads(t *testing.T) {
 	value := json.RawMessage(`{"text":"kept"}`)
 	for name, tc := range map[string]struct {
@@ -163,7 +166,7 @@ func TestCacheReads(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newCacheRig(t, kept, nil)
 			r.results.found = tc.found
-			v := r.do(hook.WillReadCache)
+			v := r.runStage(hook.WillReadCache)
 			if v.Outcome != tc.outcome || v.Delta.Hit != tc.hit || tc.hit && string(v.Delta.Cached) != string(value) || !tc.hit && v.Delta.Cached != nil {
 				t.Errorf("got %+v", v)
 			}
@@ -178,16 +181,17 @@ func TestCacheReads(t *testing.T) {
 	}
 	r := newCacheRig(t, kept, nil)
 	r.results.err = errs.Transient(errors.New(judgetest.Canary))
-	if _, err := r.at(hook.WillReadCache); !errs.IsTransient(err) {
+	if _, err := r.tryStage(hook.WillReadCache); !errs.IsTransient(err) {
 		t.Errorf("a store that is away: %v", err)
 	}
 	r = newCacheRig(t, kept, func(d *toolspec.Definition) { d.Timeout = 24 * time.Hour })
-	if r.do(hook.WillReadCache); r.results.rows[0].Lease != 5*time.Minute {
+	if r.runStage(hook.WillReadCache); r.results.rows[0].Lease != 5*time.Minute {
 		t.Errorf("a slow tool has %s", r.results.rows[0].Lease)
 	}
 }
 
-// TestCacheKeepsWhatRan: an answer of a hook, of the cache or of nobody is not proposed.
+// TestCacheKeepsWhatRan: the cache keeps only values of a tool that ran. It proposes no entry for a response of
+// a hook, a value of the cache or a failed call.
 func TestCacheKeepsWhatRan(t *testing.T) {
 	for name, change := range map[string]func(*hook.Facts){
 		"a cached value":    func(f *hook.Facts) { f.Source = toolspec.SourceCache },
@@ -196,19 +200,20 @@ func TestCacheKeepsWhatRan(t *testing.T) {
 	} {
 		r := newCacheRig(t, kept, nil)
 		change(&r.facts)
-		if v := r.do(hook.WillWriteCache); v.Delta.Entry != nil {
+		if v := r.runStage(hook.WillWriteCache); v.Delta.Entry != nil {
 			t.Errorf("%s: %+v", name, v.Delta.Entry)
 		}
 	}
 }
 
-// TestDefinitionsAreNotResults: compiled definitions are kept apart from results. Without the one the other is as it was (CA-04).
+// TestDefinitionsAreNotResults: the memory for compiled definitions and the result cache are independent of
+// each other.
 func TestDefinitionsAreNotResults(t *testing.T) {
 	r := newCacheRig(t, strings.Replace(kept, "1m", "never", 1), func(d *toolspec.Definition) { d.CacheFor = time.Hour })
 	before, _ := r.source.Get("core__tool")
 	for range 2 {
-		r.do(hook.WillReadCache)
-		r.do(hook.WillWriteCache)
+		r.runStage(hook.WillReadCache)
+		r.runStage(hook.WillWriteCache)
 		if after, ok := r.source.Get("core__tool"); !ok || after != before || len(r.results.rows) > 0 {
 			t.Error("the definition was made again, or the disabled cache was asked")
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// cacheVersion changes with the meaning of the fields below.
+// cacheVersion changes with the meaning of the fields of cacheInput.
 const cacheVersion = "pawl result cache 1"
 
 // cacheInput has everything on which a cached value depends. Two calls share a value only if all
@@ -60,8 +60,8 @@ func newCacheInput(c toolspec.Context, scope toolspec.CacheScope, toolID, toolDi
 	return in, nil
 }
 
-// preimage writes every field with its length ahead, so that no two inputs have
-// the same one.
+// preimage returns the fields, each with its length before it, so that different inputs have
+// different preimages.
 func (in cacheInput) preimage() []byte {
 	var out []byte
 	for _, field := range [][]byte{

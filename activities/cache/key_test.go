@@ -16,7 +16,7 @@ func caller() toolspec.Context {
 	}
 }
 
-// keyOf is the key of a call, and fails the test where it has none.
+// keyOf returns the key of a call. It fails the test if the call has no key.
 func keyOf(t testing.TB, c toolspec.Context, scope toolspec.CacheScope, tool, toolDigest, policy string, n hook.Connection, args string) string {
 	t.Helper()
 	in, err := newCacheInput(c, scope, tool, toolDigest, policy, n, json.RawMessage(args))
@@ -26,7 +26,8 @@ func keyOf(t testing.TB, c toolspec.Context, scope toolspec.CacheScope, tool, to
 	return in.key()
 }
 
-// TestCacheKey: two calls share a value only where everything is the same that it may depend on (fault 38).
+// TestCacheKey: two calls share a value only if all facts are equal on which the value may depend (case 38 of
+// docs/internals/faults.md).
 func TestCacheKey(t *testing.T) {
 	type parts struct {
 		c                            toolspec.Context
@@ -94,7 +95,7 @@ func TestCacheKey(t *testing.T) {
 	}
 }
 
-// FuzzCacheKey: two inputs that differ in any field never have the same preimage.
+// FuzzCacheKey: two inputs that differ in a field have different preimages.
 func FuzzCacheKey(f *testing.F) {
 	f.Add("acme", "user:ann", "core__read", "td", "pd", []byte(`{}`), "acme", "user:an", "ncore__read", "td", "pd", []byte(`{}`))
 	f.Add("a", "", "b", "", "", []byte(""), "a", "b", "", "", "", []byte(""))

@@ -8,9 +8,9 @@ import (
 
 // Results keeps the values of read-only calls for later calls. Settle writes them.
 type Results interface {
-	// Lookup returns the value of a key. If the cache has no value, one call runs the tool for all
-	// others, and the other calls wait for it. A call that asks again keeps its role. An error
-	// marked errs.Transient means that the store is not available.
+	// Lookup returns the value of a key. If the cache has no value, one call runs the tool, and the other calls
+	// wait for its value. If a call asks again, it still runs the tool, or still waits. An error marked
+	// errs.Transient means that the store is not available.
 	Lookup(ctx context.Context, in LookupRow) (Finding, error)
 }
 
@@ -27,7 +27,7 @@ type LookupRow struct {
 	Lease time.Duration
 }
 
-// Finding is the result of a lookup. Superseded says that a newer run owns the call, so this one must
+// Finding is the result of a lookup. Superseded says that a newer run owns the call, so this run must
 // stop. Value is the cached value. InFlight says that another call runs the tool; Remaining is the time
 // until this call may run it instead. The zero value means that this call must run the tool.
 type Finding struct {

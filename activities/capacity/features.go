@@ -13,7 +13,7 @@ import (
 const codeFeatureOff = "feature_off"
 
 // Features returns the step that stops calls of tools whose feature is off, before the call
-// takes any capacity (LC-09).
+// takes any capacity.
 func Features(policies judge.Policies) stage.Table {
 	return stage.Table{hook.WillCheckFeatureFlags.Stage(): {Before: func(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
 		p, err := policies.Policy(ctx, in.Facts.PolicyDigest)

@@ -16,7 +16,7 @@ const flags = `    roles: {beta: [user:bob]}
       partly: {tools: [core__other], enabled: true, roles: [beta]}
 `
 
-// TestFeatures: a flag that is off stops the call, and one that is on for the actor does not.
+// TestFeatures: a feature that is off stops the call. A feature that is on for the actor does not.
 func TestFeatures(t *testing.T) {
 	for _, tc := range []struct {
 		name, tool, actor, rule, message string

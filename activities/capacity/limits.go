@@ -30,8 +30,8 @@ const (
 func Limits(policies judge.Policies, store Store, slotTimes *SlotTimes) stage.Table {
 	l := &limits{policies: policies, store: store, slotTimes: slotTimes}
 	return stage.Table{
-		hook.WillAcquireQuota.Stage():     {Before: l.quota},
-		hook.WillAcquireSemaphore.Stage(): {Before: l.semaphore},
+		hook.WillAcquireQuota.Stage():     {Before: l.takeTokens},
+		hook.WillAcquireSemaphore.Stage(): {Before: l.takeSlots},
 	}
 }
 
@@ -57,7 +57,7 @@ func (l *limits) limitsOf(ctx context.Context, f hook.Facts, quotas bool) ([]pol
 	return limits, nil
 }
 
-func (l *limits) quota(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
+func (l *limits) takeTokens(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
 	f := in.Facts
 	limits, err := l.limitsOf(ctx, f, true)
 	if err != nil || len(limits) == 0 {
@@ -97,7 +97,7 @@ func (l *limits) quota(ctx context.Context, in hook.StageInput) (hook.Verdict, e
 	}), nil
 }
 
-func (l *limits) semaphore(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
+func (l *limits) takeSlots(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
 	asked, f := time.Now(), in.Facts
 	limits, err := l.limitsOf(ctx, f, false)
 	if err != nil {

@@ -13,16 +13,16 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// store answers as a test says, and keeps what it was asked. The real one has its tests in internal/postgres.
+// store returns the answer of a test, and keeps the rows that it gets. internal/postgres tests the real store.
 type store struct {
 	answer capacity.Answer
 	tokens []capacity.TokensRow
 	slots  []capacity.SlotsRow
-	// remembered are the places that the process has.
+	// remembered has the times at which this process asked for slots.
 	remembered capacity.SlotTimes
 }
 
-// leased is an attempt of the local lane in a place.
+// leased is an attempt of the local lane that holds a slot.
 var leased = contract.ExecuteIn{Facts: hook.Facts{InvocationID: "inv"}, LeasedAtMs: 1}
 
 func (c *store) TakeTokens(_ context.Context, in capacity.TokensRow) (capacity.Answer, error) {
@@ -49,7 +49,7 @@ const (
 	allSlots   = `["core__tool","concurrent"]`
 )
 
-// TestLimits: what the steps ask for, and what they make of the answer.
+// TestLimits: the rows that the steps send to the store, and the verdicts for its answers.
 func TestLimits(t *testing.T) {
 	const quota, semaphore = hook.Stage("willAcquireQuota"), hook.Stage("willAcquireSemaphore")
 	retry := func(code toolspec.Code, ms int64, rule string) *hook.Failure {
@@ -100,7 +100,7 @@ func TestLimits(t *testing.T) {
 			if tc.stage == quota {
 				want := []capacity.TokensRow{{InvocationID: "inv", TenantID: "acme", Epoch: 7, Round: 4, Buckets: []capacity.Bucket{
 					{Key: toolQuota, Tokens: 3, Every: 30 * time.Second},
-					{Key: actorQuota, Tokens: 9, Every: time.Hour, MaxWait: time.Minute}, // what is left of the call is shorter
+					{Key: actorQuota, Tokens: 9, Every: time.Hour, MaxWait: time.Minute}, // the remaining time of the call is shorter than the wait of the limit
 				}}}
 				if !reflect.DeepEqual(c.tokens, want) || c.slots != nil {
 					t.Errorf("asked for %+v", c.tokens)
@@ -117,7 +117,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestLongQueue: who has looked often looks less often, and within the time that its place in the queue is kept.
+// TestLongQueue: a call that has asked often asks less often, but within the time for which the queue keeps its
+// place.
 func TestLongQueue(t *testing.T) {
 	for round, want := range map[int]int64{1: 10_000, 11: 10_000, 12: 20_000, 60: 100_000, 180: 300_000, 100_000: 300_000} {
 		c := &store{answer: capacity.Answer{State: capacity.Waiting, Key: toolSlot, Ahead: 2}}
@@ -127,7 +128,8 @@ func TestLongQueue(t *testing.T) {
 	}
 }
 
-// TestStepsOfNoLimit: nothing is asked, except to leave the queues that an earlier round may stand in.
+// TestStepsOfNoLimit: a call without a limit sends nothing to the store, except to leave the queues of an
+// earlier round.
 func TestStepsOfNoLimit(t *testing.T) {
 	for round, want := range map[int]int{1: 0, 2: 1} {
 		c := &store{answer: capacity.Answer{State: capacity.Taken}}
@@ -142,7 +144,7 @@ func TestStepsOfNoLimit(t *testing.T) {
 	}
 }
 
-// limit runs the step at a stage of limits.
+// limit runs the step of a stage under these limits.
 func limit(t *testing.T, c *store, limits string, s hook.Stage, round int) hook.Verdict {
 	t.Helper()
 	p := judgetest.Parse(t, limits)

@@ -13,13 +13,13 @@ const (
 	// holdMargin is the time that may pass between the check of Expired and the effect of the
 	// tool.
 	holdMargin = time.Minute
-	// manySlots is the number of calls from which Took drops expired slots.
+	// manySlots is the number of remembered calls at which Took begins to drop expired slots.
 	manySlots = 4096
 )
 
 // SlotTimes remembers when this process asked for the slots of its calls. It uses only the monotonic
 // clock of the process: the clocks of two machines are never compared, because one of them may be
-// wrong by hours (fault 28). The zero value is ready for use.
+// wrong by hours (case 28 of docs/internals/faults.md). The zero value is ready for use.
 type SlotTimes struct {
 	mu    sync.Mutex
 	asked map[string]time.Time
@@ -49,10 +49,10 @@ func (p *SlotTimes) Forget(invocationID string) {
 	delete(p.asked, invocationID)
 }
 
-// Expired reports whether a call in the local lane may have lost its slots. Such a call makes no
-// claim. A worker that was suspended for minutes could run the call although another call has its
-// slot now. If another process asked for the slots, the call must ask again, and gets the slots
-// that it still has. In the regular lane the claim checks the slots in the database.
+// Expired reports whether a call in the local lane may have lost its slots. A worker that was suspended for
+// minutes could run the call although another call has its slot by now. If another process asked for the slots,
+// Expired is true: the call must ask again, and gets the slots that it still has. In the other lanes the claim
+// checks the slots in the database.
 func (p *SlotTimes) Expired(in contract.ExecuteIn) bool {
 	if in.LeasedAtMs == 0 {
 		return false

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestManySlots: places that nobody can use any more are dropped.
+// TestManySlots: expired slots are dropped.
 func TestManySlots(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -52,7 +52,7 @@ type Slot struct {
 	Wait bool
 }
 
-// State is the outcome of a request.
+// State says whether a call has got its tokens or slots.
 type State string
 
 // The states.
@@ -63,7 +63,7 @@ const (
 	Superseded State = "superseded"
 )
 
-// Answer is the outcome of a request, with the limit for which the call must wait longest.
+// Answer says whether a call has got its tokens or slots, and for which limit it must wait longest.
 type Answer struct {
 	State State
 	// Key names the bucket or semaphore with the longest wait.

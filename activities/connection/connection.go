@@ -22,21 +22,19 @@ type Broker interface {
 }
 
 const (
-	// mark is the entry of the scratchpad with which Mark marks a call.
+	// mark is the key of the scratchpad entry with which Mark marks a call.
 	mark = "pawl.connection"
 	// leaseMargin is how long a lease outlasts the budget of its attempt.
 	leaseMargin = 10 * time.Second
-	// leaseTime bounds the wait for a lease whose token is being refreshed. No heartbeat is
-	// sent meanwhile, so it stays well below the time after which Temporal counts the
-	// activity as lost.
+	// leaseTime bounds the wait for a lease whose token is being refreshed. The attempt sends no heartbeat while
+	// it waits, so leaseTime is well below the time after which Temporal counts the activity as lost.
 	leaseTime = 3 * time.Second
-	// localLeaseTime is leaseTime for a local activity, which has less time in all.
+	// localLeaseTime is leaseTime for the local lane, in which an attempt has less time in all.
 	localLeaseTime = time.Second
 )
 
-// Mark is Pawl's step at willInjectSecrets. It marks that the call is to have its connection.
-// Execute leases the connection for each attempt; no credential is read before that
-// (contradiction C-05).
+// Mark is Pawl's step at willInjectSecrets. It marks a call that may use its connection. Execute leases the
+// connection for each attempt; no credential is read before that.
 func Mark(context.Context, hook.StageInput) (v hook.Verdict, err error) {
 	v.Delta.Data = []hook.Entry{{Key: mark, Value: json.RawMessage("true")}}
 	return v, nil

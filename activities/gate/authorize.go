@@ -16,14 +16,13 @@ import (
 // one try of the stage, so that the stage ends in time and the log names the slow engine.
 const askTime = 1500 * time.Millisecond
 
-// ruleAuthz is the rule in the record of a call that the engine denied. The text says what the
+// ruleAuthz is the rule in the record of a call that the engine denied. denyUnauthorized adds to it what the
 // call lacks.
 const ruleAuthz = "authorization"
 
-// permit asks the engine whether the actor may run the tool, on behalf of the subject if
-// there is one. An engine without an answer is an error, so the stage runs again until
-// there is one.
-func (g *gate) permit(ctx context.Context, f hook.Facts, basis authz.Basis, v *hook.Verdict) (*hook.Failure, error) {
+// askPermission asks the engine whether the actor may run the tool, on behalf of the subject if there is one.
+// If the engine gives no answer, askPermission returns an error, so the stage runs again.
+func (g *gate) askPermission(ctx context.Context, f hook.Facts, basis authz.Basis, v *hook.Verdict) (*hook.Failure, error) {
 	c := f.Context
 	var submitter, fault string
 	if s := f.Submitter; s != nil {
@@ -35,7 +34,7 @@ func (g *gate) permit(ctx context.Context, f hook.Facts, basis authz.Basis, v *h
 		if fault == "" {
 			fault = lackMessage(authz.Trust)
 		}
-		return g.unauthorized(ctx, f, authz.Trust, fault, v), nil
+		return g.denyUnauthorized(ctx, f, authz.Trust, fault, v), nil
 	}
 	answer, err := g.ask(ctx, authz.Request{
 		TenantID: c.TenantID, ActorID: c.ActorID, SubjectID: c.SubjectID, Submitter: submitter, Permission: authz.Execute, ToolID: f.ToolID,
@@ -44,10 +43,10 @@ func (g *gate) permit(ctx context.Context, f hook.Facts, basis authz.Basis, v *h
 	if err != nil || answer.Allowed {
 		return nil, err
 	}
-	return g.unauthorized(ctx, f, answer.Lacks, lackMessage(answer.Lacks), v), nil
+	return g.denyUnauthorized(ctx, f, answer.Lacks, lackMessage(answer.Lacks), v), nil
 }
 
-func (g *gate) unauthorized(ctx context.Context, f hook.Facts, lacks authz.Lack, message string, v *hook.Verdict) *hook.Failure {
+func (g *gate) denyUnauthorized(ctx context.Context, f hook.Facts, lacks authz.Lack, message string, v *hook.Verdict) *hook.Failure {
 	rule := ruleAuthz
 	if lacks == authz.Permission || lacks == authz.Delegation || lacks == authz.Trust {
 		rule += ": " + string(lacks)
@@ -108,7 +107,7 @@ func (g *gate) ask(ctx context.Context, r authz.Request) (authz.Decision, error)
 // because Pawl must not run a tool without an authorization.
 type unanswered struct{ cause error }
 
-// Error names the cause for the process that made it.
+// Error includes the text of the cause, which must not leave this process.
 func (u *unanswered) Error() string {
 	return "the authorization engine gave no answer: " + u.cause.Error()
 }

@@ -17,7 +17,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// TestGateAsksTheEngine: once, without arguments, what the tenant's policy says of permissions beside it.
+// TestGateAsksTheEngine: the gate asks the engine once, without the arguments, and sends the permissions of the
+// tenant's policy.
 func TestGateAsksTheEngine(t *testing.T) {
 	for basis, tenant := range map[authz.Basis]string{
 		authz.ByPolicy: approvals, authz.ByRelations: approvals + "    permissions: relations\n",
@@ -65,7 +66,7 @@ func TestEngineDenies(t *testing.T) {
 	}
 }
 
-// TestPolicyDeniesFirst: what policy denies is no matter for the engine, and is told as policy's.
+// TestPolicyDeniesFirst: if policy denies a call, the engine is not asked, and the failure is that of policy.
 func TestPolicyDeniesFirst(t *testing.T) {
 	for name, change := range map[string]func(*hook.Facts){
 		"a deny rule": func(*hook.Facts) {}, "no policy": func(f *hook.Facts) { f.PolicyDigest = "" },
@@ -79,8 +80,8 @@ func TestPolicyDeniesFirst(t *testing.T) {
 	}
 }
 
-// TestEngineWithoutAnAnswer is fault 46: an engine that is down, slow, panics or talks nonsense lets nothing pass. The call waits as it does
-// for a database, and nothing of what the engine said gets out.
+// TestEngineWithoutAnAnswer (case 46 of docs/internals/faults.md): an engine that is down, slow, panics or
+// returns nonsense lets no call pass. The call waits, and no text of the engine leaves the worker.
 func TestEngineWithoutAnAnswer(t *testing.T) {
 	released := make(chan struct{})
 	t.Cleanup(func() { close(released) })
@@ -95,7 +96,7 @@ func TestEngineWithoutAnAnswer(t *testing.T) {
 			return authz.Allow(), ctx.Err()
 		},
 		"slow and deaf":   func(context.Context, authz.Request) (authz.Decision, error) { <-released; return authz.Allow(), nil },
-		"ends its thread": func(context.Context, authz.Request) (authz.Decision, error) { panic(nil) }, //nolint:govet // a panic all the same
+		"ends its thread": func(context.Context, authz.Request) (authz.Decision, error) { panic(nil) }, //nolint:govet // panic(nil) is a panic too
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -115,7 +116,7 @@ func TestEngineWithoutAnAnswer(t *testing.T) {
 	})
 }
 
-// TestNoGateWithoutAnEngine (ID-09).
+// TestNoGateWithoutAnEngine: Steps panics without an authorization engine.
 func TestNoGateWithoutAnEngine(t *testing.T) {
 	defer func() {
 		if recover() == nil {
@@ -125,7 +126,8 @@ func TestNoGateWithoutAnEngine(t *testing.T) {
 	gate.Steps(gate.Parts{Policies: judgetest.Policies{}, Log: slog.New(slog.DiscardHandler)})
 }
 
-// TestUnvouchedSubject: a subject that no trusted submitter vouches for is refused with the reason, and the engine is not asked (ID-07).
+// TestUnvouchedSubject: if no trusted submitter vouches for the subject, the call is refused with the reason,
+// and the engine is not asked.
 func TestUnvouchedSubject(t *testing.T) {
 	for want, submitter := range map[string]*hook.Submitter{
 		"nobody who is trusted vouches for the subject": nil, "it is over": {Fault: "it is over"},

@@ -12,8 +12,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// TestWithoutTheTool: a worker without the tool leaves the call to the workers that have it: it does not know the tags that a rule asks for.
-// A kill switch stops the call on any worker, and so does a rule while the tool runs.
+// TestWithoutTheTool: a worker without the tool leaves the call to workers that have it, because it does not
+// know the tags for which a rule may ask. A kill switch stops the call on any worker. So does a rule, for a
+// call whose tool runs.
 func TestWithoutTheTool(t *testing.T) {
 	p := judgetest.Parse(t, "    rules: [{tool: core__tool, when: '\"danger\" in tool.tags', decision: deny}]\n")
 	steps := gate.Steps(gate.Parts{

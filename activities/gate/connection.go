@@ -12,10 +12,10 @@ import (
 // ruleConnection is the rule of a call that may not use its connection.
 const ruleConnection = "connection"
 
-// checkConnection refuses a call whose connection is not both granted and requested, whether
-// the connection exists or not (GRANT_INTERSECTION_REQUIRED), and a call whose connection has
-// no usable credential. A tool that this worker does not have declares no scopes here; it cannot
-// run here either.
+// checkConnection refuses a call whose connection is not requested or not granted (GRANT_INTERSECTION_REQUIRED
+// in docs/internals/invariants.md). It refuses a connection that does not exist in the same way. It also
+// refuses a call whose connection has no usable credential. If this worker does not have the tool,
+// checkConnection checks no scopes; the tool cannot run here either.
 func (g *gate) checkConnection(ctx context.Context, f hook.Facts, p *policy.Policy, v *hook.Verdict) *hook.Failure {
 	c := f.Context
 	if c.ConnectionID == "" {

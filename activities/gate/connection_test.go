@@ -9,8 +9,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// TestGateChecksTheConnection: a call uses a connection that it requests and that a grant allows. Which of the two is missing decides
-// what the call is told.
+// TestGateChecksTheConnection: a call needs a connection that it requests and that a grant allows. The failure
+// says which of the two is missing.
 func TestGateChecksTheConnection(t *testing.T) {
 	p := judgetest.Parse(t, approvals+"    roles: {ops: [\"user:ann\"]}\n")
 	connection := func(status string, requested bool, grantees ...string) *hook.Connection {

@@ -10,8 +10,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// TestEditedArgumentsThatEscapeTheTargetToolsRules: an approval does not help arguments that a rule denies, as those that an approver has
-// put in place of others.
+// TestEditedArgumentsThatEscapeTheTargetToolsRules: a rule still denies arguments that an approver has edited:
+// an approval does not change this.
 func TestEditedArgumentsThatEscapeTheTargetToolsRules(t *testing.T) {
 	p := judgetest.Parse(t, approvals+"    rules:\n      - {tool: core__tool, when: 'args.text == \"/etc\"', decision: deny, message: not there}\n")
 	rule := p.Decide(policy.Facts{TenantID: "acme"}).Approval
@@ -27,7 +27,8 @@ func TestEditedArgumentsThatEscapeTheTargetToolsRules(t *testing.T) {
 			t.Errorf("%s: %+v", args, v.Failure)
 		}
 	}
-	// Before they are known nothing is denied for them, nothing allowed, and no rule named.
+	// Before the arguments are known, such a rule neither denies nor allows the call, and the verdict names no
+	// rule.
 	if v, _ := judge(t, p, hook.WillAuthorize.Stage(), func(f *hook.Facts) { f.Args = nil }); v.Outcome != hook.Continue || v.Delta.Rule != "" {
 		t.Errorf("%+v", v)
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// otherEngine decides as a test says, and keeps the facts of which it was asked.
+// otherEngine returns the decision of a test, and keeps the facts that it gets.
 type otherEngine struct {
 	decision policy.Decision
 	err      error
@@ -31,8 +31,8 @@ func (e *otherEngine) Decide(_ context.Context, f policy.Facts) (policy.Decision
 	return e.decision, e.err
 }
 
-// TestAnotherPolicyEngineDecides: the gate asks the engine that the worker gives it for the version of
-// the call, and not the policy, which says the opposite (PO-09).
+// TestAnotherPolicyEngineDecides: the engine of the worker decides for the version of the call. The policy
+// itself says the opposite, and does not count.
 func TestAnotherPolicyEngineDecides(t *testing.T) {
 	const allows = "    rules: [{tool: core__tool, decision: allow}]\n"
 	const denies = "    rules: [{tool: core__tool, decision: deny}]\n"

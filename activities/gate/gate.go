@@ -52,15 +52,15 @@ func (g *gate) authorize(ctx context.Context, in hook.StageInput) (hook.Verdict,
 				return failure, nil
 			}
 		}
-		if failure, err := g.permit(ctx, f, p.Permissions(f.Context.TenantID), v); failure != nil || err != nil {
+		if failure, err := g.askPermission(ctx, f, p.Permissions(f.Context.TenantID), v); failure != nil || err != nil {
 			return failure, err
 		}
 		return g.checkConnection(ctx, f, p, v), nil
 	})
 }
 
-// consent judges the call with its arguments. If policy requires an approval, the call either
-// asks a person, or has an approval, which must still be for the same call.
+// consent judges the call with its arguments. If policy requires an approval, a call without an approval asks a
+// person. A call with an approval must still be the call that was approved.
 func (g *gate) consent(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
 	f := in.Facts
 	return g.judge(ctx, f, in.AnyWorker, func(_ *policy.Policy, decision policy.Decision, v *hook.Verdict) (*hook.Failure, error) {
@@ -126,7 +126,7 @@ func (g *gate) decide(ctx context.Context, p *policy.Policy, f hook.Facts, facts
 	if err != nil {
 		return decision, nil, err
 	}
-	if !decision.Undetermined { // the rule could be another one when the arguments are known
+	if !decision.Undetermined { // another rule may decide when the arguments are known
 		v.Delta.Rule = decision.Rule
 	}
 	v.Delta.Budgets = &hook.Budgets{

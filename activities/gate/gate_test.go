@@ -34,13 +34,13 @@ func judge(t *testing.T, p *policy.Policy, s hook.Stage, change func(*hook.Facts
 	return v, log
 }
 
-// judgeWith is judge with another engine.
+// judgeWith does the work of judge with another authorization engine.
 func judgeWith(t *testing.T, p *policy.Policy, engine authz.Port, s hook.Stage, change func(*hook.Facts)) (hook.Verdict, string, error) {
 	t.Helper()
 	return judgeIn(t, p, engine, catalog.NewRegistry(toolspec.Capabilities{}), s, change)
 }
 
-// judgeIn is judgeWith in a worker with tools.
+// judgeIn does the work of judgeWith in a worker that has these tools.
 func judgeIn(t *testing.T, p *policy.Policy, engine authz.Port, tools *catalog.Registry, s hook.Stage, change func(*hook.Facts)) (hook.Verdict, string, error) {
 	t.Helper()
 	var log bytes.Buffer
@@ -66,8 +66,8 @@ func judgeIn(t *testing.T, p *policy.Policy, engine authz.Port, tools *catalog.R
 	return v, log.String(), failed
 }
 
-// TestPolicyVerdicts: what policy says at each of its two stages. Without the
-// arguments only a deny is acted upon.
+// TestPolicyVerdicts: the verdicts of policy at the two stages of the gate. Before the arguments are known,
+// only a deny has an effect.
 func TestPolicyVerdicts(t *testing.T) {
 	const deny, allow = `    rules: [{tool: core__tool, decision: deny, message: not today}]` + "\n", `    rules: [{tool: core__tool, decision: allow}]` + "\n"
 	for _, tc := range []struct {
@@ -105,7 +105,7 @@ func TestPolicyVerdicts(t *testing.T) {
 				if got != at.want || v.Delta.Rule != tc.rule {
 					t.Errorf("%s: got %q by %q, want %q by %q", at.stage, got, v.Delta.Rule, at.want, tc.rule)
 				}
-				// Every denial is one loud line with the ids (ER-01).
+				// Each denial writes one warning with the ids of the call.
 				if denied := v.Failure != nil; strings.Contains(log, `"level":"WARN","msg":"policy denied a call"`) != denied ||
 					denied && !strings.Contains(log, `"toolCallId":"call-1","invocationId":"inv"`) {
 					t.Errorf("%s: logged %s", at.stage, log)
@@ -115,7 +115,8 @@ func TestPolicyVerdicts(t *testing.T) {
 	}
 }
 
-// TestPolicyKnowsUncheckedArguments: policy hears that arguments were repaired, or that no schema has checked them.
+// TestPolicyKnowsUncheckedArguments: policy gets the facts that arguments were repaired, or that no schema has
+// checked them.
 func TestPolicyKnowsUncheckedArguments(t *testing.T) {
 	p := judgetest.Parse(t, approvals+"    rules: [{tool: core__tool, decision: allow}]\n")
 	v, _ := judge(t, p, hook.WillCheckConsent.Stage(), func(f *hook.Facts) { f.Repaired = true })
@@ -145,8 +146,8 @@ func TestPolicyKnowsProvedSubjects(t *testing.T) {
 	}
 }
 
-// TestPolicyKnowsTags: a rule goes by what the tool is tagged with, before its arguments are known and with them. A worker without the tool
-// knows no tags, and a condition on them then denies (SP-25).
+// TestPolicyKnowsTags: a rule matches the tags of the tool, before its arguments are known and after. A worker
+// without the tool knows no tags, so a condition on tags denies there.
 func TestPolicyKnowsTags(t *testing.T) {
 	p := judgetest.Parse(t, approvals+`    rules: [{tool: "*", when: '"pii" in tool.tags', decision: deny, message: not this}]`+"\n")
 	for _, tc := range []struct {
@@ -193,8 +194,8 @@ func TestPolicyAway(t *testing.T) {
 	}
 }
 
-// TestStaleness: an approval covers what was asked. A new policy version with the
-// same verdict changes nothing.
+// TestStaleness: an approval covers the call that was approved. A new policy version with the same verdict does
+// not make it stale.
 func TestStaleness(t *testing.T) {
 	p := judgetest.Parse(t, approvals)
 	rule := policy.ApprovalRule{Enabled: true, ExpiresAfterMs: 3_600_000, AllowUnsigned: true}
@@ -256,8 +257,7 @@ type out struct {
 	Hidden string `json:"hidden,omitempty"`
 }
 
-// TestMasks: the gate denies a call whose policy masks a text that the output schema restricts, and no
-// other.
+// TestMasks: the gate denies a call only if policy masks a text that the output schema restricts.
 func TestMasks(t *testing.T) {
 	type outputs struct {
 		Text  string `json:"text"`
@@ -288,8 +288,7 @@ func TestMasks(t *testing.T) {
 	}
 }
 
-// TestDemand: the gate demands the stages of limits and features for the calls that have
-// some, and for no others.
+// TestDemand: the gate demands the stages of limits and features only for calls that have limits or features.
 func TestDemand(t *testing.T) {
 	const features, quota, semaphore = hook.Stage("willCheckFeatureFlags"), hook.Stage("willAcquireQuota"), hook.Stage("willAcquireSemaphore")
 	for tenant, want := range map[string][]hook.Stage{

@@ -11,7 +11,7 @@ import (
 // because it has a space.
 const byKill = "kill switch"
 
-// killed is the verdict on a call that a kill switch stops. No approval and no policy
+// killed returns the verdict on a call that a kill switch stops. No approval and no policy
 // overrules it.
 func (g *gate) killed(ctx context.Context, f hook.Facts, k hook.Kill) hook.Verdict {
 	g.Log.WarnContext(ctx, "a kill switch stopped a call", append(ids(f), "switch", k.ID)...)

@@ -34,9 +34,9 @@ func reviewing(t *testing.T, digest string) *policy.Policy {
 	return p
 }
 
-// TestDiscoveredToolsAtTheGate: with Pawl's own policy and with every other engine, a discovered tool
-// needs its review at both stages, also at a worker that does not have the tool, and an approval does
-// not replace it (MCP_UNTRUSTED_BY_DEFAULT).
+// TestDiscoveredToolsAtTheGate: a discovered tool needs its review at both stages, with Pawl's own policy and
+// with every other engine, even at a worker that does not have the tool. An approval does not replace the
+// review.
 func TestDiscoveredToolsAtTheGate(t *testing.T) {
 	trusted := reviewing(t, definitionDigest)
 	review, _ := trusted.Review("github", "create_issue")
@@ -47,7 +47,7 @@ func TestDiscoveredToolsAtTheGate(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		policy *policy.Policy
-		// here is the definition at this worker; without it, recorded is the one that the call knows.
+		// here is the definition at this worker. If it is nil, the call has the definition recorded.
 		here, recorded *toolspec.Discovered
 		outcome        hook.Outcome
 	}{
@@ -89,7 +89,7 @@ func TestDiscoveredToolsAtTheGate(t *testing.T) {
 							t.Errorf("%+v", v.Failure)
 						}
 					case hook.Missing:
-						// The call reads the policy again before the next try.
+						// The workflow reads the active policy again before the next try.
 						if !v.Unread || v.By != "the reviewed definition of "+createIssue || v.Delta.Rule != "" {
 							t.Errorf("%+v", v)
 						}

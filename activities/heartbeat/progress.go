@@ -16,16 +16,15 @@ type Progress struct{}
 // progressKey is the key of the reports in the context of an attempt.
 type progressKey struct{}
 
-// reports is the place of the latest report, a wake-up for its reader, and the secrets that no
-// report may have.
+// reports holds the latest report, the channel that wakes its reader, and the secrets that no report may have.
 type reports struct {
 	latest   *atomic.Pointer[toolspec.Progress]
 	reported chan struct{}
 	secrets  *fingerprint.Set
 }
 
-// Reporting returns a context in which a tool can report, the place of its latest report, and a
-// channel that has a value after a report. No report has one of the secrets, which may be nil.
+// Reporting returns a context in which a tool can report, a pointer to its latest report, and a channel that
+// has a value after a report. Report removes the secrets from each report; secrets may be nil.
 func Reporting(ctx context.Context, secrets *fingerprint.Set) (_ context.Context, latest *atomic.Pointer[toolspec.Progress], reported <-chan struct{}) {
 	r := reports{new(atomic.Pointer[toolspec.Progress]), make(chan struct{}, 1), secrets}
 	return context.WithValue(ctx, progressKey{}, r), r.latest, r.reported

@@ -19,8 +19,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// kindMissingConnection is the kind of a `validation` failure of a call that names no
-// connection (contradiction C-10).
+// kindMissingConnection is the kind of the failure `validation` of a call that names no connection although its
+// tool needs one.
 const kindMissingConnection = "missing_connection"
 
 // Parts are the dependencies of a Hydrator. Tools, Policies and Log are required.
@@ -29,8 +29,7 @@ type Parts struct {
 	Policies judge.Policies
 	// Repairer repairs arguments if policy allows it; nil repairs none.
 	Repairer hydrate.Repairer
-	// Validators makes the validator of a tool and replaces the built-in validator; nil
-	// means the built-in one.
+	// Validators makes the validator of a tool; nil means the built-in validator.
 	Validators func(toolspec.Spec) (hydrate.Validator, error)
 	Log        *slog.Logger
 }
@@ -90,8 +89,8 @@ func (a *Hydrator) hydrate(ctx context.Context, bound *catalog.Bound, in contrac
 		raw = inv.Args
 	}
 	result := target.Hydrate(raw)
-	// Only the caller's own arguments may be repaired. The author of a change, a stage or
-	// an approver, gets the refusal instead.
+	// Only the caller's own arguments may be repaired. Arguments that a stage or an approver has
+	// changed are refused.
 	if in.Input != nil && !result.Success {
 		if result, err = a.repairArgs(ctx, target, inv, in, result); err != nil {
 			return contract.HydrateOut{}, err
@@ -102,7 +101,7 @@ func (a *Hydrator) hydrate(ctx context.Context, bound *catalog.Bound, in contrac
 	if inv.Provider != nil {
 		result.Provenance.From(wire.NativeCall(*inv.Provider))
 	}
-	return a.hydrated(bound, in, result), nil
+	return a.hydrateOut(bound, in, result), nil
 }
 
 // repairArgs hydrates the arguments of inv once more, with the repairer, and returns the new
@@ -134,9 +133,9 @@ func (a *Hydrator) repairArgs(ctx context.Context, target hydrate.Target, inv to
 	return result, nil
 }
 
-// hydrated converts a result into the output of the activity: Done, or Refused with the
-// reason. Both carry the provenance for the record.
-func (a *Hydrator) hydrated(bound *catalog.Bound, in contract.HydrateIn, result hydrate.Result) contract.HydrateOut {
+// hydrateOut returns the output of the activity for a result: Done, or Refused with the reason. Both have the
+// provenance for the record.
+func (a *Hydrator) hydrateOut(bound *catalog.Bound, in contract.HydrateIn, result hydrate.Result) contract.HydrateOut {
 	provenance := &result.Provenance
 	failed := func(code toolspec.Code, message string, details *toolspec.Details) contract.HydrateOut {
 		return contract.HydrateOut{
@@ -160,7 +159,7 @@ func (a *Hydrator) hydrated(bound *catalog.Bound, in contract.HydrateIn, result 
 	if err == nil {
 		// The current tool may mask more than an earlier version of it did. So mask the older
 		// views by the rules of the current tool too.
-		history, err = masked(bound, in.SafeHistory)
+		history, err = maskAgain(bound, in.SafeHistory)
 	}
 	if err != nil {
 		// Without a masked view nothing of the arguments may be shown, so the call fails.
@@ -185,8 +184,8 @@ func (a *Hydrator) hydrated(bound *catalog.Bound, in contract.HydrateIn, result 
 func failureOfResult(r hydrate.Result) *hook.Failure {
 	problems := r.Problems()
 	message := problems[0].Message
-	// A message of the parser does not name the field, so the path is added. The messages
-	// of later stages, which know the schema, name it.
+	// A message of the parser does not name the field, so the path is added. Messages of the
+	// validator name the field.
 	if r.Provenance.Outcome == toolspec.HydrationParse {
 		message = (&hydrate.Fault{Problem: problems[0]}).Error()
 	}
@@ -215,9 +214,8 @@ func (a *Hydrator) CheckArgs(bound *catalog.Bound, raw json.RawMessage) (args, s
 	return instance.Args(), safe, nil
 }
 
-// masked masks views of arguments again, by the rules of bound. It returns nil if no view
-// changes.
-func masked(bound *catalog.Bound, views []json.RawMessage) ([]json.RawMessage, error) {
+// maskAgain masks views of arguments again, by the rules of bound. It returns nil if no view changes.
+func maskAgain(bound *catalog.Bound, views []json.RawMessage) ([]json.RawMessage, error) {
 	again, differ := make([]json.RawMessage, len(views)), false
 	for i, view := range views {
 		again[i] = view
@@ -242,9 +240,8 @@ func refused(f *hook.Failure) contract.HydrateOut {
 	return contract.HydrateOut{Outcome: contract.Refused, Failure: f}
 }
 
-// checkConnection refuses a call that names no connection if its tool needs one. It runs
-// before validation: without a connection, a tool that needs one must say nothing about
-// its arguments (CONNECTION_ID_VIA_CONTEXT).
+// checkConnection refuses a call that names no connection if its tool needs a connection. It runs before
+// validation, so that such a call learns nothing about its arguments.
 func checkConnection(bound *catalog.Bound, c toolspec.Context) *hook.Failure {
 	if !bound.Definition().RequiresConnection {
 		return nil

@@ -10,13 +10,12 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// Steps returns the steps that validate the arguments which hooks have changed: at
-// willValidateInput before the hooks of the stage and after them, and at willNormalizeInput
-// after them. So from willValidateInput on no later stage gets arguments that the tool does
-// not accept. hooks returns the hooks of a tool at a stage: without hooks that can change
-// the arguments there is no step, because the activity Hydrate has validated them.
+// Steps returns the steps that validate arguments which hooks have changed. The steps run at willValidateInput
+// before and after the hooks, and at willNormalizeInput after the hooks. So from willValidateInput on, each
+// later stage gets arguments that the tool accepts. hooks returns the hooks of a tool at a stage. Without hooks
+// that can change the arguments there is no step, because the activity Hydrate has validated the arguments.
 func (a *Hydrator) Steps(hooks func(s hook.Stage, toolID string) []string) stage.Table {
-	after := func(stages ...hook.Stage) func(toolID string) bool {
+	hasHooks := func(stages ...hook.Stage) func(toolID string) bool {
 		return func(toolID string) bool {
 			for _, s := range stages {
 				if len(hooks(s, toolID)) > 0 {
@@ -28,8 +27,8 @@ func (a *Hydrator) Steps(hooks func(s hook.Stage, toolID string) []string) stage
 	}
 	parse, validate, normalize := hook.WillParseInput.Stage(), hook.WillValidateInput.Stage(), hook.WillNormalizeInput.Stage()
 	return stage.Table{
-		validate:  {Before: a.checkBefore, After: a.checkAfter, Serves: after(parse, validate)},
-		normalize: {After: a.checkAfter, Serves: after(normalize)},
+		validate:  {Before: a.checkBefore, After: a.checkAfter, Serves: hasHooks(parse, validate)},
+		normalize: {After: a.checkAfter, Serves: hasHooks(normalize)},
 	}
 }
 

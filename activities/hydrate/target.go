@@ -10,8 +10,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 )
 
-// target describes a tool of this worker for hydration. It has no repairer: repairArgs adds
-// it. It fails if Validators cannot make the validator of the tool.
+// target describes a tool of this worker for hydration. It has no repairer, which repairArgs adds. It fails if
+// Validators cannot make the validator of the tool.
 func (a *Hydrator) target(bound *catalog.Bound) (hydrate.Target, error) {
 	def := bound.Definition()
 	t := hydrate.Target{ToolID: def.ID, ToolDigest: bound.Digest(), AllowNoSchema: def.AllowNoSchema && def.NoSchemaMode == toolspec.NoSchemaAsk, MaxArgs: def.MaxArgsBytes}
@@ -35,7 +35,7 @@ func (a *Hydrator) target(bound *catalog.Bound) (hydrate.Target, error) {
 		if err != nil {
 			return t, fmt.Errorf("validator of tool %s: %w", def.ID, err)
 		}
-		// Another activity may have stored one in the meantime: all use the stored one.
+		// Another activity may have stored a validator in the meantime. All activities use the stored validator.
 		known, _ = a.validators.LoadOrStore(t.ToolDigest, made)
 	}
 	t.Validator, _ = known.(hydrate.Validator) // the map holds nothing else

@@ -1,2 +1,3 @@
-// Package join waits for the results of calls that exist, for workflows that use calls as child workflows.
+// Package join waits for the results of calls whose workflows another program has started, for workflows that
+// use calls as child workflows.
 package join

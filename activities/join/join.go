@@ -10,10 +10,11 @@ import (
 
 // Calls starts calls, or finds them, and returns their results.
 type Calls interface {
-	// Join returns the result of a call. If nobody has started the call, it starts. A call under the same id with
-	// another input has the result conflict. It returns contract.ErrOpen if the call has no result when ctx ends.
+	// Join returns the result of a call. If nobody has started the call, Join starts it. If another input has used
+	// the id of the call, the result is conflict. The error is contract.ErrOpen if the call has no result when ctx
+	// ends.
 	Join(ctx context.Context, inv toolspec.Invocation) (toolspec.Result, error)
-	// Cancel asks an open call to stop, if it has this input. It returns nil for a settled call.
+	// Cancel asks an open call to stop, if the call has this input. It returns nil for a settled call.
 	Cancel(ctx context.Context, inv toolspec.Invocation) error
 }
 
@@ -29,7 +30,7 @@ func New(calls Calls, log *slog.Logger) *Joiner { return &Joiner{calls: calls, l
 // Register binds the activity.
 func (j *Joiner) Register(r contract.Registry) { contract.Bind(r, contract.Join, j.log, j.Join) }
 
-// Join returns the result of a call. It waits some seconds, and then returns contract.ErrOpen.
+// Join returns the result of a call. It waits at most contract.JoinWait, and then returns contract.ErrOpen.
 func (j *Joiner) Join(ctx context.Context, in contract.JoinIn) (toolspec.Result, error) {
 	if in.Cancel {
 		if err := j.calls.Cancel(ctx, in.Invocation); err != nil {

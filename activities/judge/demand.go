@@ -87,8 +87,8 @@ func MissingScopes(scopes []string) hook.Failure {
 	return f
 }
 
-// NotRequested returns the failure of a call whose allowedConnectionIds do not list its connection.
-// It says nothing that the call does not say itself.
+// NotRequested returns the failure of a call whose allowedConnectionIds do not list its connection. The failure
+// tells the caller nothing that is not in the call itself.
 func NotRequested() hook.Failure {
 	return hook.Failure{
 		Code: toolspec.CodePolicyDenied, SafeMessage: "the call does not list its connection in allowedConnectionIds",

@@ -7,10 +7,10 @@ import (
 	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
-// Decide returns the decision of the engine of a version, or the decision of the version itself if
-// engines is nil. It denies the call if there is no version, if there is no engine for the version,
-// or if the engine returns none of the three verdicts. No engine decides on a discovered tool that the
-// version denies because nobody has reviewed its definition. The error is transient: the engine failed.
+// Decide returns the decision of the engine for a policy version, or the decision of the version itself if
+// engines is nil. It denies the call if there is no version, if there is no engine for the version, or if the
+// engine returns none of the three verdicts. If nobody has reviewed the definition of a discovered tool, the
+// version denies the call, and Decide asks no engine. The error is transient: the engine failed.
 func Decide(ctx context.Context, engines policy.Engines, version *policy.Policy, f policy.Facts) (policy.Decision, error) {
 	if engines == nil || version == nil {
 		return version.Decide(f), nil

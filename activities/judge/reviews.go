@@ -14,7 +14,7 @@ import (
 // definition yet. Another worker may have the reviewed definition.
 var ErrReviewPending = errors.New("the definition of the tool does not follow its review yet")
 
-// PendingReview names what a call waits for: the reviewed definition of its tool.
+// PendingReview names the part for which a call waits: the reviewed definition of its tool.
 func PendingReview(toolID string) string { return "the reviewed definition of " + toolID }
 
 // CheckReview returns a failure in two cases: nobody has reviewed the definition that this worker has of a

@@ -14,7 +14,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// TestCheckReview: an attempt judges the definition that it is going to run, whatever the gate has seen and the call says of itself.
+// TestCheckReview: an attempt judges the definition that it will run, whatever the gate has seen and the facts
+// of the call say.
 func TestCheckReview(t *testing.T) {
 	type in struct{}
 	type out struct {
@@ -64,7 +65,8 @@ func TestCheckReview(t *testing.T) {
 	}
 }
 
-// TestCheckRegistered: an attempt of a registered tool is refused if a gate that does not know such tools has let * allow it.
+// TestCheckRegistered: an attempt of a registered tool is refused if policy allows it only by the pattern *, as
+// the gate of an older release may do.
 func TestCheckRegistered(t *testing.T) {
 	type in struct{}
 	type out struct {

@@ -17,8 +17,8 @@ import (
 // Store keeps whole values whose results have a shortened form. An error that a retry can correct is
 // marked errs.Transient.
 type Store interface {
-	// SaveOutput stores a redacted value, and returns its reference. The same (invocation, dispatch,
-	// claim) overwrites.
+	// SaveOutput stores a redacted value, and returns its reference. It replaces a stored value with the same
+	// InvocationID, Dispatch and ClaimID.
 	SaveOutput(ctx context.Context, in Row) (ref string, err error)
 	// Output returns the value that a reference of the tenant names.
 	Output(ctx context.Context, tenantID, ref string) (json.RawMessage, error)
@@ -45,9 +45,8 @@ const (
 	// FromTool is the value of a tool or of its probe, or a response inside an attempt. It is checked
 	// before redaction, against the output schema.
 	FromTool Origin = iota
-	// FromHook is a value that a hook made of a redacted value, a response before the attempt, or a
-	// value of the cache. It is checked after redaction, against what the allowlist leaves of the
-	// schema.
+	// FromHook is a value that a hook made of a redacted value, a response before the attempt, or a value of the
+	// cache. It is checked after redaction, against the part of the output schema that the allowlist names.
 	FromHook
 )
 
@@ -60,19 +59,20 @@ type Value struct {
 	MaxBytes int
 }
 
-// Deliverer lets values leave. Store is needed; without Secrets there are no live secrets.
+// Deliverer makes the form of a value that may leave the worker. Store is needed; without Secrets there are
+// no live secrets.
 type Deliverer struct {
 	Store   Store
 	Secrets *fingerprint.Set
 }
 
-// Deliver redacts a value and returns the form that may leave the worker, which is the whole value or a short
-// form of a large one that Deliver stores, and its description. A failure says that the value must not leave. The error says
-// that a valid value could not be stored.
+// Deliver redacts a value and returns the form that may leave the worker, and its description. The form is the
+// whole value, or the short form of a large value that Deliver stores. A failure says that the value must not
+// leave. The error says that a valid value could not be stored.
 //
-// The order is: hard size, live secrets if a mask follows, allowlist, mask, live secrets, size of what is left, contract, store,
-// truncate, describe. The contract judges the raw value of a tool. The hard size is first, because
-// a validation costs more than all other steps.
+// The steps have this order: hard size, live secrets if a mask follows, allowlist, mask, live secrets, size of
+// the redacted value, contract, store, truncate, describe. The contract judges the raw value of a tool. The
+// hard size is first, because a validation costs more than all other steps.
 func (d *Deliverer) Deliver(ctx context.Context, bound *catalog.Bound, in Value) (json.RawMessage, toolspec.OutputInfo, *hook.Failure, error) {
 	clean, failure := d.Clean(bound, in)
 	if failure != nil {
@@ -92,7 +92,7 @@ func (d *Deliverer) Deliver(ctx context.Context, bound *catalog.Bound, in Value)
 	return whole.Short(info.OutputRef), info, nil, nil
 }
 
-// Clean returns the redacted value without storing or shortening it, or the failure for which it must
+// Clean returns the redacted value without storing or shortening it. A failure says that the value must
 // not leave.
 func (d *Deliverer) Clean(bound *catalog.Bound, in Value) (json.RawMessage, *hook.Failure) {
 	most := bound.MaxResultBytes()
@@ -109,7 +109,7 @@ func (d *Deliverer) Clean(bound *catalog.Bound, in Value) (json.RawMessage, *hoo
 	}
 	clean, redacted := in.Value, true
 	if bound.IsMasked() {
-		// A mask could take a part of a live secret, and no search would find the rest.
+		// A mask could remove a part of a live secret, and no later search would find the rest.
 		clean, redacted = redact.JSON(clean, d.Secrets)
 	}
 	if redacted {
@@ -176,7 +176,8 @@ func (d *Deliverer) save(ctx context.Context, row Row) (ref string, err error) {
 	return ref, err
 }
 
-// Whole returns the whole value of a description: value itself, or the stored value that it names.
+// Whole returns the whole value that info describes: value itself, or the stored value if value is a short
+// form.
 func (d *Deliverer) Whole(ctx context.Context, tenantID string, value json.RawMessage, info toolspec.OutputInfo) (json.RawMessage, error) {
 	if !info.Truncated {
 		return value, nil

@@ -23,12 +23,12 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// Why approvers see no preview. The texts are safe to show.
+// The reasons for which approvers see no preview. The texts are safe to show.
 const (
-	notHere    = "the worker that asked does not have the tool"
-	notMade    = "the preview failed; the worker log has the cause"
-	unmasked   = "arguments of the call are masked, and the preview could show them"
-	credential = "the preview has something of the shape of a credential"
+	notHere       = "the worker that asked does not have the tool"
+	notMade       = "the preview failed; the worker log has the cause"
+	maskedArgs    = "arguments of the call are masked, and the preview could show them"
+	hasCredential = "the preview has something of the shape of a credential"
 )
 
 var (
@@ -57,8 +57,8 @@ type Previews struct {
 	room room.Room
 }
 
-// Show returns what approvers see of a call, and the digest of the preview. Both are empty if the tool
-// has no preview. The digest is empty if there is no preview to compare with before the call runs. An
+// Show returns the view of a call's preview for approvers, and the digest of the preview. Both are empty if the
+// tool has no preview. The digest is empty if there is no preview to compare with before the call runs. An
 // error is transient: the worker makes as many previews as it may at a time.
 func (p *Previews) Show(ctx context.Context, f hook.Facts) (view *toolspec.PreviewView, digest string, err error) {
 	bound, ok := p.Tools.Find(f.ToolID, f.ToolDigest)
@@ -73,7 +73,7 @@ func (p *Previews) Show(ctx context.Context, f hook.Facts) (view *toolspec.Previ
 		return &toolspec.PreviewView{Missing: notHere}, "", nil
 	}
 	masked, failure, err := judge.Masked(ctx, p.Policies, f.PolicyDigest, f.Context.TenantID, bound)
-	if err != nil || failure != nil { // without its masks no text may leave
+	if err != nil || failure != nil { // a text may not leave without its masks
 		return &toolspec.PreviewView{Missing: notMade}, "", nil //nolint:nilerr // the approver sees that there is none
 	}
 	caps, err := providers.Capabilities(ctx, bound)
@@ -86,9 +86,9 @@ func (p *Previews) Show(ctx context.Context, f hook.Facts) (view *toolspec.Previ
 	case errors.Is(err, errBusy):
 		return nil, "", err
 	case err != nil:
-		return p.shown(masked, f, toolspec.PreviewView{Missing: reason(err)}, ""), digestOfError(err), nil
+		return p.addText(masked, f, toolspec.PreviewView{Missing: reason(err)}, ""), digestOfError(err), nil
 	}
-	return p.shown(masked, f, toolspec.PreviewView{Bytes: int64(len(made.Text))}, made.Text), Digest(made), nil
+	return p.addText(masked, f, toolspec.PreviewView{Bytes: int64(len(made.Text))}, made.Text), Digest(made), nil
 }
 
 // Digest returns the previewDigest.
@@ -97,8 +97,8 @@ func Digest(p toolspec.Preview) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// digestOfError returns the previewDigest of a call whose preview answered with an error of its own:
-// people have approved the call in this state. It is empty for all other errors.
+// digestOfError returns the previewDigest of a preview that failed with a toolspec.SafeError: approvers have
+// seen the text of this error. It is empty for all other errors.
 func digestOfError(err error) string {
 	var safe *toolspec.SafeError
 	if !errors.As(err, &safe) {
@@ -107,10 +107,10 @@ func digestOfError(err error) string {
 	return Digest(toolspec.Preview{Text: "error: " + safe.Error()})
 }
 
-// Again makes the preview of an attempt. It returns the preview for the tool, without a State if people
-// approved an error of the preview. The error wraps toolspec.ErrStale if this is not the preview that
-// was approved, and the effect has not happened already (Done). Other errors say nothing about that. caps
-// are the capabilities of the attempt, without a connection.
+// Again makes the preview of an attempt and compares it with the approved preview. It returns the new preview
+// for the tool, without a State if people approved an error of the preview. If the two previews differ, the
+// error wraps toolspec.ErrStale, unless the new preview says that the effect has happened already (Done). Other
+// errors say nothing about the comparison. caps are the capabilities of the attempt, without a connection.
 func (p *Previews) Again(ctx context.Context, f hook.Facts, bound *catalog.Bound, caps toolspec.Capabilities, epoch int) (*toolspec.Preview, error) {
 	if !bound.Tool().HasPreview() {
 		return nil, fmt.Errorf("%w: the tool has no preview any more", toolspec.ErrStale)
@@ -136,7 +136,7 @@ func (p *Previews) Again(ctx context.Context, f hook.Facts, bound *catalog.Bound
 // make runs the preview of a tool. A preview that does not stop in time is left behind: it changes
 // nothing.
 func (p *Previews) make(ctx context.Context, f hook.Facts, bound *catalog.Bound, caps toolspec.Capabilities, epoch int) (toolspec.Preview, error) {
-	f.Attempt = max(f.Attempt, 1) // people are asked before the first
+	f.Attempt = max(f.Attempt, 1) // people are asked before the first attempt
 	call := providers.CallOf(f, epoch, caps, p.Log)
 	wait, stop := context.WithTimeout(ctx, maxWait)
 	leave, err := p.room.Enter(wait, room.Bound{Most: atOnce}, room.Bound{Key: "tenant " + f.Context.TenantID, Most: ofATenant})
@@ -194,10 +194,10 @@ func reason(err error) string {
 // mask may begin in the shown part and end after it.
 const margin = 16 << 10
 
-// shown completes the view with what approvers may see of the text, and of the reason.
-func (p *Previews) shown(masked *catalog.Bound, f hook.Facts, view toolspec.PreviewView, text string) *toolspec.PreviewView {
+// addText adds to the view the part of the text that approvers may see, and cleans the reason in view.Missing.
+func (p *Previews) addText(masked *catalog.Bound, f hook.Facts, view toolspec.PreviewView, text string) *toolspec.PreviewView {
 	if !sameJSON(f.Args, f.SafeArgs) {
-		return &toolspec.PreviewView{Missing: unmasked}
+		return &toolspec.PreviewView{Missing: maskedArgs}
 	}
 	whole := len(text) <= toolspec.MaxPreview+margin
 	text, view.Truncated = text[:min(len(text), toolspec.MaxPreview+margin)], len(text) > toolspec.MaxPreview
@@ -207,15 +207,15 @@ func (p *Previews) shown(masked *catalog.Bound, f hook.Facts, view toolspec.Prev
 		case err != nil:
 			return &toolspec.PreviewView{Missing: notMade}
 		case toolspec.SecretValue(clean):
-			return &toolspec.PreviewView{Missing: credential}
+			return &toolspec.PreviewView{Missing: hasCredential}
 		}
 		*part = clean
 	}
 	// In a diff, each line of a secret has a mark in front, and lines of the other text may stand between the
 	// lines of the secret. So search without the marks, and in each of the two texts alone.
 	for _, other := range []string{"", "+", "-"} {
-		if len(p.Secrets.Find([]byte(unmarked(text, other)))) > 0 {
-			return &toolspec.PreviewView{Missing: credential}
+		if len(p.Secrets.Find([]byte(withoutMarks(text, other)))) > 0 {
+			return &toolspec.PreviewView{Missing: hasCredential}
 		}
 	}
 	if !whole { // a secret may be cut at the end, where no search finds it
@@ -229,7 +229,8 @@ func (p *Previews) shown(masked *catalog.Bound, f hook.Facts, view toolspec.Prev
 }
 
 // fit returns the beginning of a text that has at most toolspec.MaxPreview bytes in JSON, because the history
-// of the call has the text as JSON. It cuts at the end of a line, or within the first line if that is too long.
+// of the call has the text as JSON. It cuts at the end of a line. If the first line is too long, it cuts within
+// this line.
 func fit(text string) string {
 	left, line := toolspec.MaxPreview, 0
 	for at, r := range text {
@@ -255,9 +256,9 @@ func jsonSize(r rune) int {
 	return len(encoded) - len(`""`)
 }
 
-// unmarked returns the lines of a unified diff without their first character. It leaves out the lines
+// withoutMarks returns the lines of a unified diff without their first character. It leaves out the lines
 // that begin with the text without, unless without is empty.
-func unmarked(text, without string) string {
+func withoutMarks(text, without string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
 		if without == "" || !strings.HasPrefix(line, without) {
@@ -268,14 +269,14 @@ func unmarked(text, without string) string {
 }
 
 // clean masks a text and removes live secrets from it. It removes secrets before the mask, because a mask may
-// take a part of a secret, so that no later search finds the rest. It removes secrets after the mask once more.
+// remove a part of a secret, so that no later search finds the rest. It removes secrets again after the mask.
 func (p *Previews) clean(masked *catalog.Bound, text string) (string, error) {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 	text, err := masked.RedactText(p.Secrets.Redact(text))
 	return p.Secrets.Redact(text), err
 }
 
-// sameJSON reports whether no argument is masked.
+// sameJSON reports whether two documents are equal. If args and safe are equal, no argument is masked.
 func sameJSON(args, safe []byte) bool {
 	a, err := strictjson.Digest(args)
 	if err != nil {

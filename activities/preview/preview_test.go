@@ -51,7 +51,8 @@ func show(t *testing.T, text func(ctx context.Context, call toolspec.Call) strin
 	}
 }
 
-// A tenant whose previews are slow, and do not stop in time, leaves room for those of other tenants.
+// TestRoomOfATenant: slow previews of one tenant, which do not stop in time, leave room for the previews of
+// other tenants.
 func TestRoomOfATenant(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -85,7 +86,8 @@ func TestRoomOfATenant(t *testing.T) {
 	})
 }
 
-// The view is in the history of the call, as JSON: characters that JSON escapes count as often.
+// TestTextIsBoundedAsJSON: the history of the call has the view as JSON, so the bound counts the bytes of
+// escaped characters.
 func TestTextIsBoundedAsJSON(t *testing.T) {
 	t.Parallel()
 	for name, part := range map[string]string{

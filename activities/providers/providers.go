@@ -13,8 +13,8 @@ import (
 // Sessions keeps recipes for sessions. An error that a retry can correct is marked errs.Transient.
 type Sessions interface {
 	SessionBindings(ctx context.Context, key provide.SessionKey) ([]provide.Binding, error)
-	// BindSession stores recipes; a later one replaces an earlier one. It returns them with
-	// their versions, or none if the record has a newer epoch or is settled.
+	// BindSession stores recipes. A later recipe for the same token replaces an earlier recipe. BindSession
+	// returns the recipes with their versions, or none if the record has a newer epoch or is settled.
 	BindSession(ctx context.Context, in SessionRow) ([]provide.Binding, error)
 }
 
@@ -26,7 +26,7 @@ type SessionRow struct {
 	Recipes      []provide.Recipe
 }
 
-// Providers provides calls. The zero value provides nothing.
+// Providers gives calls their providers. The zero value gives none.
 type Providers struct {
 	// Registry has the factories of this worker. It may be nil.
 	Registry *provide.Registry

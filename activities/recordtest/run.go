@@ -22,13 +22,13 @@ import (
 const (
 	tenant = "acme"
 	tool   = "core__write_file"
-	// first and second are runs of the call's workflow in namespace.
+	// first and second are Temporal runs of the call's workflow in namespace.
 	first, second = "temporal-run-1", "temporal-run-2"
 	namespace     = "tools"
 	digest        = "digest-1"
 )
 
-// Sweeper settles calls whose workflow is over: a part of upkeep.Store.
+// Sweeper is the part of upkeep.Store that settles calls whose workflow has ended.
 type Sweeper interface {
 	Sweep(ctx context.Context, in upkeep.SweepRow) (toolspec.Code, error)
 }
@@ -72,7 +72,7 @@ type call struct {
 	id    toolspec.Identity
 }
 
-// step is a statement about a call, with the answer that it must give.
+// step is a statement about a call, with its expected answer.
 type step interface {
 	do(ctx context.Context, c call) error
 }
@@ -181,8 +181,8 @@ type claim struct {
 	tenant, tool    string
 	repeatable      bool
 	answered        []contract.Claim
-	// subject is that of an attempt in the claimed lane. The default runtime is a minute, ended
-	// claims a dispatch whose tool has ended already.
+	// subject is the subject of an attempt in the claimed lane. The default runtime is a minute. ended claims a
+	// dispatch whose tool has ended already.
 	subject string
 	ended   bool
 	want    contract.Outcome
@@ -221,10 +221,10 @@ type earlier struct {
 	run, tenant string
 	epoch       int
 	answered    []contract.Claim
-	// of is the subject of the attempt that looks. The default is "s".
+	// of is the subject of the attempt that asks. The default is "s".
 	of string
-	// dispatch is that of the expected claim; 0 expects none. subject is that of its answer, or empty
-	// if it has no answer. runs expects that its tool may still run.
+	// dispatch is the dispatch of the expected claim; 0 expects no claim. subject is the subject of its kept
+	// answer, or empty if it has no answer. runs expects that its tool may still run.
 	dispatch int
 	subject  string
 	runs     bool

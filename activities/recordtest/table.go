@@ -6,7 +6,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// ownedBut checks that no run owns a call that differs from the admitted call.
+// ownedBut checks that no run owns a call that differs from the admitted call by change.
 func ownedBut(change func(*stage.OwnedRow)) owned { return owned{epoch: 1, change: change} }
 
 // another is the id of a claim by another execution of the same dispatch.

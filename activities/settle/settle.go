@@ -14,7 +14,7 @@ type Store interface {
 // Settler ends calls. All fields are needed.
 type Settler struct {
 	Store Store
-	// Forget drops what this worker keeps of a call.
+	// Forget drops the values that this worker keeps for a call.
 	Forget func(invocationID string)
 }
 

@@ -16,8 +16,8 @@ import (
 	stored "github.com/pawl-run/pawl/toolspec/output"
 )
 
-// loadWhole returns the input with the whole values of its facts, for a stage that may change them or
-// answer with them. The workflow has the short forms of large values.
+// loadWhole returns the input of a stage with whole values instead of the short forms that the workflow has. It
+// does so for the stages that may change these values or answer with them.
 func (r *Runner) loadWhole(ctx context.Context, in hook.StageInput) (hook.StageInput, error) {
 	info, _ := hook.InfoOf(in.Stage)
 	if info.Phase != hook.PhaseOutput && in.Stage != hook.DidCacheHit.Stage() {
@@ -38,7 +38,7 @@ func (r *Runner) loadWhole(ctx context.Context, in hook.StageInput) (hook.StageI
 	return in, nil
 }
 
-// guard lets the values of a verdict leave the worker: it masks the arguments, and delivers the
+// guard makes the values of a verdict ready to leave the worker: it masks the arguments, and delivers the
 // values of outputs. A value that the tool could not have returned fails the call.
 func (r *Runner) guard(ctx context.Context, in hook.StageInput, v hook.Verdict) (hook.Verdict, error) {
 	d := &v.Delta
@@ -61,7 +61,7 @@ func (r *Runner) guard(ctx context.Context, in hook.StageInput, v hook.Verdict) 
 		}
 		d.SafeArgs = safe
 	case d.Args != nil:
-		// Nothing may be shown of arguments that the tool does not accept.
+		// Arguments that the tool does not accept must not be shown.
 		if _, safe, failure := r.Validate(bound, d.Args); failure == nil {
 			d.SafeArgs = safe
 		}
@@ -79,11 +79,11 @@ func (r *Runner) guard(ctx context.Context, in hook.StageInput, v hook.Verdict) 
 		return failed(*failure)
 	}
 	for _, of := range []struct {
-		value *json.RawMessage
-		info  *toolspec.OutputInfo
-		bare  bool // a challenge, which is no value of the tool
+		value       *json.RawMessage
+		info        *toolspec.OutputInfo
+		isChallenge bool // a challenge is not a value of the tool
 	}{{&d.Cached, &d.CachedInfo, false}, {&v.Value, &v.ValueInfo, v.Challenge}, {&d.Output, &d.OutputInfo, in.Facts.Challenge}} {
-		if *of.value == nil || of.bare {
+		if *of.value == nil || of.isChallenge {
 			continue
 		}
 		failure, err := r.deliver(ctx, in, bound, of.value, of.info)

@@ -34,7 +34,7 @@ func (t Table) Has(s hook.Stage, toolID string) bool {
 	return ok && (own.Serves == nil || own.Serves(toolID))
 }
 
-// Join returns a table with the steps of all tables. If two have a step at one stage, the
+// Join returns a table with the steps of all tables. If two tables have a step at one stage, the
 // later table counts.
 func Join(tables ...Table) Table {
 	all := Table{}
@@ -57,7 +57,7 @@ func Waits(w hook.Wait) hook.Verdict {
 }
 
 // Respond makes a verdict answer the call with a value, without running the tool. Only the
-// cache does (CF-07).
+// cache calls it.
 func Respond(v *hook.Verdict, value json.RawMessage) {
 	v.Outcome, v.Value = hook.Responded, value
 }

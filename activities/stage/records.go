@@ -7,7 +7,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// Records knows to whom calls belong.
+// Records knows which execution owns a call.
 type Records interface {
 	// Owned returns the recorded plan of a call. owned is false if the record is not open, has
 	// another epoch, or belongs to another call or another execution. An error that a retry can

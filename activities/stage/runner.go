@@ -31,7 +31,7 @@ type Runner struct {
 	// Validate returns the masked arguments of a tool, or the failure of arguments that the
 	// tool does not accept.
 	Validate func(bound *catalog.Bound, args json.RawMessage) (_, safe json.RawMessage, failure *hook.Failure)
-	// Outputs lets the values of hooks leave.
+	// Outputs redacts and stores the values of hooks.
 	Outputs *output.Deliverer
 	Log     *slog.Logger
 }
@@ -44,7 +44,7 @@ func (r *Runner) Stage(ctx context.Context, in hook.StageInput) (hook.Verdict, e
 		return hook.Verdict{Outcome: hook.Missing, By: judge.PlanName(in.PlanVersion)}, nil
 	}
 	if !contract.Executing(ctx).Local {
-		planned, err := r.planned(ctx, in)
+		planned, err := r.isPlanned(ctx, in)
 		if err != nil || !planned {
 			return hook.Verdict{Outcome: hook.Superseded}, err
 		}
@@ -53,7 +53,7 @@ func (r *Runner) Stage(ctx context.Context, in hook.StageInput) (hook.Verdict, e
 	switch {
 	case in.Own != "" && !has:
 		return hook.Verdict{Outcome: hook.Missing, By: "step " + in.Own}, nil
-	case !isKilled(in) && r.unreadable(ctx, in):
+	case !isKilled(in) && r.cannotReadPolicy(ctx, in):
 		return hook.Verdict{Outcome: hook.Missing, By: "policy " + in.Facts.PolicyDigest, Unread: true}, nil
 	}
 	began := time.Now()
@@ -120,8 +120,8 @@ func (r *Runner) runStage(ctx context.Context, own Own, in hook.StageInput) (hoo
 	return r.guard(ctx, in, v)
 }
 
-// unknownFactory is the verdict after a hook bound a factory that its own worker does not have.
-// That is a fault of the program, so the call does not wait for another worker.
+// unknownFactory returns the verdict after a hook has bound a factory that the worker of the hook does not
+// have. The program of the worker has a fault, so the call does not wait for another worker.
 func unknownFactory(in hook.StageInput, factory string, v hook.Verdict) hook.Verdict {
 	return hook.Verdict{Outcome: hook.Failed, By: v.By, DurationUs: v.DurationUs, Failure: &hook.Failure{
 		Code: toolspec.CodeInternal, SafeMessage: "a hook binds the factory " + factory + ", which this worker does not have: name it in worker.Providers",
@@ -129,8 +129,8 @@ func unknownFactory(in hook.StageInput, factory string, v hook.Verdict) hook.Ver
 	}}
 }
 
-// before returns the verdict of Pawl's step before the hooks. In the second part of a stage
-// that is the verdict of the first part, unless the step runs again.
+// before returns the verdict of Pawl's step before the hooks. In the part PartHooks it returns the verdict of
+// the part PartBefore, unless the step runs again.
 func (r *Runner) before(ctx context.Context, own Own, in hook.StageInput) (hook.Verdict, error) {
 	switch {
 	case in.Part == hook.PartHooks && !own.Again:
@@ -147,9 +147,8 @@ func (r *Runner) before(ctx context.Context, own Own, in hook.StageInput) (hook.
 	})
 }
 
-// runOwn runs a step of Pawl's own, which may change the verdict. If the step fails, so does
-// the call, or the verdict gets a note if failures of the stage are only logged. The error is
-// transient, or says that ctx is cancelled.
+// runOwn runs a step of Pawl's own, which may change the verdict. If the step fails, the call fails; at a
+// logged stage, the verdict gets a note instead. The error is transient, or says that ctx is cancelled.
 func (r *Runner) runOwn(ctx context.Context, in hook.StageInput, v hook.Verdict, step func(*hook.Verdict) error) (hook.Verdict, error) {
 	name, began := hook.Own(in.Stage), v
 	err := func() (err error) {
@@ -191,10 +190,10 @@ func (p *stepPanic) Error() string { return p.at }
 // LogReason implements errs.Reasoner.
 func (p *stepPanic) LogReason() string { return p.at }
 
-// planned reports whether a stage that runs as a regular activity is in the recorded plan of a
-// call that belongs to this execution. Any program with access to the namespace can schedule such
-// an activity with any hooks and facts.
-func (r *Runner) planned(ctx context.Context, in hook.StageInput) (bool, error) {
+// isPlanned reports whether a stage that runs as a regular activity is in the recorded plan of a call that
+// belongs to this execution. It is needed because any program with access to the namespace can schedule such an
+// activity with any hooks and facts.
+func (r *Runner) isPlanned(ctx context.Context, in hook.StageInput) (bool, error) {
 	plan, owned, err := Owns(ctx, r.Records, in.Facts, in.Facts.Epoch)
 	if err != nil || !owned {
 		return false, err
@@ -203,9 +202,9 @@ func (r *Runner) planned(ctx context.Context, in hook.StageInput) (bool, error) 
 	return ok && step.DurableMs > 0 && slices.Equal(step.Hooks, in.Hooks) && in.Part == hook.PartHooks, nil
 }
 
-// unreadable reports whether the stage judges by a policy version that this worker cannot
-// read. Another worker may be able to read it.
-func (r *Runner) unreadable(ctx context.Context, in hook.StageInput) bool {
+// cannotReadPolicy reports whether the stage judges by a policy version that this worker cannot read. Another
+// worker may be able to read the version.
+func (r *Runner) cannotReadPolicy(ctx context.Context, in hook.StageInput) bool {
 	if in.Facts.PolicyDigest == "" { // the policy that denies everything
 		return false
 	}

@@ -8,8 +8,8 @@ import (
 )
 
 // SweptStage runs the hooks of a closing stage of a call that the sweeper has settled. Pawl's
-// own step does not run, because the sweeper did its work. The hooks get what the worker
-// provides. The outcome is hook.Missing if this worker lacks one of the hooks: a hook that
+// own step does not run, because the sweeper has done its work. The hooks get the providers of
+// this worker. The outcome is hook.Missing if this worker lacks one of the hooks: a hook that
 // releases something must not be skipped.
 func (r *Runner) SweptStage(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
 	if judge.IsNewerPlan(in.PlanVersion) {

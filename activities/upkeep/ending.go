@@ -18,8 +18,9 @@ const (
 	// endingStage bounds one closing stage. The activity that sweeps ends after five minutes, and a
 	// durable hook may declare a day.
 	endingStage = 2 * time.Minute
-	// slowTries is how often a stage that does not end in its time is tried again. After that the
-	// stage counts as run, so that the hooks of later stages can release what they hold.
+	// slowTries is how often TakeEnding may return a call before a stage that does not end in its time counts as
+	// run, so that the hooks of later stages can release what they hold. Tries that ended for another reason count
+	// too.
 	slowTries = 5
 	// endingsUntil is how long the closing stages of a swept call are tried, if no worker has
 	// their hooks or their hooks fail in a way that passes.
@@ -57,8 +58,8 @@ type Ending struct {
 	SettledAt, SeenAt time.Time
 }
 
-// EndedStage is a closing stage that has run. Done counts the stages that have run, with this
-// one.
+// EndedStage is a closing stage that has run. Done counts the stages that have run, including this
+// stage.
 type EndedStage struct {
 	InvocationID string
 	Tries, Done  int
@@ -91,8 +92,8 @@ func (s *Sweeper) endAll(ctx context.Context, out *contract.SweepCallsOut) error
 		case err == nil && !found:
 			return nil
 		case err != nil && found:
-			// The plan or the result of this call cannot be read. The call must not keep other
-			// calls from their end.
+			// The plan or the result of this call cannot be read. The sweep must still end the other
+			// calls.
 			if err := s.postpone(ctx, e, "", "", err); err != nil {
 				return err
 			}
@@ -111,9 +112,9 @@ func (s *Sweeper) endAll(ctx context.Context, out *contract.SweepCallsOut) error
 	return nil
 }
 
-// end runs the closing stages of a call that have not run, and begins none later than endingTime after began. It
-// reports whether all have run. If this worker cannot run a stage, or if a stage does not end in its time, end
-// leaves this stage and the later stages for a later sweep.
+// end runs the closing stages of a call that have not run. It begins no stage later than endingTime after
+// began. ended reports whether all stages have run. If this worker cannot run a stage, or if a stage does not
+// end in its time, end leaves this stage and the later stages for a later sweep.
 func (s *Sweeper) end(ctx context.Context, e Ending, began time.Time) (ended bool, err error) {
 	stages := e.stages()
 	for e.Done < len(stages) {
@@ -135,7 +136,7 @@ func (s *Sweeper) end(ctx context.Context, e Ending, began time.Time) (ended boo
 			return false, s.postpone(ctx, e, step.Stage, v.By, err)
 		}
 		e.Done++
-		if ended, err := s.endings.EndStage(ctx, e.after(step.Stage, v, at)); err != nil || !ended {
+		if ended, err := s.endings.EndStage(ctx, e.endedStage(step.Stage, v, at)); err != nil || !ended {
 			return false, err
 		}
 		for range v.Delta.Audit {
@@ -175,8 +176,8 @@ func (s *Sweeper) postpone(ctx context.Context, e Ending, stage hook.Stage, lack
 	return s.endings.DropEnding(ctx, e.InvocationID, e.Tries)
 }
 
-// after returns the record of stage, which is the last stage of e that has run.
-func (e Ending) after(stage hook.Stage, v hook.Verdict, at time.Time) EndedStage {
+// endedStage returns the record of stage, which is the last stage of e that has run.
+func (e Ending) endedStage(stage hook.Stage, v hook.Verdict, at time.Time) EndedStage {
 	ended := EndedStage{
 		InvocationID: e.InvocationID, Tries: e.Tries, Done: e.Done, Stage: stage, Outcome: "ok", At: at, DurationUs: v.DurationUs,
 		Notes: v.Notes, Audit: v.Delta.Audit,

@@ -66,7 +66,7 @@ func (s *Sweeper) owner(ctx context.Context, c OpenCall) (OwnerStatus, error) {
 	defer cancel()
 	latest, err := s.owners.Owner(ctx, c.WorkflowID, "")
 	if err == nil && latest.Status == OwnerMoved {
-		return OwnerRunning, nil // its next run is about to be the latest
+		return OwnerRunning, nil // the next run of the workflow is about to be the latest run
 	}
 	// A second question is not needed in these cases: the call belongs to the running run,
 	// a workflow without any run cannot have the recorded run either, or the latest run is

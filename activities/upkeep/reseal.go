@@ -81,12 +81,13 @@ func (s *Resealer) Reseal(ctx context.Context, in contract.ResealSecretsIn) (con
 	defer stop()
 	for began := time.Now(); time.Since(began) < resealTime && !heartbeat.Stopping(ctx); {
 		err := s.batch(ctx, in, &out)
+		hasProgress := out.After != in.From.After
 		switch {
 		// This worker seals with another key, so the workflow waits for another worker.
 		case errors.Is(err, broker.ErrOtherKey):
 			out.OtherKey = true
 			return out, nil
-		case err != nil && out.After != in.From.After && ctx.Err() == nil && errs.IsTransient(err):
+		case hasProgress && errs.IsTransient(err) && ctx.Err() == nil:
 			// Keep the progress of this run: the error may be gone in the next run.
 			return out, nil
 		case err != nil || out.Done:
@@ -113,7 +114,7 @@ func (s *Resealer) batch(ctx context.Context, in contract.ResealSecretsIn, out *
 		anew, err := broker.Reseal(s.sealer, secret, in.KeyID)
 		switch {
 		case errors.Is(err, broker.ErrSealed):
-			// One secret that does not open must not stop the others: log and count it.
+			// A secret that does not open must not stop the other secrets: log and count it.
 			s.log.ErrorContext(ctx, "a sealed credential does not open: its key is not in this worker's key ring, or it was changed",
 				"tenantId", secret.TenantID, "connectionId", secret.ConnectionID, "keyId", secret.KeyID)
 			progress = progress.WithUnopened(secret.TenantID, secret.ConnectionID)

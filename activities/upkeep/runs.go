@@ -16,7 +16,7 @@ type AgentRuns interface {
 	// OpenAgentRuns returns a page of the open runs of a namespace, newest first.
 	OpenAgentRuns(ctx context.Context, page RunPage) ([]OpenRun, error)
 	// EndLost ends a run whose workflow has ended without ending the run. If a call of the run is open, the run stays open
-	// for the next sweep, and ended is false. With late, EndLost ends the run also if a call is open.
+	// for the next sweep, and ended is false. If late is set, EndLost ends the run even if a call is open.
 	EndLost(ctx context.Context, of contract.AgentRun, end contract.AgentEnd, late bool) (ended bool, err error)
 }
 
@@ -48,8 +48,8 @@ func (s *Sweeper) WithAgentRuns(runs AgentRuns) *Sweeper {
 	return s
 }
 
-// endRuns ends the open runs of agents whose workflow has ended. It begins with the newest run. A call starts a run that is newer than
-// the run of the call, so the newer run ends first, and its totals are added to the older run.
+// endRuns ends the open runs of agents whose workflow has ended. It begins with the newest run: a child is
+// newer than its parent, so the child ends first, and its totals are added to the parent.
 func (s *Sweeper) endRuns(ctx context.Context, out *contract.SweepCallsOut) error {
 	if s.runs == nil {
 		return nil

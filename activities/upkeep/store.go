@@ -25,11 +25,10 @@ type Store interface {
 	// DeleteOldSessions deletes up to limit bindings of sessions that are no longer in use,
 	// and returns how many it deleted.
 	DeleteOldSessions(ctx context.Context, limit int) (int, error)
-	// DeleteKeptAnswers deletes up to limit kept answers of settled calls, and returns how many it
-	// deleted. Settle and Sweep delete those of their call, but not in a worker of release 0.1.0.
+	// DeleteKeptAnswers deletes up to limit kept answers of settled calls, and returns how many it deleted. Settle
+	// and Sweep delete the kept answers of their call, but a worker of release 0.1.0 does not.
 	DeleteKeptAnswers(ctx context.Context, limit int) (int, error)
-	// EnsurePartitions makes the partitions of this month and of the following months, as
-	// many as months says.
+	// EnsurePartitions makes the partitions of this month and of the given number of following months.
 	EnsurePartitions(ctx context.Context, months int) error
 	// DeleteExpiredCalls deletes up to limit calls that settled more than the given number of
 	// days ago, and returns how many it deleted.
@@ -51,8 +50,8 @@ type Store interface {
 	// DeleteExpiredOutputs deletes stored outputs whose time is over and outputs that nobody
 	// finishes, at most about limit rows, and returns how many rows it changed.
 	DeleteExpiredOutputs(ctx context.Context, limit int) (int, error)
-	// DeleteOutputObjects deletes a batch of the objects in the bucket that no output has any more, and
-	// returns how many. It returns an error if the bucket refused some, beside the number of the others.
+	// DeleteOutputObjects deletes a batch of the objects in the bucket that no output has any more, and returns
+	// how many it deleted. If the bucket refused some objects, it also returns an error.
 	DeleteOutputObjects(ctx context.Context) (int, error)
 	// DeleteExpiredMemory deletes up to limit expired entries of the memory of one session, and up to
 	// limit rows of each kind that nobody needs any more, and returns how many rows it deleted.

@@ -19,7 +19,7 @@ const (
 	sweepPage = 200
 	// sweepAsks is the maximum number of concurrent questions to Temporal.
 	sweepAsks = 8
-	// partitionsAhead is for how many months ahead partitions are made.
+	// partitionsAhead is the number of months ahead for which partitions are made.
 	partitionsAhead = 3
 	// expireBatch is the maximum number of rows that one statement of retention deletes.
 	expireBatch = 500
@@ -58,15 +58,14 @@ func (s *Sweeper) Register(r contract.Registry) {
 	contract.Bind(r, contract.DropExpired, s.log, s.Expired)
 }
 
-// Calls checks every call of the namespace that is open when Calls begins, and settles
-// the calls whose workflow has ended. It first frees expired slots. At the end it runs the
-// hooks at the closing stages of the calls that this sweep, or an earlier one, has settled. After the calls it ends
-// the open runs of agents whose workflow has ended.
+// Calls checks every call of the namespace that is open when Calls begins, and settles the calls whose workflow
+// has ended. It first frees expired slots. After the calls it ends the open runs of agents whose workflow has
+// ended. At the end it runs the hooks at the closing stages of calls that this sweep or an earlier sweep has
+// settled.
 //
-// Calls settles a call only if Temporal has said that its workflow ended. If Temporal
-// cannot give the status of one workflow, the call stays open and Unclear counts it. If
-// the Temporal server itself does not answer, Calls returns an error, because the
-// questions about the other calls would fail too.
+// Calls settles a call only if Temporal has said that its workflow ended. If Temporal cannot give the status of
+// one workflow, the call stays open and Unclear counts it. If the Temporal server itself does not answer, Calls
+// returns an error, because the questions about the other calls would fail too.
 func (s *Sweeper) Calls(ctx context.Context, _ contract.SweepCallsIn) (contract.SweepCallsOut, error) {
 	stop := heartbeat.Send[struct{}](ctx, nil)
 	defer stop()
@@ -75,8 +74,10 @@ func (s *Sweeper) Calls(ctx context.Context, _ contract.SweepCallsIn) (contract.
 	if err == nil {
 		err = s.endRuns(ctx, &out)
 	}
-	if endErr := s.endAll(ctx, &out); err == nil {
-		err = endErr // the hooks of earlier sweeps do not wait until Temporal answers
+	// The hooks of calls that earlier sweeps have settled run even if Temporal does not answer now.
+	endErr := s.endAll(ctx, &out)
+	if err == nil {
+		err = endErr
 	}
 	return out, err
 }
@@ -233,7 +234,7 @@ func (s *Sweeper) Expired(ctx context.Context, _ contract.DropExpiredIn) (contra
 		{&out.Memories, func(ctx context.Context) (int, error) { return s.upkeep.DeleteExpiredMemory(ctx, expireBatch) }, false},
 		{&uncounted, s.upkeep.DeleteOutputObjects, true},
 	}
-	// The kinds take turns, so that neither many rows nor a failure of one kind keeps the rows of the other kinds. A
+	// The kinds take turns, so that neither many rows nor a failure of one kind delays the other kinds. A
 	// kind may have more to delete after a turn of another kind: a call stays as long as its outputs.
 	var failed error
 	for changed := 1; changed > 0 && !late(); {

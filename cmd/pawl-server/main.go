@@ -1,5 +1,5 @@
-// Command pawl-server is pawl without the commands for development: what runs in
-// production, and what the image has as /pawl.
+// Command pawl-server is pawl without the commands for development. It runs in production,
+// and is /pawl in the image.
 package main
 
 import (

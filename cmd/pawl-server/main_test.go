@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNoDevelopmentTools: what runs in production links no server for development, no
-// benchmark and nothing that breaks things.
+// TestNoDevelopmentTools: the program for production links no server for development, no benchmark and no
+// package that injects faults.
 func TestNoDevelopmentTools(t *testing.T) {
 	t.Parallel()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
