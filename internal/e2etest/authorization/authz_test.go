@@ -137,8 +137,7 @@ func TestTenantsApart(t *testing.T) {
 	e2etest.WantCode(t, w.Invoke(theirs), toolspec.CodeAuthzDenied)
 }
 
-// TestEngineAway (fault 46): while the engine is down, is slow or panics, no tool runs and no call fails. When it answers again, the calls go on. If it does
-// not answer until the deadline of a call, the call ends as unavailable.
+// TestEngineAway (fault 46): while the engine is down, is slow or panics, no tool runs and no call fails. When it answers again, the calls go on.
 func TestEngineAway(t *testing.T) {
 	t.Parallel()
 	for name, away := range map[string]func(context.Context, authz.Request) (authz.Decision, error){
