@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// rules is the shape of the tree, as sentences that can fail.
+// rules are the rules of the tree that TestArchitecture checks.
 var rules = []rule{
 	{"placed", everyPackageHasARank},
 	{"ranks", importsOnlyGoDown},
@@ -57,9 +57,9 @@ func TestArchitecture(t *testing.T) {
 	}
 }
 
-// TestRulesCatchViolations runs each rule on a tree that breaks it, and beside
-// the violations on code that comes close and is right. testdata/<rule>.txtar
-// lists under `want` exactly what must be found: a place and some words.
+// TestRulesCatchViolations runs each rule on a tree with violations of the rule and with
+// similar code that is right. The section want of testdata/<rule>.txtar lists exactly the
+// violations that the rule must find: the place and some words of each.
 func TestRulesCatchViolations(t *testing.T) {
 	t.Parallel()
 	for _, r := range rules {
@@ -83,7 +83,7 @@ func TestRulesCatchViolations(t *testing.T) {
 	}
 }
 
-// TestPlantsHaveRules keeps an archive from outliving its rule.
+// TestPlantsHaveRules checks that each archive in testdata belongs to a rule.
 func TestPlantsHaveRules(t *testing.T) {
 	t.Parallel()
 	plants, err := filepath.Glob(filepath.Join("internal", "arch", "testdata", "*.txtar"))
@@ -129,7 +129,7 @@ func compare(t *testing.T, want []string, found []violation) {
 	}
 }
 
-// tooLong plants a file of one line too many; as an archive it would only be long.
+// tooLong returns an archive with a file of one line too many. It is made here, because its text would only be long.
 func tooLong() *txtar.Archive {
 	lines := func(name, header string, n int) txtar.File {
 		header += "\npackage " + path.Base(path.Dir(name)) + "\n"

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// callers says who may use a function, by the full name the type checker gives, and
-// whether at one place only.
+// callers are the trees that may use a function, and no other. symbol is the full name that the
+// type checker gives the function. once allows only one use.
 var callers = []struct {
 	symbol string
 	trees  []string
@@ -64,7 +64,7 @@ func toolsRunInOnePlace(t *tree) (found []violation) {
 	return found
 }
 
-// withCalls type-checks the repository: x.Run is a tool's only if x is one.
+// withCalls reads and type-checks the repository: only types show whether x.Run runs a tool.
 func withCalls(t *testing.T) *tree {
 	t.Helper()
 	tr := repository(t)
@@ -103,7 +103,7 @@ func uses(pkgPath string, info *types.Info) (calls []call) {
 			calls = append(calls, call{pkg: pkgPath, symbol: f.Origin().FullName(), on: on[id.Pos()], at: id.Pos()})
 		}
 	}
-	// A map has no order, and reports should.
+	// A map has no order, and reports must be the same each time.
 	slices.SortFunc(calls, func(a, b call) int { return int(a.at) - int(b.at) })
 	return calls
 }

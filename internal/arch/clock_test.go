@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// judges are the packages that decide by time: whether a request has expired, a token is there, a place is still a call's own.
+// judges are the packages that decide by time: whether a request has expired, a token is available, or a call still holds its slot.
 var judges = []string{"workflows", "activities", "policy", "broker", "internal/postgres"}
 
-// forbidsClockComparison: a worker's clock may be wrong by hours (fault 28). The database's decides; a worker measures how long something
-// took, with time.Since, and never asks its clock when something is.
+// forbidsClockComparison refuses comparisons with a worker's clock, which may be wrong by hours (fault 28). The clock of the database decides.
+// A worker may measure a duration with time.Since.
 func forbidsClockComparison(t *tree) (found []violation) {
 	for _, p := range t.shipped() {
 		if !within(p.path, judges...) {

@@ -9,10 +9,10 @@ import (
 // verb is a function or a method that ends a call by control flow.
 var verb = regexp.MustCompile(`^(Abort|Respond)`)
 
-// controlFlowBelongsToHooks: the runtime lets a tool abort and respond, and the
-// built-in tools do neither (HK-17, C-39): they answer with a value or an error.
-// That nothing happened is for the tool alone to know, so RetryAfter is none of
-// the verbs. Of Pawl's own steps only the cache responds (CF-07).
+// controlFlowBelongsToHooks: the runtime lets a tool abort and respond, but a built-in
+// tool does neither (HK-17, C-39): it returns a value or an error. It may use RetryAfter,
+// because only the tool knows that nothing has happened. Of Pawl's own steps only the
+// cache responds (CF-07).
 func controlFlowBelongsToHooks(t *tree) (found []violation) {
 	for _, c := range t.calls {
 		pkgPath, name := home(c.symbol)

@@ -1,4 +1,4 @@
-// Package arch has the tests that keep the tree to its shape and the documents to the truth:
-// who may import and call what, and which test proves each invariant. Each rule is shown to
-// fail on planted violations.
+// Package arch has tests of the source tree and of the documents: which packages may import
+// and call which packages, and which test proves each invariant. A test runs each rule on code
+// that violates it.
 package arch

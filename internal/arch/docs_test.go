@@ -26,8 +26,8 @@ var invariants = strings.Fields(`
 	RUNTIME_BINDS_ALL AUTHZ_CHECK_BEFORE_TOOL_EXEC CONTEXT_HAS_IDENTITY CAPABILITY_OWNS_SECRETS
 `)
 
-// faults are the cases that docs/internals/faults.md must list: of those that design and
-// issues name by number, the ones that can be forced by now.
+// faults are the numbers of the cases that docs/internals/faults.md must list: all numbered
+// cases of the design and of issues that a test can force now.
 var faults = strings.Fields(`
 	1 2 3 4 5 6 7 8 9 10 11 12 14 15 16 17 18 19 20 21 22 23 24 26 27 28 29 30 31 32 33 34 35 36 37 38 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55
 	56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 75 76
@@ -71,7 +71,7 @@ func page(t *testing.T, name string) string {
 }
 
 // checkProofs compares a page's table of name, meaning and proof with the names
-// it must hold and the tests there are, and counts the rows that have no test.
+// that it must hold and the tests that exist, and counts the rows without a test.
 func checkProofs(page string, rows *regexp.Regexp, names []string, tests map[string]bool) (mistakes []string, untested int) {
 	wrong := func(format string, args ...any) { mistakes = append(mistakes, fmt.Sprintf(format, args...)) }
 	seen := map[string]int{}
@@ -172,7 +172,7 @@ func TestProofsCatchMistakes(t *testing.T) {
 	}
 }
 
-// TestInvariantNames guards the list itself against a slip of the hand.
+// TestInvariantNames checks the number of names in the list invariants.
 func TestInvariantNames(t *testing.T) {
 	t.Parallel()
 	unique := map[string]bool{}

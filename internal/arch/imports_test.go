@@ -11,10 +11,10 @@ type fence struct {
 	tree string
 	// alone limits the fence to the package itself.
 	alone bool
-	// ours and third list the only packages of this module, and the only
-	// modules of others, that it may import; nil means the ranks decide.
+	// ours lists the only packages of this module that it may import, and third the
+	// only other modules. nil means that only the ranks decide.
 	ours, third []string
-	// not is refused even so.
+	// not lists imports that are refused although ours or third allows them.
 	not []string
 	why string
 }
@@ -104,8 +104,8 @@ var fences = []fence{
 	},
 }
 
-// noSockets is refused where net/http is; net/url and net/netip are pure, so
-// package net cannot be banned as a tree.
+// noSockets is refused by each fence that refuses net/http. It means package net alone,
+// because net/url and net/netip do no I/O.
 const noSockets = "net"
 
 func fencesHold(t *tree) (found []violation) {
@@ -134,8 +134,8 @@ func (f fence) allows(imported string) bool {
 	return standard(imported) || f.third == nil || within(imported, f.third...)
 }
 
-// owners says who may import a dependency, so that replacing it touches one
-// place. Modules end in / where a whole organisation is meant.
+// owners are the trees that may import a dependency, so that its replacement changes
+// few places. A module that ends in / means all modules of an organisation.
 var owners = []struct {
 	module string
 	trees  []string

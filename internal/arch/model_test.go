@@ -19,12 +19,12 @@ import (
 
 const module = "github.com/pawl-run/pawl"
 
-// tree is the source code under judgement: the repository, or a planted one.
+// tree is the source code that the rules check: the repository, or an archive of a test.
 type tree struct {
 	fset     *token.FileSet
 	packages []*pkg
-	// calls are the uses of functions of this module, by full name. They need
-	// types, so only the loaders for the rules about calls fill them.
+	// calls are the uses of functions of this module, by full name. They need types, so
+	// only withCalls and typeCheck set them.
 	calls []call
 	// pages are the Markdown files.
 	pages []markdown
@@ -63,7 +63,7 @@ type violation struct {
 
 func (v violation) String() string { return v.at + ": " + v.why }
 
-// rule is one sentence about the tree and the function that judges it.
+// rule is one rule of the tree: its name, and the function that finds violations.
 type rule struct {
 	name  string
 	check func(*tree) []violation
@@ -85,8 +85,8 @@ func (p *pkg) code() []*file {
 }
 
 // support reports whether the package exists only to help tests, such as
-// pgtest. These stand outside the ranks, and rule test-support keeps them out
-// of what ships.
+// postgrestest. Such packages have no rank, and the rule test-support keeps them
+// out of programs.
 func (p *pkg) support() bool { return supports(p.path) }
 
 func supports(pkgPath string) bool { return strings.HasSuffix(path.Base(pkgPath), "test") }
@@ -126,8 +126,8 @@ func (t *tree) add(name string, src []byte) error {
 	return nil
 }
 
-// repository reads every Go file and page of this module, whatever its build tags: a
-// rule that held only on the machine that runs the test would be none.
+// repository reads every Go file and page of this module, with any build tags: a rule
+// must hold on all platforms.
 func repository(t *testing.T) *tree {
 	t.Helper()
 	tr := &tree{fset: token.NewFileSet()}
@@ -153,7 +153,7 @@ func repository(t *testing.T) *tree {
 	return tr
 }
 
-// enter skips what the go command skips, and modules of their own.
+// enter returns fs.SkipDir for a directory that the go command skips, and for another module.
 func enter(dir string) error {
 	if dir == "." {
 		return nil
@@ -170,7 +170,7 @@ func enter(dir string) error {
 	return nil
 }
 
-// planted reads a tree from an archive, for the tests of the rules themselves.
+// planted reads a tree from an archive, for the tests of the rules.
 func planted(t *testing.T, archive *txtar.Archive) *tree {
 	t.Helper()
 	tr := &tree{fset: token.NewFileSet()}

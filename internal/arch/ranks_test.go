@@ -8,10 +8,9 @@ import (
 	"testing"
 )
 
-// ranks is the one table of who stands above whom, low to high. Imports only go
-// down. A path with /... is a tree, inside which Go's own ban on cycles is
-// enough; without, it is that package alone. Neighbours on one line may not
-// import each other.
+// ranks has the packages of the module, from low to high. A package may import only packages
+// of lower ranks. A path with /... is a tree, whose packages may import each other. A path
+// without /... is one package. Entries of one rank may not import each other.
 var ranks = [][]string{
 	{"."}, // documentation only
 	{"internal/lru", "internal/room", "internal/traceparent", "deploy/monitoring"},
@@ -26,7 +25,7 @@ var ranks = [][]string{
 	{"provider"},
 	{"agent"},
 	{"proof", "tools/...", "migrations/...", "policy/authz/...", "policy/suggest"},
-	// A policy is written, its conditions are compiled, it decides, and people review it.
+	// A policy is read, its conditions are compiled, it decides, and people review it.
 	{"policy/strictyaml", "policy/script"},
 	{"policy/document", "toolspec/httptool", "toolspec/remotetool", "provider/price"},
 	{"policy/condition"},
@@ -34,14 +33,14 @@ var ranks = [][]string{
 	{"policy/review"},
 	{"broker/..."},
 	{"workflows/contract"},
-	// A run of an agent answers its model as a program of a user does.
+	// Runs of agents use client and client/turn, as programs of users do.
 	{"client"},
 	{"client/turn"},
 	{"workflows/steps", "activities/heartbeat", "activities/judge"},
 	{"activities/answer", "activities/providers", "activities/output"},
 	{"activities/stage", "activities/preview"},
 	{"workflows/envelope"},
-	// The parts of a call know none of each other.
+	// The parts of a call do not import each other.
 	{
 		"workflows/gate", "workflows/hydrate", "workflows/approval", "workflows/capacity", "workflows/attempt", "workflows/output",
 		"workflows/settle", "workflows/upkeep", "activities/approval", "activities/hydrate", "activities/upkeep",
@@ -57,7 +56,7 @@ var ranks = [][]string{
 	{"internal/secretfile", "internal/workerkey", "internal/filelock", "internal/bucket/...", "internal/buildinfo", "internal/audit"},
 	{"internal/postgres/db"},
 	{"internal/postgres/recheck"},
-	// The stores know none of each other.
+	// The stores do not import each other.
 	{
 		"internal/postgres/record", "internal/postgres/policies", "internal/postgres/connections", "internal/postgres/identities",
 		"internal/postgres/catalog", "internal/postgres/outbox", "internal/postgres/reads", "internal/postgres/outputs", "internal/postgres/runs", "internal/postgres/memories",
@@ -74,13 +73,13 @@ var ranks = [][]string{
 	{"client/postgres", "client/registry"}, // for programs that may read the database; package client links no driver
 	{"worker/..."},
 	{"internal/cli/app"},
-	// Commands of one subject know none of another.
+	// Commands of different subjects do not import each other.
 	{
 		"internal/cli/calls", "internal/cli/approvals", "internal/cli/policies", "internal/cli/connections", "internal/cli/keys",
 		"internal/cli/tools", "internal/cli/operations", "internal/cli/outputs", "internal/cli/memory", "internal/cli/mcp", "internal/cli/agents", "internal/cli/triggers", "internal/cli/audit",
 		"internal/cli/reconcile",
 	},
-	{"internal/cli/agentruns"}, // people decide in the middle of a run, as internal/cli/approvals lets them
+	{"internal/cli/agentruns"}, // it imports internal/cli/approvals, because people decide during a run
 	{"internal/cli"},
 	{"command"},
 	// For development only: no program for production links them.
@@ -90,7 +89,7 @@ var ranks = [][]string{
 	{"internal/arch"},
 	{"internal/docsgen/..."}, // asks the CLI for its help
 	{"cmd/..."},
-	{"examples/..."}, // what users write: fenced off from all that they cannot import
+	{"examples/..."}, // programs of users: a fence allows only packages that users can import
 }
 
 // rank returns the line of a package in the table and the entry that places it.
@@ -105,7 +104,7 @@ func rank(pkgPath string) (line int, entry string, ok bool) {
 	return 0, "", false
 }
 
-// everyPackageHasARank makes a newcomer choose its place.
+// everyPackageHasARank refuses a package that is not in the table.
 func everyPackageHasARank(t *tree) (found []violation) {
 	for _, p := range t.shipped() {
 		if _, _, ok := rank(p.path); !ok {
@@ -135,8 +134,8 @@ func TestArchitectureIsDescribed(t *testing.T) {
 	}
 }
 
-// importsOnlyGoDown holds for what ships. Tests may reach up: they are never
-// linked into the program.
+// importsOnlyGoDown refuses imports of packages that do not rank lower. Tests may import
+// any package, because they are not linked into a program.
 func importsOnlyGoDown(t *tree) (found []violation) {
 	for _, p := range t.shipped() {
 		from, tree, ok := rank(p.path)
@@ -158,8 +157,8 @@ func importsOnlyGoDown(t *tree) (found []violation) {
 	return found
 }
 
-// testSupportStaysInTests keeps packages such as pgtest, and package testing,
-// out of what ships.
+// testSupportStaysInTests keeps packages such as postgrestest, and package testing, out
+// of programs.
 func testSupportStaysInTests(t *tree) (found []violation) {
 	for _, p := range t.shipped() {
 		t.eachImport(p.code(), func(_ *file, spec *ast.ImportSpec, imported string) {

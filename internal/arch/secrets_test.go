@@ -11,11 +11,11 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// carriers hold the types that travel in histories, memos and rows: no field of
-// theirs may be shaped like a credential (NO_SECRETS_IN_CONTEXT).
+// carriers are the packages whose types are stored in histories, memos and rows: no field of
+// these types may have the name of a credential (NO_SECRETS_IN_CONTEXT).
 var carriers = []string{"toolspec", "toolspec/hook", "policy", "policy/document", "workflows"}
 
-// composers may read the environment: the composition root and the doors.
+// composers are the trees that may read the environment: the composition root, the commands and the servers for development.
 var composers = []string{"worker", "internal/cli", "internal/devcli", "internal/devstate", "internal/devstack", "internal/faultkit/faultworker", "cmd"}
 
 func contextsHoldNoSecrets(t *tree) (found []violation) {
@@ -23,7 +23,7 @@ func contextsHoldNoSecrets(t *tree) (found []violation) {
 		if !slices.Contains(carriers, p.path) {
 			continue
 		}
-		// What they do not know they cannot have a field of.
+		// Without these imports, no field can have a type with a credential.
 		t.eachImport(p.code(), func(_ *file, spec *ast.ImportSpec, imported string) {
 			if target, ok := ours(imported); ok && within(target, "toolspec/capability", "broker") {
 				found = append(found, violation{t.at(spec.Pos()), p.path + " may not import " + target + ": a credential could cross with its types"})
@@ -47,8 +47,8 @@ func contextsHoldNoSecrets(t *tree) (found []violation) {
 	return found
 }
 
-// secretField returns the name, in Go or in JSON, that a secret would have. A
-// number or a flag holds none: maxTokens is a budget.
+// secretField returns the name of a field, in Go or in JSON, if it is the name of a secret,
+// or else "". A number or a flag is no secret: maxTokens is a budget.
 func secretField(field *ast.Field) string {
 	if kind, ok := field.Type.(*ast.Ident); ok && (kind.Name == "bool" || strings.Contains(kind.Name, "int")) {
 		return ""
@@ -70,8 +70,8 @@ func secretField(field *ast.Field) string {
 	return ""
 }
 
-// endings returns what a camel-case name ends in, word by word: gitHubToken ends
-// in Token.
+// endings returns the endings of a camel-case name that begin with a word: HubToken and
+// Token for gitHubToken.
 func endings(name string) (ends []string) {
 	for i, r := range name {
 		if i > 0 && unicode.IsUpper(r) {
@@ -81,9 +81,9 @@ func endings(name string) (ends []string) {
 	return ends
 }
 
-// environmentEntersAtTheTop: configuration and secrets come in through the
-// composition root, so nothing below can be steered, or leak, by a variable
-// nobody sees (CAPABILITY_OWNS_SECRETS).
+// environmentEntersAtTheTop: only the composition root reads environment variables, so that
+// no variable changes another package, or puts a secret into it, unseen
+// (CAPABILITY_OWNS_SECRETS).
 func environmentEntersAtTheTop(t *tree) (found []violation) {
 	readers := map[string][]string{
 		"os":      {"Getenv", "LookupEnv", "Environ", "ExpandEnv"},

@@ -20,8 +20,8 @@ var streamWords = []string{
 	"data-approval", "data-result",
 }
 
-// oneWriterOfStreams (EV-05, EV-06): events become parts of the public stream in one place, which closes what it
-// opens. A second writer could not know what is open.
+// oneWriterOfStreams (EV-05, EV-06): only one package turns events into parts of the public stream, because it must
+// close each part that it opens. A second writer could not know which parts are open.
 func oneWriterOfStreams(t *tree) (found []violation) {
 	for _, p := range t.shipped() {
 		if p.path == streamWriter {

@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// maxLines is the length past which a file holds more than one noun.
+// maxLines is the maximum number of lines of a file. A longer file holds more than one noun.
 const maxLines = 400
 
-// grabBags are names that say nothing of what is inside.
+// grabBags are names that do not describe what a package has.
 var grabBags = []string{"util", "utils", "common", "helper", "helpers", "misc", "shared", "base", "lib", "types"}
 
-// firstProcess has the one init function. The sandbox starts the program again as the first process of its namespaces, whatever the program
-// is, and its main function must not run then.
+// firstProcess is the only package that may have an init function. The sandbox starts its program again as the first process of its
+// namespaces, and the main function of the program must not run then.
 const firstProcess = "internal/sandbox"
 
-// nothingHappensOnImport: what a program does stands in main and in worker, not
-// in the side effects of an import.
+// nothingHappensOnImport refuses init functions and blank imports: the import of a package
+// must have no side effects.
 func nothingHappensOnImport(t *tree) (found []violation) {
 	for _, p := range t.packages {
 		for _, f := range p.code() {
@@ -36,7 +36,7 @@ func nothingHappensOnImport(t *tree) (found []violation) {
 			continue
 		}
 		t.eachImport(p.code(), func(_ *file, spec *ast.ImportSpec, imported string) {
-			// The compiler wants `_ "embed"` beside go:embed; it runs nothing.
+			// go:embed needs the import of embed, which has no side effects.
 			if spec.Name != nil && spec.Name.Name == "_" && imported != "embed" {
 				found = append(found, violation{t.at(spec.Pos()), "blank import of " + imported + ": only cmd and worker may"})
 			}
@@ -69,7 +69,7 @@ func filesAreShort(t *tree) (found []violation) {
 }
 
 // onePackageComment: doc.go says what the package is, what it must never do and
-// who may import it. A command of one file may say it there.
+// which packages may import it. A package main may have this comment in main.go.
 func onePackageComment(t *tree) (found []violation) {
 	for _, p := range t.packages {
 		if len(p.code()) == 0 {

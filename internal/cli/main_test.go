@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(devstacktest.Runner(m, contract.SearchAttributeNames()...), map[string]func(){"pawl": pawl})
 }
 
-// TestFlagHelp: backquotes in the help of a flag stand around the name of its value, which is a word: pflag shows it behind the flag.
+// TestFlagHelp: backquotes in the help of a flag enclose the name of its value, which is one word, because pflag shows this name after the flag.
 func TestFlagHelp(t *testing.T) {
 	t.Parallel()
 	for _, bad := range terminaltest.BadFlags(newRoot(&app.App{}, nil)) {
@@ -25,7 +25,7 @@ func TestFlagHelp(t *testing.T) {
 	}
 }
 
-// pawl is what cmd/pawl-server is.
+// pawl runs the same program as cmd/pawl-server.
 func pawl() {
 	os.Exit(Program())
 }

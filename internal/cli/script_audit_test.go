@@ -33,7 +33,7 @@ func (r *rig) makeAuditKey() {
 	}
 }
 
-// sql STATEMENT changes the database behind Pawl. A $1 in it is the tenant of the script.
+// sql STATEMENT changes rows of the database without Pawl. $1 in the statement is the tenant of the script.
 func (r *rig) sql(ts *testscript.TestScript, _ bool, args []string) {
 	conn, err := pgx.Connect(r.t.Context(), r.url)
 	ts.Check(err)

@@ -13,7 +13,7 @@ import (
 	"github.com/pawl-run/pawl/internal/cli/terminaltest"
 )
 
-// exits STATUS PROGRAM ARGUMENTS… runs a program and wants that status.
+// exits STATUS PROGRAM ARGUMENTS… runs a program, which must end with this status.
 func exits(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -29,9 +29,9 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// json FILE PATH [= VALUE | -> NAME] wants one JSON document with something at a
-// path such as checks.0.ok, where + is the length of a list: that value, or any,
-// which goes into the environment. With ! there must be nothing at the path.
+// json FILE PATH [= VALUE | -> NAME] checks a file with one JSON document. It must have a value at the path, such as
+// checks.0.ok; + is the length of a list. With =, the value must be VALUE. With ->, the value goes into the environment
+// variable NAME. With ! before the command, there must be no value at the path.
 func checkJSON(ts *testscript.TestScript, neg bool, args []string) {
 	var v any
 	dec := json.NewDecoder(strings.NewReader(ts.ReadFile(args[0])))
@@ -73,7 +73,7 @@ func checkJSON(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// clean FILE… wants text that leaves a terminal alone.
+// clean FILE… fails if a file has characters that control a terminal or that a terminal hides.
 func clean(ts *testscript.TestScript, _ bool, args []string) {
 	for _, file := range args {
 		if wrong := terminaltest.Unclean(ts.ReadFile(file)); wrong != "" {
@@ -82,7 +82,7 @@ func clean(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// larger FILE BYTES wants a file of more bytes.
+// larger FILE BYTES fails unless the file has more bytes than this number.
 func larger(ts *testscript.TestScript, _ bool, args []string) {
 	bound, err := strconv.Atoi(args[1])
 	ts.Check(err)

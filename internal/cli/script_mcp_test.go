@@ -40,7 +40,7 @@ func mcpTools() []toolspec.Tool {
 	}
 }
 
-// publishReviewed publishes what close_issue was when it was reviewed, by a worker that is gone.
+// publishReviewed publishes the definition of close_issue that was reviewed, for a worker that has ended.
 func (r *rig) publishReviewed() {
 	r.t.Helper()
 	err := r.store.PublishSpecs(r.t.Context(), catalog.Worker{ID: "gone", Namespace: "elsewhere"}, []toolspec.Spec{{

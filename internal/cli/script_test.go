@@ -31,11 +31,11 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// waitTimeout is how long a test waits for what should take a moment.
+// waitTimeout is how long a test waits for an event that should take a moment.
 const waitTimeout = 2 * time.Minute
 
-// TestScripts runs testdata/script: sessions at a terminal, as text. All of them
-// have one worker, and each a tenant of its own.
+// TestScripts runs the scripts in testdata/script: sessions at a terminal, as text. All scripts
+// share one worker, and each script has its own tenant.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	const dir = "testdata/script"
@@ -49,7 +49,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// rig is the one set of servers, with a worker.
+// rig has the servers and the worker that all scripts share.
 type rig struct {
 	t                   *testing.T
 	url, address, tools string
@@ -142,7 +142,7 @@ func (r *rig) work() {
 		r.t.Fatal(err)
 	}
 	defer server.Close()
-	// Before it asks for work it has published its tools and made its schedule.
+	// A worker publishes its tools and makes its schedule before it polls the task queue.
 	r.until("the worker asks for work", func() error {
 		queue, err := server.DescribeTaskQueue(r.t.Context(), toolspec.TaskQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
 		if err == nil && len(queue.GetPollers()) == 0 {
@@ -159,7 +159,7 @@ func (r *rig) until(what string, holds func() error) {
 	}
 }
 
-// eventually polls until holds, and returns why it does not.
+// eventually calls holds until it returns nil. After waitTimeout, it returns the last error of holds.
 func eventually(ctx context.Context, holds func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
@@ -171,7 +171,7 @@ func eventually(ctx context.Context, holds func() error) error {
 }
 
 func (r *rig) setup(env *testscript.Env) error {
-	// The script's directory is named after it: script-<name>.
+	// The directory of a script has the name script-<name>.
 	name := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")
 	for k, v := range map[string]string{
 		"PAWL_DATABASE_URL": r.url, "TEMPORAL_ADDRESS": r.address, "PAWL_TENANT": tenantOf(name), "PAWL_TEMPORAL_UI": "http://ui.test",
@@ -183,8 +183,8 @@ func (r *rig) setup(env *testscript.Env) error {
 	return nil
 }
 
-// waits CALL NAME waits until a call asks for an approval and puts its id into
-// the environment, and the id of the call into NAME_CALL.
+// waits CALL NAME waits until the call asks for an approval. It puts the id of the approval request into the
+// environment variable NAME, and the id of the call into NAME_CALL.
 func (r *rig) waits(ts *testscript.TestScript, _ bool, args []string) {
 	tenant := ts.Getenv("PAWL_TENANT")
 	err := eventually(r.t.Context(), func() error {
@@ -216,12 +216,12 @@ func (r *rig) untilPrints(ts *testscript.TestScript, _ bool, args []string) {
 	}))
 }
 
-// database makes an empty database the script's own.
+// database gives the script an empty database.
 func (r *rig) database(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("PAWL_DATABASE_URL", devstacktest.Postgres(r.t))
 }
 
-// stopped makes a database that runs no more the script's own.
+// stopped gives the script the address of a database server that has stopped.
 func (r *rig) stopped(ts *testscript.TestScript, _ bool, _ []string) {
 	server, err := devstack.StartPostgres(r.t.Context(), devstack.PostgresOptions{})
 	ts.Check(err)
@@ -229,7 +229,7 @@ func (r *rig) stopped(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(server.Stop(context.WithoutCancel(r.t.Context())))
 }
 
-// wrongpassword makes the password s3same.
+// wrongpassword gives the script the address of the database with the wrong password s3same.
 func (r *rig) wrongPassword(ts *testscript.TestScript, _ bool, _ []string) {
 	u, err := url.Parse(r.url)
 	ts.Check(err)
@@ -237,7 +237,7 @@ func (r *rig) wrongPassword(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("PAWL_DATABASE_URL", u.String())
 }
 
-// signin EMAIL NONCE FILE signs somebody in with the nonce in a file, and writes the ID token.
+// signin EMAIL NONCE FILE signs a person in with the nonce in the file NONCE, and writes the ID token into FILE.
 func (r *rig) signIn(ts *testscript.TestScript, _ bool, args []string) {
 	nonce := strings.TrimSpace(ts.ReadFile(args[1]))
 	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(r.corp.Token(args[0], nonce, time.Now())+"\n"), 0o600))

@@ -16,8 +16,8 @@ import (
 	"github.com/pawl-run/pawl/internal/faultkit/oracle"
 )
 
-// TestChaos is a short run from the command line, in an environment that leads
-// elsewhere: it is judged, and nothing is left of it.
+// TestChaos runs `pawl chaos` for a short time. Its environment names other servers,
+// which it must not use. The run is judged, and no process and no file is left.
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -43,8 +43,8 @@ func TestChaos(t *testing.T) {
 	s.says(errs, "number of workers must be between 1 and 16")
 }
 
-// TestChaosBrokenOff ends a run in the middle, in good order and by a kill,
-// while workers are stopped.
+// TestChaosBrokenOff ends a run in the middle, with SIGINT and with SIGKILL, while
+// workers are stopped.
 func TestChaosBrokenOff(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -77,7 +77,7 @@ func TestChaosBrokenOff(t *testing.T) {
 	}
 }
 
-// leavesNothing wants no process and no data.
+// leavesNothing fails if a process or a file of the site is left.
 func (s *site) leavesNothing() {
 	s.t.Helper()
 	s.nothingRuns()
@@ -90,7 +90,7 @@ func (s *site) leavesNothing() {
 	}
 }
 
-// TestChaosReport shows what a person sees of a run that went wrong.
+// TestChaosReport checks the text of reports with violations.
 func TestChaosReport(t *testing.T) {
 	show := func(broken map[string][]oracle.Violation) string {
 		r := &chaos.Report{Figures: chaos.Figures{Calls: map[string]map[string]int{"chaos__send": {"ok": 2, "outcome_unknown": 1}}}}
@@ -123,8 +123,8 @@ func TestChaosReport(t *testing.T) {
 	words(show(map[string][]oracle.Violation{oracle.Void: {{Why: "1 of 9 calls ended ok"}}}), "VOID", "1 of 9 calls ended ok", "The run is void")
 }
 
-// TestChaosPairs: pairs are listed by every program, and run by one with failpoints
-// only.
+// TestChaosPairs: every program lists the pairs, and only a program with failpoints runs
+// them.
 func TestChaosPairs(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -143,7 +143,7 @@ func TestChaosPairs(t *testing.T) {
 	s.leavesNothing()
 }
 
-// TestChaosPairReport shows what a person sees of pairs of which one is violated.
+// TestChaosPairReport checks the text of a report in which one pair has a violation.
 func TestChaosPairReport(t *testing.T) {
 	r := &chaos.PairReport{
 		Planned: 3, Calls: 8, First: 7, Both: 6, Effects: 9, Faults: map[oracle.FaultKind]int{oracle.Late: 6}, Took: 90 * time.Second,
@@ -167,8 +167,8 @@ func TestChaosPairReport(t *testing.T) {
 	}
 }
 
-// TestChaosIsDocumented: the page has the sentence of every oracle and the name of
-// every fault.
+// TestChaosIsDocumented: docs/operations.md has the sentence of every oracle and the
+// name of every fault.
 func TestChaosIsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/pawl-run/pawl/internal/devstack/temporalcli"
 )
 
-// site is a machine in small: a home, a cache, a temporary directory and a
-// workspace. Whatever runs there mentions its root.
+// site is a directory with a home, a cache, a temporary directory and a workspace. Each
+// process of the site has its root in its command line, environment or working directory.
 type site struct {
 	t    *testing.T
 	root string
@@ -55,7 +55,7 @@ func newSite(t *testing.T) *site {
 		"PATH=" + filepath.Dir(temporal) + string(filepath.ListSeparator) + os.Getenv("PATH"),
 		"HOME=" + s.path("home"), "XDG_CACHE_HOME=" + s.path("cache"), "TMPDIR=" + s.path("tmp"), "TZ=UTC",
 	}
-	// As in this process: else the SDK takes a race build on a busy machine for stuck.
+	// The same value as in this process. Without it, the SDK takes slow workflow code for a deadlock.
 	if debug := os.Getenv("TEMPORAL_DEBUG"); debug != "" {
 		s.env = append(s.env, "TEMPORAL_DEBUG="+debug)
 	}
@@ -82,8 +82,7 @@ func (s *site) remove() {
 	devstacktest.RemoveDevData(s.t, s.root)
 }
 
-// processes lists what runs here: by command line, working directory or
-// environment.
+// processes returns the command lines of the processes of the site, by their pids.
 func (s *site) processes() map[int]string {
 	entries, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
@@ -108,7 +107,7 @@ func (s *site) processes() map[int]string {
 	return found
 }
 
-// nothingRuns waits until nothing does.
+// nothingRuns waits until no process of the site runs.
 func (s *site) nothingRuns() {
 	s.t.Helper()
 	if _, err := os.Stat("/proc/self/cmdline"); err != nil {
@@ -124,7 +123,7 @@ func (s *site) nothingRuns() {
 	}
 }
 
-// child is a pawl that runs.
+// child is a running process of pawl.
 type child struct {
 	s        *site
 	cmd      *exec.Cmd
@@ -138,7 +137,7 @@ func (s *site) start(dir string, env []string, args ...string) *child {
 	c := &child{s: s, cmd: exec.Command(s.pawl, args...), done: make(chan struct{})}
 	c.cmd.Dir, c.cmd.Env = s.path(dir), slices.Concat(s.env, env)
 	c.cmd.Stdout, c.cmd.Stderr = &c.out, &c.err
-	c.cmd.WaitDelay = waitTimeout / 4 // a grandchild that stays holds the pipes
+	c.cmd.WaitDelay = waitTimeout / 4 // a grandchild that does not end keeps the pipes open
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: s.as}
 	if err := c.cmd.Start(); err != nil {
 		s.t.Fatal(err)
@@ -154,17 +153,17 @@ func (s *site) start(dir string, env []string, args ...string) *child {
 	return c
 }
 
-// signal goes to the process group, as Ctrl-C does.
+// signal sends a signal to the process group, as Ctrl-C does.
 func (c *child) signal(sig syscall.Signal) error {
 	select {
-	case <-c.done: // the number may be another's by now
+	case <-c.done: // the pid may belong to another process now
 		return nil
 	default:
 		return syscall.Kill(-c.cmd.Process.Pid, sig)
 	}
 }
 
-// ends waits for the end and wants that status. A whole run of chaos is no matter of a moment.
+// ends waits until the process ends, and checks its exit status. It waits long enough for a whole run of chaos.
 func (c *child) ends(status int) {
 	c.s.t.Helper()
 	timer := time.NewTimer(2 * waitTimeout)
@@ -187,7 +186,7 @@ func (s *site) run(dir string, env []string, status int, args ...string) (stdout
 	return c.out.String(), c.err.String()
 }
 
-// says wants all of the words.
+// says fails unless the text has all of the words.
 func (s *site) says(text string, words ...string) {
 	s.t.Helper()
 	for _, word := range words {

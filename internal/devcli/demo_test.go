@@ -21,15 +21,15 @@ import (
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	// Nothing of the environment leads it to somebody else's servers.
+	// The demo must not use the servers that the environment and a profile name.
 	s.write("home/.config/temporalio/temporal.toml", "[profile.default]\naddress = \"127.0.0.1:1\"\nnamespace = \"other\"\napi_key = \"key\"\n[profile.default.tls]\nserver_name = \"other\"\n")
 	s.runDemo([]string{
 		"DATABASE_URL=postgres://nobody@127.0.0.1:1/app", "TEMPORAL_NAMESPACE=other", "TEMPORAL_API_KEY=key", "PAWL_TENANT=globex", "PAWL_POLICY=none.yaml", "PAWL_DATABASE_CONNECTIONS=many",
 	})
 }
 
-// TestDemoOfAnOrdinaryUser matters where the tests run as root, for whom
-// Postgres is another matter.
+// TestDemoOfAnOrdinaryUser runs the demo as the user nobody if the tests run as root, because
+// Postgres does not run as root.
 func TestDemoOfAnOrdinaryUser(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -48,7 +48,7 @@ func TestDemoOfAnOrdinaryUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := newSite(t)
-	// The programs lie where the user cannot reach them.
+	// The user cannot reach the directories of the programs.
 	path, _, _ := strings.Cut(strings.TrimPrefix(s.env[0], "PATH="), string(filepath.ListSeparator))
 	s.copy(filepath.Join(path, "temporal"), "bin/temporal")
 	s.copy(s.pawl, "bin/pawl")
@@ -70,8 +70,8 @@ func (s *site) copy(from, to string) {
 		s.t.Fatal(err)
 	}
 	defer in.Close()
-	// A process that another test forks would hold the file open for writing
-	// until it becomes a program, and nobody can run it as long ("text file busy").
+	// A process that another test forks would keep the file open for writing until
+	// its exec, and until then the file cannot run ("text file busy").
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	out, err := os.OpenFile(s.path(to), os.O_WRONLY|os.O_TRUNC, 0)
@@ -103,7 +103,7 @@ func (s *site) runDemo(env []string) {
 		"CALL ", "ENDED ", "HOW ", "WORKFLOW",
 		"approved by user:demo-approver", ", on another worker", "tool:acme:demo-", "in the Temporal UI, a marker per stage: http://127.0.0.1:",
 	)
-	// The one that was killed was the first, unless the machine had stood still before.
+	// The killed attempt is the first attempt, or a later attempt on a machine that stood still.
 	for _, words := range []string{`in attempt [2-9]: the file holds`, `attempt [2-9], on another worker`} {
 		if !regexp.MustCompile(words).MatchString(out) {
 			s.t.Errorf("%q is not in:\n%s", words, out)
@@ -128,7 +128,7 @@ func (s *site) runDemo(env []string) {
 	}
 }
 
-// TestWithout: a worker process of ours finds no server of the environment, and waits for slow workflow code as we do.
+// TestWithout: a worker process gets no variable that names a server. It keeps TEMPORAL_DEBUG, with which the SDK waits for slow workflow code.
 func TestWithout(t *testing.T) {
 	t.Parallel()
 	got := without([]string{"HOME=/", "TEMPORAL_ADDRESS=there:1", "TEMPORAL_DEBUG=1", "PAWL_TENANT=acme"}, "TEMPORAL_", "PAWL_")
@@ -137,8 +137,8 @@ func TestWithout(t *testing.T) {
 	}
 }
 
-// TestDemoBrokenOff ends the story in the middle: in good order, and by a kill,
-// after which nobody is left to remove what was written.
+// TestDemoBrokenOff ends the demo in the middle, with SIGINT and with SIGKILL. After
+// SIGKILL, no process is left to remove the written files.
 func TestDemoBrokenOff(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

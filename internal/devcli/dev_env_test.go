@@ -9,7 +9,7 @@ import (
 	"github.com/pawl-run/pawl/internal/devstate"
 )
 
-// printsItsEnvironment runs a program elsewhere with what `pawl dev env` prints, and expects that it finds the servers.
+// printsItsEnvironment runs commands in another directory with the variables of `pawl dev env`, and checks that they find the servers.
 func (s *site) printsItsEnvironment() {
 	s.t.Helper()
 	out, _ := s.run("work", nil, 0, "--json", "dev", "env")

@@ -9,7 +9,7 @@ import (
 	"github.com/pawl-run/pawl/internal/cli/app"
 )
 
-// onlyKey is a KMS that hides nothing, of one key.
+// onlyKey is a KMS with one key, which encrypts nothing.
 type onlyKey struct{}
 
 func (onlyKey) Only() string { return "test-kms://key" }
@@ -22,14 +22,14 @@ func (onlyKey) Unwrap(_ context.Context, _ string, wrapped, _ []byte) ([]byte, e
 	return append([]byte(nil), wrapped...), nil
 }
 
-// TestDevKeyRingOfTheOneKey: the ring that `pawl dev` makes is one that its worker takes, where one key of a KMS counts too. One in clear
-// from before is refused, with what to do.
+// TestDevKeyRingOfTheOneKey: if only one key of a KMS is allowed, `pawl dev` makes a ring that its worker opens. An earlier ring in clear is
+// refused, with advice.
 func TestDevKeyRingOfTheOneKey(t *testing.T) {
 	t.Setenv("PAWL_KEYRING_FILE", "")
 	t.Setenv("PAWL_KEYRING", "")
 	a := devApp{&app.App{Wrapper: onlyKey{}}}
 	place := filepath.Join(t.TempDir(), "new")
-	for range 2 { // the second finds that of the first
+	for range 2 { // the second call finds the ring of the first call
 		ring, err := a.devKeyRing(place)
 		if err != nil {
 			t.Fatal(err)

@@ -20,7 +20,7 @@ import (
 	"github.com/pawl-run/pawl/internal/cli/app"
 )
 
-// dev starts `pawl dev` in work and returns when a worker serves.
+// dev starts `pawl dev` in the directory work, and returns when its worker runs.
 func (s *site) dev(args ...string) *child {
 	s.t.Helper()
 	c := s.start("work", nil, append([]string{"dev"}, args...)...)
@@ -76,7 +76,7 @@ func TestDev(t *testing.T) {
 		if !slices.Equal(d.Worker.PIDs, []int{dev.cmd.Process.Pid}) {
 			t.Errorf("workers %v, not %d", d.Worker.PIDs, dev.cmd.Process.Pid)
 		}
-		// A further worker finds the servers too. The server remembers it for minutes.
+		// Another worker finds the servers too. Temporal lists it for minutes after its end.
 		c := s.start("work", nil, "worker")
 		c.waitForMessage("(worker runs)")
 		if err := eventually(t.Context(), func() error {
@@ -125,7 +125,7 @@ func TestDev(t *testing.T) {
 		there := []string{"TEMPORAL_ADDRESS=" + address, "TEMPORAL_NAMESPACE=nobody-works-here"}
 		c = s.start("work", there, "invoke", "core__write_file", "--args", `{"path":"newer.txt","content":"x"}`)
 		c.waitForMessage("no worker answers yet; `(pawl doctor)`")
-		// It is not its last word.
+		// After this hint, the command also prints the next hint.
 		s.start("work", there, "worker")
 		c.waitForMessage(`(waits for a person): .pawl approve `)
 	})
@@ -154,7 +154,7 @@ func TestDev(t *testing.T) {
 	s.says(errs, "no database")
 }
 
-// of makes a site report to a subtest.
+// of returns a copy of the site that reports errors to a subtest.
 func (s *site) of(t *testing.T) *site {
 	t.Helper()
 	sub := *s
@@ -162,13 +162,13 @@ func (s *site) of(t *testing.T) *site {
 	return &sub
 }
 
-// TestDevKilled also shows that data is kept between runs.
+// TestDevKilled: after SIGKILL no process is left, and the next run has the data of the run before.
 func TestDevKilled(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	dev := s.dev()
 	s.run("work", nil, 0, "invoke", "core__ls", "--call", "kept")
-	if err := dev.cmd.Process.Kill(); err != nil { // it alone
+	if err := dev.cmd.Process.Kill(); err != nil { // not its process group
 		t.Fatal(err)
 	}
 	s.nothingRuns()
@@ -188,7 +188,7 @@ func TestDevKilled(t *testing.T) {
 	s.nothingRuns()
 }
 
-// diagnosis is what pawl doctor prints, as far as it is looked at here.
+// diagnosis has the parts of the output of pawl doctor that these tests check.
 type diagnosis struct {
 	Temporal struct{ Address, UI string }
 	Database struct{ URL string }
@@ -242,8 +242,8 @@ func (s *site) namespace(address, name string) {
 	}
 }
 
-// TestDevWithAWorker: a command takes the place of the worker, finds the servers in its environment and ends with pawl, whichever way that
-// ends.
+// TestDevWithAWorker: a command runs instead of the worker, finds the servers in its environment, and ends when pawl ends, by a signal or by
+// a kill.
 func TestDevWithAWorker(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -261,7 +261,7 @@ func TestDevWithAWorker(t *testing.T) {
 	if len(d.Worker.PIDs) != 1 || d.Worker.PIDs[0] == dev.cmd.Process.Pid {
 		t.Errorf("the workers are %v: pawl dev itself is %d", d.Worker.PIDs, dev.cmd.Process.Pid)
 	}
-	if err := syscall.Kill(dev.cmd.Process.Pid, syscall.SIGINT); err != nil { // it alone
+	if err := syscall.Kill(dev.cmd.Process.Pid, syscall.SIGINT); err != nil { // not its process group
 		t.Fatal(err)
 	}
 	dev.ends(0)
@@ -275,7 +275,7 @@ func TestDevWithAWorker(t *testing.T) {
 
 }
 
-// TestDevHasTheStatusOfItsCommand: a command that tests, and not a worker, tells CI how it ended.
+// TestDevHasTheStatusOfItsCommand: `pawl dev` ends with the exit status of its command, so that CI sees that tests failed.
 func TestDevHasTheStatusOfItsCommand(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -286,7 +286,7 @@ func TestDevHasTheStatusOfItsCommand(t *testing.T) {
 		"exit 0":        {0, ""},
 		"exit 7":        {7, "the command sh ended with exit status 7"},
 		"kill -KILL $$": {137, "the command sh ended with signal: killed"},
-		// The servers are there while it runs.
+		// The servers run while the command runs.
 		s.pawl + " policy show": {0, ""},
 	} {
 		_, errs := s.run("work", nil, want.status, "dev", "--throwaway", "--", "sh", "-c", command)

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(devstacktest.Runner(m, contract.SearchAttributeNames()...), map[string]func(){"pawl": pawl})
 }
 
-// TestFlagHelp: as in internal/cli.
+// TestFlagHelp: backquotes in the help of a flag enclose the name of its value, which is one word.
 func TestFlagHelp(t *testing.T) {
 	t.Parallel()
 	for _, cmd := range commands(new(app.App)) {
@@ -32,15 +32,15 @@ func TestFlagHelp(t *testing.T) {
 	}
 }
 
-// pawl is what cmd/pawl is.
+// pawl runs the same program as cmd/pawl.
 func pawl() {
 	os.Exit(cli.Program(Commands()))
 }
 
-// waitTimeout is how long a test waits for what should take a moment.
+// waitTimeout is how long a test waits for an event that should take a moment.
 const waitTimeout = 2 * time.Minute
 
-// eventually polls until holds, and returns why it does not.
+// eventually calls holds until it returns nil. After waitTimeout, it returns the last error of holds.
 func eventually(ctx context.Context, holds func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
@@ -51,7 +51,7 @@ func eventually(ctx context.Context, holds func() error) error {
 	return nil
 }
 
-// TestScripts runs testdata/script: sessions at a terminal, as text.
+// TestScripts runs the scripts in testdata/script: sessions at a terminal, as text.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	program, err := temporalcli.Find(t.Context(), temporalcli.Options{})

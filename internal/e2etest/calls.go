@@ -22,14 +22,14 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// Actor makes the calls of these tests; Ann and Ben are people who decide.
+// Actor makes the calls of these tests. Ann and Ben are people who decide on them.
 const (
 	Actor = "agent:one"
 	Ann   = "user:ann"
 	Ben   = "user:ben"
 )
 
-// Invocation is a call of tenant acme. Its id must be unique in its world.
+// Invocation returns a call of the tenant acme. The id must be unique in its world.
 func Invocation(id, toolID, args string) toolspec.Invocation {
 	return toolspec.Invocation{
 		ToolID: toolID, ToolCallID: id, Args: json.RawMessage(args),
@@ -47,7 +47,7 @@ func (w *World) Start(inv toolspec.Invocation) *pawl.Call {
 	return call
 }
 
-// Result waits for the end of a call and returns its result, which may be an error.
+// Result waits for the end of a call and returns its result, which may be a failure.
 func (w *World) Result(call *pawl.Call) toolspec.Result {
 	w.T.Helper()
 	ctx, cancel := context.WithTimeout(w.T.Context(), WaitTimeout)
@@ -81,7 +81,7 @@ func (w *World) Invoke(inv toolspec.Invocation) toolspec.Result {
 	return w.Result(w.Start(inv))
 }
 
-// Waiting waits until a call has an open approval request, other than the one before, and returns it.
+// Waiting waits until a call has an open approval request, and returns it. It ignores the request with the id before.
 func (w *World) Waiting(workflowID string, before ...string) toolspec.ApprovalView {
 	w.T.Helper()
 	var view toolspec.ApprovalView
@@ -97,7 +97,7 @@ func (w *World) Waiting(workflowID string, before ...string) toolspec.ApprovalVi
 	return view
 }
 
-// State is the state of a call; it asks until there is an answer.
+// State returns the state of a call. It repeats its query until there is an answer.
 func (w *World) State(workflowID string) (state toolspec.State) {
 	w.T.Helper()
 	var last error
@@ -130,12 +130,12 @@ func (w *World) Approve(workflowID string) toolspec.ApprovalView {
 	return view
 }
 
-// Approving is an approval by approver.
+// Approving returns an approval by approver.
 func Approving(approvalID, approver string) toolspec.Decision {
 	return toolspec.Decision{ApprovalID: approvalID, Decision: toolspec.Approve, Approver: approver}
 }
 
-// Record is what the database has of a call. It fails the test if a settled call has not exactly one start event and one result event.
+// Record returns what the database has about a call. It fails the test unless a settled call has exactly one start event and one result event.
 func (w *World) Record(inv toolspec.Invocation) reads.Detail {
 	w.T.Helper()
 	detail := w.ReadRecord(inv)
@@ -184,7 +184,7 @@ func WantText(t *testing.T, r toolspec.Result, text string) {
 	}
 }
 
-// AsJSON is a value as JSON, or the error of its encoding.
+// AsJSON returns a value as JSON, or the text of the error of its encoding.
 func AsJSON(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -193,7 +193,7 @@ func AsJSON(v any) string {
 	return string(text)
 }
 
-// UpdateID is the id that package client gives to the update of a decision.
+// UpdateID returns the id that package client gives to the update of a decision.
 func (w *World) UpdateID(d toolspec.Decision) string {
 	w.T.Helper()
 	id, err := strictjson.Digest([]byte(AsJSON(d)))

@@ -11,8 +11,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Child prepares a process of the test binary, as one of its programs. Its environment has this world and nothing of the environment
-// of the test.
+// Child prepares a process that runs the test binary as one of its programs. Its environment has the addresses of this world, and no variable of the
+// environment of the test.
 func (w *World) Child(ctx context.Context, what string, args ...string) *exec.Cmd {
 	w.T.Helper()
 	self, err := os.Executable()
@@ -32,7 +32,7 @@ func (w *World) Child(ctx context.Context, what string, args ...string) *exec.Cm
 // PawlCLI runs commands of the pawl program, all in one process, and returns what each of them printed.
 func (w *World) PawlCLI(commands ...string) []string {
 	w.T.Helper()
-	// Some tests have a hundred commands.
+	// Some tests run a hundred commands.
 	ctx, cancel := context.WithTimeout(w.T.Context(), WaitTimeout+time.Duration(len(commands))*2*time.Second)
 	defer cancel()
 	text, err := w.Child(ctx, childPawl, commands...).Output()
@@ -46,8 +46,8 @@ func (w *World) PawlCLI(commands ...string) []string {
 	return outputs
 }
 
-// Entered adds its process id to the file that In.Text names. If the file is new, In.Note says what it does then: "hang" waits for the end
-// of its context, "deaf" waits for ever, and "busy" wants another attempt later.
+// Entered is a tool that adds its process id to the file that In.Text names. If the file is new, In.Note says what the tool does then: with "hang" it waits
+// for the end of its context, with "deaf" it waits for ever, and with "busy" it asks for another attempt later.
 func Entered(ctx context.Context, in In, _ toolspec.Call) (Out, error) {
 	_, unknown := os.Stat(in.Text)
 	if err := Enter(in.Text, os.Getpid()); err != nil {
@@ -61,7 +61,7 @@ func Entered(ctx context.Context, in In, _ toolspec.Call) (Out, error) {
 		<-make(chan struct{})
 	}
 	if in.Note == "busy" && unknown != nil {
-		// Longer than a test takes to bring its other calls to their places, and to end this worker.
+		// This is longer than a test needs to start its other calls and to end this worker.
 		return Out{}, toolspec.RetryAfter(10*time.Second, "busy")
 	}
 	return Out{Text: "done"}, nil
@@ -78,10 +78,10 @@ func Enter(name string, line any) error {
 	return err
 }
 
-// ChildTools are the tools of a worker in a process of its own. All of them are Entered.
+// ChildTools returns the tools of a worker in a separate process. All of them run Entered.
 func ChildTools() []toolspec.Tool {
 	f := Entered
-	// A tool that hangs must hang until the test ends its worker, so the time is longer than any test.
+	// A tool that hangs must hang until the test ends its worker, so its time limit is longer than any test needs for that.
 	stays := Within(2 * time.Minute)
 	return []toolspec.Tool{
 		Tool("test__write", f, Idempotent, stays), Tool("test__send", f, Once, stays), Tool("test__asked", f, Once, Risky),
@@ -90,13 +90,13 @@ func ChildTools() []toolspec.Tool {
 	}
 }
 
-// ServeInChild starts the worker of this binary in a process of its own, in one of its releases.
+// ServeInChild starts the worker of this binary in a separate process. release names the release that the worker plays.
 func (w *World) ServeInChild(release ...string) *exec.Cmd {
 	w.T.Helper()
 	return w.served(w.Child(context.WithoutCancel(w.T.Context()), ChildServe, release...))
 }
 
-// ServeInChildWith is ServeInChild with more in its environment.
+// ServeInChildWith is ServeInChild with more variables in the environment.
 func (w *World) ServeInChildWith(environment ...string) *exec.Cmd {
 	w.T.Helper()
 	cmd := w.Child(context.WithoutCancel(w.T.Context()), ChildServe)
@@ -136,7 +136,7 @@ func Kill(cmd *exec.Cmd) {
 	}
 }
 
-// Effects are the lines that Entered wrote into a file.
+// Effects returns the lines that Entered has written into a file.
 func (w *World) Effects(file string) []string {
 	w.T.Helper()
 	text, err := os.ReadFile(file)

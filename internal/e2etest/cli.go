@@ -48,7 +48,7 @@ func (w *World) MustCLI(args ...string) string {
 	return text
 }
 
-// CLIJSON reads the one JSON document that the program printed.
+// CLIJSON runs the `temporal` program, and decodes the one JSON document that it prints.
 func CLIJSON[T any](w *World, args ...string) T {
 	w.T.Helper()
 	text := w.MustCLI(args...)

@@ -46,7 +46,7 @@ func (c *Command) Interrupt() {
 // Kill ends the command with SIGKILL.
 func (c *Command) Kill() { Kill(c.cmd) }
 
-// Wait waits for the end and returns the exit status.
+// Wait waits for the end of the command and returns its exit status.
 func (c *Command) Wait() int {
 	c.t.Helper()
 	timer := time.AfterFunc(WaitTimeout, func() {

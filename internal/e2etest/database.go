@@ -22,8 +22,8 @@ func Query[T any](w *World, sql string, args ...any) []T {
 	return found
 }
 
-// openQueries opens the connections of [Query]. A new one for each query would cost as much as many
-// calls, because it reads the catalog of all partitions anew.
+// openQueries opens the connections of [Query]. A new connection for each query would cost as much as many
+// calls, because each new connection reads the catalog of all partitions.
 func (w *World) openQueries() {
 	w.T.Helper()
 	config, err := pgxpool.ParseConfig(w.Database)
@@ -50,7 +50,7 @@ func Scalar[T any](w *World, sql string, args ...any) T {
 	return found[0]
 }
 
-// RawArgs is a JSON text as the only argument of a workflow or a signal.
+// RawArgs returns the arguments of a workflow or a signal whose only argument is a JSON text.
 func RawArgs(text string) []any { return []any{json.RawMessage(text)} }
 
 // LockTable locks a table until release is called.
@@ -72,8 +72,8 @@ func (w *World) LockTable(table string) (release func()) {
 	}
 }
 
-// HoldInserts lets admissions wait until release is called. They wait in the running statement; with LockTable they would wait while it
-// is prepared.
+// HoldInserts makes admissions wait until release is called. They wait while their statement runs. With LockTable they would wait while the statement is
+// prepared.
 func (w *World) HoldInserts() (release func()) {
 	w.T.Helper()
 	ctx := context.WithoutCancel(w.T.Context())

@@ -17,7 +17,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/historytest"
 )
 
-// History is everything that Temporal keeps of a run; runID "" means the current one.
+// History returns the whole history of a workflow run. runID "" means the current run.
 func (w *World) History(workflowID, runID string) *historypb.History {
 	w.T.Helper()
 	var h historypb.History
@@ -32,15 +32,15 @@ func (w *World) History(workflowID, runID string) *historypb.History {
 	return &h
 }
 
-// OfTheMachine reports whether a workflow task failed for a reason that is not in the workflow: the server sometimes loses a task that
-// only carries an update, and on a busy machine the SDK takes slow workflow code for a deadlock.
+// OfTheMachine reports whether a workflow task failed for a reason outside of the workflow: the server sometimes loses a task that only has an
+// update, and on a busy machine the SDK takes slow workflow code for a deadlock.
 func OfTheMachine(a *historypb.WorkflowTaskFailedEventAttributes) bool {
 	message := a.GetFailure().GetMessage()
 	return strings.Contains(message, "premature end of stream") || strings.Contains(message, "TMPRL1101")
 }
 
-// LostTasks counts the workflow tasks of a call's current run that timed out or failed, as happens on a busy machine. Local activities of
-// such a task run once more.
+// LostTasks counts the workflow tasks of the current run of a call that timed out or failed, as can happen on a busy machine. The local activities of
+// such a task run again.
 func (w *World) LostTasks(inv toolspec.Invocation) int {
 	w.T.Helper()
 	return lostTasks(w.History(inv.Identity().WorkflowID(), ""))
@@ -48,7 +48,7 @@ func (w *World) LostTasks(inv toolspec.Invocation) int {
 
 func lostTasks(h *historypb.History) (n int) {
 	for _, e := range h.GetEvents() {
-		// Of several losses in a row the history has only the first.
+		// If several tasks in a row are lost, the history has only the first loss, and the attempt of the next task counts all of them.
 		n += max(0, int(e.GetWorkflowTaskScheduledEventAttributes().GetAttempt())-1)
 	}
 	return n
@@ -76,7 +76,7 @@ func CountEvents(h *historypb.History, kind enumspb.EventType) int {
 	return n
 }
 
-// ActivityNames names the regular activities of a run.
+// ActivityNames returns the names of the regular activities of a run.
 func ActivityNames(h *historypb.History) (names []string) {
 	for _, e := range h.GetEvents() {
 		if a := e.GetActivityTaskScheduledEventAttributes(); a != nil {
@@ -86,13 +86,13 @@ func ActivityNames(h *historypb.History) (names []string) {
 	return names
 }
 
-// localActivity is the name of the markers of local activities. Versions have markers too.
+// localActivity is the name of the markers of local activities. Versions of the workflow code have markers with other names.
 const localActivity = "LocalActivity"
 
 // Marker is a local activity as the UI shows it: its name and its summary.
 type Marker [2]string
 
-// Markers are the local activities of a history, in order.
+// Markers returns the local activities of a history, in order.
 func (w *World) Markers(h *historypb.History) []Marker {
 	w.T.Helper()
 	var found []Marker
@@ -108,7 +108,7 @@ func (w *World) Markers(h *historypb.History) []Marker {
 	return found
 }
 
-// Summary is the summary in the metadata of an event or a workflow, or "".
+// Summary returns the summary in the metadata of an event or a workflow, or "".
 func (w *World) Summary(m *sdkpb.UserMetadata) string {
 	w.T.Helper()
 	var text string
@@ -126,7 +126,7 @@ func Decode(w *World, p *common.Payload, to any) {
 	}
 }
 
-// Describe is what the server says about the current run.
+// Describe returns the description of the current run by the server.
 func (w *World) Describe(workflowID string) *workflowservice.DescribeWorkflowExecutionResponse {
 	w.T.Helper()
 	d, err := w.Temporal.DescribeWorkflowExecution(w.T.Context(), workflowID, "")
@@ -136,7 +136,7 @@ func (w *World) Describe(workflowID string) *workflowservice.DescribeWorkflowExe
 	return d
 }
 
-// Attributes are Pawl's search attributes of a call.
+// Attributes returns the search attributes that Pawl has set for a call.
 func (w *World) Attributes(workflowID string) map[string]string {
 	w.T.Helper()
 	fields := w.Describe(workflowID).GetWorkflowExecutionInfo().GetSearchAttributes().GetIndexedFields()
@@ -151,7 +151,7 @@ func (w *World) Attributes(workflowID string) map[string]string {
 	return found
 }
 
-// Details is the text that the UI shows as a call's current details.
+// Details returns the text that the UI of Temporal shows as the current details of a call.
 func (w *World) Details(workflowID string) string {
 	w.T.Helper()
 	var metadata sdkpb.WorkflowMetadata
@@ -168,8 +168,8 @@ func (w *World) Details(workflowID string) string {
 	return metadata.GetCurrentDetails()
 }
 
-// SecondsOver returns how many seconds longer than usual something has taken that began at began. The history may have more events for
-// each of these seconds.
+// SecondsOver returns by how many seconds the time since began is longer than usual. The history may have more events for each of these
+// seconds.
 func SecondsOver(began time.Time, usual time.Duration) int {
 	return max(0, int((time.Since(began) - usual).Seconds()))
 }
@@ -182,7 +182,7 @@ func (w *World) BoundedHistory(workflowID string, limit int) {
 	}
 }
 
-// Clipped is the beginning of a long text.
+// Clipped returns the beginning of a long text.
 func Clipped(s string) string { return s[:min(len(s), 200)] }
 
 // WantSound fails unless a call completed and none of its workflow tasks failed.
@@ -199,7 +199,7 @@ func (w *World) WantSound(workflowID string) {
 	}
 }
 
-// Replay runs the workflow's code over the history of a call.
+// Replay replays the history of a call with the present workflow code, and fails the test if they do not fit.
 func (w *World) Replay(workflowID string) {
 	w.T.Helper()
 	if err := historytest.Replay(w.History(workflowID, "")); err != nil {
@@ -207,7 +207,7 @@ func (w *World) Replay(workflowID string) {
 	}
 }
 
-// BeatsWithin waits until the server has got two heartbeats of a call's only activity within this time.
+// BeatsWithin waits until the server has got two heartbeats of the only activity of a call within this time.
 func (w *World) BeatsWithin(workflowID string, limit time.Duration) {
 	w.T.Helper()
 	var last time.Time

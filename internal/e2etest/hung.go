@@ -23,7 +23,7 @@ func NewHung() *Hung {
 	return &Hung{Entered: make(chan string, 64), Release: make(chan struct{}), inside: map[string]int{}}
 }
 
-// Counts are how many calls are inside, and how many there were at most.
+// Counts returns how many calls are inside now, and the highest number so far.
 func (h *Hung) Counts() (inside, highest int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

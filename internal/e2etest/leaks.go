@@ -18,7 +18,7 @@ import (
 // Canary is a secret for tests: 32 random letters and digits.
 type Canary string
 
-// NewCanary draws one.
+// NewCanary returns a new random canary.
 func NewCanary() Canary { return Canary((rand.Text() + rand.Text())[:32]) }
 
 // forms are the ways in which a secret is written: as it is, in lower case, in hexadecimal, and in base64 at any
@@ -37,13 +37,13 @@ func (c Canary) forms() [][]byte {
 	return found
 }
 
-// Trace is a text that a call has left, and where.
+// Trace is a text that a call has left, and its place.
 type Trace struct {
 	Where string
 	Text  []byte
 }
 
-// Traces are everything that calls have left: histories, rows, the log, and what the program prints of them.
+// Traces returns everything that calls have left: their histories, the rows of the database, the log, and the output of the program about them.
 func (w *World) Traces(calls ...toolspec.Invocation) []Trace {
 	w.T.Helper()
 	var found []Trace
@@ -54,7 +54,7 @@ func (w *World) Traces(calls ...toolspec.Invocation) []Trace {
 		for _, e := range w.History(id.WorkflowID(), "").GetEvents() {
 			found = append(found, w.EventTraces(id.WorkflowID(), e)...)
 		}
-		// On a busy machine a query may miss its ten seconds.
+		// On a busy machine a query may take longer than its limit of ten seconds.
 		var state toolspec.State
 		var err error
 		w.Until(func() bool {
@@ -93,7 +93,7 @@ func (w *World) EventTraces(workflowID string, e *historypb.HistoryEvent) []Trac
 	return []Trace{{where, binary}, {where, []byte(protojson.Format(e))}}
 }
 
-// Rows are all rows of all tables.
+// Rows returns all rows of all tables.
 func (w *World) Rows() []Trace {
 	w.T.Helper()
 	var found []Trace
@@ -106,7 +106,7 @@ func (w *World) Rows() []Trace {
 	return found
 }
 
-// Find lists where the canary stands, each place once.
+// Find returns the places of the traces that contain the canary, each place once.
 func (c Canary) Find(traces []Trace) (where []string) {
 	forms := c.forms()
 	for _, t := range traces {

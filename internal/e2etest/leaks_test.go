@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/converter"
 )
 
-// TestEventTracesOfMarkers: a marker of a local activity has its name, and that of a version is no local activity.
+// TestEventTracesOfMarkers: the trace of a local activity has the name of the activity, and a marker of a version is not taken for a local activity.
 func TestEventTracesOfMarkers(t *testing.T) {
 	t.Parallel()
 	payloads, err := converter.GetDefaultDataConverter().ToPayloads(struct{ ActivityType string }{"Settle"})

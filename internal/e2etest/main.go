@@ -18,12 +18,12 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// childEnv is the environment variable that names the program which the child process runs.
+// childEnv is the environment variable that names the program of a child process.
 const childEnv = "PAWL_TEST_CHILD"
 
-// Programs of every test binary.
+// These are the programs of every test binary.
 const (
-	// ChildServe is a worker: see [Serving].
+	// ChildServe is a worker (see [Serving]).
 	ChildServe = "worker"
 	// ChildCommand is one command of the pawl program, with its exit status.
 	ChildCommand = "command"
@@ -31,19 +31,19 @@ const (
 	childPawl = "pawl"
 )
 
-// endOfOutput follows the output of each of several commands.
+// endOfOutput is printed after the output of each command, if a process runs several.
 const endOfOutput = "\n== end ==\n"
 
 // Program is the main function of a child process, which is the test binary itself. It returns the exit status.
 type Program func(ctx context.Context, args []string) int
 
-// Main is the TestMain of a package of end-to-end tests. Its binary is also the pawl program, a worker with ChildTools, and the given
-// programs; a program named ChildServe replaces that worker.
+// Main is the TestMain of a package of end-to-end tests. The test binary can also run as the pawl program, as a worker with ChildTools, and as one of
+// the given programs. A given program with the name ChildServe replaces that worker.
 func Main(m *testing.M, programs map[string]Program) {
 	if name := os.Getenv(childEnv); name != "" {
 		os.Exit(be(name, programs))
 	}
-	// The tests wait more than they work: for heartbeats, expiries and timers. The command line may say otherwise.
+	// The tests mostly wait, for heartbeats, expiries and timers, so four run at the same time. A flag on the command line overrides this.
 	if err := flag.Set("test.parallel", "4"); err != nil {
 		panic(err)
 	}
@@ -70,8 +70,8 @@ func commands(ctx context.Context, args []string) int {
 	return 0
 }
 
-// Serving is a worker with the options of a release, which its argument names; without options it has ChildTools. It ends with the test
-// at the latest, because its standard input ends then.
+// Serving returns the program of a worker with the options of the release that its argument names. If options is nil, the worker has ChildTools. The worker
+// ends at the latest with the test, because its standard input ends then.
 func Serving(options func(release string) []worker.Option) Program {
 	return func(ctx context.Context, args []string) int {
 		ctx, cancel := context.WithCancel(ctx)

@@ -11,14 +11,14 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// Intercepted is the configuration of a worker of this world with an interceptor in its connection to Temporal.
+// Intercepted returns the configuration of a worker of this world with an interceptor in its connection to Temporal.
 func (w *World) Intercepted(i grpc.UnaryClientInterceptor) worker.Config {
 	c := w.Config()
 	c.Temporal.ConnectionOptions.DialOptions = append(c.Temporal.ConnectionOptions.DialOptions, grpc.WithChainUnaryInterceptor(i))
 	return c
 }
 
-// Proxied puts a proxy before the database, for workers that are started from now on. The test itself does not go through it.
+// Proxied puts a proxy in front of the database for workers that are started after this call. The test itself does not use the proxy.
 func (w *World) Proxied() *tcpproxy.Proxy {
 	w.T.Helper()
 	u, err := url.Parse(w.Database)
@@ -42,7 +42,7 @@ func ProxyTo(t *testing.T, target string) *tcpproxy.Proxy {
 	return p
 }
 
-// SetProxy changes what a proxy does with connections.
+// SetProxy changes the mode of a proxy.
 func SetProxy(t *testing.T, p *tcpproxy.Proxy, m tcpproxy.Mode) {
 	t.Helper()
 	if err := p.Set(m); err != nil {
@@ -56,15 +56,15 @@ func (w *World) Retried(step string) {
 	w.Until(func() bool { return w.Log.Has(`will be tried again" activity=` + step + " ") }, step+" is tried again")
 }
 
-// answerLoser forwards requests. After the chosen request it drops all answers of the same connection.
+// answerLoser forwards all requests. After the chosen request it drops all answers on the same connection.
 type answerLoser struct {
 	which func(request []byte) bool
 	over  *atomic.Bool // the request was chosen, on this connection or another
 	on    atomic.Bool  // the request was chosen on this connection
 }
 
-// LoseAnswer loses the answer to the next request that which chooses, on connections made from now on; chosen reports whether there was
-// one. Requests to Temporal are compressed: choose them by size or time.
+// LoseAnswer drops the answer to the next request for which which returns true, on connections that are made after this call. chosen reports whether there was
+// such a request. Requests to Temporal are compressed, so which must choose them by their size or time.
 func LoseAnswer(p *tcpproxy.Proxy, which func(request []byte) bool) (chosen func() bool) {
 	over := &atomic.Bool{}
 	p.Watch(func() tcpproxy.Watch { return &answerLoser{which: which, over: over} })

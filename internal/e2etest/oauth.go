@@ -15,12 +15,12 @@ import (
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
-// API is a service that takes the tokens of an authorization server.
+// API is a service that accepts the tokens of an authorization server.
 type API struct {
 	*httptest.Server
 	auth *oauthtest.Server
 	Mu   sync.Mutex
-	// Seen are the tokens that requests came with, and Paths how often each path was asked for.
+	// Seen has the token of each request, and Paths has the number of requests for each path.
 	Seen  []string
 	Paths map[string]int
 }
@@ -45,7 +45,7 @@ func NewAPI(t *testing.T, auth *oauthtest.Server) *API {
 	return a
 }
 
-// Requests is the number of requests so far.
+// Requests returns the number of requests so far.
 func (a *API) Requests() int {
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
@@ -60,7 +60,7 @@ func (a *API) Provider() broker.Provider {
 	}}
 }
 
-// AddOAuth adds a connection by OAuth whose access token lasts that long still, and grants it to Actor.
+// AddOAuth adds a connection by OAuth whose access token expires after lasts, and grants it to Actor.
 func (v *Vault) AddOAuth(connectionID string, p broker.Provider, parts map[string]string, lasts time.Duration) {
 	v.W.T.Helper()
 	v.W.Secrets.Never("the client's secret", []byte(oauthtest.ClientSecret))
@@ -84,7 +84,7 @@ func (v *Vault) AddOAuth(connectionID string, p broker.Provider, parts map[strin
 	v.Grant(connectionID, Actor)
 }
 
-// Stale are the parts of a credential whose access token is dead.
+// Stale returns the parts of a credential whose access token is not valid any more.
 func Stale(auth *oauthtest.Server) map[string]string {
 	return map[string]string{broker.FieldAccessToken: string(NewCanary()), broker.FieldRefreshToken: auth.Grant()}
 }

@@ -25,10 +25,10 @@ func (w *World) Revoke(tenantID string, r authz.Relation) {
 	}
 }
 
-// Sue is a person for whom agents call.
+// Sue is a person on whose behalf agents make calls.
 const Sue = "user:sue"
 
-// Submitter registers a key with which calls of tenant acme can be vouched for.
+// Submitter registers a key of a submitter, who can vouch for the subjects of calls of the tenant acme.
 func (w *World) Submitter() (key ed25519.PrivateKey, keyID string) {
 	w.T.Helper()
 	public, private, err := ed25519.GenerateKey(nil)
@@ -43,7 +43,7 @@ func (w *World) Submitter() (key ed25519.PrivateKey, keyID string) {
 	return private, keyID
 }
 
-// OnBehalf is an invocation on behalf of Sue, vouched for with the key if there is one.
+// OnBehalf returns a call on behalf of Sue. If key is not nil, its submitter vouches for Sue.
 func (w *World) OnBehalf(id, toolID string, key ed25519.PrivateKey) toolspec.Invocation {
 	w.T.Helper()
 	inv := Invocation(id, toolID, `{"text":"hello"}`)

@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// RelationsPolicy is PlainPolicy, with permissions by relations.
+// RelationsPolicy is PlainPolicy with permissions by relations.
 var RelationsPolicy = strings.ReplaceAll(PlainPolicy, "    mode: auto\n", "    mode: auto\n    permissions: relations\n")
 
-// ParkingPolicy lets calls with an unknown outcome wait for a person: an hour for acme, a second for globex.
+// ParkingPolicy lets calls with an unknown outcome wait for a person: for an hour in the tenant acme, and for a second in the tenant globex.
 const ParkingPolicy = `
 version: 1
 tenants:
@@ -22,7 +22,7 @@ tenants:
     approvals: {enabled: true, expiresAfter: 1h, parkUnknown: 1s, allowUnsigned: true}
 `
 
-// PlainPolicyWith is PlainPolicy with the first occurrence of old replaced.
+// PlainPolicyWith returns PlainPolicy with the first occurrence of old replaced by by.
 func PlainPolicyWith(t *testing.T, old, by string) string {
 	t.Helper()
 	if !strings.Contains(PlainPolicy, old) {

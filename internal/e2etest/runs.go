@@ -13,8 +13,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/upkeep"
 )
 
-// QuickDeletes returns the options of a server that deletes workflows at once. A deletion waits until the queues of these settings report
-// their progress, by default every 30 s.
+// QuickDeletes returns the options of a server that deletes workflows quickly. A deletion waits until the queues of the server report their progress. These
+// settings make that every 100 ms, and by default it is every 30 s.
 func QuickDeletes() devstack.TemporalOptions {
 	return devstack.TemporalOptions{DynamicConfig: []string{
 		`history.transferProcessorUpdateAckInterval="100ms"`, `history.visibilityProcessorUpdateAckInterval="100ms"`,
@@ -34,7 +34,7 @@ func (w *World) RunAgain(inv toolspec.Invocation) toolspec.Result {
 	return w.Ended(run)
 }
 
-// Reset runs a call again from its first workflow task, with the temporal program, and returns the new run.
+// Reset resets a workflow to its first workflow task with the temporal program, and returns the id of the new run.
 func (w *World) Reset(workflowID string) (runID string) {
 	w.T.Helper()
 	before := w.Describe(workflowID).GetWorkflowExecutionInfo().GetExecution().GetRunId()
@@ -46,13 +46,13 @@ func (w *World) Reset(workflowID string) (runID string) {
 	return runID
 }
 
-// ResultOf waits for a run to complete.
+// ResultOf waits until a workflow run completes, and returns the result of its call.
 func (w *World) ResultOf(workflowID, runID string) toolspec.Result {
 	w.T.Helper()
 	return w.Ended(w.Temporal.GetWorkflow(w.T.Context(), workflowID, runID))
 }
 
-// Sweep runs one sweep, as the schedule would.
+// Sweep runs one sweep, as the schedule does.
 func (w *World) Sweep() upkeep.SweepOut {
 	w.T.Helper()
 	run, err := w.Temporal.ExecuteWorkflow(w.T.Context(), client.StartWorkflowOptions{TaskQueue: toolspec.TaskQueue}, upkeep.SweepType)
@@ -86,13 +86,13 @@ func (w *World) Terminate(inv toolspec.Invocation) {
 	}
 }
 
-// Closed waits until no run of the call goes on.
+// Closed waits until the current run of a call has ended.
 func (w *World) Closed(inv toolspec.Invocation) {
 	w.T.Helper()
 	ended := func() bool {
 		return w.Describe(inv.Identity().WorkflowID()).GetWorkflowExecutionInfo().GetCloseTime() != nil
 	}
-	// Twice, because some runs wait for a timeout of their own.
+	// The wait has twice the usual time, because some runs end only with their own timeout.
 	if !Eventually(w.T.Context(), ended) {
 		w.Until(ended, inv.ToolCallID+" is over")
 	}

@@ -14,16 +14,16 @@ import (
 	"github.com/pawl-run/pawl/internal/verify"
 )
 
-// Secrets are values that must not appear in what a world leaves behind. At its end every history, every table and the log are searched
-// for them.
+// Secrets has values that must not be in anything that a world stores. At the end of the world every history, every table and the log are searched for
+// them.
 type Secrets struct {
 	fingerprint.Set
 	mu sync.Mutex
-	// errs are the failures of Never.
+	// errs has the errors of Never.
 	errs []error
 }
 
-// Never adds a secret.
+// Never adds a secret. label names it in reports.
 func (s *Secrets) Never(label string, secret []byte) {
 	if err := s.Add(label, secret); err != nil {
 		s.mu.Lock()
@@ -32,7 +32,7 @@ func (s *Secrets) Never(label string, secret []byte) {
 	}
 }
 
-// Leaked is what was found, a line each: the secret, its form, and the place.
+// Leaked searches for the secrets, and returns a line for each finding with the secret, its form and its place.
 func (w *World) Leaked(ctx context.Context, t client.Client) ([]string, error) {
 	var found []string
 	v := verify.New(&w.Secrets.Set, verify.Options{
@@ -54,7 +54,7 @@ func (w *World) Leaked(ctx context.Context, t client.Client) ([]string, error) {
 	return found, err
 }
 
-// nothingLeaked fails the test if a secret is found; it runs at the end of every world.
+// nothingLeaked fails the test if a secret is found. It runs at the end of every world.
 func (w *World) nothingLeaked() {
 	if w.T.Failed() || w.T.Skipped() || w.Planted {
 		return

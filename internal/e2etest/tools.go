@@ -9,13 +9,13 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// In is what the tools of these tests take.
+// In has the arguments of the tools of these tests.
 type In struct {
 	Text string `json:"text,omitempty"`
 	Note string `json:"note,omitempty"`
 }
 
-// Out is the value of these tools. Only Text may be shown.
+// Out is the value of these tools. Redaction allows only Text.
 type Out struct {
 	Text   string `json:"text"`
 	Hidden string `json:"hidden,omitempty"`
@@ -37,24 +37,24 @@ func Tool(id string, f Run, change ...func(*toolspec.Definition)) toolspec.Tool 
 	return toolspec.Define(def, f)
 }
 
-// Fast puts a read into the local lane.
+// Fast makes a tool run in the local lane.
 func Fast(d *toolspec.Definition) { d.Fast, d.Timeout = true, 2*time.Second }
 
-// Idempotent makes a write that may be repeated, and that nobody asks about.
+// Idempotent makes a tool a write that may be repeated and that needs no approval.
 func Idempotent(d *toolspec.Definition) { d.Effect, d.Idempotent = toolspec.StateChange, true }
 
-// Once makes an effect that must not be repeated, and that nobody asks about.
+// Once makes a tool an effect that must not be repeated and that needs no approval.
 func Once(d *toolspec.Definition) { d.Effect = toolspec.ExternalSideEffect }
 
-// Risky makes policy ask.
+// Risky gives a tool a risk for which policy requires an approval.
 func Risky(d *toolspec.Definition) { d.Risk = toolspec.MediumRisk }
 
-// Within sets the time of one attempt.
+// Within sets the time limit of one attempt.
 func Within(d time.Duration) func(*toolspec.Definition) {
 	return func(def *toolspec.Definition) { def.Timeout = d }
 }
 
-// Attempts sets how many attempts there may be.
+// Attempts sets the highest number of attempts.
 func Attempts(n int) func(*toolspec.Definition) {
 	return func(def *toolspec.Definition) { def.MaxAttempts = n }
 }
@@ -69,18 +69,18 @@ func Masks(paths ...string) func(*toolspec.Definition) {
 	return func(d *toolspec.Definition) { d.Redaction.MaskInput = paths }
 }
 
-// Longest gives a tool the most time that the local lane allows.
+// Longest gives a tool the longest time limit that the local lane allows.
 func Longest(d *toolspec.Definition) { d.Timeout = toolspec.FastLimit }
 
-// Shown answers with a text of its own, whatever it is given.
+// Shown is a tool that answers with a fixed text.
 func Shown(context.Context, In, toolspec.Call) (Out, error) { return Out{Text: "shown"}, nil }
 
-// On is a hook function that also learns its stage.
+// On returns a handler that calls at with the stage.
 func On[V any](p hook.Point[V], at func(hook.Stage, any) error) hook.Handler {
 	return p.Do(func(_ context.Context, v V) error { return at(p.Stage(), v) })
 }
 
-// Echo answers with its text, and with a field that nobody may see.
+// Echo is a tool that answers with the text of its arguments and with a field that redaction must remove.
 func Echo(_ context.Context, in In, _ toolspec.Call) (Out, error) {
 	return Out{Text: in.Text, Hidden: "hidden"}, nil
 }
@@ -92,7 +92,7 @@ type Ledger struct {
 	Counts map[string]int
 }
 
-// Add enters a run of a call, and returns how many there are with it.
+// Add counts a run of a call, and returns the number of its runs including this one.
 func (l *Ledger) Add(call toolspec.Call) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,14 +103,14 @@ func (l *Ledger) Add(call toolspec.Call) int {
 	return l.Counts[call.ToolCallID]
 }
 
-// Of is the number of runs of a call so far.
+// Of returns the number of runs of a call so far.
 func (l *Ledger) Of(toolCallID string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.Counts[toolCallID]
 }
 
-// Counted makes a function that enters every run into the ledger first.
+// Counted returns a function that counts each run in the ledger and then calls f.
 func (l *Ledger) Counted(f Run) Run {
 	return func(ctx context.Context, in In, call toolspec.Call) (Out, error) {
 		l.Add(call)

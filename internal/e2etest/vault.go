@@ -21,12 +21,12 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// Service is an API on a loopback address that wants a bearer token.
+// Service is an API on a loopback address that requires a bearer token.
 type Service struct {
 	*httptest.Server
 	Mu    sync.Mutex
 	Token string
-	// seen are the values of the Authorization header, in order.
+	// seen has the value of the header Authorization of each request, in order.
 	seen []string
 	// Hold, if set, delays answers until it is closed. Entered gets one message for each request.
 	Hold, Entered chan struct{}
@@ -61,7 +61,7 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprint(w, "welcome")
 }
 
-// Requests is the number of requests so far.
+// Requests returns the number of requests so far.
 func (s *Service) Requests() int {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
@@ -74,14 +74,14 @@ func (s *Service) Provider() broker.Provider {
 	return broker.Provider{ID: "test", Kind: broker.Bearer, Hosts: []string{u.Host}, Insecure: true}
 }
 
-// Vault makes connections of tenant acme in a world, with a key ring of its own.
+// Vault adds connections of the tenant acme to a world, and seals their secrets with its key ring.
 type Vault struct {
 	W    *World
 	Ring *seal.Ring
 	File string
 }
 
-// NewVault creates the key ring, which the child processes of the world have too.
+// NewVault creates the key ring, which the child processes of the world use too.
 func NewVault(w *World) *Vault {
 	w.T.Helper()
 	ring, err := seal.New()
@@ -96,14 +96,14 @@ func NewVault(w *World) *Vault {
 	return v
 }
 
-// Config is the configuration of a worker with the key ring.
+// Config returns the configuration of a worker with the key ring.
 func (v *Vault) Config() worker.Config {
 	c := v.W.Config()
 	c.KeyRing.File = v.File
 	return c
 }
 
-// Seal seals a token for a connection. It is a secret of the world from then on.
+// Seal seals a token for a connection. From then on the token is a secret of the world.
 func (v *Vault) Seal(connectionID string, version int, p broker.Provider, token string) broker.Sealed {
 	v.W.T.Helper()
 	v.W.Secrets.Never(fmt.Sprintf("token %d of %s", version, connectionID), []byte(token))
@@ -135,7 +135,7 @@ func (v *Vault) Grant(connectionID, grantee string, scopes ...string) {
 	}
 }
 
-// Revoke takes a grant back.
+// Revoke revokes the grant of a grantee.
 func (v *Vault) Revoke(connectionID, grantee string) {
 	v.W.T.Helper()
 	if err := v.W.Store.RevokeConnectionGrant(v.W.T.Context(), "acme", connectionID, grantee, "e2etest"); err != nil {
@@ -143,7 +143,7 @@ func (v *Vault) Revoke(connectionID, grantee string) {
 	}
 }
 
-// Account adds a connection and its grants for tools that never ask for the credential. No worker here could open it.
+// Account adds a connection and its grants for tools that never read the credential. The sealed secret is not a real one, and no worker could open it.
 func (w *World) Account(tenantID, connectionID string, grantees ...string) {
 	w.T.Helper()
 	p := broker.Provider{ID: "test", Kind: broker.Bearer, Hosts: []string{"api.example.com"}}
@@ -159,7 +159,7 @@ func (w *World) Account(tenantID, connectionID string, grantees ...string) {
 	}
 }
 
-// Fetch is a tool that sends a request to the service over the connection of its call.
+// Fetch returns a tool that sends a request to the service with the connection of its call.
 func Fetch(s *Service) Run {
 	return func(ctx context.Context, _ In, call toolspec.Call) (Out, error) {
 		return FetchAt(ctx, In{Text: s.URL}, call)
@@ -192,7 +192,7 @@ func Connected(d *toolspec.Definition) {
 	d.RequiresConnection, d.Capabilities = true, []toolspec.CapabilityName{capability.ClientsKey.Name()}
 }
 
-// Over is the call with a connection.
+// Over returns the call with a connection, which the call also lists as allowed.
 func Over(inv toolspec.Invocation, connectionID string) toolspec.Invocation {
 	inv.Context.ConnectionID, inv.AllowedConnectionIDs = connectionID, []string{connectionID}
 	return inv

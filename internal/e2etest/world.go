@@ -27,10 +27,10 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// WaitTimeout bounds every wait of a test for something that should take a moment.
+// WaitTimeout bounds every wait of a test for something that normally takes a moment.
 const WaitTimeout = 3 * time.Minute
 
-// PlainPolicy allows every tool to tenants acme and globex. Tools that are not of low risk need an approval.
+// PlainPolicy allows the tenants acme and globex every tool. Tools with more than a low risk need an approval.
 const PlainPolicy = `
 version: 1
 tenants:
@@ -44,15 +44,15 @@ tenants:
     approvals: {enabled: true, expiresAfter: 1h, allowUnsigned: true}
 `
 
-// World is a namespace of a Temporal server, a database and a workspace, with what a test needs to run workers on them and to look at
-// them.
+// World is a namespace of a Temporal server, a database and a workspace. It has the clients with which a test runs workers on them and reads their
+// state.
 type World struct {
 	T         *testing.T
 	Address   string
 	Namespace string
 	Database  string
 	Workspace string
-	// through is the URL of the database for workers, if a proxy stands before it.
+	// through is the URL of the database for workers, if a proxy is in front of it.
 	through string
 	// Connections is the size of the connection pool of workers; 0 means 10.
 	Connections int
@@ -62,7 +62,7 @@ type World struct {
 	Log         *devstacktest.Log
 	// Keyring is the file of the key ring of child processes, or "".
 	Keyring string
-	// Secrets must not appear anywhere in the end; Planted says that the test itself put some of them there.
+	// Secrets has the secrets that must not be stored anywhere at the end of the test. Planted says that the test itself has stored some of them.
 	Secrets *Secrets
 	Planted bool
 	// connectionKey is a secret of every worker.
@@ -70,9 +70,9 @@ type World struct {
 	// Keys and Codec encrypt payloads, if set.
 	Keys  string
 	Codec converter.PayloadCodec
-	// Sealed is a client with these keys.
+	// Sealed is a client that encrypts with these keys.
 	Sealed client.Client
-	// shared says that the servers outlive the test.
+	// shared says that other tests use the servers too, which go on after the test.
 	shared bool
 	// queries holds the connections of Query.
 	queries *pgxpool.Pool
@@ -88,7 +88,7 @@ func NewWorld(t *testing.T, rules string) *World {
 	return w
 }
 
-// NewWorldOn is NewWorld on servers that the test may stop.
+// NewWorldOn is NewWorld on servers of the test, which it may stop.
 func NewWorldOn(t *testing.T, address, database, rules string) *World {
 	t.Helper()
 	return NewWorldOf(t, address, database, func(w *World) {
@@ -100,7 +100,7 @@ func NewWorldOn(t *testing.T, address, database, rules string) *World {
 	})
 }
 
-// NewWorldOf is NewWorldOn with a database that prepare fills.
+// NewWorldOf is NewWorldOn with a function that creates the schema and the policy of the database.
 func NewWorldOf(t *testing.T, address, database string, prepare func(*World)) *World {
 	t.Helper()
 	w := &World{
@@ -146,7 +146,7 @@ func (w *World) Apply(rules string) {
 	}
 }
 
-// Config is the configuration of a worker of this world.
+// Config returns the configuration of a worker of this world.
 func (w *World) Config() worker.Config {
 	return worker.Config{
 		Temporal:    client.Options{HostPort: w.Address, Namespace: w.Namespace},
@@ -186,7 +186,8 @@ func (w *World) WorkWith(c worker.Config, options ...worker.Option) (stop func()
 	return stop
 }
 
-// Until polls for a condition. last, if it is given, says why the condition does not hold.
+// Until polls for a condition, and fails the test if it is not true in time. what describes the condition. last may point to an error that says why the condition
+// is not true.
 func (w *World) Until(holds func() bool, what string, last ...*error) {
 	w.T.Helper()
 	if !Eventually(w.T.Context(), holds) {
@@ -197,12 +198,12 @@ func (w *World) Until(holds func() bool, what string, last ...*error) {
 	}
 }
 
-// Eventually is devstacktest.Eventually, for at most WaitTimeout.
+// Eventually is devstacktest.Eventually with the limit WaitTimeout.
 func Eventually(ctx context.Context, holds func() bool) bool {
 	return devstacktest.Eventually(ctx, WaitTimeout, holds)
 }
 
-// Receive waits for what a tool or a hook sends.
+// Receive waits for a value that a tool or a hook sends.
 func Receive[T any](t *testing.T, from <-chan T) (v T) {
 	t.Helper()
 	timer := time.NewTimer(WaitTimeout)
@@ -215,5 +216,5 @@ func Receive[T any](t *testing.T, from <-chan T) (v T) {
 	return v
 }
 
-// SortedKeys are the keys of a map, in order.
+// SortedKeys returns the keys of a map, sorted.
 func SortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

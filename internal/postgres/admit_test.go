@@ -26,7 +26,8 @@ func TestFirstAdmitOpensTheRecord(t *testing.T) {
 	}
 }
 
-// TestConcurrentFirstAdmits: one of them inserts, and every other one raises the epoch of what it inserted.
+// TestConcurrentFirstAdmits fails unless, of many first admits of one call at the same moment, one inserts the record and every other one raises the
+// epoch of that record.
 func TestConcurrentFirstAdmits(t *testing.T) {
 	b := open(t)
 	const n = 50
@@ -51,8 +52,8 @@ func TestConcurrentFirstAdmits(t *testing.T) {
 	}
 }
 
-// TestManyConcurrentFirstAdmits looks into the moment between two inserts of one call, which is short: with a second unique index beside
-// the primary key one in a hundred fails here.
+// TestManyConcurrentFirstAdmits repeats the race of two inserts of one call many times, because the moment in which it can go wrong is short: with a
+// second unique index beside the primary key, about one admit in a hundred fails here.
 func TestManyConcurrentFirstAdmits(t *testing.T) {
 	b := open(t)
 	for i := range 200 {
@@ -67,7 +68,7 @@ func TestManyConcurrentFirstAdmits(t *testing.T) {
 
 func TestAdmitKeepsTheFirstPlanAndTheLastRun(t *testing.T) {
 	b := open(t)
-	missing := admitRow("call_1") // the plan of a worker without the tool: no worker has run anything by it
+	missing := admitRow("call_1") // the plan of a worker that does not have the tool, so that nothing has run by this plan
 	b.admitted(missing)
 	first := admitRow("call_1")
 	first.Plan.ToolDigest = "digest of the tool"
@@ -87,7 +88,7 @@ func TestAdmitKeepsTheFirstPlanAndTheLastRun(t *testing.T) {
 	}
 }
 
-// TestSettledRecordAnswers: the row version that settle wrote is the one that stands after later admits, of either input.
+// TestSettledRecordAnswers fails if an admit after the settle writes the row of the call, with the same input or with another one.
 func TestSettledRecordAnswers(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
@@ -108,7 +109,8 @@ func TestSettledRecordAnswers(t *testing.T) {
 	}
 }
 
-// TestAdmitThatLosesARace: while it waits for the row, the row becomes final. Its own snapshot shows nothing of that.
+// TestAdmitThatLosesARace changes the row of a call while an admit waits for the lock of that row. The snapshot of the admit does not show the change, and
+// its answer must.
 func TestAdmitThatLosesARace(t *testing.T) {
 	for name, finish := range map[string]struct {
 		sql  string
@@ -186,7 +188,7 @@ func TestAdmitReturnsTheActivePolicy(t *testing.T) {
 	}
 }
 
-// TestTheIdIsTheIdentity: no other id can take the place of a call.
+// TestTheIdIsTheIdentity: the database refuses a call whose id is not the one that is derived from its identity.
 func TestTheIdIsTheIdentity(t *testing.T) {
 	b := open(t)
 	row := admitRow("call_1")
@@ -263,7 +265,8 @@ func TestAdmitReadsGrants(t *testing.T) {
 	}
 }
 
-// TestAdmitSeesItsOwnRun: a call is watched if somebody watches its run, not another run and not the run of another tenant with the same id.
+// TestAdmitSeesItsOwnRun: a call counts as watched if a program watches its run. A watch of another run does not count, and neither does one of the run
+// of another tenant with the same id.
 func TestAdmitSeesItsOwnRun(t *testing.T) {
 	b := open(t)
 	watch := `INSERT INTO runs (tenant_id, run_id, watched_until) VALUES ($1, $2, now() + interval '1 hour')`

@@ -7,8 +7,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// TestAskedAgainAfterTheAnswer: a worker that died after the answer was written asks again, and gets the answer instead of another
-// request that somebody else could approve.
+// TestAskedAgainAfterTheAnswer: when the worker of a call dies after the answer to a request was written, the next run asks again. It gets that answer, and
+// not a new request, which another person could approve.
 func TestAskedAgainAfterTheAnswer(t *testing.T) {
 	for verb, state := range map[toolspec.Verb]contract.RequestState{
 		toolspec.Deny: contract.RequestDenied, toolspec.Withdraw: contract.RequestWithdrawn,
@@ -29,7 +29,7 @@ func TestAskedAgainAfterTheAnswer(t *testing.T) {
 			if got := b.review(reviewRow("call_1", epoch, 1, nil)); got.State != state {
 				t.Errorf("it is %s, want %s", got.State, state)
 			}
-			// Other arguments are another question.
+			// A call with other arguments gets a new request.
 			other := requestRow("call_1", epoch)
 			other.View.Digest = "another"
 			if got := b.request(other); got.Number != 2 || got.Remaining == 0 {
@@ -39,7 +39,7 @@ func TestAskedAgainAfterTheAnswer(t *testing.T) {
 	}
 }
 
-// TestAskedAgainAfterTheExpiry: a request that nobody answered in time is answered too, whichever worker notices.
+// TestAskedAgainAfterTheExpiry: a run that asks again after the request has expired gets the answer "expired", also if no worker has noticed the expiry before.
 func TestAskedAgainAfterTheExpiry(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")

@@ -16,7 +16,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
-// auditKey makes the key of the workers of a test.
+// auditKey returns a new key with which the workers of a test sign.
 func auditKey(t testing.TB) *proof.Signer {
 	t.Helper()
 	s, err := proof.NewSigner()
@@ -35,7 +35,7 @@ func (b bench) seals(key *proof.Signer) int {
 	return n
 }
 
-// verifies returns the report about the chain of a tenant.
+// verifies verifies the chain of a tenant, and returns the report.
 func (b bench) verifies(tenantID string, terms audit.Terms) (found audit.Report) {
 	b.t.Helper()
 	reports := 0
@@ -55,7 +55,7 @@ func (b bench) happens(tenantID string, n int) {
 		SELECT 'decision', $1, 'w' || i, json_build_object('by', 'user:ann', 'n', i) FROM generate_series(1, $2) AS i`, tenantID, n)
 }
 
-// TestAuditAttacks: somebody who can write to the database, and has not the key, changes what is sealed.
+// TestAuditAttacks changes sealed rows as an attacker does who can write to the database and does not have the key. Each change must be found.
 func TestAuditAttacks(t *testing.T) {
 	t.Parallel()
 	b := open(t)
@@ -100,7 +100,7 @@ func TestAuditAttacks(t *testing.T) {
 			b.sql(a.sql, a.name)
 		}
 		if a.name == "signed-by-another" {
-			// The whole chain is written anew, as a worker would do it, from events of now.
+			// The attacker changes an event and lets a worker with another key seal the whole chain again.
 			b.sql(`UPDATE events SET detail = '{"by": "user:eve"}' WHERE tenant_id = $1`, a.name)
 			b.sql(`DELETE FROM audit_heads WHERE tenant_id = $1`, a.name)
 			b.sql(`WITH s AS (DELETE FROM audit_seals WHERE tenant_id = $1 RETURNING month, event_id) INSERT INTO audit_pending SELECT * FROM s`, a.name)
@@ -119,7 +119,7 @@ func TestAuditAttacks(t *testing.T) {
 	}
 }
 
-// TestAuditSealing: every committed event gets one seal, in whatever order the transactions commit.
+// TestAuditSealing: every committed event gets one seal, whatever the order in which the transactions commit.
 func TestAuditSealing(t *testing.T) {
 	t.Parallel()
 	b := open(t)
@@ -145,7 +145,7 @@ func TestAuditSealing(t *testing.T) {
 		t.Errorf("the chain of no tenant: %+v", r)
 	}
 
-	// A worker without a key does not continue chains that others have signed.
+	// A worker without a key does not continue chains that other workers have signed.
 	b.happens("acme", 1)
 	if n, err := postgres.NewSealer(b.Store, nil, retentionDays, slog.New(slog.DiscardHandler)).Seal(t.Context()); n != 0 || !contains(errs.Reason(err), "has no key") {
 		t.Errorf("a worker without a key sealed %d events, %v", n, err)
@@ -167,13 +167,13 @@ func TestAuditSealing(t *testing.T) {
 		t.Errorf("large events: %+v", r)
 	}
 
-	// Sealers on one database, and many events.
+	// Several sealers work on one database at the same moment, with many events.
 	const many = 10_000
 	b.happens("many", many)
 	began := time.Now()
 	counts := make([]int, 4)
 	together(len(counts), func(i int) { counts[i] = b.seals(key) })
-	counts[0] += b.seals(key) // a sealer that is not first leaves its batch to the others
+	counts[0] += b.seals(key) // a sealer that finds another one at work returns, so some events can be left
 	t.Logf("%d events were sealed in %s, by %v", many, time.Since(began), counts)
 	began = time.Now()
 	r := b.verifies("many", audit.Terms{Keys: []proof.Key{key.Key()}})
@@ -183,14 +183,15 @@ func TestAuditSealing(t *testing.T) {
 	}
 }
 
-// TestAuditRetention: what retention deletes is told from what somebody deletes, and the chain goes on without its beginning.
+// TestAuditRetention: the verification distinguishes events that retention deleted from events that an attacker deleted, and a chain stays valid after
+// retention has deleted its beginning.
 func TestAuditRetention(t *testing.T) {
 	t.Parallel()
 	b := open(t)
 	key := auditKey(t)
 	terms := audit.Terms{Keys: []proof.Key{key.Key()}}
 	b.sql(`INSERT INTO events (kind, tenant_id, month) SELECT 'old', 'acme', '2020-01-01' FROM generate_series(1, 4)`)
-	// Nobody but an attacker writes such a month. It must hold up neither sealing nor retention.
+	// Only an attacker writes such a month. It must not stop sealing or retention.
 	b.sql(`INSERT INTO events (kind, tenant_id, month) VALUES ('odd', 'odd', '-infinity')`)
 	b.seals(key)
 	b.happens("acme", 2)
@@ -201,7 +202,7 @@ func TestAuditRetention(t *testing.T) {
 		t.Fatalf("after retention: %+v", r)
 	}
 
-	// The first head becomes as old as its seals.
+	// Make the first head as old as its seals.
 	heads := b.age(key, "acme")
 	b.expire()
 	if n := value[int](b, `SELECT count(*) FROM audit_seals WHERE tenant_id = 'acme'`); n != 3 {
@@ -215,7 +216,7 @@ func TestAuditRetention(t *testing.T) {
 		t.Errorf("what is kept was changed: %+v", r.Findings)
 	}
 
-	// A head that nobody verifies, because no seal is left up to it, does not say what retention may delete.
+	// A head without any seal up to its number cannot be verified. Such a head must not excuse deleted events.
 	b.sql(`INSERT INTO events (kind, tenant_id, month) VALUES ('recent', 'acme', date_trunc('month', now() - interval '40 days'))`)
 	b.seals(key)
 	b.sql(`INSERT INTO audit_heads (tenant_id, n, link, at, retention_days, after, key_id, signature) VALUES ('acme', 2, '', now(), 0, 1, '', '')`)
@@ -225,7 +226,7 @@ func TestAuditRetention(t *testing.T) {
 	}
 }
 
-// age makes the first head of a tenant older than the retention, as its worker would have signed it, and returns the heads.
+// age makes the first head of a tenant older than the retention, with the signature that its worker would have written, and returns the heads.
 func (b bench) age(key *proof.Signer, tenantID string) []audit.Head {
 	b.t.Helper()
 	h := audit.Head{

@@ -33,7 +33,7 @@ func (b bench) asks(r authz.Request) authz.Decision {
 	return d
 }
 
-// submitter registers a key of acme that may vouch.
+// submitter registers a submitter of the tenant acme, and returns the id of its key.
 func (b bench) submitter() string {
 	b.t.Helper()
 	keyID, _, err := b.AddSubmitter(b.t.Context(), "acme", "web", bytes.Repeat([]byte{7}, 32), "user:root")
@@ -47,7 +47,7 @@ func asks(actor, toolID string) authz.Request {
 	return authz.Request{TenantID: "acme", ActorID: actor, ToolID: toolID, Permission: authz.Execute, Basis: authz.ByRelations}
 }
 
-// TestAuthorizerContract: the built-in engine answers what every engine does.
+// TestAuthorizerContract runs the tests for every authorization engine with the engine that is built in.
 func TestAuthorizerContract(t *testing.T) {
 	b := open(t)
 	for _, f := range authztest.Facts() {
@@ -56,7 +56,7 @@ func TestAuthorizerContract(t *testing.T) {
 	authztest.Contract(t, b.Authorizer(), b.submitter())
 }
 
-// TestAuthorizerByPolicy: where policy is the authorization nothing is looked up, except the delegation to act for a subject.
+// TestAuthorizerByPolicy: if policy alone decides who may run a tool, the engine reads no relation. The exception is the delegation to act for a subject.
 func TestAuthorizerByPolicy(t *testing.T) {
 	b := open(t)
 	r := asks("anybody", "core__read")
@@ -84,7 +84,7 @@ func TestAuthorizerByPolicy(t *testing.T) {
 	}
 }
 
-// TestRelationsExpire: by the clock of the database, each kind, at once.
+// TestRelationsExpire: a relation of each kind stops counting when it expires by the clock of the database.
 func TestRelationsExpire(t *testing.T) {
 	b := open(t)
 	for _, tc := range []struct {
@@ -124,7 +124,7 @@ func TestRelationsExpire(t *testing.T) {
 	}
 }
 
-// TestNesting: what is too far away does not count, and the roles of somebody are those that a check goes by.
+// TestNesting: a membership through too many groups does not count, and the list of the roles of an actor has the same roles as a check uses.
 func TestNesting(t *testing.T) {
 	b := open(t)
 	member := func(subject, object string) {
@@ -153,8 +153,8 @@ func TestNesting(t *testing.T) {
 	}
 }
 
-// TestRelationsLife: every change is an event with who made it; a tenant sees its own; what is not there cannot be removed; and calls of
-// the tenant that wait are told to look again, once a right may be gone.
+// TestRelationsLife: every change of a relation is an event that names who made it. A tenant sees only its own relations. The removal of a relation that does
+// not exist is an error. A change that may take away a right sends a recheck to the waiting calls of the tenant.
 func TestRelationsLife(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")

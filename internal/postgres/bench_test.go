@@ -26,7 +26,7 @@ import (
 
 const tenant = "acme"
 
-// bench is a store on a migrated database of its own, beside a pool that looks at what the store wrote.
+// bench is a store on a new migrated database, with a second pool by which a test reads and changes the rows of the store.
 type bench struct {
 	*postgres.Store
 	t    testing.TB
@@ -34,7 +34,7 @@ type bench struct {
 	pool *pgxpool.Pool
 	// works is the pool of the store.
 	works *pgxpool.Pool
-	// trips counts what the store has sent since the last reset.
+	// trips counts the round trips of the store since a test has set it to 0.
 	trips *atomic.Int64
 }
 
@@ -52,13 +52,13 @@ func open(t testing.TB) bench {
 	return b
 }
 
-// openAsOwner is open with a store that owns the tables.
+// openAsOwner opens a bench whose store connects as the owner of the tables. The store of open connects as the role pawl_worker.
 func openAsOwner(t testing.TB) bench {
 	t.Helper()
 	return openAt(t, postgrestest.Database(t))
 }
 
-// empty is open without a schema.
+// empty opens a bench on a database without the schema.
 func empty(t testing.TB) bench {
 	t.Helper()
 	return openAt(t, devstacktest.Postgres(t))
@@ -84,12 +84,12 @@ func (b bench) config(t testing.TB, limit int32) *pgxpool.Config {
 	}
 	config.MaxConns = limit
 	config.ConnConfig.Tracer = tripCounter{b.trips}
-	// A connection that has idled for a second would be tried first, and that counted.
+	// Without this, pgx pings a connection that was idle for a second, and the ping would count as a round trip.
 	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
 	return config
 }
 
-// tripCounter counts statements and batches, each one round trip once its statements are prepared.
+// tripCounter counts statements and batches. Each is one round trip after its statements are prepared.
 type tripCounter struct{ n *atomic.Int64 }
 
 func (c tripCounter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
@@ -104,7 +104,7 @@ func (c tripCounter) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.Tra
 func (c tripCounter) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
 func (c tripCounter) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)     {}
 
-// value reads one value as a test sees it, past the store.
+// value runs a query through the pool of the test, and returns its single value.
 func value[T any](b bench, sql string, args ...any) T {
 	b.t.Helper()
 	rows, err := b.pool.Query(b.t.Context(), sql, args...)
@@ -211,7 +211,7 @@ func (b bench) settle(in contract.SettleIn) contract.SettleOut {
 	return out
 }
 
-// detail is all that the record knows of a call.
+// detail returns everything that the record has about a call.
 func (b bench) detail(call string) *reads.Detail {
 	b.t.Helper()
 	d, err := b.Show(b.t.Context(), tenant, call)
@@ -245,17 +245,17 @@ func (b bench) request(row approval.RequestRow) approval.RequestRecord {
 	return record
 }
 
-// decision is bob's on the n-th request of a call; byRule judges it.
+// decision returns a decision of user:bob on request number n of a call.
 func decision(call string, n int, verb toolspec.Verb) *toolspec.Decision {
 	return &toolspec.Decision{ApprovalID: toolspec.ApprovalID(id(call), n), Decision: verb, Approver: "user:bob", Reason: "because"}
 }
 
-// final answers a request for good, if it counts.
+// final returns the judgement with an answer that ends the request.
 func final(a toolspec.Answer) (approval.Judgement, error) {
 	return approval.Judgement{Answer: a, Final: true}, nil
 }
 
-// review is a look at a request, or a decision on it with its judge.
+// review has the row with which a test looks at a request, and the function that judges the decision of the row, if there is one.
 type review struct {
 	approval.LookRow
 	Judge func(approval.OpenRequest) (approval.Judgement, error)
@@ -277,7 +277,7 @@ func reviewRow(call string, epoch, n int, d *toolspec.Decision) review {
 	}
 }
 
-// Review looks and decides as the activity does.
+// Review looks at a request and decides on it as the activity does.
 func (b bench) Review(ctx context.Context, row review) (approval.ReviewRecord, error) {
 	return approval.ReviewWith(ctx, b.Store, row.LookRow, row.Judge)
 }
@@ -291,7 +291,7 @@ func (b bench) review(row review) approval.ReviewRecord {
 	return record
 }
 
-// together runs f n times at once.
+// together runs f n times at the same moment, and waits for all of them.
 func together(n int, f func(i int)) {
 	start := make(chan struct{})
 	var all sync.WaitGroup

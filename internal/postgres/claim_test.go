@@ -19,7 +19,7 @@ func claimRow(call string, epoch, dispatch int) attempt.ClaimRow {
 	}
 }
 
-// claimID is that of the claim of a dispatch, as far as a test has no other one.
+// claimID returns the id of the claim of a dispatch in tests that do not choose another id.
 func claimID(dispatch int) string { return fmt.Sprintf("claim-%d", dispatch) }
 
 func claimsOf(dispatches ...int) []contract.Claim {
@@ -30,7 +30,7 @@ func claimsOf(dispatches ...int) []contract.Claim {
 	return claims
 }
 
-// TestCheckReturnsClaims: all there are, and for how long the tools of those that are not over may run.
+// TestCheckReturnsClaims: Check returns all claims of the call, and how long the tools of the claims that are not over may still run.
 func TestCheckReturnsClaims(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
@@ -60,7 +60,7 @@ func TestCheckReturnsClaims(t *testing.T) {
 	}
 }
 
-// TestCheckOfAClaimWithoutADeadline: the attempt of a release that wrote no deadline may still run for an hour.
+// TestCheckOfAClaimWithoutADeadline: the attempt of a claim without a deadline, which an old release wrote, may still run for an hour.
 func TestCheckOfAClaimWithoutADeadline(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
@@ -71,7 +71,7 @@ func TestCheckOfAClaimWithoutADeadline(t *testing.T) {
 	}
 }
 
-// TestClaimAndCheckRace: a dispatch is never both begun and free, whoever comes first.
+// TestClaimAndCheckRace: when a claim and a check of one dispatch race, the dispatch is never both claimed and free.
 func TestClaimAndCheckRace(t *testing.T) {
 	b := open(t)
 	begun := 0
@@ -107,7 +107,7 @@ func TestClaimAndCheckRace(t *testing.T) {
 	t.Logf("%d of 100 began", begun)
 }
 
-// TestClaimWaitsForCheck orders the race by hand, so that each waits for the other's row with a snapshot that shows nothing of it.
+// TestClaimWaitsForCheck makes each of the two statements wait for an uncommitted row of the other one, which its snapshot does not show.
 func TestClaimWaitsForCheck(t *testing.T) {
 	for _, c := range []struct {
 		why    string
@@ -156,7 +156,7 @@ func TestClaimWaitsForCheck(t *testing.T) {
 	}
 }
 
-// TestOneOfManyClaims: two dispatches of one epoch at once, of a tool that must not be repeated.
+// TestOneOfManyClaims: of many dispatches of one epoch at the same moment, one gets the claim, because the tool must not be repeated.
 func TestOneOfManyClaims(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
@@ -184,7 +184,7 @@ func TestClaimConsumesTheApproval(t *testing.T) {
 	request := requestRow("call_1", 1)
 	request.View.Preview, request.Granted.PreviewDigest = &toolspec.PreviewView{Text: "+a\n", Bytes: 3}, "preview-digest"
 	b.request(request)
-	// Found again, the request has the preview that people have seen.
+	// When the same request is found again, it has the preview that people have seen.
 	request.View.Preview, request.Granted.PreviewDigest = &toolspec.PreviewView{Text: "+b\n"}, "another"
 	if r := b.request(request); r.Preview == nil || *r.Preview != (toolspec.PreviewView{Text: "+a\n", Bytes: 3}) || r.Granted.PreviewDigest != "preview-digest" {
 		t.Errorf("%+v, %+v", r.Preview, r.Granted)

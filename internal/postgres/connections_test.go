@@ -26,7 +26,7 @@ func sealedAs(tenantID, connectionID string, version int, keyID int64, bytes str
 	}
 }
 
-// connection adds one with two scopes.
+// connection adds a connection with two scopes.
 func (b bench) connection(tenantID, connectionID string) {
 	b.t.Helper()
 	err := b.AddConnection(b.t.Context(), connections.AddRow{
@@ -60,8 +60,8 @@ func (b bench) shown(connectionID string) connections.Record {
 	return found[0]
 }
 
-// TestConnections: a connection is its tenant's, its id is used once, a change that takes something away tells the calls that use it and
-// no others, and every change is an event without the secret.
+// TestConnections: a connection belongs to one tenant, and its id is never used again. A change that takes rights away sends a recheck to the calls that use
+// the connection, and to no other calls. Every change is an event without the secret.
 func TestConnections(t *testing.T) {
 	b := open(t)
 	b.connection(tenant, "c1")
@@ -111,7 +111,7 @@ func TestConnections(t *testing.T) {
 		t.Errorf("a grant that is taken back tells %v", got)
 	}
 
-	// Secrets: a refresh is the same account, a rotation may be another.
+	// A refresh keeps the account of a connection. A rotation may change the account.
 	for _, step := range []struct {
 		anew                bool
 		version, generation int
@@ -133,7 +133,7 @@ func TestConnections(t *testing.T) {
 		t.Errorf("%+v, %s, %v", r, status, err)
 	}
 
-	// The end.
+	// Revoke the connection.
 	if _, err := b.RevokeConnection(t.Context(), tenant, "c1", "user:root"); err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestConnections(t *testing.T) {
 	if c := b.shown("c1"); c.Status != "revoked" || c.RevokedBy != "user:root" || c.Generation != 3 || c.KeyID != 0 {
 		t.Errorf("%+v", c)
 	}
-	if n := value[int](b, `SELECT count(*)::int FROM connection_secrets`); n != 1 { // that of globex
+	if n := value[int](b, `SELECT count(*)::int FROM connection_secrets`); n != 1 { // the secret of globex
 		t.Errorf("%d secrets are kept", n)
 	}
 	_, _, none := b.ConnectionSecret(t.Context(), tenant, "c1")
@@ -167,7 +167,7 @@ func TestConnections(t *testing.T) {
 
 const actor = "user:ann"
 
-// TestLeaseConnection: everything that the gate has let through is looked at once more where the secret is read.
+// TestLeaseConnection: the statement that reads the secret checks again every condition that the gate has checked before.
 func TestLeaseConnection(t *testing.T) {
 	b := open(t)
 	b.connection(tenant, "c1")
@@ -234,7 +234,7 @@ func TestLeaseConnection(t *testing.T) {
 	}
 }
 
-// TestRotationsAtOnce: of two who replace the same secret one does, and nothing is lost of it.
+// TestRotationsAtOnce: of several workers that replace one secret at the same moment, exactly one succeeds, and its secret is stored whole.
 func TestRotationsAtOnce(t *testing.T) {
 	b := open(t)
 	b.connection(tenant, "c1")
@@ -260,7 +260,7 @@ func TestRotationsAtOnce(t *testing.T) {
 	}
 }
 
-// TestRevokedMeanwhile: who replaces a secret or gives a grant while the connection is taken away comes too late.
+// TestRevokedMeanwhile: a new secret or a new grant is refused if the connection is revoked while the statement waits.
 func TestRevokedMeanwhile(t *testing.T) {
 	b := open(t)
 	b.connection(tenant, "c1")

@@ -15,11 +15,11 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// recorder is a notifier that keeps the notices it gets.
+// recorder is a notifier that records the notices that it gets.
 type recorder struct {
 	mu      sync.Mutex
 	notices []toolspec.Notice
-	// answer, if any, is asked what to answer.
+	// answer returns the answer to a notice. Without it, every notice succeeds.
 	answer func(ctx context.Context, n toolspec.Notice) error
 }
 
@@ -33,7 +33,7 @@ func (h *recorder) Notify(ctx context.Context, n toolspec.Notice) error {
 	return nil
 }
 
-// counts returns how often each notice came.
+// counts returns how often each notice came, by its id.
 func (h *recorder) counts() map[string]int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -48,7 +48,7 @@ func (b bench) newNotices(to map[string]outbox.Notifier) *outbox.Notices {
 	return postgres.NewNotices(b.Store, to, slog.New(slog.DiscardHandler))
 }
 
-// runNotices delivers notices until the test ends, or stop; it returns its log.
+// runNotices delivers notices until the test ends or stop is called, and returns the log of the delivery.
 func (b bench) runNotices(to map[string]outbox.Notifier, change ...func(*outbox.Notices)) (log *lockedBuffer, stop func()) {
 	log = &lockedBuffer{}
 	ctx, cancel := context.WithCancel(b.t.Context())
@@ -68,7 +68,7 @@ func (b bench) runNotices(to map[string]outbox.Notifier, change ...func(*outbox.
 	return log, stop
 }
 
-// ask admits calls and asks about them.
+// ask admits calls and opens a request for each.
 func (b bench) ask(calls ...string) {
 	b.t.Helper()
 	for _, call := range calls {
@@ -82,7 +82,7 @@ func (b bench) sent(notifier string) int {
 	return value[int](b, `SELECT count(*) FROM notice_deliveries WHERE notifier = $1 AND sent_at IS NOT NULL`, notifier)
 }
 
-// TestNoticesSayWhatHappened.
+// TestNoticesSayWhatHappened compares the notices that a notifier gets with the history of a request.
 func TestNoticesSayWhatHappened(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
@@ -140,7 +140,7 @@ func TestTwoWorkersNotifyOnce(t *testing.T) {
 	}
 }
 
-// TestNoticeIsSentAgain: a worker sent a notice and could not record it. The notice comes again, under the same id, from another one.
+// TestNoticeIsSentAgain: when a worker has sent a notice and cannot record that, another worker sends the notice again under the same id.
 func TestNoticeIsSentAgain(t *testing.T) {
 	b := open(t)
 	h := &recorder{}
@@ -152,7 +152,7 @@ func TestNoticeIsSentAgain(t *testing.T) {
 	if leased := value[bool](b, `SELECT bool_and(d.next_at > n.spread_at + interval '1 minute') FROM notice_deliveries d JOIN notices n USING (notice_id)`); !leased {
 		t.Error("what was taken is due at once: there is no lease")
 	}
-	b.sql(`UPDATE notice_deliveries SET next_at = next_at + interval '1 hour'`) // its lease outlasts the test
+	b.sql(`UPDATE notice_deliveries SET next_at = next_at + interval '1 hour'`) // so that its lease ends after the test
 	b.sql(`ALTER TABLE notice_deliveries DROP CONSTRAINT broken`)
 	b.runNotices(map[string]outbox.Notifier{"h": h})
 	b.ask("call_2")
@@ -167,7 +167,7 @@ func TestNoticeIsSentAgain(t *testing.T) {
 	}
 }
 
-// TestStopRecordsSentNotice: a notice that was sent while its worker stops is not sent again.
+// TestStopRecordsSentNotice: a worker that stops while it sends a notice still records that the notice was sent, so that it is not sent again.
 func TestStopRecordsSentNotice(t *testing.T) {
 	b := open(t)
 	b.ask("call_1")
@@ -181,7 +181,8 @@ func TestStopRecordsSentNotice(t *testing.T) {
 	}
 }
 
-// TestFailedNoticeComesAgain, later each time and for a day; its error is kept without its words, and a panic is one.
+// TestFailedNoticeComesAgain: a notice that fails is sent again for one day, with a longer pause each time. The record keeps the kind of the error without its
+// text. A panic of a notifier is such an error.
 func TestFailedNoticeComesAgain(t *testing.T) {
 	b := open(t)
 	h := &recorder{answer: func(_ context.Context, n toolspec.Notice) error {
@@ -212,7 +213,7 @@ func TestFailedNoticeComesAgain(t *testing.T) {
 	if err != nil || len(backlog) != 1 || backlog[0].Late != 1 || backlog[0].GivenUp != 0 || backlog[0].Since == nil || backlog[0].LastError != "*errors.errorString" {
 		t.Errorf("%+v, %v", backlog, err)
 	}
-	// A day later it is no news.
+	// A notice is given up after a day.
 	b.sql(`UPDATE notices SET at = at - interval '1 day'`)
 	b.sql(`UPDATE notice_deliveries SET next_at = now()`)
 	until(t, "it is given up", func() bool {
@@ -228,7 +229,7 @@ func TestFailedNoticeComesAgain(t *testing.T) {
 	}
 }
 
-// TestDeadNotifierDelaysNoOther: neither another notifier nor what is due.
+// TestDeadNotifierDelaysNoOther: a notifier that does not answer delays neither the notices of another notifier nor reminders and escalations.
 func TestDeadNotifierDelaysNoOther(t *testing.T) {
 	b := open(t)
 	dead, alive := &recorder{answer: func(ctx context.Context, _ toolspec.Notice) error { <-ctx.Done(); return ctx.Err() }}, &recorder{}
@@ -244,7 +245,8 @@ func TestDeadNotifierDelaysNoOther(t *testing.T) {
 	}
 }
 
-// TestWorkerWithoutNotifiers: a worker without notifiers takes nothing from one that has some; and what is too old to be news is not told.
+// TestWorkerWithoutNotifiers: a worker without notifiers creates due notices and leaves their delivery to workers that have notifiers. Notices that are older
+// than a day are not sent.
 func TestWorkerWithoutNotifiers(t *testing.T) {
 	b := open(t)
 	b.ask("old")
@@ -262,7 +264,7 @@ func TestWorkerWithoutNotifiers(t *testing.T) {
 	}
 }
 
-// TestNotifierOfAnotherWorker: what a worker finds that lacks a notifier is told to that when somebody is there who has it.
+// TestNotifierOfAnotherWorker: a worker that does not have one of the notifiers leaves its deliveries until a worker comes that has this notifier.
 func TestNotifierOfAnotherWorker(t *testing.T) {
 	b := open(t)
 	h, own := &recorder{}, &recorder{}
@@ -277,7 +279,7 @@ func TestNotifierOfAnotherWorker(t *testing.T) {
 	if len(h.notices) != 1 {
 		t.Errorf("the first was told %d times", len(h.notices))
 	}
-	// Nothing waits for one that is gone.
+	// No delivery waits for a notifier that no worker has had for a day.
 	b.sql(`UPDATE notifiers SET seen_at = seen_at - interval '25 hours'`)
 	b.sql(`INSERT INTO notifiers VALUES ('gone', now() - interval '25 hours')`)
 	until(t, "both say again that they are there", func() bool {

@@ -7,8 +7,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// TestEditedRequestIsFoundAgain: a run that has the edit again finds the request that the edit answered, and leaves the one that followed
-// it alone; without the edit it asks anew.
+// TestEditedRequestIsFoundAgain: a later run that applies the same edit finds the request that the edit answered, and does not change the request that
+// followed it. A run without the edit opens a new request.
 func TestEditedRequestIsFoundAgain(t *testing.T) {
 	edited := func(t *testing.T) bench {
 		b := open(t)
@@ -54,7 +54,7 @@ func TestEditedRequestIsFoundAgain(t *testing.T) {
 			}
 		})
 	}
-	// What was asked again goes before what was edited before that.
+	// A request that was opened again goes before an older request that was edited.
 	b := edited(t)
 	b.request(requestRow("call_1", 2))
 	row := requestRow("call_1", 2)
@@ -64,7 +64,7 @@ func TestEditedRequestIsFoundAgain(t *testing.T) {
 	}
 }
 
-// TestCloseRequest: a request that nobody needs to decide on leaves the list, and only by the run that has the call.
+// TestCloseRequest: only the current run of a call can close a request that needs no decision any more, which removes it from the list of open requests.
 func TestCloseRequest(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")

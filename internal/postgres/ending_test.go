@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// swept opens a call with hooks at four closing stages, and sweeps it.
+// swept opens a call that has hooks at four closing stages, and sweeps it.
 func (b bench) swept(call string) {
 	b.t.Helper()
 	row := admitRow(call)
@@ -32,7 +32,7 @@ func (b bench) swept(call string) {
 	}
 }
 
-// end runs what is left of swept calls now, and returns how many calls ended.
+// end runs the closing stages that swept calls still have to run, and returns how many calls ended.
 func (b bench) end(hooks upkeep.Hooks) int {
 	b.t.Helper()
 	b.sql(`UPDATE endings SET due_at = now()`)
@@ -45,8 +45,8 @@ func (b bench) end(hooks upkeep.Hooks) int {
 	return out.Ended
 }
 
-// TestEndings: the hooks of a swept call run after it, stage by stage, each stage once unless it could not run; what they record is kept, and
-// a stage that has run does not run again because a later one could not.
+// TestEndings: the hooks of a swept call run after the sweep, stage by stage. A stage runs once, and is tried again only if it could not run. A stage that has
+// run does not run again when a later stage could not run. The entries that hooks record are kept.
 func TestEndings(t *testing.T) {
 	b := open(t)
 	b.swept("call_1")
@@ -104,7 +104,7 @@ func TestEndings(t *testing.T) {
 	}
 }
 
-// TestEndingsAreGivenUp: a call whose hooks no worker has does not stay for ever, and does not keep other calls from their end.
+// TestEndingsAreGivenUp: the ending of a call whose hooks no worker has is given up after some days, and does not delay the endings of other calls.
 func TestEndingsAreGivenUp(t *testing.T) {
 	b := open(t)
 	b.swept("old")
@@ -121,8 +121,8 @@ func TestEndingsAreGivenUp(t *testing.T) {
 	}
 }
 
-// TestEndingsInTime: a stage that does not end in its time has not run, and is tried again. A call that nobody can read does not keep others
-// from their end.
+// TestEndingsInTime: a stage that takes longer than its time counts as not run, and is tried again. A call that cannot be read does not delay the endings of
+// other calls.
 func TestEndingsInTime(t *testing.T) {
 	b := open(t)
 	b.swept("unreadable")
@@ -152,7 +152,7 @@ func TestEndingsInTime(t *testing.T) {
 	}
 }
 
-// TestEndingsAtOnce: a sweep that was so slow that another has taken its call writes nothing, and the call ends once.
+// TestEndingsAtOnce: when a sweep is so slow that another sweep takes its call, the slow sweep writes nothing, and the call ends once.
 func TestEndingsAtOnce(t *testing.T) {
 	b := open(t)
 	b.swept("call_1")
@@ -172,7 +172,7 @@ func TestEndingsAtOnce(t *testing.T) {
 	}
 }
 
-// TestEndStageOfAnotherTake: a sweep whose call another sweep has taken since writes nothing, also if the other has not run a stage yet.
+// TestEndStageOfAnotherTake: a sweep writes nothing after another sweep has taken its call, also if that other sweep has not run a stage yet.
 func TestEndStageOfAnotherTake(t *testing.T) {
 	b := open(t)
 	b.swept("call_1")

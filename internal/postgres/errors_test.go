@@ -13,7 +13,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
-// TestServersWordsStayInside: the detail of a broken constraint quotes the whole row.
+// TestServersWordsStayInside: no error shows the detail of a constraint of the server, because the detail quotes the whole row.
 func TestServersWordsStayInside(t *testing.T) {
 	b := open(t)
 	row := admitRow("call_1")
@@ -32,7 +32,7 @@ func TestServersWordsStayInside(t *testing.T) {
 	}
 }
 
-// TestValuesTheDriverCannotSendStayInside: the driver's own errors quote them too.
+// TestValuesTheDriverCannotSendStayInside: no error shows a value that the driver cannot send, although the errors of the driver quote it.
 func TestValuesTheDriverCannotSendStayInside(t *testing.T) {
 	b := open(t)
 	row := claimRow("call_1", 1, 1)
@@ -61,7 +61,7 @@ func TestReadOnlyDatabaseIsTransient(t *testing.T) {
 	wantTransient(t, err, "postgres: settle: 25006")
 }
 
-// TestKilledConnectionIsTransient: the server ends the session in the middle of a statement.
+// TestKilledConnectionIsTransient: the error is transient when the server ends the session in the middle of a statement.
 func TestKilledConnectionIsTransient(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
@@ -93,14 +93,14 @@ func TestDeadlineIsTransient(t *testing.T) {
 	wantTransient(t, err, "postgres: admit: cancelled")
 }
 
-// TestExhaustedPoolIsTransient: every connection is taken.
+// TestExhaustedPoolIsTransient: the error is transient when every connection of the pool is in use.
 func TestExhaustedPoolIsTransient(t *testing.T) {
 	b := open(t)
 	s, err := postgres.Open(t.Context(), b.url, postgres.Options{MaxConns: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.Close) // which waits for its statement: that ends with the test's context
+	t.Cleanup(s.Close) // Close waits for the statement, which ends with the context of the test
 	if n := s.MaxConns(); n != 1 {
 		t.Errorf("%d connections", n)
 	}
@@ -130,7 +130,7 @@ func TestTooManyConnectionsIsTransient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A superuser knows no limit.
+	// A limit of connections does not apply to a superuser.
 	role := "limited_" + config.ConnConfig.Database
 	b.sql(`CREATE ROLE ` + role + ` LOGIN PASSWORD 'limited'`)
 	t.Cleanup(func() {

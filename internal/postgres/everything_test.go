@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// seen collects what EachRow visits, by table.
+// seen returns the rows and the last key of each table that EachRow visits.
 func (b bench) seen() (rows map[string][]string, keys map[string]string, err error) {
 	b.t.Helper()
 	rows, keys = map[string][]string{}, map[string]string{}
@@ -21,7 +21,7 @@ func (b bench) seen() (rows map[string][]string, keys map[string]string, err err
 	return rows, keys, err
 }
 
-// TestEachRow: every table there is, whoever made it, each row once.
+// TestEachRow: EachRow visits each row once, of every table of the database, also of tables that Pawl has not created.
 func TestEachRow(t *testing.T) {
 	b := openAsOwner(t)
 	b.whole("one")
@@ -54,7 +54,7 @@ func TestEachRow(t *testing.T) {
 			t.Errorf("%s: %d rows were read, want %d", parent, n, want)
 		}
 	}
-	// An error of the visitor ends it.
+	// An error of the function ends the visit.
 	enough := errors.New("enough")
 	n := 0
 	if err := b.EachRow(t.Context(), func(string, []string, []byte) error { n++; return enough }); !errors.Is(err, enough) || n != 1 {

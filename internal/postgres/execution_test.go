@@ -21,7 +21,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// everything is a digest of all rows there are, but for those of the keys.
+// everything returns a digest of all rows of the database except the keys of the workers.
 func (b bench) everything() string {
 	b.t.Helper()
 	var all []string
@@ -35,8 +35,8 @@ func (b bench) everything() string {
 	return strings.Join(all, "\n")
 }
 
-// TestAnotherRunWritesNothing: with the right epoch, a run that the record does not name is superseded by every statement, and so is an
-// activity outside of a workflow. The record's own run goes on with the same words.
+// TestAnotherRunWritesNothing: every statement answers "superseded" to a run that the record does not name, even with the right epoch, and to an activity
+// outside of a workflow. The run that the record names succeeds with the same input.
 func TestAnotherRunWritesNothing(t *testing.T) {
 	b := open(t)
 	row := admitRow("call_1")
@@ -46,7 +46,7 @@ func TestAnotherRunWritesNothing(t *testing.T) {
 	b.admitted(row)
 	b.request(requestRow("call_1", 1))
 	key := provide.SessionKey{TenantID: tenant, SessionID: "s1"}
-	// In the order in which a call may come to them.
+	// The steps are in the order in which a call can make them.
 	steps := []struct {
 		name string
 		do   func(ctx context.Context) (superseded bool, err error)
@@ -116,7 +116,7 @@ func TestAnotherRunWritesNothing(t *testing.T) {
 			if superseded, err := s.do(ctx); err != nil || !superseded {
 				t.Errorf("%s of another run: superseded %v, %v", s.name, superseded, err)
 			}
-			if s.name == "places" { // their semaphore is made ahead of the guard, with nobody in it
+			if s.name == "places" { // the statement creates the semaphore before it checks the run, and so an empty semaphore is there
 				b.sql(`DELETE FROM semaphores`)
 			}
 			if after := b.everything(); after != before {
@@ -129,7 +129,7 @@ func TestAnotherRunWritesNothing(t *testing.T) {
 	}
 }
 
-// TestForgedAnswersAreNoted: once each, in the audit trail of the call, and not for a call that is settled or that there is not.
+// TestForgedAnswersAreNoted: each different forged answer is one event in the audit trail of its call. A call that is settled or does not exist gets none.
 func TestForgedAnswersAreNoted(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
@@ -146,7 +146,7 @@ func TestForgedAnswersAreNoted(t *testing.T) {
 	}
 }
 
-// TestWorkerKeys: workers share a key, a new one signs after a day, and old ones verify until they are deleted.
+// TestWorkerKeys: all workers sign with one key. After a day a new key signs, and older keys still verify until they are deleted.
 func TestWorkerKeys(t *testing.T) {
 	b := open(t)
 	first, second := workerkey.New(b.Store), workerkey.New(postgres.New(b.pool))

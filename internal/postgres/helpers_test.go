@@ -19,7 +19,7 @@ func development(t testing.TB) *policy.Policy {
 	return policy.Development()
 }
 
-// otherPolicy is a version that differs by its tenant's name.
+// otherPolicy returns a version of the policy with one tenant of this name, so that each name gives another version.
 func otherPolicy(t testing.TB, name string) *policy.Policy {
 	t.Helper()
 	p, err := policy.Parse("test", []byte("version: 1\ntenants: {"+name+": {allowedTools: [core__*], mode: ask}}\n"))
@@ -29,17 +29,17 @@ func otherPolicy(t testing.TB, name string) *policy.Policy {
 	return p
 }
 
-// ownRun is the run of Temporal that admits the calls of tests.
+// ownRun is the id of the run of Temporal that admits the calls of the tests.
 const ownRun = "temporal-run-1"
 
-// own is a context in which that run executes.
+// own returns a context in which ownRun executes.
 func own(t testing.TB) context.Context { return executes(t.Context(), ownRun) }
 
 func executes(ctx context.Context, runID string) context.Context {
 	return contract.WithExecution(ctx, contract.Execution{RunID: runID, Local: true})
 }
 
-// until polls for a condition, for longer than what was taken and lost stays taken.
+// until polls for a condition. Its limit is longer than the time for which a lease of a dead worker blocks other workers.
 func until(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(3 * time.Minute)
@@ -50,7 +50,7 @@ func until(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// holds begins a transaction, which has the locks of a statement until it ends: with the test, where it was not ended before.
+// holds begins a transaction that holds the locks of a statement until the transaction or the test ends.
 func (b bench) holds(sql string, args ...any) pgx.Tx {
 	b.t.Helper()
 	tx, err := b.pool.Begin(b.t.Context())
@@ -64,7 +64,7 @@ func (b bench) holds(sql string, args ...any) pgx.Tx {
 	return tx
 }
 
-// waitForLock waits until some statement of this database waits for another's lock.
+// waitForLock waits until a statement of this database waits for a lock.
 func (b bench) waitForLock() {
 	b.t.Helper()
 	until(b.t, "a statement waits for a lock", b.waits)

@@ -21,8 +21,8 @@ func (b bench) hydrations(call string) (list []toolspec.Provenance) {
 	return list
 }
 
-// TestHydrations: a request writes those that there are by then, settle the rest, and what is brought twice stands once: by a request that
-// is repeated, and by a run that goes the same way again.
+// TestHydrations: a request writes the hydrations that the call has by then, and settle writes the rest. A hydration that comes twice is stored once, both
+// when a request is repeated and when a later run repeats the steps of an earlier one.
 func TestHydrations(t *testing.T) {
 	b := open(t)
 	b.opened("call_1")
@@ -43,7 +43,7 @@ func TestHydrations(t *testing.T) {
 	if n := value[int](b, `SELECT count(*) FROM hydrations WHERE provider_tool = 'write_file' AND tool_id = 'core__write_file' AND tool_digest = 'tool'`); n != 2 {
 		t.Errorf("%d rows name the tool both ways", n)
 	}
-	// Of another epoch, nothing is written.
+	// A request with another epoch writes no hydration.
 	b.admit("call_2")
 	row = requestRow("call_2", 7)
 	row.Hydrations = []contract.Hydration{hydration(1, toolspec.HydrationSuccess)}
@@ -52,7 +52,7 @@ func TestHydrations(t *testing.T) {
 	}
 }
 
-// TestLargeProvenance: what is too large loses its details, and settle holds.
+// TestLargeProvenance: a hydration whose record is too large is stored without its details, and the settle succeeds.
 func TestLargeProvenance(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")

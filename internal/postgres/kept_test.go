@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// TestKeptAnswersAreDeleted: an answer is kept until its call is settled, by its workflow or by the sweeper, and not after it.
+// TestKeptAnswersAreDeleted: the stored answer of an attempt is deleted when its call is settled, by its workflow or by the sweeper.
 func TestKeptAnswersAreDeleted(t *testing.T) {
 	b := open(t)
 	for call, settle := range map[string]func(){

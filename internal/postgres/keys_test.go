@@ -24,7 +24,7 @@ func newSigner(t *testing.T) proof.Signer {
 	return s
 }
 
-// TestKeys: a key is one identity's of one tenant, for good.
+// TestKeys: a key belongs to one identity of one tenant, and never to another one.
 func TestKeys(t *testing.T) {
 	b := open(t)
 	key, other := newSigner(t).Key(), newSigner(t).Key()
@@ -63,7 +63,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestTheJudgeSeesTheKey that the decision names, in the request's tenant only.
+// TestTheJudgeSeesTheKey: the function that judges a decision gets the key that the decision names, if the key belongs to the tenant of the request.
 func TestTheJudgeSeesTheKey(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
@@ -124,7 +124,7 @@ func TestQuorum(t *testing.T) {
 	}
 	t.Run("approved", func(t *testing.T) {
 		b := opened(t)
-		for range 2 { // the second is the first one delivered again
+		for range 2 { // the second approval is the first one, delivered again
 			if got := by(b, "user:bob", toolspec.Approve); got.State != contract.RequestOpen || got.Answer != (toolspec.Answer{Counted: true, Reason: "1 of 2 approvals"}) || got.Approver != "" {
 				t.Fatalf("%+v", got)
 			}
@@ -151,7 +151,7 @@ func TestQuorum(t *testing.T) {
 		}
 	})
 	t.Run("at once", func(t *testing.T) {
-		// Another approval counts between the look and the decision: the one that is late is judged by it.
+		// Another approval is counted between the look and the decision, so the later decision is judged again with both.
 		b := opened(t)
 		d := decision("call_1", 1, toolspec.Approve)
 		d.Approver = "user:cid"

@@ -20,13 +20,13 @@ func (b bench) killOn(scope policies.KillScope) policies.KillSwitch {
 	return k
 }
 
-// TestKillSwitches: which ones a call is told of, by the statements that run anyhow.
+// TestKillSwitches: the statements that a call runs anyway return the kill switches that cover it.
 func TestKillSwitches(t *testing.T) {
 	b := open(t)
 	for name, c := range map[string]struct {
 		scope policies.KillScope
 		finds bool
-		// stops says whether it keeps a dispatch of a state change from its claim.
+		// stops says whether the kill switch prevents the claim of a dispatch of a tool that changes state.
 		stops bool
 	}{
 		"everything":     {policies.KillScope{Tool: "*"}, true, true},
@@ -74,7 +74,8 @@ func TestKillSwitches(t *testing.T) {
 	}
 }
 
-// TestKillSwitchOnce: on twice is on, and off twice is off; who did it is kept, and every call that is covered hears of it.
+// TestKillSwitchOnce: turning a kill switch on or off twice has the effect of doing it once. The record keeps who did it, and every call that the switch
+// covers gets a recheck.
 func TestKillSwitchOnce(t *testing.T) {
 	b := open(t)
 	b.admitted(callOf("waits", nil))
@@ -105,7 +106,7 @@ func TestKillSwitchOnce(t *testing.T) {
 	if list, err := b.KillSwitches(t.Context(), "", true); err != nil || len(list) != 2 || list[1].OffBy != "user:bob" {
 		t.Errorf("%+v, %v", list, err)
 	}
-	// On anew is another switch.
+	// A switch that is turned on again is a new switch.
 	if anew := b.killOn(scope); !anew.Changed || anew.ID == first.ID {
 		t.Errorf("on anew: %+v", anew)
 	}

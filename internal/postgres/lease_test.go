@@ -34,7 +34,7 @@ func (b bench) wantSlot(call string, epoch int, state capacity.State, ahead int,
 	}
 }
 
-// takeRechecks lists the calls that were told to look again, and forgets them.
+// takeRechecks returns the calls to which a recheck is queued, and deletes those rechecks.
 func (b bench) takeRechecks() []string {
 	b.t.Helper()
 	return value[[]string](b, `WITH gone AS (DELETE FROM outbox WHERE signal = 'recheck' RETURNING workflow_id)
@@ -48,7 +48,7 @@ func (b bench) wantRechecks(calls ...string) {
 	}
 }
 
-// TestRequestGivesBack: a request that gives capacity back does so in its transaction. The call that waited gets the slot, and the token returns.
+// TestRequestGivesBack: a request that gives capacity back does so in its own transaction. A waiting call gets the slot, and the token returns to its bucket.
 func TestRequestGivesBack(t *testing.T) {
 	for _, gives := range []bool{false, true} {
 		b := open(t)
@@ -81,7 +81,7 @@ func TestRequestGivesBack(t *testing.T) {
 	}
 }
 
-// TestLateRequestKeepsSlots: a try of a request that commits only after the call has acquired its capacity again gives nothing of that back.
+// TestLateRequestKeepsSlots: when an old attempt of a request commits after the call has acquired its capacity again, it does not give that capacity back.
 func TestLateRequestKeepsSlots(t *testing.T) {
 	b := open(t)
 	s, q := slot("s", 1), bucket("q", 1, time.Hour, 0)
@@ -110,7 +110,7 @@ func TestLateRequestKeepsSlots(t *testing.T) {
 	b.wantRechecks("2")
 }
 
-// TestSlotsAreHandedOver: what is given back is the next one's in the same statement, and nobody's else.
+// TestSlotsAreHandedOver: the statement that gives a slot back also gives it to the next waiting call, so that no other call can take it.
 func TestSlotsAreHandedOver(t *testing.T) {
 	b := open(t)
 	for _, call := range []string{"1", "2", "3", "4", "5", "6"} {
@@ -133,13 +133,13 @@ func TestSlotsAreHandedOver(t *testing.T) {
 	}
 	b.ends("1", 1, 1)
 	b.wantRechecks("3")
-	b.wantSlot("6", 1, capacity.Waiting, 2, s) // nobody comes between
+	b.wantSlot("6", 1, capacity.Waiting, 2, s) // a new call does not get the free slot
 	b.wantSlot("4", 1, capacity.Waiting, 0, s)
 	b.wantSlot("3", 1, capacity.Taken, 0, s)
-	// One that gives up leaves the queue, and nobody is told.
+	// A waiting call that ends leaves the queue, and no call gets a recheck.
 	b.ends("4", 1, 0)
 	b.wantRechecks()
-	// One that never used what it was handed hands it on.
+	// A call that ends without using the slot that it got passes the slot to the next call.
 	b.ends("2", 1, 1)
 	b.wantRechecks("5")
 	b.ends("5", 1, 0)
@@ -156,7 +156,7 @@ func TestSlotsAreHandedOver(t *testing.T) {
 	}
 }
 
-// TestSlotsNameTheEpoch: a stale run takes nothing and gives nothing back.
+// TestSlotsNameTheEpoch: a run with an older epoch can neither take slots nor give slots back.
 func TestSlotsNameTheEpoch(t *testing.T) {
 	b := open(t)
 	b.admit("1")
@@ -175,7 +175,7 @@ func TestSlotsNameTheEpoch(t *testing.T) {
 	b.wantSlot("1", 2, capacity.Taken, 0, s)
 }
 
-// crowd has calls take places, use them and end, all at once, and looks at how many are inside.
+// crowd makes many calls take places at the same time, use them and end, and checks how many calls have a place.
 type crowd struct {
 	bench
 	inside  sync.Map // of key
@@ -229,7 +229,7 @@ func TestOppositeOrder(t *testing.T) {
 	}
 }
 
-// TestNoPartialSlots: where one semaphore is full that is not waited for, the call stands in no queue and holds nothing.
+// TestNoPartialSlots: if a semaphore is full and its limit does not allow waiting, the call enters no queue and holds no place of another semaphore.
 func TestNoPartialSlots(t *testing.T) {
 	b := open(t)
 	b.admit("1")
@@ -239,7 +239,7 @@ func TestNoPartialSlots(t *testing.T) {
 	if n := value[int](b, `SELECT count(*) FROM leases WHERE invocation_id = $1`, id("2")); n != 0 {
 		t.Errorf("it has %d leases", n)
 	}
-	// A limit that is no more is left.
+	// When the limit no longer applies to the call, the call leaves its queue.
 	b.wantSlot("2", 1, capacity.Waiting, 0, slot("b", 1))
 	b.wantSlot("2", 1, capacity.Taken, 0)
 	if n := value[int](b, `SELECT count(*) FROM leases WHERE invocation_id = $1`, id("2")); n != 0 {
@@ -247,7 +247,7 @@ func TestNoPartialSlots(t *testing.T) {
 	}
 }
 
-// TestExpiredPlace: a place whose holder was not heard of is another's, and the holder finds that out before it runs.
+// TestExpiredPlace: another call can take an expired place, and the old holder learns of that before it runs its next attempt.
 func TestExpiredPlace(t *testing.T) {
 	b := open(t)
 	for _, call := range []string{"1", "2", "3"} {
@@ -259,7 +259,7 @@ func TestExpiredPlace(t *testing.T) {
 	b.wantSlot("1", 1, capacity.Taken, 0, s)
 	b.wantSlot("2", 1, capacity.Waiting, 0, s)
 	expire := func(call string) { b.sql(`UPDATE leases SET expires_at = now() WHERE invocation_id = $1`, id(call)) }
-	// Expired and nobody's yet: the claim makes it its own for as long as the attempt runs.
+	// The place has expired, and no call has taken it. The claim of the holder renews it for as long as the attempt may run.
 	expire("1")
 	if out := b.claim(claim); out != contract.Done {
 		t.Fatalf("claim says %s", out)
@@ -268,14 +268,14 @@ func TestExpiredPlace(t *testing.T) {
 		t.Errorf("it is held for %f seconds", left)
 	}
 	b.wantSlot("2", 1, capacity.Waiting, 0, s)
-	// Expired, and taken by who asks: the next attempt must not begin.
+	// The place has expired, and another call takes it. The next attempt of the old holder must not begin.
 	expire("1")
 	b.wantSlot("2", 1, capacity.Taken, 0, s)
 	claim.Dispatch = 2
 	if out := b.claim(claim); out != contract.Unleased {
 		t.Errorf("claim says %s", out)
 	}
-	// It queues anew, at the end.
+	// The old holder enters the queue again, at the end.
 	b.wantSlot("3", 1, capacity.Waiting, 0, s)
 	b.wantSlot("1", 1, capacity.Waiting, 1, s)
 	if out := b.claim(claim); out != contract.Unleased {
@@ -290,7 +290,7 @@ func TestExpiredPlace(t *testing.T) {
 	}
 }
 
-// TestRaisedLimit: places that a new policy brings go to those who wait, and not to who comes now.
+// TestRaisedLimit: the places that a higher limit adds go to the calls that wait, and not to the call that comes with the new limit.
 func TestRaisedLimit(t *testing.T) {
 	b := open(t)
 	for _, call := range []string{"1", "2", "3", "4"} {
@@ -324,7 +324,7 @@ func TestExpiredPlaceIsHandedOn(t *testing.T) {
 	}
 }
 
-// TestReleaseExpired: the sweeper takes back what expired with nobody to give it back, and hands it on.
+// TestReleaseExpired: the sweeper takes expired places from holders that do not give them back, and gives the places to waiting calls.
 func TestReleaseExpired(t *testing.T) {
 	b := open(t)
 	for _, call := range []string{"1", "2", "3"} {
@@ -351,7 +351,7 @@ func TestReleaseExpired(t *testing.T) {
 	}
 }
 
-// TestSweptPlace: a call that waits leaves the queue when it is swept; one that holds a place keeps it until its tool has surely stopped.
+// TestSweptPlace: a waiting call leaves the queue when it is swept. A call that holds a place keeps it until its tool has surely stopped.
 func TestSweptPlace(t *testing.T) {
 	b := open(t)
 	for _, call := range []string{"1", "2", "3"} {
@@ -375,7 +375,7 @@ func TestSweptPlace(t *testing.T) {
 	if left < 5 || left > 15 {
 		t.Errorf("its place is free after %f seconds", left)
 	}
-	// The test may take longer than that from here to there.
+	// The rest of the test may take longer than the remaining time of the lease.
 	b.sql(`UPDATE leases SET expires_at = expires_at + interval '1 hour' WHERE state = 'held'`)
 	b.wantSlot("3", 1, capacity.Waiting, 0, s)
 	b.sql(`UPDATE leases SET expires_at = now() WHERE invocation_id = $1`, id("1"))
@@ -388,7 +388,7 @@ func TestSweptPlace(t *testing.T) {
 	}
 }
 
-// TestSlotsAreApart: tenants share no semaphore, whatever its key.
+// TestSlotsAreApart: two tenants never share a semaphore, even with the same key.
 func TestSlotsAreApart(t *testing.T) {
 	b := open(t)
 	for i, tenantID := range []string{tenant, "other"} {

@@ -12,8 +12,8 @@ import (
 	"github.com/pawl-run/pawl/migrations"
 )
 
-// TestMigrateAtOnce: several workers start on an empty database, all of them connected already. Its table of versions is there, for
-// making that is what would line them up.
+// TestMigrateAtOnce starts several workers on an empty database at the same time, all of them connected already. The table of versions is created before,
+// because the workers would otherwise wait for each other while they create it.
 func TestMigrateAtOnce(t *testing.T) {
 	b := empty(t)
 	if _, err := b.MigrationStatus(t.Context()); err != nil {
@@ -87,11 +87,11 @@ func TestCheckSchema(t *testing.T) {
 	}
 }
 
-// TestMigrationsGoForward: a step back would undo what another release needs, and functions and triggers would tie releases together.
-// The triggers of four migrations do that on purpose: a release that knows no events of runs writes them too (ADR 0030), one that knows
-// no buckets leaves no object behind when it deletes a chunk (ADR 0032), one that knows no seals writes events that are sealed (ADR 0058), and one
-// that knows no events of Pawl for triggers queues them (ADR 0066).
-// The functions of a fifth do for a worker what only an owner may (ADR 0057).
+// TestMigrationsGoForward: a migration has no step back, because that would remove parts of the schema that another release needs. It has no functions and
+// no triggers, because all releases on the database would run them.
+// Four migrations have triggers for that very reason. By them an older release also writes events of runs (ADR 0030), deletes the object of a chunk in a
+// bucket (ADR 0032), writes events that are sealed (ADR 0058), and queues events of Pawl for triggers (ADR 0066).
+// A fifth migration has functions that let a worker do a few things that only the owner of the tables may do (ADR 0057).
 func TestMigrationsGoForward(t *testing.T) {
 	names, err := fs.Glob(migrations.FS(), "*.sql")
 	if err != nil || len(names) == 0 {
@@ -114,8 +114,8 @@ func TestMigrationsGoForward(t *testing.T) {
 	}
 }
 
-// TestPartitionsBesideACall checks that EnsurePartitions holds the lock of no other table while it waits for one: a call that writes to
-// both would deadlock with it.
+// TestPartitionsBesideACall checks that EnsurePartitions holds no lock of another table while it waits for the lock of one table. A call that writes to
+// both tables would deadlock with it otherwise.
 func TestPartitionsBesideACall(t *testing.T) {
 	b := open(t)
 	const lock = "LOCK TABLE %s_default IN ROW EXCLUSIVE MODE NOWAIT"
@@ -136,7 +136,7 @@ func TestPartitionsBesideACall(t *testing.T) {
 	}
 }
 
-// TestPartitionsBesideABusyTable checks that a table whose lock is held keeps no other table from its partitions.
+// TestPartitionsBesideABusyTable checks that the other tables get their partitions while the lock of one table is held.
 func TestPartitionsBesideABusyTable(t *testing.T) {
 	b := open(t)
 	b.holds("LOCK TABLE stage_events_default IN ROW EXCLUSIVE MODE NOWAIT")
@@ -154,7 +154,7 @@ func TestPartitions(t *testing.T) {
 	b.admit("early")
 	b.settle(settleIn("early", 1))
 	together(8, func(int) {
-		// Who has waited for two seconds for another one comes again. Nothing else may go wrong, a deadlock least of all.
+		// A worker that has waited for a lock for two seconds gets an error and tries again. No other error may occur, in particular no deadlock.
 		var err error
 		until(t, "the partitions are made", func() bool {
 			err = b.EnsurePartitions(t.Context(), 3)
@@ -168,7 +168,7 @@ func TestPartitions(t *testing.T) {
 	children := func(parent string) int {
 		return value[int](b, `SELECT count(*) FROM pg_inherits WHERE inhparent = $1::regclass`, parent)
 	}
-	// DEFAULT holds rows of this month in four of the five tables: it keeps them.
+	// In four of the five tables the default partition has rows of this month, which stay there.
 	for parent, want := range map[string]int{"stage_events": 4, "attempts": 4, "events": 4, "hydrations": 4, "payloads": 5} {
 		if n := children(parent); n != want {
 			t.Errorf("%s has %d partitions, want %d", parent, n, want)
@@ -190,7 +190,7 @@ func TestPartitions(t *testing.T) {
 	}
 }
 
-// TestMigrationsWaitShortlyForLocks: every call queues behind a migration that waits for the lock of a table of calls.
+// TestMigrationsWaitShortlyForLocks: a migration that locks a table of calls has a short limit for the wait, because all calls wait behind it.
 func TestMigrationsWaitShortlyForLocks(t *testing.T) {
 	for _, name := range []string{"0017_hook_entries.sql", "0018_endings.sql"} {
 		text, err := fs.ReadFile(migrations.FS(), name)

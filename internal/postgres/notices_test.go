@@ -16,7 +16,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// notices are those of a call in words: what is to happen stands in brackets.
+// notices returns the notices of a call as a text. A notice of something that has not happened yet is in brackets.
 func (b bench) notices(call string) string {
 	b.t.Helper()
 	got := value[string](b, `SELECT coalesce(string_agg(
@@ -25,8 +25,8 @@ func (b bench) notices(call string) string {
 	return strings.ReplaceAll(got, ": because", "")
 }
 
-// waiting is a request that reminds after ten minutes and escalates after twenty and thirty, and lives for an hour: times that no test takes
-// by itself, however busy the machine.
+// waiting returns a request that sends a reminder after 10 minutes, escalates after 20 and 30 minutes, and expires after an hour. No test runs that long,
+// even on a busy machine, so only pass makes these things due.
 func waiting(call string, epoch int) approval.RequestRow {
 	row := requestRow(call, epoch)
 	row.Rule.Approvers = []document.Pattern{"user:bob"}
@@ -40,17 +40,17 @@ func waiting(call string, epoch int) approval.RequestRow {
 	return row
 }
 
-// pass lets time pass for everything that a call has asked.
+// pass moves the times of all requests of a call, and of their notices, back by d.
 func (b bench) pass(call string, d time.Duration) {
 	b.t.Helper()
-	// One statement: a worker between two would see a time that never was.
+	// This is one statement, because a worker that looks between two statements would see times that do not fit together.
 	b.sql(`WITH asked AS (
 			UPDATE approvals SET created_at = created_at - $2::interval, expires_at = expires_at - $2::interval WHERE invocation_id = $1 RETURNING approval_id
 		)
 		UPDATE notices n SET at = at - $2::interval FROM asked a WHERE a.approval_id = n.approval_id`, id(call), d)
 }
 
-// TestNoticesComeWithTheirChange: exactly those that tell of what has changed.
+// TestNoticesComeWithTheirChange: each change of a request writes exactly the notices about that change.
 func TestNoticesComeWithTheirChange(t *testing.T) {
 	decide := func(b bench, who string, verb toolspec.Verb) {
 		d := decision("call_1", 1, verb)
@@ -134,8 +134,7 @@ func TestNoticesComeWithTheirChange(t *testing.T) {
 	}
 }
 
-// TestNoticeAndChangeAreOne: where the notice cannot be written, the request has not been decided on either, and where the approval is
-// remembered, nobody is told for nobody is asked.
+// TestNoticeAndChangeAreOne: if the notice of a decision cannot be written, the decision is not written either.
 func TestNoticeAndChangeAreOne(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
@@ -163,7 +162,8 @@ func TestRememberedApprovalSendsNoNotice(t *testing.T) {
 	}
 }
 
-// TestWaitingBringsAboutWhatIsDue, once, in its time and in the record, and only while the request can be decided on.
+// TestWaitingBringsAboutWhatIsDue: a reminder or an escalation happens once, when it is due, with an event in the record, and only while the request can be
+// decided on.
 func TestWaitingBringsAboutWhatIsDue(t *testing.T) {
 	b := open(t)
 	for _, call := range []string{"waits", "decided", "expired"} {
@@ -202,7 +202,7 @@ func TestWaitingBringsAboutWhatIsDue(t *testing.T) {
 	}
 }
 
-// TestTheJudgeKnowsHowLongItWaited, by the database's clock.
+// TestTheJudgeKnowsHowLongItWaited: the function that judges a decision gets the age of the request by the clock of the database.
 func TestTheJudgeKnowsHowLongItWaited(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
@@ -227,7 +227,7 @@ func TestTheJudgeKnowsHowLongItWaited(t *testing.T) {
 	}
 }
 
-// TestNoticesCostNoRoundTrip.
+// TestNoticesCostNoRoundTrip: a request, a review and a settle need no extra round trip for their notices.
 func TestNoticesCostNoRoundTrip(t *testing.T) {
 	b := open(t)
 	for _, call := range []string{"warm", "call_1"} {
@@ -242,7 +242,8 @@ func TestNoticesCostNoRoundTrip(t *testing.T) {
 	}
 }
 
-// TestOldNoticesArePruned, and go with their call; what is to happen stays.
+// TestOldNoticesArePruned: notices of things that happened are deleted after a week, and all notices of a call are deleted with the call. Notices of things
+// that have not happened yet stay.
 func TestOldNoticesArePruned(t *testing.T) {
 	b := open(t)
 	for _, call := range []string{"old", "young", "gone"} {

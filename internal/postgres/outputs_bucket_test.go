@@ -20,7 +20,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/output"
 )
 
-// spy is a bucket that looks at the database before each request.
+// spy is a bucket that runs a function of the test before each put and each delete.
 type spy struct {
 	outputs.Bucket
 	put, delete func(key string) error
@@ -40,7 +40,7 @@ func (s spy) Delete(ctx context.Context, key string) error {
 	return s.Bucket.Delete(ctx, key)
 }
 
-// openBucket is open with a bucket. The test fails if an object appears before the row that names it, or leaves after it.
+// openBucket opens a bench with a bucket. The test fails if an object is stored before its row in the database exists, or deleted after the row is gone.
 func openBucket(t *testing.T) (bench, *buckettest.Server) {
 	t.Helper()
 	b, server := open(t), buckettest.New(t)
@@ -65,7 +65,7 @@ func openBucket(t *testing.T) (bench, *buckettest.Server) {
 	return b, server
 }
 
-// isEmpty checks that nothing is left of outputs: neither a chunk nor a byte of the quota, nor an object or its row.
+// isEmpty fails if outputs have left anything: a chunk, a used byte of the quota, an object, or the row of an object.
 func (b bench) isEmpty(server *buckettest.Server) {
 	b.t.Helper()
 	got := value[string](b, `SELECT concat((SELECT count(*) FROM output_chunks), ' ', (SELECT coalesce(sum(stored), 0) FROM output_usage), ' ', (SELECT count(*) FROM output_objects))`)
@@ -84,7 +84,7 @@ func random(n int) []byte {
 	return data
 }
 
-// TestOutputsInABucket: streams and values are read as if the database had them, beside those that it has.
+// TestOutputsInABucket: readers get streams and values in a bucket as they get those in the database, and both kinds exist side by side.
 func TestOutputsInABucket(t *testing.T) {
 	t.Parallel()
 	b := open(t)
@@ -102,7 +102,7 @@ func TestOutputsInABucket(t *testing.T) {
 	}
 	for _, at := range []output.Position{{Line: 20_001}, {Line: 40_000}, {Byte: 1_000_000}} {
 		rest, first := b.read(ref, at)
-		// The first chunk is the one with the position, which is not the first of the output.
+		// The first returned chunk is the one with the position, which is a later chunk of the output.
 		if !bytes.HasSuffix(data, rest) || int64(len(data)-len(rest)) != first.FirstByte || first.FirstByte == 0 ||
 			at.Byte > 0 && at.Byte-first.FirstByte >= int64(len(first.Data)) || at.Line > 0 && first.FirstLine > at.Line {
 			t.Errorf("from %+v: %d bytes from byte %d", at, len(rest), first.FirstByte)
@@ -131,7 +131,7 @@ func TestOutputsInABucket(t *testing.T) {
 		t.Errorf("%d bytes are stored and %d are counted", sum, counted)
 	}
 
-	// A program without the bucket, or with another, says what to do.
+	// The error of a program without the bucket, or with another bucket, says what to do.
 	deletable := map[string]string{}
 	for dispatch, name := range []string{"no bucket", "another bucket"} {
 		if deletable[name], err = save(b, "call_1", 20+dispatch, []byte(`"text"`)); err != nil {
@@ -160,7 +160,7 @@ func TestOutputsInABucket(t *testing.T) {
 	}
 }
 
-// TestObjectsAreReclaimed: whatever ends an output, its objects are deleted, and nothing else.
+// TestObjectsAreReclaimed: however an output ends, exactly its objects are deleted.
 func TestObjectsAreReclaimed(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(b bench){
@@ -216,8 +216,8 @@ func TestObjectsAreReclaimed(t *testing.T) {
 	}
 }
 
-// TestReservationsExpire: an object between its reservation and its chunk is no part of an output. It is deleted when no request can
-// be under way any more.
+// TestReservationsExpire: an object whose row is reserved and whose chunk is not written yet is no part of an output. It is deleted when no request that
+// stores it can still be running.
 func TestReservationsExpire(t *testing.T) {
 	t.Parallel()
 	b, server := openBucket(t)
@@ -254,7 +254,7 @@ func TestReservationsExpire(t *testing.T) {
 	}
 }
 
-// TestBucketIsAway: writers and readers get an error that passes by itself, and upkeep goes on later.
+// TestBucketIsAway: while the bucket does not answer, writers and readers get a transient error. Upkeep continues later.
 func TestBucketIsAway(t *testing.T) {
 	t.Parallel()
 	b, server := openBucket(t)
@@ -305,7 +305,7 @@ func (b bench) untilError() error {
 	}
 }
 
-// TestObjectsOfOthers: a reader gets what was written, or an error.
+// TestObjectsOfOthers: a reader gets the written bytes or an error, also if somebody replaces an object of the bucket.
 func TestObjectsOfOthers(t *testing.T) {
 	t.Parallel()
 	b, server := openBucket(t)
@@ -338,7 +338,7 @@ func TestObjectsOfOthers(t *testing.T) {
 	}
 }
 
-// TestAnOutputInABucketExpiresWhileItIsRead: a reader learns it also if it has the row of an object that is gone.
+// TestAnOutputInABucketExpiresWhileItIsRead: a reader learns that the output has expired, also if it has read the row of an object that is deleted now.
 func TestAnOutputInABucketExpiresWhileItIsRead(t *testing.T) {
 	t.Parallel()
 	b, _ := openBucket(t)
@@ -357,7 +357,7 @@ func TestAnOutputInABucketExpiresWhileItIsRead(t *testing.T) {
 	}
 }
 
-// TestQuotaInABucket: the quota holds, and a tenant without room stores no objects.
+// TestQuotaInABucket: the quota also limits outputs in a bucket, and a tenant whose quota is used up stores no objects.
 func TestQuotaInABucket(t *testing.T) {
 	t.Parallel()
 	b, server := openBucket(t)
@@ -375,7 +375,7 @@ func TestQuotaInABucket(t *testing.T) {
 	}
 }
 
-// TestCheckBucket: the check of the doctor leaves nothing, and fails with the bucket.
+// TestCheckBucket: the check that `pawl doctor` makes leaves no object, and fails if the bucket fails.
 func TestCheckBucket(t *testing.T) {
 	t.Parallel()
 	b, server := open(t), buckettest.New(t)
@@ -390,7 +390,7 @@ func TestCheckBucket(t *testing.T) {
 	}
 }
 
-// TestBucketIsOnlyRead: with write=false new outputs go to the database, and the others are read and deleted.
+// TestBucketIsOnlyRead: with write=false new outputs go to the database, and outputs in the bucket can still be read and deleted.
 func TestBucketIsOnlyRead(t *testing.T) {
 	t.Parallel()
 	b, server := openBucket(t)
@@ -419,7 +419,7 @@ func TestBucketIsOnlyRead(t *testing.T) {
 	b.isEmpty(server)
 }
 
-// TestBucketRefusesDeletes: a person repeats a deletion that failed, and operators see since when objects wait.
+// TestBucketRefusesDeletes: a person can repeat a deletion that failed, and operators see since when objects wait for their deletion.
 func TestBucketRefusesDeletes(t *testing.T) {
 	t.Parallel()
 	b, server := openBucket(t)

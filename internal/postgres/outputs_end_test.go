@@ -16,7 +16,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// saved stores a value of an open call; dispatch 0 is that of a stage.
+// saved stores a value of an open call, and returns its reference. Dispatch 0 means a value of a stage.
 func (b bench) saved(call string, dispatch int, claim string) (ref string) {
 	b.t.Helper()
 	ref, err := b.SaveOutput(b.t.Context(), attempt.OutputRow{InvocationID: id(call), TenantID: tenant, Dispatch: dispatch, ClaimID: claim, Value: []byte(`"large"`)})
@@ -36,8 +36,8 @@ func (b bench) kept(ref string) bool {
 	return err == nil
 }
 
-// TestSettleExpiresWhatNothingNames: the result of a call and the value that the cache keeps of it name outputs, in any place. What else
-// the call has stored expires.
+// TestSettleExpiresWhatNothingNames: the result of a call and the value in the cache can refer to outputs. Every other output of the call expires when the
+// call settles.
 func TestSettleExpiresWhatNothingNames(t *testing.T) {
 	t.Parallel()
 	for name, names := range map[string]func(in *contract.SettleIn, attempt, stage string) (kept []string){
@@ -97,7 +97,7 @@ func TestSettleExpiresWhatNothingNames(t *testing.T) {
 	}
 }
 
-// TestSweepExpiresOutputs: a swept call has a result that names nothing.
+// TestSweepExpiresOutputs: the result of a swept call refers to no output, and so all outputs of the call expire.
 func TestSweepExpiresOutputs(t *testing.T) {
 	t.Parallel()
 	b := open(t)
@@ -112,7 +112,7 @@ func TestSweepExpiresOutputs(t *testing.T) {
 	}
 }
 
-// TestSettleWaitsForAnOutput: a value that is being stored while its call settles does not stay for nobody.
+// TestSettleWaitsForAnOutput: a value that is being stored while its call settles expires too.
 func TestSettleWaitsForAnOutput(t *testing.T) {
 	t.Parallel()
 	b := open(t)
@@ -145,7 +145,7 @@ func TestSettleWaitsForAnOutput(t *testing.T) {
 	}
 }
 
-// TestValuesAtOnce: while a value arrives, other writers of its tenant do not wait for it, and in the end all are counted.
+// TestValuesAtOnce: other writers of a tenant do not wait while a value is being stored, and in the end the quota counts all values.
 func TestValuesAtOnce(t *testing.T) {
 	t.Parallel()
 	b := open(t)
@@ -176,7 +176,7 @@ func TestValuesAtOnce(t *testing.T) {
 	b.counted()
 }
 
-// large stores an output with many chunks more than a statement deletes.
+// large stores an output with many more chunks than one statement deletes.
 func (b bench) large(call string) (w attempt.OutputWriter, ref string) {
 	b.t.Helper()
 	w = b.NewOutput(streamRow(call))
@@ -190,7 +190,7 @@ func (b bench) large(call string) (w attempt.OutputWriter, ref string) {
 	return w, value[string](b, `SELECT ref FROM outputs`)
 }
 
-// counted fails unless the quota counts what is stored, and returns how many chunks there are.
+// counted fails unless the quota counts exactly the stored bytes, and returns the number of chunks.
 func (b bench) counted() (chunks int) {
 	b.t.Helper()
 	stored := value[int](b, `SELECT coalesce(sum(octet_length(data) + 1024), 0)::bigint FROM output_chunks`)
@@ -200,7 +200,8 @@ func (b bench) counted() (chunks int) {
 	return value[int](b, `SELECT count(*) FROM output_chunks`)
 }
 
-// TestDiscard: a failed attempt waits for one batch, whatever it has stored. Nobody reads its stream, and upkeep takes the rest back.
+// TestDiscard: a failed attempt waits only for the deletion of one batch of its output, whatever its size. The output cannot be read, and upkeep deletes the
+// rest.
 func TestDiscard(t *testing.T) {
 	t.Parallel()
 	b := open(t)
@@ -222,7 +223,7 @@ func TestDiscard(t *testing.T) {
 	}
 }
 
-// TestDeleteInBatches: no statement of a deletion holds the usage of the tenant for long.
+// TestDeleteInBatches: a deletion works in batches, so that no statement locks the usage row of the tenant for long.
 func TestDeleteInBatches(t *testing.T) {
 	t.Parallel()
 	b := open(t)
@@ -232,7 +233,7 @@ func TestDeleteInBatches(t *testing.T) {
 	if err := b.DeleteOutput(t.Context(), tenant, ref, "user:ann"); err != nil {
 		t.Fatal(err)
 	}
-	if n := b.trips.Load(); n != 6 { // expired, three batches, the last finds nothing, and no object is in another bucket
+	if n := b.trips.Load(); n != 6 { // one to expire the output, three batches, a last batch that finds nothing, and one for objects in another bucket
 		t.Errorf("%d round trips", n)
 	}
 	if left := b.counted(); left != 0 || b.kept(ref) {
@@ -246,7 +247,7 @@ func TestDeleteInBatches(t *testing.T) {
 	}
 }
 
-// TestSmallOutputsCount: a tenant does not fill the database with outputs of one byte.
+// TestSmallOutputsCount: the quota counts overhead for each output, so that a tenant cannot fill the database with outputs of one byte.
 func TestSmallOutputsCount(t *testing.T) {
 	t.Parallel()
 	b := open(t)

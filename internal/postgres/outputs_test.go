@@ -40,7 +40,7 @@ func streamRow(call string) attempt.StreamRow {
 	return attempt.StreamRow{InvocationID: id(call), TenantID: tenant, Dispatch: 1, ClaimID: "claim-" + call, MediaType: toolspec.TextStream.MediaType(), Text: true}
 }
 
-// streamed stores an output of an open call in writes of uneven sizes.
+// streamed stores an output of an open call in writes of different sizes.
 func (b bench) streamed(row attempt.StreamRow, data []byte) (ref string) {
 	b.t.Helper()
 	w := b.NewOutput(row)
@@ -78,7 +78,7 @@ func (b bench) read(ref string, from output.Position) (all []byte, first output.
 	return all, first
 }
 
-// lines is a text of some chunks with lines of uneven length, one of them longer than two chunks. The last has no newline.
+// lines returns a text of several chunks with lines of different lengths. One line is longer than two chunks, and the last line has no newline.
 func lines(n int) []byte {
 	var text bytes.Buffer
 	random := rand.New(rand.NewPCG(3, 4))
@@ -133,7 +133,7 @@ func TestOutputIsReadByByteAndLine(t *testing.T) {
 	}
 }
 
-// TestEveryLineOfAnOutput: the index finds each line, also one that begins with a chunk.
+// TestEveryLineOfAnOutput: the index finds each line, also a line that begins at the first byte of a chunk.
 func TestEveryLineOfAnOutput(t *testing.T) {
 	t.Parallel()
 	b := open(t)
@@ -179,7 +179,7 @@ func TestOutputOfAnotherTenant(t *testing.T) {
 	}
 }
 
-// TestOutputIsNotCompleteBeforeItsEnd: what a writer leaves is no result, and upkeep takes its storage back.
+// TestOutputIsNotCompleteBeforeItsEnd: an output that its writer has not finished is no result, and upkeep gives its storage back.
 func TestOutputIsNotCompleteBeforeItsEnd(t *testing.T) {
 	t.Parallel()
 	b := open(t)
@@ -243,7 +243,7 @@ func TestOutputExpires(t *testing.T) {
 	}
 }
 
-// TestOutputExpiresWhileItIsRead: a reader learns that a part is missing.
+// TestOutputExpiresWhileItIsRead: a reader gets an error when the rest of the output expires.
 func TestOutputExpiresWhileItIsRead(t *testing.T) {
 	t.Parallel()
 	b := open(t)
@@ -281,13 +281,13 @@ func TestOutputIsDeleted(t *testing.T) {
 	}
 }
 
-// TestOutputQuota: concurrent writers of a tenant store no more than its quota, and what fits is whole.
+// TestOutputQuota: concurrent writers of a tenant store no more than its quota, and the outputs that fit are complete.
 func TestOutputQuota(t *testing.T) {
 	t.Parallel()
 	b := open(t)
 	const quota, writers = 6 << 20, 8
 	b.LimitOutputs(postgres.OutputLimits{Quota: quota})
-	noise := make([]byte, 2<<20) // does not compress
+	noise := make([]byte, 2<<20) // random bytes, which do not compress
 	random := rand.NewChaCha8([32]byte{1})
 	_, _ = random.Read(noise)
 	for i := range writers {
@@ -337,7 +337,7 @@ func TestOutputQuota(t *testing.T) {
 	b.streamed(streamRow("call_1"), noise)
 }
 
-// TestALargeValueIsRead: a value of several chunks, with what no JSON column of Postgres keeps.
+// TestALargeValueIsRead: a value of several chunks is read byte for byte. It has the character NUL and an order of keys that a jsonb column would not keep.
 func TestALargeValueIsRead(t *testing.T) {
 	t.Parallel()
 	b := open(t)
@@ -356,7 +356,7 @@ func TestALargeValueIsRead(t *testing.T) {
 	}
 }
 
-// TestValuesOfEarlierReleases: the rows of payloads stay readable, as values and as outputs.
+// TestValuesOfEarlierReleases: the rows of the table payloads, which earlier releases wrote, can still be read as values and as outputs.
 func TestValuesOfEarlierReleases(t *testing.T) {
 	t.Parallel()
 	b := open(t)
@@ -378,7 +378,7 @@ func TestValuesOfEarlierReleases(t *testing.T) {
 	}
 }
 
-// TestAReaderThatStops: it leaves no goroutine, which TestMain checks, and no connection.
+// TestAReaderThatStops: a reader that stops early keeps no connection, and leaves no goroutine, which TestMain checks.
 func TestAReaderThatStops(t *testing.T) {
 	t.Parallel()
 	b := open(t)

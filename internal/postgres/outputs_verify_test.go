@@ -24,7 +24,7 @@ func TestVerifyOutputs(t *testing.T) {
 	if err := secrets.Add("the key", []byte(secret)); err != nil {
 		t.Fatal(err)
 	}
-	// at returns a text of 2 MiB with the secret at a place.
+	// at returns a text of about 2 MB that has the secret at this byte.
 	at := func(place int) []byte {
 		text := bytes.Repeat([]byte("a quiet line of text\n"), 100_000)
 		copy(text[place:], secret)
@@ -72,7 +72,7 @@ func TestVerifyOutputs(t *testing.T) {
 	}
 }
 
-// TestEachOutput: more outputs than one statement returns, each once, in order; the error of visit is returned.
+// TestEachOutput: EachOutput visits more outputs than one statement returns, each once and in order, and returns the error of visit.
 func TestEachOutput(t *testing.T) {
 	t.Parallel()
 	b := open(t)

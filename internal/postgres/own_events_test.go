@@ -16,7 +16,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// watch applies a trigger of events of Pawl.
+// watch stores a trigger for events of Pawl.
 func (b bench) watch(tenantID, name, options string) {
 	b.t.Helper()
 	d, err := trigger.Read("t.yaml", []byte("name: "+name+"\ntenant: "+tenantID+"\nactor: agent:watcher\nagent: watcher\non: pawl\npawl: "+options+"\nprompt: go\n"))
@@ -28,14 +28,14 @@ func (b bench) watch(tenantID, name, options string) {
 	}
 }
 
-// runEnds opens runs of an agent and ends them, in a namespace.
+// runEnds opens runs of an agent in a namespace, and ends them with an outcome.
 func (b bench) runEnds(namespace, outcome, parent string, runs ...string) {
 	b.t.Helper()
 	for _, run := range runs {
 		b.sql(`INSERT INTO agent_runs (tenant_id, run_id, input_digest, agent, version, document, input, namespace, parent_run_id, parent_call_id)
 			VALUES ('acme', $1, '', 'helper', '1', '{}', '{}', $2, nullif($3, ''), CASE WHEN $3 <> '' THEN 'call' END)`, run, namespace, parent)
 		b.sql(`UPDATE agent_runs SET ended_at = now(), result = json_build_object('outcome', $2::text) WHERE run_id = $1`, run, outcome)
-		b.sql(`UPDATE agent_runs SET answer = 'x' WHERE run_id = $1`, run) // what changes after the end is no second event
+		b.sql(`UPDATE agent_runs SET answer = 'x' WHERE run_id = $1`, run) // a change after the end must not queue a second event
 	}
 }
 
@@ -44,8 +44,8 @@ func (b bench) queued() []string {
 	return strings.Fields(value[string](b, `SELECT coalesce(string_agg(name || ':' || event_id, ' ' ORDER BY name, event_id), '') FROM trigger_queue`))
 }
 
-// TestOwnEventsAreQueued: an event is queued for the triggers of its tenant that take it, and none of a run that an event of Pawl has started, nor of
-// the runs that such a run has started.
+// TestOwnEventsAreQueued: an event is queued for the triggers of its tenant that match it. No event is queued of a run that an event of Pawl has started, and
+// none of the child runs of such a run.
 func TestOwnEventsAreQueued(t *testing.T) {
 	b := open(t)
 	b.watch("acme", "all", "{event: run_ended}")
@@ -57,7 +57,7 @@ func TestOwnEventsAreQueued(t *testing.T) {
 	if _, err := b.RetireTrigger(t.Context(), "acme", "retired", "user:root"); err != nil {
 		t.Fatal(err)
 	}
-	// An earlier version decides nothing.
+	// Only the active version of a trigger decides.
 	b.watch("acme", "changed", "{event: run_ended}")
 	b.watch("acme", "changed", "{event: run_ended, outcomes: [cancelled]}")
 	b.runEnds("n", "completed", "", "one")
@@ -71,7 +71,7 @@ func TestOwnEventsAreQueued(t *testing.T) {
 	}
 }
 
-// fired is a Firer that keeps the events that it is given.
+// fired is a Firer that records the events that it gets.
 type fired struct {
 	mu     sync.Mutex
 	events []outbox.TriggerEvent
@@ -117,7 +117,7 @@ func TestOwnEventsAreHandled(t *testing.T) {
 	if err := <-stopped; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	b.sql(`DELETE FROM trigger_queue WHERE event_id = 'run_ended:late'`) // unless it was pruned
+	b.sql(`DELETE FROM trigger_queue WHERE event_id = 'run_ended:late'`) // upkeep may have deleted it before
 	if got := b.queued(); strings.Join(got, " ") != "all:run_ended:fails all:run_ended:foreign all:run_ended:taken" {
 		t.Errorf("left: %q", got)
 	}
@@ -142,7 +142,7 @@ func TestOwnEventsAreHandled(t *testing.T) {
 	}
 }
 
-// TestOwnEventsOfCalls: a call queues its request and its end if triggers take them, and nothing without triggers.
+// TestOwnEventsOfCalls: a call queues an event for its request and one for its end if triggers match these events, and none if no trigger does.
 func TestOwnEventsOfCalls(t *testing.T) {
 	b := open(t)
 	b.whole("one")

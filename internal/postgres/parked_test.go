@@ -9,7 +9,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// TestParkedRequests: what becomes of a request about an unknown outcome, who is told what, and what a run that takes over finds of it.
+// TestParkedRequests checks, for each verb, how a request about an unknown outcome ends, which notices are sent, and which request a later run of the call
+// gets.
 func TestParkedRequests(t *testing.T) {
 	for _, tc := range []struct {
 		verb    toolspec.Verb
@@ -50,7 +51,7 @@ func TestParkedRequests(t *testing.T) {
 	}
 }
 
-// TestParkedVerbsOnAnApproval: nobody settles what has not begun.
+// TestParkedVerbsOnAnApproval: the verbs for an unknown outcome are refused on a request for an approval, because the call has not begun.
 func TestParkedVerbsOnAnApproval(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
@@ -62,7 +63,7 @@ func TestParkedVerbsOnAnApproval(t *testing.T) {
 	}
 }
 
-// TestParkedExpires: then the outcome stays unknown, for a run that takes over too.
+// TestParkedExpires: when a request about an unknown outcome expires, the outcome stays unknown, also for a later run of the call.
 func TestParkedExpires(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")

@@ -64,7 +64,7 @@ func TestApplyPolicy(t *testing.T) {
 	}
 }
 
-// TestPolicyHistory: who made which version active, when and instead of which.
+// TestPolicyHistory: the history says who made which version active, when, and which version was active before.
 func TestPolicyHistory(t *testing.T) {
 	b := open(t)
 	one, two := otherPolicy(t, "one"), otherPolicy(t, "two")
@@ -101,7 +101,8 @@ func TestPolicyHistory(t *testing.T) {
 	}
 }
 
-// TestActivateExpecting: of many who change the same version at once, one does, and the others hear of it.
+// TestActivateExpecting: of several people who replace the same version at the same moment, one succeeds, and the others get an error that names the version
+// that is active now.
 func TestActivateExpecting(t *testing.T) {
 	b := open(t)
 	none, one := "", otherPolicy(t, "one")
@@ -129,7 +130,7 @@ func TestActivateExpecting(t *testing.T) {
 	if applied.Load() != 1 || refused.Load() != 7 {
 		t.Errorf("%d applied, %d refused", applied.Load(), refused.Load())
 	}
-	// What is active already is as it should be.
+	// Activating the version that is active already is no error.
 	active, _, err := b.ActivePolicy(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -160,7 +161,7 @@ func TestApplyIfNone(t *testing.T) {
 	}
 }
 
-// TestPolicyChangeRechecks whoever is not settled, once.
+// TestPolicyChangeRechecks: a change of the policy sends one recheck to each call that is not settled.
 func TestPolicyChangeRechecks(t *testing.T) {
 	b := open(t)
 	for _, call := range []string{"waits", "decided", "runs", "settled"} {
@@ -181,7 +182,7 @@ func TestPolicyChangeRechecks(t *testing.T) {
 	}
 }
 
-// TestRequestUnderAnOldPolicyRechecksItself: the pointer moved between its judgement and its opening.
+// TestRequestUnderAnOldPolicyRechecksItself: a request gets a recheck if the active policy has changed between the judgement and the opening of the request.
 func TestRequestUnderAnOldPolicyRechecksItself(t *testing.T) {
 	b := open(t)
 	p := development(t)
@@ -204,7 +205,7 @@ func TestRequestUnderAnOldPolicyRechecksItself(t *testing.T) {
 	}
 }
 
-// TestRequestWaitsForAPolicyChange: one that has looked for waiting calls already, and is not committed.
+// TestRequestWaitsForAPolicyChange: a request waits for a policy change that has already looked for waiting calls and has not committed yet.
 func TestRequestWaitsForAPolicyChange(t *testing.T) {
 	b := open(t)
 	old, fresh := otherPolicy(t, "one"), otherPolicy(t, "two")
@@ -234,7 +235,7 @@ func TestRequestWaitsForAPolicyChange(t *testing.T) {
 	}
 }
 
-// TestPolicyChangeWaitsForRequests: one that is being opened under the old version is not missed.
+// TestPolicyChangeWaitsForRequests: a policy change waits for a request that is being opened under the old version, and so does not miss it.
 func TestPolicyChangeWaitsForRequests(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")

@@ -35,7 +35,7 @@ func (b bench) pooled() string {
 	}
 	password, _ := u.User.Password()
 	file := filepath.Join(b.t.TempDir(), "pgbouncer.ini")
-	// Fewer sessions of the server than clients: what a transaction leaves behind, another client meets.
+	// The pool has fewer sessions of the server than there are clients, so that a client gets sessions that other clients have used.
 	config := fmt.Sprintf("[databases]\n* = host=%s port=%s user=%s password='%s'\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %d\nauth_type = any\n"+
 		"pool_mode = transaction\ndefault_pool_size = 2\nunix_socket_dir =\n", u.Hostname(), u.Port(), u.User.Username(), password, address.Port)
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
@@ -45,7 +45,7 @@ func (b bench) pooled() string {
 	if os.Getuid() == 0 {
 		args = []string{"-u", "nobody", file}
 	}
-	// The context of the test ends before its cleanups, and stops the process.
+	// The context of the test ends before the cleanups of the test, and its end stops the process.
 	process := exec.CommandContext(b.t.Context(), program, args...)
 	if err := process.Start(); err != nil {
 		b.t.Fatal(err)

@@ -9,8 +9,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// TestPools follows workers of two pools and of the shared queue that stop renewing: which tools attract calls, which calls wait, and which
-// pools need another worker.
+// TestPools lets workers of two pools and of the shared queue stop renewing, and checks which tools still get calls, which calls wait, and which pools need
+// another worker.
 func TestPools(t *testing.T) {
 	b := open(t)
 	b.UseNamespace("ns")
@@ -72,7 +72,7 @@ func TestPools(t *testing.T) {
 	publish("m1", "ns", "media")
 	want("m__clip", false, "[]", catalog.Pool{Name: "media", Running: 1, Live: 1}, audio)
 
-	// A pool is known for longer than a call waits for an approval, and as long as its workers renew themselves.
+	// A pool is remembered for longer than a call can wait for an approval, and for as long as its workers renew themselves.
 	b.sql(`UPDATE pools SET seen_at = now() - interval '32 days'`)
 	if found, err := b.RenewWorker(t.Context(), "m1"); err != nil || !found {
 		t.Fatalf("renewing m1: %t, %v", found, err)

@@ -27,7 +27,7 @@ func (b bench) tokens(call string, epoch int, buckets ...capacity.Bucket) capaci
 	return answer
 }
 
-// ends settles a call after so many attempts.
+// ends settles a call that made this number of attempts.
 func (b bench) ends(call string, epoch, attempts int) {
 	b.t.Helper()
 	in := settleIn(call, epoch)
@@ -45,7 +45,8 @@ func calls(n int) []string {
 	return names
 }
 
-// TestQuotaRace: a bucket of 50 lets exactly 50 of 200 through that come at once; what they took and did not use others may have, once.
+// TestQuotaRace: a bucket of 50 tokens admits exactly 50 of 200 calls that come at the same moment. Tokens that calls have taken and not used go back, once,
+// and other calls can take them.
 func TestQuotaRace(t *testing.T) {
 	b := open(t)
 	names, day := calls(200), bucket("day", 50, 24*time.Hour, 0)
@@ -72,7 +73,7 @@ func TestQuotaRace(t *testing.T) {
 	if trips := b.trips.Load(); trips != 200 {
 		t.Errorf("%d round trips for 200 calls", trips)
 	}
-	// A statement that comes again, in another epoch too, takes nothing more.
+	// A repeated statement takes no second token, also in a later epoch.
 	for _, call := range first {
 		b.admit(call)
 		if a := b.tokens(call, 2, day); a.State != capacity.Taken {
@@ -88,14 +89,14 @@ func TestQuotaRace(t *testing.T) {
 			b.ends(call, 2, 0)
 		case i < 20: // an attempt was made
 			b.ends(call, 2, 1)
-		case i < 25: // claimed by a run before this one, which knows of no attempt
+		case i < 25: // an earlier run has claimed a dispatch, and this run knows of no attempt
 			claim := claimRow(call, 2, 1)
 			claim.Repeatable = true
 			b.claim(claim)
 			b.ends(call, 2, 0)
 		default:
 		}
-		if i < 25 { // a settle that comes again gives nothing back
+		if i < 25 { // a repeated settle gives no token back
 			again := settleIn(call, 2)
 			again.Holds = true
 			b.settle(again)
@@ -110,7 +111,7 @@ func TestQuotaRace(t *testing.T) {
 	}
 }
 
-// TestQuotaOfSweptCalls: what a terminated call took comes back where it was not dispatched.
+// TestQuotaOfSweptCalls: a terminated call gives its token back if it was not dispatched.
 func TestQuotaOfSweptCalls(t *testing.T) {
 	b := open(t)
 	two := bucket("k", 2, 24*time.Hour, 0)
@@ -142,8 +143,8 @@ func TestQuotaOfSweptCalls(t *testing.T) {
 	}
 }
 
-// TestQuotaOfSeveralBuckets: where one bucket is empty, nothing is taken from the others, and calls that name them in another order do not
-// stand in each other's way.
+// TestQuotaOfSeveralBuckets: if one of the buckets of a call is empty, no token of its other buckets is taken. Calls that name the buckets in different orders
+// do not deadlock.
 func TestQuotaOfSeveralBuckets(t *testing.T) {
 	b := open(t)
 	names := calls(60)
@@ -171,13 +172,13 @@ func TestQuotaOfSeveralBuckets(t *testing.T) {
 		t.Errorf("%d tokens of the other bucket were taken, want 20", n)
 	}
 	left := value[float64](b, `SELECT 1000 - extract(epoch FROM full_at - now()) / extract(epoch FROM interval '240 hours') * 1000 FROM quotas WHERE key = 'a'`)
-	// It gains one in a quarter of an hour.
+	// The bucket gains one token in about a quarter of an hour.
 	if left < 979.9 || left > 980.9 {
 		t.Errorf("the other bucket holds %f tokens, want 980", left)
 	}
 }
 
-// TestQuotaWaits: tokens of the future are given away in the order of asking; one that comes too late is not taken.
+// TestQuotaWaits: calls get future tokens in the order in which they ask. A call does not take a token for which it would wait too long.
 func TestQuotaWaits(t *testing.T) {
 	b := open(t)
 	names := calls(6)
@@ -194,19 +195,19 @@ func TestQuotaWaits(t *testing.T) {
 	if a := b.tokens(names[4], 1, patient); a.State != capacity.Refused || !near(a.After, 3*time.Hour) {
 		t.Errorf("%+v, want to be refused for three hours", a)
 	}
-	// One that waits gives up: who comes next has its token, at the end of the queue.
+	// A waiting call ends. The next call gets its token, at the end of the queue.
 	b.ends(names[2], 1, 0)
 	if a := b.tokens(names[4], 1, patient); a.State != capacity.Taken || !near(a.After, 2*time.Hour) {
 		t.Errorf("%+v, want the token that was given back", a)
 	}
-	// The time of a token comes by itself.
+	// A waiting call gets its token when the time of the token comes.
 	b.sql(`UPDATE debits SET ready_at = now() - interval '1 second' WHERE invocation_id = $1`, id(names[3]))
 	if a := b.tokens(names[3], 1, patient); a.State != capacity.Taken || a.After > 0 {
 		t.Errorf("%+v, want the token", a)
 	}
 }
 
-// TestQuotasAreApart: the same key of two tenants is two buckets; a bucket that is full is nobody's row.
+// TestQuotasAreApart: two tenants with the same key have two buckets. A bucket that is full has no row.
 func TestQuotasAreApart(t *testing.T) {
 	b := open(t)
 	b.admit("one")
@@ -223,7 +224,7 @@ func TestQuotasAreApart(t *testing.T) {
 	if err != nil || a.State != capacity.Taken {
 		t.Errorf("%+v, %v: the tenants share a bucket", a, err)
 	}
-	// A call of one tenant takes nothing in the name of another.
+	// A call of one tenant cannot take tokens of another tenant.
 	a, err = b.TakeTokens(own(t), capacity.TokensRow{InvocationID: row.InvocationID, TenantID: tenant, Epoch: 1, Round: 1, Buckets: []capacity.Bucket{k}})
 	if err != nil || a.State != capacity.Superseded {
 		t.Errorf("%+v, %v", a, err)

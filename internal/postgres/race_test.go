@@ -12,9 +12,9 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// TestApprovalRacingTimeoutAndCancel: two decisions, the expiry of the request, the claim that needs the approval and the end of a cancelled
-// call meet in the database within a few milliseconds (fault 44). One decision counts at most, the request says which, the claim stands
-// only under an approval, and none is written once the call is over.
+// TestApprovalRacingTimeoutAndCancel: five things happen to a call within a few milliseconds (fault 44): two decisions, the expiry of the request, the claim
+// that needs the approval, and the end of the cancelled call. At most one decision counts, and the request says which. A claim exists only under an approval,
+// and none is written after the end of the call.
 func TestApprovalRacingTimeoutAndCancel(t *testing.T) {
 	t.Parallel()
 	b := open(t)
@@ -41,7 +41,7 @@ func TestApprovalRacingTimeoutAndCancel(t *testing.T) {
 	t.Log(seen)
 }
 
-// race is one interleaving, and returns how the request ended.
+// race runs these five things once, with delays that depend on n, and returns how the request ended.
 func (b bench) race(n int) string {
 	random := rand.New(rand.NewPCG(uint64(n), 44))
 	call := fmt.Sprintf("race_%d", n)
@@ -64,7 +64,7 @@ func (b bench) race(n int) string {
 	answered := make([]bool, len(verbs))
 	claimed := false
 	together(5, func(i int) {
-		<-time.After(late[i]) // which comes first is the question
+		<-time.After(late[i]) // the delays decide which statement comes first
 		switch i {
 		case 0, 1:
 			d := decision(call, 1, verbs[i])
@@ -81,7 +81,7 @@ func (b bench) race(n int) string {
 		case 3:
 			claim := claimRow(call, 1, 1)
 			claim.ApprovalID, claim.ApprovalDigest = toolspec.ApprovalID(id(call), 1), "approval-digest"
-			// As a call that asks again: the answer may come later.
+			// The claim is tried three times, as a call does that asks again, because the approval may come later.
 			for range 3 {
 				out, err := b.Claim(own(b.t), claim)
 				if err != nil {

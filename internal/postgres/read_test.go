@@ -35,7 +35,7 @@ func TestShowByAnyName(t *testing.T) {
 	}
 }
 
-// TestForeignIsNotFound: another tenant's call answers as one that does not exist.
+// TestForeignIsNotFound: a call of another tenant is reported as a call that does not exist.
 func TestForeignIsNotFound(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
@@ -94,7 +94,7 @@ func TestOutputIsKeptAsSettled(t *testing.T) {
 	}
 }
 
-// TestOutputOfARecord: a value that was small enough for the result is read by its reference, by its tenant alone.
+// TestOutputOfARecord: a value that is stored in the result of a call can be read by its reference, only by its tenant.
 func TestOutputOfARecord(t *testing.T) {
 	b := open(t)
 	for _, call := range []string{"value", "failed", "stored", "open"} {
@@ -125,7 +125,7 @@ func TestList(t *testing.T) {
 	b.request(requestRow("b", 1))
 	b.settle(settleIn("c", 1))
 	b.settle(contract.SettleIn{InvocationID: id("d"), TenantID: tenant, Epoch: 1, Result: toolspec.Failure(toolspec.CodeTimeout, "", nil)})
-	// All at one moment: the pages must not lose any.
+	// The calls are created at the same moment, and the pages must not lose any of them.
 	b.sql(`UPDATE invocations SET created_at = '2026-01-01Z' WHERE tool_call_id <> 'e'`)
 	names := func(f reads.Filter) (got string) {
 		t.Helper()
@@ -182,7 +182,7 @@ func TestOpenApprovals(t *testing.T) {
 	if err != nil || len(all) != 3 {
 		t.Errorf("%+v, %v", all, err)
 	}
-	// Pages of one request, the last of them empty, are the list.
+	// The pages of one request each, with an empty last page, must be the whole list.
 	var paged []reads.Approval
 	for f := (client.ApprovalFilter{TenantID: tenant, Decided: true, Limit: 1}); len(paged) <= len(all); f.After = &paged[len(paged)-1] {
 		page, err := b.Approvals(t.Context(), f)

@@ -13,7 +13,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// rechecked takes the calls that are to look again out of the outbox, sorted.
+// rechecked returns the calls to which a recheck is queued, sorted, and empties the outbox.
 func (b bench) rechecked() []string {
 	b.t.Helper()
 	calls := value[[]string](b, `SELECT coalesce(array_agg(substring(workflow_id FROM '[^:]*$')), '{}') FROM outbox WHERE signal = 'recheck'`)
@@ -22,7 +22,7 @@ func (b bench) rechecked() []string {
 	return calls
 }
 
-// callOf is an admission with something changed.
+// callOf returns the row of an admission, changed by a function of the test.
 func callOf(name string, change func(*admit.Row)) admit.Row {
 	row := admitRow(name)
 	row.Plan.Effect = toolspec.StateChange
@@ -81,7 +81,7 @@ func TestRecheck(t *testing.T) {
 	}
 }
 
-// TestChangeRechecks: who hears of a change, at once and by the second scan; and what changes nothing is heard of by nobody.
+// TestChangeRechecks: a change sends rechecks to the affected calls, immediately and by the second scan. A write that changes nothing sends none.
 func TestChangeRechecks(t *testing.T) {
 	b := open(t)
 	for _, row := range []admit.Row{
@@ -147,7 +147,7 @@ func TestChangeRechecks(t *testing.T) {
 	}
 }
 
-// TestChangeAndRechecksAreOne: a change that nobody can be told of has not happened.
+// TestChangeAndRechecksAreOne: if the rechecks of a change cannot be written, the change is not written either.
 func TestChangeAndRechecksAreOne(t *testing.T) {
 	b := open(t)
 	r := authz.Relation{Kind: authz.Member, Subject: "user:bob", Object: "role:ops"}
@@ -161,7 +161,7 @@ func TestChangeAndRechecksAreOne(t *testing.T) {
 	}
 }
 
-// plan is how the server would run the last of some statements.
+// plan returns the plan of the server for the second of two statements.
 func (b bench) plan(sql string) string {
 	b.t.Helper()
 	conn, err := b.pool.Acquire(b.t.Context())
@@ -180,7 +180,7 @@ func (b bench) plan(sql string) string {
 	return string(plan)
 }
 
-// TestRecheckAgain: an admission that had read the old state when the change was made, and was committed after it.
+// TestRecheckAgain: the second scan finds a call whose admission read the state before a change and committed after the change.
 func TestRecheckAgain(t *testing.T) {
 	b := open(t)
 	old, fresh := otherPolicy(t, "one"), otherPolicy(t, "two")
@@ -214,7 +214,7 @@ func TestRecheckAgain(t *testing.T) {
 	if record := <-admitted; record.PolicyDigest != old.Digest() {
 		t.Errorf("admitted under %s; the test wants the old version", record.PolicyDigest)
 	}
-	// Both began shortly before the change, however long the test has taken since, and the second scan is not due yet.
+	// Both calls count as begun shortly before the change, however slow the test is, and the second scan is not due yet.
 	b.sql(`UPDATE invocations SET created_at = greatest(created_at, (SELECT asked_at - interval '5 seconds' FROM rechecks))`)
 	if soon := value[bool](b, `SELECT due_at > asked_at FROM rechecks`); !soon {
 		t.Error("the second scan is due at once")
@@ -233,7 +233,7 @@ func TestRecheckAgain(t *testing.T) {
 		t.Errorf("too early %v were told", got)
 	}
 	b.sql(`UPDATE rechecks SET due_at = now()`)
-	// One that began shortly before the change hears of it twice.
+	// A call that began shortly before the change gets two rechecks.
 	if got := again(); !slices.Equal(got, []string{"before", "meanwhile"}) {
 		t.Errorf("the second scan told %v", got)
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// TestFences checks that claims which the record has lost stop the next attempt, and that nobody writes them for another namespace or epoch.
+// TestFences checks that claims which a restored record had lost are written again and stop the next attempt, and that they are not written for another
+// namespace or epoch.
 func TestFences(t *testing.T) {
 	b := open(t)
 	known := func(call string) record.Dispatched {
@@ -40,7 +41,7 @@ func TestFences(t *testing.T) {
 	if got := fence("one", namespace, 1); got != 2 {
 		t.Errorf("the epoch is %d", got)
 	}
-	// The same again changes nothing.
+	// A repeated fence changes nothing.
 	if got := fence("one", namespace, 2); got != 2 || len(known("one").Dispatches) != 1 {
 		t.Errorf("the epoch is %d, with %+v", got, known("one"))
 	}
@@ -69,7 +70,7 @@ func TestFences(t *testing.T) {
 	}
 }
 
-// TestLostCalls checks that a lost call has an unknown outcome for everybody who starts it again, and that a call of the record stays as it is.
+// TestLostCalls checks that a lost call has an unknown outcome for every later start of the call, and that a call that the record has stays as it is.
 func TestLostCalls(t *testing.T) {
 	b := open(t)
 	lost := func(call string) record.LostCall {
@@ -93,7 +94,7 @@ func TestLostCalls(t *testing.T) {
 	}
 }
 
-// TestOrigin checks that a database knows whether its rows were written there.
+// TestOrigin checks that a program notices when the rows of the database were written in another database, as after a restore.
 func TestOrigin(t *testing.T) {
 	b := open(t)
 	if err := errors.Join(b.CheckOrigin(t.Context()), b.NoteOrigin(t.Context()), b.CheckOrigin(t.Context())); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/connections"
 )
 
-// renewed adds a connection whose secret nobody opens.
+// renewed adds a connection that can be refreshed. Its sealed secret is not a real one, because no test opens it.
 func (b bench) renewed(connectionID string) broker.Binding {
 	b.t.Helper()
 	at := broker.Binding{TenantID: tenant, ConnectionID: connectionID, Provider: "test", Version: 1}
@@ -56,7 +56,8 @@ func (b bench) stored(at broker.Binding, missing ...string) bool {
 	return stored == broker.TokenStored
 }
 
-// TestOneRefresher: of many who ask at once one refreshes; a claim that lapses is another's, and a version is refreshed once.
+// TestOneRefresher: of many workers that ask at the same moment, one gets the claim to refresh. Another worker gets a claim that has expired, and each version
+// is refreshed once.
 func TestOneRefresher(t *testing.T) {
 	b := open(t)
 	at := b.renewed("c1")
@@ -81,7 +82,7 @@ func TestOneRefresher(t *testing.T) {
 	}
 	value[int](b, `UPDATE connections SET refresh_until = now() - interval '1 second' RETURNING 1`)
 	b.wantClaim(at, "second", false, broker.RefreshClaimed)
-	// Who was taken for dead changes nothing by failing late, and what it got counts still.
+	// A failure that comes from the worker whose claim has expired changes nothing. A token that it has got still counts.
 	b.fail(at, "first", true, 0)
 	b.wantClaim(at, "third", false, broker.RefreshBusy)
 	if !b.stored(at, "write") || b.stored(at) {
@@ -99,7 +100,7 @@ func TestOneRefresher(t *testing.T) {
 	}
 	b.wantClaim(at, "late", false, broker.RefreshMoved)
 	at.Version = 2
-	// It is new: that a service refuses it is no reason for another.
+	// The token is new, so a refusal of a service is no reason for another refresh.
 	b.wantClaim(at, "forced", true, broker.RefreshUseless)
 	value[int](b, `UPDATE connections SET refreshed_at = now() - interval '2 hours' RETURNING 1`)
 	b.wantClaim(at, "forced", true, broker.RefreshClaimed)
@@ -112,8 +113,8 @@ func TestOneRefresher(t *testing.T) {
 	}
 }
 
-// TestRevokedBehindRefresh: a revocation that waits for a refresh takes what that has stored, and leaves nothing; a refresh that waits for a
-// revocation hears that nobody wants what it got.
+// TestRevokedBehindRefresh: a revocation that waits for a refresh also deletes the secret that the refresh has stored. A refresh that waits for a revocation
+// stores nothing, and gets the answer that its token is not needed.
 func TestRevokedBehindRefresh(t *testing.T) {
 	for name, order := range map[string][]string{"the refresh is first": {"refresh", "revoke"}, "the revocation is first": {"revoke", "refresh"}} {
 		t.Run(name, func(t *testing.T) {
@@ -160,8 +161,8 @@ func TestRevokedBehindRefresh(t *testing.T) {
 	}
 }
 
-// TestCooldown: after failures nobody tries for a time that doubles, or that the server names; a success begins anew, and what is lost
-// stays lost until somebody signs in.
+// TestCooldown: after a failure no worker tries for a pause, which doubles with each failure or is the one that the server asks for. A success resets the
+// pause. A lost connection stays lost until a person signs in again.
 func TestCooldown(t *testing.T) {
 	b := open(t)
 	at := b.renewed("c1")
@@ -169,7 +170,7 @@ func TestCooldown(t *testing.T) {
 	b.sql(`CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS
 		'BEGIN INSERT INTO pauses (pause) VALUES (NEW.refresh_after - now()); RETURN NULL; END'`)
 	b.sql(`CREATE TRIGGER note AFTER UPDATE OF refresh_after ON connections FOR EACH ROW WHEN (NEW.refresh_after > now()) EXECUTE FUNCTION note()`)
-	// The last pause that was written, as long as it was then.
+	// pause returns the length of the last pause at the moment at which it was written.
 	pause := func() int {
 		return value[int](b, `SELECT round(extract(epoch FROM pause))::int FROM pauses ORDER BY n DESC LIMIT 1`)
 	}
@@ -182,7 +183,7 @@ func TestCooldown(t *testing.T) {
 		if got := pause(); got < want-1 || got > want {
 			t.Errorf("failure %d: %d seconds, want %d", i+1, got, want)
 		}
-		// The test may take longer than two seconds from here to there.
+		// The rest of the test may take longer than the pause of two seconds.
 		value[int](b, `UPDATE connections SET refresh_after = refresh_after + interval '1 minute' RETURNING 1`)
 		b.wantClaim(at, "w", false, broker.RefreshCooling)
 		b.wantClaim(at, "w", true, broker.RefreshCooling)

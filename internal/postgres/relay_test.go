@@ -14,11 +14,11 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/outbox"
 )
 
-// inboxes is a sender that keeps what it is given.
+// inboxes is a sender that records the messages that it gets.
 type inboxes struct {
 	mu       sync.Mutex
 	messages []outbox.Message
-	// answer, if any, is asked what to answer.
+	// answer returns the answer to a message. Without it, every message succeeds.
 	answer func(m outbox.Message) error
 }
 
@@ -38,7 +38,7 @@ func (s *inboxes) count() int {
 	return len(s.messages)
 }
 
-// relay runs one until the test ends; it returns its log.
+// relay runs a relay until the test ends, and returns its log.
 func (b bench) relay(sender outbox.Sender, poll time.Duration) *lockedBuffer {
 	log := &lockedBuffer{}
 	ctx, stop := context.WithCancel(b.t.Context())
@@ -81,7 +81,7 @@ func (b bench) post(n int, notify bool) {
 	}
 }
 
-// TestTwoRelaysSendOnce: what one has taken the other leaves alone.
+// TestTwoRelaysSendOnce: a message that one relay has taken is not sent by another one.
 func TestTwoRelaysSendOnce(t *testing.T) {
 	b := open(t)
 	sender := &inboxes{}
@@ -103,7 +103,7 @@ func TestTwoRelaysSendOnce(t *testing.T) {
 	}
 }
 
-// TestNotificationWakesTheRelay: polling is an hour away.
+// TestNotificationWakesTheRelay: a notification makes the relay send a message long before its next poll, which is an hour away.
 func TestNotificationWakesTheRelay(t *testing.T) {
 	b := open(t)
 	sender := &inboxes{}
@@ -113,7 +113,7 @@ func TestNotificationWakesTheRelay(t *testing.T) {
 	until(t, "the message is sent", func() bool { return sender.count() == 1 })
 }
 
-// TestRelayListensAgain: its connection is killed, and polling is an hour away.
+// TestRelayListensAgain: a relay whose connection is killed listens on another one. Its next poll is an hour away.
 func TestRelayListensAgain(t *testing.T) {
 	b := open(t)
 	sender := &inboxes{}
@@ -148,7 +148,7 @@ func TestMessageWithoutRecipientIsDone(t *testing.T) {
 	})
 }
 
-// noting makes the database note the failures that are written into a table: of which attempt, and how far away the next one was then.
+// noting makes the database record each failure that is written into a table: the number of the attempt, the error, and the time until the next attempt.
 func (b bench) noting(table string) {
 	b.t.Helper()
 	b.sql(`CREATE TABLE noted (attempts int, error text, away interval)`)
@@ -158,7 +158,7 @@ func (b bench) noting(table string) {
 		WHEN (NEW.last_error IS NOT NULL AND NEW.sent_at IS NULL) EXECUTE FUNCTION note()`)
 }
 
-// TestFailedMessageComesAgain, later each time, and its error is kept without its words.
+// TestFailedMessageComesAgain: a message that fails is sent again, with a longer pause each time. The record keeps the kind of the error without its text.
 func TestFailedMessageComesAgain(t *testing.T) {
 	b := open(t)
 	sender := &inboxes{answer: func(m outbox.Message) error {
@@ -185,7 +185,7 @@ func TestFailedMessageComesAgain(t *testing.T) {
 	}
 }
 
-// TestRelayThatDiedLosesNothing: it took a message and was never heard of again.
+// TestRelayThatDiedLosesNothing: a message that a dead relay has taken is sent by another relay, after the lease of the message.
 func TestRelayThatDiedLosesNothing(t *testing.T) {
 	b := open(t)
 	b.post(1, false)
@@ -201,7 +201,7 @@ func TestRelayThatDiedLosesNothing(t *testing.T) {
 	until(t, "the lease is over and the message sent", func() bool { return sender.count() == 2 })
 }
 
-// TestStoppedRelayNotesWhatItSent: the signal has left; stopping must not send it twice.
+// TestStoppedRelayNotesWhatItSent: a relay that stops while it sends a message records that the message was sent, so that it is not sent twice.
 func TestStoppedRelayNotesWhatItSent(t *testing.T) {
 	b := open(t)
 	ctx, stop := context.WithCancel(t.Context())

@@ -8,8 +8,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// TestKeysOfARequest: a request brings the valid keys of its tenant, and says where there are more than are read. A review brings the keys
-// as they are then, with the request's own rule, where it is asked for them, and also with a decision that it records.
+// TestKeysOfARequest: a request returns the valid keys of its tenant, and says so if there are more keys than it reads. A review that is asked for them returns
+// the present keys and the rule of the request, also when it records a decision.
 func TestKeysOfARequest(t *testing.T) {
 	b := open(t)
 	b.admit("c")
@@ -51,12 +51,12 @@ func TestKeysOfARequest(t *testing.T) {
 		t.Errorf("found again, the rule is that of today and not the request's own: %+v", again.Rule)
 	}
 	denied := decision("c", 1, toolspec.Deny)
-	denied.Approver = "user:ann" // the requester, who may not
+	denied.Approver = "user:ann" // the requester, who may not decide
 	row := reviewRow("c", 1, 1, denied)
 	if plain := b.review(row); plain.Request != nil || plain.Keys.Keys != nil {
 		t.Errorf("a review that was not asked brings %+v", plain)
 	}
-	for _, reason := range []string{"new", "new"} { // recorded, and found recorded
+	for _, reason := range []string{"new", "new"} { // the first review records the decision, and the second finds it
 		row.Decision.Reason, row.Refresh = reason, true
 		review := b.review(row)
 		has(review.Keys, ann, bob)

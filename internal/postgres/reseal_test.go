@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/connections"
 )
 
-// resealed is what key 2 makes of secrets.
+// resealed returns the secrets as if they were sealed again with key 2.
 func resealed(secrets []broker.Sealed) (all []upkeep.Resealed) {
 	for _, s := range secrets {
 		anew := s
@@ -40,7 +40,8 @@ func (b bench) uses() []connections.KeyUse {
 	return uses
 }
 
-// TestReseal: page by page every secret of all tenants, once; version, generation and approvals stay, and nobody is told.
+// TestReseal: every secret of all tenants is sealed again once, page by page. Its version and generation and the approvals of calls stay, and no call gets a
+// recheck.
 func TestReseal(t *testing.T) {
 	b := open(t)
 	for i := range 7 {
@@ -80,7 +81,7 @@ func TestReseal(t *testing.T) {
 	}
 }
 
-// TestResealIsGuarded: what somebody else has replaced, sealed anew or taken away stays as that one left it.
+// TestResealIsGuarded: a secret that was replaced, sealed again or deleted meanwhile is not changed.
 func TestResealIsGuarded(t *testing.T) {
 	b := open(t)
 	for _, c := range []string{"refreshed", "resealed", "revoked", "same"} {
@@ -107,7 +108,7 @@ func TestResealIsGuarded(t *testing.T) {
 	}
 }
 
-// TestResealMeetsRefresh: a secret that is being replaced at this moment is the replacer's.
+// TestResealMeetsRefresh: if a transaction replaces a secret while it is sealed again, the new secret stays.
 func TestResealMeetsRefresh(t *testing.T) {
 	b := open(t)
 	b.connection(tenant, "c1")
@@ -136,7 +137,7 @@ func TestResealMeetsRefresh(t *testing.T) {
 	}
 }
 
-// TestResealsAtOnce: two of them, in opposite orders, get past each other, and each secret is sealed anew by one.
+// TestResealsAtOnce: two reseals that work in opposite orders do not deadlock, and each secret is sealed again by one of them.
 func TestResealsAtOnce(t *testing.T) {
 	b := open(t)
 	for i := range 60 {

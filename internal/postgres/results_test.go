@@ -31,27 +31,28 @@ func (b bench) lookup(row cache.LookupRow) cache.Finding {
 	return found
 }
 
-// holding is the settle of a call that took part in a flight.
+// holding returns the settle of a call that took part in a flight, which is the single run of a tool for several calls with the same key of the cache.
 func holding(call string) contract.SettleIn {
 	in := settleIn(call, 1)
 	in.Holds = true
 	return in
 }
 
-// keeps is the settle of a call that had a value for the cache.
+// keeps returns the settle of a call with a value for the cache.
 func keeps(call, value string, tags ...string) contract.SettleIn {
 	in := holding(call)
 	in.Kept = &contract.Kept{Entry: hook.CacheEntry{Key: cacheKey, TTLMs: 3_600_000, Tags: tags}, Value: json.RawMessage(value)}
 	return in
 }
 
-// countLeases counts the leases of a state.
+// countLeases counts the leases of flights in a state.
 func (b bench) countLeases(state string) int {
 	b.t.Helper()
 	return value[int](b, `SELECT count(*) FROM leases WHERE kind = 'single_flight' AND state = $1`, state)
 }
 
-// TestFlight: the first call flies, the others wait and are told when it lands; then they find its value.
+// TestFlight: the first call gets the flight, which means that it alone runs the tool. The other calls wait, get a recheck when it settles, and find its
+// value.
 func TestFlight(t *testing.T) {
 	b := open(t)
 	for _, call := range []string{"first", "second", "third"} {
@@ -86,7 +87,7 @@ func TestFlight(t *testing.T) {
 	b.wantRechecks()
 }
 
-// TestFlightWithoutAValue: a call that has nothing to keep hands the flight to the next who asks, and one that is swept does too.
+// TestFlightWithoutAValue: when a call settles without a value for the cache, or is swept, the next call that asks gets the flight.
 func TestFlightWithoutAValue(t *testing.T) {
 	for name, land := range map[string]func(b bench){
 		"settled": func(b bench) {
@@ -119,8 +120,8 @@ func TestFlightWithoutAValue(t *testing.T) {
 	}
 }
 
-// TestFlightLost: one that should have landed loses its flight to the first who asks, by the database's clock. Its value, when it comes,
-// is kept all the same.
+// TestFlightLost: a call whose flight has expired by the clock of the database loses it to the first call that asks. If its value comes later, the value is
+// stored in spite of that.
 func TestFlightLost(t *testing.T) {
 	b := open(t)
 	for _, call := range []string{"first", "second", "third"} {
@@ -141,7 +142,7 @@ func TestFlightLost(t *testing.T) {
 	}
 }
 
-// TestLookupIsGuarded: a run that was taken over, a call that is settled and another tenant's see nothing and hold nothing.
+// TestLookupIsGuarded: a lookup with an older epoch, of a settled call, or of a call of another tenant finds no value and gets no flight.
 func TestLookupIsGuarded(t *testing.T) {
 	b := open(t)
 	b.admit("first")
@@ -165,8 +166,8 @@ func TestLookupIsGuarded(t *testing.T) {
 	}
 }
 
-// TestOneCallRunsTheTool: of many calls that look at once, one is to get the value, and everybody else waits and is told. Nobody is left behind by
-// a landing between its look and its wait.
+// TestOneCallRunsTheTool: of many calls that look at the same moment, one runs the tool, and every other call waits and gets a recheck. That also holds for a
+// call that begins to wait while the first one settles.
 func TestOneCallRunsTheTool(t *testing.T) {
 	b := open(t)
 	const calls = 24
@@ -195,7 +196,7 @@ func TestOneCallRunsTheTool(t *testing.T) {
 	}
 }
 
-// TestKept: what settle writes, when it writes nothing, and how long it lasts by the database's clock.
+// TestKept: settle stores a value for the cache, when it does not store one, and how long the value lasts by the clock of the database.
 func TestKept(t *testing.T) {
 	b := open(t)
 	for _, call := range []string{"first", "second", "third"} {
@@ -215,7 +216,7 @@ func TestKept(t *testing.T) {
 	if found() != value1 {
 		t.Errorf("found %s", found())
 	}
-	// A settle that comes again, and one of an older epoch, write nothing.
+	// A repeated settle and a settle of an older epoch store nothing.
 	b.settle(keeps("first", `{"text":"again"}`))
 	stale := keeps("second", `{"text":"stale"}`)
 	stale.Epoch = 0
@@ -223,7 +224,7 @@ func TestKept(t *testing.T) {
 	if found() != value1 {
 		t.Errorf("found %s", found())
 	}
-	// A younger call replaces it, an older one does not.
+	// A call replaces a value of an older call, and not one of a younger call.
 	b.sql(`UPDATE invocations SET created_at = created_at - interval '1 hour' WHERE invocation_id = $1`, id("third"))
 	b.settle(keeps("third", `{"text":"older"}`))
 	if found() != value1 {
@@ -243,7 +244,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestPoisonedEntry: a value under the right key that is another tenant's is never found, even were the key guessed or stolen.
+// TestPoisonedEntry: a value of another tenant under the same key is never found, so that a guessed or stolen key gives nothing.
 func TestPoisonedEntry(t *testing.T) {
 	b := open(t)
 	b.admit("first")
@@ -258,7 +259,7 @@ func TestPoisonedEntry(t *testing.T) {
 	}
 }
 
-// TestInvalidation: a tag voids what has it, in its tenant, and what is still being read as well.
+// TestInvalidation: invalidating a tag deletes the values of the tenant with this tag, and also refuses the value of a call that began before that.
 func TestInvalidation(t *testing.T) {
 	b := open(t)
 	for _, call := range []string{"first", "second"} {
@@ -298,7 +299,7 @@ func TestInvalidation(t *testing.T) {
 	}
 }
 
-// TestGuardedReadTrips: a read with a quota, a semaphore and the cache takes five round trips, and a hit does too.
+// TestGuardedReadTrips: a call with a quota, a semaphore and the cache takes five round trips, with a hit of the cache and without one.
 func TestGuardedReadTrips(t *testing.T) {
 	b := open(t)
 	for _, call := range []string{"miss", "hit"} {

@@ -15,7 +15,7 @@ import (
 
 const retentionDays = 400
 
-// aged makes a call look as if it had happened so many months ago, with its rows.
+// aged moves a call and its rows this number of months into the past.
 func (b bench) aged(call string, months int) {
 	b.t.Helper()
 	b.sql(`UPDATE invocations SET
@@ -30,7 +30,7 @@ func (b bench) aged(call string, months int) {
 
 var partitioned = []string{"stage_events", "attempts", "payloads", "events", "hydrations", "run_events"}
 
-// monthsOf makes the partitions of so many months ago, as a worker of that time did.
+// monthsOf creates the partitions of past months, as a worker of that time did.
 func (b bench) monthsOf(ago ...int) {
 	b.t.Helper()
 	for _, n := range ago {
@@ -43,7 +43,7 @@ func (b bench) monthsOf(ago ...int) {
 	}
 }
 
-// whole is a settled call with a row in every table.
+// whole makes a settled call that has a row in every table.
 func (b bench) whole(call string) {
 	b.t.Helper()
 	b.opened(call)
@@ -55,13 +55,13 @@ func (b bench) whole(call string) {
 	if _, err := b.SaveOutput(b.t.Context(), attempt.OutputRow{InvocationID: id(call), TenantID: tenant, Dispatch: 1, Value: []byte(`"large"`)}); err != nil {
 		b.t.Fatal(err)
 	}
-	// Earlier releases stored large values here.
+	// Earlier releases stored large values in the table payloads.
 	b.sql(`INSERT INTO payloads (month, ref, invocation_id, tenant_id, dispatch, value)
 		SELECT month, 'old-' || invocation_id, invocation_id, tenant_id, 1, '"large"' FROM invocations WHERE tool_call_id = '` + call + `'`)
 	b.settle(settleIn(call, 1))
 }
 
-// rows counts what hangs on a call, table by table.
+// rows returns the number of rows of a call in each table.
 func (b bench) rows(call string) string {
 	b.t.Helper()
 	text := ""
@@ -90,7 +90,7 @@ func (b bench) partitionsOf(parent string) string {
 	return value[string](b, `SELECT coalesce(string_agg(inhrelid::regclass::text, ' ' ORDER BY inhrelid::regclass::text COLLATE "C"), '') FROM pg_inherits WHERE inhparent = $1::regclass`, parent)
 }
 
-// TestRetention: what is past its time goes with all that hangs on it, and nothing else.
+// TestRetention: retention deletes the calls that are older than its limit with all their rows, and nothing else.
 func TestRetention(t *testing.T) {
 	for _, partitions := range []bool{true, false} {
 		t.Run(fmt.Sprint("partitions=", partitions), func(t *testing.T) {
@@ -102,12 +102,12 @@ func TestRetention(t *testing.T) {
 				b.whole(call)
 				b.aged(call, months)
 			}
-			// Sixteen months ago: one that ended, and one that still waits.
+			// Two calls of sixteen months ago: one has ended, and one still waits.
 			b.whole("beside")
 			b.aged("beside", 16)
 			b.opened("waiting")
 			b.aged("waiting", 16)
-			// An event of no call, and one of a month that a call is kept of.
+			// Two events without a call: one of a month that is deleted, and one of a month of which a call is kept.
 			b.sql(`INSERT INTO events (month, kind) SELECT month, 'refused' FROM invocations WHERE tool_call_id IN ('old', 'young')`)
 			before := b.partitionsOf("events")
 			out := b.expire()
@@ -138,7 +138,7 @@ func TestRetention(t *testing.T) {
 			if again := b.expire(); again != (contract.DropExpiredOut{RetentionDays: retentionDays}) {
 				t.Errorf("a second time it counted %+v", again)
 			}
-			// The call that waited can still end, in its month, and goes with it.
+			// The waiting call can still end. Its rows belong to its old month, and are deleted with that month.
 			b.settle(settleIn("waiting", 1))
 			if n := value[int](b, `SELECT count(*) FROM stage_events WHERE invocation_id = $1::uuid`, id("waiting")); n != 2 {
 				t.Errorf("it has %d stages", n)
@@ -156,7 +156,7 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// TestRetentionIsExact: a settled call goes when its days are over, and not before.
+// TestRetentionIsExact: a settled call is deleted when its days are over, and not before.
 func TestRetentionIsExact(t *testing.T) {
 	b := open(t)
 	for _, call := range []string{"before", "after", "open"} {
@@ -174,7 +174,7 @@ func TestRetentionIsExact(t *testing.T) {
 	}
 }
 
-// TestRetentionGoesByBatches: a statement deletes no more than it is told, and skips what somebody holds.
+// TestRetentionGoesByBatches: a statement deletes no more rows than its limit, and skips locked rows.
 func TestRetentionGoesByBatches(t *testing.T) {
 	b := open(t)
 	for i := range 7 {
@@ -206,7 +206,8 @@ func TestRetentionGoesByBatches(t *testing.T) {
 	}
 }
 
-// TestAPartitionInUseIsLeft: the sweeper does not wait for a reader, nor let writers wait behind it, and comes back.
+// TestAPartitionInUseIsLeft: the sweeper leaves a partition that is being read and tries again later. It does not wait for the reader, because writers would
+// have to wait behind the sweeper.
 func TestAPartitionInUseIsLeft(t *testing.T) {
 	b := open(t)
 	b.monthsOf(15)
@@ -214,7 +215,7 @@ func TestAPartitionInUseIsLeft(t *testing.T) {
 	tx := b.holds(`SELECT count(*) FROM stage_events`)
 	done := make(chan contract.DropExpiredOut, 2)
 	go func() {
-		defer close(done) // should it fail
+		defer close(done) // so that the test does not wait for ever if expire fails
 		for range 2 {
 			done <- b.expire()
 		}
@@ -234,7 +235,7 @@ func TestAPartitionInUseIsLeft(t *testing.T) {
 		}
 	}
 	counted(len(partitioned) - 1)
-	// Calls settle while it tries again. A slow one would keep partitions in use that the reader does not, had they not gone before.
+	// Calls can settle while the sweeper tries again. The other partitions are dropped by now, because a slow settle would keep them in use.
 	began := time.Now()
 	settling, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -251,7 +252,8 @@ func TestAPartitionInUseIsLeft(t *testing.T) {
 	}
 }
 
-// TestOneDropsAtATime: two that drop one partition make Postgres fail with an internal error, so one leaves it to the other.
+// TestOneDropsAtATime: while one worker drops partitions, another one leaves them, because Postgres fails with an internal error if two sessions drop the same
+// partition.
 func TestOneDropsAtATime(t *testing.T) {
 	b := open(t)
 	b.monthsOf(15)
@@ -267,7 +269,7 @@ func TestOneDropsAtATime(t *testing.T) {
 	}
 }
 
-// TestRetentionsAtOnce: several workers of one database.
+// TestRetentionsAtOnce: several workers of one database can delete at the same time.
 func TestRetentionsAtOnce(t *testing.T) {
 	b := open(t)
 	b.monthsOf(15, 16)
@@ -288,7 +290,8 @@ func TestRetentionsAtOnce(t *testing.T) {
 	}
 }
 
-// TestKeepPartitions: a month that stands in DEFAULT is not asked for again, for that would hold up every insert.
+// TestKeepPartitions: a worker does not try again to create the partition of a month that has rows in the default partition, because each try would block
+// every insert.
 func TestKeepPartitions(t *testing.T) {
 	b := open(t)
 	b.opened("call_1")
@@ -300,7 +303,7 @@ func TestKeepPartitions(t *testing.T) {
 	if n := value[int](b, `SELECT count(*) FROM pg_inherits WHERE inhparent = 'payloads'::regclass`); n != 5 {
 		t.Errorf("%d partitions, want DEFAULT, this month and three to come", n)
 	}
-	// Somebody reads for long. Nothing is missing that could be made, so nobody waits.
+	// A long transaction reads a table. No partition that could be created is missing, so the worker takes no lock and does not wait.
 	tx, err := b.pool.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -316,7 +319,7 @@ func TestKeepPartitions(t *testing.T) {
 	}
 }
 
-// TestRetentionKeepsEndings: a call with endings that wait stays for a day longer than the sweeper tries them.
+// TestRetentionKeepsEndings: a call whose endings have not run is kept for one day longer than the sweeper tries these endings.
 func TestRetentionKeepsEndings(t *testing.T) {
 	b := open(t)
 	for call, days := range map[string]int{"ended": 3, "waits": 3, "forgotten": 9} {

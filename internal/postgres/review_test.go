@@ -23,7 +23,7 @@ func TestRequestOpens(t *testing.T) {
 	}
 }
 
-// TestRequestIsFoundAgain: a retry, and a run that took over, get the request that stands.
+// TestRequestIsFoundAgain: a retry and a later run of the call get the request that is open already.
 func TestRequestIsFoundAgain(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
@@ -149,7 +149,7 @@ func TestTheJudgeDecidesWhatCounts(t *testing.T) {
 	}
 }
 
-// TestARemarkReachesTheSender, the first time and again, though the decision counts.
+// TestARemarkReachesTheSender: the sender of a decision that counts gets the remark of the answer, also when the decision is repeated.
 func TestARemarkReachesTheSender(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
@@ -164,7 +164,7 @@ func TestARemarkReachesTheSender(t *testing.T) {
 	}
 }
 
-// TestTheSameDecisionAgain: after a reset it is delivered again, and must read as it did the first time.
+// TestTheSameDecisionAgain: a decision that is delivered again, as after a reset, must get the same answer as the first time.
 func TestTheSameDecisionAgain(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
@@ -197,7 +197,7 @@ func TestTheSameDecisionAgain(t *testing.T) {
 	}
 }
 
-// TestDecisionsDifferInAnything: only the whole decision is the same decision; the form of its arguments is none.
+// TestDecisionsDifferInAnything: two decisions are the same only if all their fields are equal. The JSON formatting of edited arguments makes no difference.
 func TestDecisionsDifferInAnything(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
@@ -267,7 +267,7 @@ func TestFirstFinalDecisionWins(t *testing.T) {
 	}
 }
 
-// TestExpiryIsTheDatabasesMatter: no clock of the worker's has a say.
+// TestExpiryIsTheDatabasesMatter: only the clock of the database decides whether a request has expired.
 func TestExpiryIsTheDatabasesMatter(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
@@ -286,7 +286,7 @@ func TestExpiryIsTheDatabasesMatter(t *testing.T) {
 	}
 }
 
-// TestExpiryBetweenTheSteps: the request was open when the judge saw it.
+// TestExpiryBetweenTheSteps: a request that expires while its decision is being judged stays expired.
 func TestExpiryBetweenTheSteps(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
@@ -302,7 +302,7 @@ func TestExpiryBetweenTheSteps(t *testing.T) {
 	}
 }
 
-// TestSupersededBetweenTheSteps: the run lost the call while its judge was at it.
+// TestSupersededBetweenTheSteps: a run that loses its call while a decision is being judged writes nothing.
 func TestSupersededBetweenTheSteps(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
@@ -347,7 +347,7 @@ func TestLookWithoutARequest(t *testing.T) {
 	}
 }
 
-// TestReviewOfNoSuchRequest checks that a request which the record has lost, or which belongs to another call, is lost to the call, and that no
+// TestReviewOfNoSuchRequest checks that a review reports a request as lost if the record does not have it or if it belongs to another call, and that no
 // decision on it counts.
 func TestReviewOfNoSuchRequest(t *testing.T) {
 	b := open(t)

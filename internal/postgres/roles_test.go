@@ -18,7 +18,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// login makes a user in the roles, for the time of the test, and returns the address of the database for it.
+// login creates a user with these roles until the test ends, and returns the address of the database for this user.
 func (b bench) login(name string, roles ...string) string {
 	b.t.Helper()
 	u, err := url.Parse(b.url)
@@ -58,7 +58,7 @@ func (b bench) session(address string) session {
 	return session{b.t, conn.Config().User, conn}
 }
 
-// state runs a statement and returns its SQLSTATE, or "".
+// state runs a statement, and returns the SQLSTATE of its error, or "".
 func (s session) state(sql string) string {
 	s.t.Helper()
 	_, err := s.conn.Exec(s.t.Context(), sql)
@@ -80,8 +80,8 @@ func (s session) count(from string) (n int) {
 	return n
 }
 
-// TestRolesAreWalls checks what members of the roles cannot do, and that a reader and a client see the rows of their tenants only. The rest of the
-// suite runs as pawl_worker.
+// TestRolesAreWalls checks that members of the roles cannot do what their role does not allow, and that a reader and a client see only the rows of their
+// tenants. The other tests run as the role pawl_worker.
 func TestRolesAreWalls(t *testing.T) {
 	b := open(t)
 	for _, of := range []string{tenant, "globex", "globex.with-a-long-name"} {
@@ -118,7 +118,7 @@ func TestRolesAreWalls(t *testing.T) {
 				t.Errorf("%s sees %d rows of %s", role, n, table)
 			}
 		}
-		// Nothing that a session can set changes what it sees.
+		// No setting of a session changes the rows that it sees.
 		if s.state(`SET pawl.tenant = 'globex'`) != "" || s.state(`SET ROLE `+role) != "" || s.count("invocations") != 0 || s.state(`RESET ROLE`) != "" {
 			t.Errorf("%s has another tenant after SET ROLE", role)
 		}
@@ -141,7 +141,7 @@ func TestRolesAreWalls(t *testing.T) {
 				t.Errorf("%s: %s: %q", role, sql, state)
 			}
 		}
-		// A function with the rights of its owner could be the trigger of a table that the user makes.
+		// A user must not execute a function that has the rights of its owner: the user could make it the trigger of an own table.
 		if n := s.count(`pg_proc WHERE prosecdef AND pronamespace = current_schema()::regnamespace AND has_function_privilege(oid, 'EXECUTE')`); n != 0 {
 			t.Errorf("%s executes %d functions with the rights of their owner", role, n)
 		}
@@ -157,7 +157,7 @@ func TestRolesAreWalls(t *testing.T) {
 			}
 			continue
 		}
-		// A client writes texts into runs, and nothing that shows it results or holds up retention.
+		// A client can write texts into runs, and no event that looks like a result or that would stop retention.
 		for _, values := range []string{
 			`('-infinity', 'acme', 'own', 9, now(), 'text_delta')`, `('2200-01-01', 'acme', 'own', 9, now(), 'text_delta')`,
 			`(date_trunc('month', now() AT TIME ZONE 'UTC'), 'acme', 'own', 9, now(), 'tool_call_result')`,
@@ -241,8 +241,8 @@ func TestWorkerNeedsItsPrivileges(t *testing.T) {
 	if err != nil || len(grants) < 100 {
 		t.Fatal(len(grants), err)
 	}
-	// The functions that append events of runs and queue events for their seals run as their caller, and the search for secrets reads all
-	// tables.
+	// No statement of these files needs the following privileges. Functions need them that append events of runs and queue events for their seals and run as
+	// their caller, and the search for secrets needs them, which reads all tables.
 	elsewhere := map[grant]bool{{"run_events", "INSERT"}: true, {"audit_pending", "INSERT"}: true, {"role_tenants", "SELECT"}: true}
 	for _, g := range grants {
 		if elsewhere[g] {
@@ -312,8 +312,8 @@ func TestMigrateAsMember(t *testing.T) {
 	}
 }
 
-// TestGrantRolesOfAnotherRelease checks that a policy with another text and a wall that is away are made again, and that an earlier release changes
-// nothing for a later one.
+// TestGrantRolesOfAnotherRelease checks that a row policy with another text, and row security that is turned off, are restored, and that an earlier release
+// does not change the grants of a later one.
 func TestGrantRolesOfAnotherRelease(t *testing.T) {
 	b := open(t)
 	owner, err := postgres.Open(t.Context(), b.login("deploy", "pawl_migrator"), postgres.Options{MaxConns: 2})
@@ -325,7 +325,7 @@ func TestGrantRolesOfAnotherRelease(t *testing.T) {
 		`ALTER POLICY pawl_tenants ON invocations USING (true)`, `COMMENT ON POLICY pawl_tenants ON invocations IS 'an earlier text'`,
 		`DROP POLICY pawl_everybody ON claims`, `ALTER TABLE payloads DISABLE ROW LEVEL SECURITY`, `GRANT DELETE ON policies TO pawl_client`,
 	}
-	// Each policy, and each table with its privileges, is a line.
+	// state returns one line for each row policy and one for each table with its privileges.
 	state := func() []string {
 		return strings.Split(value[string](b, `SELECT string_agg(regexp_replace(line, '\s+', ' ', 'g'), E'\n' ORDER BY line) FROM (
 			SELECT concat_ws(' ', polrelid::regclass, polname, pg_get_expr(polqual, polrelid), pg_get_expr(polwithcheck, polrelid)) FROM pg_policy UNION ALL
@@ -356,7 +356,7 @@ func TestGrantRolesOfAnotherRelease(t *testing.T) {
 	}
 }
 
-// TestMigrateWaitsForLocks checks that a migration that does not get a lock says so, applies nothing and succeeds later.
+// TestMigrateWaitsForLocks checks that a migration that cannot get a lock says so and applies nothing, and that it succeeds later.
 func TestMigrateWaitsForLocks(t *testing.T) {
 	b := empty(t)
 	if _, err := b.MigrationStatus(t.Context()); err != nil {

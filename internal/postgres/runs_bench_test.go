@@ -19,7 +19,7 @@ func BenchmarkEventsToAWatcher(b *testing.B) {
 	}
 }
 
-// openDurable is open on a server of its own that waits for the disk at each commit, as servers of users do. The shared server does not.
+// openDurable opens a bench on a new server that waits for the disk at each commit, as the servers of users do. The shared server of the tests does not.
 func openDurable(b *testing.B) bench {
 	server, err := devstack.StartPostgres(b.Context(), devstack.PostgresOptions{Dir: b.TempDir(), Fsync: true})
 	if err != nil {
@@ -78,7 +78,7 @@ func eventsToAWatcher(b *testing.B, writers int) {
 	b.ReportMetric(float64(all[b.N*95/100].Microseconds())/1000, "p95-ms")
 }
 
-// BenchmarkSettleInRuns settles calls from four connections at once, all in one run or each in a run of its own.
+// BenchmarkSettleInRuns settles calls from four connections at the same time, all calls in one run or each in its own run.
 func BenchmarkSettleInRuns(b *testing.B) {
 	for _, runs := range []string{"one", "many"} {
 		b.Run(runs, func(b *testing.B) {
@@ -87,7 +87,7 @@ func BenchmarkSettleInRuns(b *testing.B) {
 				d.opened(fmt.Sprintf("c%d", i))
 			}
 			if runs == "many" {
-				// The identity of a call includes its run, so the trigger is told of another run instead.
+				// The identity of a call includes its run. So the calls are admitted in one run, and the run ids of their rows are changed afterwards.
 				d.sql(`ALTER TABLE invocations DROP CONSTRAINT invocations_id_is_identity`)
 				d.sql(`UPDATE invocations SET run_id = tool_call_id`)
 			}

@@ -16,10 +16,10 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// inRun is the run of the calls of this package's tests.
+// inRun is the id of the run in which the calls of these tests are.
 const inRun = "run_1"
 
-// watched reads n events after a number, and fails if they do not come.
+// watched returns the n events after a number, and fails if they do not come.
 func (b bench) watched(after int64, n int) (events []toolspec.RunEvent) {
 	b.t.Helper()
 	for e, err := range b.Watch(b.t.Context(), tenant, inRun, after) {
@@ -41,7 +41,7 @@ func kinds(events []toolspec.RunEvent) string {
 	return text
 }
 
-// TestEventsOfEachPath: each path of a call has one start and one result in its run, in this order, and what it asks people between.
+// TestEventsOfEachPath: on each path a call has one start event and one result event in its run, in this order. The events of its requests are between them.
 func TestEventsOfEachPath(t *testing.T) {
 	for name, c := range map[string]struct {
 		call func(b bench)
@@ -105,8 +105,8 @@ func TestEventsOfEachPath(t *testing.T) {
 	}
 }
 
-// TestTimeOfTheStart: the start event has the time at which the call began. If only an attempt without a claim says it, the event lies after the last
-// approval of the call. Decisions about a parked call and about other calls do not count.
+// TestTimeOfTheStart: the start event has the time at which the call began. If the call has no claim, only an attempt, the event has a time after the last
+// approval of the call. Decisions about an unknown outcome and decisions about other calls do not count.
 func TestTimeOfTheStart(t *testing.T) {
 	for name, c := range map[string]struct {
 		begun string // an expression in SQL
@@ -141,7 +141,8 @@ func TestTimeOfTheStart(t *testing.T) {
 	}
 }
 
-// TestALateCommitLosesNothing: a call that took its number first and commits last holds up the next one, so that no watcher passes it.
+// TestALateCommitLosesNothing: a transaction that has taken a number for an event blocks the next event of the run until it commits. Otherwise a watcher could
+// read the next event first and miss this one.
 func TestALateCommitLosesNothing(t *testing.T) {
 	b := open(t)
 	b.opened("late")
@@ -162,8 +163,8 @@ func TestALateCommitLosesNothing(t *testing.T) {
 	}
 }
 
-// TestAWatcherThatDisconnects: it resumes by number and sees each event once, while many calls of the run settle; a second watcher,
-// whose connections are killed, sees the same order.
+// TestAWatcherThatDisconnects: a watcher that disconnects and resumes after the last number sees each event once, while many calls of the run settle. A second
+// watcher, whose connections are killed, sees the same order.
 func TestAWatcherThatDisconnects(t *testing.T) {
 	b := open(t)
 	const calls = 60
@@ -211,7 +212,7 @@ func TestAWatcherThatDisconnects(t *testing.T) {
 	}
 }
 
-// TestAKilledListenerResumes: an event that is written while no connection listens is seen.
+// TestAKilledListenerResumes: a watcher also gets an event that was written while its program had no connection that listens.
 func TestAKilledListenerResumes(t *testing.T) {
 	b := open(t)
 	b.opened("c")
@@ -230,7 +231,7 @@ func TestAKilledListenerResumes(t *testing.T) {
 	}
 }
 
-// TestTwoFirstWatchers: a watcher that meets the row of another first watcher, which is not committed yet, is notified all the same.
+// TestTwoFirstWatchers: when two watchers are the first of a run at the same moment, the one that waits for the row of the other is notified too.
 func TestTwoFirstWatchers(t *testing.T) {
 	b := open(t)
 	b.opened("c")
@@ -247,7 +248,7 @@ func TestTwoFirstWatchers(t *testing.T) {
 	b.settle(settleIn("c", 1))
 	select {
 	case <-got:
-	case <-time.After(30 * time.Second): // without a notification it is 75 seconds
+	case <-time.After(30 * time.Second): // without a notification the watcher reads again after 75 seconds
 		t.Fatal("the watcher was not notified")
 	}
 }
@@ -270,7 +271,7 @@ func TestWatchReadOnly(t *testing.T) {
 	}
 }
 
-// TestNobodyIsNotified: a run without watchers notifies nobody, and a watched run does.
+// TestNobodyIsNotified: an event of a run without watchers sends no notification, and an event of a watched run sends one.
 func TestNobodyIsNotified(t *testing.T) {
 	b := open(t)
 	conn, err := b.pool.Acquire(t.Context())
@@ -297,7 +298,8 @@ func TestNobodyIsNotified(t *testing.T) {
 	}
 }
 
-// TestProgressAndTheEndOfATurn: a report is written between start and result of a watched call only, and the end of a turn after the results.
+// TestProgressAndTheEndOfATurn: a progress report is written only for a watched call, between its start and its result. The end of a turn is written after the
+// results.
 func TestProgressAndTheEndOfATurn(t *testing.T) {
 	b := open(t)
 	b.opened("c")

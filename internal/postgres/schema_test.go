@@ -9,7 +9,7 @@ import (
 
 var update = flag.Bool("update", false, "write golden files")
 
-// TestSchema compares what the migrations make with schema.sql, so that a change of the schema shows in review as what it comes to.
+// TestSchema compares the schema after all migrations with schema.sql, so that a review of a migration shows its result.
 func TestSchema(t *testing.T) {
 	const golden = "schema.sql"
 	b := open(t)
@@ -46,7 +46,7 @@ func (b bench) lines(sql string) []string {
 	return strings.Split(value[string](b, `SELECT string_agg(line, E'\n' ORDER BY at COLLATE "C", n, line COLLATE "C") FROM (`+sql+`) lines`), "\n")
 }
 
-// schemaLines reads the catalogs. NOT NULL stands with the column: newer servers also list it as a constraint.
+// schemaLines reads the catalogs of the server. NOT NULL is printed with its column only, although newer servers also list it as a constraint.
 const schemaLines = `
 WITH tables AS (
 	SELECT c.oid, c.relname::text AS name, c.relkind, c.relispartition, c.relpartbound

@@ -8,8 +8,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
-// TestSessions: the last write wins with a version of its own, the same again changes nothing, sessions and tenants are apart, a call that
-// has moved on writes nothing, and what nobody bound again for long is gone.
+// TestSessions: the last binding of a session wins and gets a new version, and the same binding again changes nothing. Sessions and tenants are separate. A run
+// with an older epoch writes nothing, and a binding that is not renewed for a long time is deleted.
 func TestSessions(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")

@@ -30,7 +30,7 @@ func TestSettleWritesEverything(t *testing.T) {
 		d.Outcome != "ok" || d.Status != toolspec.StatusSettled || d.Attempts != 1 || d.PolicyDigest != in.PolicyDigest || d.SettledAt == nil {
 		t.Errorf("%+v", d)
 	}
-	// One value alone is the result's.
+	// A history of outputs with one value is empty, because that value is the one of the result.
 	if got := fmt.Sprintf("%s %s", d.InputHistory, d.OutputHistory); got != `[{"path":"***"} null {"path":"a.txt"}] []` {
 		t.Errorf("histories %s", got)
 	}
@@ -47,7 +47,7 @@ func TestSettleWritesEverything(t *testing.T) {
 	}
 }
 
-// TestSettledOnce: the record of a settled call has one start and one result (C-12), which tell what it says.
+// TestSettledOnce: a settled call has one start event and one result event (C-12), which agree with its record.
 func TestSettledOnce(t *testing.T) {
 	b := open(t)
 	valid := []contract.StageEvent{{Stage: "pawl.admit", Outcome: "ok"}, {Stage: contract.Hydrate.Name(), Outcome: "ok"}, {Stage: "willAudit", Outcome: "ok"}}
@@ -141,7 +141,7 @@ func TestSettleAtOnce(t *testing.T) {
 	b.unchanged(2, 1, 4)
 }
 
-// TestStaleEpochWritesNothing: neither a run that was superseded nor one of another tenant leaves a trace.
+// TestStaleEpochWritesNothing: a settle of a superseded run, of another tenant or of a call that does not exist changes no row.
 func TestStaleEpochWritesNothing(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
@@ -179,7 +179,7 @@ func TestStaleEpochWritesNothing(t *testing.T) {
 		t.Errorf("foreign review: %+v", r)
 	}
 
-	b.unchanged(0, 0, 1) // of the request that stands
+	b.unchanged(0, 0, 1) // the event belongs to the open request
 	after := value[string](b, `SELECT string_agg(r, ' ') FROM (SELECT i::text r FROM invocations i UNION ALL SELECT a::text FROM approvals a) x`)
 	if after != before {
 		t.Errorf("%s\nbefore\n%s", after, before)
@@ -211,7 +211,7 @@ func TestSettleClosesRequests(t *testing.T) {
 	}
 }
 
-// TestSettleTakesWhatPostgresRefuses: characters that a column cannot hold must not keep a call open for ever.
+// TestSettleTakesWhatPostgresRefuses: a call settles even if its texts have characters that a column cannot store. It would stay open for ever otherwise.
 func TestSettleTakesWhatPostgresRefuses(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
@@ -230,7 +230,7 @@ func TestSettleTakesWhatPostgresRefuses(t *testing.T) {
 	}
 }
 
-// TestLargeSettle is a call of the most events one may have in practice.
+// TestLargeSettle settles a call with as many events as a call can have in practice.
 func TestLargeSettle(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
@@ -255,7 +255,7 @@ func TestSettleIsOneRoundTrip(t *testing.T) {
 	}
 }
 
-// BenchmarkCall is the database's share of a call in the local lane.
+// BenchmarkCall measures the time that a call without a queue spends in the database.
 func BenchmarkCall(bb *testing.B) {
 	b := open(bb)
 	b.admit("warm")

@@ -23,7 +23,7 @@ func described(specs []toolspec.Spec) string {
 	return strings.Join(all, ", ")
 }
 
-// TestPublishAgain (RG-04): what a worker no longer has leaves its lists in the same step.
+// TestPublishAgain (RG-04): a publication also removes the tools and sources that the worker no longer has, in the same step.
 func TestPublishAgain(t *testing.T) {
 	t.Parallel()
 	b := open(t)
@@ -100,7 +100,7 @@ func TestSpecs(t *testing.T) {
 	}
 }
 
-// TestDiscoveredSpec: a definition of a server is found by its digest, whatever became of its worker.
+// TestDiscoveredSpec: a definition that a server gave is found by its digest, also after its worker has stopped.
 func TestDiscoveredSpec(t *testing.T) {
 	b := open(t)
 	for i, digest := range []string{"x", "y"} {
@@ -205,7 +205,7 @@ func TestOldSpecs(t *testing.T) {
 	if n := value[int](b, `SELECT count(*) FROM tool_specs WHERE tool_id IN ('t__live', 't__gone', 't__dead', 'mcp__s__5000')`); n != 4 {
 		t.Errorf("%d of 4 definitions are left", n)
 	}
-	// All that are too many go at once, and a tenant that registers all the time pushes out only its own definitions.
+	// All definitions beyond the limit are deleted in one step. A tenant that registers very often pushes out only its own definitions.
 	b.sql(`INSERT INTO tool_specs (tool_id, digest, spec, seen_at) SELECT 'mcp__s__' || n, 'e', '{"discovered":{}}', now() - n * interval '1 second' FROM generate_series(1, 11000) n`)
 	b.sql(`INSERT INTO tool_specs (tool_id, digest, spec, seen_at) SELECT 'tenant-acme__' || n, 'd', '{}', now() - n * interval '1 second' FROM generate_series(1, 3000) n`)
 	b.sql(`INSERT INTO tool_specs (tool_id, digest, spec) VALUES ('tenant-globex__a', 'd', '{}'), ('mcp__tenant-globex_docs__a', 'd', '{"discovered":{}}')`)
@@ -222,7 +222,7 @@ func TestOldSpecs(t *testing.T) {
 		t.Error("an unchanged definition was written")
 	}
 	publish("w3", published("t__live", "2", ""))
-	publish("w4", published("t__live", "1", "")) // of a deployment that was rolled back
+	publish("w4", published("t__live", "1", "")) // a worker of a deployment that was rolled back
 	specs, err := b.Specs(t.Context())
 	if err != nil || !strings.Contains(described(specs), "t__live 1 ") {
 		t.Errorf("known is %v, %v", len(specs), err)

@@ -127,7 +127,7 @@ var RolesSQL = db.RolesSQL
 var ErrNotFound = db.ErrNotFound
 
 // New returns a Store that uses pool. The caller closes the pool.
-func New(pool *pgxpool.Pool) *Store { return on(db.New(pool)) }
+func New(pool *pgxpool.Pool) *Store { return newStore(db.New(pool)) }
 
 // Open connects to the database as db.Open does. Close the Store after use.
 func Open(ctx context.Context, url string, opts Options) (*Store, error) {
@@ -135,10 +135,10 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return on(d), nil
+	return newStore(d), nil
 }
 
-func on(d *db.DB) *Store {
+func newStore(d *db.DB) *Store {
 	p := policies.New(d)
 	return &Store{
 		recordStore: record.New(d), outputStore: outputs.New(d), policyStore: p, connectionStore: connections.New(d), identityStore: identities.New(d),

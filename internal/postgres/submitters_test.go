@@ -12,8 +12,8 @@ import (
 	"github.com/pawl-run/pawl/policy/authz/authztest"
 )
 
-// TestSubmitters: a key is a tenant's own, a proof is judged by the moment of its call's admission, a removed key is removed for good, and
-// every change is an event.
+// TestSubmitters: a key belongs to one tenant. A proof counts if the key was valid when the call was admitted. A removed key can never be added again, and every
+// change is an event.
 func TestSubmitters(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")

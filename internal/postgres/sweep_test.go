@@ -16,7 +16,7 @@ import (
 
 const namespace = "tools"
 
-// opened is a call of the namespace.
+// opened admits a call in the namespace.
 func (b bench) opened(call string) {
 	b.t.Helper()
 	row := admitRow(call)
@@ -49,7 +49,7 @@ func (b bench) show(call string) (d struct {
 	return d
 }
 
-// TestSweep: the claims that stand decide between the two ends.
+// TestSweep: the claims of a swept call decide whether it ends with an unknown outcome or with the code of the sweep.
 func TestSweep(t *testing.T) {
 	b := open(t)
 	repeatable := func(call string, dispatch int) {
@@ -101,7 +101,7 @@ func TestSweep(t *testing.T) {
 			if at := time.UnixMilli(d.Result.EndedAtMs); at.Before(before.Add(-time.Second)) || at.After(time.Now().Add(time.Second)) {
 				t.Errorf("it ended at %s", at)
 			}
-			// Every field is one of a Result's.
+			// The stored result must not have a field that toolspec.Result does not have.
 			decoder := json.NewDecoder(bytes.NewReader(value[json.RawMessage](b, `SELECT result FROM invocations WHERE tool_call_id = $1`, c.call)))
 			decoder.DisallowUnknownFields()
 			if err := decoder.Decode(new(toolspec.Result)); err != nil {
@@ -111,7 +111,7 @@ func TestSweep(t *testing.T) {
 				FROM events WHERE invocation_id = $1::uuid AND kind = 'swept'`, id(c.call)); detail != "swept terminated "+string(c.want)+" acme tool:acme:run_1:"+c.call {
 				t.Errorf("the audit row is %s", detail)
 			}
-			// It is over: the same sweep again changes nothing, nor does a late zombie, and a new run gets the result.
+			// The call has ended: a repeated sweep and a late claim of the old run change nothing, and a new run gets the result.
 			if got := b.sweep(c.call, epoch+1, upkeep.OwnerTimedOut, toolspec.CodeTimeout); got != "" {
 				t.Errorf("swept twice: %q", got)
 			}
@@ -133,7 +133,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestSweepGuards: a record that is another namespace's, has moved on or is gone is left alone.
+// TestSweepGuards: a sweep changes no call of another namespace, no call that a newer run has, and no settled call.
 func TestSweepGuards(t *testing.T) {
 	b := open(t)
 	b.opened("newer")
@@ -164,7 +164,7 @@ func TestSweepGuards(t *testing.T) {
 	}
 }
 
-// TestSweepClosesTheRequest: nobody can decide any more.
+// TestSweepClosesTheRequest: nobody can decide on a request after its call was swept.
 func TestSweepClosesTheRequest(t *testing.T) {
 	b := open(t)
 	b.opened("call_1")
@@ -182,7 +182,7 @@ func TestSweepClosesTheRequest(t *testing.T) {
 	}
 }
 
-// TestSweepAndClaimRace: an effect that begins is never behind a result that says it did not.
+// TestSweepAndClaimRace: when a claim and a sweep race, a call whose claim succeeds never gets a result that says it did not begin.
 func TestSweepAndClaimRace(t *testing.T) {
 	b := open(t)
 	began := 0
@@ -219,7 +219,7 @@ func TestSweepAndClaimRace(t *testing.T) {
 	t.Logf("%d of 100 began", began)
 }
 
-// TestSweepSeesAClaimThatIsCommittedMeanwhile orders the race by hand: the sweep waits with a snapshot that shows nothing of the claim.
+// TestSweepSeesAClaimThatIsCommittedMeanwhile makes the sweep wait for the row of the call with a snapshot that does not show the claim.
 func TestSweepSeesAClaimThatIsCommittedMeanwhile(t *testing.T) {
 	b := open(t)
 	b.opened("call_1")
@@ -246,7 +246,7 @@ func TestSweepSeesAClaimThatIsCommittedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestSweepsAtOnce: many sweep a call, and it ends once.
+// TestSweepsAtOnce: when many sweeps of one call run at the same moment, the call ends once.
 func TestSweepsAtOnce(t *testing.T) {
 	b := open(t)
 	b.opened("call_1")

@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// ownersFunc answers for Temporal.
+// ownersFunc is a function that answers in the place of Temporal.
 type ownersFunc func(workflowID, runID string) (upkeep.Owner, error)
 
 func (f ownersFunc) Owner(_ context.Context, workflowID, runID string) (upkeep.Owner, error) {
@@ -29,7 +29,7 @@ func (b bench) sweepCalls(owners upkeep.Owners) (contract.SweepCallsOut, error) 
 		Calls(b.t.Context(), contract.SweepCallsIn{})
 }
 
-// TestOwners: the latest run says whether anybody will go on with the call, and the recorded one how it ended.
+// TestOwners: the latest run of a workflow says whether the call goes on, and the recorded run says how the call ended.
 func TestOwners(t *testing.T) {
 	b := open(t)
 	const newer = "temporal-run-2"
@@ -79,7 +79,7 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-// TestARunThatIsAdmittedMeanwhileWins: the answer about the old run comes while a new one takes the call up.
+// TestARunThatIsAdmittedMeanwhileWins: a call is not swept if a new run is admitted while Temporal answers about the old run.
 func TestARunThatIsAdmittedMeanwhileWins(t *testing.T) {
 	b := open(t)
 	b.opened("call_1")
@@ -98,7 +98,7 @@ func TestARunThatIsAdmittedMeanwhileWins(t *testing.T) {
 	}
 }
 
-// TestTemporalAway: where Temporal does not answer nobody is swept, and one call that it cannot speak of keeps nobody else open.
+// TestTemporalAway: no call is swept while Temporal does not answer. An error about one call does not prevent the sweep of the others.
 func TestTemporalAway(t *testing.T) {
 	b := open(t)
 	for i := range 20 {
@@ -133,11 +133,11 @@ func TestTemporalAway(t *testing.T) {
 	}
 }
 
-// TestManyOpenCalls: each running call costs one question and no write, a page of them one read, and those of others nothing.
+// TestManyOpenCalls: a running call costs one question to Temporal and no write. A page of calls costs one read, and calls of other namespaces cost nothing.
 func TestManyOpenCalls(t *testing.T) {
 	b := open(t)
 	b.opened("first")
-	// As many more, two hundred of them made at one moment.
+	// 1000 more calls, of which two hundred have the same time of creation.
 	b.sql(`
 		INSERT INTO invocations (invocation_id, tenant_id, run_id, tool_call_id, tool_id, actor_id, workflow_id, temporal_run_id, namespace, input_digest, plan, started_at, created_at)
 		SELECT encode(set_byte(set_byte(h, 6, (get_byte(h, 6) & 15) | 128), 8, (get_byte(h, 8) & 63) | 128), 'hex')::uuid,
@@ -172,13 +172,13 @@ func TestManyOpenCalls(t *testing.T) {
 	if len(asked) != 1000 || most > 8 {
 		t.Errorf("asked for %d, %d at once", len(asked), most)
 	}
-	// Five full pages, the end, the places that expired, and the endings that are due.
+	// Five reads for the full pages, one for the end, one for expired places, and one for due endings.
 	if n := b.trips.Load(); n > 8 {
 		t.Errorf("%d round trips for 1000 calls", n)
 	}
 }
 
-// TestSweepEndsThoughCallsCome: it looks at what was there when it began.
+// TestSweepEndsThoughCallsCome: a sweep looks only at the calls that exist when it begins, so it ends although new calls come.
 func TestSweepEndsThoughCallsCome(t *testing.T) {
 	b := open(t)
 	for i := range 200 {

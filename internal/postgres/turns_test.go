@@ -9,7 +9,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// TestTurnIsWrittenOnce: programs that take the same turn at once, and cut its text into different parts, write it and its end once.
+// TestTurnIsWrittenOnce: when several programs write the same turn at the same time, and cut its text into different parts, the text and its end are stored
+// once.
 func TestTurnIsWrittenOnce(t *testing.T) {
 	t.Parallel()
 	b := open(t)

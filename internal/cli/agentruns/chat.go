@@ -16,8 +16,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// lastTurns is the number of rounds that a chat shows when a person comes back.
-const lastTurns = 10
+// lastRounds is the number of rounds that a chat shows when a person comes back.
+const lastRounds = 10
 
 // Chat returns the command chat.
 func Chat(a *app.App) *cobra.Command {
@@ -132,9 +132,9 @@ func (c *chat) run(ctx context.Context) error {
 	return c.talk(ctx)
 }
 
-// comeBack shows the last turns of a run, and finds out what it does. It reports whether the run has ended.
+// comeBack shows the last rounds of a run, and reads its state. It reports whether the run has ended.
 func (c *chat) comeBack(ctx context.Context) (ended bool, err error) {
-	record, err := c.client.AgentRun(ctx, client.RoundFilter{TenantID: c.a.Tenant, RunID: c.runID, Limit: lastTurns})
+	record, err := c.client.AgentRun(ctx, client.RoundFilter{TenantID: c.a.Tenant, RunID: c.runID, Limit: lastRounds})
 	if err != nil {
 		return true, explain(err, c.a.Tenant, c.runID)
 	}
@@ -188,8 +188,8 @@ func (c *chat) setBusy(busy bool) {
 	c.console.setBusy(busy || c.sending != nil)
 }
 
-// known is the state of a run, or the error. changes is the value of chat.changes when the chat
-// asked for the state.
+// known is the state of a run, or the error of the request for it. changes is the value of
+// chat.changes when the chat asked for the state.
 type known struct {
 	state   agent.State
 	err     error
@@ -254,10 +254,10 @@ func (c *chat) talk(ctx context.Context) error {
 	}
 }
 
-// prompt asks the person for what is next: a decision, or while the agent is not busy a message.
+// prompt asks the person for a decision or, while the agent is not busy, for a message.
 func (c *chat) prompt(ctx context.Context) {
 	for !c.reading && len(c.waiting) > 0 && c.asked.approvalID == "" {
-		c.question(ctx)
+		c.showNextRequest(ctx)
 	}
 	if c.reading || c.sending != nil || c.busy && c.asked.approvalID == "" {
 		return
@@ -275,17 +275,17 @@ func (c *chat) handleEvent(e toolspec.RunEvent) {
 	c.seq, c.hinted = e.Seq, false
 	c.changes++
 	if !c.busy && e.Kind != toolspec.RunDone {
-		// Somebody else has said something to the run.
+		// Another person has sent a message to the run.
 		c.setBusy(true)
 		c.cancelPrompt()
 	}
 	switch e.Kind {
 	case toolspec.RunApprovalRequested:
-		c.hasAsked(e.InvocationID)
+		c.markAsked(e.InvocationID)
 		if e.Approval != nil && e.Approval.ApprovalID != c.asked.approvalID && !slices.Contains(c.waiting, e.Approval.ApprovalID) {
 			c.waiting = append(c.waiting, e.Approval.ApprovalID)
 		}
-		return // question prints the request
+		return // showNextRequest prints the request
 	case toolspec.RunApprovalDecided:
 		if e.Approval != nil {
 			c.forget(e.Approval.ApprovalID)
@@ -301,7 +301,7 @@ func (c *chat) handleEvent(e toolspec.RunEvent) {
 	c.event(e)
 }
 
-// cancelPrompt ends the question that the person is asked.
+// cancelPrompt ends the prompt that the person sees.
 func (c *chat) cancelPrompt() {
 	if c.reading {
 		c.reading = c.console.cancel()
@@ -312,7 +312,7 @@ func (c *chat) cancelPrompt() {
 // handleState uses the state that the run has reported.
 func (c *chat) handleState(k known) {
 	switch {
-	case k.changes != c.changes:
+	case k.changes != c.changes: // the state is old
 	case k.err != nil && !c.hinted:
 		c.hinted = true
 		c.line("%s", noWorker)

@@ -14,8 +14,8 @@ import (
 	"github.com/pawl-run/pawl/internal/cli/app"
 )
 
-// aRun names the argument of commands on a run, for errors.
-const aRun = "--run ID is missing: `pawl agent runs` lists the runs"
+// missingRun is the error of a command on a run without --run.
+const missingRun = "--run ID is missing: `pawl agent runs` lists the runs"
 
 // Commands returns the commands of runs. They belong to the command agent.
 func Commands(a *app.App) []*cobra.Command {
@@ -25,12 +25,13 @@ func Commands(a *app.App) []*cobra.Command {
 // newID returns a new id that begins with a word.
 func newID(word string) string { return word + "-" + strings.ToLower(rand.Text()[:12]) }
 
-// onRun gives a command the flag --run and a session with Temporal, and with the database if it needs it.
+// onRun completes a command on a run: it defines the flag --run, and calls do with a session that has Temporal, and the database if
+// needStore is set.
 func onRun(cmd *cobra.Command, needStore bool, do func(ctx context.Context, s *app.Session, runID string, args []string) error) *cobra.Command {
 	var runID string
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if runID == "" {
-			return app.Usage(errors.New(aRun))
+			return app.Usage(errors.New(missingRun))
 		}
 		s, err := app.Connect(cmd.Context(), true, needStore)
 		if err != nil {

@@ -23,10 +23,10 @@ type console interface {
 	// cancel ends ask without an answer. If it returns true, lines still gets one line, which is not
 	// an answer.
 	cancel() bool
-	// lines has the lines. It is closed at the end of the input, and failed then returns why the input could not be read further.
+	// lines returns the channel of the lines. It is closed at the end of the input. Then failed returns the error that ended the input, or nil.
 	lines() <-chan string
 	failed() error
-	// interrupts has the Ctrl-C of the person while the run is busy.
+	// interrupts returns a channel that gets a value for Ctrl-C while the run is busy.
 	interrupts() <-chan struct{}
 	setBusy(bool)
 	close()
@@ -78,7 +78,7 @@ func (p *pipe) interrupts() <-chan struct{} { return nil }
 func (p *pipe) setBusy(bool)                {}
 func (p *pipe) close()                      { close(p.done) }
 
-// The keys that the terminal handles itself, and those that the line editor knows.
+// The key that terminal handles itself, and keys that it sends to the line editor.
 const (
 	ctrlC = 0x03
 	// clearLine goes to the end of the line and removes it.
@@ -117,13 +117,14 @@ func openTerminal(in, out *os.File) (console, error) {
 		io.Writer
 	}{t.keys, out}, "")
 	t.SetBracketedPasteMode(true)
-	go t.press(in)
+	go t.readKeys(in)
 	go t.edit()
 	return t, nil
 }
 
-// press takes the keys of the person. Ctrl-C interrupts a busy run; else it clears the line, or at an empty line ends the input.
-func (t *terminal) press(in io.Reader) {
+// readKeys reads the keys that the person types. Ctrl-C interrupts a busy run. Otherwise it clears the line, or ends the input at an empty
+// line.
+func (t *terminal) readKeys(in io.Reader) {
 	buffer := make([]byte, 4096)
 	isEmpty := true
 	for {
@@ -232,7 +233,7 @@ func (t *terminal) setBusy(busy bool) {
 	}
 }
 
-// dropTyped forgets what the person has typed ahead: it was not meant for the question that follows.
+// dropTyped drops the keys that the person has typed before a question, because they are no answer to it.
 func (t *terminal) dropTyped() { t.keys.drop() }
 
 func (t *terminal) close() {
@@ -266,8 +267,8 @@ func (k *keys) add(text string) { k.change(func() { k.typed = append(k.typed, te
 func (k *keys) drop()           { k.change(func() { k.typed = nil }) }
 func (k *keys) end()            { k.change(func() { k.ended = true }) }
 
-// Read implements io.Reader. It reads no key behind the end of a line, because the line editor would keep it, and drop would not
-// reach it.
+// Read implements io.Reader. It returns no key after the end of a line, because the line editor would buffer this key, and drop could
+// not remove it.
 func (k *keys) Read(into []byte) (int, error) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()

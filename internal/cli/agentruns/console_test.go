@@ -2,7 +2,8 @@ package agentruns
 
 import "testing"
 
-// TestInterruptAfterALine: Ctrl-C right after a line interrupts what the line begins. If the line begins nothing, it leaves the chat.
+// TestInterruptAfterALine: Ctrl-C right after a line interrupts the turn that the line begins. If the line begins no turn, Ctrl-C leaves the
+// chat.
 func TestInterruptAfterALine(t *testing.T) {
 	t.Parallel()
 	for _, begins := range []bool{true, false} {

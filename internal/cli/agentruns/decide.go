@@ -11,8 +11,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// question shows the next approval request on which the person can decide here.
-func (c *chat) question(ctx context.Context) {
+// showNextRequest shows the next approval request. If the person can decide on it here, showNextRequest sets c.asked.
+func (c *chat) showNextRequest(ctx context.Context) {
 	id := c.waiting[0]
 	c.waiting = c.waiting[1:]
 	request, err := approvals.Find(ctx, c.s, c.a.Tenant, id)
@@ -36,7 +36,7 @@ func (c *chat) question(ctx context.Context) {
 	c.asked = question{id, request.Digest}
 }
 
-// decide sends what the person has said about the request that was shown.
+// decide sends the decision of the person about the request that was shown.
 func (c *chat) decide(ctx context.Context, line string) {
 	asked := c.asked
 	verb, reason, _ := strings.Cut(line, " ")

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// quietTime is the time without an event after which a command asks the run what it does.
+	// quietTime is the time without an event after which a command asks the run for its state.
 	quietTime = 3 * time.Second
 	// stateTimeout is the maximum wait for the answer.
 	stateTimeout = 3 * time.Second
@@ -24,7 +24,7 @@ const (
 // noWorker is the hint for a run that no worker has answered for.
 const noWorker = "no worker answers yet; `pawl doctor` tells more"
 
-// feed is what happens in a run: its events, and its end.
+// feed has channels for the events of a run and for its end.
 type feed struct {
 	events chan toolspec.RunEvent
 	// failed has the error after which there are no more events.
@@ -61,7 +61,7 @@ func follow(ctx context.Context, c *client.Client, tenant, runID string, after i
 	all.Go(func() {
 		result, err := c.AgentResult(ctx, c.AttachAgent(ctx, tenant, runID))
 		if errors.Is(err, client.ErrNotFound) {
-			// The record outlives the history.
+			// Temporal has deleted the history of the run, but the record may be kept longer.
 			record, missing := c.AgentRun(ctx, client.RoundFilter{TenantID: tenant, RunID: runID, Limit: 1})
 			if missing == nil && record.Result != nil {
 				result, err = *record.Result, nil
@@ -102,7 +102,7 @@ func (f *feed) rest(ctx context.Context, c *client.Client, tenant, runID string,
 	}
 }
 
-// stateOf asks a run what it does now.
+// stateOf asks a run for its state.
 func stateOf(ctx context.Context, c *client.Client, tenant, runID string) (agent.State, error) {
 	ctx, cancel := context.WithTimeout(ctx, stateTimeout)
 	defer cancel()

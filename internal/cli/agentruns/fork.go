@@ -46,7 +46,7 @@ func newFork(a *app.App) *cobra.Command {
 			}
 			in := f.fork(source, rounds)
 			if text != "" {
-				in.Messages = append(in.Messages, said(text))
+				in.Messages = append(in.Messages, userMessage(text))
 			}
 			if !a.JSON {
 				fmt.Fprintf(a.Err, "%s goes on after round %d of %s\n", app.OneLine(in.Context.RunID, 100), rounds, app.OneLine(source.RunID, 100))

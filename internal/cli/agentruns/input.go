@@ -16,7 +16,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/conversation"
 )
 
-// inputFlags are the flags that say what runs.
+// inputFlags are the flags for the input of a run.
 type inputFlags struct {
 	version, runID, actor, session string
 	tools                          []string
@@ -59,8 +59,8 @@ func (f *inputFlags) input(tenant, name, word string) agent.Input {
 	return in
 }
 
-// said returns a message of a person.
-func said(text string) conversation.Message {
+// userMessage returns a message of a person.
+func userMessage(text string) conversation.Message {
 	return conversation.Message{Role: conversation.User, Content: []conversation.Part{{Type: conversation.Text, Text: text}}}
 }
 

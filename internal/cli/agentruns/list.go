@@ -140,7 +140,7 @@ func printRun(w io.Writer, r client.AgentRunRecord) {
 	printRounds(w, r, true)
 }
 
-// printRounds prints what was said and done. The messages that began the run are printed with its first round.
+// printRounds prints the messages, texts and calls of rounds. It prints the messages that began the run with its first round.
 func printRounds(w io.Writer, r client.AgentRunRecord, details bool) {
 	if len(r.Rounds) == 0 || r.Rounds[0].Round == 1 {
 		for _, m := range r.Began {

@@ -13,7 +13,8 @@ import (
 // maxShown bounds the arguments and the results in a line, in characters.
 const maxShown = 200
 
-// printer prints what happens in a run: the text of the model to text, all else as lines to lines. Both may be the same.
+// printer prints the events of a run: the text of the model to text, and all other events as lines to lines. text and lines may be the
+// same writer.
 type printer struct {
 	text, lines io.Writer
 	// said is the text since the last line. open says that the text does not end with a line break.
@@ -36,7 +37,7 @@ func (p *printer) event(e toolspec.RunEvent) {
 			p.line("call      %s %s", tool, app.OneLine(string(e.Args), maxShown))
 		}
 	case toolspec.RunApprovalRequested:
-		p.hasAsked(e.InvocationID)
+		p.markAsked(e.InvocationID)
 		p.line("approval  %s %s", tool, app.OneLine(string(e.Args), maxShown))
 		if e.Approval != nil {
 			if e.Approval.Message != "" {
@@ -56,13 +57,13 @@ func (p *printer) event(e toolspec.RunEvent) {
 	case toolspec.RunCallResult:
 		p.result(tool, e.Result)
 	case toolspec.RunCallProgress:
-		// Progress is for a display that can change a line.
+		// Not printed: progress needs a display that can change a line.
 	case toolspec.RunDone:
 		p.endLine()
 	}
 }
 
-func (p *printer) hasAsked(invocationID string) {
+func (p *printer) markAsked(invocationID string) {
 	if p.asked == nil {
 		p.asked = map[string]bool{}
 	}
@@ -125,7 +126,7 @@ func (p *printer) end(r agent.Result) {
 	p.line("%s", costs(r.Totals))
 }
 
-// failure returns the error of a command whose run has ended, and nil for a completed run. The command has printed it.
+// failure returns the error of a command whose run has ended, or nil for a completed run. The error is marked as printed.
 func failure(r agent.Result) error {
 	err := fmt.Errorf("the run ended: %s", r.Outcome)
 	switch r.Outcome {

@@ -16,7 +16,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// statuses says how a command ends that follows a run.
+// statuses is the help text about the exit status of a command that follows a run.
 const statuses = "The exit status is 0 if the run completed, 1 if it failed, 4 if it goes on, 5 if it reached a limit, and 6 if it was\n" +
 	"interrupted or cancelled. Ctrl-C ends the command and not the run."
 
@@ -46,7 +46,7 @@ func newRun(a *app.App) *cobra.Command {
 					text = args[1]
 				}
 				if text, err = readText(a, text); err == nil {
-					in.Messages = append(in.Messages, said(text))
+					in.Messages = append(in.Messages, userMessage(text))
 				}
 			}
 			if err != nil {
@@ -115,11 +115,11 @@ type view struct {
 	c     *client.Client
 	runID string
 	after int64
-	// untilTurn ends at the end of a turn. events prints events with --json.
+	// untilTurn ends the command at the end of a turn. events prints events with --json.
 	untilTurn, events bool
 }
 
-// follow prints what happens until the run or its turn ends.
+// follow prints the events until the run or its turn ends.
 func (v *view) follow(ctx context.Context) error {
 	f := follow(ctx, v.c, v.a.Tenant, v.runID, v.after)
 	defer f.stop()

@@ -32,7 +32,7 @@ func sendMessage(ctx context.Context, c *client.Client, tenant, runID string, m 
 	return err
 }
 
-// sending is a message on its way to a run, or to the start of one. done gets the error, or nil.
+// sending is a message that is being added to a run, or that starts a run. done gets the error, or nil.
 type sending struct {
 	done   chan error
 	cancel context.CancelFunc
@@ -67,7 +67,7 @@ func (c *chat) send(ctx context.Context, text string) {
 // startRun starts the run with its first message.
 func (c *chat) startRun(ctx context.Context, text string) error {
 	in := c.begin
-	in.Messages = []conversation.Message{said(text)}
+	in.Messages = []conversation.Message{userMessage(text)}
 	_, err := c.client.StartAgent(ctx, in)
 	if errors.Is(err, client.ErrNoAnswer) {
 		return fmt.Errorf("no answer from Temporal: %w; the same message again does not start a second run", ctx.Err())

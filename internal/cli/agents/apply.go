@@ -78,7 +78,7 @@ func checkAgent(ctx context.Context, a *app.App, d agent.Document) error {
 		return err
 	}
 	switch _, digest, err := s.Store.Agent(ctx, d.Name, d.Version); {
-	case errors.Is(err, postgres.ErrNotFound):
+	case errors.Is(err, postgres.ErrNotFound): // the version is new
 	case err != nil:
 		return err
 	case digest != about.Digest:
@@ -125,7 +125,7 @@ func diff(from, to agent.Document) (string, error) {
 	return udiff.Unified(from.Name+" "+from.Version, to.Name+" "+to.Version, string(before), string(after)), nil
 }
 
-// unpublished warns of tools that no worker has published. Tools of tenants are registered, and only tenants know them.
+// unpublished returns warnings about tools that no worker has published. It leaves out tools of tenants, which are registered instead.
 func unpublished(tools []string, specs []toolspec.Spec) (warnings []string) {
 	for _, id := range tools {
 		published := slices.ContainsFunc(specs, func(s toolspec.Spec) bool { return s.Name == id })

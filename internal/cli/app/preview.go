@@ -7,8 +7,8 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/reads"
 )
 
-// PrintPreview prints what the call of a request would do, or why nobody knows. It prints at most the
-// given number of lines of the preview; 0 means all. Labels are padded to width characters.
+// PrintPreview prints the preview of a request, or why it has none. It prints at most the given number
+// of lines of the preview; 0 means all. Labels are padded to width characters.
 func (a *App) PrintPreview(r reads.Approval, width, lines int) {
 	p := r.Preview
 	if p == nil {

@@ -54,7 +54,7 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
-// TestJSONStaysTheSame shows JSON to a terminal, and what a program reads of it.
+// TestJSONStaysTheSame: the escapes for a terminal do not change what a program reads from JSON.
 func TestJSONStaysTheSame(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder

@@ -84,8 +84,7 @@ func ExplainConnectError(where string, err error) error {
 	return fmt.Errorf("%s: %s", where, health.DatabaseFault(err))
 }
 
-// ExplainTemporalError explains why Temporal is not usable, and says what to do. It has a time of its own, because the fault may have
-// used up ctx.
+// ExplainTemporalError explains why Temporal is not usable, and says what to do. It takes at most DialTimeout, also if ctx has ended.
 func ExplainTemporalError(ctx context.Context, o temporal.Options, err error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), DialTimeout)
 	defer cancel()
@@ -126,8 +125,8 @@ func (s *Session) Client() *client.Client {
 	return client.New(s.Temporal, o)
 }
 
-// ClientWithOutputs returns a client that also reads large results. It opens the database when it
-// reads the first one.
+// ClientWithOutputs returns a client that also reads large results. It opens the database for each
+// large result.
 func (s *Session) ClientWithOutputs() *client.Client {
 	return client.New(s.Temporal, client.Options{DataConverter: s.Config.Temporal.DataConverter, Outputs: lazyOutputs{}})
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// UnofferedTools returns the built-in tools that are not among the tools of live workers, each with the reasons that are possible: a
-// worker leaves out a tool that is turned off, and a tool whose capabilities are not configured.
+// UnofferedTools returns the built-in tools that are not among the tools of live workers, each with the possible reasons: a worker leaves
+// out a tool that is turned off, and a tool whose capabilities are not configured.
 func UnofferedTools(live []toolspec.Spec) (names []string) {
 	for _, tool := range tools.All() {
 		def := tool.Definition()

@@ -33,7 +33,7 @@ func PrintDocument[D interface{ Canonical() ([]byte, error) }](a *App, d D, writ
 	return nil
 }
 
-// VersionState is what a command has done with a version of an agent or a trigger, as --json prints it.
+// VersionState describes a version of an agent or a trigger after a command, as --json prints it.
 type VersionState struct {
 	// Tenant is the tenant of a trigger. Agents have none.
 	Tenant  string `json:"tenant,omitempty"`
@@ -50,7 +50,7 @@ type VersionState struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// PrintState prints what a command has done with a version.
+// PrintState prints the state of a version after a command.
 func PrintState(a *App, done VersionState) error {
 	if a.JSON {
 		return PrintJSON(a.Out, done)

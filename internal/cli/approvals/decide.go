@@ -21,7 +21,7 @@ const decideTimeout = 15 * time.Second
 const anApproval = "an approval id; `pawl approvals` lists them"
 
 func newApprove(a *app.App) *cobra.Command {
-	var m memory
+	var m rememberFlags
 	cmd := newDecide(a, &cobra.Command{Use: "approve APPROVAL...", Short: "Approve open approval requests, each with its own decision", Args: app.SomeArgs(anApproval)}, func(args []string, d *toolspec.Decision) ([]string, error) {
 		d.Decision = toolspec.Approve
 		return args, m.ask(d)

@@ -101,15 +101,15 @@ func newRevokeGrant(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// memory holds the flags of `pawl approve` that ask to remember the approval for later calls.
-type memory struct {
+// rememberFlags holds the flags of `pawl approve` that ask to remember the approval for later calls.
+type rememberFlags struct {
 	remember             bool
 	life                 time.Duration
 	args, actor, session string
 	match                []string
 }
 
-func (m *memory) flags(cmd *cobra.Command) {
+func (m *rememberFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&m.remember, "remember", false, "also approve later calls of this tool that are like this one, if policy allows that")
 	f.DurationVar(&m.life, "for", 0, "with --remember, for how long (default the longest time that policy allows)")
@@ -120,7 +120,7 @@ func (m *memory) flags(cmd *cobra.Command) {
 }
 
 // ask adds the flags to the decision. It returns a usage error if the flags do not fit together.
-func (m *memory) ask(d *toolspec.Decision) error {
+func (m *rememberFlags) ask(d *toolspec.Decision) error {
 	scope := toolspec.Scope{Args: m.args, Actor: m.actor, Session: m.session, ForMs: m.life.Milliseconds()}
 	for _, member := range m.match {
 		pointer, pattern, ok := strings.Cut(member, "=")

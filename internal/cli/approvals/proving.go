@@ -18,7 +18,7 @@ import (
 // maxIDToken is the maximum size of an ID token file, in bytes. A longer file is cut.
 const maxIDToken = 64 << 10
 
-// proving holds the flags with which an approver proves the own identity.
+// proving holds the flags with which an approver proves a decision.
 type proving struct {
 	keyFile, tokenFile, seen string
 	printNonce               bool

@@ -17,7 +17,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// answerTime bounds one question to Temporal.
+// answerTime bounds the requests to Temporal about one call.
 const answerTime = 10 * time.Second
 
 // calls is the comparison of the record with the audit trail and with Temporal.
@@ -77,8 +77,8 @@ func (c *calls) compare(ctx context.Context, s *app.Session, tenantID string, si
 	return nil
 }
 
-// result returns the result of a workflow, or nil if it has none. Every run of the workflow of a call has the same result, so the latest
-// run is used if Temporal does not have the run that the record names.
+// result returns the result of the workflow of a call, or nil if Temporal has no result. All Temporal runs of this workflow have the same
+// result, so it uses the latest run if Temporal does not have the run that the record names.
 func (c *calls) result(ctx context.Context, s *app.Session, call postgresaudit.Call) (*toolspec.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()

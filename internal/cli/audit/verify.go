@@ -101,7 +101,7 @@ func verify(ctx context.Context, a *app.App, o verifyFlags, only []string) error
 	return finish(a, out)
 }
 
-// finish prints what is left of the output, and returns an error if there are differences.
+// finish prints the rest of the output, and returns an error if there are differences.
 func finish(a *app.App, out verified) error {
 	found := int64(0)
 	for _, r := range out.Chains {

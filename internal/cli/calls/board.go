@@ -31,7 +31,7 @@ type board struct {
 // the database.
 type lineOfCall struct {
 	invocationID, tool, call, state, note string
-	// command is what a person can type for the call. It has a line of its own on a terminal, so that it is whole.
+	// command is a command that a person can type for the call. On a terminal it has its own line, so that it is not cut.
 	command string
 	since   time.Time
 }
@@ -40,13 +40,13 @@ func newBoard(out io.Writer, terminal bool) *board {
 	return &board{out: out, terminal: terminal, size: usualSize}
 }
 
-// usualSize is the size of a terminal that does not say its size.
+// usualSize returns the assumed size of a terminal whose size is unknown.
 func usualSize() (width, height int) { return 80, 24 }
 
 // add shows an event.
 func (b *board) add(e toolspec.RunEvent, now time.Time) {
 	at := time.UnixMilli(e.AtMs)
-	l := b.line(e, at)
+	l := b.lineOf(e, at)
 	var stays []string
 	if e.Kind != toolspec.RunTextDelta && b.text != "" {
 		stays, b.text = []string{app.OneLine(b.text, maxLine)}, ""
@@ -124,8 +124,8 @@ func (b *board) redraw(now time.Time) {
 	}
 }
 
-// line returns the line of the call of an event, or nil if the event has no call.
-func (b *board) line(e toolspec.RunEvent, at time.Time) *lineOfCall {
+// lineOf returns the line of the call of an event, or nil if the event has no call. It adds a line for a new call.
+func (b *board) lineOf(e toolspec.RunEvent, at time.Time) *lineOfCall {
 	if e.InvocationID == "" {
 		return nil
 	}
@@ -155,11 +155,11 @@ func (b *board) draw(now time.Time) {
 	width, height := b.size()
 	room := max(min(maxDrawn, height-1), 2)
 	line := func(text string, end bool) {
-		fmt.Fprintln(b.out, fitted(text, width-1, end))
+		fmt.Fprintln(b.out, fitToWidth(text, width-1, end))
 		b.drawn++
 	}
 	if b.text != "" {
-		line(app.OneLine(b.text, maxLine), true) // the end is what is new
+		line(app.OneLine(b.text, maxLine), true) // the end of the text is new
 	}
 	for i, l := range b.open {
 		needs := 1
@@ -167,7 +167,7 @@ func (b *board) draw(now time.Time) {
 			needs++
 		}
 		if i < len(b.open)-1 {
-			needs++ // for the line that counts the others
+			needs++ // for the line that counts the other calls
 		}
 		if b.drawn+needs > room {
 			line(fmt.Sprintf("… and %d more", len(b.open)-i), false)

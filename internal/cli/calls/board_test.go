@@ -8,8 +8,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// TestBoard: a terminal draws the open calls again and keeps what has ended; other outputs have a line for each event. Nothing that an
-// event says moves the cursor.
+// TestBoard: a terminal draws the open calls again and keeps the lines of ended calls and texts; another output gets a line for each event.
+// No text of an event moves the cursor.
 func TestBoard(t *testing.T) {
 	t.Parallel()
 	at := time.Now()
@@ -43,7 +43,7 @@ func TestBoard(t *testing.T) {
 		t.Errorf("plain lines: %q", plain)
 	}
 	live := show(true)
-	// Of the escapes only those of the board are left, and the last picture has the open call alone.
+	// The board writes only the escapes that move its cursor. The last picture has only the open call.
 	if left := strings.NewReplacer("\x1b[1A\r\x1b[J", "", "\x1b[2A\r\x1b[J", "", "\x1b[3A\r\x1b[J", "").Replace(live); strings.Contains(left, "\x1b") {
 		t.Errorf("it does more to the terminal: %q", left)
 	}
@@ -59,8 +59,8 @@ func TestBoard(t *testing.T) {
 	}
 }
 
-// TestBoardFits: no drawn line is wider than the terminal, and the drawn lines are fewer than its rows, so that the cursor finds back. Of a
-// text that arrives, the end is shown.
+// TestBoardFits: no drawn line is wider than the terminal, and the drawn lines are fewer than its rows, so that the cursor can move back to
+// the first drawn line. A long text shows its end.
 func TestBoardFits(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder

@@ -14,9 +14,9 @@ func columns(r rune) int {
 	return 1
 }
 
-// fitted returns the beginning of a printable line, or its end, in at most limit columns. A line that is longer would wrap, and the
-// cursor could not be moved back to where it begins.
-func fitted(line string, limit int, end bool) string {
+// fitToWidth cuts a printable line to at most limit columns. It keeps the beginning of the line, or its end if end is set. A longer line
+// would wrap, and the cursor could not be moved back to its beginning.
+func fitToWidth(line string, limit int, end bool) string {
 	total := 0
 	for _, r := range line {
 		total += columns(r)

@@ -9,7 +9,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// TestFailureSaysWhen: a call that may be made again later says when.
+// TestFailureSaysWhen: the printed failure of a call that may be made again later says when.
 func TestFailureSaysWhen(t *testing.T) {
 	t.Parallel()
 	var errs strings.Builder

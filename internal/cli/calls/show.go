@@ -142,8 +142,7 @@ func showOutputs(a *app.App, d reads.Detail) {
 	}
 }
 
-// showHistory prints the values in time order. A value is null if redaction lets nothing of it be
-// shown.
+// showHistory prints the values in time order. A value of which redaction leaves nothing is null.
 func showHistory(a *app.App, title string, values []json.RawMessage) {
 	if len(values) == 0 {
 		return
@@ -246,8 +245,7 @@ func showResult(a *app.App, d reads.Detail) {
 	}
 }
 
-// describeValue says what the value of a result is: its kind, its size, and whether the result has a
-// short form of it.
+// describeValue describes the value of a result: its kind, its size, and whether it is truncated.
 func describeValue(r toolspec.Result) string {
 	text := r.Kind.String()
 	if r.Bytes > 0 {

@@ -9,13 +9,12 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// showHydrations prints the provenance of the arguments. It leaves out a hydration that accepted
-// the arguments as they were sent.
+// showHydrations prints the provenance of the arguments. It leaves out hydrations that changed nothing.
 func showHydrations(a *app.App, d reads.Detail) {
 	titled := false
 	for _, h := range d.Hydrations {
 		p := h.Provenance
-		if p.Outcome == toolspec.HydrationSuccess && !p.Repaired && len(p.Tolerances) == 0 && p.ProviderToolID == "" && p.Validator != nil {
+		if isAcceptedAsSent(p) {
 			continue
 		}
 		if !titled {
@@ -36,6 +35,12 @@ func showHydrations(a *app.App, d reads.Detail) {
 			}
 		}
 	}
+}
+
+// isAcceptedAsSent reports whether a schema accepted the arguments, and nothing in them was tolerated, repaired or translated.
+func isAcceptedAsSent(p toolspec.Provenance) bool {
+	changed := p.Repaired || len(p.Tolerances) > 0 || p.ProviderToolID != ""
+	return p.Outcome == toolspec.HydrationSuccess && p.Validator != nil && !changed
 }
 
 func outcomeOf(p toolspec.Provenance) string {

@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// TestShowCapacity: what an open call holds and waits for, with its place in the queue.
+// TestShowCapacity: show prints the capacity that an open call holds and waits for, with its place in the queue.
 func TestShowCapacity(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
@@ -54,7 +54,7 @@ func TestWhenAgain(t *testing.T) {
 	}
 }
 
-// TestShowValue: show and invoke say of a value what kind it is, how large, and whether it is whole.
+// TestShowValue: show and invoke print the kind and the size of a value, and whether it is truncated.
 func TestShowValue(t *testing.T) {
 	t.Parallel()
 	for want, r := range map[string]toolspec.Result{

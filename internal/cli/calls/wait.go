@@ -54,13 +54,13 @@ func startHints(ctx context.Context, a *app.App, s *app.Session, then string, hi
 		ticker := time.NewTicker(hintAfter)
 		defer ticker.Stop()
 		answered, said := false, ""
-		for left, pause := 1, 1; ; {
+		for left, pause := 1, 1; ; { // the next query of the state comes after left ticks
 			select {
 			case <-ctx.Done():
 				return
 			case <-ticker.C:
 			}
-			if hintAway(ctx, a, s, then) {
+			if hintIfAway(ctx, a, s, then) {
 				return
 			}
 			if left--; left > 0 || said != "" && said != noWorker {
@@ -82,8 +82,8 @@ func startHints(ctx context.Context, a *app.App, s *app.Session, then string, hi
 	}
 }
 
-// hintAway reports whether Temporal does not answer, and prints a hint if so.
-func hintAway(ctx context.Context, a *app.App, s *app.Session, then string) bool {
+// hintIfAway reports whether Temporal does not answer. In that case it prints a hint.
+func hintIfAway(ctx context.Context, a *app.App, s *app.Session, then string) bool {
 	asking, cancel := context.WithTimeout(ctx, stateTimeout)
 	defer cancel()
 	if _, err := s.Temporal.CheckHealth(asking, &temporal.CheckHealthRequest{}); err == nil || ctx.Err() != nil {

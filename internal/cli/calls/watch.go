@@ -87,7 +87,7 @@ func watch(ctx context.Context, a *app.App, s *app.Session, run string, after in
 				case err := <-failed:
 					return err
 				default:
-					return nil // Ctrl-C is how a person ends this.
+					return nil // a person has ended the command with Ctrl-C
 				}
 			}
 			if a.JSON {

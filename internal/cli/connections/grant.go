@@ -190,8 +190,8 @@ func revokeConnection(a *app.App, cmd *cobra.Command, s *app.Session, ring, id, 
 	return nil
 }
 
-// retire revokes tokens at the service, if the service supports it. It prints a failure and
-// changes nothing here because of it. If sealer is nil, it opens the key ring of the environment.
+// retire revokes the tokens of a revoked connection at the service, if the service supports it. It
+// only prints a failure. If sealer is nil, it opens the key ring of the environment.
 func retire(a *app.App, cmd *cobra.Command, s *app.Session, sealer broker.Sealer, record broker.Record) (there broker.Retired) {
 	if record.Provider.OAuth2 == nil || record.Provider.OAuth2.RevokeURL == "" {
 		return broker.RetiredNowhere

@@ -70,7 +70,7 @@ func (f *secretFlags) read(a *app.App, required, optional []string) (_ broker.Cr
 		return nil
 	}
 	for _, text := range f.files {
-		part, file := partAnd(text)
+		part, file := splitPart(text)
 		if err := take("--secret-file", part, func() ([]byte, error) {
 			value, err := secretfile.ReadPiped(file, maxSecretFile)
 			if err != nil {
@@ -82,7 +82,7 @@ func (f *secretFlags) read(a *app.App, required, optional []string) (_ broker.Cr
 		}
 	}
 	for _, text := range f.variables {
-		part, name := partAnd(text)
+		part, name := splitPart(text)
 		if err := take("--secret-env", part, func() ([]byte, error) {
 			value, set := os.LookupEnv(name)
 			if !set {
@@ -118,8 +118,8 @@ func partsText(required, optional []string) string {
 	return text
 }
 
-// partAnd splits PART=REST. The part is "" if the text has no =.
-func partAnd(text string) (part, rest string) {
+// splitPart splits PART=REST. The part is "" if the text has no =.
+func splitPart(text string) (part, rest string) {
 	if part, rest, found := strings.Cut(text, "="); found {
 		return part, rest
 	}

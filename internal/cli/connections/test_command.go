@@ -43,8 +43,8 @@ func newConnectionsTest(a *app.App) *cobra.Command {
 				defer cancel()
 				// A token that the server has issued must be stored, even if the command is
 				// cancelled.
-				defer drained(cmd.Context(), b)
-				refreshed, err := refreshed(ctx, b, record)
+				defer drain(cmd.Context(), b)
+				refreshed, err := refreshExpired(ctx, b, record)
 				if err == nil && refreshed {
 					if !a.JSON {
 						fmt.Fprintln(a.Err, "the token had expired, and was refreshed")
@@ -87,8 +87,8 @@ func usable(id, status string) error {
 	return nil
 }
 
-// refreshed gets a new token if the old one has ended, and reports whether it did.
-func refreshed(ctx context.Context, b *broker.Broker, r broker.Record) (bool, error) {
+// refreshExpired gets a new token if the old token has expired, and reports whether it got a new token.
+func refreshExpired(ctx context.Context, b *broker.Broker, r broker.Record) (bool, error) {
 	switch answer, err := b.Refresh(ctx, r); {
 	case errors.Is(err, context.DeadlineExceeded):
 		return false, errors.New("the token has expired, and the authorization server gave no new token in time")
@@ -103,7 +103,8 @@ func refreshed(ctx context.Context, b *broker.Broker, r broker.Record) (bool, er
 	}
 }
 
-func drained(ctx context.Context, b *broker.Broker) {
+// drain waits for the running token requests of a broker, also if ctx has ended. It takes at most drainTime.
+func drain(ctx context.Context, b *broker.Broker) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer cancel()
 	b.Drain(ctx)

@@ -109,7 +109,7 @@ func newKeyringList(a *app.App) *cobra.Command {
 // keyLine is a key in the list of keys.
 type keyLine struct {
 	seal.Key
-	// Secrets is the number of secrets that the key has sealed, or nil if nobody asked for it.
+	// Secrets is the number of secrets that the key has sealed, or nil without --count.
 	Secrets *int64 `json:"secrets,omitempty"`
 	// Missing says that the ring does not have the key.
 	Missing bool `json:"missing,omitempty"`
@@ -240,7 +240,7 @@ func newKeyringRetire(a *app.App) *cobra.Command {
 			}
 			return app.WithStore(cmd.Context(), func(s *app.Session) error {
 				// This check runs before the wait too, so that a key in use is reported at once.
-				if err := unused(cmd, s, keyID); err != nil {
+				if err := checkUnused(cmd, s, keyID); err != nil {
 					return err
 				}
 				info, err := os.Stat(args[0])
@@ -260,7 +260,7 @@ func newKeyringRetire(a *app.App) *cobra.Command {
 					}
 				}
 				err = seal.Change(args[0], a.Wrapper, func(r *seal.Ring) (*seal.Ring, error) {
-					if err := unused(cmd, s, keyID); err != nil {
+					if err := checkUnused(cmd, s, keyID); err != nil {
 						return nil, err
 					}
 					return r.Remove(keyID)
@@ -278,8 +278,8 @@ func newKeyringRetire(a *app.App) *cobra.Command {
 	}
 }
 
-// unused returns an error if the key has sealed a secret.
-func unused(cmd *cobra.Command, s *app.Session, keyID int64) error {
+// checkUnused returns an error if the key has sealed a secret.
+func checkUnused(cmd *cobra.Command, s *app.Session, keyID int64) error {
 	uses, err := s.Store.SecretsByKey(cmd.Context())
 	if err != nil {
 		return err

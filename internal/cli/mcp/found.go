@@ -15,7 +15,7 @@ import (
 // notOffered is the state of a review of a tool that no live worker has.
 const notOffered policy.ReviewState = "not offered"
 
-// found is a discovered tool with what the active policy says about it.
+// found is a discovered tool with its review in the active policy.
 type found struct {
 	ToolID string `json:"toolId"`
 	// Server is the id of the MCP server, and Name the tool's own name there.
@@ -25,7 +25,7 @@ type found struct {
 	// Digest is the digest of the definition that a live worker has. It is empty if no live worker has
 	// the tool.
 	Digest string `json:"digest,omitempty"`
-	// LooksLike are tools of other sources with a name that is easily taken for this one.
+	// LooksLike are tools of other sources whose names are easily confused with the name of this tool.
 	LooksLike []string `json:"looksLike,omitempty"`
 	// Review is the review in the active policy; nil if there is none.
 	Review *policy.MCPReview `json:"review,omitempty"`
@@ -96,8 +96,8 @@ func ownName(spec toolspec.Spec) string {
 	return toolspec.BareName(spec.Name)
 }
 
-// offered returns the tool of a live worker with this id. An id may leave out what comes before the tool's own name.
-func offered(tools []found, name string) (found, error) {
+// findOffered returns the tool of a live worker with this id, or with this own name.
+func findOffered(tools []found, name string) (found, error) {
 	var specs []toolspec.Spec
 	for _, f := range tools {
 		if f.State != notOffered {

@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/internal/mcp"
 )
 
-// TestProviderOf: what a server says becomes a provider file for the host of this server only, or an error.
+// TestProviderOf: the authorization that a server describes becomes a provider for the host of this server only, or an error.
 func TestProviderOf(t *testing.T) {
 	t.Parallel()
 	found := mcp.Authorization{

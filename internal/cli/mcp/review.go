@@ -30,7 +30,7 @@ func newReview(a *app.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				f, err := offered(tools, args[0])
+				f, err := findOffered(tools, args[0])
 				if err != nil {
 					return err
 				}
@@ -60,7 +60,7 @@ type shown struct {
 	Changes []review.Change `json:"changes,omitempty"`
 	// Unknown says that no worker has published the definition that was reviewed, so that there is nothing to compare with.
 	Unknown bool `json:"reviewedDefinitionUnknown,omitempty"`
-	// Entry is what a policy file needs so that calls run.
+	// Entry is the entry that a policy file needs so that calls run.
 	Entry string `json:"entry"`
 
 	proposed policy.MCPReview
@@ -86,8 +86,8 @@ func shownOf(ctx context.Context, s *app.Session, f found) (shown, error) {
 	return v, nil
 }
 
-// proposal returns the review in the active policy, for the present definition. Without a review it
-// returns the most careful one.
+// proposal returns the review in the active policy with the digest of the present definition. Without a
+// review in the policy, it returns the most careful review.
 func proposal(f found) policy.MCPReview {
 	r := policy.MCPReview{Effect: toolspec.ExternalSideEffect, Risk: toolspec.HighRisk, Allow: []string{"/text"}}
 	if f.Review != nil {

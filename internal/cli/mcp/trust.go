@@ -48,7 +48,7 @@ func newTrust(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// checkReview reports what a reviewer has not decided.
+// checkReview returns an error if the reviewer has not decided everything.
 func checkReview(r policy.MCPReview) error {
 	switch {
 	case r.Digest == "":
@@ -68,7 +68,7 @@ func trust(ctx context.Context, a *app.App, s *app.Session, name, by string, r p
 	if err != nil {
 		return err
 	}
-	f, err := offered(tools, name)
+	f, err := findOffered(tools, name)
 	switch {
 	case err != nil:
 		return err

@@ -38,8 +38,8 @@ func (f *sessionFlags) name() (string, error) {
 	return "", nil
 }
 
-// one returns the name of the session, which is required.
-func (f *sessionFlags) one() (string, error) {
+// required returns the name of the session, or a usage error without a flag.
+func (f *sessionFlags) required() (string, error) {
 	name, err := f.name()
 	if err == nil && name == "" {
 		err = app.Usage(errors.New("give --session or --run: `pawl memory list` shows the sessions"))

@@ -23,7 +23,7 @@ func newDelete(a *app.App) *cobra.Command {
 			return app.ExactArgs(1, "PATH, or --all")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			session, err := of.one()
+			session, err := of.required()
 			if err != nil {
 				return err
 			}

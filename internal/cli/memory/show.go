@@ -16,7 +16,7 @@ func newShow(a *app.App) *cobra.Command {
 			"by what call.",
 		Args: app.ExactArgs(1, "PATH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			session, err := of.one()
+			session, err := of.required()
 			if err != nil {
 				return err
 			}

@@ -20,7 +20,7 @@ func newPut(a *app.App) *cobra.Command {
 			"the trust person, until a tool call changes it. It is refused if it looks like a credential.",
 		Args: app.ExactArgs(1, "PATH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			session, err := of.one()
+			session, err := of.required()
 			if err != nil {
 				return err
 			}

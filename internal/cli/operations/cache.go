@@ -22,7 +22,7 @@ func newCache(a *app.App) *cobra.Command {
 			if len(tags) == 0 {
 				return app.Usage(errors.New("--tag is missing"))
 			}
-			// One at a time: the bound on the number of tags is for tools, not for this command.
+			// Each tag is checked alone: the bound on the number of tags is for tools, not for this command.
 			for _, tag := range tags {
 				if err := toolspec.CheckCacheTags([]string{tag}); err != nil {
 					return app.Usage(err)

@@ -174,7 +174,7 @@ func (d *diagnosis) server(ctx context.Context, c worker.Config) {
 	}
 	d.add("temporal", nil, d.Temporal.Address+" answers, and has the namespace "+namespace)
 	d.workers(ctx, t)
-	d.inPools(func(queue string) (int64, error) { return worker.OpenCalls(ctx, t, queue) })
+	d.checkPools(func(queue string) (int64, error) { return worker.OpenCalls(ctx, t, queue) })
 	d.sweeper(ctx, t, c.SweepEvery > 0)
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/reads"
 )
 
-// lateTries is the number of sweeps after which closing hooks that have not run need a person.
+// lateTries is the number of sweeps after which the check fails for closing hooks that have not run.
 const lateTries = 3
 
 // endings checks that the closing hooks of swept calls run. It adds no line if none are left to run.

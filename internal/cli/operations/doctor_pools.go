@@ -8,8 +8,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// inPools shows the pools with their workers and open calls. A pool with open calls needs a worker. It adds no line if there are no pools.
-func (d *diagnosis) inPools(open func(queue string) (int64, error)) {
+// checkPools shows the pools with their workers and open calls. A pool with open calls needs a worker. It adds no line if there are no pools.
+func (d *diagnosis) checkPools(open func(queue string) (int64, error)) {
 	var lines, faults []string
 	for _, pool := range d.pools {
 		calls, err := open(toolspec.PoolQueue(pool.Name))

@@ -28,7 +28,7 @@ func TestDoctorPools(t *testing.T) {
 		{[]catalog.Pool{{Name: "media", Live: 1}}, false, "media has no worker and 3 open calls: start a worker with PAWL_POOL=media;"},
 	} {
 		d := diagnosis{pools: c.pools}
-		d.inPools(open)
+		d.checkPools(open)
 		switch {
 		case c.says == "" && len(d.Checks) == 0:
 		case len(d.Checks) != 1 || d.Checks[0].OK != c.ok || !strings.HasPrefix(d.Checks[0].Message, c.says):

@@ -33,7 +33,7 @@ func TestPIDOf(t *testing.T) {
 	}
 }
 
-// TestEndings: a line appears where closing hooks of swept calls are left, and fails once sweeps have tried in vain.
+// TestEndings: a line appears if closing hooks of swept calls are left to run, and its check fails after several sweeps in vain.
 func TestEndings(t *testing.T) {
 	t.Parallel()
 	since := time.Now().Add(-time.Hour)

@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestIDTokenViewers: a person signs in with a provider that the tenant trusts, and is the actor of that name.
+// TestIDTokenViewers: an ID token of a provider that the tenant trusts gives its owner the identity of an actor. Other tokens are refused.
 func TestIDTokenViewers(t *testing.T) {
 	t.Parallel()
 	p := oidctest.New(t)
@@ -28,7 +28,7 @@ func TestIDTokenViewers(t *testing.T) {
 	t.Cleanup(end)
 	now := time.Now()
 	token := p.Token("ann@example.com", "n-0S6", now)
-	// A busy machine may not hear the provider in time.
+	// On a busy machine, the provider may not answer in time.
 	var viewer runhttp.Viewer
 	for range 100 {
 		if viewer, err = by.Authenticate(t.Context(), "acme", token); err == nil {
@@ -50,7 +50,7 @@ func TestIDTokenViewers(t *testing.T) {
 	}
 }
 
-// TestOwnerOfFile: the token is made once, is only its owner's to read, and names the identity.
+// TestOwnerOfFile: the token is created once, only its owner can read its file, and it gives the identity.
 func TestOwnerOfFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "token")
@@ -91,7 +91,7 @@ func TestOwnerOfFile(t *testing.T) {
 	}
 }
 
-// TestServeRefuses: what would open the server to others is refused before anything listens or connects.
+// TestServeRefuses: flags that would open the server to other people are refused before it listens or connects.
 func TestServeRefuses(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]served{

@@ -26,7 +26,7 @@ func (f *triggerFlags) add(cmd *cobra.Command) {
 	app.KeyRingFlag(cmd, &f.ring)
 }
 
-// withServers opens the database, and Temporal where webhooks start runs.
+// withServers calls use with a session that has the database, and Temporal if webhooks start runs.
 func (f *triggerFlags) withServers(ctx context.Context, use func(*app.Session) error) error {
 	s, err := app.Connect(ctx, f.fires, true)
 	if err != nil {

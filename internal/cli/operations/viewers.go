@@ -61,7 +61,7 @@ type owner struct {
 // devTokenName is the name of the token file in the directory of a `pawl dev`.
 const devTokenName = "watch-token"
 
-// ownerOfFile returns an Authenticator that knows the bearer token in file as the identity. It
+// ownerOfFile returns an Authenticator that gives the bearer token in file the identity. It
 // creates the file if it does not exist.
 func ownerOfFile(file, identity string) (by runhttp.Authenticator, who string, err error) {
 	if file == "" {
@@ -117,5 +117,5 @@ func (o owner) Authenticate(_ context.Context, _, token string) (runhttp.Viewer,
 	return runhttp.Viewer{Identity: o.identity}, nil
 }
 
-// serveLog logs failures, and no request.
+// serveLog returns a logger for failures. It writes no line for a request.
 func serveLog(to io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(to, nil)) }

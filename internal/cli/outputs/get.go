@@ -18,7 +18,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/output/read"
 )
 
-// The pauses between looks at an output that is being written.
+// The first and the longest pause between two reads of an output that is being written.
 const (
 	followFirst = 200 * time.Millisecond
 	followMost  = 2 * time.Second
@@ -152,7 +152,7 @@ func (f *getFlags) copy(ctx context.Context, a *app.App, r output.Reader, info o
 		case <-timer.C:
 		}
 		pause = min(pause*2, followMost)
-		// A complete output is read once more: the tool may have written a part after the last look.
+		// If the output is complete now, the loop reads it once more: the tool may have written more since the last read.
 		if info, err = r.Info(ctx, a.Tenant, info.Ref); err != nil {
 			return err
 		}
@@ -238,7 +238,7 @@ func (p *printer) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// end writes what is held, and a newline if the text has none at its end.
+// end writes the held bytes, and a newline if the text does not end with a newline.
 func (p *printer) end() error {
 	if len(p.held) > 0 {
 		p.last = 0

@@ -21,7 +21,7 @@ import (
 // mostBacktest is the maximum number of calls of a tenant that a backtest reads.
 const mostBacktest = 1_000_000
 
-// backtest is the result of a backtest: what a candidate would have changed.
+// backtest is the result of a backtest: the verdicts that a candidate would have changed.
 type backtest struct {
 	review.Backtest
 	// masked counts calls with masked arguments. argsUnknown counts calls that ended before their
@@ -57,7 +57,7 @@ func newPolicyBacktest(a *app.App) *cobra.Command {
 				return app.Usage(fmt.Errorf("--limit is between 1 and %d", mostBacktest))
 			}
 			return app.WithStore(cmd.Context(), func(s *app.Session) error {
-				if err := fits(cmd.Context(), s.Store, candidate); err != nil {
+				if err := checkFits(cmd.Context(), s.Store, candidate); err != nil {
 					return err
 				}
 				active, _, err := s.Store.ActivePolicy(cmd.Context())

@@ -24,8 +24,8 @@ func checkPolicy(ctx context.Context, a *app.App, p *policy.Policy) error {
 	return printPolicy(a, p, "valid", review.Lint(p, specs)...)
 }
 
-// fits refuses a policy whose conditions do not fit the tools that workers have published.
-func fits(ctx context.Context, store *postgres.Store, p *policy.Policy) error {
+// checkFits refuses a policy whose conditions do not fit the tools that workers have published.
+func checkFits(ctx context.Context, store *postgres.Store, p *policy.Policy) error {
 	specs, err := store.Specs(ctx)
 	if err != nil {
 		return err

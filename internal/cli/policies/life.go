@@ -35,7 +35,7 @@ func newPolicyApply(a *app.App) *cobra.Command {
 				return err
 			}
 			return app.WithStore(cmd.Context(), func(s *app.Session) error {
-				if err := fits(cmd.Context(), s.Store, p); err != nil {
+				if err := checkFits(cmd.Context(), s.Store, p); err != nil {
 					return err
 				}
 				act := policies.Activation{Policy: p, By: by}

@@ -51,7 +51,7 @@ func setShadow(ctx context.Context, a *app.App, p *policy.Policy, by string) err
 	}
 	return app.WithStore(ctx, func(s *app.Session) error {
 		if p != nil {
-			if err := fits(ctx, s.Store, p); err != nil {
+			if err := checkFits(ctx, s.Store, p); err != nil {
 				return err
 			}
 		}

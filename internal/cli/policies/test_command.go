@@ -32,7 +32,7 @@ func newPolicyTest(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p, specs, err := policyOf(cmd.Context(), a, tested(args[0], cases.Policy, file))
+			p, specs, err := policyOf(cmd.Context(), a, policyToTest(args[0], cases.Policy, file))
 			if err != nil {
 				return err
 			}
@@ -46,9 +46,9 @@ func newPolicyTest(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// tested returns the policy to test: the flag (asked), or else the policy that the file of cases
-// names, relative to that file. The default is the active version.
-func tested(cases, named, asked string) string {
+// policyToTest returns the file of the policy to test: the value asked of --file, or else the policy
+// named in the file of cases, relative to that file. The default is the active version.
+func policyToTest(cases, named, asked string) string {
 	switch {
 	case asked != "":
 		return asked

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// page is how many calls are read at once, from each side.
+	// page is how many calls one statement or one request to Temporal reads.
 	page = 200
 	// atOnce is how many calls are compared at the same time.
 	atOnce = 4
@@ -38,7 +38,7 @@ func (c *comparison) list(ctx context.Context, query string, token []byte) (*wor
 	return listed, nil
 }
 
-// atOnceFor calls f for each of a list, several at a time.
+// atOnceFor calls f for each element of a list, for at most atOnce elements at the same time.
 func atOnceFor[T any](ctx context.Context, list []T, f func(ctx context.Context, of T) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
@@ -48,8 +48,8 @@ func atOnceFor[T any](ctx context.Context, list []T, f func(ctx context.Context,
 	return group.Wait()
 }
 
-// listedCalls compares the calls that Temporal has. It finds those that the record does not have, and those that the record has settled and
-// that go on in Temporal. openCalls compares those that are open in the record.
+// listedCalls compares the calls that Temporal has with the record. It finds calls that the record does not have, and settled calls whose
+// workflow goes on. openCalls compares the calls that are open in the record.
 func (c *comparison) listedCalls(ctx context.Context) error {
 	return c.each(ctx, "WorkflowType = '"+toolspec.WorkflowType+"'", func(ctx context.Context, runs []*workflow.WorkflowExecutionInfo) error {
 		c.out.Listed += len(runs)
@@ -75,7 +75,7 @@ func (c *comparison) listedCalls(ctx context.Context) error {
 	})
 }
 
-// behind finds a workflow that goes on although its call is settled. A recheck makes it look at the record, and end.
+// behind reports a workflow that goes on although its call is settled. A recheck makes the workflow read the record, and end.
 func (c *comparison) behind(ctx context.Context, listed *workflow.WorkflowExecutionInfo) error {
 	workflowID, runID := listed.GetExecution().GetWorkflowId(), listed.GetExecution().GetRunId()
 	info, _, err := c.read.describe(ctx, workflowID, runID)
@@ -97,9 +97,10 @@ func (c *comparison) behind(ctx context.Context, listed *workflow.WorkflowExecut
 	return nil
 }
 
+// lostCall reports a call that the record does not have, if its tool may have run or its workflow goes on.
 func (c *comparison) lostCall(ctx context.Context, listed *workflow.WorkflowExecutionInfo) error {
 	workflowID, runID := listed.GetExecution().GetWorkflowId(), listed.GetExecution().GetRunId()
-	// Visibility may be behind.
+	// Visibility may be older than the state of the workflow.
 	info, pending, err := c.read.describe(ctx, workflowID, runID)
 	if err != nil || info == nil {
 		return err
@@ -115,7 +116,7 @@ func (c *comparison) lostCall(ctx context.Context, listed *workflow.WorkflowExec
 	inv, fault := hydrate.Decode(t.input)
 	f := finding{WorkflowID: workflowID}
 	running := isRunning(info.GetStatus())
-	// If the history has no attempt, the call stays as it is when it has ended, and when it goes on in a run that is listed too.
+	// A call without an attempt needs no change if it has ended, or if it goes on in another run, which is listed too.
 	moved := listed.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW
 	switch {
 	case t.attempts() == 0 && (!running || moved):
@@ -150,10 +151,10 @@ func (c *comparison) lostCall(ctx context.Context, listed *workflow.WorkflowExec
 			Invocation: inv, RunID: runID, Namespace: c.Namespace(), InputDigest: digest, StartedAt: t.startedAt, EndedAt: time.Now(), Attempts: t.attempts(),
 		})
 		if err != nil || !f.Mended {
-			return err // another run of the call came first
+			return err // another run of the call was recorded before
 		}
 		f.Outcome = string(toolspec.CodeOutcomeUnknown)
-		if running { // it looks at the record, and ends
+		if running { // the workflow reads the record, and ends
 			err = c.recheck(ctx, workflowID)
 		}
 		c.out.add(f)
@@ -189,9 +190,10 @@ func (c *comparison) openCalls(ctx context.Context) error {
 	}
 }
 
+// openCall compares an open call with its workflow.
 func (c *comparison) openCall(ctx context.Context, call upkeep.OpenCall, known record.Dispatched) error {
 	if known.InvocationID == "" {
-		return nil // it is settled now
+		return nil // the call is settled now
 	}
 	info, pending, err := c.read.describe(ctx, call.WorkflowID, "")
 	if err != nil {
@@ -245,8 +247,8 @@ func (c *comparison) recheck(ctx context.Context, workflowID string) error {
 	return err
 }
 
-// lostClaims returns the claims of the latest run and of the recorded run that the record does not have. ended is that of the latest run, which
-// is the one that goes on.
+// lostClaims returns the claims of the latest run and of the recorded run that the record does not have. ended is the field ended of the
+// outline of the latest run, because only this run goes on.
 func (c *comparison) lostClaims(ctx context.Context, call upkeep.OpenCall, known record.Dispatched, latest string, pending []*workflow.PendingActivityInfo) (lost []record.LostClaim, ended bool, err error) {
 	has := map[int]bool{}
 	for _, n := range known.Dispatches {
@@ -307,8 +309,8 @@ func (c *comparison) mendCall(ctx context.Context, call upkeep.OpenCall, known r
 	return swept != "", string(swept), err
 }
 
-// ending returns how a call ends whose workflow has ended, unless its claims say that its effect may have happened. If the record is older, it
-// does not say enough: a workflow that completed, or is gone, may have run a tool.
+// ending returns how a workflow has ended, and the code with which its call ends if no claim says that its effect may have happened. If the
+// record was restored, it may lack claims: a workflow that completed, or that is gone, may have run a tool, so the outcome is unknown.
 func (c *comparison) ending(info *workflow.WorkflowExecutionInfo) (upkeep.OwnerStatus, toolspec.Code) {
 	unsure := func(code toolspec.Code) toolspec.Code {
 		if c.lostRecords() {
@@ -332,8 +334,8 @@ func (c *comparison) ending(info *workflow.WorkflowExecutionInfo) (upkeep.OwnerS
 	}
 }
 
-// isRunning reports whether Temporal goes on with a workflow: also if its latest run has moved the call, because the next one is about to be the
-// latest, and if the status is one that this program does not know.
+// isRunning reports whether a workflow goes on. A run that continued as new counts as running, because its workflow goes on in the next run. A
+// status that this program does not know counts as running too.
 func isRunning(s enumspb.WorkflowExecutionStatus) bool {
 	switch s {
 	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, enumspb.WORKFLOW_EXECUTION_STATUS_FAILED, enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED,

@@ -59,7 +59,7 @@ type comparison struct {
 	out   report
 }
 
-// lostRecords reports whether the record may lack what has happened.
+// lostRecords reports whether the record may lack claims, calls or rounds.
 func (c *comparison) lostRecords() bool { return c.older != olderTemporal }
 
 func run(ctx context.Context, a *app.App, older string, mend bool, skip []string) error {
@@ -109,8 +109,8 @@ func (c *comparison) compare(ctx context.Context) error {
 	return c.origin(ctx)
 }
 
-// origin allows workers to start on this database again. It comes last, so that they do not start
-// if the command was interrupted.
+// origin reports a restored database. With --mend, it lets workers start on this database again. It
+// comes last, so that workers do not start if the command was interrupted.
 func (c *comparison) origin(ctx context.Context) error {
 	err := c.Store.CheckOrigin(ctx)
 	var restored *postgres.Restored

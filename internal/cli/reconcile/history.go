@@ -23,11 +23,11 @@ import (
 )
 
 const (
-	// answerTime bounds one question to Temporal.
+	// answerTime bounds one request to Temporal.
 	answerTime = 10 * time.Second
-	// overMargin is how much later than its time a tool counts as ended.
+	// overMargin is the time after its budget at which a tool counts as ended.
 	overMargin = 10 * time.Second
-	// maxDispatch bounds the number of a dispatch. Everybody with access to the namespace can write another one.
+	// maxDispatch bounds the number of a dispatch: everybody with access to the namespace can write any number into a history.
 	maxDispatch = 100_000
 	// localActivity is the name of the markers that the SDK writes for local activities.
 	localActivity = "LocalActivity"
@@ -40,7 +40,7 @@ type reader struct {
 	keys     *workerkey.Ring
 }
 
-// outline is what the history of one run says.
+// outline has the facts that the history of one run shows.
 type outline struct {
 	workflowType string
 	// pawls says that the run is on a task queue of Pawl.
@@ -54,17 +54,17 @@ type outline struct {
 	unclaimed int
 	// local says that the plan of the call has the local lane.
 	local bool
-	// ended says that no attempt of a tool that must not be repeated can follow the last one that the history has.
+	// ended says that no attempt of a tool that must not be repeated can follow the last attempt in the history.
 	ended bool
-	// previous is the run that this one continues, or "".
+	// previous is the run that this run continues, or "".
 	previous string
-	// asked says that a model was asked for a round of an agent.
+	// asked says that the run of an agent has sent a request to a model.
 	asked bool
-	// rounds is the last round of an agent of which the model has responded.
+	// rounds is the last round of the run of an agent in which the model has responded.
 	rounds int
 }
 
-// attempts returns how many attempts may have run that the history has.
+// attempts returns how many attempts in the history may have run.
 func (t outline) attempts() int { return len(t.claims) + t.unclaimed }
 
 // scheduled is an activity that the run has scheduled.
@@ -72,12 +72,12 @@ type scheduled struct {
 	input     []byte
 	budget    time.Duration
 	startedAt time.Time
-	// number is that of the dispatch. round is that of a question to a model, and 0 for a tool.
+	// number is the number of a dispatch. round is the round of a request to a model, and 0 for a tool.
 	number, round int
 	done          bool
 }
 
-// describe returns the description of a run, the latest one if runID is empty, or nil if Temporal has none.
+// describe returns the state and the pending activities of a run, or of the latest run if runID is empty. It returns nil if Temporal has no such run.
 func (r reader) describe(ctx context.Context, workflowID, runID string) (*workflow.WorkflowExecutionInfo, []*workflow.PendingActivityInfo, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -197,14 +197,14 @@ func endsAttempts(out contract.ExecuteOut) bool {
 	return out.Outcome == contract.Done || out.Outcome == contract.Refused && (!out.Retryable || !out.NothingHappened)
 }
 
-// answer returns the answer of an attempt. answered is false if no worker gave the answer, as far as the record can tell: then
-// the attempt counts as one without an answer. Everybody with access to the namespace can complete an activity.
+// answer returns the answer of an attempt. answered is false if the answer has no valid receipt of a worker, because everybody with access to
+// the namespace can complete an activity. Then the attempt counts as an attempt without an answer.
 func (r reader) answer(ctx context.Context, workflowID string, of *scheduled, result *common.Payloads) (out contract.ExecuteOut, answered bool, err error) {
 	payload := r.first(result)
 	digest := contract.AnswerDigest(contract.Execute.Name(), workflowID, of.input, payload.GetData())
 	genuine, err := r.keys.Verify(ctx, digest, contract.ReceiptOf(payload))
 	if errors.Is(err, workerkey.ErrSoon) {
-		// The keys were read a moment ago, and this one is not among them: it was lost, or somebody made it up.
+		// The keys were read a moment ago, and the key of this receipt is not among them: the key was lost, or somebody made it up.
 		return out, false, nil
 	}
 	if err != nil || !genuine {

@@ -14,7 +14,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// local is a local activity in a history. A nil result is that of an activity that failed.
+// local is a local activity in a history. A nil result means that the activity failed.
 type local struct {
 	name   string
 	result any
@@ -49,8 +49,8 @@ func outlineOf(t *testing.T, activities []local) (o outline) {
 	return o
 }
 
-// TestMarkers checks what the markers of attempts say about a call: how many attempts may have run, their claims, and whether an attempt may have
-// followed that left no marker. Such an attempt needs a fence.
+// TestMarkers checks the outline of a history with markers of attempts: how many attempts may have run, their claims, and whether an attempt
+// without a marker may have followed. Such an attempt needs a fence.
 func TestMarkers(t *testing.T) {
 	answer := func(n int, id string, o contract.Outcome) contract.ExecuteOut {
 		return contract.ExecuteOut{Outcome: o, Dispatch: n, ClaimID: id}

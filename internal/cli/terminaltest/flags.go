@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// BadFlags describes the flags of a command and of the commands below it whose help has backquotes
-// that do not stand around one word. pflag shows the text between backquotes behind the flag, as
-// the name of its value.
+// BadFlags describes the flags of a command and of its subcommands whose help has backquotes that do
+// not enclose one word. pflag shows the text between backquotes after the flag, as the name of its
+// value.
 func BadFlags(cmd *cobra.Command) (bad []string) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if name, _ := pflag.UnquoteUsage(f); strings.Contains(name, " ") || strings.Count(f.Usage, "`") > 2 {

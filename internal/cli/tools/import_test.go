@@ -43,7 +43,7 @@ func importWith(t *testing.T, asJSON bool, args ...string) (out, dir string, err
 	return b.String(), dir, err
 }
 
-// TestImportOpenAPI: the command writes a file that a worker reads, and says what is not in it. It overwrites nothing.
+// TestImportOpenAPI: the command writes a file that a worker can read, and reports the operations that are not in it. It overwrites no file.
 func TestImportOpenAPI(t *testing.T) {
 	t.Parallel()
 	out, dir, err := importWith(t, false, "--namespace", "shop", "--effect", "*Item=state_change")
@@ -72,7 +72,7 @@ func TestImportOpenAPI(t *testing.T) {
 	}
 }
 
-// TestImportOpenAPIAsJSON: the report for programs, and options that are refused.
+// TestImportOpenAPIAsJSON: with --json the command prints the report as JSON. Wrong options are refused, and no file is written.
 func TestImportOpenAPIAsJSON(t *testing.T) {
 	t.Parallel()
 	out, _, err := importWith(t, true, "--namespace", "shop", "--include", "getItem")

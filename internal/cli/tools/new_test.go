@@ -10,7 +10,8 @@ import (
 	"github.com/pawl-run/pawl/internal/cli/app"
 )
 
-// TestNewToolNames: the names in the files of a tool, and names that cannot be used. docs/authoring.md compiles and tests the files.
+// TestNewToolNames: namesOf makes the names in the files of a tool from its id, and refuses ids that it cannot use. docs/authoring.md compiles
+// and tests the files.
 func TestNewToolNames(t *testing.T) {
 	t.Parallel()
 	got, err := namesOf("shop__find_order", "order_store")
@@ -31,7 +32,7 @@ func TestNewToolNames(t *testing.T) {
 	}
 }
 
-// TestNewToolOverwritesNothing: if one of the files exists, even as a link to nothing, none is written.
+// TestNewToolOverwritesNothing: if one of the files exists, even as a symbolic link without a target, no file is written.
 func TestNewToolOverwritesNothing(t *testing.T) {
 	t.Parallel()
 	for _, taken := range []string{"find.go", "find_test.go", "orders.go"} {

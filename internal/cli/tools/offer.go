@@ -58,7 +58,7 @@ func newToolsOffer(a *app.App) *cobra.Command {
 }
 
 // choiceOf returns the choice that --choice and --serial describe. The id of a tool has a namespace,
-// so that it is no mode.
+// so no mode has the same name.
 func choiceOf(choice string, serial bool) wire.Choice {
 	if slices.Contains([]wire.Mode{"", wire.Auto, wire.None, wire.Required}, wire.Mode(choice)) {
 		return wire.Choice{Mode: wire.Mode(choice), Serial: serial}

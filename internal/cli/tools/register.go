@@ -143,7 +143,7 @@ func printDocument(ctx context.Context, a *app.App, r *registry.Registry, name s
 	case a.JSON:
 		return app.PrintJSON(a.Out, map[string]any{"name": name, "version": version, "document": text})
 	}
-	for line := range strings.Lines(text) { // whoever registered it may have written escapes of a terminal
+	for line := range strings.Lines(text) { // the document may have characters that control a terminal
 		fmt.Fprintln(a.Out, app.OneLine(strings.TrimRight(line, "\r\n"), registry.MaxDocument))
 	}
 	return nil

@@ -126,16 +126,16 @@ func (t shownTool) print(w io.Writer) {
 	line("tags", t.Tags...)
 	line("sent as", wire.SentName(t.Name))
 	for _, sent := range t.Sent {
-		if said := sent.said(); said != "" {
-			fmt.Fprintf(w, "%-8s to %s: %s\n", "", sent.Format, app.OneLine(said, 1000))
+		if difference := sent.difference(); difference != "" {
+			fmt.Fprintf(w, "%-8s to %s: %s\n", "", sent.Format, app.OneLine(difference, 1000))
 		}
 	}
 	fmt.Fprintf(w, "\ninput    %s\n\noutput   %s\n", app.FormatJSON(t.InputSchema, "         "), app.FormatJSON(t.OutputSchema, "         "))
 }
 
-// said says how the form that is sent differs from the published tool. It is empty if there is no
-// difference.
-func (t sentTool) said() string {
+// difference describes how the form that is sent differs from the published tool. It is empty if there
+// is no difference.
+func (t sentTool) difference() string {
 	switch {
 	case t.As == nil && t.Changed != nil:
 		return "is not offered: " + t.Changed.LeftOut

@@ -7,8 +7,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Names that look like secrets and are declared harmless are seen by who reads about
-// the tool.
+// TestHarmlessNamesAreShown: `pawl tools show` shows names of arguments that look like secrets and are declared
+// harmless.
 func TestHarmlessNamesAreShown(t *testing.T) {
 	var b strings.Builder
 	shownTool{Spec: toolspec.Spec{Name: "core__count", HarmlessNames: []string{"token", "secret"}}}.print(&b)

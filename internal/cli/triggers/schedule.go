@@ -24,9 +24,9 @@ const (
 	scheduleTimeout = 30 * time.Second
 )
 
-// syncSchedule makes the schedule of a trigger what its active version says, or deletes it, and returns the active version. Commands
-// that change the trigger at the same time write the schedule in any order. So syncSchedule reads the version again after it has
-// written, and repeats until it is the same: the last command to write the schedule has then read the last change.
+// syncSchedule makes or changes the schedule of a trigger as its active version says, or deletes it, and returns the active version.
+// Commands that change the trigger at the same time write the schedule in any order. So syncSchedule reads the version again after it
+// has written the schedule, and repeats until the version is the same: the last command to write has then read the last change.
 func syncSchedule(ctx context.Context, s *app.Session, tenantID, name string) (trigger.Document, error) {
 	ctx, cancel := context.WithTimeout(ctx, scheduleTimeout)
 	defer cancel()
@@ -44,7 +44,7 @@ func syncSchedule(ctx context.Context, s *app.Session, tenantID, name string) (t
 	return d, fmt.Errorf("the trigger is stored, and its schedule may be of an earlier version: %w; apply or retire the trigger again", err)
 }
 
-// writeSchedule makes the schedule of a trigger what the document says, or deletes it. It keeps a pause.
+// writeSchedule makes or changes the schedule of a trigger as the document says, or deletes it. A paused schedule stays paused.
 func writeSchedule(ctx context.Context, c temporal.Client, d trigger.Document, isActive bool) error {
 	schedules, id := c.ScheduleClient(), contract.TriggerScheduleID(d.TenantID, d.Name)
 	handle := schedules.GetHandle(ctx, id)

@@ -140,7 +140,7 @@ func printInput(a *app.App, d trigger.Document, event []byte) error {
 	return nil
 }
 
-// pathOf returns where the webhooks of a trigger go, or nothing.
+// pathOf returns the path for the webhooks of a trigger, or "" for a trigger without webhooks.
 func pathOf(d trigger.Document) string {
 	if d.On != trigger.Webhook {
 		return ""

@@ -13,14 +13,14 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// child starts a worker in a process of its own, which may ask the model of the world.
+// child starts a worker in a separate process. Its configuration allows it to ask the model of the world.
 func (w *world) child(environment ...string) *process {
 	w.T.Helper()
 	return w.ServeInChildWith(append(environment, "PAWL_MODEL_URLS="+w.model.URL.String())...)
 }
 
-// TestApproval: the call of a run waits for a person while its worker is killed and another one goes on with it. The actor of the run cannot
-// approve it, a person can, and the write happens once. What a person denies the model is told.
+// TestApproval: a call of a run waits for a person. Meanwhile its worker is killed, and another worker goes on. The actor of the run cannot approve the call, a
+// person can, and the write happens once. The model gets the answer that a person denied a call.
 func TestApproval(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "effects")

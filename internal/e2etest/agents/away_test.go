@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
 )
 
-// TestChatWhileTemporalIsAway: a message that nobody takes can be given up, and the chat can be left, with a run and without one.
+// TestChatWhileTemporalIsAway: a person can give up a message that Temporal does not accept, and can leave the chat, with a run and without one.
 func TestChatWhileTemporalIsAway(t *testing.T) {
 	t.Parallel()
 	server := devstacktest.OwnTemporal(t, devstack.TemporalOptions{FileStore: true})
@@ -37,7 +37,7 @@ func TestChatWhileTemporalIsAway(t *testing.T) {
 		p.sees("not said: ", 1)
 		p.sees("> ", n+1)
 		p.types("\x03")
-		_ = p.cmd.Wait() // its status is what counts
+		_ = p.cmd.Wait() // the exit status is checked below
 		if got := p.cmd.ProcessState.ExitCode(); got != status {
 			t.Errorf("the status is %d, want %d", got, status)
 		}
@@ -45,7 +45,7 @@ func TestChatWhileTemporalIsAway(t *testing.T) {
 	old.sees("comes back", 1)
 }
 
-// TestSayWithoutWorker: a message that no worker stores ends its command, and a chat with such a run can be left.
+// TestSayWithoutWorker: without a worker that stores a message, `pawl agent say` ends with an error, and a person can leave a chat with the run.
 func TestSayWithoutWorker(t *testing.T) {
 	t.Parallel()
 	w, stop := newTalk(t)

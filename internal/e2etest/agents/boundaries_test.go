@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
 )
 
-// boundaries are the statements between which a run goes on, each in the run of its name.
+// boundaries has the statements with which a run stores its progress. Each of them is held in the run that has the name of the boundary.
 var boundaries = map[string]string{
 	"opening":   "INSERT ON agent_runs FOR EACH ROW WHEN (NEW.run_id = 'opening')",
 	"recording": "INSERT ON agent_rounds FOR EACH ROW WHEN (NEW.run_id = 'recording')",
@@ -20,8 +20,8 @@ var boundaries = map[string]string{
 	"closing":   "UPDATE ON agent_runs FOR EACH ROW WHEN (NEW.run_id = 'closing' AND NEW.ended_at IS NOT NULL)",
 }
 
-// lostAt is four runs, each of which is at another boundary when a server is lost. lose ends the server, returns when the loss has had its effect, and
-// may release the statements. start starts the server again. For the run that records a response, the model is asked asks times.
+// lostAt makes four runs, each of which is at another boundary when a server is lost. lose ends the server, returns after the loss has had its effect, and
+// may release the statements. start starts the server again. In the run that records a response, the model must be asked the number of times in asks.
 func lostAt(t *testing.T, w *world, files string, thought chan struct{}, lose func(first *process, release func()), start func() error, asks int) {
 	t.Helper()
 	first := w.child()
@@ -57,7 +57,7 @@ func lostAt(t *testing.T, w *world, files string, thought chan struct{}, lose fu
 	}
 }
 
-// boundaryScripts are the answers of the model. In the run that records a response, it thinks until thought is closed.
+// boundaryScripts returns the script of the model. In the run that records a response, the model answers after thought is closed.
 func boundaryScripts(files string, thought chan struct{}) func(modelserver.Request) modelserver.Reply {
 	all := scripts{}
 	for name := range boundaries {
@@ -87,8 +87,8 @@ func TestDatabaseLostAtBoundaries(t *testing.T) {
 	}, func() error { return p.Restart(t.Context()) }, 3)
 }
 
-// TestTemporalLostAtBoundaries: Temporal is killed while the database executes these statements, and the worker before it can report that they are done.
-// The model is not asked again, because its response is recorded.
+// TestTemporalLostAtBoundaries: Temporal is killed while the database executes these statements. The worker is killed too, before it can report that they
+// are done. The model is not asked again, because its response is recorded.
 func TestTemporalLostAtBoundaries(t *testing.T) {
 	t.Parallel()
 	thought, files := make(chan struct{}), t.TempDir()

@@ -12,11 +12,11 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// scripts are the replies of a model, by the first message of the conversation.
+// scripts has a script of the model for each first message of a conversation.
 type scripts = map[string]func(modelserver.Request) modelserver.Reply
 
-// TestReadsAtOnce: three reads of a response overlap if the agent allows it, though each needs the one behind it to end, and their answers
-// come in the order of the calls. If it allows one at a time, a read starts when the one before has ended (AG-09, C-28).
+// TestReadsAtOnce: if the agent allows it, three reads of a response run at the same time, and their answers are in the order of the calls. In this test each
+// read ends only after the next one. If the agent allows one call at a time, a read starts after the previous one has ended (AG-09, C-28).
 func TestReadsAtOnce(t *testing.T) {
 	t.Parallel()
 	three := modelserver.Script(calls(call("test__read", "a"), call("test__read", "b"), call("test__read", "c")), modelserver.Reply{Text: "done"})
@@ -82,7 +82,7 @@ func TestReadsAtOnce(t *testing.T) {
 		t.Errorf("%d calls ran at the same time, want 1", highest)
 	}
 
-	// A request has no more tools than the agent allows, and the record has which.
+	// A request offers no more tools than the agent allows, and the record has the offered tools.
 	d.Version, d.Limits.Offered = "4", 1
 	w.apply(d)
 	want(t, w.run(input("picked", "is it held?")), agent.Completed, "done")
@@ -92,7 +92,7 @@ func TestReadsAtOnce(t *testing.T) {
 	}
 }
 
-// TestEffectsRunAlone: a write waits for the reads before it, and the read behind it waits for the write, however many calls may run at once.
+// TestEffectsRunAlone: a write waits for the reads before it, and the next read waits for the write, however many calls may run at the same time.
 func TestEffectsRunAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "openai", modelserver.Script(calls(call("test__read", "a"), call("test__write", "b"), call("test__read", "c")), modelserver.Reply{Text: "done"}))
@@ -111,7 +111,7 @@ func TestEffectsRunAlone(t *testing.T) {
 	}
 }
 
-// TestDone: core__done ends the run with its message, and the calls behind it in the response do not run. A core__done that fails ends nothing.
+// TestDone: core__done ends the run with its message, and the calls after it in the response do not run. A core__done that fails does not end the run.
 func TestDone(t *testing.T) {
 	t.Parallel()
 	w := newWorldOf(t, "anthropic", scripts{
@@ -131,7 +131,7 @@ func TestDone(t *testing.T) {
 	want(t, w.run(input("wrong", "wrong")), agent.Completed, "as a text")
 }
 
-// TestNoTools: an agent without tools runs none, whatever the model names: no call gets a workflow, and no tool is offered.
+// TestNoTools: an agent without tools offers no tool to the model, and a call of the model gets no workflow.
 func TestNoTools(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "openai", modelserver.Script(calls(call("test__echo", "a")), modelserver.Reply{Text: "done"}))
@@ -152,7 +152,7 @@ func TestNoTools(t *testing.T) {
 	}
 }
 
-// TestSameRunOtherInput: a run id that was used with another input is refused, also after the end of the run, and the first run stays as it is.
+// TestSameRunOtherInput: a start with the id of an existing run and another input is refused, also after the end of that run, and the run stays as it is.
 func TestSameRunOtherInput(t *testing.T) {
 	t.Parallel()
 	w := newWorldOf(t, "openai", scripts{"first": modelserver.Script(modelserver.Reply{Text: "one"}), "second": modelserver.Script(modelserver.Reply{Text: "two"})})
@@ -160,7 +160,7 @@ func TestSameRunOtherInput(t *testing.T) {
 	w.apply(w.document("openai"))
 	first := w.run(input("run", "first"))
 	want(t, first, agent.Completed, "one")
-	// The client attaches to the run that is there.
+	// A start with the same input attaches to the existing run.
 	want(t, w.run(input("run", "first")), agent.Completed, "one")
 	before := e2etest.Scalar[string](w.World, "SELECT r::text FROM agent_runs r WHERE run_id = 'run'")
 	again := w.again(input("run", "second"))
@@ -170,7 +170,7 @@ func TestSameRunOtherInput(t *testing.T) {
 	if now := e2etest.Scalar[string](w.World, "SELECT r::text FROM agent_runs r WHERE run_id = 'run'"); now != before || len(w.asks("second")) != 0 {
 		t.Errorf("the first run is now %s", now)
 	}
-	// Temporal may have forgotten the workflow of the run: then the record answers, and nothing is asked again.
+	// If Temporal has deleted the workflow of the run, the result comes from the record, and the model is not asked again.
 	if again := w.again(input("run", "first")); fmt.Sprint(again) != fmt.Sprint(first) || len(w.asks("first")) != 1 {
 		t.Errorf("the run once more ended %+v, with %d requests", again, len(w.asks("first")))
 	}

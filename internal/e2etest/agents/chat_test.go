@@ -14,7 +14,8 @@ import (
 	"github.com/pawl-run/pawl/internal/modelserver"
 )
 
-// talking is a model that answers, writes when it is told to, and hangs when it is told to.
+// talking is the script of a model that answers each message. The message "hang" makes it hang, and a message with the prefix "write" makes it call
+// test__write.
 func talking(r modelserver.Request) modelserver.Reply {
 	switch said := lastOf(r); {
 	case said == "hang":
@@ -35,7 +36,7 @@ func newTalk(t *testing.T) (w *world, stop func()) {
 	return w, stop
 }
 
-// TestChatOfLines: without a terminal, each line is a message or a decision, and the person comes back to the run.
+// TestChatOfLines: without a terminal, each line of the input is a message or a decision. A person can continue the run in another chat.
 func TestChatOfLines(t *testing.T) {
 	t.Parallel()
 	w, stop := newTalk(t)
@@ -78,7 +79,7 @@ func TestChatOfLines(t *testing.T) {
 	}
 }
 
-// person is a person at a terminal.
+// person is a person who uses a command in a terminal.
 type person struct {
 	w      *world
 	cmd    *exec.Cmd
@@ -119,7 +120,7 @@ func (w *world) sit(args ...string) *person {
 	return p
 }
 
-// sees waits until the screen has had a text this often.
+// sees waits until a text has appeared on the screen this number of times.
 func (p *person) sees(text string, times int) {
 	p.w.T.Helper()
 	p.w.Until(func() bool { return strings.Count(p.screen.String(), text) >= times }, "the screen has "+text)
@@ -132,8 +133,8 @@ func (p *person) types(text string) {
 	}
 }
 
-// TestChatInATerminal: Ctrl-C ends a turn and not the chat, a line that was typed ahead is no decision, `a` approves, Ctrl-C clears a line,
-// and at an empty line it leaves the run waiting.
+// TestChatInATerminal: during a turn, Ctrl-C ends the turn and not the chat. At the prompt Ctrl-C clears a line, and at an empty line it leaves the chat, while
+// the run waits. A line that was typed before a request is no decision, and `a` approves a request.
 func TestChatInATerminal(t *testing.T) {
 	t.Parallel()
 	w, stop := newTalk(t)

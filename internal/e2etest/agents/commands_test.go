@@ -14,13 +14,13 @@ import (
 	"github.com/pawl-run/pawl/internal/modelserver"
 )
 
-// printed is what a command has printed, and its exit status.
+// printed has the output of a command and its exit status.
 type printed struct {
 	out, err string
 	status   int
 }
 
-// pawl runs a command of the program with a standard input. Nothing that it prints may control a terminal.
+// pawl runs a command of the program with a standard input, and fails if its output has characters that control a terminal.
 func (w *world) pawl(stdin string, args ...string) (p printed) {
 	w.T.Helper()
 	ctx, cancel := context.WithTimeout(w.T.Context(), e2etest.WaitTimeout)
@@ -55,8 +55,8 @@ func has(t *testing.T, text string, parts ...string) {
 	}
 }
 
-// TestRunCommands: a person runs an agent, sees what it does and not what is masked, lists the runs and reads the rounds of this one; another
-// tenant reads nothing.
+// TestRunCommands: a person runs an agent, sees its steps without the masked values, lists the runs, and reads the rounds of this run. Another tenant reads
+// nothing.
 func TestRunCommands(t *testing.T) {
 	t.Parallel()
 	const canary = "canary-of-the-arguments"
@@ -152,7 +152,7 @@ func TestStopCommands(t *testing.T) {
 	has(t, p.err, "the run waits: `pawl agent say --run stays TEXT`")
 	has(t, w.pawl("", "agent", "runs", "--open").out, "stays", "open")
 	has(t, w.pawl("", "agent", "say", "--run", "stays", "more").out, "said to the run stays")
-	// It shows the first turn again, and waits for the end of the second one.
+	// The command shows the first turn again, and waits for the end of the second turn.
 	if p := w.pawl("", "agent", "watch", "--run", "stays", "--until-done"); p.status != 0 || p.out != "you said hello\nyou said more\n" {
 		t.Errorf("the run until it waits: %+v", p)
 	}

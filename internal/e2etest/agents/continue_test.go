@@ -16,7 +16,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
 )
 
-// suggestAt is the number of events from which this Temporal suggests to begin a history again.
+// suggestAt is the number of events from which the Temporal server of these tests suggests to continue a workflow in a new history.
 const suggestAt = 60
 
 // newShortWorld makes a world whose histories are short.
@@ -26,7 +26,7 @@ func newShortWorld(t *testing.T, script func(modelserver.Request) modelserver.Re
 	return &world{e2etest.NewWorldOn(t, server.Address(), postgrestest.Database(t), e2etest.PlainPolicy), modelserver.Serve(t, "openai", script)}
 }
 
-// chain returns the numbers of events of the runs of a workflow, from its last run to its first.
+// chain returns how many events each run of a workflow has, from its last run to its first.
 func (w *world) chain(workflowID string) (events []int) {
 	w.T.Helper()
 	for runID := ""; ; {
@@ -38,8 +38,8 @@ func (w *world) chain(workflowID string) (events []int) {
 	}
 }
 
-// TestLongRun: a run of hundreds of calls goes over many histories, none of them long. All calls run once, and messages that come all the
-// time are read once each, in their order.
+// TestLongRun: a run of hundreds of calls continues over many histories, none of them long. Every call runs once. Messages come all the time, and the model
+// reads each of them once, in their order.
 func TestLongRun(t *testing.T) {
 	t.Parallel()
 	const rounds, width = 60, 4
@@ -96,8 +96,8 @@ func TestLongRun(t *testing.T) {
 	}
 }
 
-// TestStoppedAtContinue: an interrupt or a cancellation that comes when a history begins again ends the run. The model sends it while it
-// answers, in another round for each run.
+// TestStoppedAtContinue: an interrupt or a cancellation that comes while a run continues in a new history ends the run. The script of the model sends it while
+// it answers, in a different round for each run.
 func TestStoppedAtContinue(t *testing.T) {
 	t.Parallel()
 	var w *world

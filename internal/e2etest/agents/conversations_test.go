@@ -12,8 +12,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/conversation"
 )
 
-// TestEarlierConversation: a conversation that already has calls and results begins a run: the model reads them in their order under ids that
-// match, and no tool of them runs (TS-08).
+// TestEarlierConversation: a run can begin with a conversation that already has calls and results. The model reads them in their order and under ids that
+// match, and their tools do not run again (TS-08).
 func TestEarlierConversation(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"openai", "responses", "anthropic", "gemini", "ollama"} {
@@ -62,8 +62,8 @@ func TestEarlierConversation(t *testing.T) {
 	}
 }
 
-// TestContext: beyond the limit of the messages the oldest outputs become references with which the model could read them again, the newest
-// stay whole, and then the oldest rounds are left out. What the run began with stays (OC-01).
+// TestContext: when the messages exceed their limit, the oldest outputs become references with which the model can read them again, and the newest outputs
+// stay whole. If that is not enough, the oldest rounds are left out. The first messages of the run stay (OC-01).
 func TestContext(t *testing.T) {
 	t.Parallel()
 	const rounds = 60
@@ -92,7 +92,7 @@ func TestContext(t *testing.T) {
 		if i > 0 && !strings.Contains(last.Results[0].Text, fmt.Sprintf(`"%d-`, i)) {
 			t.Errorf("request %d: the newest output is %s", i, e2etest.Clipped(last.Results[0].Text))
 		}
-		// The limit counts the messages.
+		// The limit is for the messages alone, so a whole request is a little larger.
 		if most := 68 << 10; len(r.Body) > most {
 			t.Errorf("request %d has %d bytes, more than %d", i, len(r.Body), most)
 		}
@@ -118,7 +118,7 @@ func TestContext(t *testing.T) {
 	if trimmed == 0 || left == 0 {
 		t.Errorf("%d outputs are trimmed, and %d requests leave rounds out", trimmed, left)
 	}
-	// The cache of the provider works as long as the beginning stays as it is.
+	// The cache of the provider is of use only while the beginning of the requests stays the same.
 	changed := 0
 	for i := 1; i < len(asks); i++ {
 		before, now := asks[i-1].Messages, asks[i].Messages

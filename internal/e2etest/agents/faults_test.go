@@ -11,9 +11,9 @@ import (
 	"github.com/pawl-run/pawl/internal/modelserver"
 )
 
-// TestProviderFaults: a provider that is overloaded, breaks or cuts its stream is asked again as long as it asks to wait. No call of a broken
-// response starts, its text counts for nothing, and the run ends as if nothing had been (AG-03, AG-04). The usage that the provider has reported
-// before counts: the format anthropic has one in its first event, and gemini in each.
+// TestProviderFaults: a provider that is overloaded, fails or cuts its stream is asked again, after the pause that it asks for. No call of a broken response
+// starts, its text is ignored, and the run ends as it would without the fault (AG-03, AG-04). The usage that the provider has reported before the fault
+// counts: the format anthropic reports one in its first event, and gemini in each event.
 func TestProviderFaults(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"openai", "responses", "anthropic", "gemini", "ollama"} {
@@ -50,7 +50,7 @@ func TestProviderFaults(t *testing.T) {
 					input, output = 2*input, 2*output
 				}
 				if name == "cut" || name == "late" && input == 20 {
-					// No count came. The size of the request counts, twice.
+					// The provider has reported no usage. The size of the request counts instead, for both requests.
 					if result.InputTokens <= input {
 						t.Errorf("%s: %d tokens of input count", name, result.InputTokens)
 					}
@@ -73,8 +73,8 @@ func TestProviderFaults(t *testing.T) {
 	}
 }
 
-// TestProviderGone: after all tries a run ends failed, with the provider's status and not its text. What was done stays done. An error that no
-// wait mends ends it at once.
+// TestProviderGone: after the last try a run ends as failed, with the status of the provider and without its text. The calls that have run stay in the record.
+// An error that does not pass by itself ends the run after one try.
 func TestProviderGone(t *testing.T) {
 	t.Parallel()
 	const text = "canary-7f21"
@@ -95,8 +95,8 @@ func TestProviderGone(t *testing.T) {
 	}
 }
 
-// TestFallback: if the model of an agent is gone, the other one answers, though it has another format: it reads the conversation so far, with the
-// calls and their answers, and its calls run. The round after it goes to the first model again.
+// TestFallback: if the model of an agent fails, its fallback model answers, also one of another format. The fallback reads the conversation so far, with the
+// calls and their answers, and its calls run. The next round asks the first model again.
 func TestFallback(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "openai", modelserver.Script(calls(call("test__echo", "a")), modelserver.Reply{Status: 400, Text: "no"}, modelserver.Reply{Text: "back"}))
@@ -142,7 +142,7 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// TestNothingBeforeTheEnd: no tool starts while a response still arrives, though its calls are complete in the stream (AG-03).
+// TestNothingBeforeTheEnd: no tool starts while a response is still arriving, even if its calls are complete in the stream (AG-03).
 func TestNothingBeforeTheEnd(t *testing.T) {
 	t.Parallel()
 	hang := make(chan struct{})
@@ -150,7 +150,7 @@ func TestNothingBeforeTheEnd(t *testing.T) {
 	w.work(e2etest.Tool("test__echo", e2etest.Echo))
 	w.apply(w.document("responses", "test__echo"))
 	run := w.start(input("run", "go"))
-	// The half that has arrived is shown to the watchers of the run.
+	// The watchers of the run see the text that has arrived so far.
 	w.Until(func() bool {
 		return e2etest.Scalar[int](w.World, "SELECT count(*)::int FROM run_events WHERE run_id = 'run'") > 0
 	}, "the beginning of the text is an event")
@@ -181,7 +181,7 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// TestUsageOfFaults: responses that fail behind their first event use up the limit of tokens, as the provider counts them too.
+// TestUsageOfFaults: responses that fail after their first event use up the limit of tokens, because the provider counts them too.
 func TestUsageOfFaults(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "anthropic", func(modelserver.Request) modelserver.Reply {

@@ -13,8 +13,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// TestForgedResponse: somebody with access to the namespace answers for the worker that asks a model. No call of that answer starts, it does
-// not end the run, and the response that the model gives then counts, once.
+// TestForgedResponse: an attacker with access to the namespace of Temporal answers in the place of the worker that asks a model. No call of the forged answer
+// starts, and it does not end the run. The later response of the model counts, once.
 func TestForgedResponse(t *testing.T) {
 	t.Parallel()
 	thinks, thought := make(chan struct{}, 2), make(chan struct{})
@@ -51,8 +51,8 @@ func TestForgedResponse(t *testing.T) {
 	}
 }
 
-// TestForgedJoin: a run that was reset waits in an activity for its call. Somebody with access to the namespace answers for the worker: the model reads
-// nothing of it. A genuine answer counts.
+// TestForgedJoin: a run that was reset waits in an activity for its call. An attacker with access to the namespace of Temporal answers in the place of the
+// worker. The model reads nothing of the forged answer, and a genuine answer counts.
 func TestForgedJoin(t *testing.T) {
 	t.Parallel()
 	hung := e2etest.NewHung()
@@ -90,7 +90,7 @@ func TestForgedJoin(t *testing.T) {
 	}
 }
 
-// TestUnreadMessages: a run takes no message while the model has not read a bounded number of earlier ones, and says so.
+// TestUnreadMessages: a run refuses a message, with an error that says why, while too many earlier messages are unread by the model.
 func TestUnreadMessages(t *testing.T) {
 	t.Parallel()
 	thinks, thought := make(chan struct{}), make(chan struct{})

@@ -17,7 +17,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/conversation"
 )
 
-// forkOf is the input of a fork, with what is said next.
+// forkOf returns the input of a fork of a run, with the next messages.
 func forkOf(source string, rounds int, runID string, texts ...string) agent.Input {
 	in := input(runID, "")
 	in.Fork, in.Messages = &agent.Fork{RunID: source, Rounds: rounds}, nil
@@ -27,9 +27,9 @@ func forkOf(source string, rounds int, runID string, texts ...string) agent.Inpu
 	return in
 }
 
-// TestFork: a run goes on with the conversation of another one after a round, with another message or with the round made again, also if its worker is
-// killed while it copies. No call of the kept rounds runs again, and what these rounds have used does not count. A run of another actor, tenant or subject
-// cannot be told from one that is not there.
+// TestFork: a fork continues the conversation of another run after one of its rounds, with a new message or by repeating the next round, also if its worker
+// is killed during the copy. No call of the copied rounds runs again, and the usage of these rounds does not count. The error for a source of another actor,
+// tenant or subject is the same as for a source that does not exist.
 func TestFork(t *testing.T) {
 	t.Parallel()
 	file, asked := filepath.Join(t.TempDir(), "effects"), filepath.Join(t.TempDir(), "asked")
@@ -51,7 +51,7 @@ func TestFork(t *testing.T) {
 		t.Fatalf("the source has %d requests and %d effects", len(source), len(w.Effects(file)))
 	}
 
-	// Another message, while the worker is killed in the copy.
+	// A fork with a new message, whose worker is killed during the copy.
 	isHeld, release := w.hold("INSERT ON agent_rounds FOR EACH ROW")
 	fork := w.start(forkOf("source", 1, "fork", "other"))
 	w.Until(isHeld, "the copy is held")
@@ -81,7 +81,7 @@ func TestFork(t *testing.T) {
 		t.Errorf("started again the run ended %+v", again)
 	}
 
-	// Round 2 again, by the command. Its call is another call.
+	// The command repeats round 2. The call of the repeated round is a new call.
 	p := w.pawl("", "agent", "fork", "source", "--rounds", "1", "--run", "retry")
 	if p.status != 0 || !strings.HasPrefix(p.err, "retry goes on after round 1 of source\n") || !strings.Contains(p.out, "go done") {
 		t.Errorf("the command printed %+v", p)
@@ -92,13 +92,13 @@ func TestFork(t *testing.T) {
 	}
 	shown := w.pawl("", "agent", "runs", "show", "retry")
 	has(t, shown.out, "fork of   source, after round 1", "user> go", "round 1", "call 1    test__send", "in source", "round 2", "call 1    test__send {", "ok")
-	// All rounds, and a run that stays.
+	// A fork of all rounds that stays open for more messages.
 	p = w.pawl("", "agent", "fork", "fork", "more", "--stay", "--run", "stays")
 	if p.status != 0 || p.out != "more done\n" || !strings.Contains(p.err, "stays goes on after round 3 of fork\n") {
 		t.Errorf("the command printed %+v", p)
 	}
 
-	// Runs that may not read the source.
+	// Forks that are not allowed to read the source.
 	key, keyID := w.Submitter()
 	proof := func(runID, subject string, lasts time.Duration) string {
 		token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// lastOf returns what a person has said last in a request.
+// lastOf returns the last message of a person in a request.
 func lastOf(r modelserver.Request) string {
 	for i := len(r.Messages) - 1; i >= 0; i-- {
 		if r.Messages[i].Role == "user" {
@@ -21,10 +21,10 @@ func lastOf(r modelserver.Request) string {
 	return ""
 }
 
-// isAnswered reports whether the last message of a request is the results of calls.
+// isAnswered reports whether the last message of a request has the results of calls.
 func isAnswered(r modelserver.Request) bool { return r.Messages[len(r.Messages)-1].Role == "tool" }
 
-// phase waits until a run does something.
+// phase waits until a run is in a phase, and returns its state.
 func (w *world) phase(runID string, phase agent.Phase) agent.State {
 	w.T.Helper()
 	var state agent.State
@@ -36,9 +36,9 @@ func (w *world) phase(runID string, phase agent.Phase) agent.State {
 	return state
 }
 
-// TestInterruptedTurns: in a run that stays, an interrupt ends the turn: while the model is asked, and while a call runs. The calls behind
-// that one do not start. The run goes on with the next message, and the model is not told of what was given up. An interrupt of a turn does
-// nothing to a run that waits, and an interrupt ends it.
+// TestInterruptedTurns: in a run that stays, an interrupt ends the present turn, during a request to the model and during a call. The later calls of the
+// response do not start. The run goes on with the next message, and the request to the model leaves out the interrupted response. An interrupt of a turn does
+// not affect a run that waits for a message, and an interrupt of the run ends it.
 func TestInterruptedTurns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "openai", func(r modelserver.Request) modelserver.Reply {
@@ -83,7 +83,7 @@ func TestInterruptedTurns(t *testing.T) {
 		w.phase("run", agent.Waiting)
 	}
 
-	// Two turns without a recorded response end one after the other.
+	// Two turns are interrupted, one after the other, before a response is recorded.
 	for n, id := range []string{"", "m1"} {
 		if id != "" {
 			say(id, "hang")

@@ -13,8 +13,8 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestKeyOfTheModel: a run asks its model with the key of a connection for which its actor has a grant. The key is nowhere but in the sealed
-// row and in the request, also if the provider repeats it in an error: the world of the test is searched for it at the end.
+// TestKeyOfTheModel: a run asks its model with the key of a connection for which its actor has a grant. The key must be only in the sealed row and in the
+// request, also if the provider repeats it in an error. At its end the test searches everything that it has stored for the key.
 func TestKeyOfTheModel(t *testing.T) {
 	t.Parallel()
 	const key = "sk-canary-41d7a9f0c2"
@@ -50,7 +50,7 @@ func TestKeyOfTheModel(t *testing.T) {
 			t.Errorf("request %d came with the key %q", i, got)
 		}
 	}
-	// A subject lends its rights for tools, and another actor has none.
+	// Another actor has no grant. A subject gives an actor rights for tools only.
 	other := input("other", "granted")
 	other.Context.ActorID = "agent:other"
 	if result := w.run(other); result.Outcome != agent.Failed {
@@ -62,8 +62,8 @@ func TestKeyOfTheModel(t *testing.T) {
 	}
 }
 
-// TestSecretsOfAModel: a model that repeats the key with which it is asked, and a secret of the worker, in its text, its reasoning and its calls puts none of them
-// into the record, the events or the history: the world of the test is searched for them at the end. A call with one of them does not start.
+// TestSecretsOfAModel: a model repeats its own key and a secret of the worker in its text, its reasoning and its calls. Neither may get into the record, the
+// events or the history, and at its end the test searches everything that it has stored for both. A call that contains one of them does not start.
 func TestSecretsOfAModel(t *testing.T) {
 	t.Parallel()
 	const key, own = "sk-canary-0b7d55e1f9", "own-canary-93a1c4d2e7"
@@ -86,7 +86,7 @@ func TestSecretsOfAModel(t *testing.T) {
 	shown := func() string {
 		return strings.Join(e2etest.Query[string](w.World, "SELECT detail #>> '{}' FROM run_events WHERE run_id = 'run' AND kind = 'text_delta' ORDER BY seq"), "")
 	}
-	// The first delta ends in the middle of the key. The last word waits for what follows.
+	// The first delta ends in the middle of the key. The last word is held back until the following text is known.
 	w.Until(func() bool { return shown() == "you ask with [redacted] as your " }, "the text is shown while it arrives")
 	close(hang)
 	want(t, w.result(run), agent.Completed, "done with [redacted]")
@@ -105,8 +105,8 @@ func TestSecretsOfAModel(t *testing.T) {
 	}
 }
 
-// TestLogsSayNothing: neither the messages of a run, nor what its model says or its tools give, nor what a provider says of an error is in the
-// log of a worker, at any level (OB-05).
+// TestLogsSayNothing: the log of a worker has, at every level, no text of a message, of a response, of the result of a tool or of the error of a provider
+// (OB-05).
 func TestLogsSayNothing(t *testing.T) {
 	t.Parallel()
 	const canary = "canary-8c55d1"
@@ -121,7 +121,7 @@ func TestLogsSayNothing(t *testing.T) {
 	w.apply(d)
 	run := w.start(input("run", canary+"-input"))
 	want(t, w.result(run), agent.Completed, canary+"-done")
-	// The model has got all of it.
+	// The model has got all these texts.
 	if got := fmt.Sprint(w.asks(canary + "-input")); !strings.Contains(got, canary+"-argument") || !strings.Contains(got, canary+"-instructions") {
 		t.Errorf("the requests were %s", e2etest.Clipped(got))
 	}

@@ -19,7 +19,7 @@ import (
 
 type process = exec.Cmd
 
-// hold makes the statements that fire one of the triggers wait until release is called. isHeld says that a statement waits for each trigger.
+// hold makes every statement that fires one of the triggers wait until release is called. isHeld reports whether a statement waits in each of the triggers.
 func (w *world) hold(triggers ...string) (isHeld func() bool, release func()) {
 	w.T.Helper()
 	ctx := context.WithoutCancel(w.T.Context())
@@ -51,7 +51,8 @@ func (w *world) hold(triggers ...string) (isHeld func() bool, release func()) {
 	}
 }
 
-// whole fails the test unless a run of two rounds and one call ended as if nothing had been.
+// whole fails the test unless a run of two rounds and one call has ended as it would without a fault. asks and limit bound the number of requests to the
+// model.
 func (w *world) whole(run string, asks, limit int) {
 	t := w.T
 	t.Helper()
@@ -73,14 +74,15 @@ func (w *world) whole(run string, asks, limit int) {
 	w.Replay(agent.WorkflowID("acme", run))
 }
 
-// TestWorkerKilledInRun: the worker of a run is killed in each of its steps, while a person has said something. Another worker goes on: the tool
-// ran once, the message is read, the model is asked again only if its response was not recorded, and the usage counts once.
+// TestWorkerKilledInRun: the worker of a run is killed in each step of the run, after a person has sent a message. Another worker goes on. The tool runs once,
+// the model reads the message and is asked again only if its response was not recorded, and the usage counts once.
 func TestWorkerKilledInRun(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name    string
 		trigger string
-		// asks and most bound the requests to the model: where the statement of a killed worker was on its way, it may have been made or not.
+		// asks and most bound the number of requests to the model. It can differ because a statement that was running when its worker was killed may have been
+		// committed or not.
 		asks, most int
 	}{
 		{"opening", "INSERT ON agent_runs FOR EACH ROW", 2, 2},
@@ -108,8 +110,8 @@ func TestWorkerKilledInRun(t *testing.T) {
 	}
 }
 
-// TestWorkerKilledInRequest: the worker is killed while the model thinks: the model is asked again, and the response counts once. A message
-// that came meanwhile is in the new request.
+// TestWorkerKilledInRequest: the worker is killed during a request to the model. The model is asked again, and its response counts once. A message that came
+// in between is in the new request.
 func TestWorkerKilledInRequest(t *testing.T) {
 	t.Parallel()
 	thought := make(chan struct{})
@@ -131,8 +133,8 @@ func TestWorkerKilledInRequest(t *testing.T) {
 	}
 }
 
-// TestWorkerKilledAfterResponse: the worker has recorded the response and cannot tell Temporal when it is killed. The next one does not ask
-// the model again.
+// TestWorkerKilledAfterResponse: the worker is killed after it has recorded the response and before it can report that to Temporal. The next worker does not
+// ask the model again.
 func TestWorkerKilledAfterResponse(t *testing.T) {
 	t.Parallel()
 	thought := make(chan struct{})
@@ -156,8 +158,8 @@ func TestWorkerKilledAfterResponse(t *testing.T) {
 	}
 }
 
-// TestWorkerKilledInCall: the worker is killed inside of the tool. What must not be repeated is not, and the model is told that the outcome is
-// unknown; what may be repeated is.
+// TestWorkerKilledInCall: the worker is killed while a tool runs. A tool that must not be repeated is not run again, and the model gets the answer that the
+// outcome is unknown. A tool that may be repeated is run again.
 func TestWorkerKilledInCall(t *testing.T) {
 	t.Parallel()
 	send, write := filepath.Join(t.TempDir(), "effects"), filepath.Join(t.TempDir(), "effects")
@@ -179,7 +181,8 @@ func TestWorkerKilledInCall(t *testing.T) {
 	}
 }
 
-// TestRunReset: the workflow of a run that has ended is reset to its first task. It gives the same result, and asks and runs nothing.
+// TestRunReset: the workflow of a run is reset to its first task, once while a call runs and once after the end of the run. It gives the same result, and asks
+// no model and runs no tool again.
 func TestRunReset(t *testing.T) {
 	t.Parallel()
 	hung := e2etest.NewHung()
@@ -190,7 +193,7 @@ func TestRunReset(t *testing.T) {
 	w.apply(w.document("openai", "test__echo", "test__held"))
 	open := w.start(input("open", "open"))
 	e2etest.Receive(t, hung.Entered)
-	// In the middle: the new run of the workflow waits for the call that the one before has started.
+	// The reset during a call: the new run of the workflow waits for the call that the earlier run has started.
 	w.Reset(open.WorkflowID())
 	w.calling(open, 1)
 	close(hung.Release)

@@ -21,8 +21,8 @@ import (
 
 var long = flag.Int("long", 0, "the number of tool calls of TestVeryLongRun, which is skipped without it: task agent-long")
 
-// TestVeryLongRun: a run of very many calls stays healthy. Its histories are bounded, the memory of its worker does not grow with the run, and
-// after a restart in the middle, by SIGTERM or by SIGKILL, it goes on within two seconds. Every call ends once; a read whose task was lost is repeated.
+// TestVeryLongRun checks a run of very many calls. The length of its histories is bounded, and the memory of its worker does not grow with the run. After its
+// worker is restarted, by SIGTERM or by SIGKILL, the run goes on within two seconds. Every call ends once. A read whose task was lost is repeated.
 func TestVeryLongRun(t *testing.T) {
 	if *long == 0 {
 		t.Skip("it takes minutes: -long 10000")
@@ -33,7 +33,7 @@ func TestVeryLongRun(t *testing.T) {
 	server := devstacktest.OwnTemporal(t, devstack.TemporalOptions{})
 	w := &world{World: e2etest.NewWorldOn(t, server.Address(), postgrestest.Database(t), e2etest.PlainPolicy)}
 	w.model = modelserver.Serve(t, "openai", func(modelserver.Request) modelserver.Reply {
-		// The oldest rounds are left out of the requests, so the answers in a request do not number it: the record does.
+		// The number of the round comes from the record. The answers in a request cannot be counted, because requests leave out the oldest rounds.
 		round := e2etest.Scalar[int](w.World, "SELECT rounds FROM agent_runs WHERE run_id = 'run'")
 		if round >= rounds {
 			return modelserver.Reply{Text: "done"}
@@ -69,7 +69,7 @@ func TestVeryLongRun(t *testing.T) {
 	t.Logf("the worker had %d MiB at %d calls and %d MiB at %d", early>>20, *long/10, late>>20, *long/2)
 	again := func(how string, stop func()) {
 		t.Helper()
-		// A worker that is lost while it waits for a model is noticed by the heartbeat of the request, which is later.
+		// The worker must be stopped during calls. The loss of a worker that waits for a model is noticed later, by the missing heartbeat of the request.
 		w.calling(run, width)
 		stop()
 		runs, at := strings.Count(w.Log.String(), "worker runs"), effects()

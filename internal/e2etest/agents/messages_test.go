@@ -23,7 +23,7 @@ func (w *world) say(run, id, text string) {
 	}
 }
 
-// said are the messages of people in a request.
+// said returns the messages of people in a request, joined by commas.
 func said(r modelserver.Request) string {
 	var texts []string
 	for _, m := range r.Messages {
@@ -34,8 +34,8 @@ func said(r modelserver.Request) string {
 	return strings.Join(texts, ", ")
 }
 
-// TestMessages: a message during a request to the model reaches the next request, once, and keeps the run from ending with an answer that does
-// not know of it. A message during a call comes behind the answer of the call. An id that was there adds nothing, whatever its text is.
+// TestMessages: a message that comes during a request to the model is in the next request, once, and the run does not end before the model has read it. A
+// message that comes during a call follows the answer of the call. A message with a used id is ignored, whatever its text.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	thinks, thought := make(chan struct{}), make(chan struct{})
@@ -80,7 +80,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestStays: a run that stays answers each message in a turn, which has its own end in the stream, and waits. An interrupt while it waits ends it.
+// TestStays: a run that stays answers each message in a turn, with an end event for each turn, and waits for the next message. An interrupt while it waits ends
+// the run.
 func TestStays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "anthropic", func(r modelserver.Request) modelserver.Reply {
@@ -102,7 +103,7 @@ func TestStays(t *testing.T) {
 	waits(1)
 	w.say("run", "m1", "call")
 	waits(3)
-	// A person comes back later, and the worker is another one.
+	// A person sends a message later, when another worker runs.
 	stop()
 	w.work(e2etest.Tool("test__echo", e2etest.Echo))
 	w.say("run", "m2", "more")
@@ -126,7 +127,7 @@ func TestStays(t *testing.T) {
 	}
 }
 
-// TestMessagesAtTheEnd: messages that come while a run ends either reach the model or are refused: none is taken and not read.
+// TestMessagesAtTheEnd: each message that comes while a run ends either is read by the model or is refused. No message is accepted and then not read.
 func TestMessagesAtTheEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "openai", func(modelserver.Request) modelserver.Reply { return modelserver.Reply{Text: "done"} })

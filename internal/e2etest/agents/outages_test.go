@@ -13,7 +13,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// outage is two runs, one whose model thinks and one whose call runs, while a server is away.
+// outage makes two runs and stops a server while the model of one run is being asked and a call of the other one runs. tried waits until both runs have tried
+// to go on.
 func outage(t *testing.T, w *world, thought chan struct{}, stop, start func() error, tried func()) {
 	t.Helper()
 	var runs e2etest.Ledger
@@ -39,7 +40,7 @@ func outage(t *testing.T, w *world, thought chan struct{}, stop, start func() er
 		t.Fatal(err)
 	}
 	w.whole("calls", 2, 2)
-	// The response that came while nobody could record it is asked for again.
+	// The response that could not be recorded is requested again.
 	w.whole("thinks", 2, 6)
 	asks := w.asks("thinks")
 	if got := said(asks[len(asks)-1]); got != "thinks, one" {

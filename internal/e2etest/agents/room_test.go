@@ -9,8 +9,8 @@ import (
 	"github.com/pawl-run/pawl/internal/modelserver"
 )
 
-// TestSlowModelsOfATenant: a tenant whose models are slow has no more requests at the same time than the configuration gives it, and the run of another
-// tenant does not wait for them. The runs that wait go on when there is room (case 67).
+// TestSlowModelsOfATenant: a tenant with slow models has at most as many requests at the same time as the configuration allows, and a run of another tenant
+// does not wait for them. The waiting runs go on when one of these requests ends (case 67).
 func TestSlowModelsOfATenant(t *testing.T) {
 	t.Parallel()
 	thought := make(chan struct{})

@@ -13,12 +13,12 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// call is a call of a model.
+// call returns a call of a tool with a text, as a model plans it.
 func call(tool, text string) modelserver.Call {
 	return modelserver.Call{Name: tool, Args: fmt.Sprintf(`{"text":%q}`, text)}
 }
 
-// calls is a reply with calls.
+// calls returns a reply of a model with calls.
 func calls(c ...modelserver.Call) modelserver.Reply { return modelserver.Reply{Calls: c} }
 
 // TestRounds: runs of 0, 1 and 5 rounds of calls, in each format. The model reads each result under the id of its call, the run ends with
@@ -69,7 +69,8 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// TestMalformedArguments: the model sends arguments that are no JSON, is told so, and sends good ones. The record has both calls (AG-07).
+// TestMalformedArguments: the model sends arguments that are not JSON, gets an error as the answer, and sends valid arguments. The record has both calls
+// (AG-07).
 func TestMalformedArguments(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "openai", modelserver.Script(
@@ -93,7 +94,7 @@ func TestMalformedArguments(t *testing.T) {
 	}
 }
 
-// TestToolsOfTheAgent: a model cannot call what the agent lacks or its run narrows away, though policy allows it (GT-06).
+// TestToolsOfTheAgent: a model cannot call a tool that the agent does not have or that its run excludes, even if policy allows the tool (GT-06).
 func TestToolsOfTheAgent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "openai", modelserver.Script(
@@ -117,7 +118,7 @@ func TestToolsOfTheAgent(t *testing.T) {
 	}
 }
 
-// TestKillSwitch: a switch for all tools of the tenant, or for the agent, stops a run before the next request to the model.
+// TestKillSwitch: a kill switch for all tools of the tenant, or for the agent, stops a run before the next request to the model.
 func TestKillSwitch(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"*", "agent__helper"} {

@@ -13,8 +13,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// TestCancel: a run that is cancelled while a call waits for a person, or while its model thinks, ends cancelled, as a workflow that
-// completed, and its call is cancelled.
+// TestCancel: a run that is cancelled while a call waits for a person, or during a request to the model, ends with the outcome cancelled. Its call is
+// cancelled, and its workflow completes.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	never := make(chan struct{})
@@ -52,8 +52,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestInterrupt: a run that is interrupted ends after its current call: the next calls of the response do not start, and the model is not
-// asked again. An interrupt during a request lets its response arrive and starts no call of it; an interrupt during a pause ends the run at once.
+// TestInterrupt: an interrupted run ends after its current call. The next calls of the response do not start, and the model is not asked again. After an
+// interrupt during a request, the response still arrives, and none of its calls starts. An interrupt during a pause ends the run immediately.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	thought := make(chan struct{})
@@ -81,7 +81,7 @@ func TestInterrupt(t *testing.T) {
 	if result := w.result(run); result.Outcome != agent.Interrupted || w.codes("calls") != "ok" || len(w.asks("calls")) != 1 || w.dones("calls") != 1 {
 		t.Errorf("the run ended %+v, with the calls %s and %d requests", result, w.codes("calls"), len(w.asks("calls")))
 	}
-	// The answers are complete: the record shows what did not run.
+	// Every call has an answer, so the record shows which calls did not run.
 	if answers := e2etest.Scalar[string](w.World, "SELECT answers::text FROM agent_rounds WHERE run_id = 'calls'"); strings.Count(answers, "stopped before this call") != 2 {
 		t.Errorf("the answers are %s", answers)
 	}
@@ -103,7 +103,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestBudgets: each limit ends a run with the outcome over_budget, with what was said so far and without a further request or call (BU-06).
+// TestBudgets: each limit ends a run with the outcome over_budget and the text so far, without a further request or call (BU-06).
 func TestBudgets(t *testing.T) {
 	t.Parallel()
 	on := func(r modelserver.Request) modelserver.Reply {
@@ -157,7 +157,7 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// TestTokensLeft: the last request may give no more tokens than the run has left.
+// TestTokensLeft: a request allows the model at most as many tokens as the run has left.
 func TestTokensLeft(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "anthropic", modelserver.Script(calls(call("test__echo", "a")), modelserver.Reply{Text: "done"}))

@@ -12,9 +12,9 @@ import (
 	"github.com/pawl-run/pawl/internal/modelserver"
 )
 
-// TestSummary: the model of the agent for summaries writes one of the oldest rounds when requests leave them out. Later requests have it as a text of
-// a model and not of a person, its tokens count for the run, and the next summary is of it and of what came after it. If the model gives no
-// answer, the rounds are left out all the same.
+// TestSummary: when requests leave out the oldest rounds, the summary model of the agent writes a summary of them. Later requests have the summary as a text of
+// a model, not of a person, and its tokens count for the run. The next summary is written from it and from the rounds after it. If the summary model gives
+// no answer, requests leave out the rounds without a summary.
 func TestSummary(t *testing.T) {
 	t.Parallel()
 	const rounds = 18

@@ -11,8 +11,9 @@ import (
 	"github.com/pawl-run/pawl/internal/modelserver"
 )
 
-// TestTakenRunIDs: a start attaches to the run of the same input alone. A run with another input, a workflow of another type and a run on another
-// task queue under the id are errors, while they run and after they have ended. A handle that is attached by the id gives the result of a run alone.
+// TestTakenRunIDs: a start attaches to an existing run only if that run has the same input. It is an error if the id belongs to a run with another input, to a
+// workflow of another type or to a run on another task queue, both while that workflow runs and after its end. A handle that is attached by the id gives a
+// result only if the workflow is a run of an agent.
 func TestTakenRunIDs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "openai", func(modelserver.Request) modelserver.Reply { return modelserver.Reply{Text: "mine"} })

@@ -20,7 +20,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// world is a world with a scripted model.
+// world is the world of a test with a scripted model.
 type world struct {
 	*e2etest.World
 	model *modelserver.Server
@@ -38,7 +38,7 @@ func newWorldOf(t *testing.T, format string, scripts map[string]func(modelserver
 	return newWorld(t, format, pick(scripts))
 }
 
-// pick returns a script that goes on with the one that the first message names.
+// pick returns a script that answers with the script for the first message of the conversation.
 func pick(scripts map[string]func(modelserver.Request) modelserver.Reply) func(modelserver.Request) modelserver.Reply {
 	return func(r modelserver.Request) modelserver.Reply {
 		if script := scripts[r.Messages[0].Text]; script != nil {
@@ -48,7 +48,7 @@ func pick(scripts map[string]func(modelserver.Request) modelserver.Reply) func(m
 	}
 }
 
-// work runs a worker that may ask the model.
+// work runs a worker that is configured to ask the model.
 func (w *world) work(tools ...toolspec.Tool) (stop func()) {
 	w.T.Helper()
 	c := w.Config()
@@ -62,7 +62,7 @@ func (w *world) workWith(c worker.Config, tools ...toolspec.Tool) (stop func()) 
 	return w.WorkWith(c, worker.Tools(tools...))
 }
 
-// document is an agent that asks the model of the world.
+// document returns an agent that asks the model of the world.
 func (w *world) document(format string, tools ...string) agent.Document {
 	return agent.Document{
 		Name: "helper", Version: "1", Instructions: "Help.", Tools: tools,
@@ -71,7 +71,7 @@ func (w *world) document(format string, tools ...string) agent.Document {
 	}
 }
 
-// apply makes an agent the active one of its name.
+// apply stores an agent, and makes it the active version of its name.
 func (w *world) apply(d agent.Document) {
 	w.T.Helper()
 	if _, err := w.Store.ApplyAgent(w.T.Context(), d, "e2etest"); err != nil {
@@ -79,7 +79,7 @@ func (w *world) apply(d agent.Document) {
 	}
 }
 
-// input starts a run of the agent helper.
+// input returns the input of a run of the agent helper.
 func input(runID, text string) agent.Input {
 	return agent.Input{
 		Agent: "helper", Context: toolspec.Context{TenantID: "acme", RunID: runID, ActorID: e2etest.Actor},
@@ -96,7 +96,7 @@ func (w *world) run(in agent.Input) agent.Result {
 func (w *world) start(in agent.Input) *client.AgentRun  { w.T.Helper(); return w.StartRun(in) }
 func (w *world) result(r *client.AgentRun) agent.Result { w.T.Helper(); return w.RunResult(r) }
 
-// until waits until the state of a run is as holds wants it.
+// until waits until holds returns true for the state of a run, and returns that state.
 func (w *world) until(r *client.AgentRun, holds func(agent.State) bool, what string) (state agent.State) {
 	w.T.Helper()
 	var last error
@@ -113,7 +113,7 @@ func (w *world) calling(r *client.AgentRun, n int) []agent.OpenCall {
 	return w.until(r, func(s agent.State) bool { return len(s.Calls) == n }, fmt.Sprintf("has %d open calls", n)).Calls
 }
 
-// asks returns the requests of a conversation, by its first message.
+// asks returns the requests to the model whose conversation has this first message.
 func (w *world) asks(text string) (all []modelserver.Request) {
 	for _, r := range w.model.Requests() {
 		if len(r.Messages) > 0 && r.Messages[0].Text == text {
@@ -123,19 +123,19 @@ func (w *world) asks(text string) (all []modelserver.Request) {
 	return all
 }
 
-// codes are the ends of the calls of a run, in the order of their starts.
+// codes returns how each call of a run ended, in the order of their starts.
 func (w *world) codes(runID string) string {
 	w.T.Helper()
 	return strings.Join(e2etest.Query[string](w.World, "SELECT coalesce(error_code, CASE WHEN state = 'settled' THEN 'ok' ELSE state END) FROM invocations WHERE run_id = $1 ORDER BY created_at", runID), " ")
 }
 
-// dones counts the events with which a run ended or a turn of it.
+// dones counts the end events of a run and of its turns.
 func (w *world) dones(runID string) int {
 	w.T.Helper()
 	return e2etest.Scalar[int](w.World, "SELECT count(*)::int FROM run_events WHERE run_id = $1 AND kind = 'done'", runID)
 }
 
-// answersIn are the results of the calls before the last request of a conversation, in their order.
+// answersIn returns the results of calls that the last request of a conversation ends with, in their order.
 func answersIn(t *testing.T, asks []modelserver.Request) (texts []string) {
 	t.Helper()
 	if len(asks) == 0 {
@@ -153,7 +153,7 @@ func answersIn(t *testing.T, asks []modelserver.Request) (texts []string) {
 	return texts
 }
 
-// want fails the test unless a run ended like this.
+// want fails the test unless a run ended with this outcome and text.
 func want(t *testing.T, got agent.Result, outcome agent.Outcome, text string) {
 	t.Helper()
 	if got.Outcome != outcome || got.Text != text {
@@ -161,7 +161,7 @@ func want(t *testing.T, got agent.Result, outcome agent.Outcome, text string) {
 	}
 }
 
-// again starts another workflow under the id of a run that has ended.
+// again starts another workflow under the id of a run that has ended, and returns its result.
 func (w *world) again(in agent.Input) (result agent.Result) {
 	w.T.Helper()
 	ctx, cancel := context.WithTimeout(w.T.Context(), e2etest.WaitTimeout)
@@ -178,7 +178,7 @@ func (w *world) again(in agent.Input) (result agent.Result) {
 	return result
 }
 
-// workPriced is work with a table of prices: 1 dollar for a million tokens that the model reads, and 2 for those that it writes.
+// workPriced is work with a table of prices: 1 dollar for a million input tokens, and 2 dollars for a million output tokens.
 func (w *world) workPriced(model string, tools ...toolspec.Tool) (stop func()) {
 	w.T.Helper()
 	c := w.Config()

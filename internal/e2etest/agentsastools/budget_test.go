@@ -14,11 +14,11 @@ prices:
   - {format: openai, model: "*", input: 1, cached: 1, cacheWrite: 1, output: 1}
 `
 
-// endless calls a tool in each round.
+// endless is the script of a model that calls a tool in each round.
 func endless(modelserver.Request) modelserver.Reply { return calls(echo("test__echo", "again")) }
 
-// TestBudgets: what the calling run has left of its time, tokens and money, and the agent's own limit of each, stops the agent. The calling
-// model is told so and goes on, if it has something left itself (BU-06). A response is 15 tokens and 15 millionths of a dollar.
+// TestBudgets: an agent that a call runs stops at its own limits of time, tokens and money, and at the rest that the calling run has left of each. The calling
+// model gets an answer that says so, and goes on if its run has something left (BU-06). A response costs 15 tokens and 15 millionths of a dollar.
 func TestBudgets(t *testing.T) {
 	for name, c := range map[string]struct {
 		lead, research agent.Limits
@@ -71,7 +71,8 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// TestBudgetsSideBySide: two agents at the same time do not get more than the calling run has left, and a third gets nothing (BU-06).
+// TestBudgetsSideBySide: two agents that run at the same time get together at most the budget that the calling run has left, and a third agent gets none
+// (BU-06).
 func TestBudgetsSideBySide(t *testing.T) {
 	t.Parallel()
 	entered, leave := make(chan struct{}, 3), make(chan struct{})

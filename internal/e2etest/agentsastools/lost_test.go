@@ -11,9 +11,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// TestLostRuns: runs whose workflows were terminated end in the record with the next sweeps: the run of the agent first, so that what it used
-// counts for its parent, and the parent once no call is open any more, with one done event. A run that goes on stays. A run whose record cannot be
-// read ends its workflow with a result, and the sweep ends it in the record.
+// TestLostRuns: the next sweeps end the recorded runs whose workflows were terminated. The child run ends first, so that its usage counts for its parent. The
+// parent ends when none of its calls is open any more, with one done event. A run whose workflow goes on is not changed. A run whose record cannot be read
+// ends its workflow with a result, and the sweep ends it in the record.
 func TestLostRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, e2etest.PlainPolicy, scripts{
@@ -87,7 +87,7 @@ func (w *world) ended(runID string) bool {
 	return e2etest.Scalar[bool](w.World, "SELECT ended_at IS NOT NULL FROM agent_runs WHERE run_id = $1", runID)
 }
 
-// dones counts the events with which a run ended.
+// dones counts the end events of a run.
 func (w *world) dones(runID string) int {
 	w.T.Helper()
 	return e2etest.Scalar[int](w.World, "SELECT count(*)::int FROM run_events WHERE run_id = $1 AND kind = 'done'", runID)

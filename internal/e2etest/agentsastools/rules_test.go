@@ -13,8 +13,8 @@ import (
 
 type scripts = map[string]func(modelserver.Request) modelserver.Reply
 
-// TestRun: a call runs another agent as a child workflow. Its calls are calls of the run, with its actor and its session, and what it has
-// used counts as used by the run (GT-01, GT-06).
+// TestRun: a call runs another agent as a child workflow. The calls of that agent belong to the calling run, with its actor and session, and its usage counts
+// for the calling run (GT-01, GT-06).
 func TestRun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, e2etest.PlainPolicy, scripts{
@@ -58,7 +58,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestAgentsOfTheAgent: an agent that the document does not list, and one that policy denies, is denied, and no run starts. A call that no model has
+// TestAgentsOfTheAgent: a call of an agent that the document does not list, or that policy denies, is denied, and no run starts. A call that no model has
 // planned starts no run either (GT-02).
 func TestAgentsOfTheAgent(t *testing.T) {
 	t.Parallel()
@@ -73,7 +73,7 @@ func TestAgentsOfTheAgent(t *testing.T) {
 	w.run("run")
 	wantHas(t, w.answers(lead)[0], string(toolspec.CodePolicyDenied))
 
-	// Somebody else names the run.
+	// Another program makes a call that names the run.
 	foreign := e2etest.Invocation("foreign", agent.RunTool, `{"agent":"research","task":"x"}`)
 	e2etest.WantCode(t, w.Invoke(foreign), toolspec.CodeExecution)
 	foreign.ToolCallID, foreign.Context.RunID = "nobody", "nobody"
@@ -93,8 +93,8 @@ func TestAgentsOfTheAgent(t *testing.T) {
 	}
 }
 
-// TestDepth: the agent that an agent runs has no agents, and a call of it that starts one is refused, also one under the id of its run. A call
-// that no model has planned starts no run of a running agent (GT-03).
+// TestDepth: an agent that another agent runs cannot run agents itself. A call of it that tries to is refused, also under the id of its own run. A call that
+// no model has planned starts no child run of a running agent (GT-03).
 func TestDepth(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, e2etest.PlainPolicy, scripts{
@@ -121,7 +121,7 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// TestOutput: of 200 KiB of text the calling model reads 4 KiB and a reference, and reads the rest by it (GT-04).
+// TestOutput: when an agent answers with 200 KiB of text, the calling model gets 4 KiB and a reference, with which it reads the rest (GT-04).
 func TestOutput(t *testing.T) {
 	t.Parallel()
 	long := "it begins " + strings.Repeat("0123456789", 20<<10) + " it ends"
@@ -157,7 +157,7 @@ func TestOutput(t *testing.T) {
 	e2etest.WantCode(t, w.Invoke(foreign), toolspec.CodeExecution)
 }
 
-// TestNarrowedTools: an agent cannot use what the calling agent or its run lacks, though its document and policy allow it (GT-06).
+// TestNarrowedTools: an agent cannot use a tool that the calling agent or its run does not have, even if its own document and policy allow the tool (GT-06).
 func TestNarrowedTools(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, e2etest.PlainPolicy, scripts{

@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/internal/modelserver"
 )
 
-// asking is a world whose agent research calls a tool that needs an approval.
+// asking returns a world whose agent research calls a tool that needs an approval.
 func asking(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t, e2etest.PlainPolicy, scripts{
@@ -23,11 +23,11 @@ func asking(t *testing.T) *world {
 	return w
 }
 
-// inside is the call of research in run.
+// inside is the call of the agent research, in the run with the id run.
 var inside = invocation("run", "r1-0.r1-0")
 
-// TestApprovalInside: an approval in the run of the agent pauses both runs. The state of the run leads to it, the actor of the run cannot approve it, and
-// a worker that is killed meanwhile loses and repeats nothing (GT-05, C-36).
+// TestApprovalInside: a request for an approval in the child run pauses both runs. The state of the calling run names the child run, the actor of the run
+// cannot approve the request, and when the worker is killed meanwhile, nothing is lost or repeated (GT-05, C-36).
 func TestApprovalInside(t *testing.T) {
 	t.Parallel()
 	w := asking(t)
@@ -55,7 +55,7 @@ func TestApprovalInside(t *testing.T) {
 	w.wantOnce()
 }
 
-// wantOnce fails the test unless each model was asked twice and the call inside of the agent had one attempt.
+// wantOnce fails the test unless each model was asked twice, there was one child run, and the record has the two calls of the run.
 func (w *world) wantOnce() {
 	w.T.Helper()
 	if w.asked(lead) != 2 || w.asked(research) != 2 || w.children() != 1 {
@@ -66,7 +66,7 @@ func (w *world) wantOnce() {
 	}
 }
 
-// TestReset: a run that is reset joins the run of the agent that goes on, and starts it no second time.
+// TestReset: a calling run that is reset waits for the child run that is running, and does not start it a second time.
 func TestReset(t *testing.T) {
 	t.Parallel()
 	w := asking(t)
@@ -89,7 +89,7 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// TestStops: an interrupt, a cancel and the end of the workflow of the agent reach both runs, and nothing stays reserved.
+// TestStops: after an interrupt, a cancellation, or the end of the workflow of the child run, both runs end, and no budget stays reserved.
 func TestStops(t *testing.T) {
 	for name, c := range map[string]struct {
 		stop           func(*world, *pawl.AgentRun) error

@@ -16,7 +16,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// The models of the agents of these tests are called as the agents are: lead runs research.
+// These are the names of the agents of these tests, and also of their models. The agent lead can run the agent research.
 const lead, research = "lead", "research"
 
 // world is a world with the agents lead and research, and a scripted model for each.
@@ -25,7 +25,7 @@ type world struct {
 	model *modelserver.Server
 }
 
-// newWorld makes a world whose models answer as scripts say, by their names.
+// newWorld makes a world with a script for each model, by the name of the model.
 func newWorld(t *testing.T, rules string, scripts map[string]func(modelserver.Request) modelserver.Reply) *world {
 	t.Helper()
 	w := &world{World: e2etest.NewWorld(t, rules)}
@@ -39,7 +39,7 @@ func newWorld(t *testing.T, rules string, scripts map[string]func(modelserver.Re
 	return w
 }
 
-// work runs a worker that may ask the models, with prices of them.
+// work runs a worker that is configured to ask the models.
 func (w *world) work(tools ...toolspec.Tool) (stop func()) {
 	w.T.Helper()
 	c := w.Config()
@@ -59,7 +59,7 @@ func (w *world) workPriced(tools ...toolspec.Tool) (stop func()) {
 	return w.WorkWith(c, worker.Tools(tools...))
 }
 
-// apply makes an agent that asks the model of its name the active one.
+// apply stores an agent that asks the model of the same name, and makes it the active version.
 func (w *world) apply(name string, change func(*agent.Document), tools ...string) {
 	w.T.Helper()
 	d := agent.Document{
@@ -78,7 +78,7 @@ func (w *world) apply(name string, change func(*agent.Document), tools ...string
 	}
 }
 
-// input starts a run of the agent lead.
+// input returns the input of a run of the agent lead.
 func input(runID string) agent.Input {
 	return agent.Input{
 		Agent: lead, Context: toolspec.Context{TenantID: "acme", RunID: runID, ActorID: e2etest.Actor, SessionID: "session"},
@@ -95,22 +95,22 @@ func (w *world) run(runID string) agent.Result {
 	return w.result(w.start(input(runID)))
 }
 
-// delegate is a call that runs an agent.
+// delegate returns a call that runs an agent.
 func delegate(name, task string) modelserver.Call {
 	return modelserver.Call{Name: agent.RunTool, Args: fmt.Sprintf(`{"agent":%q,"task":%q}`, name, task)}
 }
 
-// echo is a call of a tool with a text.
+// echo returns a call of a tool with a text.
 func echo(tool, text string) modelserver.Call {
 	return modelserver.Call{Name: tool, Args: fmt.Sprintf(`{"text":%q}`, text)}
 }
 
-// calls is a reply with calls, and say one with a final text.
+// calls returns a reply with calls, and say returns a reply with a final text.
 func calls(c ...modelserver.Call) modelserver.Reply { return modelserver.Reply{Calls: c} }
 
 func say(text string) modelserver.Reply { return modelserver.Reply{Text: text} }
 
-// invocation names a call of the run.
+// invocation returns the identity of a call of a run.
 func invocation(runID, toolCallID string) toolspec.Identity {
 	return toolspec.Identity{TenantID: "acme", RunID: runID, ToolCallID: toolCallID}
 }
@@ -120,7 +120,7 @@ func childOf(runID, toolCallID string) string {
 	return agent.ChildRunID(invocation(runID, toolCallID).InvocationID())
 }
 
-// answers returns what a model was told in the last request that it got.
+// answers returns the results of calls in the last request to a model.
 func (w *world) answers(model string) (texts []string) {
 	w.T.Helper()
 	for _, r := range w.model.Requests() {

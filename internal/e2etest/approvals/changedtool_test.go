@@ -13,8 +13,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// TestToolChangesUnderACall: one worker has an attempt of the old tool, and the next one only the new tool. What may have had an effect
-// is not repeated, what did nothing goes on, and what was approved is stale.
+// TestToolChangesUnderACall: one worker runs an attempt of the old version of a tool, and the next worker has only the new version. An attempt that may have
+// had an effect is not repeated, a call without an effect goes on, and an approval of the old version is stale.
 func TestToolChangesUnderACall(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)

@@ -14,7 +14,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// newWrites is a world with core__write_file and test__write, a write that policy asks about.
+// newWrites makes a world with the tools core__write_file and test__write. The latter is a write that needs an approval.
 func newWrites(t *testing.T) *e2etest.World {
 	t.Helper()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -22,7 +22,7 @@ func newWrites(t *testing.T) *e2etest.World {
 	return w
 }
 
-// TestEmptyDecisions: a signal that says nothing decides nothing, and does not stand in the way of what comes after it.
+// TestEmptyDecisions: a signal without a valid decision decides nothing, and a later decision still counts.
 func TestEmptyDecisions(t *testing.T) {
 	t.Parallel()
 	w := newWrites(t)
@@ -39,7 +39,7 @@ func TestEmptyDecisions(t *testing.T) {
 			if err := w.Temporal.SignalWorkflow(t.Context(), call.WorkflowID, "", toolspec.DecideName, payload); err != nil {
 				t.Fatal(err)
 			}
-			// It goes on waiting, for the same approval.
+			// The call still waits for the same approval.
 			if again := w.Waiting(call.WorkflowID); again.ApprovalID != view.ApprovalID {
 				t.Errorf("the call waits for %s now, want %s", again.ApprovalID, view.ApprovalID)
 			}
@@ -49,7 +49,7 @@ func TestEmptyDecisions(t *testing.T) {
 	}
 }
 
-// TestEarlyDecision: an approval that is there before anybody asked for it counts, as ids can be computed.
+// TestEarlyDecision: an approval that comes before its request is open counts. The sender can compute the id of the request.
 func TestEarlyDecision(t *testing.T) {
 	t.Parallel()
 	w := newWrites(t)
@@ -67,7 +67,7 @@ func TestEarlyDecision(t *testing.T) {
 	}
 }
 
-// TestDecisions: who counts, and for how long.
+// TestDecisions checks whose decisions count, and until when.
 func TestDecisions(t *testing.T) {
 	t.Parallel()
 	w := newWrites(t)
@@ -93,7 +93,7 @@ func TestDecisions(t *testing.T) {
 	each("same-twice", func(w *e2etest.World, _ toolspec.Invocation, call *pawl.Call, view toolspec.ApprovalView) {
 		w.WantAnswer(call, e2etest.Approving(view.ApprovalID, e2etest.Ann), "")
 		e2etest.WantText(w.T, w.Result(call), "hello")
-		// The same decision is the same update: its answer is remembered.
+		// The same decision is the same update, and so the server gives the same answer.
 		w.WantAnswer(call, e2etest.Approving(view.ApprovalID, e2etest.Ann), "")
 		if _, err := w.Pawl.Decide(w.T.Context(), call.WorkflowID, e2etest.Approving(view.ApprovalID, e2etest.Ben)); !errors.Is(err,
 			pawl.ErrSettled) {
@@ -101,13 +101,13 @@ func TestDecisions(t *testing.T) {
 		}
 	})
 	each("first-wins", func(w *e2etest.World, inv toolspec.Invocation, call *pawl.Call, view toolspec.ApprovalView) {
-		// Two signals in one breath: the first is final.
+		// Two signals follow each other immediately, and the first one is final.
 		for _, d := range []toolspec.Decision{
 			{ApprovalID: view.ApprovalID, Decision: toolspec.Deny, Approver: e2etest.Ann},
 			{ApprovalID: view.ApprovalID, Decision: toolspec.Approve, Approver: e2etest.Ben},
 		} {
 			if err := w.Temporal.SignalWorkflow(w.T.Context(), call.WorkflowID, "", toolspec.DecideName, d); err != nil {
-				// The first may have settled the call by now.
+				// The first signal may have settled the call by now.
 				w.T.Log(err)
 			}
 		}
@@ -163,7 +163,7 @@ func TestDecisions(t *testing.T) {
 	})
 }
 
-// TestExpiry: what nobody decides in time ends, by the database's clock.
+// TestExpiry: a call whose request nobody decides on in time ends, by the clock of the database.
 func TestExpiry(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, strings.ReplaceAll(e2etest.PlainPolicy, "expiresAfter: 1h", "expiresAfter: 1s"))

@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// One item of a batch is refused, and the others are never decided.
+// The failure: one item of a batch is refused, and because of that the other items are never decided.
 func TestARejectedItemThatDiscardsItsBatch(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -28,9 +28,9 @@ func TestARejectedItemThatDiscardsItsBatch(t *testing.T) {
 		view := w.Waiting(calls[i].WorkflowID)
 		batch[i] = pawl.Addressed{WorkflowID: calls[i].WorkflowID, Decision: e2etest.Approving(view.ApprovalID, e2etest.Ann)}
 	}
-	batch[0].Decision.Approver = e2etest.Actor                                        // who asked
-	batch[1].Decision.ApprovalID = toolspec.ApprovalID(calls[3].InvocationID, 1)      // another call's
-	batch[2].Decision.Digest, batch[3].Decision.Reason = strings.Repeat("0", 64), "x" // not what was seen; right
+	batch[0].Decision.Approver = e2etest.Actor                                        // the requester
+	batch[1].Decision.ApprovalID = toolspec.ApprovalID(calls[3].InvocationID, 1)      // the id of another call
+	batch[2].Decision.Digest, batch[3].Decision.Reason = strings.Repeat("0", 64), "x" // a wrong digest, and a valid decision
 	verdicts := w.Pawl.DecideEach(t.Context(), batch...)
 	for i, counts := range []bool{false, false, false, true} {
 		if v := verdicts[i]; v.Answer.Counted != counts || v.ApprovalID != batch[i].Decision.ApprovalID || !counts && v.Err == nil &&
@@ -43,12 +43,12 @@ func TestARejectedItemThatDiscardsItsBatch(t *testing.T) {
 		if effects.Of(names[i]) != 0 {
 			t.Errorf("%s ran", names[i])
 		}
-		w.Approve(calls[i].WorkflowID) // it waits on
+		w.Approve(calls[i].WorkflowID) // the call still waits
 		e2etest.WantText(t, w.Result(calls[i]), "hello")
 	}
 }
 
-// A person approves what policy forbids by then, or for whom the right was taken back.
+// The failure: a call runs because a person approves it, although policy forbids it by then or its actor has lost the right to run the tool.
 func TestPolicyOrGrantChangedWhileACallWaits(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.RelationsPolicy)
@@ -62,7 +62,7 @@ func TestPolicyOrGrantChangedWhileACallWaits(t *testing.T) {
 	revoked, forbidden := w.Start(e2etest.Invocation("revoked", "test__send", `{"text":"x"}`)),
 		w.Start(e2etest.Invocation("forbidden", "test__mail", `{"text":"x"}`))
 	views := []toolspec.ApprovalView{w.Waiting(revoked.WorkflowID), w.Waiting(forbidden.WorkflowID)}
-	// Nobody works while the rights go and the approvals come.
+	// No worker runs while the rights are removed and the approvals come.
 	stop()
 	w.Revoke("acme", sends)
 	w.Apply(strings.Replace(e2etest.RelationsPolicy, `["core__*", "test__*"]`, `["core__*", "test__send"]`, 1))
@@ -80,7 +80,7 @@ func TestPolicyOrGrantChangedWhileACallWaits(t *testing.T) {
 	}
 }
 
-// What somebody signed once is sent again, for another call, in another tenant, or when the arguments are others.
+// The failure: a signed approval is sent again for another call, in another tenant, or after the arguments have changed, and counts.
 func TestAnApprovalReplayedByAnotherCallTenantOrArgument(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, strings.Replace(signedPolicy, "quorum: 2, ", "", 1))
@@ -126,7 +126,7 @@ func TestAnApprovalReplayedByAnotherCallTenantOrArgument(t *testing.T) {
 	end(w, other)
 }
 
-// readdressed is a decision sent to another request, with its digest or the old one.
+// readdressed returns a decision for another request, with the digest of that request or with the old one.
 func readdressed(d toolspec.Decision, to toolspec.ApprovalView, digest bool) toolspec.Decision {
 	d.ApprovalID = to.ApprovalID
 	if digest {
@@ -135,7 +135,7 @@ func readdressed(d toolspec.Decision, to toolspec.ApprovalView, digest bool) too
 	return d
 }
 
-// Somebody has an agent ask, and approves it.
+// The failure: a person lets an agent ask for an approval, and gives the approval too.
 func TestAnApproverWhoIsTheRequesterThroughDelegation(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -158,7 +158,7 @@ func TestAnApproverWhoIsTheRequesterThroughDelegation(t *testing.T) {
 	e2etest.WantText(t, w.Result(call), "hello")
 }
 
-// An approval is in the memory of a worker that dies, or of a release that is replaced by one with other hooks.
+// The failure: an approval is only in the memory of a worker, and is lost when the worker dies or is replaced by a release with other hooks.
 func TestAnApprovalLostOverAWorkerRestartAndOverADeployThatChangesHooks(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, strings.Replace(e2etest.PlainPolicy, "allowUnsigned: true}", "allowUnsigned: true, quorum: 3}", 1))
@@ -175,7 +175,7 @@ func TestAnApprovalLostOverAWorkerRestartAndOverADeployThatChangesHooks(t *testi
 		t.Fatalf("the first: %+v", answer)
 	}
 	stop()
-	// Nobody works when the second one comes; what works then has another closed hook and lacks a logged one.
+	// No worker runs when the second approval comes. The next worker has one more hook that must run, and lacks a hook whose absence is only logged.
 	if err := w.Temporal.SignalWorkflow(t.Context(), call.WorkflowID, "", toolspec.DecideName,
 		e2etest.Approving(view.ApprovalID, e2etest.Ben)); err != nil {
 		t.Fatal(err)

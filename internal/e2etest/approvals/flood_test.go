@@ -23,14 +23,14 @@ import (
 )
 
 const (
-	// serverUpdates and serverSignals are how many the servers of these tests take for one workflow. Without a setting a server takes 2 000 and
-	// 10 000; less of both makes the same test in a quarter of the time.
+	// serverUpdates and serverSignals are how many updates and signals the servers of these tests accept for one workflow. The defaults of a server are 2 000
+	// and 10 000. With the smaller numbers the tests need a quarter of the time.
 	serverUpdates = 500
 	serverSignals = 1000
 )
 
-// forgery is a decision that cannot count, distinct from the others: unsigned, under a key that the approver does not have, under the
-// approver's key id, or a proof of the approver's for another request.
+// forgery returns decision number i, which cannot count. It is unsigned, or signed with a key that the approver does not have, or it names the key id of the
+// approver, or it has a proof of the approver for another request.
 func forgery(t *testing.T, i int, view toolspec.ApprovalView, people signers, mallory proof.Signer, moved string) toolspec.Decision {
 	t.Helper()
 	d := toolspec.Decision{ApprovalID: view.ApprovalID, Decision: toolspec.Approve, Digest: view.Digest, Approver: e2etest.Ann,
@@ -48,7 +48,7 @@ func forgery(t *testing.T, i int, view toolspec.ApprovalView, people signers, ma
 	return d
 }
 
-// attacked is a world with a call that waits for two signatures, ann's and ben's, and what an attacker in its namespace can send.
+// attacked makes a world with a call that waits for signed approvals of ann and ben. forged returns the decisions that an attacker in the namespace can send.
 func attacked(t *testing.T, server ...string) (w *e2etest.World, effects *e2etest.Ledger, people signers, call *pawl.Call,
 	view toolspec.ApprovalView, forged func(i int) toolspec.Decision) {
 	t.Helper()
@@ -68,7 +68,7 @@ func attacked(t *testing.T, server ...string) (w *e2etest.World, effects *e2etes
 	return w, effects, people, call, view, func(i int) toolspec.Decision { return forgery(t, i, view, people, mallory, moved) }
 }
 
-// approveByCLI approves with `pawl approve`, as whom the key is.
+// approveByCLI approves a request with `pawl approve` and the key of a person.
 func approveByCLI(w *e2etest.World, view toolspec.ApprovalView, people signers, who string) string {
 	w.T.Helper()
 	pem, err := people.keys[who].Encode()
@@ -82,7 +82,7 @@ func approveByCLI(w *e2etest.World, view toolspec.ApprovalView, people signers, 
 	return w.PawlCLI(fmt.Sprintf("approve %s --tenant acme --as %s --key %s", view.ApprovalID, who, file))[0]
 }
 
-// flood calls f n times, some at once.
+// flood calls f n times, up to eight at the same time.
 func flood(t *testing.T, n int, f func(i int) error) {
 	t.Helper()
 	var group errgroup.Group
@@ -95,14 +95,14 @@ func flood(t *testing.T, n int, f func(i int) error) {
 	}
 }
 
-// TestForgedUpdates: more updates than the server takes for a workflow, none of which can count, use up none of them: whoever may decide still
-// does, by the client and by the command line.
+// TestForgedUpdates: a refused update does not count for the limit of the server. After more forged updates than the server accepts for one workflow, the
+// approvers can still decide, by the client and by the command line.
 func TestForgedUpdates(t *testing.T) {
 	t.Parallel()
 	w, effects, people, call, view, forged := attacked(t, fmt.Sprintf("history.maxTotalUpdates=%d", serverUpdates))
 	before := len(w.History(call.WorkflowID, "").GetEvents())
 	flood(t, serverUpdates+100, func(i int) error {
-		// What each of them is told is for TestSignedApprovals to see; here the server is past caring about most of it.
+		// TestSignedApprovals checks the answers to such decisions. In this test the server may refuse most of the updates itself.
 		handle, err := w.Temporal.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{
 			UpdateID: uuid.NewString(), WorkflowID: call.WorkflowID, UpdateName: toolspec.DecideName, Args: []any{forged(i)},
 			WaitForStage: client.WorkflowUpdateStageCompleted,
@@ -132,8 +132,8 @@ func TestForgedUpdates(t *testing.T) {
 	}
 }
 
-// TestForgedSignals: as many signals as the server takes for a workflow, but two, cost the call no step of its own, and are counted where
-// people look.
+// TestForgedSignals: forged signals make the call run no step, even if there are so many that the server accepts only two more. State, `pawl show` and the
+// log say how many decisions were dropped.
 func TestForgedSignals(t *testing.T) {
 	t.Parallel()
 	w, effects, people, call, view, forged := attacked(t, fmt.Sprintf("history.maximumSignalsPerExecution=%d", serverSignals))
@@ -143,7 +143,7 @@ func TestForgedSignals(t *testing.T) {
 		return w.Temporal.SignalWorkflow(t.Context(), call.WorkflowID, "", toolspec.DecideName, forged(i))
 	})
 	state := toolspec.State{}
-	// Some of them name keys that may have been registered since.
+	// Some of the forgeries name keys that may have been registered since, so the call does not drop all of them.
 	w.Until(func() bool { state = w.State(call.WorkflowID); return state.Dropped >= n-20 }, "the call has seen the signals")
 	counts := map[string]int{}
 	after := w.History(call.WorkflowID, "").GetEvents()[len(before):]
@@ -164,7 +164,7 @@ func TestForgedSignals(t *testing.T) {
 		// A busy machine may take longer to replay the call than pawl show waits.
 		w.Until(func() bool { return strings.Contains(text(), "dropped") }, what+" say that signals were dropped")
 	}
-	// A workflow task that the server refuses is done again, and may have said so already.
+	// A workflow task that the server refuses is repeated, and its first run may have logged the warning already.
 	if n := strings.Count(w.Log.String(), "drops decisions"); n < 1 || n > 1+counts["WorkflowTaskFailed"]+counts["WorkflowTaskTimedOut"] {
 		t.Errorf("the log warns %d times: %v", n, counts)
 	}
@@ -179,11 +179,11 @@ func TestForgedSignals(t *testing.T) {
 	}
 }
 
-// TestUpdatesSpent: where the server takes no more updates, the client and the command line decide by a signal and tell what came of it.
+// TestUpdatesSpent: when the server accepts no more updates, the client and the command line decide by a signal, and report whether the decision counted.
 func TestUpdatesSpent(t *testing.T) {
 	t.Parallel()
 	w, effects, people, call, view, _ := attacked(t, fmt.Sprintf("history.maxTotalUpdates=%d", maxProofs))
-	insider := enroll(w, e2etest.Actor) // the requester has a key, and may not decide
+	insider := enroll(w, e2etest.Actor) // the requester has a key, but may not decide
 	for i := range maxProofs {
 		d := toolspec.Decision{ApprovalID: view.ApprovalID, Decision: toolspec.Approve, Digest: view.Digest, Approver: e2etest.Actor,
 			Reason: fmt.Sprint(i)}
@@ -195,7 +195,7 @@ func TestUpdatesSpent(t *testing.T) {
 	unsigned := e2etest.Approving(view.ApprovalID, e2etest.Ann)
 	w.WantAnswer(call, unsigned, "only signed")
 	signed := people.approval(t, view, e2etest.Ann)
-	for range 2 { // whoever sends it again hears the same
+	for range 2 { // a repeated decision gets the same answer
 		if answer := w.Decide(call.WorkflowID, signed); !answer.Counted || answer.Reason != "1 of 2 approvals" {
 			t.Errorf("ann: %+v", answer)
 		}
@@ -209,5 +209,5 @@ func TestUpdatesSpent(t *testing.T) {
 	}
 }
 
-// maxProofs is how many decisions by one key a call takes.
+// maxProofs is how many decisions by one key a call accepts.
 const maxProofs = 32

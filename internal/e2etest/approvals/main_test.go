@@ -1,5 +1,5 @@
-// Package approvals shows how people decide: what counts and from whom, what is asked again, who is
-// told, and what a flood of messages does.
+// Package approvals tests how people decide on calls: which decisions count, when a request is opened again, which
+// notices are sent, and what a flood of messages does.
 package approvals
 
 import (

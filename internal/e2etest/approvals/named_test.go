@@ -29,11 +29,11 @@ tenants:
     approvals: {expiresAfter: 1h, remember: {for: 1h, anyArgs: true, anyActor: true}}
 `
 
-// aboveAmount is a hook that asks for two people of finance above an amount.
+// aboveAmount is a hook that asks for more approvers if a payment is above an amount.
 type aboveAmount struct {
 	name string
 	who  *hook.Approvals
-	// silent has it name nobody any more; down has its service give no answer.
+	// If silent is true, the hook names no approvers. If down is true, the service of the hook does not answer.
 	silent, down atomic.Bool
 	asked        atomic.Int64
 }
@@ -58,8 +58,8 @@ func twoOfFinance() *hook.Approvals {
 	return &hook.Approvals{Approvers: []string{"role:finance"}, Quorum: 2, ExpiresAfter: 30 * time.Minute}
 }
 
-// TestAHookNamesApprovers: two people of finance approve above an amount, besides whom policy asks. What they have said and whom the call
-// waits for are in the record, so a worker whose hook would ask nobody changes nothing.
+// TestAHookNamesApprovers: above an amount, two people of finance must approve, in addition to the approvers of the policy. The record has their decisions and
+// the approvers for whom the call waits, and so a later worker whose hook names nobody changes nothing.
 func TestAHookNamesApprovers(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, namedPolicy)
@@ -80,7 +80,7 @@ func TestAHookNamesApprovers(t *testing.T) {
 	}
 	e2etest.WantText(t, w.Result(little), "paid 1000")
 
-	// The approval that is remembered for any arguments is none of the hook's people.
+	// The approval that is remembered for any arguments does not count as an approval of the people whom the hook names.
 	inv := e2etest.Invocation("much", "test__pay", `{"amount":1000000}`)
 	much := w.Start(inv)
 	view = w.Waiting(much.WorkflowID)
@@ -129,7 +129,8 @@ func TestAHookNamesApprovers(t *testing.T) {
 	}
 }
 
-// TestAHookNamesApproversOfAnEdit: an edit asks whom the hook asks for the edited call, and nobody decides on arguments of his own.
+// TestAHookNamesApproversOfAnEdit: after an edit, the hook names the approvers for the edited arguments, and nobody can approve arguments that he has edited
+// himself.
 func TestAHookNamesApproversOfAnEdit(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, namedPolicy)
@@ -145,7 +146,7 @@ func TestAHookNamesApproversOfAnEdit(t *testing.T) {
 			ApprovalID: view.ApprovalID, Decision: toolspec.Edit, Digest: view.Digest, Approver: who, EditedArgs: json.RawMessage(args),
 		})
 	}
-	// One approval of the larger call is no approval of the smaller one.
+	// An approval of the larger payment does not count for the smaller payment.
 	if answer := w.Decide(call.WorkflowID, people.approval(t, view, e2etest.Ann)); !answer.Counted {
 		t.Errorf("the first: %+v", answer)
 	}
@@ -171,7 +172,7 @@ func TestAHookNamesApproversOfAnEdit(t *testing.T) {
 			t.Errorf("%s hears %+v", vote.who, answer)
 		}
 	}
-	// Ben has edited the arguments, so the second of finance is missing for good.
+	// Ben has edited the arguments and so cannot approve them. There is no second person of finance any more.
 	if state := w.State(call.WorkflowID); state.Status != toolspec.StatusWaitingApproval || effects.Of("edited") != 0 {
 		t.Errorf("the call is %s", state.Status)
 	}
@@ -184,8 +185,8 @@ func TestAHookNamesApproversOfAnEdit(t *testing.T) {
 	e2etest.WantCode(t, w.Result(call), toolspec.CodeApprovalDenied)
 }
 
-// TestTwoHooksNameApprovers: one person may be whom both ask for. Policy begins to ask while the call waits, and then the services of the
-// hooks are down: neither ends the wait, and no hook is asked again before the approval.
+// TestTwoHooksNameApprovers: the approval of one person can count for two hooks. Neither a policy that begins to require an approval while the call waits, nor
+// hooks whose services are down, end the wait. No hook is called again before the approval.
 func TestTwoHooksNameApprovers(t *testing.T) {
 	t.Parallel()
 	free := strings.Replace(namedPolicy, "decision: require_approval, message: every payment", "decision: allow", 1)
@@ -223,8 +224,8 @@ func TestTwoHooksNameApprovers(t *testing.T) {
 	e2etest.WantText(t, w.Result(call), "paid 5000")
 }
 
-// TestAResetKeepsNames: after one of two approvals the call is reset, and its hook answers differently by then. The request in the record
-// counts, with its people and what they have said.
+// TestAResetKeepsNames: a call is reset after the first of two approvals, and its hook would name other approvers by then. The request in the record counts,
+// with its approvers and their decisions.
 func TestAResetKeepsNames(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, namedPolicy)

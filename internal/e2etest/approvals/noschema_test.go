@@ -27,8 +27,9 @@ tenants:
 `
 
 // TestToolWithoutSchema (SP-23, SP-24, C-42): a tool without an input schema is
-// denied unless policy says otherwise, and then each call waits for a person,
-// whatever mode and rules say; its author's deny stands above that.
+// denied unless policy allows such tools. If policy allows them, each call waits for
+// a person, in every mode and under every rule. If the author of the tool has denied
+// calls without a schema, policy cannot allow them.
 func TestToolWithoutSchema(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, noSchemaPolicy)

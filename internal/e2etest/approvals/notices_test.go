@@ -39,17 +39,17 @@ tenants:
 `
 )
 
-// receiver is a receiver of a webhook. It verifies by itself, and drops what it has had.
+// receiver is a receiver of webhooks with its own verification of signatures. It ignores notices that it has already got.
 type receiver struct {
 	t      *testing.T
 	server *httptest.Server
 
 	mu sync.Mutex
-	// kinds are those of each approval, in the order they came; came counts every delivery by its id.
+	// kinds has the kinds of the notices of each approval, in the order in which they came. came counts the deliveries of each notice.
 	kinds  map[string][]string
 	came   map[string]int
 	bodies map[string]string
-	// answer, if any, says what to answer to the nth delivery of a notice.
+	// answer writes the response to delivery number n of a notice. It may be nil.
 	answer func(w http.ResponseWriter, r *http.Request, kind string, n int)
 }
 
@@ -103,7 +103,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// of are the kinds of notices of a request, sorted.
+// of returns the kinds of the notices of a request, sorted.
 func (r *receiver) of(approvalID string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,14 +122,14 @@ func (r *receiver) body(kind, approvalID string) (b noticeBody) {
 	return b
 }
 
-// notifying is the configuration of a worker that tells the receiver.
+// notifying returns the configuration of a worker that sends its notices to the receiver.
 func notifying(w *e2etest.World, r *receiver) worker.Config {
 	c := w.Config()
 	c.Notify = worker.Notify{URL: r.server.URL, Secret: noticeSecret, Log: true}
 	return c
 }
 
-// TestNoticesOfApprovals: two workers tell a receiver that refuses at first, and each notice counts once.
+// TestNoticesOfApprovals: two workers send notices to a receiver that refuses the first deliveries, and each notice arrives once.
 func TestNoticesOfApprovals(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, strings.Replace(noticePolicy, `remindAfter: 1s
@@ -182,7 +182,8 @@ func TestNoticesOfApprovals(t *testing.T) {
 	}
 }
 
-// TestRemindedEscalatedDecided: a request that nobody decides on reminds, and goes on to others, who may decide from then on and not before.
+// TestRemindedEscalatedDecided: a request that nobody decides on sends a reminder, and then escalates to other people, who can decide from then on and not
+// earlier.
 func TestRemindedEscalatedDecided(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, noticePolicy)
@@ -234,7 +235,7 @@ func TestRemindedEscalatedDecided(t *testing.T) {
 	w.Replay(call.WorkflowID)
 }
 
-// TestExpiredIsNotified, with a reminder before.
+// TestExpiredIsNotified: a request that expires sends a notice of that, and a reminder before.
 func TestExpiredIsNotified(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, strings.NewReplacer("expiresAfter: 1h", "expiresAfter: 12s", `
@@ -246,8 +247,8 @@ func TestExpiredIsNotified(t *testing.T) {
 	w.Until(func() bool { return r.of(toolspec.ApprovalID(call.InvocationID, 1)) == "expired reminded requested" }, "the receiver is told")
 }
 
-// TestKilledWorkerResendsNotice: it dies with a notice that the receiver has and has not answered. The next worker sends that again, with the
-// same id, and what happened in between.
+// TestKilledWorkerResendsNotice: a worker is killed after the receiver has got a notice and before it has answered. The next worker sends the notice again
+// under the same id, and also the notices that became due in between.
 func TestKilledWorkerResendsNotice(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, noticePolicy)
@@ -266,7 +267,7 @@ func TestKilledWorkerResendsNotice(t *testing.T) {
 	e2etest.Receive(t, has)
 	view := w.Waiting(call.WorkflowID)
 	e2etest.Kill(dying)
-	// Two seconds pass without a worker, and nothing happens.
+	// Two seconds pass without a worker, and no notice is sent.
 	w.Until(func() bool {
 		return e2etest.Scalar[bool](w, `SELECT bool_and(at < now()) FROM notices WHERE kind = 'reminded' OR kind = 'escalated' AND number = 1`)
 	}, "time passes")
@@ -275,7 +276,7 @@ func TestKilledWorkerResendsNotice(t *testing.T) {
 	}
 	w.ServeInChildWith("PAWL_NOTIFY_URL="+r.server.URL, "PAWL_NOTIFY_SECRET="+noticeSecret)
 	w.Until(func() bool { return r.of(view.ApprovalID) == "escalated reminded requested" }, "what happened meanwhile is told")
-	// The lease of the one that died is two minutes.
+	// The lease of the dead worker would last for two minutes. The test ends it earlier.
 	e2etest.Scalar[int](w, `WITH over AS (UPDATE notice_deliveries SET next_at = now() WHERE sent_at IS NULL RETURNING 1) SELECT count(*)::int FROM over`)
 	requested := strings.ReplaceAll(view.ApprovalID, ".", "_") + "_requested"
 	w.Until(func() bool {
@@ -290,11 +291,11 @@ func TestKilledWorkerResendsNotice(t *testing.T) {
 	w.Until(func() bool { return r.of(view.ApprovalID) == "decided escalated reminded requested" }, "the decision is told")
 }
 
-// TestDoctorListsFailedNotifiers.
+// TestDoctorListsFailedNotifiers: `pawl doctor` reports a notifier whose notices fail.
 func TestDoctorListsFailedNotifiers(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
-	// Not a receiver: it would take the notice that is made older below for a forgery.
+	// This is a plain server and not a receiver: a receiver would take the notice whose time is changed below for a forgery.
 	refusing := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusTeapot) }))
 	t.Cleanup(refusing.Close)
 	c := w.Config()

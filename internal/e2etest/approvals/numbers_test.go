@@ -17,16 +17,17 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// The server's limits in these tests, in place of its 10 000 signals and 2 000 updates for one workflow.
+// These are the limits of the server in these tests. Its defaults are 10 000 signals and 2 000 updates for one workflow.
 const (
 	mostSignals = 100
 	mostUpdates = 40
-	// mostInFlight is the server's own.
+	// mostInFlight is the default of the server for updates that have not completed.
 	mostInFlight = 10
 )
 
-// TestTooManyMessages: a call that was sent all the signals or updates that the server lets one workflow have tells the next sender so,
-// can still be decided by the other way, and completes. The server lets ten updates be in flight; decisions that wait leave some of them.
+// TestTooManyMessages: when a call has got as many signals or updates as the server allows for one workflow, the next sender gets an error that says so. The
+// call can still be decided on in the other way, and completes. The server allows ten updates that have not completed. Decisions that wait use fewer of
+// them, so that others can still come.
 func TestTooManyMessages(t *testing.T) {
 	t.Parallel()
 	server := devstacktest.OwnTemporal(t, devstack.TemporalOptions{DynamicConfig: []string{
@@ -104,7 +105,7 @@ func TestTooManyMessages(t *testing.T) {
 		w.WantAnswer(call, e2etest.Approving(view.ApprovalID, e2etest.Ann), "") // the client sends a signal
 	})
 	each("updates at once", func(w *e2etest.World, call *pawl.Call, view toolspec.ApprovalView) {
-		// They are for a request that is not open yet, so those that the call accepts wait, and are in flight.
+		// The decisions are for a request that is not open yet, so the updates that the call accepts do not complete.
 		early := func(i int) toolspec.Decision {
 			return e2etest.Approving(toolspec.ApprovalID(call.InvocationID, 2), fmt.Sprintf("user:%d", i))
 		}
@@ -151,7 +152,7 @@ func signals(w *e2etest.World, workflowID string) (n int) {
 	return n
 }
 
-// TestOneDecisionCounts: a decision that comes twice, too early or too late counts at most once.
+// TestOneDecisionCounts: a decision that comes twice or too early counts once, and one that comes too late does not count.
 func TestOneDecisionCounts(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -173,13 +174,13 @@ func TestOneDecisionCounts(t *testing.T) {
 	lateInv, late := of("late")
 	lateView := w.Waiting(late.WorkflowID)
 	stop()
-	// Before the wait is registered, twice.
+	// The decision comes twice before the call waits.
 	earlyInv, early := of("early")
 	for range 2 {
 		signal(early, e2etest.Approving(toolspec.ApprovalID(early.InvocationID, 1), e2etest.Ann))
 		signal(twice, e2etest.Approving(view.ApprovalID, e2etest.Ann))
 	}
-	// The hour of the late one passes while nobody works.
+	// The request of the late decision expires while no worker runs.
 	e2etest.Query[string](w, `UPDATE approvals SET created_at = created_at - interval '1 hour', expires_at = expires_at - interval '1 hour'
 		WHERE approval_id = $1 RETURNING approval_id`, lateView.ApprovalID)
 	signal(late, e2etest.Approving(lateView.ApprovalID, e2etest.Ann))

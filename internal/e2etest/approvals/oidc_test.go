@@ -19,7 +19,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// oidcPolicy lets people decide who have signed in.
+// oidcPolicy lets people decide who have signed in at the issuer corp.
 const oidcPolicy = `
 version: 1
 tenants:
@@ -38,14 +38,14 @@ const (
 	signedIn = "oidc:corp:" + annMail
 )
 
-// withTokens is the configuration of a worker that trusts the provider for acme.
+// withTokens returns the configuration of a worker that trusts ID tokens of the provider for the tenant acme.
 func withTokens(w *e2etest.World, p *oidctest.Provider) worker.Config {
 	c := w.Config()
 	c.OIDC = []worker.OIDCIssuer{{Name: "corp", URL: p.URL(), ClientIDs: []string{oidctest.ClientID}, Tenants: []string{"acme"}}}
 	return c
 }
 
-// by is the decision with an ID token for it, of the claims.
+// by returns the decision with an ID token as its proof. change can change the claims of the token.
 func by(t *testing.T, p *oidctest.Provider, d toolspec.Decision, change func(claims map[string]any)) toolspec.Decision {
 	t.Helper()
 	nonce, err := proof.Hash(d)
@@ -60,14 +60,14 @@ func by(t *testing.T, p *oidctest.Provider, d toolspec.Decision, change func(cla
 
 func asIs(map[string]any) {}
 
-// decideOnce sends a decision as an update with an id of its own and takes its answer as it is: one that asks for the decision again is not
-// followed, as pawl's client would. Only where the server dropped the update is the decision sent again, in another one.
+// decideOnce sends a decision as an update with a new id and returns the first answer. If the answer asks for the decision again, decideOnce does not send it
+// again, as the client would. It sends a new update only if the server has dropped the previous one.
 func decideOnce(w *e2etest.World, workflowID string, d toolspec.Decision) (answer toolspec.Answer) {
 	w.T.Helper()
 	ctx, cancel := context.WithTimeout(w.T.Context(), e2etest.WaitTimeout)
 	defer cancel()
 	var err error
-	// An update that the server drops, as it does on a busy machine, was taken by nobody.
+	// A server on a busy machine can drop an update. The call has not got it then.
 	w.Until(func() bool {
 		var handle client.WorkflowUpdateHandle
 		handle, err = w.Temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
@@ -85,8 +85,8 @@ func decideOnce(w *e2etest.World, workflowID string, d toolspec.Decision) (answe
 	return answer
 }
 
-// TestApprovalsBySigningIn: an ID token counts for whom its issuer has signed in, over this very decision; what does not hold is recorded
-// and does not end the wait.
+// TestApprovalsBySigningIn: an ID token counts as the signature of the person who has signed in, only for this one decision. A decision with an invalid
+// token is recorded and does not end the wait.
 func TestApprovalsBySigningIn(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, oidcPolicy)
@@ -130,7 +130,7 @@ func TestApprovalsBySigningIn(t *testing.T) {
 		{"signed with a key that is not the issuer's", signedWith(t, people.keys[e2etest.Ann], "acme", time.Now(), plain), "somebody else"},
 	}
 	for _, tc := range refused {
-		// By a signal, past every client, as whoever reaches the namespace can.
+		// The decision comes by a signal without a client of Pawl, as everybody with access to the namespace can send it.
 		if err := w.Temporal.SignalWorkflow(t.Context(), call.WorkflowID, "", toolspec.DecideName, tc.d); err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ func TestApprovalsBySigningIn(t *testing.T) {
 	if n := effects.Of("send") + effects.Of("foreign"); n != 0 {
 		t.Fatalf("%d effects before anybody has approved", n)
 	}
-	// The issuer takes a new key into use, and the worker is not started anew.
+	// The issuer begins to use a new key, and the worker is not restarted.
 	corp.Rotate()
 	if answer := w.Decide(call.WorkflowID, by(t, corp, plain, asIs)); !answer.Counted {
 		t.Errorf("with the issuer's new key: %+v", answer)
@@ -153,7 +153,7 @@ func TestApprovalsBySigningIn(t *testing.T) {
 	e2etest.WantText(t, w.Result(call), "hello")
 	record := w.Record(inv).Approvals[0]
 	last := record.Decisions[len(record.Decisions)-1]
-	// The call drops by itself what nobody has signed.
+	// The call drops unsigned decisions without recording them.
 	if len(record.Decisions) != len(refused) || !last.Counted || !last.Signed || !strings.HasPrefix(last.KeyID, "oidc:corp:") ||
 		record.Approver != signedIn {
 		t.Errorf("%d decisions, approved by %q, the last one %+v", len(record.Decisions), record.Approver, last)
@@ -169,8 +169,8 @@ func TestApprovalsBySigningIn(t *testing.T) {
 	}
 }
 
-// TestIssuerAway: while the issuer cannot be asked nobody is refused: the sender is told to send again, nothing is recorded and the wait goes
-// on, also for those who need no issuer. When it is back, the same decision counts.
+// TestIssuerAway: while the issuer does not answer, its decisions are not refused: the sender is asked to send the decision again, nothing is recorded, and
+// the wait goes on. People who need no issuer can still decide. When the issuer answers again, the same decision counts.
 func TestIssuerAway(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, strings.ReplaceAll(oidcPolicy, `["oidc:corp:*"]`, `["oidc:corp:*", "user:*"], quorum: 2`))
@@ -201,7 +201,7 @@ func TestIssuerAway(t *testing.T) {
 	if again := w.Waiting(call.WorkflowID); again.ApprovalID != view.ApprovalID {
 		t.Errorf("it waits for %s, not %s", again.ApprovalID, view.ApprovalID)
 	}
-	// The client sends again by itself.
+	// The client sends the decision again by itself.
 	answers := make(chan toolspec.Answer, 1)
 	before := updates(w, call.WorkflowID)
 	go func() {
@@ -227,7 +227,7 @@ func TestIssuerAway(t *testing.T) {
 	}
 }
 
-// TestNoIssuers: where a worker trusts no issuer, an ID token is no proof.
+// TestNoIssuers: for a worker that trusts no issuer, an ID token is no proof.
 func TestNoIssuers(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, oidcPolicy)
@@ -242,7 +242,7 @@ func TestNoIssuers(t *testing.T) {
 	end(w, call)
 }
 
-// updates counts the updates that the history of a call has taken in.
+// updates counts the completed updates in the history of a call.
 func updates(w *e2etest.World, workflowID string) (n int) {
 	w.T.Helper()
 	events := w.Temporal.GetWorkflowHistory(w.T.Context(), workflowID, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)

@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// An approver sees what an edit would do, and approves that and nothing else.
+// TestPreview: an approver sees a preview of the effect of a call, and the approval is valid only for this effect.
 func TestPreview(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -56,7 +56,7 @@ func TestPreview(t *testing.T) {
 	}
 	e2etest.WantCode(t, w.Result(stale), toolspec.CodeApprovalStale)
 	holds("x\nb\n")
-	// An edit of the arguments has a preview of its own.
+	// A call with edited arguments has a new preview.
 	if answer := w.Decide(edited.WorkflowID, toolspec.Decision{
 		ApprovalID: views[1].ApprovalID, Decision: toolspec.Edit, Approver: e2etest.Ann, EditedArgs: json.RawMessage(args("C")),
 	}); !answer.Counted {

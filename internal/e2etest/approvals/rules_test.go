@@ -13,7 +13,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// payPolicy wants one signature for each payment, and two of finance above an amount.
+// payPolicy requires one signature for each payment, and two signatures of finance above an amount.
 const payPolicy = `
 version: 1
 tenants:
@@ -35,7 +35,7 @@ type payment struct {
 	Amount int `json:"amount"`
 }
 
-// pay counts the payments.
+// pay returns a tool that counts its payments.
 func pay(effects *e2etest.Ledger) toolspec.Tool {
 	return toolspec.Define(toolspec.Definition{
 		ID: "test__pay", Description: "Pays.", Version: "1", Effect: toolspec.ExternalSideEffect, Risk: toolspec.HighRisk,
@@ -46,7 +46,7 @@ func pay(effects *e2etest.Ledger) toolspec.Tool {
 	})
 }
 
-// TestTwoPeopleAboveAnAmount: who approves depends on the arguments, also on those that an approver edits; what people see says so.
+// TestTwoPeopleAboveAnAmount: the approvers depend on the arguments, also after an approver has edited them, and the request names these approvers.
 func TestTwoPeopleAboveAnAmount(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, payPolicy)
@@ -77,7 +77,7 @@ func TestTwoPeopleAboveAnAmount(t *testing.T) {
 	if answer := w.Decide(much.WorkflowID, people.approval(t, view, e2etest.Ann)); !answer.Counted || answer.Reason != "1 of 2 approvals" {
 		t.Errorf("the first of two: %+v", answer)
 	}
-	// An edit asks the approvers of the edited call: fewer, and then more again.
+	// An edit changes the required approvers: first to fewer, and then to more again.
 	edit := func(view toolspec.ApprovalView, who, args string) toolspec.Decision {
 		return signedWith(t, people.keys[who], "acme", time.Now(), toolspec.Decision{
 			ApprovalID: view.ApprovalID, Decision: toolspec.Edit, Digest: view.Digest, Approver: who, EditedArgs: json.RawMessage(args),
@@ -97,7 +97,7 @@ func TestTwoPeopleAboveAnAmount(t *testing.T) {
 	if answer := w.Decide(much.WorkflowID, people.approval(t, larger, e2etest.Ann)); !answer.Counted || effects.Of("much") != 0 {
 		t.Errorf("the first of two: %+v, %d effects", answer, effects.Of("much"))
 	}
-	// The vote and the rule are in the record, so they outlive every worker.
+	// The record has the decision and the rule, so another worker goes on with them.
 	stop()
 	w.Work(worker.Tools(pay(&effects)))
 	if answer := w.Decide(much.WorkflowID, people.approval(t, larger, e2etest.Ben)); !answer.Counted {

@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// signedPolicy wants two signatures.
+// signedPolicy requires two signatures.
 const signedPolicy = `
 version: 1
 tenants:
@@ -26,13 +26,13 @@ tenants:
     approvals: {expiresAfter: 1h}
 `
 
-// signers are people with a registered key.
+// signers has the registered keys of people.
 type signers struct {
 	w    *e2etest.World
 	keys map[string]proof.Signer
 }
 
-// enroll makes and registers a key for each identity, in both tenants.
+// enroll creates a key for each identity, and registers it in both tenants.
 func enroll(w *e2etest.World, identities ...string) signers {
 	w.T.Helper()
 	s := signers{w, map[string]proof.Signer{}}
@@ -52,7 +52,7 @@ func enroll(w *e2etest.World, identities ...string) signers {
 	return s
 }
 
-// approval is one that the identity signs.
+// approval returns an approval of a request that a person has signed.
 func (s signers) approval(t *testing.T, view toolspec.ApprovalView, who string) toolspec.Decision {
 	t.Helper()
 	return signedWith(t, s.keys[who], "acme", time.Now(), toolspec.Decision{
@@ -69,8 +69,8 @@ func signedWith(t *testing.T, key proof.Signer, tenant string, at time.Time, d t
 	return d
 }
 
-// TestSignedApprovals: only who signs counts, however the decision reaches the call; what proves nothing runs nothing and does not end the
-// wait, and what the call cannot refuse by itself is recorded (faults 43, 48).
+// TestSignedApprovals: only signed decisions count, however they reach the call. A decision without a valid proof runs no tool and does not end the wait, and
+// is recorded if the workflow of the call cannot refuse it alone (faults 43, 48).
 func TestSignedApprovals(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, signedPolicy)
@@ -112,7 +112,7 @@ func TestSignedApprovals(t *testing.T) {
 		if tc.recorded {
 			recorded++
 		}
-		// By a signal, past every client, as whoever reaches the namespace can.
+		// The decision comes by a signal without a client of Pawl, as everybody with access to the namespace can send it.
 		if err := w.Temporal.SignalWorkflow(t.Context(), call.WorkflowID, "", toolspec.DecideName, tc.d); err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +124,7 @@ func TestSignedApprovals(t *testing.T) {
 	if answer := w.Decide(call.WorkflowID, first); !answer.Counted || answer.Reason != "1 of 2 approvals" {
 		t.Errorf("the first: %+v", answer)
 	}
-	// The vote is in the record, so it outlives every worker.
+	// The record has the decision, so another worker goes on with it.
 	stop()
 	w.Work(worker.Tools(e2etest.Tool("test__send", effects.Counted(e2etest.Echo), e2etest.Once, e2etest.Risky)))
 	if again := w.Waiting(call.WorkflowID); again.ApprovalID != view.ApprovalID {
@@ -160,7 +160,7 @@ func TestSignedApprovals(t *testing.T) {
 	end(w, otherCall)
 }
 
-// end ends a call that waits.
+// end cancels a waiting call, and waits for its end.
 func end(w *e2etest.World, call *pawl.Call) {
 	w.T.Helper()
 	if err := w.Temporal.CancelWorkflow(w.T.Context(), call.WorkflowID, ""); err != nil {

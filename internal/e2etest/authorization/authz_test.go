@@ -15,8 +15,8 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestDenyAllEngine: with an engine that says no, no tool runs on any path: in either lane, for reads and effects, cached, approved before
-// it was asked, as another run, or where hooks would answer in the tool's place (ID-01).
+// TestDenyAllEngine: with an engine that denies everything, no tool runs on any path: in both lanes, for reads and effects, with a cached value, with an
+// approval that came before the request, in another run, or with hooks that would answer in the place of the tool (ID-01).
 func TestDenyAllEngine(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, strings.ReplaceAll(e2etest.PlainPolicy, "    mode: auto\n",
@@ -55,7 +55,7 @@ func TestDenyAllEngine(t *testing.T) {
 	}
 }
 
-// TestBothDeny: policy's word comes first, and the engine is not asked (ID-03, PO-10).
+// TestBothDeny: policy is checked first, and if it denies a call, the engine is not asked (ID-03, PO-10).
 func TestBothDeny(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicyWith(t, `["core__*", "test__*"]`, `["core__*"]`))
@@ -71,11 +71,11 @@ func TestBothDeny(t *testing.T) {
 		t.Errorf("the engine was asked %+v", asked)
 	}
 	e2etest.WantCode(t, w.Invoke(e2etest.Invocation("arguments", "core__ls", `{"path":7}`)),
-		toolspec.CodeAuthzDenied) // and says nothing of the schema
+		toolspec.CodeAuthzDenied) // the arguments are not checked, so the result does not reveal the schema
 }
 
-// TestRoleRevoked: a role that is taken away while a call waits for a person is gone for that call: at once, and also where the approval is
-// quicker than the word of it.
+// TestRoleRevoked: a call that waits for a person loses a role that is removed meanwhile. It does so immediately, and also if the approval comes before the
+// recheck.
 func TestRoleRevoked(t *testing.T) {
 	t.Parallel()
 	member := authz.Relation{Kind: authz.Member, Subject: e2etest.Actor, Object: "role:ops"}
@@ -102,7 +102,7 @@ func TestRoleRevoked(t *testing.T) {
 	t.Run("approved", func(t *testing.T) {
 		t.Parallel()
 		w, effects, result, id := waiting(t)
-		e2etest.Query[string](w, `DELETE FROM relations WHERE kind = 'member' RETURNING subject`) // and nobody is told
+		e2etest.Query[string](w, `DELETE FROM relations WHERE kind = 'member' RETURNING subject`) // this sends no recheck
 		w.Approve(id)
 		r := result()
 		e2etest.WantCode(t, r, toolspec.CodeAuthzDenied)
@@ -123,7 +123,7 @@ func TestRoleRevoked(t *testing.T) {
 	})
 }
 
-// TestTenantsApart: who may in one tenant may nothing in another, also under the same name and by the same role (ID-08, fault 48).
+// TestTenantsApart: a right in one tenant gives no right in another tenant, even for the same name and the same role (ID-08, fault 48).
 func TestTenantsApart(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.RelationsPolicy)
@@ -137,8 +137,7 @@ func TestTenantsApart(t *testing.T) {
 	e2etest.WantCode(t, w.Invoke(theirs), toolspec.CodeAuthzDenied)
 }
 
-// TestEngineAway (fault 46): while the engine is down, slow or panics no tool runs and no call fails; when it is back they go on. Where it
-// stays away until the deadline they are not to be had.
+// TestEngineAway (fault 46): while the engine is down, is slow or panics, no tool runs and no call fails. When it answers again, the calls go on.
 func TestEngineAway(t *testing.T) {
 	t.Parallel()
 	for name, away := range map[string]func(context.Context, authz.Request) (authz.Decision, error){

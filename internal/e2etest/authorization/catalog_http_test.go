@@ -28,21 +28,21 @@ tenants:
     mode: auto
 `
 
-// named takes the token for the identity.
+// named is an authenticator that uses the token as the identity.
 type named struct{}
 
 func (named) Authenticate(_ context.Context, _, token string) (runhttp.Viewer, error) {
 	return runhttp.Viewer{Identity: token}, nil
 }
 
-// TestCatalogOverHTTP: each tenant, actor and graph gets a list of its own (RG-22).
+// TestCatalogOverHTTP: the list of tools depends on the tenant, the actor and the graph (RG-22).
 func TestCatalogOverHTTP(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, catalogHTTPPolicy)
 	w.Work(worker.Tools(e2etest.Tool("test__read", e2etest.Echo, e2etest.Fast), e2etest.Tool("test__asks", e2etest.Echo, e2etest.Risky), e2etest.Tool("test__other", e2etest.Echo)))
 	inv := e2etest.Invocation("call", "test__read", `{"text":"hello"}`)
 	inv.Context.TenantID = "globex"
-	e2etest.WantText(t, w.Invoke(inv), "hello") // the worker has begun, and published its tools
+	e2etest.WantText(t, w.Invoke(inv), "hello") // after this the worker runs and has published its tools
 	w.Relate("acme", authz.Relation{Kind: authz.Executes, Subject: "user:ann", Tools: "test__read"})
 	w.Relate("acme", authz.Relation{Kind: authz.Executes, Subject: "user:ann", Tools: "test__asks", GraphID: "support"})
 	w.Relate("acme", authz.Relation{Kind: authz.Executes, Subject: "user:ben", Tools: "test__other"})

@@ -27,7 +27,7 @@ tenants:
     approvals: {enabled: false}
 `
 
-// TestCatalog: what callers are offered, and that the gate denies exactly what they are not, called by its id all the same (RG-13).
+// TestCatalog checks which tools a caller is offered, and that the gate denies exactly the tools that it is not offered, if it calls them by their id (RG-13).
 func TestCatalog(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, catalogPolicy)
@@ -47,12 +47,12 @@ func TestCatalog(t *testing.T) {
 
 	for i, c := range []struct {
 		by   catalog.Viewer
-		want map[string]string // of the tools of this test
+		want map[string]string // by the id of the tool
 	}{
 		{catalog.Viewer{TenantID: "acme", ActorID: e2etest.Actor}, map[string]string{"test__read": "runs", "test__asks": "asks"}},
 		{catalog.Viewer{TenantID: "acme", ActorID: e2etest.Actor, ToolIDs: []string{"test__read", "test__secret"}},
 			map[string]string{"test__read": "runs"}},
-		// Where nobody may be asked, what would be asked is hidden.
+		// A tenant without approvals does not see the tools that need one.
 		{catalog.Viewer{TenantID: "globex", ActorID: e2etest.Actor}, map[string]string{"test__read": "runs"}},
 		{catalog.Viewer{TenantID: "nobody", ActorID: e2etest.Actor}, nil},
 	} {

@@ -26,8 +26,8 @@ tenants:
     roles: {ops: ["agent:one", "user:sue"]}
 `
 
-// TestConfusedDeputy: of every tenant, grant, request and delegation only the intersection passes. In every other row nothing is leased, and
-// the service hears nothing (CN-04, CN-05, CN-12, CN-13, CN-16; GRANT_INTERSECTION_REQUIRED).
+// TestConfusedDeputy: a call gets a connection only if its tenant, a grant, its request and its delegation all allow it. In every other row no secret is
+// leased, and the service gets no request (CN-04, CN-05, CN-12, CN-13, CN-16; GRANT_INTERSECTION_REQUIRED).
 func TestConfusedDeputy(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, delegationPolicy)
@@ -50,7 +50,7 @@ func TestConfusedDeputy(t *testing.T) {
 		}
 	}
 	key, _ := w.Submitter()
-	// Who holds a grant that covers the tool: the actor alone, the subject alone, both or nobody.
+	// holders has, for each connection, who has a grant that covers the tool: the actor, the subject, both or nobody.
 	holders := map[string][]string{
 		"actor": {e2etest.Actor}, "subject": {e2etest.Sue}, "policy-role": {e2etest.Actor, e2etest.Sue}, "relation-role": {e2etest.Actor},
 		"nested-role": {e2etest.Sue}, "scoped": {e2etest.Actor}, "twice": {e2etest.Actor},
@@ -123,7 +123,7 @@ func TestConfusedDeputy(t *testing.T) {
 	for i := range rows {
 		rows[i].call = w.Start(rows[i].inv)
 	}
-	// A tool that may be repeated may come again on a busy machine: what counts is for which calls.
+	// On a busy machine a tool that may be repeated may run twice, so the test compares which calls have run it.
 	var passed []string
 	runs := 0
 	for _, r := range rows {

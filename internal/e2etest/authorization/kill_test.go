@@ -49,8 +49,8 @@ func postpone(w *e2etest.World) {
 	}
 }
 
-// TestChangeReachesWaits: calls that wait in every way hear of a change that denies them, and end by it within seconds; what runs goes on,
-// and what may have happened stays unknown.
+// TestChangeReachesWaits: a change that denies calls reaches calls in every kind of wait, and they end within seconds. An attempt that runs goes on, and an
+// unknown outcome stays unknown.
 func TestChangeReachesWaits(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*e2etest.World){
@@ -97,7 +97,7 @@ func TestChangeReachesWaits(t *testing.T) {
 			lost := begin("lost", "test__lost")
 			parked := w.Waiting(lost.WorkflowID)
 
-			// The second scan is for others, and must not hide that these were told at once.
+			// The test is about the immediate rechecks. The second scan must not come in time to replace a missing one.
 			postpone(w)
 			began := time.Now()
 			change(w)
@@ -118,11 +118,11 @@ func TestChangeReachesWaits(t *testing.T) {
 				w.Replay(call.WorkflowID)
 			}
 
-			// An attempt under way ends as it ends.
+			// The change does not affect a running attempt.
 			close(running.Release)
 			e2etest.WantText(t, w.Result(runs), "hello")
 
-			// Whether it took effect is still for a person to say; it is not repeated.
+			// A person still decides whether the lost attempt had an effect. The attempt is not repeated.
 			if answer := w.Decide(lost.WorkflowID, toolspec.Decision{ApprovalID: parked.ApprovalID, Decision: toolspec.Retry,
 				Approver: e2etest.Ann}); !answer.Counted {
 				t.Errorf("the decision did not count: %+v", answer)
@@ -132,7 +132,8 @@ func TestChangeReachesWaits(t *testing.T) {
 	}
 }
 
-// TestKillSwitch: it stops new calls with its reason, outranks an approval, covers what it says, and lets go once it is off.
+// TestKillSwitch: a kill switch denies new calls with its reason, also calls that are approved, and only the calls in its scope. After it is turned off, new
+// calls run.
 func TestKillSwitch(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -166,11 +167,11 @@ func TestKillSwitch(t *testing.T) {
 		t.Fatal(found, err)
 	}
 	e2etest.WantText(t, w.Invoke(e2etest.Invocation("then", "test__write", args)), "hello")
-	// What was stopped stays so: the record is final.
+	// A call that the switch has stopped stays denied, because its record is final.
 	e2etest.WantCode(t, w.Invoke(e2etest.Invocation("write", "test__write", args)), toolspec.CodePolicyDenied)
 }
 
-// TestKillSwitchStopsTheDispatch: it comes after the gate and before the tool, where nobody asks the gate again.
+// TestKillSwitchStopsTheDispatch: a kill switch that is turned on after the gate and before the tool stops the call, although the gate is not checked again.
 func TestKillSwitchStopsTheDispatch(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -188,7 +189,7 @@ func TestKillSwitchStopsTheDispatch(t *testing.T) {
 	w.Replay("tool:acme:run:call")
 }
 
-// TestAdmittedMeanwhile: a call whose admission had read the old state when a switch was turned on, and was committed after it.
+// TestAdmittedMeanwhile: a kill switch stops a call whose admission has read the state before the switch and commits after it.
 func TestAdmittedMeanwhile(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)

@@ -1,4 +1,4 @@
-// Package authorization shows who may call what: policy and its changes, kill switches, relations,
+// Package authorization tests which calls are allowed: by policy and its changes, kill switches, relations,
 // delegation and the catalog.
 package authorization
 

@@ -17,8 +17,8 @@ import (
 
 const discoveredTool = "mcp__github__create_issue"
 
-// mcpPolicy lets acme use the tools that the pattern names, as carelessly as a policy can, with these
-// reviews of the server github.
+// mcpPolicy returns a policy that allows the tenant acme the tools of a pattern with as few restrictions as possible. It
+// has these reviews of tools of the server github.
 func mcpPolicy(allowed, reviews string) string {
 	return fmt.Sprintf(`version: 1
 tenants:
@@ -36,8 +36,8 @@ func mcpReview(digest, risk string) string {
 	return "create_issue: {digest: " + digest + ", effect: external_side_effect, risk: " + risk + ", allow: [/text]}"
 }
 
-// TestDiscoveredToolNeedsItsReview: a tool that a server offers is denied and hidden until policy allows its
-// id and has the review of its definition, and again when its definition is another one. No restart is
+// TestDiscoveredToolNeedsItsReview: a tool that a server offers is denied and hidden until policy allows its id and
+// has a review of its definition. When its definition changes, it is denied and hidden again. No restart is
 // needed (MCP_UNTRUSTED_BY_DEFAULT, MC-02, MC-05, TS-13).
 func TestDiscoveredToolNeedsItsReview(t *testing.T) {
 	t.Parallel()

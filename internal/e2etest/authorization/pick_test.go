@@ -12,9 +12,10 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestUnpickedTools (PT-05): what is picked is of what the caller may see, and
-// decides nothing. A tool that was not picked and is called runs, asks or is denied
-// as policy says; a run is kept to what was picked by its toolIds alone.
+// TestUnpickedTools (PT-05): tools are picked only from the tools that the caller
+// can see, and picking gives and takes no rights. A call of a tool that was not
+// picked runs, needs an approval or is denied, as policy says. A run can use only
+// the picked tools if it lists them as its toolIds.
 func TestUnpickedTools(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, catalogPolicy)
@@ -61,7 +62,7 @@ func TestUnpickedTools(t *testing.T) {
 		{"test__secret", nil, "denied"},
 		{"other__read", nil, "denied"},
 		{"test__read", []string{"test__read"}, "runs"},
-		{"test__time", []string{"test__read"}, "denied"}, // the run is kept to what was picked
+		{"test__time", []string{"test__read"}, "denied"}, // the run lists its tools
 	} {
 		inv := e2etest.Invocation(fmt.Sprintf("call-%d", i), c.tool, `{"text":"hello"}`)
 		inv.Context.TenantID, inv.Context.ActorID, inv.Context.ToolIDs = by.TenantID, by.ActorID, c.toolIDs

@@ -13,7 +13,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestPolicyChange: a policy that changes while a call waits reaches the call by itself.
+// TestPolicyChange: a change of the policy reaches a waiting call without a message to the call.
 func TestPolicyChange(t *testing.T) {
 	t.Parallel()
 	waiting := func(t *testing.T) (w *e2etest.World, effects *e2etest.Ledger, result func() toolspec.Result, view toolspec.ApprovalView) {
@@ -53,7 +53,7 @@ func TestPolicyChange(t *testing.T) {
 		t.Parallel()
 		w, effects, result, view := waiting(t)
 		w.Apply(e2etest.PlainPolicyWith(t, "allowUnsigned: true", `allowUnsigned: true, approvers: ["user:ben"]`))
-		// The word of the change would otherwise throw the closing task away, and with it the answer to the approval.
+		// If the recheck came later, it could discard the last workflow task of the call, and with it the answer to the approval.
 		w.Until(func() bool {
 			return e2etest.CountEvents(w.History(id, ""), enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED) > 0
 		}, "the call hears of it")
@@ -83,7 +83,7 @@ func TestPolicyChange(t *testing.T) {
 	})
 }
 
-// TestPolicyChangesBeforeTheRequest: between the judgement and the request, where nobody is told to look again.
+// TestPolicyChangesBeforeTheRequest: a call notices a change of the policy between its judgement and its request, when it gets no recheck.
 func TestPolicyChangesBeforeTheRequest(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -103,7 +103,7 @@ func TestPolicyChangesBeforeTheRequest(t *testing.T) {
 	}
 }
 
-// TestPolicyChangeAfterNonsense: what does not decode as a decision must not keep a call from hearing that policy changed.
+// TestPolicyChangeAfterNonsense: after a signal that cannot be decoded as a decision, a change of the policy still reaches the call.
 func TestPolicyChangeAfterNonsense(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)

@@ -16,7 +16,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// noTests is the plain policy with every tool of the tests denied.
+// noTests returns the plain policy, changed so that it denies every tool of the tests.
 func noTests(t *testing.T) string {
 	t.Helper()
 	return e2etest.PlainPolicyWith(t, `["core__*", "test__*"]`, `["core__*"]`)
@@ -31,7 +31,7 @@ func digestOf(t *testing.T, rules string) string {
 	return p.Digest()
 }
 
-// TestPolicyReload: a running worker obeys a new version at the next call, and has read it by then; what runs goes on.
+// TestPolicyReload: a running worker applies a new version of the policy to the next call. Calls that run go on.
 func TestPolicyReload(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -45,7 +45,7 @@ func TestPolicyReload(t *testing.T) {
 	rules := noTests(t)
 	began := time.Now()
 	w.Apply(rules)
-	// Nobody waits for anything: the pointer is read by the call itself.
+	// The test does not wait, because each call reads which version is active.
 	r := w.Invoke(e2etest.Invocation("after", "test__echo", `{"text":"hello"}`))
 	e2etest.WantCode(t, r, toolspec.CodePolicyDenied)
 	t.Logf("the next call was denied %s after the change began", time.Since(began))
@@ -55,11 +55,11 @@ func TestPolicyReload(t *testing.T) {
 	}
 	w.Until(func() bool { return w.Log.Has("policy changed\" digest=" + digest) }, "the worker says that policy changed")
 
-	// A call in flight keeps what it began with: it does not wait, so nobody asks again.
+	// The call that runs keeps the version with which it began: it does not wait, and so it is not judged again.
 	close(slow.Release)
 	e2etest.WantText(t, w.Result(running), "hello")
 
-	// The next version has been read ahead: nobody can read it now, and calls are judged by it all the same.
+	// The worker has read the next version before a call needs it. Its row cannot be read from now on, and calls are judged by it in spite of that.
 	rules = e2etest.PlainPolicyWith(t, "mode: auto", "mode: yolo")
 	began = time.Now()
 	w.Apply(rules)
@@ -70,8 +70,8 @@ func TestPolicyReload(t *testing.T) {
 	e2etest.WantText(t, w.Invoke(e2etest.Invocation("ahead", "test__echo", `{"text":"hello"}`)), "hello")
 }
 
-// TestPolicyOfANewerRelease: a version that this worker cannot read. It is not judged by memory, and not failed: it waits for a worker that
-// can read it, or for a version that this one can.
+// TestPolicyOfANewerRelease: when the worker cannot read the active version, a call is not judged by an older version and does not fail. It waits for a worker
+// that can read the version, or for a version that this worker can read.
 func TestPolicyOfANewerRelease(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)

@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestShadowPolicy: it is asked about every call, its answer is in the record beside the live one, and nobody obeys it.
+// TestShadowPolicy: the shadow policy judges every call. The record has its answer beside the answer of the live policy, and its answer has no effect.
 func TestShadowPolicy(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -52,7 +52,7 @@ func TestShadowPolicy(t *testing.T) {
 			t.Errorf("line %d: %+v, want %+v", i, l, want)
 		}
 	}
-	// What the live policy denies without arguments is judged by both all the same.
+	// A call that the live policy denies without looking at the arguments is judged by both policies too.
 	w.Apply(noTests(t))
 	e2etest.WantCode(t, w.Invoke(e2etest.Invocation("five", "test__write", `{"text":"hello"}`)), toolspec.CodePolicyDenied)
 	lines, err = w.Store.ShadowReport(t.Context(), p.Digest(), "", time.Now().Add(-time.Hour))

@@ -16,8 +16,8 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestSubject: a subject counts only where a trusted submitter vouches for it and it has delegated to the actor; who is merely permitted may
-// not act for anybody. Both where relations and where policy say who may, and never is a subject ignored (ID-02, ID-07).
+// TestSubject: a subject counts only if a trusted submitter has signed for it and the subject has delegated to the actor. A permission alone lets no actor act
+// for a subject. This holds with permissions by relations and by policy, and a subject is never ignored (ID-02, ID-07).
 func TestSubject(t *testing.T) {
 	t.Parallel()
 	for name, rules := range map[string]string{"by policy": e2etest.PlainPolicy, "by relations": e2etest.RelationsPolicy} {
@@ -60,8 +60,8 @@ func TestSubject(t *testing.T) {
 	}
 }
 
-// TestOutputsOfASubject: a call for a proved subject reads outputs that the subject made itself or that the same actor made for it, in
-// whatever run, while the delegation lasts. No other call reads an output of another run (OC-04, OC-05).
+// TestOutputsOfASubject: a call for a proved subject can read outputs that the subject has made itself and outputs that the same actor has made for it, in any
+// run, while the delegation lasts. No other call can read an output of another run (OC-04, OC-05).
 func TestOutputsOfASubject(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -136,8 +136,8 @@ func TestOutputsOfASubject(t *testing.T) {
 	hidden("revoked", read("acme", "later", two, e2etest.Sue, own, true), toolspec.CodeAuthzDenied)
 }
 
-// TestSubmitterRevoked: a key that is removed while a call waits vouches for it no more, whatever engine authorizes; and so does a
-// delegation that is taken back.
+// TestSubmitterRevoked: a waiting call for a subject is denied if the key of its submitter is removed, with every authorization engine, and also if the
+// delegation is removed.
 func TestSubmitterRevoked(t *testing.T) {
 	t.Parallel()
 	delegation := authz.Relation{Kind: authz.Delegates, Subject: e2etest.Actor, Object: e2etest.Sue, Tools: "*"}

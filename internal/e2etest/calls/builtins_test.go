@@ -23,35 +23,35 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// modes are the permission modes of a policy, and tenants of TestBuiltins.
+// modes has the permission modes of a policy. TestBuiltins has a tenant with the name of each mode.
 var modes = []string{"yolo", "auto", "ask"}
 
-// builtin is a call of a built-in tool, and what the shipped policy and the tool do with it.
+// builtin has a call of a built-in tool, and the expected results of the shipped policy and of the tool.
 type builtin struct {
 	tool string
-	// args has MODE for the mode, PAGE and OTHER for the addresses of two hosts, GOAL for the goal of before, and REF for the result of
-	// core__done.
+	// args may contain MODE for the mode, PAGE and OTHER for the addresses of two hosts, GOAL for the goal that before returns, and REF for a reference to the
+	// result of core__done.
 	args string
-	// asks has the modes in which an approval is asked for. A call that is denied has the mode denied only.
+	// asks has the modes in which the call needs an approval. For a call that policy denies in every mode it has only the text denied.
 	asks []string
-	// before makes what the call needs. It returns the id of a goal.
+	// before prepares the call. It returns the id of a goal, or "".
 	before func(p *place) string
-	// effect fails until the tool has run.
+	// effect returns an error until the tool has run.
 	effect func(p *place) error
-	// value has parts of the value.
+	// value has parts that the value must have.
 	value []string
-	// fails is a part of the message of a call that cannot succeed here.
+	// fails is a part of the error message of a call that cannot succeed in this test.
 	fails string
 }
 
 const denied = "denied"
 
-// place is where a builtin is called.
+// place has the surroundings in which a call of a builtin runs.
 type place struct {
 	*e2etest.World
 	web  *localWeb
 	mode string
-	// dir is the directory MODE of the workspace, and by are the calls of the session.
+	// dir is the directory of the mode in the workspace, and by is the caller whose session the call has.
 	dir string
 	by  capability.MemoryCaller
 }
@@ -65,7 +65,7 @@ var (
 // image begins as a PNG does.
 var image = []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR the fox")
 
-// builtins has at least one call of every tool that takes a capability. Whether a call asks is decided by a person and reviewed here.
+// builtins has at least one call of every tool with a capability. A person has decided which calls need an approval, and a change is reviewed here.
 var builtins = []builtin{
 	{tool: "core__glob", args: `{"pattern":"*.txt","path":"MODE"}`, asks: inAsk, value: []string{`"MODE/notes.txt"`}},
 	{tool: "core__grep", args: `{"pattern":"fox","path":"MODE"}`, asks: inAsk, value: []string{`"path":"MODE/notes.txt"`, `"line":2`}},
@@ -98,7 +98,7 @@ var builtins = []builtin{
 	{tool: "core__trigger_hot_swap", args: `{"source":"policy"}`, asks: []string{denied}},
 }
 
-// allBuiltins returns builtins, with an example of each tool that is not in it, because the tool can only compute.
+// allBuiltins returns builtins and an example of each tool that is not in builtins. Such a tool has no capability and can only compute.
 func allBuiltins(t *testing.T) []builtin {
 	t.Helper()
 	all := slices.Clone(builtins)
@@ -142,7 +142,7 @@ func isFetched(uri string) func(*place) error {
 	}
 }
 
-// remembers looks for an entry of the session, at or below a path, that has a text as its content or its description.
+// remembers returns a check that the session has an entry, at or below a path, with this text as its content or description.
 func remembers(path, want string) func(*place) error {
 	return func(p *place) error {
 		list, _, err := p.Store.ListMemory(p.T.Context(), p.by, path, "")
@@ -172,7 +172,7 @@ func reasoning(p *place) string {
 	return ""
 }
 
-// twoGoals makes two goals, the second of which is active, and returns the first.
+// twoGoals creates two goals and returns the id of the first one, which is the inactive one.
 func twoGoals(p *place) (first string) {
 	for _, title := range []string{"Catch the fox", "Rest"} {
 		goal, err := p.Store.CreateGoal(p.T.Context(), p.by, title, "")
@@ -204,8 +204,8 @@ func shippedForModes(t *testing.T, page string) string {
 	return rules + "\n  ops:\n" + strings.Replace(tenant, "decision: deny", "decision: require_approval", 1)
 }
 
-// TestBuiltins (PO-14, PO-20): in each mode, the shipped policy asks about a call of a built-in tool or does not, as builtins says. Nothing
-// happens before an approval; after it the effect is there.
+// TestBuiltins (PO-14, PO-20): in each mode, the shipped policy requires an approval for exactly the calls of built-in tools that builtins says. A call has no
+// effect before its approval, and has its effect after it.
 func TestBuiltins(t *testing.T) {
 	t.Parallel()
 	rows := allBuiltins(t)
@@ -241,14 +241,14 @@ func TestBuiltins(t *testing.T) {
 	reloads(w)
 }
 
-// invocation is a call of a tenant and a session.
+// invocation returns a call of a tenant in a session.
 func invocation(tenant, session, tool, args string) toolspec.Invocation {
 	inv := e2etest.Invocation(session, tool, args)
 	inv.Context.TenantID, inv.Context.SessionID = tenant, session
 	return inv
 }
 
-// start starts a call, which has a session of its own, and returns a function that checks it until its end.
+// start starts a call in a new session, and returns a function that checks the call until its end.
 func (p *place) start(b builtin, session string) (end func()) {
 	p.T.Helper()
 	inv := invocation(p.mode, session, b.tool, "")
@@ -299,8 +299,8 @@ func (p *place) start(b builtin, session string) (end func()) {
 	}
 }
 
-// approve waits for the end of a call or its request, and approves that. It checks that policy asks where it should, and that the tool has not
-// run.
+// approve waits until a call ends or needs an approval, and gives the approval. It checks that the call needs one exactly if it should, and that the tool
+// has not run before.
 func (p *place) approve(call *pawl.Call, b builtin, name string) (asked bool) {
 	p.T.Helper()
 	var view *toolspec.ApprovalView
@@ -345,7 +345,7 @@ func reloads(w *e2etest.World) {
 	}
 }
 
-// prepare writes the files of a mode.
+// prepare writes the files for the calls of a mode.
 func prepare(t *testing.T, dir, mode string) {
 	t.Helper()
 	if err := os.Mkdir(dir, 0o755); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// localWeb is a web of two hosts on this machine, the first of which is a search service too.
+// localWeb has two web servers on this machine. The first one is also a search service.
 type localWeb struct {
 	t           *testing.T
 	page, other *url.URL
@@ -66,7 +66,7 @@ func (l *localWeb) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.seen[uri]++
 }
 
-// requests returns how often a page was asked for, or a word was searched for.
+// requests returns how often a page was requested, or a word was searched for.
 func (l *localWeb) requests(uri string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,8 +85,8 @@ func (l *localWeb) ports() (ports []uint16) {
 	return ports
 }
 
-// shellOf returns the configuration of core__shell for a workspace, and gives the workspace to a user who is not root. In CI the sandbox must
-// be complete.
+// shellOf returns the configuration of core__shell for a workspace, and if the test runs as root, changes the owner of the workspace to another user. In CI
+// the sandbox must be complete.
 func shellOf(t *testing.T, workspace string) worker.Shell {
 	t.Helper()
 	if os.Geteuid() == 0 {

@@ -22,8 +22,8 @@ import (
 
 const childCallers = "callers"
 
-// beCallers is the main function of a child: as many callers as the first argument says make the call of the second one at once, and each
-// prints its result as a line of JSON.
+// beCallers is the main function of a child process. The first argument is the number of callers, and the second one is the call that all of them make at the
+// same time. Each caller prints its result as a line of JSON.
 func beCallers(ctx context.Context, args []string) int {
 	var inv toolspec.Invocation
 	n, err := strconv.Atoi(args[0])
@@ -52,13 +52,13 @@ func beCallers(ctx context.Context, args []string) int {
 	return 0
 }
 
-// callerKind is a way to make a call: start returns once the call is started, or attached to, and result waits for how it ends.
+// callerKind is a way to make a call. start starts the call or attaches to it, and result waits for its result.
 type callerKind struct {
 	start  func(w *e2etest.World, inv toolspec.Invocation)
 	result func(w *e2etest.World, inv toolspec.Invocation) toolspec.Result
 }
 
-// callerKinds are Go's client, the pawl program and the real temporal program.
+// callerKinds returns the ways to make a call: with the client for Go, the pawl program and the real temporal program.
 func callerKinds() map[string]callerKind {
 	return map[string]callerKind{
 		"client": {
@@ -84,14 +84,14 @@ func invoking(inv toolspec.Invocation) string {
 		inv.ToolID, inv.Context.TenantID, inv.Context.RunID, inv.Context.ActorID, inv.ToolCallID, inv.Args)
 }
 
-// startRaw starts a call with the temporal program as docs/contract.md says, or with other policies.
+// startRaw starts a call with the temporal program as docs/contract.md says.
 func startRaw(w *e2etest.World, inv toolspec.Invocation) {
 	w.T.Helper()
 	rawStart(w, inv.Identity().WorkflowID(), "--input", e2etest.AsJSON(inv), "--id-conflict-policy", "UseExisting", "--id-reuse-policy",
 		"RejectDuplicate")
 }
 
-// resultRaw is what the temporal program shows, compared with what was asked as docs/contract.md demands.
+// resultRaw returns the result that the temporal program shows. It compares the input digest of the result with the call, as docs/contract.md requires.
 func resultRaw(w *e2etest.World, inv toolspec.Invocation) toolspec.Result {
 	w.T.Helper()
 	startRaw(w, inv)
@@ -108,7 +108,7 @@ func resultRaw(w *e2etest.World, inv toolspec.Invocation) toolspec.Result {
 
 func parsed[T any](w *e2etest.World, text string) (v T) {
 	w.T.Helper()
-	// Programs print for people; a value keeps its bytes.
+	// Programs print JSON with spaces for people. The comparison needs the compact form.
 	var compact bytes.Buffer
 	if err := errors.Join(json.Compact(&compact, []byte(text)), json.Unmarshal(compact.Bytes(), &v)); err != nil {
 		w.T.Fatalf("%s: %v", text, err)

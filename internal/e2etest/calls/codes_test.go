@@ -21,7 +21,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// codesPolicy gives globex permissions by relations, and has no relation.
+// codesPolicy gives the tenant globex permissions by relations. The test adds no relation.
 const codesPolicy = `
 version: 1
 tenants:
@@ -130,7 +130,7 @@ func randomText(n int) string {
 	return b.String()
 }
 
-// cases has one call for each code, but for approval_stale, which takes a second worker.
+// cases returns one call for each code except approval_stale, for which a second worker is necessary.
 func (c *codeWorld) cases() map[toolspec.Code]func() toolspec.Result {
 	w := c.World
 	call := func(id, toolID, args string) func() toolspec.Result {
@@ -189,7 +189,7 @@ func (c *codeWorld) cancelled() toolspec.Result {
 	return c.Result(call)
 }
 
-// full makes a call while another has the only place.
+// full makes a call while another call has the only place of a semaphore.
 func (c *codeWorld) full() toolspec.Result {
 	first := c.Start(e2etest.Invocation("first-place", "test__single", `{}`))
 	e2etest.Receive(c.T, c.single.Entered)
@@ -198,7 +198,7 @@ func (c *codeWorld) full() toolspec.Result {
 	return c.Invoke(e2etest.Invocation("capacity", "test__single", `{}`))
 }
 
-// unusable makes a call over a connection at which nobody has signed in.
+// unusable makes a call with a connection to which nobody has signed in.
 func (c *codeWorld) unusable() toolspec.Result {
 	p := broker.Provider{ID: "test", Kind: broker.Bearer, Hosts: []string{"api.example.com"}}
 	if err := c.Store.AddConnection(c.T.Context(), connections.AddRow{Provider: p, Hosts: p.Hosts, Sealed: broker.Sealed{
@@ -212,7 +212,7 @@ func (c *codeWorld) unusable() toolspec.Result {
 	return c.Invoke(e2etest.Over(e2etest.Invocation("needs_reauth", "test__connected", `{}`), "c1"))
 }
 
-// cutOff takes a turn whose response ends inside a call.
+// cutOff runs a turn whose response ends in the middle of a call.
 func (c *codeWorld) cutOff() toolspec.Result {
 	agent := pawl.New(c.Temporal, pawl.Options{Outputs: c.Store, Catalogs: c.Store})
 	var offer pawl.Offer

@@ -16,9 +16,9 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestRunEvents: a watcher sees the start of a call, masked, and its progress while the tool runs, also of a read in the local lane, and the
-// lines of a shell. A watcher that connects again sees the same. Each call has one start and then one result, however it ends, and a call that
-// waits for a person is asked for before it starts.
+// TestRunEvents: a watcher sees the start of a call with masked arguments and its progress while the tool runs, also of a read in the local lane, and the
+// lines of a shell. A watcher that connects again sees the same. Each call has one start event and after it one result event, however it ends. The request
+// of a call that waits for a person comes before its start.
 func TestRunEvents(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)

@@ -13,7 +13,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// mendingPolicy asks about nothing by itself, and lets arguments of one tool be mended.
+// mendingPolicy requires no approvals by its mode, and allows Pawl to repair the arguments of one tool.
 const mendingPolicy = `
 version: 1
 tenants:
@@ -28,8 +28,8 @@ tenants:
     mode: yolo
 `
 
-// TestProvenance: every call leaves a row that says where its arguments came from and what was done to them, however it ended, and no row of
-// any table, and no line of the log, holds what stood in them. A mended call waits for a person in the mode yolo.
+// TestProvenance: every call, however it ends, has a row that says where its arguments came from and how they were changed. No row of any table and no line of
+// the log has the masked values of the arguments. A call with repaired arguments waits for a person, even in the mode yolo.
 func TestProvenance(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, mendingPolicy)
@@ -102,7 +102,7 @@ func TestProvenance(t *testing.T) {
 				if string(view.Args) != `{"note":"***","text":"hello"}` {
 					t.Errorf("the approver sees %s", view.Args)
 				}
-				// The row is there before anybody has decided.
+				// The row exists before anybody has decided.
 				if list := w.ReadRecord(inv).Hydrations; len(list) != 1 || !list[0].Provenance.Repaired {
 					t.Errorf("while it waits there is %+v", list)
 				}
@@ -159,7 +159,7 @@ func TestProvenance(t *testing.T) {
 	}
 }
 
-// TestMendingIsPolicys: where policy does not say so nothing is mended, and a tenant has no say for another.
+// TestMendingIsPolicys: arguments are repaired only if the policy of the tenant allows it for the tool.
 func TestMendingIsPolicys(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, mendingPolicy)
@@ -170,7 +170,7 @@ func TestMendingIsPolicys(t *testing.T) {
 	e2etest.WantCode(t, w.Invoke(other), toolspec.CodeValidation)
 }
 
-// openTool has no schema, and says so.
+// openTool returns a tool that is declared as a tool without a schema.
 func openTool() toolspec.Tool {
 	return toolspec.Define(toolspec.Definition{
 		ID: "test__open", Description: "a tool of a test", Version: "1", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, Fast: true,
@@ -180,7 +180,7 @@ func openTool() toolspec.Tool {
 	})
 }
 
-// TestToolsWithoutSchema: a person is asked in every mode where policy lets such tools be, and nothing runs where it does not (SP-24, C-42).
+// TestToolsWithoutSchema: if policy allows tools without a schema, each call needs an approval in every mode. If it does not, no such call runs (SP-24, C-42).
 func TestToolsWithoutSchema(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, mendingPolicy)
@@ -208,7 +208,7 @@ func (rejectAll) Validate(json.RawMessage) []toolspec.Problem {
 	return []toolspec.Problem{{Path: "/text", Kind: "never", Message: "no"}}
 }
 
-// TestOtherValidator: a worker's own validator stands in the place of the built-in one, and in the provenance (VA-21).
+// TestOtherValidator: a validator of a worker is used instead of the built-in one, and the provenance names it (VA-21).
 func TestOtherValidator(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)

@@ -14,7 +14,8 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestSameCallTwice: the same input attaches, another one under the same id is a conflict, and the tool runs once.
+// TestSameCallTwice: a second start with the same input attaches to the call, a start with another input under the same id is a conflict, and the tool runs
+// once.
 func TestSameCallTwice(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -29,7 +30,7 @@ func TestSameCallTwice(t *testing.T) {
 	inv := e2etest.Invocation("twice", "test__send", `{"text":"hello"}`)
 	first := w.Start(inv)
 	e2etest.Receive(t, entered)
-	// The requestId is not part of what is asked, nor is the form of the arguments.
+	// The requestId and the formatting of the arguments are not part of the input that is compared.
 	inv.Context.RequestID, inv.Args = "another", []byte(`"{ \"text\" : \"hello\" }"`)
 	second := w.Start(inv)
 	other := e2etest.Invocation("twice", "test__send", `{"text":"bye"}`)
@@ -41,7 +42,7 @@ func TestSameCallTwice(t *testing.T) {
 		t.Errorf("the second result is %+v, want %+v", got, want)
 	}
 	e2etest.WantCode(t, w.Result(third), toolspec.CodeConflict)
-	// And after it has ended.
+	// The same holds after the call has ended.
 	e2etest.WantCode(t, w.Invoke(other), toolspec.CodeConflict)
 	if got := w.Invoke(inv); !e2etest.SameResult(got, want) {
 		t.Errorf("the result of the ended call is %+v, want %+v", got, want)
@@ -51,7 +52,7 @@ func TestSameCallTwice(t *testing.T) {
 	}
 }
 
-// TestAnotherRun: whatever lets the same workflow id run again, the record answers and the tool does not run.
+// TestAnotherRun: when a workflow runs again under the id of a settled call, for any reason, it returns the result of the record, and the tool does not run.
 func TestAnotherRun(t *testing.T) {
 	t.Parallel()
 	server := devstacktest.OwnTemporal(t, e2etest.QuickDeletes())
@@ -67,7 +68,8 @@ func TestAnotherRun(t *testing.T) {
 	for name, again := range map[string]func(w *e2etest.World, inv toolspec.Invocation){
 		"kept":    func(*e2etest.World, toolspec.Invocation) {},
 		"deleted": func(w *e2etest.World, inv toolspec.Invocation) { forget(w, inv.Identity().WorkflowID()) },
-		// By the programs, which then make the call anew: with the policies of the contract, for there is nothing left to attach to.
+		// The temporal program deletes the workflow, and every kind of caller makes the call again, with the policies of the contract. There is no workflow to which it
+		// could attach.
 		"deleted-by-cli": func(w *e2etest.World, inv toolspec.Invocation) {
 			want := w.Record(inv).Result
 			for by, again := range callerKinds() {
@@ -94,7 +96,7 @@ func TestAnotherRun(t *testing.T) {
 				}
 				other := e2etest.Invocation(id, toolID, `{"text":"bye"}`)
 				e2etest.WantCode(t, w.RunAgain(other), toolspec.CodeConflict)
-				// In the local lane a busy machine may have run it again before the end.
+				// On a busy machine a tool of the local lane may have run twice before the call ended.
 				if n := effects.Of(id); n != before || n < 1 || n > 1 && toolID != "test__read" {
 					t.Errorf("the tool ran %d times, and %d in the first run", n, before)
 				}
@@ -117,7 +119,7 @@ func forget(w *e2etest.World, workflowID string) {
 	gone(w, workflowID)
 }
 
-// gone waits until the server knows nothing of a workflow any more.
+// gone waits until the server has no workflow with this id any more.
 func gone(w *e2etest.World, workflowID string) {
 	w.T.Helper()
 	w.Until(func() bool {

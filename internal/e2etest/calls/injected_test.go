@@ -15,14 +15,14 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// fixedClock stands still.
+// fixedClock always returns the same time.
 type fixedClock struct{ at time.Time }
 
 func (c fixedClock) Now() time.Time { return c.at }
 
 func (fixedClock) Zone(name string) (*time.Location, error) { return time.LoadLocation(name) }
 
-// TestFixedClock: a clock that a call binds is the one that its tool tells the time by (CX-09).
+// TestFixedClock: a tool gets its time from the clock that is bound for its call (CX-09).
 func TestFixedClock(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -58,7 +58,7 @@ func TestFixedClock(t *testing.T) {
 	}
 }
 
-// TestOneInstance: what a hook resolves by its token and what the tool has as a capability are one thing (CX-10).
+// TestOneInstance: a hook that resolves a token and a tool with the capability of that token get the same instance (CX-10).
 func TestOneInstance(t *testing.T) {
 	t.Parallel()
 	type thing struct{ name string }

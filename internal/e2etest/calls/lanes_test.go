@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestReadLane: a fast read is one workflow task, with a named marker for each step and no activity of its own.
+// TestReadLane: a fast read takes one workflow task, with a named marker for each step and no regular activity.
 func TestReadLane(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -25,7 +25,7 @@ func TestReadLane(t *testing.T) {
 	e2etest.WantText(t, w.Invoke(inv), "hello")
 
 	h := w.History(id, "")
-	anew := e2etest.CountEvents(h, enumspb.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT) // a busy machine was given up on
+	anew := e2etest.CountEvents(h, enumspb.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT) // tasks that a busy machine did not finish in time
 	for _, e := range h.GetEvents() {
 		if a := e.GetWorkflowTaskFailedEventAttributes(); a != nil && e2etest.OfTheMachine(a) {
 			anew++
@@ -42,7 +42,7 @@ func TestReadLane(t *testing.T) {
 		if kind == enumspb.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED {
 			got -= anew
 		}
-		// A task that takes four seconds of its five is made two: the server is told what there is so far.
+		// When a task has taken four of its five seconds, the SDK splits it in two, so that the server gets the markers so far.
 		inTwo := kind == enumspb.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED || kind == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED
 		if inTwo && took > 3*time.Second && got > want {
 			continue
@@ -71,7 +71,7 @@ func TestReadLane(t *testing.T) {
 	}
 }
 
-// TestWriteLane: an approved write has one activity of its own, and says in every phase where it stands.
+// TestWriteLane: an approved write has one regular activity, and its state and its search attributes show its phase.
 func TestWriteLane(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -138,7 +138,7 @@ func TestWriteLane(t *testing.T) {
 	}
 }
 
-// TestReadThatWaited takes the regular lane, where its approval is consumed by a claim.
+// TestReadThatWaited: a fast read that waited for an approval runs in the regular lane, where a claim consumes the approval.
 func TestReadThatWaited(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)

@@ -14,7 +14,8 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestLargeResults: a result that is too large for a payload is stored, for its tenant alone; one that is too large is refused.
+// TestLargeResults: a result that is too large for a payload is stored as an output, which only its tenant can read. A result above the limit of its tool is
+// refused.
 func TestLargeResults(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -63,7 +64,7 @@ func TestLargeResults(t *testing.T) {
 	for _, toolID := range []string{"test__huge_fast", "test__huge", "test__monster"} {
 		inv := e2etest.Invocation(toolID, toolID, `{}`)
 		e2etest.WantCode(t, w.Invoke(inv), toolspec.CodeResultTooLarge)
-		// A result does not become smaller by another attempt.
+		// A result above the limit is not tried again.
 		answers := 0
 		for _, a := range w.Record(inv).AttemptList {
 			if a.Code == toolspec.CodeResultTooLarge {
@@ -76,7 +77,7 @@ func TestLargeResults(t *testing.T) {
 	}
 }
 
-// TestLargeArguments: arguments beyond 64 KiB are refused wherever they come from.
+// TestLargeArguments: arguments of more than 64 KiB are refused, from the caller and from an approver.
 func TestLargeArguments(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -90,7 +91,7 @@ func TestLargeArguments(t *testing.T) {
 	if r := w.Invoke(largest); !r.OK {
 		t.Errorf("64 KiB of arguments ended with %s: %s", r.ErrorCode, r.SafeMessage)
 	}
-	// Go's client does not send what is refused, so this goes past it.
+	// The client for Go does not send such arguments, so this call starts the workflow without it.
 	larger := e2etest.Invocation("larger", "test__read", args(toolspec.MaxInline-overhead+1))
 	e2etest.WantCode(t, w.RunAgain(larger), toolspec.CodeValidation)
 	e2etest.WantCode(t, w.Invoke(e2etest.Invocation("narrow", "test__narrow", args(100))), toolspec.CodeValidation)

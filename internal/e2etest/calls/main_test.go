@@ -1,4 +1,4 @@
-// Package calls shows single calls from their input to their result: the callers, the lanes, the
+// Package calls tests single calls from their input to their result: the callers, the lanes, the
 // arguments, the sizes, and how a call is stopped.
 package calls
 

@@ -10,8 +10,8 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestMemoryOutlivesTheWorker: what a call keeps, a call of the same session reads from another worker,
-// and a call of another session or tenant does not (BT-12). The tool for dumps exists where it is registered (BT-14).
+// TestMemoryOutlivesTheWorker: a call of the same session on another worker reads the entries of an earlier call,
+// and a call of another session or tenant does not (BT-12). The tool for dumps exists only in a worker that registers it (BT-14).
 func TestMemoryOutlivesTheWorker(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)

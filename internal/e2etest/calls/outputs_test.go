@@ -22,8 +22,8 @@ tenants:
   globex: {allowedTools: [core__tool_output_cache, core__tool_output_cache_grep], mode: auto}
 `
 
-// TestStoredOutputIsRead: a model reads the rest of a large result of its run, line by line and by search, and no output of another
-// run or tenant, and none that is expired.
+// TestStoredOutputIsRead: a model reads the rest of a large result of its run, by lines and by search. It cannot read an output of another
+// run or tenant, or an output that has expired.
 func TestStoredOutputIsRead(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, outputRules)
@@ -71,7 +71,7 @@ func TestStoredOutputIsRead(t *testing.T) {
 	if p := value(ask("core__tool_output_cache_grep", args(`,"pattern":"line 1234.$","regex":true,"max_matches":3`))); p.Text != "12340:line 12340\n12341:line 12341\n12342:line 12342\n" || p.NextOffset != 12343 {
 		t.Errorf("found are %+v", p)
 	}
-	// The value in a result has a reference too.
+	// A value that is small enough to be in the result can be read by a reference too.
 	ref := toolspec.ResultRef(e2etest.Invocation("read-1", "", "").Identity().InvocationID())
 	if p := value(ask("core__tool_output_cache", fmt.Sprintf(`{"ref_id":%q,"pointer":"/text"}`, ref))); p.Text != "     1\t 19999\tline 19999\n     2\t 20000\tline 20000\n" {
 		t.Errorf("the result of a call is %+v", p)
@@ -103,7 +103,7 @@ func TestStoredOutputIsRead(t *testing.T) {
 	}
 }
 
-// readByClient reads an output as a program does.
+// readByClient reads an output with package client, as the program of a user does.
 func readByClient(t *testing.T, w *e2etest.World, ref string) {
 	t.Helper()
 	agent := pawl.New(w.Temporal, postgres.Of(w.Store).Options())

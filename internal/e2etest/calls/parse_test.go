@@ -14,7 +14,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// parsePolicy asks about a value that is 0 and denies a text that is x, so that what policy has read shows in its verdict.
+// parsePolicy requires an approval for the value 0 and denies the text x, so that the verdict shows which arguments policy has read.
 const parsePolicy = `
 version: 1
 tenants:
@@ -28,20 +28,20 @@ tenants:
       - {tool: test__odd, decision: allow}
 `
 
-// oddIn takes what it gets as it stands.
+// oddIn keeps the JSON of its fields unchanged.
 type oddIn struct {
 	N    json.RawMessage `json:"n,omitempty"`
 	Note json.RawMessage `json:"note,omitempty"`
 }
 
-// TestOneReadingOfTheArguments: whatever JSON may be read in two ways is refused before anybody judges it, or it is read once: hooks, the
-// approver and the tool have the same bytes, policy judges just these, and what it would deny it denies in every spelling. Names that look
-// like those of a tool are not that tool (fault 47).
+// TestOneReadingOfTheArguments: arguments whose JSON can be read in two ways are refused before anything judges them, or are read once for all. Hooks, the
+// approver, policy and the tool get the same bytes, and policy denies arguments in every spelling of them. A name that only looks like the name of a tool is
+// not that tool (fault 47).
 func TestOneReadingOfTheArguments(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, parsePolicy)
 	var mu sync.Mutex
-	seen := map[string]map[string]string{} // by call: what each has read
+	seen := map[string]map[string]string{} // the arguments that each reader of a call has got
 	read := func(call, who string, args json.RawMessage) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -67,7 +67,7 @@ func TestOneReadingOfTheArguments(t *testing.T) {
 	for _, tc := range []struct {
 		name, args string
 		code       toolspec.Code
-		want       string // what everybody reads
+		want       string // the arguments that every reader gets
 		asks       bool
 	}{
 		{"plain", `{"n":1}`, "", `{"n":1}`, false},
@@ -97,7 +97,7 @@ func TestOneReadingOfTheArguments(t *testing.T) {
 			w := *w
 			w.T = t
 			name := strings.NewReplacer(" ", "-", ",", "", "^", "", "+", "").Replace(tc.name)
-			// Past every client, which would refuse much of this.
+			// The call is started without a client of Pawl, which would refuse many of these arguments.
 			run, err := rawRun(&w, e2etest.Invocation(name, "test__odd", ""), json.RawMessage(tc.args))
 			if err != nil {
 				t.Fatal(err)
@@ -126,7 +126,7 @@ func TestOneReadingOfTheArguments(t *testing.T) {
 		"test__od", "test__odd2"} {
 		call, err := w.Pawl.Start(t.Context(), e2etest.Invocation("name-"+id, id, `{"n":1}`))
 		if err != nil {
-			continue // refused before it was sent
+			continue // the client has refused to send the call
 		}
 		if r := w.Result(call); r.OK {
 			t.Errorf("%q is a tool", id)
@@ -141,7 +141,7 @@ func TestOneReadingOfTheArguments(t *testing.T) {
 	}
 }
 
-// TestHugeArguments: an array of a million members, and one that is too large for a call, end with a code and not with the worker.
+// TestHugeArguments: a call with an array of a million members, or with one that is too large for a call, ends with an error code, and the worker survives.
 func TestHugeArguments(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)

@@ -20,18 +20,18 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// Sizes of these tests: what no payload may hold, and what the encoder of payloads makes six times as long.
+// huge is a size that no payload may have.
 const huge = 3 << 20
 
 func long(n int) string { return strings.Repeat("a", n) }
 
-// angles is JSON of n bytes that takes six times as many in a payload.
+// angles returns JSON of n bytes. The encoder of payloads escapes its characters, so that a payload with it is six times as long.
 func angles(n int) json.RawMessage {
 	const around = len(`{"text":""}`)
 	return json.RawMessage(`{"text":"` + strings.Repeat("<", n-around) + `"}`)
 }
 
-// putting writes n entries of size bytes into the scratchpad.
+// putting returns a hook that writes n entries of size bytes into the scratchpad.
 func putting(n, size int) func(context.Context, *hook.Check) error {
 	return func(_ context.Context, v *hook.Check) error {
 		for i := range n {
@@ -41,7 +41,7 @@ func putting(n, size int) func(context.Context, *hook.Check) error {
 	}
 }
 
-// oversize is a call that says too much in one place.
+// oversize has a call in which one text is too large.
 type oversize struct {
 	tool  e2etest.Run
 	shape func(*toolspec.Definition)
@@ -60,7 +60,7 @@ func oversizes() map[string]oversize {
 		}
 	}
 	panicking := func(context.Context, e2etest.In, toolspec.Call) (e2etest.Out, error) { panic(long(huge)) }
-	// Forty deltas of 60 KiB: four stages of ten each.
+	// The hooks write forty deltas of 60 KiB, ten in each of four stages.
 	forty := []hook.Option{
 		hook.WillCheckFeatureFlags.Do(putting(10, 60<<10)), hook.WillAcquireQuota.Do(func(_ context.Context, v *hook.Check) error {
 			for i := range 10 {
@@ -100,9 +100,9 @@ func oversizes() map[string]oversize {
 		"most-data":      {hooks: []hook.Option{hook.WillCheckFeatureFlags.Do(putting(16, 60<<10))}},
 		"unknown-angles": {args: json.RawMessage(`{"` + strings.Repeat("<", 60<<10) + `":1}`), code: toolspec.CodeValidation},
 		"args-angles":    {args: angles(64 << 10)},
-		// The most that is let pass: 64 KiB of args, all of them escaped in a payload, and the whole budget of the scratchpad.
+		// The largest call that is accepted: 64 KiB of arguments that are all escaped in a payload, and a scratchpad that uses its whole budget.
 		"most-of-both": {args: angles(64 << 10), hooks: []hook.Option{hook.WillCheckFeatureFlags.Do(putting(17, 60<<10))}},
-		// Args of the full size that a hook changes to others of the full size: they are validated, redacted and recorded again.
+		// A hook changes arguments of the full size to other arguments of the full size, which are validated, redacted and recorded again.
 		"changed-angles": {args: angles(64 << 10), hooks: []hook.Option{hook.WillParseInput.Do(func(_ context.Context, v *hook.Input) error {
 			v.SetArgs(angles(64 << 10))
 			return nil
@@ -152,8 +152,8 @@ func oversizes() map[string]oversize {
 	}
 }
 
-// TestPayloads: whatever a tool, a hook or a caller says too much of, the call ends with a named code. The server neither terminates it
-// nor has its task fail.
+// TestPayloads: when a tool, a hook or a caller gives a text that is too large, the call ends with a named code. The server does not terminate the workflow,
+// and no workflow task fails.
 func TestPayloads(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -174,7 +174,7 @@ func TestPayloads(t *testing.T) {
 		}
 	}
 	w.Work(options...)
-	// A fast tool has seconds for megabytes, and the race detector makes them many.
+	// At most two calls run at the same time: a fast tool must handle megabytes within seconds, and the race detector makes it slow.
 	room := make(chan struct{}, 2)
 	for name, o := range oversizes() {
 		for _, lane := range []string{"local", "regular"} {
@@ -206,7 +206,7 @@ func TestPayloads(t *testing.T) {
 	}
 }
 
-// rawRun starts a call with arguments exactly as they are written: Go's encoder would escape them.
+// rawRun starts a call with exactly these bytes as its arguments. The JSON encoder of Go would escape them.
 func rawRun(w *e2etest.World, inv toolspec.Invocation, args json.RawMessage) (client.WorkflowRun, error) {
 	inv.Args = json.RawMessage(`"ARGS"`)
 	text := strings.Replace(e2etest.AsJSON(inv), `"ARGS"`, string(args), 1)
@@ -217,13 +217,13 @@ func rawRun(w *e2etest.World, inv toolspec.Invocation, args json.RawMessage) (cl
 	}))
 }
 
-// TestPayloadsOfCallers: what a caller or an approver sends too much of is refused to the sender's face or by the call, which goes on.
+// TestPayloadsOfCallers: a message of a caller or of an approver that is too large is refused before it is sent, or by the call, and the call goes on.
 func TestPayloadsOfCallers(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	w.Work(worker.Tools(e2etest.Tool("test__read", e2etest.Echo, e2etest.Fast),
 		e2etest.Tool("test__write", e2etest.Echo, e2etest.Idempotent, e2etest.Risky)))
-	// Nothing larger than 4 MiB reaches the server, and nothing larger than 2 MiB is taken.
+	// A message of more than 4 MiB does not reach the server, and the server refuses a message of more than 2 MiB.
 	wantNotTaken := func(what string, err error) {
 		t.Helper()
 		var invalid *serviceerror.InvalidArgument
@@ -279,7 +279,7 @@ func TestPayloadsOfCallers(t *testing.T) {
 			} else if err := w.Temporal.SignalWorkflow(t.Context(), call.WorkflowID, "", toolspec.DecideName, d); err != nil {
 				t.Fatal(err)
 			}
-			// The server takes what a worker refuses, and would end the call where the refusal is too large.
+			// The server accepts a message that the worker then refuses. If the refusal itself were too large, the server would end the call.
 			handle, err := w.Temporal.UpdateWorkflow(t.Context(), client.UpdateWorkflowOptions{
 				WorkflowID: call.WorkflowID, UpdateName: toolspec.DecideName, Args: []any{d}, WaitForStage: client.WorkflowUpdateStageCompleted,
 			})

@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestProgress: what a tool reports is seen while it runs, with the attempt it is gone, and a secret in it goes nowhere.
+// TestProgress: the progress that a tool reports can be seen while the attempt runs, and not after it. A secret in a report is redacted everywhere.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)

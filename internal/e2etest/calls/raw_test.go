@@ -14,7 +14,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// rawInput is what a caller without any of Pawl's code writes by hand.
+// rawInput is the input of a call as a caller without any code of Pawl writes it.
 const rawInput = `{
 	"toolId": "core__write_file", "toolCallId": %q, "args": {"path": %q, "content": "hello"},
 	"context": {"tenantId": "acme", "runId": "run", "actorId": "agent:one"}
@@ -35,7 +35,7 @@ func rawStart(w *e2etest.World, workflowID string, more ...string) {
 	}
 }
 
-// rawState is the state query of the temporal program, once the call waits.
+// rawState waits until the call needs an approval, and returns its state from the query of the temporal program.
 func rawState(w *e2etest.World, workflowID string) map[string]any {
 	w.T.Helper()
 	w.Waiting(workflowID)
@@ -110,7 +110,7 @@ func TestRawSignal(t *testing.T) {
 	if from, to := started.(float64), ended.(float64); from <= 0 || to < from {
 		t.Errorf("started at %v, ended at %v", started, ended)
 	}
-	// A signal that comes too late is an error for its sender, and the result stands.
+	// A signal after the end of the call is an error for its sender, and the result stays.
 	if _, err := w.CLI("workflow", "signal", "--name", "decide", "--workflow-id", id,
 		"--input", fmt.Sprintf(`{"approvalId":%q,"decision":"deny","approver":"user:ben"}`, approvalID)); err == nil {
 		t.Error("a settled call took a signal")
@@ -120,7 +120,8 @@ func TestRawSignal(t *testing.T) {
 	}
 }
 
-// TestRawUpdate decides by update: what is malformed leaves no event, the requester does not count, another person does.
+// TestRawUpdate decides by updates: a malformed update leaves no event in the history, a decision of the requester does not count, and a decision of another
+// person counts.
 func TestRawUpdate(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -144,7 +145,7 @@ func TestRawUpdate(t *testing.T) {
 		}
 	}
 	for _, e := range w.History(id, "").GetEvents()[before:] {
-		// A task that somebody else's load drew out is the server's business: it says nothing of the update.
+		// The server writes the events of workflow tasks, also because of a busy machine. They say nothing about the update.
 		if e.GetWorkflowTaskScheduledEventAttributes() == nil && e.GetWorkflowTaskStartedEventAttributes() == nil &&
 			e.GetWorkflowTaskCompletedEventAttributes() == nil && e.GetWorkflowTaskTimedOutEventAttributes() == nil &&
 			e.GetWorkflowTaskFailedEventAttributes() == nil {
@@ -181,7 +182,7 @@ func TestRawUpdate(t *testing.T) {
 	}
 }
 
-// TestRawFailure is the documented JSON of a call without a value.
+// TestRawFailure compares the result of a failed call with its documented JSON.
 func TestRawFailure(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)

@@ -10,8 +10,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// TestRefusedInput: what admit refuses is a completed workflow with `validation`, leaves no record, and one event that holds nothing
-// of the input.
+// TestRefusedInput: an input that admit refuses gives a completed workflow with the code `validation`, no record, and one event without any text of the
+// input.
 func TestRefusedInput(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -21,7 +21,7 @@ func TestRefusedInput(t *testing.T) {
 		return `{"toolId":"core__ls","toolCallId":"call","args":{},"context":{"runId":"run",` + context + `}}`
 	}
 	for name, c := range map[string]struct {
-		id   string // "" = tool:acme:run:call, with a number of its own in place of run
+		id   string // "" = tool:acme:run:call, with another number in the place of run for each case
 		kind string
 		send []any
 	}{
@@ -77,7 +77,7 @@ func TestRefusedInput(t *testing.T) {
 	}
 }
 
-// TestRefusedByCLI sends the same by the temporal program, as somebody would who types it.
+// TestRefusedByCLI sends such input with the temporal program, as a person could type it.
 func TestRefusedByCLI(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -93,7 +93,8 @@ func TestRefusedByCLI(t *testing.T) {
 	}
 }
 
-// wantRefused waits for a completed workflow with `validation`, one event and no record. kind "" is any.
+// wantRefused waits for the end of a workflow, and fails unless it has the code `validation`, one event and no record. kind is the expected kind of the
+// details, and "" means any.
 func wantRefused(w *e2etest.World, run client.WorkflowRun, kind string) {
 	w.T.Helper()
 	result := w.Ended(run)
@@ -105,7 +106,7 @@ func wantRefused(w *e2etest.World, run client.WorkflowRun, kind string) {
 	}
 	n := e2etest.Scalar[int](w, `SELECT count(*) FROM events WHERE kind = 'refused' AND workflow_id = $1`, run.GetID())
 	if n < 1 || n > 1 && (n > 4 || w.TriedAgain(run.GetID(), run.GetRunID()) == 0) {
-		// Where a busy machine did not hear that it was written there is another one, and the history shows that it was tried again.
+		// If the answer to the write was lost on a busy machine, the step was repeated and wrote another event. The history shows the repetition.
 		w.T.Errorf("%s: %d events say that the input was refused, want one", run.GetID(), n)
 	}
 	if n := e2etest.Scalar[int](w, `SELECT count(*) FROM invocations WHERE workflow_id = $1`, run.GetID()); n != 0 {

@@ -23,8 +23,8 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestSameCallByEveryDoor: a call that runs, and one that is over, made again by each of the three ways: the same result. With other
-// arguments it is a conflict, and nobody sees the other's result.
+// TestSameCallByEveryDoor: a call that is made again by each of the three kinds of callers, while it runs and after its end, gives the same result. With other
+// arguments it is a conflict, and the caller does not see the result of the first call.
 func TestSameCallByEveryDoor(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -74,7 +74,7 @@ func TestSameCallByEveryDoor(t *testing.T) {
 	}
 }
 
-// TestSameCallAtOnce: twenty callers in two processes, and both programs, at the same time: one run, one effect, one result.
+// TestSameCallAtOnce: when twenty callers in two processes and both programs make a call at the same time, there is one run, one effect and one result.
 func TestSameCallAtOnce(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -116,7 +116,7 @@ func TestSameCallAtOnce(t *testing.T) {
 					t.Errorf("one result is %+v, want %+v", r, record.Result)
 				}
 			}
-			// A workflow task that a busy machine loses is made anew, in the next epoch and, in the local lane, with its tool.
+			// A workflow task that is lost on a busy machine is repeated in the next epoch, and in the local lane it runs the tool again.
 			most := 1 + w.LostTasks(inv)
 			if n := effects.Of(toolID); n < 1 || n > 1 && toolID == "test__send" || n > most || record.Epoch < 1 || record.Epoch > most {
 				t.Errorf("%d effects in epoch %d, want one in the first", n, record.Epoch)
@@ -125,7 +125,7 @@ func TestSameCallAtOnce(t *testing.T) {
 	}
 }
 
-// terminating are ways to start a run in the place of one that runs.
+// terminating returns ways to start a new run that terminates a running one.
 func terminating() map[string]func(w *e2etest.World, inv toolspec.Invocation) {
 	byClient := func(o client.StartWorkflowOptions) func(w *e2etest.World, inv toolspec.Invocation) {
 		return func(w *e2etest.World, inv toolspec.Invocation) {
@@ -139,7 +139,7 @@ func terminating() map[string]func(w *e2etest.World, inv toolspec.Invocation) {
 	return map[string]func(w *e2etest.World, inv toolspec.Invocation){
 		"terminate-existing": byClient(client.StartWorkflowOptions{WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING}),
 		"terminate-if-running": byClient(client.StartWorkflowOptions{
-			WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_TERMINATE_IF_RUNNING, //nolint:staticcheck // others send it
+			WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_TERMINATE_IF_RUNNING, //nolint:staticcheck // it is deprecated, and other clients still send it
 		}),
 		"cli-terminate-existing": func(w *e2etest.World, inv toolspec.Invocation) {
 			rawStart(w, inv.Identity().WorkflowID(), "--input", e2etest.AsJSON(inv), "--id-conflict-policy", "TerminateExisting")
@@ -150,8 +150,8 @@ func terminating() map[string]func(w *e2etest.World, inv toolspec.Invocation) {
 	}
 }
 
-// TestRunInPlaceOfOneThatRuns: the run that is terminated may have had its effect, so the next one has none. Where the tool may be
-// repeated it is, with the same key; where a person is asked the request stays the same one. Other arguments are a conflict, also here.
+// TestRunInPlaceOfOneThatRuns: a terminated run may have had its effect, so the run that replaces it does not run the tool. A tool that may be repeated is
+// repeated with the same key, and a call that waits for a person keeps its request. Other arguments are a conflict.
 func TestRunInPlaceOfOneThatRuns(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -197,7 +197,7 @@ func TestRunInPlaceOfOneThatRuns(t *testing.T) {
 			other := e2etest.Invocation(s.inv.ToolCallID, "test__send", `{"text":"bye"}`)
 			restart(s.w, other)
 			e2etest.WantCode(s.w.T, s.w.ResultOf(other.Identity().WorkflowID(), ""), toolspec.CodeConflict)
-			// Its own caller finds it by another run.
+			// The caller of the first call gets its result by another run.
 			e2etest.WantCode(s.w.T, s.w.RunAgain(s.inv), toolspec.CodeOutcomeUnknown)
 			wantUnknown(s.w, s.inv, &effects)
 		})
@@ -233,7 +233,7 @@ func TestRunInPlaceOfOneThatRuns(t *testing.T) {
 	})
 }
 
-// wantUnknown fails unless a call ended as unknown, after one effect, and says so to every way to make it again.
+// wantUnknown fails unless a call ended with an unknown outcome after one effect, and ends so again for every kind of caller that makes it again.
 func wantUnknown(w *e2etest.World, inv toolspec.Invocation, effects *e2etest.Ledger) {
 	w.T.Helper()
 	r := w.ResultOf(inv.Identity().WorkflowID(), "")
@@ -247,8 +247,8 @@ func wantUnknown(w *e2etest.World, inv toolspec.Invocation, effects *e2etest.Led
 	}
 }
 
-// TestStartAnswerLost: the server starts a call and its answer never comes. Whether the client sends the same request again by itself or
-// its caller starts anew, there is one workflow with one effect.
+// TestStartAnswerLost: the server starts a call, and its answer is lost. There is one workflow with one effect, whether the client repeats the request by
+// itself or the caller starts the call again.
 func TestStartAnswerLost(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -302,7 +302,7 @@ func TestStartAnswerLost(t *testing.T) {
 	})
 }
 
-// wantOneRun fails unless a call was one run of a workflow, with one effect and this result.
+// wantOneRun fails unless a call had one workflow run, one effect and this result.
 func wantOneRun(w *e2etest.World, inv toolspec.Invocation, r toolspec.Result, effects *e2etest.Ledger) {
 	w.T.Helper()
 	e2etest.WantText(w.T, r, "hello")

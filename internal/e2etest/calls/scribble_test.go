@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// scribble writes into all that it is given.
+// scribble overwrites all bytes of the lists.
 func scribble(lists ...[]byte) {
 	for _, list := range lists {
 		for i := range list {
@@ -69,7 +69,8 @@ func scribbleReport(_ context.Context, v *hook.Report) error {
 	return nil
 }
 
-// scribbler stands wherever a hook can, and in front of itself with a filter.
+// scribbler returns two hooks that handle every stage and overwrite everything that they get. Both have a filter that does the same. One hook runs first and
+// the other one last.
 func scribbler() []hook.Hook {
 	handlers := []hook.Option{
 		hook.WillCreateInvokeContext.Do(func(_ context.Context, v *hook.Begin) error { scribbleAll(v.Context(), nil); return nil }),
@@ -104,14 +105,15 @@ func scribbler() []hook.Hook {
 		}
 		return true, nil
 	})
-	// At will* and around* a high priority runs first, at did* a low one: between them they stand before and behind everybody.
+	// At the stages will* and around* the hook with the high priority runs first, and at did* the one with the low priority. So one of the two runs before all
+	// other hooks, and one after them.
 	return []hook.Hook{
 		hook.New("scribble-first", append(handlers, filter, hook.Priority(1000))...),
 		hook.New("scribble-last", append(handlers, filter, hook.Priority(-1000))...),
 	}
 }
 
-// TestScribblingHooks: a hook that writes into everything it is given changes neither result nor record, and its calls replay.
+// TestScribblingHooks: a hook that overwrites everything that it gets changes neither the result nor the record, and the histories of its calls replay.
 func TestScribblingHooks(t *testing.T) {
 	t.Parallel()
 	tools := []toolspec.Tool{
@@ -124,9 +126,9 @@ func TestScribblingHooks(t *testing.T) {
 			return e2etest.Out{}, toolspec.Safef("no such thing")
 		}, e2etest.Idempotent),
 	}
-	// The witness stands between the two: it tells what the first has left for the others.
+	// The witness runs between these two hooks, and records the values that it gets after the first one.
 	witness := hook.New("witness", hook.WillAudit.Do(func(_ context.Context, v *hook.Audit) error {
-		// Where there are output hooks, redaction adds a line to the history.
+		// With output hooks, the redaction adds an entry to the history.
 		first := v.OutputHistory()[:min(1, len(v.OutputHistory()))]
 		v.Record("witness", []any{v.Context().ToolIDs, v.SafeArgs(), v.Output(), first, v.Failure()})
 		return nil
@@ -169,8 +171,8 @@ func TestScribblingHooks(t *testing.T) {
 	}
 }
 
-// TestHooksOfALaterDeploy: a call in flight keeps the hooks of its plan. New ones do not join it, a lost reporter is noted, and one that
-// could refuse is waited for.
+// TestHooksOfALaterDeploy: a call that has begun keeps the hooks of its plan. New hooks do not run for it. A missing hook that only reports is recorded as
+// missing, and for a missing hook that could refuse the call, the call waits.
 func TestHooksOfALaterDeploy(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -185,7 +187,7 @@ func TestHooksOfALaterDeploy(t *testing.T) {
 	call := w.Start(inv)
 	w.Waiting(call.WorkflowID)
 	stop()
-	// This worker has no gate: the call waits for one that has.
+	// This worker does not have the hook gate, so the call waits for a worker that has it.
 	stop = w.Work(tools, worker.Hooks(newcomer))
 	w.Approve(call.WorkflowID)
 	w.Until(func() bool {

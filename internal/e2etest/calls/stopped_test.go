@@ -21,7 +21,8 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestCancelInExecute: a tool that honours its context stops within seconds. What may be repeated is cancelled; else nobody knows.
+// TestCancelInExecute: after a cancellation, a tool that stops when its context ends does so within seconds. A call whose tool may be repeated ends as
+// cancelled, and every other call with an unknown outcome.
 func TestCancelInExecute(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -42,8 +43,8 @@ func TestCancelInExecute(t *testing.T) {
 		calls[toolID] = w.Start(e2etest.Invocation(toolID, toolID, `{}`))
 		e2etest.Receive(t, entered)
 	}
-	// The heartbeat brings the news, every two seconds; as the SDK is set, it would be every six and a half. A busy machine may be late with
-	// some of them.
+	// A worker learns of the cancellation by a heartbeat, which it sends every two seconds. With the defaults of the SDK that would be every six and a half
+	// seconds. On a busy machine some heartbeats may be late.
 	for _, call := range calls {
 		w.BeatsWithin(call.WorkflowID, 5*time.Second)
 	}
@@ -70,7 +71,7 @@ func TestCancelInExecute(t *testing.T) {
 	}
 }
 
-// answered is when the last activity of a call gave its answer, by the server's clock.
+// answered returns when the last activity of a call ended, by the clock of the server.
 func answered(h *historypb.History) (at time.Time) {
 	for _, e := range h.GetEvents() {
 		switch e.GetEventType() {
@@ -82,7 +83,7 @@ func answered(h *historypb.History) (at time.Time) {
 	return at
 }
 
-// TestCancelWhileWaiting: nobody can approve any more, and nothing is written.
+// TestCancelWhileWaiting: after a waiting call is cancelled, nobody can approve it, and its tool does not run.
 func TestCancelWhileWaiting(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -106,7 +107,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 	}
 }
 
-// TestCancelWhileRetrying: the call ends at once, and no longer says that it retries.
+// TestCancelWhileRetrying: a call that is cancelled between two attempts ends immediately, and its state no longer says that it retries.
 func TestCancelWhileRetrying(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -138,8 +139,8 @@ func TestCancelWhileRetrying(t *testing.T) {
 	}
 }
 
-// TestTimeout: an attempt that takes too long is made again, as often as policy and tool allow, and then the call ends. A tool that does not
-// listen is left behind, alone.
+// TestTimeout: an attempt that takes too long is repeated as often as policy and tool allow, and then the call ends. A tool that does not stop with its
+// context is left running, with one goroutine and nothing else.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -173,7 +174,7 @@ func TestTimeout(t *testing.T) {
 	for toolID, want := range ends {
 		r := w.Result(calls[toolID])
 		e2etest.WantCode(t, r, want.code)
-		// A task of the local lane that the server gives up on is made anew, with the attempts of which it has not heard.
+		// If the server gives up on a workflow task, the task is repeated, with those attempts of the local lane that the server has not recorded.
 		runs, local := effects.Of(toolID), strings.HasSuffix(toolID, "_fast")
 		if r.Attempts != want.attempts || runs < want.attempts || runs > want.attempts && !local {
 			t.Errorf("%s: %d attempts and %d runs, want %d", toolID, r.Attempts, runs, want.attempts)
@@ -182,12 +183,12 @@ func TestTimeout(t *testing.T) {
 			t.Errorf("%s: the cause is %q, want timeout", toolID, r.Details.Cause)
 		}
 	}
-	// It is the worker that gave up on a tool, not the server on the worker; on a busy machine the server may be first once.
+	// The worker gives up on the tool before the server gives up on the worker. On a busy machine the server may be first once.
 	if n := e2etest.CountEvents(w.History(calls["test__deaf"].WorkflowID, ""), enumspb.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT); n > 1 {
 		t.Errorf("the server gave up on %d attempts", n)
 	}
 	behind := func() int { return strings.Count(w.Log.String(), "tool left behind") }
-	// Two attempts of one and one of the other are left behind, each with the goroutine that started it, and nothing else.
+	// Two attempts of one tool and one attempt of the other are left running, each with the goroutine that started it, and no other goroutine.
 	left := effects.Of("test__deaf") + effects.Of("test__deaf_fast")
 	w.Until(func() bool { return behind() >= left }, "the log says who was left behind")
 	if n := behind(); n != left {
@@ -208,13 +209,13 @@ func TestTimeout(t *testing.T) {
 	e2etest.WantText(t, w.Invoke(e2etest.Invocation("read", "test__read", `{"text":"served"}`)), "served")
 	close(release)
 	wantGoroutines(0)
-	// What came too late changed nothing.
+	// The results that came too late changed nothing.
 	if record := w.Record(e2etest.Invocation("test__deaf", "", "")); record.Outcome != "timeout" {
 		t.Errorf("the record ended %q", record.Outcome)
 	}
 }
 
-// stuckUntil is a name to look for among goroutines.
+// stuckUntil waits for release. The test finds it by its name in the stacks of goroutines, and so it must not be inlined.
 //
 //go:noinline
 func stuckUntil(release chan struct{}) (e2etest.Out, error) {
@@ -222,7 +223,7 @@ func stuckUntil(release chan struct{}) (e2etest.Out, error) {
 	return e2etest.Out{Text: "too late"}, nil
 }
 
-// goroutinesOf returns the stacks that a function stands in.
+// goroutinesOf returns the stacks of the goroutines that have called a function.
 func goroutinesOf(function string) []string {
 	var text bytes.Buffer
 	if err := pprof.Lookup("goroutine").WriteTo(&text, 2); err != nil {

@@ -13,20 +13,20 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// keptFor has values of a tool kept.
+// keptFor returns a change of a definition that lets the values of the tool be cached.
 func keptFor(d time.Duration, tags ...string) func(*toolspec.Definition) {
 	return func(def *toolspec.Definition) { def.CacheFor, def.CacheTags = d, tags }
 }
 
-// counter answers with how often it ran.
+// counter returns a tool whose answer is how often it has run.
 func counter(runs *atomic.Int64) e2etest.Run {
 	return func(context.Context, e2etest.In, toolspec.Call) (e2etest.Out, error) {
 		return e2etest.Out{Text: fmt.Sprint("run ", runs.Add(1)), Hidden: "canary-77b1"}, nil
 	}
 }
 
-// TestResultCache: the same read is made once, and nobody is answered with what is another's: tenant, actor, connection, policy version,
-// tool version (fault 38). A tag voids what it stands for.
+// TestResultCache: the same read runs its tool once. A call never gets a value of another tenant, actor, connection, policy version or tool version (fault
+// 38). Invalidating a tag removes the values with this tag.
 func TestResultCache(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -53,7 +53,7 @@ func TestResultCache(t *testing.T) {
 		}
 		return r
 	}
-	// once says that the call runs the tool, and that the next one like it does not.
+	// once fails unless a call runs the tool and the next identical call does not.
 	once := func(what, toolID string, change ...func(*toolspec.Invocation)) {
 		t.Helper()
 		first := do(toolID, change...)

@@ -49,7 +49,7 @@ func limitedBy(id, toolID, tenantID, actorID, connectionID string) toolspec.Invo
 	return e2etest.Over(inv, connectionID)
 }
 
-// TestLimits: quotas and semaphores of the policy, on a real worker.
+// TestLimits tests the quotas and semaphores of a policy with a real worker.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, limitedPolicy)
@@ -154,7 +154,7 @@ func TestLimits(t *testing.T) {
 		if waiting != 4 {
 			w.T.Errorf("%d calls wait, want 4", waiting)
 		}
-		// One that is cancelled leaves the queue.
+		// A waiting call that is cancelled leaves the queue.
 		for _, call := range calls {
 			if state, err := w.Pawl.State(w.T.Context(), call.WorkflowID); err == nil && state.Status == toolspec.StatusWaitingCapacity {
 				if err := w.Temporal.CancelWorkflow(w.T.Context(), call.WorkflowID, ""); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestSlowAdmission: an admit that takes many seconds is given up after two, each time, and what was given up does not happen later.
+// TestSlowAdmission: a worker gives up each admit after two seconds, and an admit that was given up does not take effect later.
 func TestSlowAdmission(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -20,7 +20,7 @@ func TestSlowAdmission(t *testing.T) {
 	inv := e2etest.Invocation("send", "test__send", `{"text":"hello"}`)
 	began := time.Now()
 	call := w.Start(inv)
-	// Two seconds each, and 0.1, 0.8 and 6.4 between them.
+	// Each try takes two seconds, with pauses of 0.1, 0.8 and 6.4 seconds between them.
 	const gaveUp = `will be tried again" activity=admit reason="postgres: admit: `
 	w.Until(func() bool { return strings.Count(w.Log.String(), gaveUp) >= 3 }, "admit is given up three times")
 	release()
@@ -32,8 +32,7 @@ func TestSlowAdmission(t *testing.T) {
 	w.BoundedHistory(call.WorkflowID, 40+e2etest.SecondsOver(began, 20*time.Second))
 }
 
-// TestAbandonedAdmit: an admit that its worker has given up, and that happens all the same, shuts nobody out: there is one record, and the
-// call goes on in it.
+// TestAbandonedAdmit: if an admit takes effect although its worker has given it up, there is still one record, and the call goes on with it.
 func TestAbandonedAdmit(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -53,7 +52,7 @@ func TestAbandonedAdmit(t *testing.T) {
 		if !waits() {
 			return false
 		}
-		// From here on neither an answer comes back, nor does the wish to cancel get there; it may have been there before.
+		// From here on no answer comes back, and no request to cancel the statement reaches the server. Such a request may have arrived before.
 		before = tries()
 		e2etest.SetProxy(t, proxy, tcpproxy.BlackHole)
 		if waits() && tries() == before {

@@ -1,5 +1,5 @@
-// Package capacity shows calls that wait for each other: limits, slots of workers, cached results,
-// a slow database.
+// Package capacity tests calls that wait for each other: because of limits, slots of workers, cached results
+// or a slow database.
 package capacity
 
 import (

@@ -15,8 +15,8 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestSearchesLeaveRoom: sixty costly searches of one tenant at once, which no policy limits, do not hold up the calls of another tenant: these
-// end before the searches.
+// TestSearchesLeaveRoom: sixty expensive searches of one tenant at the same time, which no policy limits, do not delay the calls of another tenant. These
+// calls end before the searches.
 func TestSearchesLeaveRoom(t *testing.T) {
 	const (
 		searches = 60
@@ -29,7 +29,7 @@ func TestSearchesLeaveRoom(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 			w.Connections = 20 // as by default
-			// Files and lines as long as they are searched.
+			// The files and their lines have the largest size that is searched.
 			file := strings.Repeat(strings.Repeat("a", 16<<10-1)+"\n", 64)
 			for i := range 20 {
 				if err := os.WriteFile(filepath.Join(w.Workspace, fmt.Sprint("file-", i)), []byte(file), 0o600); err != nil {
@@ -62,7 +62,7 @@ func TestSearchesLeaveRoom(t *testing.T) {
 					t.Errorf("%s: %+v", inv.ToolCallID, r)
 				}
 			}
-			// Without room for other calls most searches end before them, however fast the machine is.
+			// If the searches left no slots for other calls, most searches would end before these calls, however fast the machine is.
 			if left := searches - len(ended); left < searches*3/4 {
 				t.Errorf("only %d of %d searches were left after the calls of the other tenant: the calls waited for them", left, searches)
 			}
@@ -73,7 +73,7 @@ func TestSearchesLeaveRoom(t *testing.T) {
 	}
 }
 
-// TestManySearches: under the shipped policy, sixty ordinary searches at once all have their answer, for those over its limits wait.
+// TestManySearches: under the shipped policy, sixty ordinary searches at the same time all succeed, because the searches beyond its limits wait.
 func TestManySearches(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, policy.DevelopmentYAML())
@@ -96,8 +96,8 @@ func TestManySearches(t *testing.T) {
 	}
 }
 
-// TestLocalLaneLeavesRoom: fast tools of one tenant that take long have half of the slots of the local lane, and a call of another tenant passes
-// them by. All of them run in the end.
+// TestLocalLaneLeavesRoom: slow calls of one tenant in the local lane use at most half of its slots, so that a call of another tenant does not wait for them.
+// In the end all of them run.
 func TestLocalLaneLeavesRoom(t *testing.T) {
 	t.Parallel()
 	const calls, connections, places = 20, 13, 5 // ten local activities run at once

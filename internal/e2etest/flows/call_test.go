@@ -34,7 +34,7 @@ func TestCall(t *testing.T) {
 			t.Errorf("%s: %+v", id, got)
 		}
 	}
-	// What a worker refuses does not start.
+	// A call that a worker would refuse does not start.
 	bad := e2etest.Invocation("bad", "test__send", `{"text":"hello"}`)
 	bad.Context.RunID = "no run"
 	run := w.run(oneCall, bad)
@@ -47,7 +47,7 @@ func TestCall(t *testing.T) {
 		t.Errorf("%d calls started", n)
 	}
 
-	// Typed.
+	// The value of the call is decoded into a type.
 	if got := get[typed](w, w.run(typedCall, e2etest.Invocation("typed", "test__send", `{"text":"hello"}`))); got.Out.Text != "hello" || !got.Result.OK || got.Err != "" {
 		t.Errorf("typed: %+v", got)
 	}
@@ -60,8 +60,8 @@ func TestCall(t *testing.T) {
 	}
 }
 
-// TestSameCall: a call that the workflow has started already is not started again, nor is a call of another
-// program. Another input under its id is a conflict.
+// TestSameCall: a call that this workflow or another program has started already is not started again, and gives
+// its result to both. Another input under its id is a conflict.
 func TestSameCall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestKilledWorker: the worker of the user is killed while its call waits for a person. Another worker goes on,
-// and there is one call.
+// TestKilledWorker: the worker of the user is killed while the call of its workflow waits for a person. Another
+// worker of the user goes on, and there is one call.
 func TestKilledWorker(t *testing.T) {
 	t.Parallel()
 	w := world{e2etest.NewWorld(t, e2etest.PlainPolicy)}
@@ -45,8 +45,8 @@ func TestKilledWorker(t *testing.T) {
 	}
 }
 
-// TestResetCaller: a workflow of the user is reset to before its call, after the end of the call and while it
-// waits for a person. There is one effect, and the result is the same.
+// TestResetCaller: a workflow of the user is reset to a point before its call, after the end of the call and while
+// the call waits for a person. There is one effect, and the result is the same.
 func TestResetCaller(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]bool{"settled": false, "open": true} {
@@ -123,8 +123,8 @@ func TestCancelledCaller(t *testing.T) {
 	e2etest.WantCode(t, get[toolspec.Result](w, run), toolspec.CodeConflict)
 }
 
-// TestCallerLeaves: nobody waits for the call of a workflow that is terminated, ends or continues as new, so the call
-// is asked to stop.
+// TestCallerLeaves: when the workflow that has started a call is terminated, ends or continues as new, nobody waits
+// for the call any more, and the call is asked to stop.
 func TestCallerLeaves(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -1,4 +1,4 @@
-// Package flows shows calls that a workflow of a user makes with package pawlflow: what becomes of them if that
+// Package flows tests calls that a workflow of a user makes with package pawlflow, and how they end if that
 // workflow or its worker ends, is reset or is cancelled.
 package flows
 
@@ -22,7 +22,7 @@ import (
 const (
 	// queue is the task queue of the user.
 	queue = "team"
-	// team is the worker of the user in a process of its own.
+	// team is the name of the child program that is the worker of the user.
 	team = "team"
 )
 
@@ -57,7 +57,7 @@ func oneTurn(ctx workflow.Context, calls []pawlflow.Planned, atOnce int) ([]tool
 	return pawlflow.Turn(ctx, calls, atOnce)
 }
 
-// twice is a workflow of a user that makes the same call a second time while the first is open.
+// twice is a workflow of a user that makes the same call a second time while the first one is open.
 func twice(ctx workflow.Context, inv toolspec.Invocation) ([]toolspec.Result, error) {
 	first := pawlflow.Start(ctx, inv)
 	second, err := pawlflow.Invoke(ctx, inv)
@@ -92,7 +92,7 @@ func newTeam(c client.Client) sdkworker.Worker {
 	return w
 }
 
-// serveTeam runs until it is killed, or the test ends, and with it the standard input.
+// serveTeam runs the worker of the user until it is killed or until the test ends, which closes its standard input.
 func serveTeam(context.Context, []string) int {
 	c, err := client.Dial(envconfig.MustLoadDefaultClientOptions())
 	if err == nil {
@@ -131,7 +131,7 @@ func (w world) run(flow any, args ...any) client.WorkflowRun {
 	return run
 }
 
-// get waits for a workflow of the user and returns what it returns.
+// get waits for the end of a workflow of the user and returns its result.
 func get[T any](w world, run client.WorkflowRun) (v T) {
 	w.T.Helper()
 	ctx, cancel := context.WithTimeout(w.T.Context(), e2etest.WaitTimeout)

@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// journal holds the begins and ends of tools in order.
+// journal records in which order tools begin and end, and how many run at the same time.
 type journal struct {
 	mu      sync.Mutex
 	entries []string
@@ -34,8 +34,8 @@ func (j *journal) openNow() int {
 	return j.open
 }
 
-// TestTurn: reads run side by side within the bound, an effect runs alone and in its place, and the results are
-// in the order of the calls.
+// TestTurn: reads run at the same time up to a limit, a call with an effect runs alone after the calls before it, and
+// the results are in the order of the calls.
 func TestTurn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// changing are hooks that change the arguments and the output of a tool.
+// changing returns a hook that changes the arguments and the output of a tool.
 func changing() hook.Hook {
 	set := func(text string) func(context.Context, *hook.Input) error {
 		return func(_ context.Context, v *hook.Input) error {
@@ -34,7 +34,7 @@ func changing() hook.Hook {
 		}))
 }
 
-// historyOptions make a worker that changes what the tool test__changed takes and gives.
+// historyOptions returns the options of a worker that changes the arguments and the output of the tool test__changed.
 func historyOptions() []worker.Option {
 	return []worker.Option{
 		worker.Tools(e2etest.Tool("test__changed", e2etest.Echo, e2etest.Once, e2etest.Risky, e2etest.Masks("/note"))),
@@ -42,8 +42,8 @@ func historyOptions() []worker.Option {
 	}
 }
 
-// TestHistoriesSurviveTheWorker: the record has every value that the arguments and the output had, whichever worker saw it, and nothing of
-// what is masked.
+// TestHistoriesSurviveTheWorker: the record has every value that the arguments and the output of a call have had, on all its workers, without the masked
+// parts.
 func TestHistoriesSurviveTheWorker(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -52,7 +52,7 @@ func TestHistoriesSurviveTheWorker(t *testing.T) {
 	inv := e2etest.Invocation("changed", "test__changed", `{"text":"sent","note":"`+canary+`"}`)
 	call := w.Start(inv)
 	view := w.Waiting(call.WorkflowID)
-	e2etest.Kill(first) // the input stages have run, and the tool has not
+	e2etest.Kill(first) // at this point the input stages have run and the tool has not
 	w.ServeInChild()
 	w.Decide(call.WorkflowID, toolspec.Decision{
 		ApprovalID: view.ApprovalID, Decision: toolspec.Edit, Approver: e2etest.Ann, EditedArgs: json.RawMessage(`{"text":"edited","note":"` + edited + `"}`),

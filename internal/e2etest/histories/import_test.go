@@ -19,8 +19,8 @@ import (
 	"github.com/pawl-run/pawl/internal/e2etest"
 )
 
-// importHistory makes a run of a history in the world's namespace, with the server's own means for moving runs: an open call goes on where
-// it was recorded. The admin service is in no module that Pawl uses, so its one request is written by hand.
+// importHistory creates a workflow run from a recorded history in the namespace of the world, with the API of the server for moving runs. An open call goes on
+// at the point at which it was recorded. The admin service is in no module that Pawl uses, so the request is encoded by hand.
 func importHistory(w *e2etest.World, workflowID, runID string, h *historypb.History) {
 	w.T.Helper()
 	var token []byte
@@ -37,7 +37,8 @@ func importHistory(w *e2etest.World, workflowID, runID string, h *historypb.Hist
 	}
 }
 
-// batches splits a history as the server wrote it: a task's end with the commands it brought, and everything else on its own.
+// batches splits a history into the batches in which the server wrote it: the end of a workflow task together with the events of its commands, and every other
+// event alone.
 func batches(h *historypb.History) (all [][]*historypb.HistoryEvent) {
 	for _, e := range h.GetEvents() {
 		completed := int64(-1)
@@ -55,7 +56,7 @@ func batches(h *historypb.History) (all [][]*historypb.HistoryEvent) {
 	return all
 }
 
-// broughtBy is the end of the workflow task that an event's command came with, or 0.
+// broughtBy returns the id of the event that ended the workflow task whose command caused this event, or 0 if no command did.
 func broughtBy(e *historypb.HistoryEvent) int64 {
 	switch {
 	case e.GetMarkerRecordedEventAttributes() != nil:
@@ -74,7 +75,7 @@ func broughtBy(e *historypb.HistoryEvent) int64 {
 	return 0
 }
 
-// importRequest is temporal.server.api.adminservice.v1.ImportWorkflowExecutionRequest.
+// importRequest encodes a temporal.server.api.adminservice.v1.ImportWorkflowExecutionRequest.
 func importRequest(namespace, workflowID, runID string, batch []*historypb.HistoryEvent, h *historypb.History, token []byte) []byte {
 	field := func(to []byte, n protowire.Number, value []byte) []byte {
 		return protowire.AppendBytes(protowire.AppendTag(to, n, protowire.BytesType), value)
@@ -93,14 +94,14 @@ func importRequest(namespace, workflowID, runID string, batch []*historypb.Histo
 			EncodingType: enumspb.ENCODING_TYPE_PROTO3, Data: encoded(&historypb.History{Events: batch}),
 		}))
 	}
-	// A version history with one item: {event_id, version}. Version 0 is that of a namespace of one cluster.
+	// The version history has one item: {event_id, version}. A namespace of one cluster has the version 0.
 	last := h.GetEvents()[len(h.GetEvents())-1].GetEventId()
 	item := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), uint64(last))
 	request = field(request, 4, field(nil, 2, item))
 	return field(request, 5, token)
 }
 
-// importToken is the one field of ImportWorkflowExecutionResponse.
+// importToken returns the only field of an ImportWorkflowExecutionResponse.
 func importToken(answer []byte) []byte {
 	if number, kind, n := protowire.ConsumeTag(answer); n > 0 && number == 1 && kind == protowire.BytesType {
 		token, _ := protowire.ConsumeBytes(answer[n:])
@@ -109,7 +110,7 @@ func importToken(answer []byte) []byte {
 	return nil
 }
 
-// admin calls a method of the server's admin service: gRPC by hand, without compression.
+// admin calls a method of the admin service of the server. It writes the gRPC request itself, without compression.
 func admin(ctx context.Context, w *e2etest.World, method string, message []byte) ([]byte, error) {
 	var protocols http.Protocols
 	protocols.SetUnencryptedHTTP2(true)
@@ -133,7 +134,7 @@ func admin(ctx context.Context, w *e2etest.World, method string, message []byte)
 		return nil, err
 	}
 	status, text := response.Trailer.Get("Grpc-Status"), response.Trailer.Get("Grpc-Message")
-	if status == "" { // an answer without a body has its trailers in front
+	if status == "" { // an answer without a body has its trailers in the header
 		status, text = response.Header.Get("Grpc-Status"), response.Header.Get("Grpc-Message")
 	}
 	if status != "0" {

@@ -15,8 +15,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/historytest"
 )
 
-// runGoesOn has a recorded run of an agent go on. Its record holds the responses of the model, which its history does not. So today's code
-// makes the record, with the same run in another namespace of the same database, and the run is then moved into a namespace of its own.
+// runGoesOn checks that a recorded run of an agent goes on. The responses of the model are in the record of a run and not in its history. So the present code
+// first makes such a record, by the same run in another namespace with the same database. Then the recorded run is imported into its own namespace.
 func runGoesOn(t *testing.T, address string, r historytest.Recorded) {
 	database := postgrestest.Database(t)
 	a := newAgentWorld(e2etest.NewWorldOn(t, address, database, e2etest.PlainPolicy))
@@ -32,7 +32,7 @@ func runGoesOn(t *testing.T, address string, r historytest.Recorded) {
 		for _, table := range []string{"agent_runs", "invocations"} {
 			e2etest.Query[string](w, "UPDATE "+table+" SET namespace = $1 RETURNING namespace", w.Namespace)
 		}
-		// Messages of all runs have one sequence, and the recorded run knows a number of it.
+		// The numbers of messages come from one sequence for all runs. The recorded run has a number of it, so later numbers must be higher.
 		e2etest.Query[int64](w, "SELECT setval(pg_get_serial_sequence('agent_messages', 'seq'), 1000)")
 		importHistory(w, id, runID, run)
 	}
@@ -70,7 +70,7 @@ func runGoesOn(t *testing.T, address string, r historytest.Recorded) {
 	wentOn(w, id, r)
 }
 
-// movedRun is moved for a run, whose first step says when its time is over.
+// movedRun is moved for a run of an agent. It also moves the deadline of the run, which is in the result of its first step.
 func movedRun(w *e2etest.World, h *historypb.History) *historypb.History {
 	w.T.Helper()
 	run := moved(h, 0)
@@ -92,7 +92,8 @@ func movedRun(w *e2etest.World, h *historypb.History) *historypb.History {
 	return run
 }
 
-// adopt makes a call the child of a recorded run, in the namespace of the world. The recorded run has another Temporal run as its child.
+// adopt changes the history of a call so that its parent is a recorded run in the namespace of the world. Otherwise the call would have the run of the recording
+// as its parent.
 func adopt(w *e2etest.World, call, run *historypb.History, id, runID string) {
 	w.T.Helper()
 	described, err := w.Temporal.WorkflowService().DescribeNamespace(w.T.Context(), &workflowservice.DescribeNamespaceRequest{Namespace: w.Namespace})

@@ -25,9 +25,9 @@ import (
 	"github.com/pawl-run/pawl/workflows/historytest"
 )
 
-// importingTemporal starts a server that takes runs in: one with global namespaces, for which the program that starts dev servers has no
-// switch. What a server believes of its cluster stands in its store, and there wins over its configuration: a message whose field 9 is
-// that switch. It is set in a stopped server's file in the place of field 11, which only matters to clusters of several hosts.
+// importingTemporal starts a server that can import runs. That needs global namespaces, for which the program that starts dev servers has no option. A server
+// stores the description of its cluster, and the stored description overrides its configuration. Field 9 of that message is the option. While the
+// server is stopped, the test changes its database file: it writes field 9 in the place of field 11, which is of use only in clusters of several hosts.
 func importingTemporal(t *testing.T) *devstack.Temporal {
 	t.Helper()
 	options := devstack.TemporalOptions{Dir: t.TempDir(), Persist: true}
@@ -38,7 +38,7 @@ func importingTemporal(t *testing.T) *devstack.Temporal {
 	if err := s.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	// Field 10, "enabled", stands before field 11, "members by id"; each is a tag and a one.
+	// In the message, field 10 ("enabled") is followed by field 11 ("members by id"). Each is a tag and the value 1.
 	local, global := []byte{10 << 3, 1, 11 << 3, 1}, []byte{10 << 3, 1, 9 << 3, 1}
 	found := 0
 	if err := filepath.WalkDir(options.Dir, func(path string, d fs.DirEntry, err error) error {
@@ -60,7 +60,7 @@ func importingTemporal(t *testing.T) *devstack.Temporal {
 	return devstacktest.OwnTemporal(t, options)
 }
 
-// moved returns a history that ended so long ago, instead of when it was recorded.
+// moved returns a copy of a history with other times, so that its last event was this long ago.
 func moved(h *historypb.History, ago time.Duration) *historypb.History {
 	h = proto.CloneOf(h)
 	last := h.GetEvents()[len(h.GetEvents())-1].GetEventTime().AsTime()
@@ -71,7 +71,7 @@ func moved(h *historypb.History, ago time.Duration) *historypb.History {
 	return h
 }
 
-// takeIn makes a recorded call one of this world: its record and its run.
+// takeIn creates the record and the workflow run of a recorded call in this world.
 func takeIn(w *e2etest.World, r historytest.Recorded, ago time.Duration) toolspec.Invocation {
 	w.T.Helper()
 	h := moved(r.History, ago)
@@ -80,7 +80,7 @@ func takeIn(w *e2etest.World, r historytest.Recorded, ago time.Duration) toolspe
 	return inv
 }
 
-// waitingCalls are the recorded calls that wait, by version and case.
+// waitingCalls returns the recorded calls that were waiting, by version and case.
 func waitingCalls(t *testing.T) map[string]map[string]historytest.Recorded {
 	t.Helper()
 	all, err := historytest.Load(historyDir)
@@ -108,8 +108,8 @@ func waitingCalls(t *testing.T) map[string]map[string]historytest.Recorded {
 	return found
 }
 
-// TestRecordedCallsGoOn (DU-10): every kind of waiting call, and of waiting run of an agent, of every version, moved into a real server and
-// onto a real worker of today, goes on where it was recorded and ends as it should, with one effect.
+// TestRecordedCallsGoOn (DU-10): waiting calls and waiting runs of agents of every kind and of every version are imported into a real server with a real worker
+// of the present code. Each goes on at the point at which it was recorded and ends as expected, with one effect.
 func TestRecordedCallsGoOn(t *testing.T) {
 	t.Parallel()
 	server := importingTemporal(t)
@@ -137,9 +137,9 @@ func TestRecordedCallsGoOn(t *testing.T) {
 				"waiting_worker":     {text: "hello", effects: 1},
 				"waiting_execute":    {text: "hello", effects: 1},
 				"waiting_capacity":   {text: "hello", effects: 1},
-				// No key of this record has signed the permit, so the probe is not asked again.
+				// No worker key of this database has signed the permit of the recorded call, so the probe is not called again.
 				"waiting_probe":  {ago: 8 * time.Second, code: toolspec.CodeOutcomeUnknown},
-				"waiting_parked": {verb: toolspec.SettleOK, decide: e2etest.Ann}, // the effect was before the recording
+				"waiting_parked": {verb: toolspec.SettleOK, decide: e2etest.Ann}, // the effect happened before the recording
 			}
 			for shape, r := range calls {
 				if strings.HasPrefix(shape, "agent_") {
@@ -185,7 +185,7 @@ func TestRecordedCallsGoOn(t *testing.T) {
 	}
 }
 
-// wentOn checks that no workflow task has failed, and that the history begins with what was recorded.
+// wentOn checks that no workflow task has failed, and that the history begins with the recorded events.
 func wentOn(w *e2etest.World, workflowID string, r historytest.Recorded) {
 	w.T.Helper()
 	for i, e := range w.History(workflowID, "").GetEvents() {
@@ -201,11 +201,11 @@ func wentOn(w *e2etest.World, workflowID string, r historytest.Recorded) {
 // allTool has a hook on every stage.
 const allTool = "test__all"
 
-// longRetry is what the tool of waiting_retry and the hook of waiting_until ask for.
+// longRetry is the pause that the tool of waiting_retry and the hook of waiting_until ask for.
 const longRetry = 5 * time.Minute
 
-// waitingTools are the tools of the calls that were recorded while they waited, with functions of the test's own. An approval is for one
-// digest of a tool, so recorder and worker must know them by the same contract.
+// waitingTools returns the tools of the calls that were recorded while they waited, with the functions of a test. An approval is for one digest of a tool, so the
+// recorder and the later worker must have the same definitions.
 func waitingTools(f func(toolID string) e2etest.Run) []toolspec.Tool {
 	var all []toolspec.Tool
 	for toolID, change := range map[string][]func(*toolspec.Definition){
@@ -225,10 +225,10 @@ func waitingTools(f func(toolID string) e2etest.Run) []toolspec.Tool {
 	return all
 }
 
-// brief is long enough for a second attempt on a busy machine.
+// brief is a short time limit that is still long enough for a second attempt on a busy machine.
 var brief = e2etest.Within(3 * time.Second)
 
-// finds is the probe of these tools: there was an effect where the note says so.
+// finds is the probe of these tools. It reports an effect if the note of the call is "effect".
 func finds(_ context.Context, in e2etest.In, _ toolspec.Call) (toolspec.Found[e2etest.Out], error) {
 	if in.Note == "effect" {
 		return toolspec.FoundEffect(e2etest.Out{Text: in.Text}), nil
@@ -236,7 +236,7 @@ func finds(_ context.Context, in e2etest.In, _ toolspec.Call) (toolspec.Found[e2
 	return toolspec.FoundNoEffect[e2etest.Out](), nil
 }
 
-// waitingTool is one of them.
+// waitingTool returns the tool with this id from waitingTools.
 func waitingTool(toolID string, f e2etest.Run) toolspec.Tool {
 	for _, one := range waitingTools(func(string) e2etest.Run { return f }) {
 		if one.Definition().ID == toolID {

@@ -1,5 +1,5 @@
-// Package histories records the histories of calls, and shows that calls that other releases began
-// go on.
+// Package histories records the histories of calls, and tests that calls that other releases have
+// begun go on.
 package histories
 
 import (

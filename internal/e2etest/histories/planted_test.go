@@ -17,8 +17,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/historytest"
 )
 
-// plant writes the record of a recorded call, step by step as its history says that the call wrote it: the plan, the requests, what was
-// decided on them, and the attempts that ended.
+// plant writes the record of a recorded call. It makes the same writes as the call made according to its history: the plan, the requests, the decisions on
+// them, and the attempts that have ended.
 func plant(w *e2etest.World, h *historypb.History) toolspec.Invocation {
 	w.T.Helper()
 	p := planted{World: w}
@@ -45,7 +45,7 @@ func plant(w *e2etest.World, h *historypb.History) toolspec.Invocation {
 	return p.inv
 }
 
-// planted is what plant knows so far.
+// planted is the state of plant, which has read the history up to some event.
 type planted struct {
 	*e2etest.World
 	inv       toolspec.Invocation
@@ -76,7 +76,7 @@ func (p *planted) step(e *historypb.HistoryEvent) {
 			InvocationID: p.admitted.InvocationID, InputDigest: p.admitted.InputDigest, WorkflowID: p.inv.Identity().WorkflowID(), RunID: p.runID,
 			Namespace: p.Namespace, Invocation: p.inv, Plan: *p.admitted.Plan, StartedAt: p.startedAt,
 		})
-	case contract.Check.Name(): // it raises the epoch
+	case contract.Check.Name(): // this step raises the epoch
 		var recorded, planted contract.CheckOut
 		take(&recorded)
 		p.dispatch++
@@ -118,12 +118,12 @@ func (p *planted) step(e *historypb.HistoryEvent) {
 	}
 }
 
-// executing is a context in which the recorded run executes.
+// executing returns a context in which the recorded run executes.
 func (p *planted) executing() context.Context {
 	return contract.WithExecution(p.T.Context(), contract.Execution{RunID: p.runID, Local: true})
 }
 
-// attempted claims what an attempt had claimed, unless the worker sent it back.
+// attempted writes the claim of an attempt, unless the worker sent the task back without one.
 func (p *planted) attempted(out contract.ExecuteOut) {
 	p.T.Helper()
 	if out.ClaimID == "" {

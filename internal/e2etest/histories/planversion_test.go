@@ -17,7 +17,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// newerBinary makes this test program with the next plan version, for plans of every lane.
+// newerBinary builds this test program with the next version of the plan, for the plans of every lane, and returns its path.
 func newerBinary(t *testing.T) (path string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -48,7 +48,7 @@ func newerBinary(t *testing.T) (path string) {
 	return path
 }
 
-// serveNewer starts a worker of another program in a process of its own.
+// serveNewer starts the worker of another program in a separate process.
 func serveNewer(w *e2etest.World, path string) *exec.Cmd {
 	w.T.Helper()
 	cmd := w.Child(context.WithoutCancel(w.T.Context()), e2etest.ChildServe)
@@ -64,8 +64,8 @@ func serveNewer(w *e2etest.World, path string) *exec.Cmd {
 	return cmd
 }
 
-// TestNewerPlanOnAnOlderWorker: calls that a newer worker admitted meet an older one while they wait for a person, between two attempts
-// and in execute. They wait for a newer worker, and then go on as if nothing had been.
+// TestNewerPlanOnAnOlderWorker: calls that a newer worker has admitted get an older worker while they wait for a person, between two attempts and in execute.
+// They wait for a newer worker, and then go on normally.
 func TestNewerPlanOnAnOlderWorker(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -81,7 +81,7 @@ func TestNewerPlanOnAnOlderWorker(t *testing.T) {
 	}
 	parked, reset := begin("parked", "test__asked", ""), begin("reset", "test__asked", "")
 	parkedView, resetView := w.Waiting(parked.Identity().WorkflowID()), w.Waiting(reset.Identity().WorkflowID())
-	// The one that retries is the last: it is between two attempts for ten seconds only.
+	// The retrying call starts last, because it is between two attempts for only ten seconds.
 	for _, c := range []struct{ name, note string }{{"executing", "hang"}, {"retrying", "busy"}} {
 		begin(c.name, "test__write", c.note)
 		w.Until(func() bool { return len(w.Effects(files[c.name])) >= 1 }, c.name+" has begun")
@@ -100,7 +100,7 @@ func TestNewerPlanOnAnOlderWorker(t *testing.T) {
 	}
 	stop := w.Work(worker.Tools(e2etest.Tool("test__write", never, e2etest.Idempotent),
 		e2etest.Tool("test__asked", never, e2etest.Once, e2etest.Risky)))
-	// Decisions count on an older worker: they follow the record and not the plan.
+	// An older worker accepts decisions, because they depend on the record and not on the plan.
 	if answer := w.Decide(parked.Identity().WorkflowID(), e2etest.Approving(parkedView.ApprovalID, e2etest.Ann)); !answer.Counted {
 		t.Errorf("the approval did not count: %s", answer.Reason)
 	}
@@ -133,7 +133,7 @@ func TestNewerPlanOnAnOlderWorker(t *testing.T) {
 	}
 }
 
-// TestNewerPlanForGood: where no newer worker comes, the call ends at its deadline, and settles.
+// TestNewerPlanForGood: if no newer worker comes, the call ends at its deadline and settles.
 func TestNewerPlanForGood(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)

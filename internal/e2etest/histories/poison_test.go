@@ -22,10 +22,10 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// garbler replaces the answers of execute that hold certain texts, each once.
+// garbler replaces answers of the activity execute by garbage. It does so once for each text in garbage.
 type garbler struct {
 	mu      sync.Mutex
-	garbage map[string]string // by the text of the answer
+	garbage map[string]string // by a text that the answer contains
 }
 
 func (g *garbler) intercept(
@@ -57,8 +57,8 @@ func idle() hook.Hook {
 	return hook.New("idle", hook.OnMetrics.Do(func(context.Context, *hook.Report) error { return nil }))
 }
 
-// TestPoison: a call whose hook or tool panics, or whose activity answers with garbage, ends alone and with a named code; a call between
-// two such is served.
+// TestPoison: a call whose hook or tool panics, or whose activity answers with garbage, ends with a named code and does not affect other calls. A call between
+// two such calls succeeds.
 func TestPoison(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -118,7 +118,7 @@ func TestPoison(t *testing.T) {
 			w.T = t
 			e2etest.WantText(t, w.Result(good), "hello")
 			r, runs := w.Result(bad), effects.Of(name)
-			// What may be repeated may run again on a busy machine.
+			// On a busy machine a tool that may be repeated may run again.
 			again := c.runs > 0 && (c.toolID == "test__panics_fast" || c.toolID == "test__write")
 			if r.OK != (c.code == "") || r.ErrorCode != c.code || runs < c.runs || runs > c.runs && !again {
 				t.Errorf("after %d runs the call ended with %+v, want %q after %d", runs, r, c.code, c.runs)
@@ -132,13 +132,13 @@ func TestPoison(t *testing.T) {
 	}
 }
 
-// TestPoisonedWorkflow: a call whose workflow panics is stuck alone and in sight: its task fails and is tried again, the log says so, and
-// others are served. A reset heals it, as the record knows what happened.
+// TestPoisonedWorkflow: a call whose workflow panics does not go on: its workflow task fails and is tried again, and the log says so. Other calls are not
+// affected. After a reset the call goes on, because the record has what happened.
 func TestPoisonedWorkflow(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	var effects e2etest.Ledger
-	// A worker's answer that decodes and that no version of the workflow knows.
+	// The worker gives an answer that can be decoded and that no version of the workflow handles.
 	var poisoned sync.Once
 	send := e2etest.Tool("test__send", effects.Counted(e2etest.Echo), e2etest.Once)
 	w.T.Cleanup(workWithout(w, contract.Execute.Name(), []toolspec.Tool{send}, "test__send", idle(),

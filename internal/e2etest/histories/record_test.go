@@ -16,16 +16,16 @@ import (
 
 var record = flag.Bool("record", false, "write the histories of this version into workflows/testdata/history")
 
-// historyDir is where the corpus stands, seen from here.
+// historyDir is the directory of the recorded histories, relative to this package.
 const historyDir = "../../../workflows/testdata/history"
 
-// recorder takes in the histories of a run of TestRecordHistories.
+// recorder collects the histories of one execution of TestRecordHistories.
 type recorder struct {
 	mu    sync.Mutex
 	taken []string
 }
 
-// take checks that a history is one of the case and replays, and keeps it where the test is told to record.
+// take checks that a history has the form of its case and replays. With the flag -record it also writes the history to a file.
 func (r *recorder) take(w *e2etest.World, shape string, h *historypb.History) {
 	w.T.Helper()
 	cases := historytest.Cases()
@@ -57,7 +57,7 @@ func (r *recorder) ended(w *e2etest.World, shape string, inv toolspec.Invocation
 	r.take(w, shape, w.History(inv.Identity().WorkflowID(), ""))
 }
 
-// waits takes the history of an open call, once what it waits for is the last that happened and no workflow task is on its way.
+// waits takes the history of an open call when its last event is the one for which the call waits and no workflow task is pending.
 func (r *recorder) waits(w *e2etest.World, shape, last string, inv toolspec.Invocation) {
 	w.T.Helper()
 	r.rests(w, shape, last, inv.Identity().WorkflowID())
@@ -90,7 +90,8 @@ func inTask(h *historypb.History) bool {
 	return open
 }
 
-// TestRecordHistories makes a call of every shape, whose histories replay. With -record it writes them into the corpus: `task history`.
+// TestRecordHistories makes a call of every shape, and checks that its history replays. With the flag -record, as `task history` runs it, it writes the
+// histories to files.
 func TestRecordHistories(t *testing.T) {
 	t.Parallel()
 	r := &recorder{}

@@ -22,11 +22,11 @@ import (
 	"github.com/pawl-run/pawl/workflows/historytest"
 )
 
-// agentWorld is a world whose agent does what the first message of a run says.
+// agentWorld is a world with an agent whose model follows the script for the first message of the run.
 type agentWorld struct {
 	*e2etest.World
 	hung *e2etest.Hung
-	// works are the configuration and the tools of its worker.
+	// works is the configuration of its worker, and tools are the tools of the worker.
 	works worker.Config
 	tools worker.Option
 }
@@ -101,7 +101,7 @@ func (a *agentWorld) end(shape string) {
 	}
 }
 
-// until waits until a run is as holds wants it.
+// until waits until holds returns true for the state of a run, and returns that state.
 func (a *agentWorld) until(shape string, holds func(pawlagent.State) bool) (state pawlagent.State) {
 	a.T.Helper()
 	var last error
@@ -170,7 +170,7 @@ func (r *recorder) agents(t *testing.T) {
 
 func hasCall(s pawlagent.State) bool { return len(s.Calls) == 1 }
 
-// waitsForCall begins a run whose call waits for an approval, and returns the workflow of the call.
+// waitsForCall starts a run whose call waits for an approval, and returns the id of the workflow of the call.
 func (a *agentWorld) waitsForCall() string {
 	a.T.Helper()
 	a.start("agent_waiting_call")
@@ -179,7 +179,7 @@ func (a *agentWorld) waitsForCall() string {
 	return call
 }
 
-// waitsForMessage begins a run that waits for its second message from a person.
+// waitsForMessage starts a run and waits until it waits for its second message from a person.
 func (a *agentWorld) waitsForMessage() {
 	a.T.Helper()
 	a.start("agent_waiting_message")
@@ -214,7 +214,7 @@ func (r *recorder) fired(t *testing.T) {
 	r.take(a.World, "trigger_fired", a.History(id, ""))
 }
 
-// continued records the first history of a run that began another one.
+// continued records the first history of a run that continued in another history.
 func (r *recorder) continued(t *testing.T) {
 	server := devstacktest.OwnTemporal(t, devstack.TemporalOptions{DynamicConfig: []string{"limit.historyCount.suggestContinueAsNew=60"}})
 	a := newAgentWorld(e2etest.NewWorldOn(t, server.Address(), postgrestest.Database(t), e2etest.PlainPolicy))

@@ -8,7 +8,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// connections records calls that use a connection: one that does so in either lane, and one whose grant goes while its tool runs.
+// connections records calls that use a connection: one in each lane, and one whose grant is revoked while its tool runs.
 func (r *recorder) connections(t *testing.T) {
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	v, s := e2etest.NewVault(w), e2etest.NewService(t, string(e2etest.NewCanary()))

@@ -10,7 +10,8 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// doubt records calls that lose an attempt which must not be repeated: the probe knows, a person decides, or is waited for.
+// doubt records calls that lose an attempt that must not be repeated. Either the probe finds out what happened, or a person decides, or the call waits for a
+// person.
 func (r *recorder) doubt(t *testing.T) {
 	w := e2etest.NewWorld(t, e2etest.ParkingPolicy)
 	leave := make(chan struct{})
@@ -25,7 +26,7 @@ func (r *recorder) doubt(t *testing.T) {
 		return e2etest.Echo(ctx, in, call)
 	}
 	w.Work(worker.Tools(waitingTool("test__send", hangs), waitingTool("test__probed", hangs), waitingTool("test__fenced", hangs)))
-	t.Cleanup(func() { close(leave) }) // before the worker stops
+	t.Cleanup(func() { close(leave) }) // this runs before the worker stops
 	open := e2etest.Invocation("waiting_probe", "test__probed", `{"text":"hello"}`)
 	w.Start(open)
 	r.waits(w, "waiting_probe", "timer", open)
@@ -60,7 +61,7 @@ func (r *recorder) doubt(t *testing.T) {
 	}
 }
 
-// cached records reads that are kept, and that wait for another to read.
+// cached records reads whose value is cached, and reads that wait for the value of another call.
 func (r *recorder) cached(t *testing.T) {
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	h := e2etest.NewHung()

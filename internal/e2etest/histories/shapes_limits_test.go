@@ -28,7 +28,7 @@ tenants:
     rules: [{tool: test__changed, when: 'args.text == "changed"', decision: require_approval}]
 `
 
-// limits records calls that wait for capacity, with success and in vain, and that get none.
+// limits records calls that wait for capacity and get it, that wait and do not get it, and that are refused immediately.
 func (r *recorder) limits(t *testing.T) {
 	w := e2etest.NewWorld(t, shapesOfLimits)
 	h := e2etest.NewHung()

@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// plain records calls that nobody is asked about.
+// plain records calls that need no approval.
 func (r *recorder) plain(t *testing.T) {
 	w := e2etest.NewWorld(t, strings.Replace(e2etest.PlainPolicy, `"test__*"]`, `"test__r*", "test__w*"]`, 1))
 	w.Work(worker.Tools(
@@ -38,7 +38,7 @@ func (r *recorder) plain(t *testing.T) {
 	w.Invoke(invalid)
 	r.ended(w, "invalid_arguments", invalid)
 
-	// The same call once more, after its end, as it was and with other arguments; and something that is no call.
+	// Start the same call again after its end, with the same and with other arguments, and a workflow with an input that is no call.
 	for shape, send := range map[string]any{
 		"settled_before": e2etest.Invocation("read_local", "test__read", `{"text":"hello"}`),
 		"conflict":       e2etest.Invocation("read_local", "test__read", `{"text":"other"}`),
@@ -59,7 +59,7 @@ func (r *recorder) plain(t *testing.T) {
 	}
 }
 
-// approvals records calls that a person decides on, or nobody.
+// approvals records calls that a person decides on, and calls that nobody decides on.
 func (r *recorder) approvals(t *testing.T) {
 	w := e2etest.NewWorld(t, strings.Replace(e2etest.PlainPolicy, "  globex:", `    repair: ["test__mended"]
   hasty:
@@ -97,7 +97,7 @@ func (r *recorder) approvals(t *testing.T) {
 	e2etest.WantText(t, w.Result(c.Call), "hello")
 	r.ended(w, "approved_by_update", inv)
 
-	// A read that asks nobody but for what was done to its arguments.
+	// A read that needs an approval only because its arguments were repaired.
 	inv = e2etest.Invocation("mended_then_approved", "test__mended", `"{text: \"hello\"}"`)
 	call := w.Start(inv)
 	w.WantAnswer(call, e2etest.Approving(w.Waiting(call.WorkflowID).ApprovalID, e2etest.Ann), "")
@@ -143,7 +143,7 @@ func (r *recorder) approvals(t *testing.T) {
 	edit(c)
 	r.waits(w, "waiting_edited", "timer", inv)
 
-	// Last, for every call that waits here looks again.
+	// This case is the last one, because the change of the policy sends a recheck to every waiting call.
 	inv = e2etest.Invocation("policy_changed", "test__never", `{"text":"hello"}`)
 	call = w.Start(inv)
 	w.Waiting(call.WorkflowID)
@@ -152,13 +152,13 @@ func (r *recorder) approvals(t *testing.T) {
 	r.ended(w, "policy_changed", inv)
 }
 
-// asked is a call that waits, with its request.
+// asked is a waiting call with its request.
 type asked struct {
 	*pawl.Call
 	view toolspec.ApprovalView
 }
 
-// failing records calls that are cancelled, retried or out of time.
+// failing records calls that are cancelled, are retried or exceed a time limit.
 func (r *recorder) failing(t *testing.T) {
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	var runs e2etest.Ledger
@@ -204,7 +204,7 @@ func (r *recorder) failing(t *testing.T) {
 	r.ended(w, "cancelled_retrying", inv)
 }
 
-// hang makes a tool that ends when it is stopped.
+// hang makes a tool that runs until its context ends.
 func hang(entered chan<- struct{}) e2etest.Run {
 	return func(ctx context.Context, _ e2etest.In, _ toolspec.Call) (e2etest.Out, error) {
 		if entered != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// onAll makes a hook that stands on all 32 stages. at decides what it does; nil goes on.
+// onAll makes a hook that handles all 32 stages. at is called at each stage, and a nil at does nothing.
 func onAll(name string, at func(s hook.Stage, view any) error) hook.Hook {
 	if at == nil {
 		at = func(hook.Stage, any) error { return nil }
@@ -49,7 +49,7 @@ func normalise(s hook.Stage, view any) error {
 	return nil
 }
 
-// cached finds a value and answers with it.
+// cached is a function for onAll that finds a value in a cache and answers with it.
 func cached(_ hook.Stage, view any) error {
 	switch v := view.(type) {
 	case *hook.Lookup:
@@ -60,7 +60,7 @@ func cached(_ hook.Stage, view any) error {
 	return nil
 }
 
-// respond answers at the feature flags.
+// respond is a function for onAll that answers the call at the stage willCheckFeatureFlags.
 func respond(s hook.Stage, view any) error {
 	if v, ok := view.(*hook.Check); ok && s == hook.WillCheckFeatureFlags.Stage() {
 		return v.Respond(e2etest.Out{Text: "responded"})
@@ -68,7 +68,7 @@ func respond(s hook.Stage, view any) error {
 	return nil
 }
 
-// nameAnn asks for a person by name.
+// nameAnn is a function for onAll that requires an approval of Ann.
 func nameAnn(_ hook.Stage, view any) error {
 	if v, ok := view.(*hook.Consent); ok && !v.Approved() {
 		return v.RequireApproval(hook.Ask{Approvals: &hook.Approvals{Approvers: []string{e2etest.Ann}}})
@@ -76,7 +76,7 @@ func nameAnn(_ hook.Stage, view any) error {
 	return nil
 }
 
-// later is a hook that delays a call until d after its start.
+// later returns a hook that delays a call until d after its start.
 func later(d time.Duration) hook.Hook {
 	return hook.New("later", hook.WillAuthorize.Do(func(_ context.Context, v *hook.Gate) error { return v.WaitUntil(v.StartedAt().Add(d), "closed") }))
 }

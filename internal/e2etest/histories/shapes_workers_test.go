@@ -24,7 +24,7 @@ func shows(w *e2etest.World, inv toolspec.Invocation, line string, n int) {
 	}, fmt.Sprintf("%s shows %q %d times", inv.ToolCallID, line, n))
 }
 
-// waiting records calls that wait for a time, between two attempts and in execute.
+// waiting records calls that wait: until a time, between two attempts, and in execute.
 func (r *recorder) waiting(t *testing.T) {
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	entered := make(chan struct{}, 1)
@@ -43,11 +43,11 @@ func (r *recorder) waiting(t *testing.T) {
 	inv = e2etest.Invocation("waiting_execute", "test__slow", `{"text":"hello"}`)
 	w.Start(inv)
 	e2etest.Receive(t, entered)
-	// That it runs is written down with its answer only.
+	// The history gets an event for the start of the activity only together with its answer.
 	r.waits(w, "waiting_execute", "activity execute", inv)
 }
 
-// lost records calls whose worker dies or is stopped in execute.
+// lost records calls whose worker is killed or is stopped in execute.
 func (r *recorder) lost(t *testing.T) {
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	first := w.ServeInChild()
@@ -76,7 +76,7 @@ func (r *recorder) lost(t *testing.T) {
 	}
 }
 
-// deploys records calls that meet a worker which lacks what their plan names, or has another tool.
+// deploys records calls that get a worker which does not have a tool or a hook of their plan, or has another version of the tool.
 func (r *recorder) deploys(t *testing.T) {
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	var runs e2etest.Ledger
@@ -109,7 +109,7 @@ func (r *recorder) deploys(t *testing.T) {
 	for _, inv := range []toolspec.Invocation{lacking, calls["tool_missing"], calls["hook_missing"]} {
 		w.Approve(inv.Identity().WorkflowID())
 	}
-	// The first timer of each is that of its approval.
+	// The first timer of each call is for its approval.
 	shows(w, lacking, "timer", 2)
 	r.waits(w, "waiting_worker", "timer", lacking)
 	for _, shape := range []string{"tool_missing", "hook_missing"} {
@@ -124,7 +124,7 @@ func (r *recorder) deploys(t *testing.T) {
 	r.ended(w, "tool_missing_at_gate", calls["tool_missing"])
 }
 
-// databaseAway records a call that is admitted while there is no database: its retries come to wait on a durable timer.
+// databaseAway records a call that is admitted while the database is down. The pauses between its retries become durable timers.
 func (r *recorder) databaseAway(t *testing.T) {
 	p := devstacktest.OwnPostgres(t)
 	w := e2etest.NewWorldOn(t, devstacktest.Temporal(t), p.URL(), e2etest.PlainPolicy)

@@ -40,7 +40,7 @@ func (r allBut) RegisterActivityWithOptions(a any, options activity.RegisterOpti
 	}
 }
 
-// workWithout runs a worker that is as worker.Run makes it, but registers every activity except one, or another one instead.
+// workWithout runs a worker like worker.Run that does not register the activity with this name, or registers another one instead.
 func workWithout(w *e2etest.World,
 	name string, tools []toolspec.Tool, toolID string, own hook.Hook, instead ...func(contract.Registry, *acts.Activities, contract.Signer),
 ) (stop func()) {
@@ -81,8 +81,8 @@ func workWithout(w *e2etest.World,
 	}
 }
 
-// TestUnregisteredActivity: a worker that lacks a single one of the names cannot go on with a call whose history has it, which no
-// replayer would say; a complete one then can. This is what TestRecordedCallsGoOn would fail by.
+// TestUnregisteredActivity: a worker that does not register one of the activities cannot go on with a call whose history has this activity, and a complete
+// worker then can. A replay does not find that fault. The test shows that TestRecordedCallsGoOn would find it.
 func TestUnregisteredActivity(t *testing.T) {
 	t.Parallel()
 	if n := len(contract.ActivityNames()); n != 56 {
@@ -118,14 +118,14 @@ func TestUnregisteredActivity(t *testing.T) {
 		case err == nil && state.Approval != nil:
 			t.Errorf("a worker without %s goes on with the call", name)
 		case err == nil && name == contract.Admit.Name():
-			// Without it the workflow is over before anything can disagree; the query answers with nothing.
+			// Without admit the workflow ends before an event can differ from the history, and the query gives an empty answer.
 		case err == nil:
 			t.Errorf("a worker without %s: %+v; want a history that does not fit", name, state)
 		}
 		stop()
 	}
 
-	// With a task of its own instead of a query the call stays where it is.
+	// With a signal, which causes a real workflow task and not only a query, the call does not go on either.
 	stop := workWithout(w, string(hook.WillBindProviders.Stage()), tools, allTool, own)
 	d := e2etest.Approving(toolspec.ApprovalID(e2etest.Invocation("waiting_all_stages", "", "").Identity().InvocationID(), 1), e2etest.Ann)
 	if err := w.Temporal.SignalWorkflow(t.Context(), id, "", toolspec.DecideName, d); err != nil {

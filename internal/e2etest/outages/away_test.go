@@ -14,17 +14,17 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// An outage is a way in which a database is away behind a proxy.
+// outage is a way in which a database behind a proxy can be unreachable.
 type outage struct {
 	name   string
 	begin  func(t *testing.T, p *tcpproxy.Proxy)
-	length time.Duration // 0 = it does not end, and only concerns what was open
+	length time.Duration // 0 = the outage does not end, and concerns only connections that were open
 	events int           // at most, in the history of a call
 }
 
-// TestDatabaseAwayInEveryStep: whatever a call is about to write or read when its database goes, and however it goes, the call parks on a
-// timer of Temporal's and goes on when the database is back. The outages are longer than what tries inside of a workflow task could
-// bridge, which is five seconds, so those of many minutes look the same: one more timer each fifteen seconds.
+// TestDatabaseAwayInEveryStep: if the database becomes unreachable before any write or read of a call, in any way, the call waits with a timer of Temporal
+// and goes on when the database is back. The outages are longer than the five seconds for which a step is tried inside a workflow task. An outage of many
+// minutes looks the same, with one more timer every fifteen seconds.
 func TestDatabaseAwayInEveryStep(t *testing.T) {
 	t.Parallel()
 	for _, o := range []outage{
@@ -88,14 +88,15 @@ func awayInEveryStep(t *testing.T, o outage) {
 	}
 	deciding := begin("test__write").Identity().WorkflowID()
 	view := w.Waiting(deciding)
-	// Before willAuthorize reads the policy, requestApproval, the claim; while the tool runs, in both lanes; and while a person is asked.
+	// The outage begins before willAuthorize reads the policy, before requestApproval, before the claim, while the tool runs in both lanes, and while a call waits
+	// for a person.
 	for toolID, there := range reached {
 		begin(toolID)
 		e2etest.Receive(t, there)
 	}
 	begin("test__send")
 	e2etest.Receive(t, entered)
-	// The last one: in the local lane a tool has two seconds before it is tried again.
+	// This call starts last, because in the local lane a tool has only two seconds before it is tried again.
 	begin("test__slow")
 	e2etest.Receive(t, entered)
 
@@ -112,16 +113,16 @@ func awayInEveryStep(t *testing.T, o outage) {
 			w.Retried(step)
 		}
 		w.Until(func() bool { return w.Log.Has("the claim has no answer") }, "a claim is not answered")
-		// Not asleep, but until the outage is as long as it is to be.
+		// The rest of the outage is a fixed time, and not a wait for something else.
 		w.Until(func() bool { return time.Since(began) >= o.length }, "the outage is over")
-		// What was held back is lost: a claim that arrives now would be nobody's.
+		// The statements that the proxy holds back must be lost, because a claim that arrived now would belong to an attempt that has ended.
 		proxy.Cut()
 		e2etest.SetProxy(t, proxy, tcpproxy.Pass)
 	}
 	w.Approve(calls["tool:acme:run:test__asking"].Identity().WorkflowID())
 	for id, inv := range calls {
 		r, n := w.Ended(w.Temporal.GetWorkflow(t.Context(), id, "")), effects.Of(inv.ToolCallID)
-		// A read of the local lane that a busy machine holds up for its two seconds is made again.
+		// On a busy machine a read of the local lane may take longer than its two seconds, and is repeated then.
 		local := inv.ToolID == "test__read" || inv.ToolID == "test__slow"
 		if record := w.Record(inv); !r.OK || n < 1 || n > 1 && !local || record.Outcome != "ok" || len(record.Stages) == 0 {
 			t.Errorf("%s: %+v with %d effects; the record is %s with %d stages", id, r, n, record.Outcome, len(record.Stages))

@@ -13,7 +13,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestBackendsTerminated: an operator ends all of Pawl's connections, again and again, while calls are being admitted.
+// TestBackendsTerminated: an operator repeatedly ends all connections of Pawl to the database while calls are admitted.
 func TestBackendsTerminated(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -29,12 +29,12 @@ func TestBackendsTerminated(t *testing.T) {
 			return n > 0
 		}, "a connection that admits is ended")
 	}
-	// A claim whose connection was ended may have been committed.
+	// A claim may have been committed although its connection was ended.
 	s.verdict(t, ended)
 	t.Logf("%d connections were ended", ended)
 }
 
-// TestPoolExhausted: with the smallest pool and 64 calls at once, everybody waits for their turn and nobody for each other.
+// TestPoolExhausted: with the smallest pool and 64 calls at the same time, every call waits for a connection, and there is no deadlock.
 func TestPoolExhausted(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -52,16 +52,16 @@ func TestPoolExhausted(t *testing.T) {
 	for id, toolID := range s.kinds {
 		w.BoundedHistory(e2etest.Invocation(id, toolID, "").Identity().WorkflowID(), most)
 	}
-	// The relay listens on one more. A statement that a busy machine cuts off leaves a connection that is still being closed, and it may cut off
-	// all of them at once.
+	// The relay listens on one more connection. If a statement runs into its time limit on a busy machine, its connection is still being closed while a new one is
+	// opened, and that can happen to all connections at the same time.
 	if n := proxy.Peak(); n > 2*(4+1) {
 		t.Errorf("%d connections at once, want the 4 of the pool and one that listens", n)
 	}
 	t.Logf("64 calls took %s", time.Since(began).Round(time.Millisecond))
 }
 
-// TestReadOnlyDatabase: a database that takes no writes stops calls before they have an effect, and says so; once it takes them the calls
-// go on.
+// TestReadOnlyDatabase: with a database that refuses writes, calls stop before they have an effect, and the log says why. When the database accepts writes
+// again, the calls go on.
 func TestReadOnlyDatabase(t *testing.T) {
 	t.Parallel()
 	p := devstacktest.OwnPostgres(t)
@@ -85,7 +85,7 @@ func TestReadOnlyDatabase(t *testing.T) {
 		}
 		w.Until(func() bool { return e2etest.Scalar[string](w, `SHOW default_transaction_read_only`) == setting }, "the setting holds")
 	}
-	// A statement may still run in a session that has not noticed; one that waits for its turn notices first.
+	// A session that is running a statement learns of the setting after it. A waiting session learns of it before its next statement.
 	readOnly("on")
 	for range 8 {
 		s.invoke(w.Pawl)
@@ -115,7 +115,7 @@ func TestReadOnlyDatabase(t *testing.T) {
 	}
 }
 
-// TestDatabaseChaos: the database crashes every few seconds, for up to two, under a stream of calls. The seed is in the log.
+// TestDatabaseChaos: while a stream of calls runs, the database crashes every few seconds and is away for up to two seconds. The log has the seed.
 func TestDatabaseChaos(t *testing.T) {
 	t.Parallel()
 	const length, most, enough = 30 * time.Second, 2 * time.Minute, 3
@@ -124,7 +124,7 @@ func TestDatabaseChaos(t *testing.T) {
 	w := e2etest.NewWorldOn(t, devstacktest.Temporal(t), p.URL(), e2etest.PlainPolicy)
 	s := newStream(w)
 	w.Work(s.tools())
-	seed := uint64(time.Now().UnixNano())    //nolint:gosec // any number will do
+	seed := uint64(time.Now().UnixNano())    //nolint:gosec // any number is good
 	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // not for secrets
 	t.Logf("seed %d", seed)
 	between := func(from, to time.Duration) time.Duration { return from + time.Duration(random.Int64N(int64(to-from))) }
@@ -160,7 +160,7 @@ func TestDatabaseChaos(t *testing.T) {
 			}
 			crash.Reset(between(2*time.Second, 5*time.Second))
 		case <-over.C:
-			// On a busy machine a restart takes a while.
+			// On a busy machine a restart takes longer.
 			if crashes < enough && time.Since(began) < most {
 				over.Reset(time.Second)
 				continue
@@ -175,7 +175,7 @@ func TestDatabaseChaos(t *testing.T) {
 	if err := <-restarted; err != nil {
 		t.Fatal(err)
 	}
-	// Only a call whose claim met a crash can be in doubt: at most one for each tool that ran.
+	// A call can have an unknown outcome only if a crash came during its claim. At each crash there is at most one such call for each connection.
 	s.verdict(t, crashes*w.Config().Connections)
 	ok := 0
 	for _, r := range s.results {

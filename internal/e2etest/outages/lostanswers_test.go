@@ -8,7 +8,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// Parts of the statements that write something about a call.
+// Each text is a part of one of the statements that write the record of a call.
 const (
 	sqlAdmit   = "INSERT INTO invocations"
 	sqlClaim   = "), claimed AS ("
@@ -18,8 +18,8 @@ const (
 	sqlDecide  = "), decided AS ("
 )
 
-// TestLostCommitAnswers: what is committed and never answered is found again by the next try, at every write that a call makes. Nothing
-// is written twice, and the epoch that a lost admit has raised keeps nobody out.
+// TestLostCommitAnswers: for every write of a call, the next try finds the write if the answer to its commit was lost. Nothing is written twice. An epoch that
+// such an admit has raised does not block the call.
 func TestLostCommitAnswers(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -48,7 +48,7 @@ func TestLostCommitAnswers(t *testing.T) {
 		{"claim of what was approved", "test__asked", []string{sqlClaim}},
 		{"all", "test__asked", []string{sqlAdmit, sqlRequest, sqlDecide, sqlClaim, sqlSettle}},
 	} {
-		// One after the other: what is lost is set for the whole proxy.
+		// The cases run one after the other, because the lost answers are a setting of the whole proxy.
 		loss := proxy.LoseAnswers(1, c.lost...)
 		proxy.Cut()
 		inv := e2etest.Invocation(toolCallID(c.name), c.tool, `{"text":"hello"}`)
@@ -64,7 +64,7 @@ func TestLostCommitAnswers(t *testing.T) {
 		if len(record.Stages) == 0 || record.Outcome != outcomeOf(r) || len(record.Approvals) > 1 {
 			t.Errorf("%s: the record is %+v, and the answer %+v", c.name, record, r)
 		}
-		// A read of the local lane may be made again with its task.
+		// A read of the local lane may run again with its workflow task.
 		if !r.OK || effect < 1 || effect > 1 && c.tool != "test__read" {
 			t.Errorf("%s: %d effects, and the call ended with %+v", c.name, effect, r)
 		}

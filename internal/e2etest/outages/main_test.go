@@ -1,4 +1,4 @@
-// Package outages shows calls whose database or Temporal server is away, slow, overloaded or
+// Package outages tests calls whose database or Temporal server is down, slow, overloaded or
 // killed, or whose answers are lost.
 package outages
 

@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestDatabaseAway: calls that meet a database that is away wait for it, wherever they are, and lose nothing.
+// TestDatabaseAway: while the database is down, calls wait for it in every step, and nothing is lost.
 func TestDatabaseAway(t *testing.T) {
 	t.Parallel()
 	p := devstacktest.OwnPostgres(t)
@@ -35,7 +35,7 @@ func TestDatabaseAway(t *testing.T) {
 	if err := p.StopImmediate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	// One is admitted, one is decided on and one comes to its end while there is no database.
+	// While there is no database, one call is admitted, one is decided on, and the tool of one ends.
 	admitting := w.Start(e2etest.Invocation("admitting", "test__read", `{"text":"hello"}`))
 	if err := w.Temporal.SignalWorkflow(t.Context(), deciding.WorkflowID, "", toolspec.DecideName,
 		e2etest.Approving(view.ApprovalID, e2etest.Ann)); err != nil {
@@ -59,7 +59,7 @@ func TestDatabaseAway(t *testing.T) {
 	}
 }
 
-// TestWorkerBeforeItsDatabase: a worker that starts without its database says so, waits and serves.
+// TestWorkerBeforeItsDatabase: a worker that starts while its database is down logs that, waits for the database, and then serves calls.
 func TestWorkerBeforeItsDatabase(t *testing.T) {
 	t.Parallel()
 	p := devstacktest.OwnPostgres(t)

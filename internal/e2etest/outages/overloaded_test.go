@@ -13,15 +13,15 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
 )
 
-// requests counts what is sent to a server.
+// requests counts the pieces of data that are sent to a server.
 type requests struct{ n *atomic.Int64 }
 
 func (r requests) Request([]byte) tcpproxy.Verdict { r.n.Add(1); return tcpproxy.Forward }
 
 func (requests) Answer([]byte) tcpproxy.Verdict { return tcpproxy.Forward }
 
-// TestOverloadedServer: a server that answers twenty requests a second, and sends the others away, has sixty calls at once. All of them end
-// as if nothing had been, and nobody shouts: what is sent stays near to what the server takes.
+// TestOverloadedServer: a server that answers twenty requests per second and refuses the others gets sixty calls at the same time. All calls succeed, and the
+// number of sent requests stays near the number that the server accepts.
 func TestOverloadedServer(t *testing.T) {
 	t.Parallel()
 	const perSecond, calls = 20, 60
@@ -45,7 +45,7 @@ func TestOverloadedServer(t *testing.T) {
 	}
 	s.verdict(t, 0)
 	took, n := time.Since(began), sent.Load()-before
-	// A call needs about eight requests: fewer seconds would mean that nobody was sent away.
+	// A call needs about eight requests. If the calls took less time, the server would have refused none.
 	if took < calls*4/perSecond*time.Second {
 		t.Errorf("%d calls took %s: the server was not overloaded", calls, took)
 	}

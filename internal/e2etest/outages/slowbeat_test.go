@@ -12,11 +12,11 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestTemporalSilentForAMoment: a tool with an effect runs while the server is silent for longer than the pause between two heartbeats, and
-// shorter than it waits for one. Nothing stops the tool.
+// TestTemporalSilentForAMoment: while a tool with an effect runs, the server is silent for longer than the pause between two heartbeats, but not as long as the
+// server would wait for a heartbeat. The tool is not stopped.
 func TestTemporalSilentForAMoment(t *testing.T) {
 	t.Parallel()
-	// A heartbeat falls due within two seconds, and the SDK alone would wait for its answer for one more; the worker gives it four.
+	// A heartbeat is due every two seconds. By default the SDK would wait for its answer for one second. The worker makes that four seconds.
 	const silence, slack = 3500 * time.Millisecond, 300 * time.Millisecond
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	proxy := e2etest.ProxyTo(t, w.Address)
@@ -48,7 +48,7 @@ func TestTemporalSilentForAMoment(t *testing.T) {
 		release <- struct{}{}
 		r := w.Result(call)
 		if !r.OK && silent > silence+slack && try < 5 {
-			// A machine that stands still makes the server silent for longer.
+			// If the machine stalls, the server is silent for longer than the test wants, and the test tries again.
 			select {
 			case <-release:
 			default:

@@ -17,7 +17,7 @@ import (
 // streamTimeout is how long a call of a stream may take, outages included.
 const streamTimeout = 3 * time.Minute
 
-// stream is a number of calls of four kinds that go on while things break.
+// stream makes calls of four kinds while servers and connections fail.
 type stream struct {
 	w       *e2etest.World
 	effects e2etest.Ledger
@@ -32,7 +32,7 @@ func newStream(w *e2etest.World) *stream {
 	return &stream{w: w, results: map[string]toolspec.Result{}, kinds: map[string]string{}}
 }
 
-// streamTools are the tools that a stream calls in turn.
+// streamTools has the tools that a stream calls one after the other.
 var streamTools = []string{"test__fast", "test__read", "test__write", "test__send"}
 
 func (s *stream) tools() worker.Option {
@@ -68,8 +68,9 @@ func (s *stream) invoke(c *pawl.Client) {
 	})
 }
 
-// verdict waits for all calls and judges them: every call is settled, with the result that was answered; what may be repeated ended ok;
-// nothing else had more than one effect, and ended ok or, at most unknown times, in doubt. It returns how many calls ended in doubt.
+// verdict waits for all calls and checks them. Every call must be settled with the result that its caller got. A call whose tool may be repeated must have
+// succeeded. Every other call must have had at most one effect, and must have succeeded or, in at most unknown calls, ended with an unknown outcome. verdict
+// returns how many calls ended with an unknown outcome.
 func (s *stream) verdict(t *testing.T, unknown int) {
 	t.Helper()
 	s.calls.Wait()

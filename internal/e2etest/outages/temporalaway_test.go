@@ -24,8 +24,8 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestTemporalKilled: the server is killed under a stream of calls and comes back some seconds later. Clients wait for it, calls go on,
-// and signals that were not delivered are.
+// TestTemporalKilled: the server is killed during a stream of calls and comes back some seconds later. Clients wait for it, calls go on, and signals that could
+// not be delivered are delivered then.
 func TestTemporalKilled(t *testing.T) {
 	t.Parallel()
 	server := devstacktest.OwnTemporal(t, devstack.TemporalOptions{FileStore: true})
@@ -54,7 +54,7 @@ func TestTemporalKilled(t *testing.T) {
 	if err := server.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	close(release) // an answer that nobody takes
+	close(release) // the tool answers while the server is down
 	for range 8 {
 		s.invoke(w.Pawl)
 	}
@@ -87,7 +87,7 @@ func TestTemporalKilled(t *testing.T) {
 	if status := command.Wait(); status != 1 || !command.Says("--run run --call asked") {
 		t.Errorf("interrupted, the command ended with %d:\n%s", status, command.Err)
 	}
-	// Another version of the policy tells calls that are not settled to look again.
+	// A new version of the policy sends a recheck to the calls that are not settled.
 	w.Apply(strings.Replace(e2etest.PlainPolicy, "globex", "other", 1))
 	w.Until(func() bool {
 		return e2etest.Scalar[int](w, `SELECT count(*)::int FROM outbox WHERE sent_at IS NULL AND attempts > 0 AND workflow_id = '`+asked.WorkflowID+`'`) == 1
@@ -108,16 +108,16 @@ func TestTemporalKilled(t *testing.T) {
 		t.Errorf("one decision, sent twice, had %d effects", n)
 	}
 	e2etest.WantText(t, w.Result(w.Start(late)), "hello")
-	// Nobody could take its answer while the server was away; the SDK may still bring it.
+	// The answer of the attempt could not be delivered while the server was down. The SDK may still deliver it later.
 	r := w.Result(running)
 	if s.effects.Of("held") != 1 || !r.OK && r.ErrorCode != toolspec.CodeOutcomeUnknown {
 		t.Errorf("the attempt that was running ended with %+v and %d effects", r, s.effects.Of("held"))
 	}
-	s.verdict(t, 12/4) // what may be in doubt is what was running
+	s.verdict(t, 12/4) // only calls that were running may have an unknown outcome
 	t.Logf("everything had ended %s after the server was back", time.Since(began).Round(100*time.Millisecond))
 }
 
-// clientThrough is a client of Pawl's that reaches Temporal through a proxy.
+// clientThrough returns a client of Pawl that connects to Temporal through a proxy.
 func clientThrough(w *e2etest.World, address string) *pawl.Client {
 	w.T.Helper()
 	c, err := client.DialContext(w.T.Context(), client.Options{
@@ -131,8 +131,8 @@ func clientThrough(w *e2etest.World, address string) *pawl.Client {
 	return pawl.New(c, pawl.Options{})
 }
 
-// TestLostStartAnswer: a call that was started and never confirmed is found by the next try of the client, and by the same command: one
-// workflow, one effect, the same result.
+// TestLostStartAnswer: if the answer to the start of a call is lost, the next try of the client attaches to the call, and so does the same command. There is
+// one workflow, one effect and the same result.
 func TestLostStartAnswer(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -140,7 +140,7 @@ func TestLostStartAnswer(t *testing.T) {
 	w.Work(worker.Tools(e2etest.Tool("test__send", effects.Counted(e2etest.Echo), e2etest.Once)))
 	proxy := e2etest.ProxyTo(t, w.Address)
 
-	// No other request is that large, however it is compressed.
+	// No other request is as large as this one, even after compression.
 	large := func(request []byte) bool { return len(request) > 2000 }
 	text := noise(4000)
 	args := fmt.Sprintf(`{"text":%q}`, text)
@@ -183,7 +183,7 @@ func TestLostStartAnswer(t *testing.T) {
 	}
 }
 
-// noise is text that does not compress well.
+// noise returns a text that does not compress well.
 func noise(n int) string {
 	var b strings.Builder
 	for b.Len() < n {
@@ -203,8 +203,8 @@ func startedOnce(w *e2etest.World, inv toolspec.Invocation) {
 	}
 }
 
-// TestLostDecisionAnswer: a decision counted, its answer was lost, and the call is over before the client asks again. It is told that the
-// decision counted, not that it came too late.
+// TestLostDecisionAnswer: a decision counts, its answer is lost, and the call ends before the client sends it again. The client gets the answer that the
+// decision counted, and not that it came too late.
 func TestLostDecisionAnswer(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)

@@ -13,7 +13,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// objects checks that the database names every object of the server, and returns how many there are.
+// objects fails unless the database has a row for every object of the server, and returns the number of objects.
 func objects(w *e2etest.World, server *buckettest.Server) int {
 	w.T.Helper()
 	keys := server.Keys(w.T)
@@ -25,8 +25,8 @@ func objects(w *e2etest.World, server *buckettest.Server) int {
 	return len(keys)
 }
 
-// TestWorkerKilledInAStreamToABucket: no result refers to what the killed worker stored, upkeep deletes its objects, and a model, a person
-// and a client read the output of the next worker.
+// TestWorkerKilledInAStreamToABucket: no result refers to the output of the killed worker, and upkeep deletes its objects. A model, a person and a client can
+// read the output of the next worker.
 func TestWorkerKilledInAStreamToABucket(t *testing.T) {
 	t.Parallel()
 	server, w := buckettest.New(t), e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -47,7 +47,7 @@ func TestWorkerKilledInAStreamToABucket(t *testing.T) {
 		t.Errorf("%+v has the output %s of the killed worker", r, half)
 	}
 	reclaim(w)
-	// The request that the kill interrupted may have left a reservation.
+	// The kill may have interrupted a request and left its reservation.
 	e2etest.Scalar[int](w, `WITH late AS (UPDATE output_objects SET changed_at = now() - interval '11 minutes' RETURNING key) SELECT count(*) FROM late`)
 	reclaim(w)
 	if got, rows := objects(w, server), e2etest.Scalar[int](w, `SELECT count(*) FROM output_objects`); got != counts(w)[0] || rows != got {
@@ -62,7 +62,8 @@ func TestWorkerKilledInAStreamToABucket(t *testing.T) {
 	}
 }
 
-// TestBucketFailsInAStream: the attempt ends in a bounded time and keeps nothing. The next one goes on when the bucket does.
+// TestBucketFailsInAStream: when the bucket fails, the attempt ends within a bounded time and leaves nothing. The next attempt succeeds when the bucket works
+// again.
 func TestBucketFailsInAStream(t *testing.T) {
 	t.Parallel()
 	server, w := buckettest.New(t), e2etest.NewWorld(t, e2etest.PlainPolicy)

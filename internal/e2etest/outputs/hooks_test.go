@@ -12,9 +12,9 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestHookOnALargeValue: a hook sees the whole of a value of 500 KiB and replaces it. The history has
-// short forms only, the store has both values, and neither has what the tool hides, whether the tool or
-// the hook writes it.
+// TestHookOnALargeValue: a hook gets a whole value of 500 KiB and replaces it. The history has only short
+// forms of the values, and the store has both. Neither has a text that the tool hides, whether the tool or
+// the hook has written it.
 func TestHookOnALargeValue(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -74,13 +74,13 @@ func TestHookOnALargeValue(t *testing.T) {
 		}
 		w.Replay(inv.Identity().WorkflowID())
 	}
-	// A hook that makes the value small leaves a result without a reference.
+	// If a hook makes the value small, the result has no reference.
 	small := e2etest.Invocation("cut", "test__write", `{"note":"cut "}`)
 	r := w.Invoke(small)
 	if e2etest.WantText(t, r, "cut aaaaa"); r.Truncated || r.OutputRef != "" || r.Bytes != int64(len(r.Value)) {
 		t.Errorf("the small value is described as %+v", r.Info())
 	}
-	// A hook cannot give more than the tool may.
+	// The limit of the tool also applies to the value of a hook.
 	large := e2etest.Invocation("grow", "test__write", `{"note":"grow "}`)
 	r = w.Invoke(large)
 	if e2etest.WantCode(t, r, toolspec.CodeResultTooLarge); len(r.Value) > 0 || r.OutputRef != "" {

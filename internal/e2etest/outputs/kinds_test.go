@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestKinds: the result and the record say what kind a value is, how large, and whether it is whole; a model reads the rest of a
+// TestKinds: the result and the record have the kind and the size of a value, and say whether it is whole. A model reads the rest of a
 // shortened value with core__tool_output_cache (RF-01, RF-09, OC-03, OC-05).
 func TestKinds(t *testing.T) {
 	t.Parallel()

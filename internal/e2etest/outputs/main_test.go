@@ -15,21 +15,21 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	buckettest.SetCredentials() // also in child processes
+	buckettest.SetCredentials() // child processes need them too
 	e2etest.Main(m, map[string]e2etest.Program{e2etest.ChildServe: e2etest.Serving(func(string) []worker.Option {
 		return []worker.Option{worker.Tools(streams()...)}
 	})})
 }
 
 const (
-	// streamLines are the lines of test__stream, of 100 bytes each.
+	// streamLines is how many lines of 100 bytes test__stream writes.
 	streamLines = 40_000 / shrink
-	// killedLines are those of test__killed.
+	// killedLines is how many lines test__killed writes.
 	killedLines = 30_000 / shrink
 	email       = "ann.lee@mail.example.org"
 )
 
-// line is a line of test__stream as the tool writes it.
+// line returns line number i of test__stream as the tool writes it, before it is masked.
 func line(i int) string {
 	text := fmt.Sprintf("%d the quick brown fox jumps over the lazy dog and writes to %s ", i, email)
 	return text + strings.Repeat(".", max(0, 99-len(text))) + "\n"
@@ -41,7 +41,7 @@ func text(d *toolspec.Definition) {
 
 func binary(d *toolspec.Definition) { d.Stream, d.Timeout = toolspec.BinaryStream, 2*time.Minute }
 
-// noise is what test__binary writes.
+// noise returns the bytes that test__binary writes.
 func noise() []byte {
 	data := make([]byte, 3<<20/shrink)
 	state := uint32(1)
@@ -67,7 +67,7 @@ func streams() []toolspec.Tool {
 		e2etest.Tool("test__stream", func(_ context.Context, _ e2etest.In, call toolspec.Call) (e2etest.Out, error) {
 			return e2etest.Out{Text: "written"}, write(streamLines)(call)
 		}, text),
-		// The attempt fails, whether or not the tool returns the error of a Write.
+		// This tool ignores the error of its writes. Its attempt must fail in spite of that.
 		e2etest.Tool("test__careless", func(_ context.Context, _ e2etest.In, call toolspec.Call) (e2etest.Out, error) {
 			_ = write(50_000 / shrink)(call)
 			return e2etest.Out{Text: "written"}, nil

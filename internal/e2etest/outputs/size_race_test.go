@@ -2,6 +2,6 @@
 
 package outputs
 
-// shrink divides the sizes of values and streams: the detector makes a search of a text thirty times as
-// slow.
+// shrink divides the sizes of values and streams, because the race detector makes a search in a text thirty
+// times as slow.
 const shrink = 4

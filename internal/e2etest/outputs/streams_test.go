@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// read returns an output of acme.
+// read returns the bytes of an output of the tenant acme from a position.
 func read(w *e2etest.World, ref string, from output.Position) (all []byte) {
 	w.T.Helper()
 	for c, err := range w.Store.Chunks(w.T.Context(), "acme", ref, from) {
@@ -27,7 +27,7 @@ func read(w *e2etest.World, ref string, from output.Position) (all []byte) {
 	return all
 }
 
-// counts returns how many chunks and outputs the database has, and the bytes that it counts for acme.
+// counts returns the number of chunks and of outputs in the database, and the bytes that the quota counts.
 func counts(w *e2etest.World) (got [3]int) {
 	w.T.Helper()
 	got[0] = e2etest.Scalar[int](w, `SELECT count(*) FROM output_chunks`)
@@ -53,8 +53,8 @@ func reclaim(w *e2etest.World) {
 	}
 }
 
-// TestATextStream: 4 MiB, many chunks, are stored masked beside the value, whole, with their digest and lines; only the tenant reads them.
-// The masks are those of the tool and of policy.
+// TestATextStream: a stream of 4 MiB is stored masked and complete, in many chunks, with its digest and the number of its lines, and the call still has its
+// value. Only the tenant can read the stream. Both the masks of the tool and those of policy apply.
 func TestATextStream(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, strings.Replace(e2etest.PlainPolicy, "    mode: auto\n", `    mode: auto
@@ -108,7 +108,7 @@ func TestABinaryStream(t *testing.T) {
 	}
 }
 
-// TestAFailedAttemptLeavesNoStream: neither an output, nor a chunk, nor a byte of the quota.
+// TestAFailedAttemptLeavesNoStream: a failed attempt leaves no output, no chunk and no used byte of the quota.
 func TestAFailedAttemptLeavesNoStream(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -120,7 +120,8 @@ func TestAFailedAttemptLeavesNoStream(t *testing.T) {
 	}
 }
 
-// TestAStreamBeyondTheQuota: the call says what to do, whatever its tool made of the error, and keeps nothing.
+// TestAStreamBeyondTheQuota: a call whose stream exceeds the quota ends with an error that says what to do, even if its tool ignores the error, and leaves
+// nothing stored.
 func TestAStreamBeyondTheQuota(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -136,7 +137,7 @@ func TestAStreamBeyondTheQuota(t *testing.T) {
 	}
 }
 
-// TestWorkerKilledInAStream: no result refers to what the killed worker stored, and upkeep takes the storage back.
+// TestWorkerKilledInAStream: no result refers to the output of the killed worker, and upkeep gives its storage back.
 func TestWorkerKilledInAStream(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)

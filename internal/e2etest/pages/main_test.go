@@ -9,7 +9,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The pages wait more than they work. The command line may say otherwise.
+	// The tests mostly wait, so four run at the same time. A flag on the command line overrides this.
 	if err := flag.Set("test.parallel", "4"); err != nil {
 		panic(err)
 	}

@@ -10,19 +10,19 @@ import (
 	"github.com/pawl-run/pawl/internal/docsgen/pagetest"
 )
 
-// root is the repository's, seen from here.
+// root is the root directory of the repository, relative to this package.
 const root = "../../.."
 
-// mostNotRun bounds the blocks that no test runs. A block belongs among them if it needs what no machine of CI has: an account at a
-// service, a person in a browser, the rights of root, or minutes. Each says why in front of it.
+// mostNotRun bounds the number of blocks that no test runs. A block is not run if it needs something that no machine of CI has: an account at a service, a
+// person at a browser, the rights of root, or several minutes. A comment in front of each such block says why.
 const mostNotRun = 10
 
-// TestShellRuns: the shell blocks of a page run as they stand, one after the other in one shell. The shell is in a directory of its own
-// beside a `pawl dev`, which the page starts itself or has here. A block fails with the first command that fails.
+// TestShellRuns runs the shell blocks of a page unchanged, one after the other in one shell. The shell has a new directory and a running `pawl dev`. If the
+// page does not start one itself, the test does. A block fails with the first command that fails.
 //
-// Comments in front of a block say what the block needs (see package pagetest): commands that run before it, in the same shell, and the
-// text that a program prints which then serves until the end of the page. In the environment are CHECKOUT, the repository, and the
-// programs `pawl` and `temporal`.
+// Comments in front of a block say what the block needs (see package pagetest): commands that run before it in the same shell, or the text that a program
+// prints when it is ready and then runs until the end of the page. The environment has CHECKOUT, the directory of the repository, and the programs `pawl`
+// and `temporal`.
 func TestShellRuns(t *testing.T) {
 	t.Parallel()
 	notRun, run := 0, 0
@@ -58,7 +58,7 @@ func TestShellRuns(t *testing.T) {
 	}
 }
 
-// TestShellRunsFindsMistakes: a block with a command that fails, and a program that ends instead of serving, fail at their place.
+// TestShellRunsFindsMistakes: a block with a failing command, or with a program that ends instead of serving, fails with the place of the block.
 func TestShellRunsFindsMistakes(t *testing.T) {
 	t.Parallel()
 	programs := t.TempDir()
@@ -85,7 +85,7 @@ func TestShellRunsFindsMistakes(t *testing.T) {
 	}
 }
 
-// build compiles the stock program as a user would.
+// build compiles the pawl program without changes, as a user would.
 func build(t *testing.T) (dir string) {
 	t.Helper()
 	for _, needed := range []string{"bash", "jq", "openssl"} {
@@ -102,7 +102,7 @@ func build(t *testing.T) (dir string) {
 	return dir
 }
 
-// prologue stops at the first command that fails. A program that serves has printed so before the page goes on.
+// prologue makes the shell stop at the first command that fails. Its function serves waits until a program has printed that it is ready.
 const prologue = `set -euo pipefail
 place=start
 logs=$PWD
@@ -115,7 +115,7 @@ serves() {
 }
 `
 
-// script writes the program of the shell.
+// script returns the script with all blocks of a page.
 func script(blocks []pagetest.Block) string {
 	var b strings.Builder
 	b.WriteString(prologue)
@@ -131,7 +131,7 @@ func script(blocks []pagetest.Block) string {
 	return b.String()
 }
 
-// withServers puts a `pawl dev` in front of a page that starts none.
+// withServers adds a block with `pawl dev` in front of the blocks of a page that does not start it.
 func withServers(blocks []pagetest.Block) []pagetest.Block {
 	for _, block := range blocks {
 		if block.Serves != "" && strings.Contains(block.Text, "pawl dev") {

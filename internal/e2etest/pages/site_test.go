@@ -20,7 +20,7 @@ import (
 // waitTimeout is how long a page may take on a busy machine.
 const waitTimeout = 4 * time.Minute
 
-// site is a machine in small: a home, a cache, a temporary directory and a working directory.
+// site has the directories of a user for one page: a home, a cache, a temporary directory and a working directory.
 type site struct {
 	t    *testing.T
 	root string
@@ -29,7 +29,7 @@ type site struct {
 
 func newSite(t *testing.T, programs string) *site {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "pawl-pages-test-") // t.TempDir is closed to the user that Postgres runs as
+	dir, err := os.MkdirTemp("", "pawl-pages-test-") // the user that runs Postgres cannot read t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func newSite(t *testing.T, programs string) *site {
 		"PATH=" + strings.Join(path, string(filepath.ListSeparator)), "HOME=" + filepath.Join(dir, "home"), "GOBIN=" + filepath.Join(dir, "bin"),
 		"XDG_CACHE_HOME=" + filepath.Join(dir, "cache"), "TMPDIR=" + filepath.Join(dir, "tmp"), "TZ=UTC", "CHECKOUT=" + checkout,
 	}
-	// The compiler finds what it has built; another home has nothing of it.
+	// The compiler uses its caches of the user, because a new home has none.
 	names := []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOTOOLCHAIN", "GOFLAGS"}
 	values, err := exec.CommandContext(t.Context(), "go", append([]string{"env"}, names...)...).Output()
 	if err != nil {
@@ -68,7 +68,7 @@ func newSite(t *testing.T, programs string) *site {
 	return s
 }
 
-// run has bash run a script in the working directory, and then ends what the script has left running.
+// run runs a script with bash in the working directory, and then ends the programs that the script has left running.
 func (s *site) run(script string) error {
 	ctx, cancel := context.WithTimeout(s.t.Context(), waitTimeout)
 	defer cancel()
@@ -76,7 +76,7 @@ func (s *site) run(script string) error {
 	cmd := exec.CommandContext(ctx, "bash", "-c", script)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = filepath.Join(s.root, "work"), s.env, &out, &out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	// A program of the group may hold the output open.
+	// A program that the script has left running may keep the output open.
 	cmd.WaitDelay = time.Second
 	err := cmd.Run()
 	if errors.Is(err, exec.ErrWaitDelay) {
@@ -91,7 +91,7 @@ func (s *site) run(script string) error {
 	return nil
 }
 
-// end ends a group of processes, and waits until it is gone.
+// end ends a process group, and waits until no process of it is left.
 func (s *site) end(group int) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()

@@ -16,9 +16,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// TestRollingDeploy: the workers of two pools with different tools are replaced one by one, and those of the second pool so that none runs for
-// a while. Calls run all the time, and one of each pool waits for an approval. No call is lost, none ends with unavailable, and nothing runs
-// twice that must not.
+// TestRollingDeploy: the workers of two pools with different tools are replaced one by one, and for a while the second pool has no worker. Calls run all the
+// time, and one call of each pool waits for an approval. No call is lost or ends as unavailable, and no tool that must not be repeated runs twice.
 func TestRollingDeploy(t *testing.T) {
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	w.ServeInChild()
@@ -33,7 +32,7 @@ func TestRollingDeploy(t *testing.T) {
 		waiting[pool] = call
 	}
 
-	// Each of these makes one call after the other.
+	// Each caller makes one call after the other.
 	done, stop := context.WithCancel(t.Context())
 	defer stop()
 	var callers sync.WaitGroup
@@ -56,7 +55,7 @@ func TestRollingDeploy(t *testing.T) {
 			})
 		}
 	}
-	more := func(what string) { // some calls of every kind have ended since
+	more := func(what string) { // waits until some more calls of every kind have ended
 		t.Helper()
 		mu.Lock()
 		before := make(map[string]int)
@@ -118,7 +117,7 @@ func TestRollingDeploy(t *testing.T) {
 	t.Logf("calls: %v", ends)
 }
 
-// callOf is a call of a tool of a pool. Its tool writes into a file of the call.
+// callOf returns a call of a tool of a pool. The tool writes into a file that belongs to the call.
 func callOf(w *e2etest.World, pool, tool, name string) toolspec.Invocation {
 	return e2etest.Invocation(pool+"-"+tool+"-"+name, "test__"+pool+"_"+tool, fmt.Sprintf(`{"text":%q}`, file(w, pool, tool, name)))
 }
@@ -127,7 +126,7 @@ func file(w *e2etest.World, pool, tool, name string) string {
 	return filepath.Join(w.Workspace, pool+"-"+tool+"-"+name)
 }
 
-// serveIn starts a worker of a pool in a process of its own, and returns when its tools are published.
+// serveIn starts a worker of a pool in a separate process, and returns when its tools are published.
 func serveIn(w *e2etest.World, pool, version string) *exec.Cmd {
 	w.T.Helper()
 	before := running(w, pool)
@@ -136,7 +135,7 @@ func serveIn(w *e2etest.World, pool, version string) *exec.Cmd {
 	return cmd
 }
 
-// terminate stops a worker as a deploy does.
+// terminate stops a worker with SIGTERM, as a deploy does.
 func terminate(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestGateMoves: a call that only a pool can judge, because its plan has a hook of the pool and a rule is about the tags of its tool, is judged
-// where the tool is: after an approval, and while it waits for one.
+// TestGateMoves: a call can be judged only in a pool if its plan has a hook of the pool and a rule depends on the tags of its tool. It is judged in the pool
+// that has the tool, after an approval and while it waits for one.
 func TestGateMoves(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicyWith(t, "    mode: auto\n", "    mode: auto\n    rules: [{tool: 'test__*', when: '\"danger\" in tool.tags', decision: deny}]\n"))
@@ -47,7 +47,7 @@ func TestGateMoves(t *testing.T) {
 	w.WantSound(waits.WorkflowID)
 	w.Replay(waits.WorkflowID)
 	w.Replay(approved.WorkflowID)
-	// Nothing of this lets a call run that policy denies.
+	// A call that policy denies still does not run.
 	inPoolWith(w, "c", worker.Tools(e2etest.Tool("test__danger", effects.Counted(e2etest.Echo), func(d *toolspec.Definition) { d.Tags = []string{"danger"} })))
 	e2etest.WantCode(t, w.Invoke(e2etest.Invocation("denied", "test__danger", `{"text":"no"}`)), toolspec.CodePolicyDenied)
 }

@@ -1,4 +1,4 @@
-// Package pools shows calls of tools that workers of pools have, on task queues of their own.
+// Package pools tests calls of tools that only the workers of a pool have, on the task queue of the pool.
 package pools
 
 import (
@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 	e2etest.Main(m, map[string]e2etest.Program{e2etest.ChildServe: e2etest.Serving(serve)})
 }
 
-// serve is the worker of a team in a version of its program, "media 2", or a worker of the shared queue, "".
+// serve returns the options of a worker. release is the pool and the version of the program, as in "media 2", or "" for a worker of the shared queue.
 func serve(release string) []worker.Option {
 	pool, version, _ := strings.Cut(release, " ")
 	if pool == "" {
@@ -29,7 +29,7 @@ func serve(release string) []worker.Option {
 	return []worker.Option{worker.Tools(
 		e2etest.Tool("test__"+pool+"_read", e2etest.Entered, with), e2etest.Tool("test__"+pool+"_fast", e2etest.Entered, e2etest.Fast, with),
 		e2etest.Tool("test__"+pool+"_write", e2etest.Entered, e2etest.Idempotent, with),
-		// These have one version: a person's approval is for the tool that the person has seen.
+		// These tools keep their version, because an approval is for the tool that the person has seen.
 		e2etest.Tool("test__"+pool+"_send", e2etest.Entered, e2etest.Once), e2etest.Tool("test__"+pool+"_asked", e2etest.Entered, e2etest.Once, e2etest.Risky),
 	)}
 }
@@ -56,13 +56,13 @@ func running(w *e2etest.World, pool string) int {
 	return e2etest.Scalar[int](w, `SELECT count(DISTINCT worker_id)::int FROM worker_tools JOIN workers USING (worker_id) WHERE pool = $1`, pool)
 }
 
-// forget makes the rows of the stopped workers of a pool as old as they are when the workers no longer count as running.
+// forget changes the rows of the stopped workers of a pool, so that these workers no longer count as running.
 func forget(w *e2etest.World, pool string) {
 	w.T.Helper()
 	e2etest.Query[string](w, `UPDATE workers SET seen_at = now() - interval '1 minute' WHERE pool = $1 RETURNING pool`, pool)
 }
 
-// queues are the task queues of the runs of a call, joined, and the start of the last run.
+// queues returns the task queues of the workflow runs of a call, in the order of the runs.
 func queues(w *e2etest.World, workflowID string) string {
 	w.T.Helper()
 	var names []string

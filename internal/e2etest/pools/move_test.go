@@ -15,8 +15,8 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestMove: a call whose tool only a pool has runs on the task queue of the pool. Its identity, its memo, its search attributes, its
-// summary and its timeouts stay, the record has one start, and a client that starts the call again attaches to it.
+// TestMove: a call of a tool that only a pool has moves to the task queue of the pool. Its identity, memo, search attributes, summary and timeouts stay the
+// same, the record has one start event, and a client that starts the call again attaches to it.
 func TestMove(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -63,7 +63,7 @@ func TestMove(t *testing.T) {
 	}
 	w.Approve(id)
 	e2etest.WantText(t, w.Result(again), "hello")
-	e2etest.WantText(t, w.Ended(run), "hello") // of the first run, which it follows
+	e2etest.WantText(t, w.Ended(run), "hello") // a handle of the first run follows the call to its last run
 	record := w.Record(inv)
 	if effects.Of("send") != 1 || queues(w, id) != "pawl pawl-media" {
 		t.Errorf("the tool ran %d times, on %s", effects.Of("send"), queues(w, id))
@@ -79,8 +79,8 @@ func TestMove(t *testing.T) {
 	}
 }
 
-// TestSignalsBeforeTheMove: a decision that arrives before its request, on a task queue that the call then leaves, counts. A cancel ends
-// the call there.
+// TestSignalsBeforeTheMove: a decision that arrives before its request, on a task queue that the call then leaves, counts. A call that is cancelled on that
+// queue ends there.
 func TestSignalsBeforeTheMove(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -103,7 +103,7 @@ func TestSignalsBeforeTheMove(t *testing.T) {
 	if err := w.Pawl.Cancel(t.Context(), cancelled.WorkflowID); err != nil {
 		t.Fatal(err)
 	}
-	w.Work() // takes the calls in, which have had no worker until now
+	w.Work() // the calls have had no worker of the shared queue until now
 	e2etest.WantText(t, w.Result(early), "edited")
 	e2etest.WantCode(t, w.Result(cancelled), toolspec.CodeCancelled)
 	if got := queues(w, early.WorkflowID); got != "pawl pawl-media" {
@@ -117,8 +117,8 @@ func TestSignalsBeforeTheMove(t *testing.T) {
 	}
 }
 
-// TestToolMoves: a call follows its tool: while it waits for an approval in a pool that gives the tool away, when the tool appears in a
-// pool only later, and back to the shared queue. An edit that counted counts there too.
+// TestToolMoves: a call follows its tool. It does so while it waits for an approval in a pool that loses the tool, when the tool appears in a pool only later,
+// and when the tool is on the shared queue again. An edit that has counted still counts after the move.
 func TestToolMoves(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -161,7 +161,7 @@ func TestToolMoves(t *testing.T) {
 	}
 }
 
-// TestToolNobodyHas: a call of a tool that no worker has ever had ends at once, also while pools run.
+// TestToolNobodyHas: a call of a tool that no worker has ever had ends immediately, also while pools have workers.
 func TestToolNobodyHas(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -170,7 +170,7 @@ func TestToolNobodyHas(t *testing.T) {
 	e2etest.WantCode(t, w.Invoke(e2etest.Invocation("none", "test__none", `{}`)), toolspec.CodeUnavailable)
 }
 
-// TestForgedQueue: a workflow that was never on the shared queue is no call, whatever its task queue is named.
+// TestForgedQueue: a workflow that did not start on the shared queue is not treated as a call, whatever the name of its task queue.
 func TestForgedQueue(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)

@@ -9,8 +9,8 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestPoolGivenUp: a worker of the shared queue serves the task queue of a pool without workers, so that a call that waits there goes on to
-// the workers that have its tool now. It stops when the pool has a worker again.
+// TestPoolGivenUp: a worker of the shared queue also serves the task queue of a pool without workers, so that a call that waits there moves to the workers that
+// have its tool now. The worker stops serving that queue when the pool has a worker again.
 func TestPoolGivenUp(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -44,7 +44,7 @@ func TestPoolGivenUp(t *testing.T) {
 	}
 }
 
-// TestPoolsShown: doctor and the lists of tools show pools, and a tool that two pools define differently is a conflict.
+// TestPoolsShown: `pawl doctor` and the lists of tools show pools. A tool that two pools define differently is reported as a conflict.
 func TestPoolsShown(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -66,7 +66,7 @@ func TestPoolsShown(t *testing.T) {
 		}, command+" shows "+strings.Join(words, ", "))
 		t.Log(text)
 	}
-	// Visibility follows the call.
+	// Temporal counts the call on the task queue of the pool after its move.
 	shows("doctor", "pools       media has 1 worker and 1 open call", "1 on the task queue pawl")
 	shows("tools list --tenant acme --all", "worker in media")
 	shows("tools show test__clip", "pool     media")
@@ -78,7 +78,7 @@ func TestPoolsShown(t *testing.T) {
 	shows("doctor", "FAIL  pools", "media has no worker and 1 open call: start a worker with PAWL_POOL=media")
 }
 
-// TestSweepOfAMovedCall: a call that has moved is open while its run in the pool is, and is settled when that run is terminated.
+// TestSweepOfAMovedCall: a call that has moved to a pool is open as long as its workflow run in the pool, and a sweep settles it when that run is terminated.
 func TestSweepOfAMovedCall(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -90,7 +90,7 @@ func TestSweepOfAMovedCall(t *testing.T) {
 		t.Errorf("the sweep of a call in a pool found %+v", out)
 	}
 	stop()
-	// Nobody runs its second run, so the record names the first.
+	// No worker runs the second run of the call, so the record still names the first run.
 	early := w.Start(e2etest.Invocation("early", "test__send", `{}`))
 	w.Until(func() bool { return queues(w, early.WorkflowID) == "pawl pawl-media" }, "the call is in the pool")
 	if out := w.Sweep(); out.Calls.Open != 2 || out.Calls.Running != 2 || out.Calls.Unclear != 0 {
@@ -107,7 +107,7 @@ func TestSweepOfAMovedCall(t *testing.T) {
 	}
 }
 
-// TestNoSharedWorker: the worker of a pool says that no call reaches it while no worker takes calls in.
+// TestNoSharedWorker: the worker of a pool logs that no call reaches it if there is no worker of the shared queue.
 func TestNoSharedWorker(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)

@@ -7,7 +7,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// TestResetAfterAMove: a reset of the run in the pool, and of the run before it, has no second effect, and the approval counts.
+// TestResetAfterAMove: a reset of the run in the pool, and a reset of the run before it, cause no second effect, and the approval still counts.
 func TestResetAfterAMove(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)

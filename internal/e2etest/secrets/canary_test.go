@@ -23,7 +23,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// leak is a place for a canary in a tool or in a hook, and how the call is to end.
+// leak has a tool or a hook that leaks a canary, and the expected end of its call.
 type leak struct {
 	tool  func(c e2etest.Canary) e2etest.Run
 	hook  func(c e2etest.Canary) hook.Option
@@ -31,7 +31,7 @@ type leak struct {
 	code  toolspec.Code // "" = ok, with the text "shown"
 }
 
-// leaks are the ways in which a text could get out that must not.
+// leaks returns the ways in which a tool or a hook could leak a text.
 func leaks() map[string]leak {
 	hidden := func(c e2etest.Canary) e2etest.Out { return e2etest.Out{Text: "shown", Hidden: string(c)} }
 	return map[string]leak{
@@ -134,7 +134,7 @@ func leaks() map[string]leak {
 	}
 }
 
-// TestCanaries: what a tool or a hook lets slip stands nowhere afterwards, in no form.
+// TestCanaries: a text that a tool or a hook leaks is not stored anywhere, in any form.
 func TestCanaries(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicyWith(t, "    mode: auto\n", `    mode: auto
@@ -172,8 +172,8 @@ func TestCanaries(t *testing.T) {
 			func(d *toolspec.Definition) { d.Redaction.MaskInput = []string{"/note"} }),
 		e2etest.Tool("test__invalid", e2etest.Shown, e2etest.Fast),
 	))
-	// The masked part of a value does not leave the attempt or the stage of a hook: on either lane, with a value that is stored
-	// apart, and masked by the tool or by policy.
+	// The masked part of a value does not leave the attempt or the stage of a hook. This holds in both lanes, for a value that is stored as an output, and for a
+	// mask of the tool or of policy.
 	contacts := map[string]toolspec.Invocation{}
 	for lane, shape := range map[string]func(*toolspec.Definition){"local": e2etest.Fast, "regular": e2etest.Idempotent, "stored": e2etest.Idempotent, "hook": e2etest.Fast} {
 		for _, by := range []string{"tool", "policy"} {
@@ -199,7 +199,7 @@ func TestCanaries(t *testing.T) {
 			contacts[by+"-"+lane] = e2etest.Invocation("contact-"+by+"-"+lane, id, `{}`)
 		}
 	}
-	// A receiver of notices, which answers the first of each with a broken connection. Its address and its secret are nobody's matter.
+	// This receiver of notices breaks the connection at the first delivery of each notice. Its address and its secret must not be logged or stored.
 	hooked, address, key := make(chan e2etest.Trace, 100), e2etest.NewCanary(), e2etest.NewCanary()
 	var broken sync.Map
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -244,7 +244,7 @@ func TestCanaries(t *testing.T) {
 	plantedCall := e2etest.Invocation("planted", "test__planted", `{}`)
 	w.Invoke(plantedCall)
 
-	// What is masked is in the input that the caller sent, and in what carries the arguments to the tool; an approver does not see it.
+	// The masked text is in the input that the caller has sent and in the payloads that carry the arguments to the tool. An approver does not see it.
 	maskedCall := e2etest.Invocation("masked", "test__masked", fmt.Sprintf(`{"note":%q}`, masked))
 	waiting := w.Start(maskedCall)
 	w.Waiting(waiting.WorkflowID)
@@ -252,7 +252,7 @@ func TestCanaries(t *testing.T) {
 	w.Approve(waiting.WorkflowID)
 	e2etest.WantText(t, w.Result(waiting), "shown")
 
-	// The words of a refusal do not quote what was sent.
+	// The message of a refusal does not quote the arguments.
 	invalid := e2etest.NewCanary()
 	invalidCall := e2etest.Invocation("invalid", "test__invalid", fmt.Sprintf(`{"text":{"a":%q},"note":[%q]}`, invalid, invalid))
 	e2etest.WantCode(t, w.Invoke(invalidCall), toolspec.CodeValidation)
@@ -273,7 +273,7 @@ func TestCanaries(t *testing.T) {
 		t.Error("no notice shows the mask")
 	}
 
-	// First of all the search must find what is there.
+	// First check that the search finds a text where it is stored.
 	found := planted.Find(traces)
 	for _, place := range []string{
 		"history tool:acme:run:planted MarkerRecorded execute", "history tool:acme:run:planted WorkflowExecutionCompleted",

@@ -28,14 +28,14 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// codecKey is a line of a ring.
+// codecKey returns a line of a key ring with a new key.
 func codecKey(id string) string {
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret)
 	return id + " " + base64.StdEncoding.EncodeToString(secret) + "\n"
 }
 
-// encrypting makes the world's own client, and the workers to come, use these keys. It returns what decodes by them.
+// encrypting makes the client of the world and its later workers use these keys, and returns their codec.
 func encrypting(w *e2etest.World, keys string) converter.PayloadCodec {
 	w.T.Helper()
 	ring, err := codec.ParseRing([]byte(keys))
@@ -59,7 +59,7 @@ func encrypting(w *e2etest.World, keys string) converter.PayloadCodec {
 	return c
 }
 
-// raw is the history of a call as the server keeps it.
+// raw returns the history of a call as the server stores it.
 func raw(w *e2etest.World, workflowID string) []byte {
 	w.T.Helper()
 	text, err := proto.Marshal(w.History(workflowID, ""))
@@ -69,7 +69,7 @@ func raw(w *e2etest.World, workflowID string) []byte {
 	return text
 }
 
-// TestPayloadsAreEncrypted: with keys, Temporal keeps nothing of a call in clear but its id, its kind and its search attributes.
+// TestPayloadsAreEncrypted: with keys, Temporal stores only the id, the kind and the search attributes of a call unencrypted.
 func TestPayloadsAreEncrypted(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -96,7 +96,7 @@ func TestPayloadsAreEncrypted(t *testing.T) {
 	_, started = call("broken", "test__broken", "acme")
 	e2etest.WantCode(t, w.Result(started), toolspec.CodeExecution)
 	text, started = call("risky", "test__risky", "acme")
-	w.Approve(started.WorkflowID) // a query, and an update with an answer
+	w.Approve(started.WorkflowID) // this makes a query, and an update with an answer
 	e2etest.WantText(t, w.Result(started), text)
 
 	for workflowID, text := range asked {
@@ -120,7 +120,7 @@ func TestPayloadsAreEncrypted(t *testing.T) {
 			t.Errorf("%s is not encrypted by %s", workflowID, want)
 		}
 	}
-	// Search attributes and the description hold what the contract says, and no argument.
+	// The search attributes and the description have the values that the contract lists, and no argument.
 	described := w.Describe("tool:acme:run:risky")
 	if text, _ := proto.Marshal(described); bytes.Contains(text, []byte("plaintext-")) {
 		t.Error("the description has an argument in clear")
@@ -130,7 +130,7 @@ func TestPayloadsAreEncrypted(t *testing.T) {
 	}
 }
 
-// plainPayloads are the payloads of a history that are not encrypted. Search attributes never are: the server sorts by them.
+// plainPayloads returns the paths of the payloads of a history that are not encrypted. It skips search attributes, which the server must read.
 func plainPayloads(v any, path string) (found []string) {
 	switch v := v.(type) {
 	case []any:
@@ -153,8 +153,8 @@ func plainPayloads(v any, path string) (found []string) {
 	return found
 }
 
-// TestRotationMidFlight is fault 52: a call that waits goes on under a new key, a worker without its key leaves it alone, and a call from
-// before encryption goes on too.
+// TestRotationMidFlight (fault 52): a waiting call goes on after a new key is added, a worker without the key of a call does not change it, and a call from
+// before the encryption goes on too.
 func TestRotationMidFlight(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -171,7 +171,7 @@ func TestRotationMidFlight(t *testing.T) {
 	w.Waiting(old.WorkflowID)
 	stop()
 
-	// A worker that lacks the key stops at the task: the call is not harmed.
+	// A worker without the key fails the workflow task, and the call stays as it is.
 	encrypting(w, k2)
 	stop = w.Work(tools)
 	if err := w.Temporal.SignalWorkflow(t.Context(), old.WorkflowID, "", toolspec.RecheckName, nil); err != nil {
@@ -199,13 +199,14 @@ func TestRotationMidFlight(t *testing.T) {
 	}
 }
 
-// TestEncryptedInputThatNobodyOpens: what was changed on its way completes with `validation`, as any input that is none.
+// TestEncryptedInputThatNobodyOpens: a call whose encrypted input cannot be opened, because it was changed, completes with the code `validation`, like every
+// invalid input.
 func TestEncryptedInputThatNobodyOpens(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	c := encrypting(w, codecKey("k1"))
 	w.Work(worker.Tools(e2etest.Tool("test__fast", e2etest.Echo, e2etest.Fast)))
-	// Encrypted for a call of globex, and then sent as one of acme.
+	// The input is encrypted for a call of globex, and is sent as a call of acme.
 	inv := e2etest.Invocation("moved", "test__fast", `{"text":"hello"}`)
 	p, err := converter.GetDefaultDataConverter().ToPayload(inv)
 	if err != nil {
@@ -235,7 +236,7 @@ func TestEncryptedInputThatNobodyOpens(t *testing.T) {
 	}
 }
 
-// TestProgramWithKeys: the commands read and write by the same keys, and the codec server lets a person read.
+// TestProgramWithKeys: the commands of the program encrypt and decrypt with the same keys.
 func TestProgramWithKeys(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -253,7 +254,7 @@ func TestProgramWithKeys(t *testing.T) {
 	if !strings.Contains(shown[0], "test__fast") || !strings.Contains(shown[1], text) {
 		t.Errorf("it shows %q", shown)
 	}
-	// What stands in an encrypted history is found, and without the keys it is not taken for clean.
+	// The search finds a text in an encrypted history. Without the keys it does not report the history as clean.
 	file := filepath.Join(t.TempDir(), "secrets")
 	if err := os.WriteFile(file, []byte(text+"\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -270,7 +271,7 @@ func TestProgramWithKeys(t *testing.T) {
 	}
 }
 
-// TestCodecServer runs the program and asks it as the UI does.
+// TestCodecServer runs the codec server of the program, and makes the requests that the UI of Temporal makes.
 func TestCodecServer(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -320,7 +321,7 @@ func TestCodecServer(t *testing.T) {
 	if status, got := ask("Bearer " + bearer[1:]); status != http.StatusUnauthorized || strings.Contains(got, text) {
 		t.Errorf("without the token it answers %d %s", status, got)
 	}
-	// Temporal's own program reads through it.
+	// The temporal program can decrypt with the codec server.
 	shown := w.MustCLI("workflow", "show", "--workflow-id", "tool:acme:run:one", "--codec-endpoint", "http://"+address, "--codec-auth",
 		"Bearer "+bearer)
 	if e2etest.Canary(text).Find([]e2etest.Trace{{Where: "shown", Text: []byte(shown)}}) == nil {
@@ -333,7 +334,7 @@ func TestCodecServer(t *testing.T) {
 	if status := c.Wait(); status != 0 {
 		t.Errorf("exit status %d: %s", status, c.Err)
 	}
-	// It does not listen beyond this machine in clear, nor for everybody.
+	// The codec server does not start without TLS on an address that other machines reach, without a token, or with an invalid origin.
 	for _, args := range [][]string{{"--listen", "0.0.0.0:0", "--token-file", token}, {"--listen", "127.0.0.1:0"},
 		{"--token-file", token, "--origin", "http://x/path"}} {
 		c := w.Command(append([]string{"codec-server"}, args...)...)
@@ -343,7 +344,7 @@ func TestCodecServer(t *testing.T) {
 	}
 }
 
-// decodedData is the data of the payloads in an answer.
+// decodedData returns the data of the payloads in an answer.
 func decodedData(t *testing.T, answer string) string {
 	t.Helper()
 	var payloads struct{ Payloads []struct{ Data []byte } }

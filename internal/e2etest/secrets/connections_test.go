@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// rotate puts another secret into a connection that has its first.
+// rotate replaces the first secret of a connection.
 func rotate(v *e2etest.Vault, connectionID string, p broker.Provider, token string) {
 	v.W.T.Helper()
 	if done, err := v.W.Store.ReplaceSecret(v.W.T.Context(), v.Seal(connectionID, 2, p, token), 0, true, "e2etest"); err != nil || !done {
@@ -20,8 +20,8 @@ func rotate(v *e2etest.Vault, connectionID string, p broker.Provider, token stri
 	}
 }
 
-// TestConnection: a tool acts with an account that it never sees, in both lanes; without a connection, a grant or the call's own word it
-// does not run (CN-01, CN-03, CN-04, CN-09).
+// TestConnection: in both lanes, a tool uses an account whose credential it never sees. It does not run without a connection, without a grant, or if its call
+// does not list the connection (CN-01, CN-03, CN-04, CN-09).
 func TestConnection(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -38,7 +38,7 @@ func TestConnection(t *testing.T) {
 	call := w.Start(e2etest.Over(e2etest.Invocation("risky", "test__risky", `{}`), "c1"))
 	w.Approve(call.WorkflowID)
 	e2etest.WantText(t, w.Result(call), "200 welcome")
-	// A tool that may be repeated may come again on a busy machine, but not each of them.
+	// On a busy machine an attempt of a tool that may be repeated may run again, but not that of every call.
 	asked := s.Requests()
 	if asked < 3 || asked > 5 {
 		t.Errorf("%d requests of 3 calls", asked)
@@ -60,7 +60,7 @@ func TestConnection(t *testing.T) {
 	}
 }
 
-// TestRevokedWhileParked: a grant or a connection that goes while a person is asked is gone: the call is denied, and the credential is not used.
+// TestRevokedWhileParked: if a grant or a connection is revoked while a call waits for a person, the call is denied, and the credential is not used.
 func TestRevokedWhileParked(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -91,8 +91,9 @@ func TestRevokedWhileParked(t *testing.T) {
 	}
 }
 
-// TestRevokedWhileRunning: an attempt whose grant goes is cancelled. What may be repeated, or only reads, ends as denied; of another effect
-// nobody knows (the table of design section 5). A tool that answers all the same has the last word, and no other attempt follows.
+// TestRevokedWhileRunning: an attempt whose grant is revoked is cancelled. A call whose tool may be repeated or only reads ends as denied, and every other call
+// ends with an unknown outcome (the table of design section 5). If the tool answers in spite of the cancellation, its answer counts, and no other attempt
+// follows.
 func TestRevokedWhileRunning(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -130,7 +131,7 @@ func TestRevokedWhileRunning(t *testing.T) {
 	}
 }
 
-// TestBrokerAway: where a credential does not open, nothing of the call has begun, and it goes on once the key is there (fault 54).
+// TestBrokerAway: a call whose credential cannot be opened does not begin, and goes on when the key is there (fault 54).
 func TestBrokerAway(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -161,7 +162,7 @@ func TestBrokerAway(t *testing.T) {
 	}
 }
 
-// TestLeaseAfterTerminate: a lease goes with its call, also where nobody was left to give it back (fault 54).
+// TestLeaseAfterTerminate: a lease ends with its call, also if the call was terminated and so could not give it back (fault 54).
 func TestLeaseAfterTerminate(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -185,7 +186,8 @@ func TestLeaseAfterTerminate(t *testing.T) {
 	w.Until(func() bool { return leases() == 0 }, "the lease is gone")
 }
 
-// TestChangedConnection: an approval is for the connection as it was: another secret may be of another account (design section 7).
+// TestChangedConnection: an approval does not count after the secret of the connection was replaced, because the new secret may be of another account (design
+// section 7).
 func TestChangedConnection(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -196,7 +198,7 @@ func TestChangedConnection(t *testing.T) {
 	call := w.Start(e2etest.Over(e2etest.Invocation("changed", "test__risky", `{}`), "c1"))
 	w.Waiting(call.WorkflowID)
 	rotate(v, "c1", s.Provider(), string(e2etest.NewCanary()))
-	// By signal, for the recheck may come while the decision is answered.
+	// The decision comes by a signal, because a recheck may come while the answer to an update is made.
 	if err := w.Temporal.SignalWorkflow(t.Context(), call.WorkflowID, "", toolspec.DecideName,
 		e2etest.Approving(toolspec.ApprovalID(call.InvocationID, 1), e2etest.Ann)); err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// shapes are credentials as services write them, each with something of its own.
+// shapes returns credentials in the formats of several services. Each has random parts.
 func shapes() map[string]string {
 	own := func() string { return strings.ReplaceAll(string(e2etest.NewCanary()), "-", "") }
 	mixed := func() string { return base64.RawURLEncoding.EncodeToString([]byte(own())) }
@@ -51,7 +51,7 @@ func shapes() map[string]string {
 	}
 }
 
-// echoing is a service that says the credential back in all that it can.
+// echoing returns a service that returns the credential of a request in every part of its answer.
 func echoing(t *testing.T) *httptest.Server {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -70,7 +70,7 @@ func echoing(t *testing.T) *httptest.Server {
 	return s
 }
 
-// leaky is a tool that lets its credential out in the way that its argument says.
+// leakyTool returns a tool that leaks its credential in the way that its argument says.
 func leakyTool(s *httptest.Server) e2etest.Run {
 	return func(ctx context.Context, in e2etest.In, call toolspec.Call) (e2etest.Out, error) {
 		secret, err := capability.AuthKey.From(call).AccessToken(ctx, call.Context.ConnectionID)
@@ -146,9 +146,9 @@ var carriers = []string{
 	"panic", "panic-error", "progress", "log",
 }
 
-// TestCredentialsStayInside: whatever a tool does with the credential of its connection, of whatever shape, it stands afterwards in no
-// history, row, log or output of the program (faults 49, 50; RD-08, RD-09; NO_SECRETS_IN_CONTEXT). What is searched, and that the search
-// finds, is leaked's and TestWhatIsPlantedIsFound's matter.
+// TestCredentialsStayInside: whatever a tool does with the credential of its connection, and whatever the format of the credential, it is in no history, row,
+// log or output of the program (faults 49, 50; RD-08, RD-09; NO_SECRETS_IN_CONTEXT). The world searches for it at its end, and TestWhatIsPlantedIsFound
+// tests that search.
 func TestCredentialsStayInside(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -167,7 +167,7 @@ func TestCredentialsStayInside(t *testing.T) {
 	for shape, token := range all {
 		v.Add(shape, p, token)
 		v.Grant(shape, e2etest.Actor)
-		// Six of the carriers each, in turn: every carrier meets a good dozen of shapes.
+		// Each format is tested with six of the carriers in turn, so that every carrier gets more than a dozen formats.
 		for range 6 {
 			carrier := carriers[turn%len(carriers)]
 			turn++
@@ -191,7 +191,7 @@ func TestCredentialsStayInside(t *testing.T) {
 	if codes[""] < len(all) || codes[toolspec.CodeExecution] < len(all) || codes[toolspec.CodePolicyDenied]+codes[toolspec.CodeNeedsReauth] > 0 {
 		t.Errorf("the tool did not get as far as to leak: %v", codes)
 	}
-	// A lease whose answer a busy machine does not hear of is taken again.
+	// On a busy machine the answer to a lease may be lost, and the lease is taken again. So the calls are counted, and not the leases.
 	if used := e2etest.Scalar[int](w, `SELECT count(DISTINCT invocation_id)::int FROM events WHERE kind = 'connection_used'`); used != len(calls) {
 		t.Errorf("leases for %d of %d calls", used, len(calls))
 	}

@@ -32,8 +32,8 @@ paths:
 components: {securitySchemes: {token: {type: http, scheme: bearer}}}
 `
 
-// TestHTTPToolConnection: the credential of a connection goes to the host of the connection, whatever a document says. A
-// document that names another host sends nothing to anyone.
+// TestHTTPToolConnection: the credential of a connection is sent only to a host of the connection, whatever a document says. A
+// call of an operation with another host sends no request at all.
 func TestHTTPToolConnection(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)

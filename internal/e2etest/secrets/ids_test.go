@@ -14,11 +14,11 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// readable are the fields of a context that ids and search attributes may show: encryption does not cover these (fault 52).
+// readable has the fields of a context that may be in ids and search attributes, which are not encrypted (fault 52).
 var readable = []string{"TenantID", "RunID"}
 
-// TestIDsAndSearchAttributesTellNobody: of who calls, for whom and with what, nothing stands where encryption does not reach. A field that
-// is new has to be put among those that are readable, or be hidden.
+// TestIDsAndSearchAttributesTellNobody: ids and search attributes do not show who makes a call, for whom, and with which arguments. A new field of the context
+// must be added to readable or must be hidden.
 func TestIDsAndSearchAttributesTellNobody(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)

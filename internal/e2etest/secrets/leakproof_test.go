@@ -30,16 +30,16 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// leaky plants a secret of its own into each carrier that there is.
+// leaky is a world that stores another secret in every kind of place that can carry a text. Such a place is called a carrier.
 type leaky struct {
 	*e2etest.World
 	mu      sync.Mutex
 	planted map[string]string
-	// where says, for a label, what the place that is found must say.
+	// where has, for each carrier, the text that the place of a finding must contain.
 	where map[string]string
 }
 
-// secret makes the secret of a carrier, and notes where it is to be found.
+// secret returns the secret of a carrier, and makes it at the first call. where is the text that the place of the finding must contain.
 func (l *leaky) secret(carrier, where string) string {
 	l.T.Helper()
 	l.mu.Lock()
@@ -53,19 +53,18 @@ func (l *leaky) secret(carrier, where string) string {
 	return secret
 }
 
-// of is the secret of a carrier that was made before.
+// of returns the secret of a carrier that secret has made before.
 func (l *leaky) of(carrier string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.planted[carrier]
 }
 
-// TestWhatIsPlantedIsFound proves the search that every world ends with, and `pawl verify-history`: one secret for each carrier, and every
-// one is found there.
+// TestWhatIsPlantedIsFound tests the search at the end of every world, and `pawl verify-history`: they find the secret of every carrier at its place.
 func TestWhatIsPlantedIsFound(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
-	w.Planted = true // nothingLeaked would find it
+	w.Planted = true // without this, nothingLeaked would fail the test
 	l := &leaky{World: w, planted: map[string]string{}, where: map[string]string{}}
 	l.plantRows()
 	l.plantHistory()
@@ -89,7 +88,7 @@ func TestWhatIsPlantedIsFound(t *testing.T) {
 		}
 		return true
 	}
-	// Visibility is behind for a moment.
+	// The list of workflows of Temporal may be late by a moment.
 	if !e2etest.Eventually(t.Context(), complete) {
 		t.Fatalf("%v; found:\n%s", err, strings.Join(found, "\n"))
 	}
@@ -107,7 +106,7 @@ func TestWhatIsPlantedIsFound(t *testing.T) {
 	l.command()
 }
 
-// command runs the program over the same.
+// command runs `pawl verify-history` over the same world.
 func (l *leaky) command() {
 	t := l.T
 	t.Helper()
@@ -150,7 +149,7 @@ func (l *leaky) command() {
 			t.Error("it prints a secret")
 		}
 	}
-	// What was not planted is not found; a file that others may read is refused.
+	// A text that is not stored is not found, and a file that other users can read is refused.
 	if err := os.WriteFile(file, []byte("ghp_16C7e42F292c6912E7710c838347Ae178B4a\nshort\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +166,7 @@ func (l *leaky) command() {
 	}
 }
 
-// plantRows plants into columns of several types, and into a table that is new.
+// plantRows stores secrets in columns of several types of a new table, and in a table of Pawl.
 func (l *leaky) plantRows() {
 	e2etest.Query[string](l.World, `CREATE TABLE forgotten (id integer PRIMARY KEY, note text, doc json, docs jsonb, raw bytea, tags text[])`)
 	row := func(id int, column, carrier string, value func(string) any) {
@@ -181,7 +180,7 @@ func (l *leaky) plantRows() {
 	row(4, "raw", "bytea column", func(s string) any { return []byte("\x00\xff" + s) })
 	row(5, "tags", "array column", func(s string) any { return []string{s[:11], s[11:20], s[20:]} })
 	row(6, "raw", "encoded bytea column", func(s string) any { return []byte(base64.StdEncoding.EncodeToString([]byte("x" + s))) })
-	// And into one that is not.
+	// Store one in a table of Pawl.
 	e2etest.Query[string](l.World, `INSERT INTO policies (digest, source) VALUES (encode(sha256(convert_to($1, 'UTF8')), 'hex'), $1) RETURNING digest`,
 		"# "+l.secret("column of the schema", "table policies, column source"))
 }
@@ -199,7 +198,7 @@ func (l *leaky) plantSchedule() {
 	}
 }
 
-// plantHistory runs workflows that let slip what they can.
+// plantHistory runs workflows that leak a secret in every part of a history that can carry one.
 func (l *leaky) plantHistory() {
 	t := l.T
 	t.Helper()
@@ -240,7 +239,7 @@ func (l *leaky) plantHistory() {
 		t.Fatal(err)
 	}
 	defer w.Stop()
-	// All secrets are made here: a workflow is replayed.
+	// All secrets are made before the workflows run, because a workflow is replayed and must get the same ones.
 	for carrier, where := range map[string]string{
 		"result of a local activity": "MarkerRecorded", "failure of a local activity": "MarkerRecorded", "panic of a local activity": "MarkerRecorded",
 		"input of an activity": "ActivityTaskScheduled", "failure of an activity": "ActivityTaskFailed", "panic of an activity": "ActivityTaskFailed",
@@ -287,7 +286,7 @@ func (l *leaky) plantHistory() {
 	if err := run.Get(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
-	// A header, and a workflow that cannot go on and is then ended with words.
+	// Start a workflow with a secret in its header. It panics, and is then terminated with a secret in the reason.
 	if _, err := l.Temporal.WorkflowService().StartWorkflowExecution(ctx, &workflowservice.StartWorkflowExecutionRequest{
 		Namespace: l.Namespace, WorkflowId: "panics", WorkflowType: &common.WorkflowType{Name: "Panics"},
 		TaskQueue: &taskqueue.TaskQueue{Name: queue}, RequestId: "1", Header: &common.Header{Fields: map[string]*common.Payload{"h": payload("header", "header.fields[h]")}},
@@ -303,7 +302,7 @@ func (l *leaky) plantHistory() {
 	}
 }
 
-// slips is a workflow that lets slip what its history can carry.
+// slips is a workflow that leaks a secret in every part of its history that it can write.
 func (l *leaky) slips(ctx workflow.Context, _ map[string]any, _ []string, _ []byte) (string, error) {
 	if err := workflow.SetUpdateHandler(ctx, "tell", func(workflow.Context, string) (string, error) {
 		return l.of("answer of an update"),

@@ -23,12 +23,12 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// token is a secret that may not be printed, and the ways in which it slips through all the same.
+// token is a secret whose type says that it must not be printed. The tests print it in ways that ignore this.
 type token struct{ text string }
 
 func (*token) Redacted() {}
 
-// spill is a way in which a tool lets slip the secret that it works with, and what the call answers.
+// spill has a tool or a hook that leaks the secret with which it works, and the expected answer of its call.
 type spill struct {
 	run   func(s string) e2etest.Run
 	shape func(*toolspec.Definition)
@@ -37,13 +37,13 @@ type spill struct {
 	value string // of a call that is ok
 }
 
-// encoded returns what writes a text in an encoding of this name.
+// encoded returns the function that encodes a text in the encoding of this name.
 func encoded(name string) func(string) string {
 	all := fingerprinttest.Encodings()
 	return all[slices.IndexFunc(all, func(e fingerprinttest.Encoding) bool { return e.Name == name })].Encode
 }
 
-// spills are tools that a careless author writes (faults 49 and 50). The server echoes the headers that it was sent.
+// spills returns tools as a careless author writes them (faults 49 and 50). The server returns the headers of a request in its answer.
 func spills(server string) map[string]spill {
 	asText := func(write func(s string) string) func(string) e2etest.Run {
 		return func(s string) e2etest.Run {
@@ -138,9 +138,9 @@ func spills(server string) map[string]spill {
 		"log": {value: `{"text":"shown"}`, run: func(s string) e2etest.Run {
 			return func(ctx context.Context, _ e2etest.In, call toolspec.Call) (e2etest.Out, error) {
 				log := call.Logger.With("bound", "Bearer "+s).WithGroup("g")
-				log.InfoContext(ctx, "using "+s, //nolint:sloglint // a careless author's
+				log.InfoContext(ctx, "using "+s, //nolint:sloglint // as a careless author writes it
 					"token", &token{s}, "any", struct{ T token }{token{s}}, "bytes", []byte(s), "err", errors.New(s))
-				log.InfoContext(ctx, fmt.Sprintf("%v %+v %q %x", &token{s}, token{s}, s, s)) //nolint:sloglint // a careless author's
+				log.InfoContext(ctx, fmt.Sprintf("%v %+v %q %x", &token{s}, token{s}, s, s)) //nolint:sloglint // as a careless author writes it
 				return e2etest.Out{Text: "shown"}, nil
 			}
 		}},
@@ -168,15 +168,15 @@ func spills(server string) map[string]spill {
 	}
 }
 
-// TestLiveSecretsLeaveNowhere: whatever a tool or a hook does with a secret that the worker knows, it is in no answer, no history, no row
-// and no log line. The end of the world searches for it.
+// TestLiveSecretsLeaveNowhere: whatever a tool or a hook does with a secret that is registered at the worker, the secret is in no answer, no history, no row
+// and no log line. The world searches for it at its end.
 func TestLiveSecretsLeaveNowhere(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := r.Header.Get("Authorization")
 		w.Header().Set("X-Echo", header)
 		if r.URL.Path == "/page" {
-			// As the server of Python's standard library does.
+			// The server of the standard library of Python answers like this.
 			w.WriteHeader(http.StatusBadRequest)
 			fmt.Fprintf(w, "<p>Bad header: %s.</p>", strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(header))
 		}
@@ -186,7 +186,7 @@ func TestLiveSecretsLeaveNowhere(t *testing.T) {
 	var options []worker.Option
 	calls := map[string]*pawl.Call{}
 	for name, s := range spills(server.URL) {
-		// Signs that everybody escapes stand in it.
+		// The secret has characters that most encoders escape.
 		secret, id := "tk<&=+/%>"+string(e2etest.NewCanary()), "test__"+name
 		w.Secrets.Never(name, []byte(secret))
 		shape := []func(*toolspec.Definition){e2etest.Idempotent, e2etest.Attempts(1)}

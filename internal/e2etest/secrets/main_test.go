@@ -1,4 +1,4 @@
-// Package secrets shows that credentials and what tools hide stay where they belong: connections,
+// Package secrets tests that credentials and hidden parts of values do not leak. Its tests are about connections,
 // encryption, and the search for leaks.
 package secrets
 

@@ -20,7 +20,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestOneRefresh: 200 calls on two workers meet a token that has ended, and there is one request for another (fault 53).
+// TestOneRefresh: 200 calls on two workers need a token that has expired, and the workers make one request for a new token (fault 53).
 func TestOneRefresh(t *testing.T) {
 	t.Parallel()
 	const many = 200
@@ -28,7 +28,7 @@ func TestOneRefresh(t *testing.T) {
 	auth := oauthtest.New(t)
 	v, s := e2etest.NewVault(w), e2etest.NewAPI(t, auth)
 	v.AddOAuth("c1", s.Provider(), e2etest.Stale(auth), -time.Minute)
-	// The first answer is not given before many want it; but who asks for a token gives up after ten seconds.
+	// The first answer waits until many calls need the token, for at most four seconds, because a worker gives up its request after ten seconds.
 	auth.Instead = func(int) *oauthtest.Answer {
 		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 		defer cancel()
@@ -53,7 +53,7 @@ func TestOneRefresh(t *testing.T) {
 	if n := len(auth.Requests()); n != 1 {
 		t.Errorf("%d requests for a token", n)
 	}
-	// A tool that may be repeated may come again on a busy machine, with the same token.
+	// On a busy machine a tool that may be repeated may run again, with the same token.
 	s.Mu.Lock()
 	if tokens := slices.Compact(slices.Clone(s.Seen)); len(s.Paths) != many || len(tokens) != 1 {
 		t.Errorf("%d calls have asked the service, in %d requests, with %d tokens", len(s.Paths), len(s.Seen), len(tokens))
@@ -64,8 +64,8 @@ func TestOneRefresh(t *testing.T) {
 	}
 }
 
-// TestKilledBetweenRefreshAndStore: a worker that dies with the new token in its hand leaves the old refresh token behind. Where the server
-// takes that once more the call goes on; where it does not, somebody is to sign in anew, and the server is asked no more (fault 53).
+// TestKilledBetweenRefreshAndStore: a worker is killed after it has got a new token and before it has stored it, so the database has the old refresh token. If
+// the authorization server accepts the old one again, the call goes on. If not, a person must sign in again, and the server gets no more requests (fault 53).
 func TestKilledBetweenRefreshAndStore(t *testing.T) {
 	t.Parallel()
 	for name, grace := range map[string]bool{"grace": true, "strict": false} {
@@ -109,7 +109,7 @@ func TestKilledBetweenRefreshAndStore(t *testing.T) {
 	}
 }
 
-// holdConnection keeps a connection from being changed until release, which ends what waited for it.
+// holdConnection locks the row of a connection until release is called. release also ends the session of the worker that waits for the row.
 func holdConnection(w *e2etest.World, connectionID string) (release func()) {
 	ctx := context.WithoutCancel(w.T.Context())
 	conn, err := pgx.Connect(ctx, w.Database)
@@ -124,7 +124,7 @@ func holdConnection(w *e2etest.World, connectionID string) (release func()) {
 		return func() {}
 	}
 	return func() {
-		// The statement of a worker that is dead would otherwise still be done.
+		// Without this, the waiting statement of the dead worker would still be executed.
 		_, err := conn.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE `+storing)
 		if err == nil {
 			_, err = conn.Exec(ctx, `COMMIT`)
@@ -136,10 +136,10 @@ func holdConnection(w *e2etest.World, connectionID string) (release func()) {
 	}
 }
 
-// storing finds the worker that stores a token, and waits.
+// storing is an SQL condition for the session of a worker that waits to store a token.
 const storing = `datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%secret_version = secret_version + 1%'`
 
-// killStoring kills a worker that has a new token and has not stored it.
+// killStoring kills a worker when it has a new token and has not stored it.
 func killStoring(w *e2etest.World, child *exec.Cmd) {
 	w.T.Helper()
 	w.Until(func() bool {
@@ -148,8 +148,8 @@ func killStoring(w *e2etest.World, child *exec.Cmd) {
 	e2etest.Kill(child)
 }
 
-// TestTokenEndpointAway: while there is no new token calls wait, and the server is asked ever more seldom; then they go on. What has not
-// ended yet is used meanwhile (fault 53).
+// TestTokenEndpointAway: while the authorization server gives no new token, calls wait, with growing pauses between the requests to the server. When it gives
+// one, the calls go on. A token that has not expired yet is used in the meantime (fault 53).
 func TestTokenEndpointAway(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -185,7 +185,7 @@ func TestTokenEndpointAway(t *testing.T) {
 	}
 }
 
-// TestLostRefresh: the answer with a rotated token gets lost. A strict server refuses the old one, once.
+// TestLostRefresh: the answer with a rotated refresh token is lost. A strict server refuses the old token, and is asked only once.
 func TestLostRefresh(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -204,7 +204,7 @@ func TestLostRefresh(t *testing.T) {
 	}
 }
 
-// TestRefusedToken: a token that the service does not take any more is refreshed once, and the request sent once more (fault 53).
+// TestRefusedToken: if the service refuses a token, the token is refreshed once, and the request is sent once more (fault 53).
 func TestRefusedToken(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -215,12 +215,12 @@ func TestRefusedToken(t *testing.T) {
 	inv := e2etest.Over(e2etest.Invocation("call", "test__read", fetchFrom(s)), "c1")
 	r := w.Invoke(inv)
 	e2etest.WantText(t, r, "200 welcome")
-	// Each attempt asks twice at most; a busy machine may have made another one.
+	// Each attempt makes at most two requests. On a busy machine there may be another attempt.
 	first := s.Requests()
 	if n := len(auth.Requests()); n != 1 || first < 2 || first > 2*(r.Attempts+w.LostTasks(inv)) {
 		t.Errorf("%d requests for a token, %d of the service in %d attempts", n, first, r.Attempts)
 	}
-	// What is new and refused all the same is the tool's to see.
+	// If the service refuses a new token, the tool gets its answer.
 	auth.Expire()
 	inv = e2etest.Over(e2etest.Invocation("another", "test__read", fetchFrom(s)), "c1")
 	if r = w.Invoke(inv); !r.OK || !strings.Contains(string(r.Value), "401") {
@@ -231,7 +231,7 @@ func TestRefusedToken(t *testing.T) {
 	}
 }
 
-// TestTokenNearItsEnd: a token that still lasts is used, whether its refresh goes on behind the back of the call or has failed (fault 53).
+// TestTokenNearItsEnd: a token that expires soon is still used, while its refresh runs in the background and after that refresh has failed (fault 53).
 func TestTokenNearItsEnd(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -255,7 +255,7 @@ func TestTokenNearItsEnd(t *testing.T) {
 	}
 	w.WorkWith(v.Config(), worker.Tools(e2etest.Tool("test__read", e2etest.FetchAt, e2etest.Connected, e2etest.Fast)))
 	lasts("40 seconds")
-	// came are the tokens that the requests of one call had; a busy machine may make its attempt again.
+	// came makes a call and returns the tokens of its requests. On a busy machine its attempt may run again.
 	came := func(id string) []string {
 		t.Helper()
 		before := s.Requests()
@@ -264,13 +264,13 @@ func TestTokenNearItsEnd(t *testing.T) {
 		defer s.Mu.Unlock()
 		return slices.Compact(slices.Clone(s.Seen[before:]))
 	}
-	// Nobody waits for the answer.
+	// The call does not wait for the answer to the refresh.
 	soon := came("soon")
 	close(answered)
 	w.Until(func() bool {
 		return e2etest.Scalar[int](w, `SELECT count(*)::int FROM connections WHERE refresh_after > now()`) == 1
 	}, "the refresh has failed")
-	lasts("9 seconds") // less than what is urgent
+	lasts("9 seconds") // so short that a refresh is urgent
 	cooling := came("cooling")
 	if n := len(auth.Requests()); n != 1 {
 		t.Errorf("%d requests for a token", n)
@@ -285,7 +285,7 @@ func TestTokenNearItsEnd(t *testing.T) {
 	}
 }
 
-// TestSlowTokenEndpoint: a refresh that takes longer than any call waits goes on without them, and the next try finds its token.
+// TestSlowTokenEndpoint: a refresh that takes longer than a call waits goes on without the call, and the next try of the call finds the new token.
 func TestSlowTokenEndpoint(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -303,7 +303,7 @@ func TestSlowTokenEndpoint(t *testing.T) {
 	}
 }
 
-// TestClientCredentials: an application's own token is got when it is first wanted, and taken back at the end.
+// TestClientCredentials: the token of an application itself is requested when a call first needs it, and is revoked with the connection.
 func TestClientCredentials(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -333,8 +333,8 @@ func TestClientCredentials(t *testing.T) {
 	e2etest.WantCode(t, w.Invoke(e2etest.Over(e2etest.Invocation("late", "test__read", fetchFrom(s)), "c1")), toolspec.CodePolicyDenied)
 }
 
-// TestRevokedWhileRefreshing: a connection is revoked while a token for it is on the way. Who revokes has the old token only; what comes is
-// taken back by who asked for it, and used by nobody.
+// TestRevokedWhileRefreshing: a connection is revoked while a new token for it is requested. The revocation knows only the old token. The worker that gets the
+// new token revokes it, and no call uses it.
 func TestRevokedWhileRefreshing(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -343,7 +343,7 @@ func TestRevokedWhileRefreshing(t *testing.T) {
 	p := s.Provider()
 	p.OAuth2.Flow, p.OAuth2.AuthURL = broker.ClientCredentials, ""
 	v.AddOAuth("c1", p, nil, time.Hour)
-	revoked := make(chan error, 16) // nobody may wait to say so
+	revoked := make(chan error, 16) // so large that a send never blocks
 	auth.Rotated = func(int) bool {
 		_, err := w.Store.RevokeConnection(t.Context(), "acme", "c1", "e2etest")
 		revoked <- err
@@ -360,5 +360,5 @@ func TestRevokedWhileRefreshing(t *testing.T) {
 	}
 }
 
-// fetchFrom is the arguments of a call of FetchAt.
+// fetchFrom returns the arguments of a call of FetchAt.
 func fetchFrom(s *e2etest.API) string { return fmt.Sprintf(`{"text":%q}`, s.URL) }

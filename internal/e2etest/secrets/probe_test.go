@@ -10,8 +10,8 @@ import (
 	"github.com/pawl-run/pawl/internal/e2etest"
 )
 
-// TestProbeRefreshes: `pawl connections test` gets another token in the place of one that has ended, once, keeps it for the workers and says
-// who did it; where there is none it says so, and asks no service.
+// TestProbeRefreshes: `pawl connections test` refreshes an expired token once, stores the new token for the workers, and records who did that. If it gets no
+// token, it says so and makes no request to the service.
 func TestProbeRefreshes(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -48,7 +48,7 @@ func TestProbeRefreshes(t *testing.T) {
 		}
 	}
 	refused("gave no new token a moment ago: try again later")
-	// However slow the machine is, that moment is not over.
+	// Extend the pause, so that it does not end on a slow machine.
 	e2etest.Scalar[int](w, `UPDATE connections SET refresh_after = now() + interval '1 hour' WHERE connection_id = 'c2' AND refresh_after IS NOT NULL RETURNING 1`)
 	refused("gave no new token a moment ago: try again later")
 	e2etest.Scalar[int](w, `UPDATE connections SET refresh_after = NULL WHERE connection_id = 'c2' RETURNING 1`)

@@ -24,7 +24,8 @@ var (
 	greeted = toolspec.NewCapability[string]("greeter")
 )
 
-// greeting is a worker whose tools are greeted: by what the call bound, its session, or the worker. made counts what the factory makes.
+// greeting returns the options of a worker whose tools get a greeting: the one that the call, its session or the worker has bound. made counts the instances
+// of the factory.
 func greeting(made *atomic.Int32, note func(string)) []worker.Option {
 	f := provide.NewFactory("greeting", greeter, func(_ context.Context, word string) (string, error) {
 		made.Add(1)
@@ -63,8 +64,8 @@ func greeting(made *atomic.Int32, note func(string)) []worker.Option {
 	}
 }
 
-// TestProviders: what a call binds is its own, what a session binds is its next call's too, on any worker, and the worker's own comes last
-// (DI-01 to DI-04, DI-12, DI-14, CX-14).
+// TestProviders: a binding of a call is for this call alone. A binding of a session is also for the later calls of the session, on every worker. The binding of
+// the worker is used if there is no other (DI-01 to DI-04, DI-12, DI-14, CX-14).
 func TestProviders(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -100,7 +101,7 @@ func TestProviders(t *testing.T) {
 	e2etest.WantCode(t, invoke("session-none", ""), toolspec.CodeInternal)
 	e2etest.WantCode(t, invoke("request-fail", "s1"), toolspec.CodeInternal)
 
-	// Another worker makes it again, from what is recorded.
+	// Another worker makes the instance again from the recorded recipe.
 	asked := e2etest.Invocation("session-six", "test__asked", `{}`)
 	asked.Context.SessionID = "s1"
 	call := w.Start(asked)
@@ -120,7 +121,7 @@ func TestProviders(t *testing.T) {
 	w.Replay(call.WorkflowID)
 }
 
-// TestFactoryIsMissing: a call whose recipe this worker does not know waits for one that does.
+// TestFactoryIsMissing: a call with a recipe whose factory the worker does not have waits for a worker that has it.
 func TestFactoryIsMissing(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -130,7 +131,7 @@ func TestFactoryIsMissing(t *testing.T) {
 	call := w.Start(e2etest.Invocation("request-late", "test__asked", `{}`))
 	w.Waiting(call.WorkflowID)
 	stop()
-	// The same, without the factory.
+	// This worker has the same options without the factory.
 	stop = w.Work(append(greeting(&made, func(string) {})[2:], worker.Capabilities(greeted.Provide("worker")))...)
 	w.Approve(call.WorkflowID)
 	w.Until(func() bool {
@@ -145,10 +146,10 @@ func TestFactoryIsMissing(t *testing.T) {
 	e2etest.WantText(t, w.Result(call), "late late")
 }
 
-// TestOverriddenRoot: a call reads under the root that was bound for it, and nowhere else (DI-13).
+// TestOverriddenRoot: a call reads only under the root directory that was bound for it (DI-13).
 func TestOverriddenRoot(t *testing.T) {
 	t.Parallel()
-	// What is kept for others is no answer to a call with a root of its own.
+	// The cache must not answer a call that has another root.
 	w := e2etest.NewWorld(t, strings.Replace(e2etest.PlainPolicy, "    mode: auto\n",
 		"    mode: auto\n    cache: [{tool: core__read_file, for: 1m}]\n", 1))
 	other := t.TempDir()
@@ -193,7 +194,7 @@ func TestOverriddenRoot(t *testing.T) {
 	}
 }
 
-// TestUnknownFactory: a hook that binds what its own worker cannot make is a fault of the program, and nothing to wait for (DI-08).
+// TestUnknownFactory: if a hook binds a recipe whose factory its own worker does not have, that is an error of the program, and the call does not wait (DI-08).
 func TestUnknownFactory(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)

@@ -15,7 +15,7 @@ type pieces struct {
 	Pieces []string `json:"pieces"`
 }
 
-// TestRedactionFailed (ER-07): an output has a secret in pieces, so that no string of it can be masked. The call ends with
+// TestRedactionFailed (ER-07): the strings of an output have a secret only together, so that no single string can be masked. The call ends with
 // redaction_failed, and the output is in no answer, no row and no history. The tool has had its effect, so it does not run again.
 func TestRedactionFailed(t *testing.T) {
 	t.Parallel()

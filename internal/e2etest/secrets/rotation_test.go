@@ -26,12 +26,12 @@ import (
 	"github.com/pawl-run/pawl/workflows/upkeep"
 )
 
-// TestKeyRotation: all secrets are sealed anew while calls use them and workers refresh them, the worker that does it is killed half-way,
-// and another goes on. No call fails; no version and no approval gets another; the key of before can go then, and not earlier.
+// TestKeyRotation: all secrets are sealed with a new key while calls use them and workers refresh them. The worker that does it is killed half-way, and another
+// worker continues. No call fails, and no version and no approval changes. The old key can be removed after the end of the rotation, and not earlier.
 func TestKeyRotation(t *testing.T) {
 	t.Parallel()
 	const secrets = 4_000
-	const used, refreshed = 20, 5 // used are c0 and so on, and the last few of them are refreshed besides
+	const used, refreshed = 20, 5 // calls use the first 20 connections, and the last 5 of these are also refreshed
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	v, token := e2etest.NewVault(w), e2etest.NewCanary()
 	service := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -72,7 +72,7 @@ func TestKeyRotation(t *testing.T) {
 	refreshes := callers(w, 1, func(n int) (string, error) {
 		select {
 		case <-pace.C:
-		case <-w.T.Context().Done(): // the test has failed, and its ticker is stopped
+		case <-w.T.Context().Done(): // the test has failed, and its ticker has stopped
 			return "", nil
 		}
 		id := fmt.Sprint("c", used-1-n%refreshed)
@@ -125,7 +125,7 @@ func TestKeyRotation(t *testing.T) {
 		WHERE s.version <> n.secret_version OR n.generation <> 1 OR connection_id LIKE 'x%' AND s.version <> 1`); n != 0 {
 		t.Errorf("%d secrets are not what they were", n)
 	}
-	// Without the old key everything opens: nobody needs it.
+	// Every secret opens without the old key.
 	if text, err := pawlCommand(w, "keyring", "retire", v.File, fmt.Sprint(old)); err != nil {
 		t.Errorf("the old key cannot go: %v, %s", err, text)
 	}
@@ -150,10 +150,10 @@ func TestKeyRotation(t *testing.T) {
 	}
 }
 
-// copyID is the id of a connection that copies has made.
+// copyID returns the id of connection number n that copies has made.
 func copyID(n int) string { return fmt.Sprintf("x%06d", n) }
 
-// copies makes connections like another one, each with a sealed secret of its own.
+// copies makes n connections like another one, each with its own sealed secret.
 func copies(v *e2etest.Vault, like, token string, n int) {
 	v.W.T.Helper()
 	b := broker.New(nil, v.Ring, broker.Options{})
@@ -177,8 +177,8 @@ func copies(v *e2etest.Vault, like, token string, n int) {
 		SELECT 'acme', id, 1, $1, sealed FROM unnest($2::text[], $3::bytea[]) s (id, sealed) RETURNING 1`, v.Ring.Primary(), ids, bytes)
 }
 
-// refresh replaces the secret of a connection by the same, as a worker that refreshes its token does. One that somebody replaces meanwhile
-// stays.
+// refresh seals the same secret of a connection as a new version, as a worker does when it refreshes a token. A secret that was replaced meanwhile is not
+// changed.
 func refresh(v *e2etest.Vault, connectionID, token string) error {
 	sealer, err := seal.OpenFile(v.File, nil, nil)
 	if err != nil {
@@ -203,7 +203,7 @@ func refresh(v *e2etest.Vault, connectionID, token string) error {
 	return err
 }
 
-// sealedWith counts the secrets of a key.
+// sealedWith counts the secrets that are sealed with a key.
 func sealedWith(v *e2etest.Vault, keyID int64) int64 {
 	v.W.T.Helper()
 	uses, err := v.W.Store.SecretsByKey(v.W.T.Context())
@@ -216,7 +216,7 @@ func sealedWith(v *e2etest.Vault, keyID int64) int64 {
 	return 0
 }
 
-// opens wants the secret of a connection to open with a ring.
+// opens fails the test unless the secret of a connection opens with a key ring.
 func opens(w *e2etest.World, ring *seal.Ring, connectionID string) {
 	w.T.Helper()
 	r, _, err := w.Store.ConnectionSecret(w.T.Context(), "acme", connectionID)
@@ -228,7 +228,7 @@ func opens(w *e2etest.World, ring *seal.Ring, connectionID string) {
 	}
 }
 
-// pawlCommand runs one command of the pawl program and returns all that it printed.
+// pawlCommand runs one command of the pawl program and returns everything that it printed.
 func pawlCommand(w *e2etest.World, args ...string) (string, error) {
 	w.T.Helper()
 	ctx, cancel := context.WithTimeout(w.T.Context(), e2etest.WaitTimeout)
@@ -237,13 +237,13 @@ func pawlCommand(w *e2etest.World, args ...string) (string, error) {
 	return string(text), err
 }
 
-// calling are callers that do something again and again.
+// calling counts what several callers have done, and stops them.
 type calling struct {
 	ended atomic.Int64
 	stop  func()
 }
 
-// callers do something until stop; none of it may fail.
+// callers starts n goroutines that call do until stop is called. The test fails if do fails.
 func callers(w *e2etest.World, n int, do func(n int) (string, error)) *calling {
 	c, stopped := &calling{}, make(chan struct{})
 	var numbers atomic.Int64
@@ -274,7 +274,7 @@ func callers(w *e2etest.World, n int, do func(n int) (string, error)) *calling {
 	return c
 }
 
-// holdSecret keeps a secret from being changed until release.
+// holdSecret locks the row of a secret until release is called.
 func holdSecret(w *e2etest.World, connectionID string) (release func()) {
 	w.T.Helper()
 	ctx := context.WithoutCancel(w.T.Context())
@@ -296,14 +296,14 @@ func holdSecret(w *e2etest.World, connectionID string) (release func()) {
 	}
 }
 
-// killResealer kills the worker that seals anew, when it waits for a secret that is held.
+// killResealer kills the worker that seals the secrets again, when it waits for a locked secret.
 func killResealer(w *e2etest.World, children map[int]*exec.Cmd, keyID int64) (pid int) {
 	w.T.Helper()
 	meets := func() bool {
 		return e2etest.Scalar[int](w, `SELECT count(*)::int FROM pg_stat_activity
 			WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%FOR NO KEY UPDATE OF s%'`) > 0
 	}
-	// Half of the secrets come before it.
+	// The worker seals half of the secrets before it reaches the locked one, which takes time.
 	if !e2etest.Eventually(w.T.Context(), meets) {
 		w.Until(meets, "a worker meets the secret that is held")
 	}

@@ -24,7 +24,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// soonOver is plainPolicy under which calls end that wait for something for twelve seconds.
+// soonOver is a policy with a deadline of twelve seconds for each call.
 const soonOver = `
 version: 1
 tenants:
@@ -34,14 +34,15 @@ tenants:
     budgets: {deadlineMs: 12000}
 `
 
-// TestCopiedSecret: a sealed row that is copied to another tenant, connection, provider or version, or whose connection is made to lead
-// elsewhere, does not open there: the call fails, nothing is sent, and nobody is told more than that it is not to be had.
+// TestCopiedSecret: a sealed secret does not open if its row is copied to another tenant, connection, provider or version, or if the hosts of its connection
+// are changed. The call fails, no request is sent, and the error says only that the call is unavailable.
 func TestCopiedSecret(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, soonOver)
 	v, token := e2etest.NewVault(w), e2etest.NewCanary()
 	s := e2etest.NewService(t, string(token))
-	// What is done to the rows of acme's connection of that name. From elsewhere they get the token, which no request may have then.
+	// copied has, for each connection of acme, the statement that changes its row. Some statements copy the sealed token of another row, and no request may have
+	// that token.
 	copied := map[string]string{
 		"tenant": `UPDATE connection_secrets s SET sealed = o.sealed, key_id = o.key_id FROM connection_secrets o
 			WHERE s.tenant_id = 'acme' AND s.connection_id = 'tenant' AND o.tenant_id = 'globex' AND o.connection_id = 'tenant' RETURNING 1`,
@@ -66,7 +67,7 @@ func TestCopiedSecret(t *testing.T) {
 		}
 	}
 	w.WorkWith(v.Config(), worker.Tools(e2etest.Tool("test__read", e2etest.Fetch(s), e2etest.Connected)))
-	e2etest.WantText(t, w.Invoke(e2etest.Over(e2etest.Invocation("source", "test__read", `{}`), "source")), "200 welcome") // the original
+	e2etest.WantText(t, w.Invoke(e2etest.Over(e2etest.Invocation("source", "test__read", `{}`), "source")), "200 welcome") // the copied row itself opens
 	seen := s.Requests()
 	calls := map[string]toolspec.Invocation{}
 	for name := range copied {
@@ -89,7 +90,7 @@ func TestCopiedSecret(t *testing.T) {
 	}
 }
 
-// addFor is add for any tenant.
+// addFor adds a connection of any tenant.
 func addFor(v *e2etest.Vault, tenantID, connectionID string, p broker.Provider, token string) {
 	v.W.T.Helper()
 	credential := broker.NewCredential(map[string]broker.Secret{broker.FieldToken: capability.NewSecret([]byte(token))})
@@ -104,7 +105,7 @@ func addFor(v *e2etest.Vault, tenantID, connectionID string, p broker.Provider, 
 		tenantID, connectionID, sealed.KeyID, sealed.Bytes)
 }
 
-// lived is a world in which the program has added, used, rotated and sealed anew connections whose secrets are the canaries.
+// lived lets the program add, use and rotate connections of a world and seal them with a new key, and returns the canaries that are their secrets.
 func lived(t *testing.T, w *e2etest.World) (secrets []e2etest.Canary) {
 	t.Helper()
 	first, second := e2etest.NewCanary(), e2etest.NewCanary()
@@ -153,12 +154,12 @@ func lived(t *testing.T, w *e2etest.World) (secrets []e2etest.Canary) {
 	return []e2etest.Canary{first, second}
 }
 
-// TestDatabaseDump: who has a copy of the database has no secret, in no form.
+// TestDatabaseDump: a copy of the database has no secret in any form.
 func TestDatabaseDump(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	secrets := lived(t, w)
-	// The search must find what is there.
+	// Check that the search finds texts where they are stored.
 	plain, encoded, binary := e2etest.NewCanary(), e2etest.NewCanary(), e2etest.NewCanary()
 	e2etest.Query[int](w, `INSERT INTO events (kind, tenant_id, detail) VALUES ('planted', 'acme', json_build_object('a', $1::text, 'b', $2::text)) RETURNING 1`,
 		string(plain), base64.StdEncoding.EncodeToString([]byte("x"+encoded)))
@@ -176,7 +177,7 @@ func TestDatabaseDump(t *testing.T) {
 	}
 }
 
-// dump is what pg_dump makes of the database, or where there is none, all rows of all tables.
+// dump returns a dump of the database by pg_dump. If pg_dump is not installed, it returns all rows of all tables.
 func dump(w *e2etest.World) []byte {
 	w.T.Helper()
 	programs, _ := filepath.Glob("/usr/lib/postgresql/*/bin/pg_dump")
@@ -198,7 +199,7 @@ func dump(w *e2etest.World) []byte {
 	return all
 }
 
-// TestLoggedStatements: a database that logs every statement with its parameters logs no secret, for it is sealed before it becomes one
+// TestLoggedStatements: a database that logs every statement with its parameters logs no secret, because a secret is sealed before it becomes a parameter
 // (faults, case 37).
 func TestLoggedStatements(t *testing.T) {
 	t.Parallel()

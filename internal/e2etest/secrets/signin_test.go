@@ -13,8 +13,8 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestSignInByCommand: a connection without tokens says that somebody has to sign in, `pawl connections signin` brings them, and `revoke`
-// takes them back at the service.
+// TestSignInByCommand: a call with a connection without tokens fails with the error that a person must sign in. `pawl connections signin` gets the tokens, and
+// `pawl connections revoke` revokes them at the service.
 func TestSignInByCommand(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -48,7 +48,7 @@ func TestSignInByCommand(t *testing.T) {
 		t.Error("the command prints a secret")
 	}
 
-	w.Keyring = "" // the flag alone says where it is
+	w.Keyring = "" // only the flag names the key ring
 	texts := w.PawlCLI("connections revoke c1 --yes --keyring " + v.File)
 	if !strings.Contains(texts[0], "the service has revoked its tokens") || auth.Valid(used) {
 		t.Errorf("it says %q; the token is good: %t", texts[0], auth.Valid(used))

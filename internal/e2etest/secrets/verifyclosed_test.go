@@ -29,7 +29,7 @@ func verifyClosed(w *e2etest.World) (out contract.VerifyClosedOut, err error) {
 	return out, run.Get(ctx, &out)
 }
 
-// TestClosedHistoriesAreSearched: the search that runs by itself finds what leaked, says where in the log, and fails to be seen.
+// TestClosedHistoriesAreSearched: the scheduled search finds a leaked secret, and logs its place. Its workflow fails, so that operators see it.
 func TestClosedHistoriesAreSearched(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)

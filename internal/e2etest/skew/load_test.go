@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// kinds are the calls of the load: the tool and its arguments, and how often the tool runs at least. A busy tool asks for a second attempt.
+// kinds has the calls of the load: the tool, its arguments, and how often the tool runs at least. A busy tool asks for a second attempt.
 var kinds = map[string]struct {
 	tool, args string
 	runs       int
@@ -20,7 +20,7 @@ var kinds = map[string]struct {
 	"fast": {"test__fast", `{}`, 1}, "write": {"test__write", `{}`, 1}, "send": {"test__send", `{}`, 1}, "busy": {"test__write", `{"note":"busy"}`, 2},
 }
 
-// load makes calls of every kind, one after the other, until stop.
+// load makes calls of every kind until stop is called. For each kind it makes one call after the other.
 type load struct {
 	w      *e2etest.World
 	ctx    context.Context
@@ -56,7 +56,7 @@ func (l *load) call(kind string, n int) {
 	}
 }
 
-// more waits until calls that begin from now on have ended, of every kind, and until each of these releases has run a tool in one of them.
+// more waits until calls of every kind that begin after now have ended, and until each of these releases has run the tool of one of these calls.
 func (l *load) more(what string, by ...string) {
 	l.w.T.Helper()
 	l.mu.Lock()
@@ -70,7 +70,7 @@ func (l *load) more(what string, by ...string) {
 		defer l.mu.Unlock()
 		ran := map[string]bool{}
 		for kind := range kinds {
-			// The first of these began before.
+			// The first of these calls may have begun before.
 			for i, inv := range l.ended[kind][min(before[kind], len(l.ended[kind])):] {
 				if i > 0 {
 					for _, name := range l.w.Effects(effects(l.w, inv)) {
@@ -86,7 +86,7 @@ func (l *load) more(what string, by ...string) {
 	}, "calls of every kind end "+what)
 }
 
-// finish ends the load and checks all its calls: none was lost, and what must not run twice ran once.
+// finish ends the load and checks its calls: no call was lost, and a tool that must not be repeated ran once.
 func (l *load) finish() {
 	l.w.T.Helper()
 	l.stop()

@@ -1,4 +1,4 @@
-// Package skew shows two releases of Pawl side by side: on one database and one task queue, and as versions of a Worker Deployment of
+// Package skew tests two releases of Pawl that run at the same time: with one database and one task queue, and as versions of a Worker Deployment of
 // Temporal.
 package skew
 

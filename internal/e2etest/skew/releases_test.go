@@ -38,7 +38,7 @@ func releases(t *testing.T) (all []release) {
 	return all
 }
 
-// git runs git in the checkout and returns what it printed.
+// git runs git in the checkout and returns its output.
 func git(t *testing.T, environment []string, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", "../../.."}, args...)...)
@@ -52,7 +52,7 @@ func git(t *testing.T, environment []string, args ...string) (string, error) {
 	return string(text), nil
 }
 
-// need makes sure that the clone has the commit. A shallow clone fetches this one commit.
+// need makes sure that the clone has the commit of the release. In a shallow clone it fetches this one commit.
 func (r release) need(t *testing.T) {
 	t.Helper()
 	if _, err := git(t, nil, "cat-file", "-e", r.commit+"^{commit}"); err == nil {
@@ -64,7 +64,7 @@ func (r release) need(t *testing.T) {
 	}
 }
 
-// tree writes the files of a release into a directory, and leaves the checkout and its index alone.
+// tree writes the files of a release into a directory, and does not change the checkout or its index.
 func (r release) tree(t *testing.T, dir string) {
 	t.Helper()
 	index := []string{"GIT_INDEX_FILE=" + filepath.Join(t.TempDir(), "index")}
@@ -75,7 +75,7 @@ func (r release) tree(t *testing.T, dir string) {
 	}
 }
 
-// program returns the shop with a release of Pawl. The build takes a minute, so the user's cache keeps it.
+// program returns the path of the program shop, built with a release of Pawl. The build takes a minute, so the program is kept in the cache of the user.
 func (r release) program(t *testing.T) string {
 	t.Helper()
 	source, err := os.ReadFile("testdata/shop/main.go")
@@ -122,8 +122,8 @@ func build(t *testing.T, dir, output, what string) {
 	}
 }
 
-// TestHistoriesOfReleases (DU-10): the checkout has every recorded history of every release, unchanged. The list in
-// workflows/testdata/frozen.txt could be edited together with a file; a commit cannot.
+// TestHistoriesOfReleases (DU-10): the checkout has every recorded history of every release, unchanged. The test compares with the commits of the releases,
+// because the list in workflows/testdata/frozen.txt could be edited together with a history.
 func TestHistoriesOfReleases(t *testing.T) {
 	needFlag(t)
 	const dir = "workflows/testdata/history"

@@ -13,11 +13,11 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// shop is the program of a release in a world.
+// shop is the program shop of a release, with the servers of a world.
 type shop struct {
 	w          *e2etest.World
 	name, path string
-	// environment is what its commands have besides the servers.
+	// environment has more variables for its commands.
 	environment []string
 }
 
@@ -66,7 +66,7 @@ func (s *shop) serve() *exec.Cmd {
 	return cmd
 }
 
-// terminate stops a worker as a deploy does.
+// terminate stops a worker with SIGTERM, as a deploy does.
 func terminate(w *e2etest.World, cmd *exec.Cmd) {
 	w.T.Helper()
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {

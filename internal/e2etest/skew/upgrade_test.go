@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/conversation"
 )
 
-// helper is an agent whose runs call a tool for which policy asks a person, or only answer.
+// helper is an agent whose runs call a tool that needs an approval, or only answer.
 const helper = `
 name: helper
 version: "1"
@@ -24,7 +24,7 @@ tools: [test__asked]
 limits: {rounds: 50, calls: 50, time: 1h}
 `
 
-// upgrade is a world in which the last release ran first.
+// upgrade is a world in which first the last release runs and then the current one.
 type upgrade struct {
 	*e2etest.World
 	last, current *shop
@@ -60,7 +60,7 @@ func newUpgrade(t *testing.T) *upgrade {
 	return u
 }
 
-// asks begins a call that waits for an approval.
+// asks starts a call, and waits until it needs an approval.
 func (u *upgrade) asks(name string) toolspec.Invocation {
 	u.T.Helper()
 	inv := e2etest.Invocation(name, "test__asked", `{}`)
@@ -68,7 +68,7 @@ func (u *upgrade) asks(name string) toolspec.Invocation {
 	return inv
 }
 
-// runs begins a run of the agent.
+// runs starts a run of the agent.
 func (u *upgrade) runs(name, message string, stays bool) {
 	u.T.Helper()
 	u.StartRun(pawlagent.Input{
@@ -77,7 +77,7 @@ func (u *upgrade) runs(name, message string, stays bool) {
 	})
 }
 
-// phase waits until the run of an agent is in a phase of a round.
+// phase waits until holds returns true for the state of a run of the agent, and returns that state.
 func (u *upgrade) phase(name string, holds func(pawlagent.State) bool) (state pawlagent.State) {
 	u.T.Helper()
 	var last error
@@ -100,8 +100,8 @@ func waitsIn(round int) func(pawlagent.State) bool {
 	return func(s pawlagent.State) bool { return s.Phase == pawlagent.Waiting && s.Round == round }
 }
 
-// goesOn has the commands of one release approve and show calls that the workers of the other have begun, and start one of their own. Only
-// workers of the release by run.
+// goesOn uses the commands of one release to approve and show calls that workers of the other release have begun, and to make a new call. Only workers of the
+// release by run meanwhile.
 func (u *upgrade) goesOn(commands *shop, by, call, run string) {
 	u.T.Helper()
 	child := u.phase(run, func(s pawlagent.State) bool { return len(s.Calls) == 1 }).Calls[0].WorkflowID
@@ -125,8 +125,8 @@ func (u *upgrade) goesOn(commands *shop, by, call, run string) {
 	commands.run("agent runs", run)
 }
 
-// TestTwoReleases (DU-10): the database is migrated and the workers are replaced under load, as docs/upgrade.md says, and then the new
-// workers are taken back. Calls and runs of agents that one release has begun go on with the other. None is lost, and nothing runs twice.
+// TestTwoReleases (DU-10): the database is migrated and the workers are replaced under load, as docs/upgrade.md says, and then the new workers are rolled
+// back. Calls and runs of agents that began with one release go on with the other. None is lost, and no tool that must not be repeated runs twice.
 func TestTwoReleases(t *testing.T) {
 	needFlag(t)
 	u := newUpgrade(t)

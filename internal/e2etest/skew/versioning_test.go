@@ -13,7 +13,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// versions is a world whose workers are versions of Worker Deployments.
+// versions is a world whose workers are versions of Worker Deployments of Temporal.
 type versions struct{ *e2etest.World }
 
 func (v *versions) serve(deployment, build string, environment ...string) *exec.Cmd {
@@ -21,7 +21,7 @@ func (v *versions) serve(deployment, build string, environment ...string) *exec.
 	return v.ServeInChildWith(append(environment, "PAWL_DEPLOYMENT="+deployment, "PAWL_BUILD_ID="+build)...)
 }
 
-// makeCurrent routes calls to a build, when its worker has begun to poll.
+// makeCurrent waits until the worker of a build polls, and makes the build the current version of its deployment.
 func (v *versions) makeCurrent(deployment, build string) {
 	v.T.Helper()
 	var last error
@@ -65,9 +65,9 @@ func (v *versions) asks(name string) toolspec.Invocation {
 	return inv
 }
 
-// TestWorkerVersions: workers are versions of a Worker Deployment, with the commands of docs/upgrade.md. Calls go to the current version only,
-// calls that wait go on with it although the worker that began them still runs, also after a rollback, and calls of a pool reach its own
-// deployment.
+// TestWorkerVersions uses the commands of docs/upgrade.md with workers that are versions of a Worker Deployment. New calls go to the current version only.
+// Waiting calls go on with the current version, even if the worker that began them still runs, and also after a rollback. Calls of a pool go to the
+// deployment of the pool.
 func TestWorkerVersions(t *testing.T) {
 	t.Parallel()
 	v := &versions{e2etest.NewWorld(t, e2etest.PlainPolicy)}

@@ -19,7 +19,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// chat is a server that speaks Chat Completions without streams. It answers each request with the next message, and keeps the requests.
+// chat is a server for Chat Completions without streams. It answers each request with the next message, and records the requests.
 type chat struct {
 	mu       sync.Mutex
 	messages []string
@@ -58,8 +58,8 @@ func (c *chat) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		`"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}`, reason, message)
 }
 
-// TestTypeScriptAgent: the example of the package ai. The model is offered what policy allows, its calls are calls of Pawl, one of which a
-// person approves, and what it calls wrongly it can correct.
+// TestTypeScriptAgent runs the example with the package ai. The model is offered the tools that policy allows, and its calls are calls of Pawl. A person
+// approves one of them, and the model can correct a wrong call.
 func TestTypeScriptAgent(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, e2etest.PlainPolicy)

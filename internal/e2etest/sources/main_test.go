@@ -1,4 +1,4 @@
-// Package sources shows tools that come and go while a worker runs.
+// Package sources tests tools that appear and disappear while a worker runs.
 package sources
 
 import (
@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { e2etest.Main(m, nil) }
 
-// shelf is an extension whose tools a test changes.
+// shelf is an extension whose tools a test can change.
 type shelf struct {
 	name string
 

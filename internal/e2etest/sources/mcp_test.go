@@ -19,7 +19,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// mcpPolicy allows acme every tool of the server srv, with reviews of some.
+// mcpPolicy returns a policy that allows the tenant acme every tool of the server srv and has reviews of some of them.
 func mcpPolicy(reviews ...string) string {
 	return fmt.Sprintf(`version: 1
 tenants:
@@ -35,8 +35,8 @@ func mcpReview(spec toolspec.Spec, effect, risk string) string {
 	return fmt.Sprintf("%s: {digest: %s, effect: %s, risk: %s, allow: [/*/type, /*/text]}", spec.Discovered.Name, spec.Discovered.Digest, effect, risk)
 }
 
-// TestMCPServer: the tools of a server go through the whole path of a call. Nothing of the server is enabled
-// before a person has reviewed it, and nothing stays enabled that has changed (MC-01…MC-05, MC-07, MC-10, MC-12).
+// TestMCPServer: calls of the tools of a server go through every stage of a call. A tool of the server is denied
+// before a person has reviewed it, and again after its definition has changed (MC-01…MC-05, MC-07, MC-10, MC-12).
 func TestMCPServer(t *testing.T) {
 	t.Parallel()
 	var echoes, deletes atomic.Int64
@@ -106,7 +106,7 @@ func TestMCPServer(t *testing.T) {
 		t.Errorf("the failure says %q", r.SafeMessage)
 	}
 
-	// The review says that this tool is dangerous: a person is asked.
+	// The review says that this tool has a high risk, so its call needs an approval.
 	calls++
 	call := w.Start(e2etest.Invocation(fmt.Sprint("call-", calls), "mcp__srv__delete", `{"text":"x"}`))
 	w.Approve(call.WorkflowID)
@@ -114,7 +114,7 @@ func TestMCPServer(t *testing.T) {
 		t.Errorf("the approved call returns %+v after %d effects", r, deletes.Load())
 	}
 
-	// A change of the definition ends its review, a new tool has none, and a removed tool is away.
+	// A changed definition has no review any more, a new tool has none yet, and a removed tool is not listed.
 	mcp.AddTool(server, &mcp.Tool{Name: "echo", Description: "Returns its text, and more."}, echo)
 	mcp.AddTool(server, &mcp.Tool{Name: "new"}, echo)
 	server.RemoveTools("delete")
@@ -140,7 +140,7 @@ func TestMCPServer(t *testing.T) {
 	}
 }
 
-// TestManyMCPServers: of 30 servers 10 are away. The worker is ready soon with the tools of the others, and gets the tools of the 10 without a
+// TestManyMCPServers: of 30 servers 10 do not answer. The worker is soon ready with the tools of the other 20, and gets the tools of the 10 later without a
 // restart (MC-09).
 func TestManyMCPServers(t *testing.T) {
 	t.Parallel()

@@ -18,7 +18,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// npmCalls are the calls of every tool of servers that others wrote, in their order. DIR is the directory of the
+// npmCalls has calls of every tool of the servers from npm, in their order. DIR is the directory of the
 // server of files.
 var npmCalls = []struct {
 	server, tool, args string
@@ -64,11 +64,11 @@ var npmCalls = []struct {
 	{"memory", "delete_entities", `{"entityNames":["Ann"]}`, `success`},
 }
 
-// taskOnly is a tool that is called as a task only, which Pawl does not do: the server refuses the call.
+// taskOnly is a tool that can be called only as a task of the protocol. Pawl does not do that, and so the server refuses the call.
 const taskOnly = "mcp__everything__simulate-research-query"
 
-// TestNPMServers: every tool of the servers of the protocol's authors is listed, and called through a workflow, over stdio and streamable
-// HTTP. A person approves the calls with effects. Images and progress arrive, and a server that is killed in a call comes back.
+// TestNPMServers: every tool of the servers that the authors of the protocol have written is listed, and is called through a workflow, over stdio and streamable
+// HTTP. A person approves the calls with effects. Images and progress arrive, and a server that is killed during a call is started again.
 //
 // PAWL_TEST_MCP_MODULES is the directory in which npm has installed internal/mcptest: see step_mcp of .ci/run.
 func TestNPMServers(t *testing.T) {
@@ -150,7 +150,7 @@ func TestNPMServers(t *testing.T) {
 	killedInACall(t, w, script("everything"))
 }
 
-// killedInACall kills the server of a call that reports progress. The call is a read, so it is made again.
+// killedInACall kills the server during a call that reports progress. The call is a read, so it is repeated.
 func killedInACall(t *testing.T, w *e2etest.World, script string) {
 	inv := e2etest.Invocation("killed", "mcp__everything__trigger-long-running-operation", `{"duration":6,"steps":12}`)
 	call := w.Start(inv)
@@ -164,7 +164,7 @@ func killedInACall(t *testing.T, w *e2etest.World, script string) {
 	}
 }
 
-// killChild kills the child of this process, and of no other, whose command line has this text.
+// killChild kills the child of this process whose command line has this text. It never kills a child of another process.
 func killChild(t *testing.T, text string) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "pgrep", "-P", strconv.Itoa(os.Getpid()), "-f", text).Output()
@@ -188,7 +188,7 @@ func isRead(spec toolspec.Spec) bool {
 	return json.Unmarshal(spec.Discovered.Annotations, &hints) == nil && hints.ReadOnlyHint
 }
 
-// npmPolicy has a review of each tool: reads are what their server says that they are.
+// npmPolicy returns a policy with a review of each tool. It accepts the claim of a server that a tool is a read.
 func npmPolicy(tools map[string]toolspec.Spec) string {
 	reviews := map[string]map[string]any{}
 	for _, spec := range tools {
@@ -212,7 +212,7 @@ func npmPolicy(tools map[string]toolspec.Spec) string {
 	return string(doc)
 }
 
-// discoveredTools waits until the worker has published the tools, and returns all discovered ones by id.
+// discoveredTools waits until the worker has published the tools in want, and returns all discovered tools by id.
 func discoveredTools(w *e2etest.World, want []string) map[string]toolspec.Spec {
 	found := map[string]toolspec.Spec{}
 	w.Until(func() bool {
@@ -264,7 +264,7 @@ func serveHTTP(t *testing.T, script string) string {
 		t.Fatal("the server has ended")
 	}
 	go func() {
-		for lines.Scan() { // the server must be able to write
+		for lines.Scan() { // the output is read, so that the server never blocks while it writes
 		}
 	}()
 	return "http://127.0.0.1:" + port + "/mcp"

@@ -52,7 +52,7 @@ func (s *shop) of(id string) []string {
 	return slices.Clone(s.ran[id])
 }
 
-// shopDocument is a version of two tools of a tenant: ship, and ask, whose calls need an approval.
+// shopDocument returns a version of a document with two tools of a tenant: ship, and ask, whose calls need an approval.
 func shopDocument(tenantID, version string) string {
 	tool := func(name, risk string) string {
 		return `
@@ -71,7 +71,7 @@ func shopDocument(tenantID, version string) string {
 	return "format: 1\nname: shop\ntools:" + tool("ship", "low") + tool("ask", "medium")
 }
 
-// registering is a world whose acme may call its registered tools, with an account at a shop.
+// registering is a world whose tenant acme may call its registered tools, with a connection to a shop.
 type registering struct {
 	*e2etest.World
 
@@ -114,7 +114,7 @@ func (r *registering) inForce(workers int, version string) {
 	}, fmt.Sprintf("%d workers have the version %s", workers, version))
 }
 
-// ask starts calls that wait for an approval.
+// ask starts calls, and waits until they need an approval.
 func (r *registering) ask(of string, calls int) (all []*pawl.Call) {
 	r.T.Helper()
 	for i := range calls {
@@ -136,9 +136,9 @@ func (r *registering) approve(version string, calls ...*pawl.Call) {
 	}
 }
 
-// TestRegisteringUnderLoad (RG-04, RG-08): tools are registered, changed, removed and registered again while calls run on two workers, and
-// while other calls wait for an approval, also on a worker that started after their definition was gone. No call is lost or runs twice, and
-// each ran with the definition that its record names.
+// TestRegisteringUnderLoad (RG-04, RG-08): tools are registered, changed, removed and registered again while calls run on two workers, and while other calls
+// wait for an approval, also on a worker that starts after the definition of a call was removed. No call is lost or runs twice, and each runs with the
+// definition that its record names.
 func TestRegisteringUnderLoad(t *testing.T) {
 	t.Parallel()
 	r := newRegistering(t)
@@ -182,7 +182,7 @@ func TestRegisteringUnderLoad(t *testing.T) {
 	e2etest.WantCode(t, r.Invoke(r.call("removed", "ship")), toolspec.CodeUnavailable)
 	e2etest.Query[int](r.World, `UPDATE tool_registrations SET ended_at = ended_at - interval '1 hour' RETURNING version`)
 	e2etest.Query[int](r.World, `UPDATE invocations SET created_at = created_at - interval '1 hour' WHERE state = 'open' RETURNING 1`)
-	r.WorkWith(r.vault.Config()) // it never had the definitions before
+	r.WorkWith(r.vault.Config()) // a new worker, which has not had these definitions before
 	first()
 	r.approve("v1", of1[1])
 	r.approve("v2", of2[0])
@@ -196,7 +196,7 @@ func TestRegisteringUnderLoad(t *testing.T) {
 	stop()
 	load.Wait()
 
-	// Which definition a call was admitted with is in its record; which definition ran is in its value.
+	// The record of a call names the definition with which it was admitted. Its value names the definition that ran.
 	digests := map[string]map[string]bool{}
 	for _, row := range e2etest.Query[string](r.World, `SELECT tool_call_id || ' ' || coalesce(plan ->> 'toolDigest', '') FROM invocations WHERE tool_id = 'tenant-acme__ship'`) {
 		id, digest, _ := strings.Cut(row, " ")
@@ -206,7 +206,7 @@ func TestRegisteringUnderLoad(t *testing.T) {
 			continue
 		}
 		switch {
-		case digest == "" && result.ErrorCode == toolspec.CodeUnavailable && len(ran) == 0: // there was no such tool
+		case digest == "" && result.ErrorCode == toolspec.CodeUnavailable && len(ran) == 0: // the tool was not registered at that moment
 		case !result.OK || len(ran) != 1 || string(result.Value) != fmt.Sprintf("%q", ran[0]):
 			t.Errorf("%s, admitted with %q, ended with %+v and %s after %v", id, digest, result, result.Value, ran)
 		default:
@@ -228,8 +228,8 @@ func TestRegisteringUnderLoad(t *testing.T) {
 	}
 }
 
-// TestRegisteredToolsAreOfOneTenant (RG-22): two tenants register the same document. Each sees and calls its own tool, and learns nothing of the
-// other's, whatever its policy allows.
+// TestRegisteredToolsAreOfOneTenant (RG-22): two tenants register the same document. Each sees and calls only its own tools, and learns nothing of the tools of
+// the other tenant, whatever its policy allows.
 func TestRegisteredToolsAreOfOneTenant(t *testing.T) {
 	t.Parallel()
 	r := newRegistering(t)
@@ -259,7 +259,7 @@ func TestRegisteredToolsAreOfOneTenant(t *testing.T) {
 	if got := r.Invoke(r.call("own", "ship")); !got.OK {
 		t.Errorf("its own tool ended with %+v", got)
 	}
-	// Its answer for the tool of another tenant is that for a tool that nobody has.
+	// The answer for a tool of another tenant is the same as for a tool that does not exist.
 	other, unknown := e2etest.Invocation("other", "tenant-globex__ship", `{"id":"x"}`), e2etest.Invocation("unknown", "tenant-globex__nothing", `{"id":"x"}`)
 	a, b := r.Invoke(other), r.Invoke(unknown)
 	e2etest.WantCode(t, a, toolspec.CodeUnavailable)
@@ -271,8 +271,8 @@ func TestRegisteredToolsAreOfOneTenant(t *testing.T) {
 	}
 }
 
-// TestARegistrationEnablesNothing (RG-08): a registered tool is denied until policy names it, also by a policy that allows *. A kill switch stops
-// calls that wait with a definition that is gone.
+// TestARegistrationEnablesNothing (RG-08): a registered tool is denied until policy names it, even if policy allows *. A kill switch also stops waiting calls
+// whose definition was removed.
 func TestARegistrationEnablesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRegistering(t)

@@ -36,15 +36,15 @@ tenants:
     approvals: {enabled: true, expiresAfter: 1h}
 `
 
-// anyone shows runs to the identity that the token names.
+// anyone is an authenticator that uses the token as the identity.
 type anyone struct{}
 
 func (anyone) Authenticate(_ context.Context, _, token string) (runhttp.Viewer, error) {
 	return runhttp.Viewer{Identity: token}, nil
 }
 
-// TestTypeScriptExample: the example worker and the client of clients/typescript, with a worker of Pawl between them. A read, an error, an
-// effect with a signed approval, a call that is cancelled, and the run as it is watched.
+// TestTypeScriptExample runs the example worker and the client of clients/typescript with a worker of Pawl between them. It makes a read, a call with an error,
+// an effect with a signed approval and a call that is cancelled, and watches the run.
 //
 // PAWL_TEST_TYPESCRIPT is the directory in which clients/typescript was installed and compiled: see step_typescript of .ci/run.
 func TestTypeScriptExample(t *testing.T) {
@@ -142,7 +142,7 @@ tools:
   - {worker: stranger, id: test__write, effect: external_side_effect, result: text, <<}
 `
 
-// tap is a proxy in front of a worker that keeps requests, and changes their bodies.
+// tap is a proxy in front of a worker. It keeps the last request, and can change the body of requests.
 type tap struct {
 	proxy  *httputil.ReverseProxy
 	tamper atomic.Bool
@@ -161,14 +161,15 @@ func (p *tap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.proxy.ServeHTTP(w, r)
 }
 
-// TestTypeScriptFaults: a worker in TypeScript is killed in a call, hangs, answers too much, has another key, or a request to it is changed or
-// sent again. Each call ends with a named error or after its probe, no effect happens twice, and what redaction drops is nowhere.
+// TestTypeScriptFaults: a worker in TypeScript is killed during a call, hangs, gives an answer that is too large or has another key, or a request to it is
+// changed or sent again. Each call ends with a named error or after its probe, no effect happens twice, and text that redaction removes is not stored
+// anywhere.
 func TestTypeScriptFaults(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, remotePolicy)
 	n.key("test-1")
 	canary := e2etest.NewCanary()
-	n.Secrets.Never("the canary", []byte(canary)) // the world searches for it in the end
+	n.Secrets.Never("the canary", []byte(canary)) // the world searches for it at its end
 	ledger := filepath.Join(t.TempDir(), "ledger")
 	environment := []string{"LEDGER=" + ledger, "CANARY=" + string(canary)}
 	address := n.serve("dist/test/worker.js", environment...)
@@ -302,7 +303,7 @@ func (n *node) command(ctx context.Context, script string, environment ...string
 	return cmd
 }
 
-// serve starts a worker, again at the same address, and returns the address.
+// serve starts a worker and returns its address. A worker that is started again has the same address.
 func (n *node) serve(script string, environment ...string) string {
 	n.T.Helper()
 	n.cmd = n.command(context.WithoutCancel(n.T.Context()), script, append(environment, "KEYS="+n.keys, "PORT="+n.port)...)

@@ -19,7 +19,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// listed waits until the lists have these tools beside the built-in ones, as "id source providedBy".
+// listed waits until the lists of tools have exactly these tools besides the built-in ones. Each is written as "id source providedBy".
 func listed(w *e2etest.World, want string) {
 	w.T.Helper()
 	var last error
@@ -47,8 +47,8 @@ func sees(w *e2etest.World, toolID string) bool {
 	return ok
 }
 
-// TestToolsComeAndGo (RG-04, RG-08, BT-30, C-16): a tool that a source offers later is listed with its source and denied until policy allows
-// it. Its hooks run. Without the tool, a call ends as that of a tool that nobody has.
+// TestToolsComeAndGo (RG-04, RG-08, BT-30, C-16): a tool that a source offers later is listed with its source, and is denied until policy allows it. Its hooks
+// run. After the source has removed the tool, a call of it ends like a call of a tool that does not exist.
 func TestToolsComeAndGo(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -87,7 +87,7 @@ func TestToolsComeAndGo(t *testing.T) {
 	}
 }
 
-// TestDefinitionChangesDuringCalls: calls that run when a source changes or drops their tool end with the definition that they began with.
+// TestDefinitionChangesDuringCalls: calls that are running when a source changes or removes their tool end with the definition with which they began.
 // Calls that begin later have the new definition. No call runs twice.
 func TestDefinitionChangesDuringCalls(t *testing.T) {
 	t.Parallel()
@@ -149,8 +149,8 @@ func TestDefinitionChangesDuringCalls(t *testing.T) {
 	}
 }
 
-// TestBrokenSource (RF-14): a source that fails makes the worker degraded, and leaves every other tool to be called. Its own tools stay, and
-// the worker recovers by itself.
+// TestBrokenSource (RF-14): a source that fails makes the worker degraded, and all other tools can still be called. The tools of the source stay, and the
+// worker recovers by itself.
 func TestBrokenSource(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -215,7 +215,8 @@ func doctor(w *e2etest.World) string {
 	return c.Out.String()
 }
 
-// TestConflictingDefinitions: the worker that finds another definition of its tool logs it, and doctor names the tool until the workers agree.
+// TestConflictingDefinitions: a worker that finds another definition of one of its tools logs that, and `pawl doctor` names the tool until the workers have the
+// same definition.
 func TestConflictingDefinitions(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)

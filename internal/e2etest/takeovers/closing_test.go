@@ -19,17 +19,17 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// closings holds up the task that closes a call, on its way from the worker to the server: what is sent meanwhile lands in that task, the
-// server throws the task away and has it run again.
+// closings holds back the result of the workflow task that closes a call, between the worker and the server. If a message for the call arrives meanwhile, the
+// server discards the task and repeats it.
 type closings struct {
 	mu   sync.Mutex
 	held map[string]*closing // by toolCallId
 }
 
-// closing is one such task: reached is closed when it is on its way, and it goes on once release is closed.
+// closing is one such task. reached is closed when the task is held back, and the task goes on when release is closed.
 type closing struct{ reached, release chan struct{} }
 
-// hold holds up the next closing task of a call.
+// hold holds back the next closing task of a call.
 func (c *closings) hold(toolCallID string) *closing {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -41,11 +41,11 @@ func (c *closings) hold(toolCallID string) *closing {
 	return held
 }
 
-// take returns what holds up a task, once.
+// take returns the closing for a task, if the task is to be held back. It does so once.
 func (c *closings) take(task *workflowservice.RespondWorkflowTaskCompletedRequest) *closing {
 	var result toolspec.Result
 	for _, command := range task.GetCommands() {
-		// No other command has a result, and none of nothing is held up.
+		// Only the command that completes the workflow has a result. Without one the toolCallId is empty, and no task is held back.
 		_ = converter.GetDefaultDataConverter().FromPayloads(command.GetCompleteWorkflowExecutionCommandAttributes().GetResult(), &result)
 	}
 	c.mu.Lock()
@@ -55,7 +55,7 @@ func (c *closings) take(task *workflowservice.RespondWorkflowTaskCompletedReques
 	return held
 }
 
-// intercept stands in the worker's connection.
+// intercept is an interceptor of the connection of the worker to Temporal.
 func (c *closings) intercept(
 	ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption,
 ) error {
@@ -71,7 +71,7 @@ func (c *closings) intercept(
 	return invoke(ctx, method, request, reply, conn, options...)
 }
 
-// unhandled counts the tasks that the server threw away because something had come in between.
+// unhandled counts the tasks that the server discarded because a message had arrived in between.
 func unhandled(w *e2etest.World, workflowID string) (n int) {
 	w.T.Helper()
 	for _, e := range w.History(workflowID, "").GetEvents() {
@@ -82,8 +82,8 @@ func unhandled(w *e2etest.World, workflowID string) (n int) {
 	return n
 }
 
-// TestClosingTask: what arrives while the closing task is on its way changes nothing. The record is settled by then, and the task that
-// runs again answers from it: one effect, one result, and for who decides the word that it came too late.
+// TestClosingTask: a message that arrives while the closing task is held back changes nothing. The record is settled by then, and the repeated task answers
+// from it. There is one effect and one result, and the sender of a decision gets the answer that it came too late.
 func TestClosingTask(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -107,20 +107,20 @@ func TestClosingTask(t *testing.T) {
 			inTime(w, w.Pawl.Cancel(w.T.Context(), call.WorkflowID))
 			return nil
 		},
-		// The task is on its way to the end, so the server has nobody left to ask: the sender hears that the call is settled.
+		// The closing task ends the workflow, so the server cannot deliver the update, and the sender gets the error that the call is settled.
 		"update": func(w *e2etest.World, call *pawl.Call) func() {
 			late := decideMeanwhile(w, call)
 			return func() {
 				answer, err := late()
-				// Where the task was held for longer than it has, the server has given it up, and the one after it brought the update.
+				// If the task was held back for longer than its timeout, the server has given it up, and the next task had the update.
 				again := e2etest.CountEvents(w.History(call.WorkflowID, ""), enumspb.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT) > 0
 				if !errors.Is(err, pawl.ErrSettled) && (!again || err != nil || answer.Counted || answer.Reason != "the call is settled") {
 					w.T.Errorf("a decision in the closing task: %+v and %v, want ErrSettled", answer, err)
 				}
 			}
 		},
-		// The signal has the task run again. The update is in it, and its handler answers before the workflow closes; or the server dropped
-		// it with the task that it threw away, and the client finds the call over when it sends the update again.
+		// Because of the signal the server repeats the task. Either the repeated task has the update, and its handler answers before the workflow closes. Or the
+		// server has dropped the update with the discarded task, and the client finds the call settled when it sends the update again.
 		"update-and-signal": func(w *e2etest.World, call *pawl.Call) func() {
 			late := decideMeanwhile(w, call)
 			inTime(w, w.Pawl.Recheck(w.T.Context(), call.WorkflowID))
@@ -139,7 +139,7 @@ func TestClosingTask(t *testing.T) {
 				w.T = t
 				wanted, counted := 50, 0
 				if name == "update-and-signal" {
-					wanted = 10 // sending again takes the client a while
+					wanted = 10 // fewer than in other cases, because the client needs time to send the update again
 				}
 				most := wanted + wanted/2
 				for i := 0; counted < wanted; i++ {
@@ -161,7 +161,7 @@ func TestClosingTask(t *testing.T) {
 					if after != nil {
 						after()
 					}
-					// In the local lane a busy machine may have run it again before it settled.
+					// On a busy machine a tool in the local lane may have run again before the call was settled.
 					if n := effects.Of(inv.ToolCallID); n != ran || n > 1 && lane == "regular" {
 						t.Errorf("%s: the tool ran %d times, and %d before the closing task", inv.ToolCallID, n, ran)
 					}
@@ -181,8 +181,8 @@ func TestClosingTask(t *testing.T) {
 	}
 }
 
-// inTime fails unless a message was taken, or came too late: a task that is held for longer than it has is given to the worker again, and
-// closes the call. Such a one does not count.
+// inTime fails unless a message was accepted or came too late. A task that is held back for longer than its timeout is repeated and closes the call, and then
+// the message comes too late.
 func inTime(w *e2etest.World, err error) {
 	w.T.Helper()
 	var gone *serviceerror.NotFound
@@ -191,7 +191,7 @@ func inTime(w *e2etest.World, err error) {
 	}
 }
 
-// decideMeanwhile sends a decision as an update and returns when the server has it; late waits for the answer.
+// decideMeanwhile sends a decision as an update and returns when the server has the update. late waits for the answer.
 func decideMeanwhile(w *e2etest.World, call *pawl.Call) (late func() (toolspec.Answer, error)) {
 	w.T.Helper()
 	d := e2etest.Approving(toolspec.ApprovalID(call.InvocationID, 1), e2etest.Ann)

@@ -10,8 +10,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// TestDeniedByAWorkerThatDied: the denial is in the record, and the worker that wrote it died before it could say so. The call ends as
-// denied, nobody is asked again, and the tool does not run.
+// TestDeniedByAWorkerThatDied: a worker writes a denial to the record and dies before it can report that to Temporal. The call ends as denied, no new request is
+// opened, and the tool does not run.
 func TestDeniedByAWorkerThatDied(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -32,7 +32,7 @@ func TestDeniedByAWorkerThatDied(t *testing.T) {
 	if err != nil || !written.Answer.Counted {
 		t.Fatalf("%+v, %v", written, err)
 	}
-	// The new run knows what a task knows that is tried again: what is in the record.
+	// A reset run knows only the record, like a workflow task that is repeated.
 	e2etest.WantCode(t, w.ResultOf(call.WorkflowID, w.Reset(call.WorkflowID)), toolspec.CodeApprovalDenied)
 	record := w.Record(inv)
 	if len(record.Approvals) != 1 || record.Outcome != string(toolspec.CodeApprovalDenied) || effects.Of("send") != 0 {

@@ -20,14 +20,14 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// deployed are the tools of the releases: one that a person is asked about, and one that nobody is.
+// These are the tools of the releases. Calls of the first one need an approval, and calls of the second one do not.
 const (
 	deployedAsked = "test__deployed_asked"
 	deployedWrite = "test__deployed_write"
 )
 
-// releases are what one team has shipped, one after the other: the same binary but for the tools and hooks, which are the user's code.
-// Where Pawl's own code differs, the binary is another one: see TestNewerPlanOnAnOlderWorker.
+// releases returns the options of the releases that a team has deployed, one after the other. They have the same binary and differ in the tools and hooks, which
+// are the code of the user. TestNewerPlanOnAnOlderWorker has releases with different code of Pawl.
 func releases() map[string][]worker.Option {
 	tools := func(change ...func(*toolspec.Definition)) worker.Option {
 		return worker.Tools(
@@ -52,7 +52,7 @@ func releases() map[string][]worker.Option {
 			return e2etest.Out{Text: "done"}, nil
 		})
 	}
-	// guard may end a call, meter may not; newcomer says which calls it has seen.
+	// The hook guard can end a call, and meter cannot. newcomer records the calls for which it runs.
 	guard := hook.WillExecute.Do(func(context.Context, *hook.Attempt) error { return nil })
 	meter := hook.New("meter", hook.OnMetrics.Do(func(context.Context, *hook.Report) error { return nil }))
 	newcomer := hook.New("newcomer", hook.WillExecute.Do(func(_ context.Context, v *hook.Attempt) error {
@@ -75,12 +75,12 @@ func releases() map[string][]worker.Option {
 	}
 }
 
-// TestDeploys: a release follows another one while a call waits for a person, another one for its next attempt, and a third is in execute.
+// TestDeploys: a new release replaces another one while one call waits for a person, one waits for its next attempt, and one is in execute.
 func TestDeploys(t *testing.T) {
 	t.Parallel()
 	const ok, stale, invalid = toolspec.Code(""), toolspec.CodeApprovalStale, toolspec.CodeValidation
 	for release, want := range map[string]struct {
-		// lacks is what the calls wait for, until the first release comes back.
+		// lacks names what the release does not have. The calls wait for it until the first release is deployed again.
 		lacks  string
 		parked toolspec.Code
 		others toolspec.Code
@@ -118,7 +118,7 @@ func TestDeploys(t *testing.T) {
 	}
 }
 
-// deployment is three calls that the first release has brought to their places.
+// deployment has three calls that were started with the first release, each at another point of its life.
 type deployment struct {
 	w      *e2etest.World
 	runs   *exec.Cmd
@@ -135,7 +135,7 @@ func deploy(t *testing.T) *deployment {
 	d.begin("executing", deployedWrite, "hang")
 	d.parked = d.w.Waiting(d.calls["parked"].Identity().WorkflowID())
 	d.w.Until(func() bool { return len(d.w.Effects(d.files["executing"])) >= 1 }, "it is in execute")
-	// The last one: it is between two attempts for ten seconds only.
+	// This call starts last, because it is between two attempts for only ten seconds.
 	d.begin("retrying", deployedWrite, "busy")
 	d.w.Retrying(d.calls["retrying"].Identity().WorkflowID())
 	return d
@@ -147,7 +147,8 @@ func (d *deployment) begin(name, toolID, note string) {
 	d.w.Start(d.calls[name])
 }
 
-// next replaces the release. The first is told to stop, and the one after it is killed. The person decides when the new one is there.
+// next replaces the running release by another one. The worker of the first release gets SIGTERM, and a later one is killed. After the first replacement a person
+// decides on the waiting call.
 func (d *deployment) next(release string) {
 	d.w.T.Helper()
 	first := d.parked.ApprovalID != ""
@@ -168,7 +169,7 @@ func (d *deployment) next(release string) {
 	}
 }
 
-// check waits for the end of a call, and compares it with what the release leaves of it.
+// check waits for the end of a call, and fails unless it ends with this code, with the expected runs of the tool.
 func (d *deployment) check(name string, inv toolspec.Invocation, code toolspec.Code) {
 	w := d.w
 	w.T.Helper()
@@ -180,7 +181,7 @@ func (d *deployment) check(name string, inv toolspec.Invocation, code toolspec.C
 	if record.Result == nil || !e2etest.SameResult(*record.Result, r) || record.Epoch < 1 {
 		w.T.Errorf("%s: the result is %+v, and the record %+v in epoch %d", name, r, record.Result, record.Epoch)
 	}
-	// One run for each attempt that has begun, and the last one by who is there now.
+	// There is one run for each attempt that has begun, and the last run is by the worker that runs now.
 	runs := map[bool]int{true: 2, false: 1}[name != "parked"]
 	if code != "" {
 		runs--
@@ -192,7 +193,7 @@ func (d *deployment) check(name string, inv toolspec.Invocation, code toolspec.C
 	w.Replay(inv.Identity().WorkflowID())
 }
 
-// meter holds the stage of the logged hook against whether the worker lacked it: that is noted, and changes nothing.
+// meter checks that the record notes whether the worker did not have the hook meter, and that its absence does not change the stage.
 func (d *deployment) meter(inv toolspec.Invocation, lacking bool) {
 	d.w.T.Helper()
 	stages := d.w.Record(inv).Stages
@@ -206,7 +207,7 @@ func (d *deployment) meter(inv toolspec.Invocation, lacking bool) {
 	}
 }
 
-// newcomer shows that a hook joins the calls that are admitted with it, and no others.
+// newcomer checks that a new hook runs only for calls that are admitted after it was added.
 func (d *deployment) newcomer(there bool) {
 	d.w.T.Helper()
 	for name, file := range d.files {

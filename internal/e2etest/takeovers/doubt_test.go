@@ -14,8 +14,8 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// wire makes a tool that must not be repeated and can find out whether it took effect. Its text names the file of its effects. In its
-// first attempt it hangs, where its note says so, before or after the effect; its probe is mute where the note says that.
+// wire makes a tool that must not be repeated and that has a probe, which can find out whether there was an effect. The text of the call names the file of the
+// effects. The note can make the first attempt hang before or after the effect, and can make the probe give no answer.
 func wire() toolspec.Tool {
 	def := e2etest.Tool("test__wire", nil, e2etest.Once, e2etest.Within(45*time.Second)).Definition()
 	def.MaxAttempts = 0
@@ -51,8 +51,8 @@ func wire() toolspec.Tool {
 	})
 }
 
-// TestLostInExecute: fifty calls that must not be repeated lose their worker in the tool, before or after the effect. The probe knows, or a
-// person decides, or nobody: no effect happens twice.
+// TestLostInExecute: fifty calls that must not be repeated lose their worker while the tool runs, before or after the effect. Then the probe finds out, or a
+// person decides, or nobody does. No effect happens twice.
 func TestLostInExecute(t *testing.T) {
 	t.Parallel()
 	const bob = "user:bob"
@@ -64,7 +64,7 @@ func TestLostInExecute(t *testing.T) {
 	}
 	cases := []struct {
 		name, note string
-		verb       toolspec.Verb // of a person, "" = none
+		verb       toolspec.Verb // the decision of a person, "" = none
 		tenant     string
 		want       want
 	}{
@@ -102,7 +102,7 @@ func TestLostInExecute(t *testing.T) {
 	w.ServeInChild()
 	for i, id := range parked {
 		view := w.Waiting(id)
-		if i == 0 { // the first by the program
+		if i == 0 { // the first call is also decided on with the program
 			if shown := w.PawlCLI("show " + id)[0]; !strings.Contains(shown, "parked_unknown") {
 				t.Errorf("the call is shown as %q", shown)
 			}
@@ -144,7 +144,7 @@ func TestLostInExecute(t *testing.T) {
 	}
 }
 
-// TestParkedHoldsNothing: a call that waits for a person gives its place to the next, and gets in line again for a retry.
+// TestParkedHoldsNothing: a call with an unknown outcome that waits for a person gives its place to the next call, and waits for a place again before a retry.
 func TestParkedHoldsNothing(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, strings.Replace(e2etest.ParkingPolicy, "    mode: auto\n",

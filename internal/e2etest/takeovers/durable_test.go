@@ -14,16 +14,16 @@ import (
 	"github.com/pawl-run/pawl/workflows/historytest"
 )
 
-// lastingTool is the one that dyingDurable stands around.
+// lastingTool is the tool to which dyingDurable belongs.
 const lastingTool = "test__lasting"
 
-// dyingDurable is dyingHook as a durable one: it dies of its effect the first time.
+// dyingDurable is dyingHook as a durable hook: it ends its process after its first effect.
 func dyingDurable() hook.Hook {
 	return hook.New("dying-durable", hook.Durable(time.Minute),
 		hook.WillAcquireQuota.Do(func(_ context.Context, v *hook.Check) error { return dieOnce(v) }))
 }
 
-// lasting is a durable hook before the tool of a test.
+// lasting returns the options of a worker with a tool and a durable hook that runs before the tool.
 func lasting(f func(ctx context.Context, v *hook.Check) error) []worker.Option {
 	return []worker.Option{
 		worker.Tools(e2etest.Tool("test__read", e2etest.Echo)),
@@ -31,8 +31,8 @@ func lasting(f func(ctx context.Context, v *hook.Check) error) []worker.Option {
 	}
 }
 
-// TestDurableHookKeyAfterACrash: the worker dies of the effect of a durable hook. The server notices by the heartbeats, another worker has
-// the effect again under the same key, and the tool runs once.
+// TestDurableHookKeyAfterACrash: the worker dies after the effect of a durable hook. The server notices that by missing heartbeats. Another worker repeats the
+// effect under the same key, and the tool runs once.
 func TestDurableHookKeyAfterACrash(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -49,8 +49,8 @@ func TestDurableHookKeyAfterACrash(t *testing.T) {
 	w.Replay(call.WorkflowID)
 }
 
-// TestDurableHookTakesLong: a durable hook outlasts the two seconds of a stage, the workflow task and the heartbeat timeout. The UI shows
-// it by the names of stage and hook.
+// TestDurableHookTakesLong: a durable hook can run longer than the two seconds of a stage, the workflow task and the heartbeat timeout. The UI of Temporal shows
+// the names of its stage and of the hook.
 func TestDurableHookTakesLong(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -70,7 +70,7 @@ func TestDurableHookTakesLong(t *testing.T) {
 	inv := e2etest.Invocation("long", "test__read", `{"text":"hello"}`)
 	began := time.Now()
 	e2etest.WantText(t, w.Invoke(inv), "hello")
-	// Without heartbeats no run would ever end. A busy machine may miss four of them in a row, and then the hook runs again.
+	// Without heartbeats no run of the hook could end. On a busy machine four heartbeats in a row may be missed, and then the hook runs again.
 	if took := time.Since(began); took < long || len(runs) == 0 {
 		t.Errorf("the call took %s with %d runs of the hook", took, len(runs))
 	}
@@ -85,7 +85,7 @@ func TestDurableHookTakesLong(t *testing.T) {
 	w.Replay(workflowID)
 }
 
-// TestDurableHookCancelled: the cancel of a call reaches a durable hook within a few heartbeats.
+// TestDurableHookCancelled: the cancellation of a call reaches a durable hook within a few heartbeats.
 func TestDurableHookCancelled(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -112,8 +112,8 @@ func TestDurableHookCancelled(t *testing.T) {
 	w.Replay(call.WorkflowID)
 }
 
-// TestDurableHookGoesElsewhere: a worker that stops leaves its durable hook to another one, under the same key; one that lacks the hook
-// leaves the call to one that has it.
+// TestDurableHookGoesElsewhere: when a worker stops, another worker runs its durable hook again under the same key. A worker without the hook leaves the call to
+// a worker that has it.
 func TestDurableHookGoesElsewhere(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)

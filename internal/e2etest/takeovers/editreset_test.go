@@ -16,7 +16,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// resetWithout is reset, where Temporal delivers nothing again of a kind.
+// resetWithout resets a workflow so that Temporal does not deliver messages of a kind, such as signals, to the new run again.
 func resetWithout(w *e2etest.World, workflowID, kind string) (runID string) {
 	w.T.Helper()
 	before := w.Describe(workflowID).GetWorkflowExecutionInfo().GetExecution().GetRunId()
@@ -28,7 +28,7 @@ func resetWithout(w *e2etest.World, workflowID, kind string) (runID string) {
 	return runID
 }
 
-// edit answers the first request with other arguments, as ann, and returns the second request.
+// edit edits the arguments of the first request as ann, and returns both requests.
 func edit(w *e2etest.World, call *pawl.Call, bySignal bool) (first, second toolspec.ApprovalView) {
 	w.T.Helper()
 	first = w.Waiting(call.WorkflowID)
@@ -44,7 +44,7 @@ func edit(w *e2etest.World, call *pawl.Call, bySignal bool) (first, second tools
 	return first, w.Waiting(call.WorkflowID, first.ApprovalID)
 }
 
-// requestStates are the states of a call's requests, in order.
+// requestStates returns the states of the requests of a call, in order.
 func requestStates(w *e2etest.World, inv toolspec.Invocation) string {
 	w.T.Helper()
 	var states []string
@@ -54,8 +54,8 @@ func requestStates(w *e2etest.World, inv toolspec.Invocation) string {
 	return strings.Join(states, " ")
 }
 
-// TestResetAfterEdit: an edit that was given stays given. The run that takes over follows it to the request that came of it, as that
-// stands, and does not ask about the first arguments again; unless nobody brings it the edit.
+// TestResetAfterEdit: an edit stays valid after a reset. If the new run gets the edit again, it continues with the request that the edit has caused, in its
+// present state. If it does not get the edit, it opens a request for the first arguments again.
 func TestResetAfterEdit(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -140,7 +140,7 @@ func TestResetAfterEdit(t *testing.T) {
 		s.w.Decide(s.call.WorkflowID, e2etest.Approving(third.ApprovalID, e2etest.Ann))
 		ends(s, runID, "twice", "edited edited approved")
 	})
-	// The others do not meet the hook.
+	// The hook holds only the calls after this point.
 	hold.Store(true)
 	each("after the approval", "test__held", true, func(s stand) {
 		s.w.Decide(s.call.WorkflowID, e2etest.Approving(s.second.ApprovalID, e2etest.Ben))

@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// slotStore is a hook's own store of what it holds for calls.
+// slotStore is the store of a hook for the slots that it holds for calls.
 type slotStore struct {
 	mu   sync.Mutex
 	held map[string]bool
@@ -42,8 +42,8 @@ func (d *slotStore) see(what string) {
 	d.seen = append(d.seen, what)
 }
 
-// TestSweptCallReleases: a call whose workflow was terminated ends with the hooks of its closing stages, on a worker that has them all: what a
-// hook holds for it is released, though other hooks fail, panic, or never return.
+// TestSweptCallReleases: the hooks of the closing stages run for a call whose workflow was terminated, on a worker that has them all. A slot that a hook holds
+// for the call is released, even if other hooks fail, panic or never return.
 func TestSweptCallReleases(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -88,7 +88,7 @@ func TestSweptCallReleases(t *testing.T) {
 	if out := w.Sweep(); out.Calls.OutcomeUnknown != 1 || out.Calls.Ended != 0 || len(d.held) != 1 {
 		t.Errorf("counted %+v while the tool may still run, held are %v", out.Calls, d.held)
 	}
-	// A worker without one of the hooks leaves its stage to another.
+	// A worker without one of the hooks leaves the stage of this hook to another worker.
 	stop()
 	stop = w.Work(tools, worker.Hooks(others))
 	due(1)
@@ -101,7 +101,7 @@ func TestSweptCallReleases(t *testing.T) {
 	if out := w.Sweep(); out.Calls.Ended != 0 || len(d.held) != 1 {
 		t.Errorf("a hook that does not return: counted %+v, held are %v", out.Calls, d.held)
 	}
-	due(5) // the last try that waits for it is over
+	due(5) // the last try that waits for the hook is over
 	if out := w.Sweep(); out.Calls.Ended != 1 {
 		t.Errorf("counted %+v", out.Calls)
 	}

@@ -22,7 +22,8 @@ tenants:
     limits: [{tool: "test__*", concurrent: 1, then: wait}]
 `
 
-// TestExpiredHolder: a call whose place expired before its tool ran, and was taken by another, does not run beside it. It queues again.
+// TestExpiredHolder: the place of a call expires before its tool runs, and another call takes it. The first call does not run at the same time, but enters the
+// queue again.
 func TestExpiredHolder(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, fencedPolicy)

@@ -13,9 +13,10 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestForeignTool: a tool that is a schema document and a function over JSON goes
-// the way of every call: published as it was written, refused arguments that the
-// document does not know, run, held to its output document, redacted (SP-15, SP-18).
+// TestForeignTool: a tool that consists of a schema document and a function over JSON
+// is treated like every tool. Its schema is published unchanged, arguments that do not
+// fit the schema are refused, its output must fit the output schema, and it is
+// redacted (SP-15, SP-18).
 func TestForeignTool(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)

@@ -18,25 +18,25 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// Places of a call's life where it can be held up, besides those that are named as the stage is.
+// These are places in the life of a call at which a test can hold it. Other places have the name of a stage.
 const (
-	inQueue   = "queue"    // no worker has seen it
-	inAdmit   = "admit"    // in the statement
-	inWait    = "waiting"  // for a person
-	approved  = "approved" // a person has decided; the gate has not been asked again
-	inClaim   = "claim"    // in the statement
+	inQueue   = "queue"    // no worker has got the call yet
+	inAdmit   = "admit"    // in the statement of admit
+	inWait    = "waiting"  // the call waits for a person
+	approved  = "approved" // a person has decided, and the gate has not judged the call again yet
+	inClaim   = "claim"    // in the statement of the claim
 	inTool    = "tool"
 	inRetry   = "retrying" // between two attempts
-	inSettle  = "settle"   // in the statement
-	inClosing = "closing"  // settled; the task that closes the workflow is on its way
+	inSettle  = "settle"   // in the statement of settle
+	inClosing = "closing"  // the call is settled, and the result of the task that closes the workflow is being sent
 )
 
-// holdFunction waits for the test in a statement, by the step and the call.
+// holdFunction makes a statement wait for a lock that depends on the step and the call, and that the test holds.
 const holdFunction = `CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 	PERFORM pg_advisory_xact_lock_shared(hashtextextended(TG_ARGV[0] || ' ' || NEW.invocation_id, 0)); RETURN NEW; END $$`
 
-// places holds calls up, each at one place of its life. Nothing that is held listens to its context: what is left behind goes on as soon
-// as it is released.
+// places holds calls, each at one place of its life. Held code ignores the end of its context. So code that its worker has given up goes on when it is
+// released.
 type places struct {
 	w       *e2etest.World
 	locks   *pgx.Conn
@@ -45,7 +45,7 @@ type places struct {
 	held    map[string]*held // by toolCallId
 }
 
-// held is one call that is held up: reached is closed when it gets there, and it goes on once released.
+// held is one call that is held. reached is closed when the call is at its place, and the call goes on when released is closed.
 type held struct {
 	p                 *places
 	inv               toolspec.Invocation
@@ -57,7 +57,7 @@ type held struct {
 func newPlaces(t *testing.T) *places {
 	t.Helper()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
-	// What is held in a stage takes one of as many slots as there are connections.
+	// A call that is held in a stage uses one of the slots of the worker, whose number depends on the number of connections.
 	w.Connections = 50
 	ctx := context.WithoutCancel(t.Context())
 	conn, err := pgx.Connect(ctx, w.Database)
@@ -65,7 +65,7 @@ func newPlaces(t *testing.T) *places {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close(ctx) })
-	// The sweeper settles too, but in an epoch of its own.
+	// The sweeper settles calls too, but in its own epoch, so its statements are not held.
 	for _, sql := range []string{
 		holdFunction,
 		`CREATE TRIGGER hold_admit BEFORE INSERT ON invocations FOR EACH ROW EXECUTE FUNCTION hold('admit')`,
@@ -80,9 +80,9 @@ func newPlaces(t *testing.T) *places {
 	return &places{w: w, locks: conn, held: map[string]*held{}}
 }
 
-// work starts the worker whose calls are held up.
+// work starts the worker whose calls are held.
 func (p *places) work() (stop func()) {
-	// What is held in its tool stays there until all the others have come to their places.
+	// A tool that is held must have time until all other calls are at their places.
 	stays := e2etest.Within(2 * time.Minute)
 	tools := worker.Tools(
 		e2etest.Tool("test__read", p.run, e2etest.Fast, e2etest.Longest, e2etest.Attempts(9)),
@@ -98,14 +98,14 @@ func (p *places) work() (stop func()) {
 		e2etest.On(hook.OnError, p.stage), e2etest.On(hook.WillAudit, p.stage), e2etest.On(hook.WillFinalizeInvoke, p.stage))))
 }
 
-// hold prepares a call to be held up; whoever starts it comes after.
+// hold prepares to hold a call at a place. The call must be started after that.
 func (p *places) hold(inv toolspec.Invocation, place string) *held {
 	p.w.T.Helper()
 	h := &held{p: p, inv: inv, place: place, reached: make(chan struct{}), released: make(chan struct{})}
 	p.mu.Lock()
 	p.held[inv.ToolCallID] = h
 	p.mu.Unlock()
-	// Before the worker stops, however the test ends.
+	// This runs before the worker stops, however the test ends.
 	p.w.T.Cleanup(func() { h.free.Do(func() { close(h.released) }) })
 	if h.inDatabase() {
 		h.lock("pg_advisory_lock")
@@ -113,7 +113,7 @@ func (p *places) hold(inv toolspec.Invocation, place string) *held {
 	return h
 }
 
-// pass holds the call up if this is the place.
+// pass waits if a call is to be held at this place.
 func (p *places) pass(toolCallID, place string) {
 	p.mu.Lock()
 	h := p.held[toolCallID]
@@ -124,7 +124,7 @@ func (p *places) pass(toolCallID, place string) {
 	}
 }
 
-// stage stands in every stage that is a place.
+// stage is the hook function of every stage that is a place.
 func (p *places) stage(s hook.Stage, view any) error {
 	v := view.(interface {
 		ToolCallID() string
@@ -138,7 +138,7 @@ func (p *places) stage(s hook.Stage, view any) error {
 	return nil
 }
 
-// run is every tool. Calls that are to be held up between two attempts need a second one.
+// run is the function of every tool. For a call that is held between two attempts, the first attempt asks for a second one.
 func (p *places) run(ctx context.Context, in e2etest.In, call toolspec.Call) (e2etest.Out, error) {
 	n := p.effects.Add(call)
 	p.pass(call.ToolCallID, inTool)
@@ -159,7 +159,7 @@ func (p *places) of(toolCallID string) string {
 	return p.held[toolCallID].place
 }
 
-// intercept stands in the worker's connection to Temporal.
+// intercept is an interceptor of the connection of the worker to Temporal.
 func (p *places) intercept(
 	ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption,
 ) error {
@@ -179,7 +179,7 @@ func (h *held) inDatabase() bool {
 	return h.place == inAdmit || h.place == inClaim || h.place == inSettle
 }
 
-// lock takes or gives back the lock that the statement of a step waits for.
+// lock takes or releases the lock for which the statement of a step waits.
 func (h *held) lock(function string) {
 	h.p.w.T.Helper()
 	if _, err := h.p.locks.Exec(context.WithoutCancel(h.p.w.T.Context()),
@@ -188,7 +188,7 @@ func (h *held) lock(function string) {
 	}
 }
 
-// there waits until the call is held up.
+// there waits until the call is held at its place.
 func (h *held) there() {
 	w := h.p.w
 	w.T.Helper()
@@ -213,10 +213,10 @@ func (h *held) there() {
 	}
 }
 
-// inStatement reports whether the call's statement waits for the lock.
+// inStatement reports whether the statement of the call waits for the lock.
 func (h *held) inStatement() bool { return h.lockRows("AND NOT granted") }
 
-// inTransaction reports whether a transaction of the call waits for the lock, or has it: it keeps it to its end.
+// inTransaction reports whether a transaction of the call waits for the lock or has it. A transaction keeps the lock until its end.
 func (h *held) inTransaction() bool { return h.lockRows("") }
 
 func (h *held) lockRows(and string) bool {
@@ -225,7 +225,7 @@ func (h *held) lockRows(and string) bool {
 		AND (classid::bigint << 32) | objid::bigint = hashtextextended($1, 0))`, h.place+" "+h.inv.Identity().InvocationID())
 }
 
-// approveHeld approves a call without waiting for the answer, which comes with the end of the task in which it is held up.
+// approveHeld approves a call by a signal and does not wait for an answer. The answer to an update would come only after the task in which the call is held.
 func approveHeld(w *e2etest.World, workflowID string) {
 	w.T.Helper()
 	d := e2etest.Approving(w.Waiting(workflowID).ApprovalID, e2etest.Ann)
@@ -234,7 +234,7 @@ func approveHeld(w *e2etest.World, workflowID string) {
 	}
 }
 
-// release lets the call go on, and whatever of it was left behind.
+// release lets the call go on, and also code of the call that its worker has given up.
 func (h *held) release() {
 	h.p.w.T.Helper()
 	h.free.Do(func() {

@@ -14,15 +14,15 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// hookedTool is the one that dyingHook stands around.
+// hookedTool is the tool to which dyingHook belongs.
 const hookedTool = "test__hooked"
 
-// dyingHook dies of its effect the first time.
+// dyingHook returns a hook that ends its process after its first effect.
 func dyingHook() hook.Hook {
 	return hook.New("dying", hook.WillNormalizeInput.Do(func(_ context.Context, v *hook.Input) error { return dieOnce(v) }))
 }
 
-// dieOnce has an effect, which it enters into a file beside that of the tool, and ends the process the first time.
+// dieOnce has an effect: it writes a line into a file beside the file of the tool. The first time it ends the process after that.
 func dieOnce(v interface {
 	Args() json.RawMessage
 	IdempotencyKey() string
@@ -49,8 +49,8 @@ func dieOnce(v interface {
 	select {}
 }
 
-// TestHookKeyAfterACrash: the worker dies of the effect of a hook before it can say so. The next one has the effect again, under the same
-// key, and the tool runs once.
+// TestHookKeyAfterACrash: the worker dies after the effect of a hook and before it can report that. The next worker repeats the effect under the same key, and the
+// tool runs once.
 func TestHookKeyAfterACrash(t *testing.T) {
 	t.Parallel()
 	repeatsHook(e2etest.NewWorld(t, e2etest.PlainPolicy), hookedTool, "/willNormalizeInput/dying/1")

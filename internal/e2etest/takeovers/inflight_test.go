@@ -17,10 +17,10 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// slowService takes requests into a queue. Those of the first attempt stay there until release, whatever becomes of their senders.
+// slowService puts requests into a queue. Requests of the first attempt stay there until release is called, even if their senders are gone.
 type slowService struct {
 	mu sync.Mutex
-	// fences refuses requests with an epoch below that of the last look.
+	// If fences is true, the service refuses requests with an epoch lower than that of the last look.
 	fences       bool
 	epoch        int
 	queue        []int // epochs
@@ -61,7 +61,7 @@ func (s *slowService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// look answers whether there was an effect.
+// look answers whether there has been an effect.
 func (s *slowService) look(w http.ResponseWriter, epoch int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +79,7 @@ func (s *slowService) look(w http.ResponseWriter, epoch int) {
 	}
 }
 
-// release executes what is in the queue, and from then on each request at once.
+// release executes the requests in the queue. Later requests are executed immediately.
 func (s *slowService) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,8 +99,8 @@ func (s *slowService) execute() {
 	s.queue = nil
 }
 
-// posts are tools that send one request to a slow service, whose address is their text, and look there in their probe. The first is naive:
-// it says that there was no effect where it sees none. The service of the second fences.
+// posts returns tools that send one request to the slow service whose address is their text. Their probe looks whether the service had the effect. The naive tool
+// reports no effect whenever it sees none. The fenced one does so too, but its service refuses older requests from then on.
 func posts() []toolspec.Tool {
 	ask := func(ctx context.Context, method string, in e2etest.In, call toolspec.Call) (status int, err error) {
 		address := fmt.Sprintf("%s?key=%s&epoch=%d", in.Text, url.QueryEscape(call.IdempotencyKey), call.Epoch)
@@ -116,7 +116,7 @@ func posts() []toolspec.Tool {
 	}
 	run := func(ctx context.Context, in e2etest.In, call toolspec.Call) (e2etest.Out, error) {
 		if status, err := ask(ctx, http.MethodPost, in, call); err != nil || status != http.StatusOK {
-			<-ctx.Done() // the service may have made it
+			<-ctx.Done() // the service may still execute the request
 			return e2etest.Out{}, ctx.Err()
 		}
 		return e2etest.Out{Text: "made"}, nil
@@ -144,10 +144,9 @@ func posts() []toolspec.Tool {
 	return all
 }
 
-// TestProbeWhileARequestIsInFlight: the request of the first attempt is in the queue of the service when the probe is asked, and takes
-// effect right after it. The worker was killed, or the function has returned at the end of its time. There is one effect: the answer of a
-// probe that saw none is not believed so soon. Where the service refuses that request, the next attempt begins long before the first can no
-// longer run, which the test does not wait for.
+// TestProbeWhileARequestIsInFlight: when the probe is called, the request of the first attempt is still in the queue of the service, and it takes effect right
+// after that. Before, the worker was killed, or the function returned at its time limit. There is only one effect, because Pawl does not trust the answer
+// "no effect" while the first attempt can still be running. If the service refuses the old request, Pawl makes the next attempt before that time is over.
 func TestProbeWhileARequestIsInFlight(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -157,7 +156,7 @@ func TestProbeWhileARequestIsInFlight(t *testing.T) {
 		attempts int
 		looks    int
 		refused  int
-		least    time.Duration // until the result
+		least    time.Duration // the least time until the result
 	}{
 		{"test__naive", true, "found", 1, 2, 0, 40 * time.Second},
 		{"test__brief", false, "found", 1, 2, 0, 13 * time.Second},
@@ -168,7 +167,7 @@ func TestProbeWhileARequestIsInFlight(t *testing.T) {
 			s := newSlowService(tc.tool == "test__fencing")
 			server := httptest.NewServer(s)
 			t.Cleanup(server.Close)
-			t.Cleanup(s.release) // before the server waits for its requests
+			t.Cleanup(s.release) // this runs before the server waits for its requests
 			w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 			first := w.ServeInChild()
 			began := time.Now()

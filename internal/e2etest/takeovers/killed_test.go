@@ -17,14 +17,15 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// TestWorkerKilledInExecute: what may be repeated is done by the next worker, and what may not ends as unknown, with one effect.
+// TestWorkerKilledInExecute: after a worker is killed, the next worker runs again the tools that may be repeated. A call of another tool ends with an unknown
+// outcome and one effect.
 func TestWorkerKilledInExecute(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	first := w.ServeInChild()
 	files := map[string]string{}
 	results := map[string]func() toolspec.Result{}
-	// In the local lane a tool has two seconds before it is tried again, here as well: it begins last.
+	// The call in the local lane starts last, because its tool has only two seconds before it is tried again on the same worker.
 	for _, toolID := range []string{"test__write", "test__send", "test__read", "test__fast"} {
 		files[toolID] = filepath.Join(t.TempDir(), "effects")
 		call := w.Start(e2etest.Invocation(toolID, toolID, fmt.Sprintf(`{"text":%q,"note":"hang"}`, files[toolID])))
@@ -34,13 +35,14 @@ func TestWorkerKilledInExecute(t *testing.T) {
 	e2etest.Kill(first)
 	second := w.ServeInChild()
 
-	// In the local lane nobody has heard of the first attempt.
+	// The first attempt of the local lane is not recorded, and so it is not counted.
 	for toolID, attempts := range map[string]int{"test__write": 2, "test__read": 2, "test__fast": 1} {
 		r := results[toolID]()
 		e2etest.WantText(t, r, "done")
 		want := []string{fmt.Sprint(first.Process.Pid), fmt.Sprint(second.Process.Pid)}
 		got := w.Effects(files[toolID])
-		// Unless that one ran out of time before its worker died: then the second is told of, and may have been made there.
+		// An exception: if the first attempt of the local lane exceeded its time before its worker died, there are two counted attempts, and the second one may have
+		// run on the first worker.
 		if late := []string{want[0], want[0]}; toolID == "test__fast" && r.Attempts == 2 &&
 			(slices.Equal(got, want) || slices.Equal(got, late)) {
 			continue
@@ -60,7 +62,7 @@ func TestWorkerKilledInExecute(t *testing.T) {
 	}
 }
 
-// TestWorkerStoppedInExecute: a worker that is told to stop gives its tools a while, and another one takes over what they did not end.
+// TestWorkerStoppedInExecute: a worker that is stopped gives its tools some time to end, and another worker takes over the calls whose tools did not end.
 func TestWorkerStoppedInExecute(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -93,12 +95,12 @@ func TestWorkerStoppedInExecute(t *testing.T) {
 	}
 }
 
-// TestWorkerKilledWhileWaiting: a call that waits for a person does not need its worker, and goes on at once on another.
+// TestWorkerKilledWhileWaiting: a call that waits for a person does not depend on its worker, and goes on soon on another one.
 func TestWorkerKilledWhileWaiting(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
-	// The server waits for the dead worker before it asks another: not for the five seconds that are usual. On a busy machine its own clock may be
-	// late, but not every time.
+	// The server first waits for the dead worker before it uses another one. This wait must be shorter than the default of five seconds. On a busy machine the timer
+	// of the server may be late, but not every time.
 	const most = 4 * time.Second
 	var all []time.Duration
 	for n := 0; n < 3 && (n == 0 || all[n-1] > most); n++ {
@@ -109,7 +111,7 @@ func TestWorkerKilledWhileWaiting(t *testing.T) {
 	}
 }
 
-// killedWhileWaiting returns for how long the server waits for the worker of a call that waits.
+// killedWhileWaiting kills the worker of a waiting call, and returns how long the server waited for that worker.
 func killedWhileWaiting(w *e2etest.World, id string) (longest time.Duration) {
 	t := w.T
 	t.Helper()
@@ -122,7 +124,7 @@ func killedWhileWaiting(w *e2etest.World, id string) (longest time.Duration) {
 	second := w.ServeInChild()
 	defer e2etest.Kill(second)
 	w.Until(func() bool { return strings.Count(w.Log.String(), "worker runs") > running }, "the second worker runs")
-	// A signal, and no query before it: nothing else tells the server that the first worker is gone.
+	// The test sends a signal and makes no query before it, because a query would also show the server that the first worker is gone.
 	if err := w.Temporal.SignalWorkflow(t.Context(), call.WorkflowID, "", toolspec.DecideName,
 		e2etest.Approving(view.ApprovalID, e2etest.Ann)); err != nil {
 		t.Fatal(err)
@@ -134,7 +136,7 @@ func killedWhileWaiting(w *e2etest.World, id string) (longest time.Duration) {
 		case enumspb.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED:
 			scheduled = e.GetEventTime().AsTime()
 		case enumspb.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT:
-			// A task that a worker had begun has five seconds, and may need them on a busy machine.
+			// A task that a worker has begun has a limit of five seconds, which it may reach on a busy machine.
 			begun := e.GetWorkflowTaskTimedOutEventAttributes().GetTimeoutType() != enumspb.TIMEOUT_TYPE_SCHEDULE_TO_START
 			if !begun {
 				longest = max(longest, e.GetEventTime().AsTime().Sub(scheduled))

@@ -1,5 +1,5 @@
-// Package takeovers shows that a call takes effect once, and ends, whatever becomes of its worker,
-// its run or its attempt.
+// Package takeovers tests that a call has its effect once, and ends, whatever happens to its worker,
+// its workflow run or its attempt.
 package takeovers
 
 import (

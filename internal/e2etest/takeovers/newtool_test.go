@@ -11,8 +11,8 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestToolOfAnotherWorker checks calls that reach a worker without their tool. A call waits if another worker has the tool, and runs
-// under the plan of that worker. A call of a tool that no worker has fails at once.
+// TestToolOfAnotherWorker checks calls that reach a worker without their tool. If another worker has had the tool, the call waits for such a worker, and runs
+// under the plan of that worker. A call of a tool that no worker has fails immediately.
 func TestToolOfAnotherWorker(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)

@@ -17,20 +17,20 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// releaseTime says when a cancelled call that is held up is released.
+// releaseTime says when a cancelled call that is held is released.
 type releaseTime int
 
 const (
-	// afterEnd: the call ends though what was held does not listen.
+	// With afterEnd, the call is released after its end. It can end although the held code ignores the cancellation.
 	afterEnd releaseTime = iota
-	// whenSeen: the workflow has been told, and goes on with what nothing may stop.
+	// With whenSeen, it is released when the workflow has got the cancellation and is in a step that cannot be cancelled.
 	whenSeen
-	// atOnce: the server has taken the wish, and the workflow cannot know yet.
+	// With atOnce, it is released when the server has accepted the cancellation and the workflow has not got it yet.
 	atOnce
 )
 
-// stop is a row of the matrix: a place, the tool whose call is held up there, how it ends where it is cancelled, after so many attempts
-// and effects, and when it is released then.
+// stop is a row of the matrix: a place, the tool whose call is held there, and how the call ends when it is cancelled: its code, the number of its attempts
+// and effects, and when it is released.
 type stop struct {
 	place, tool string
 	code        toolspec.Code // "" = ok
@@ -39,7 +39,7 @@ type stop struct {
 	release     releaseTime
 }
 
-// stops are the places of a call's life, in both lanes.
+// stops returns the places in the life of a call, in both lanes.
 func stops() []stop {
 	const read, write, send, asked = "test__read", "test__write", "test__send", "test__asked"
 	const cancelled, unknown, ok = toolspec.CodeCancelled, toolspec.CodeOutcomeUnknown, toolspec.Code("")
@@ -91,11 +91,11 @@ func (s stop) invocation() toolspec.Invocation {
 	return e2etest.Invocation(s.place+"-"+s.tool, s.tool, `{"text":"hello"}`)
 }
 
-// swept is how the call ends where its workflow was ended instead: what the record knows of its claims decides.
+// swept returns how the call ends if its workflow was ended and not cancelled: its code and its attempts. Both depend on the claims in the record.
 func (s stop) swept(code toolspec.Code) (toolspec.Code, int) {
 	claims := s.attempts
 	if s.tool == "test__read" {
-		claims = 0 // the local lane has none
+		claims = 0 // the local lane has no claims
 	}
 	switch {
 	case s.place == inClosing:
@@ -106,13 +106,13 @@ func (s stop) swept(code toolspec.Code) (toolspec.Code, int) {
 	return code, claims
 }
 
-// slow are the places that a call takes a while to get to.
+// slow reports whether a call needs some time to reach the place.
 func (s stop) slow() bool {
 	return slices.Contains([]string{inWait, approved, inRetry, "onRetry"}, s.place) || s.tool != "test__read"
 }
 
-// TestCancelledAtEveryPlace: a cancelled call ends by itself, wherever it stands. Until execute has begun it is cancelled and no effect
-// starts; from then on it says what is known. What every call ends with has run, and nothing of it is open.
+// TestCancelledAtEveryPlace: a cancelled call ends by itself at every place. Before execute begins, it ends as cancelled and without an effect. After that, it
+// ends with what is known about its effect. The stages that end every call have run, and no request is open.
 func TestCancelledAtEveryPlace(t *testing.T) {
 	t.Parallel()
 	p := newPlaces(t)
@@ -172,15 +172,15 @@ func TestCancelledAtEveryPlace(t *testing.T) {
 	}
 }
 
-// forgot reports whether a workflow task of a call in the local lane timed out. The history has nothing of such a task. So
-// the next task starts the stages again, and the cancel can arrive before it runs the tool.
+// forgot reports whether a workflow task of a call in the local lane timed out. The history has no results of such a task. So the
+// next task runs the stages again, and the cancellation can arrive before it runs the tool.
 func (p *places) forgot(s stop) bool {
 	return s.tool == "test__read" &&
 		e2etest.CountEvents(p.w.History(s.invocation().Identity().WorkflowID(), ""), enumspb.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT) > 0
 }
 
-// lost counts the attempts of a call that the server gave up, because no heartbeat came for 8 s. On a busy machine that
-// happens while a call is held, and one that may be repeated is.
+// lost counts the attempts of a call that the server gave up because no heartbeat came for 8 s. On a busy machine that can happen
+// while a call is held, and then a tool that may be repeated runs again.
 func (p *places) lost(s stop) int {
 	if s.tool != "test__write" {
 		return 0
@@ -188,15 +188,15 @@ func (p *places) lost(s stop) int {
 	return e2etest.CountEvents(p.w.History(s.invocation().Identity().WorkflowID(), ""), enumspb.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT)
 }
 
-// late reports whether a busy machine has not released the call within the seconds that a tool of the local lane has: then the cancel
-// counts, or the answer of another attempt. An attempt that the cancel itself has stopped is not late.
+// late reports whether, on a busy machine, the call was released after the time limit of a tool in the local lane. Then the call ends by the cancellation or with
+// the answer of another attempt. An attempt that the cancellation itself has stopped is not late.
 func (s stop) late(record reads.Detail) bool {
 	return s.release == atOnce && s.place != inClosing && len(record.AttemptList) > 0 &&
 		record.AttemptList[0].Outcome == "interrupted" && record.AttemptList[0].Code == toolspec.CodeTimeout
 }
 
-// TestTerminatedAtEveryPlace: one sweep ends every call whose workflow was terminated, wherever it stood. Releasing what was left behind
-// starts no effect and changes no record; whether a worker still tries to settle by then is not forced here.
+// TestTerminatedAtEveryPlace: one sweep ends every call whose workflow was terminated, at every place. When held code is released after that, it starts no effect
+// and changes no record. The test does not force a worker to try to settle the call at that time.
 func TestTerminatedAtEveryPlace(t *testing.T) {
 	t.Parallel()
 	p := newPlaces(t)
@@ -205,7 +205,7 @@ func TestTerminatedAtEveryPlace(t *testing.T) {
 	terminate := func(s stop) {
 		w.Terminate(s.invocation())
 		if s.place == inAdmit {
-			// What was admitted all the same is there to be swept.
+			// If the admit takes effect in spite of the termination, the sweep must end the call.
 			all[s].release()
 			w.Until(func() bool { return p.known(s) || !all[s].inTransaction() }, all[s].inv.ToolCallID+" is admitted, or given up")
 		}
@@ -214,13 +214,13 @@ func TestTerminatedAtEveryPlace(t *testing.T) {
 	p.sweptAt(all, end, toolspec.CodeCancelled, "terminated")
 }
 
-// TestTimedOutAtEveryPlace: the same where the workflow's own time ran out.
+// TestTimedOutAtEveryPlace: one sweep ends every call whose workflow has timed out, at every place.
 func TestTimedOutAtEveryPlace(t *testing.T) {
 	t.Parallel()
 	p := newPlaces(t)
 	all := map[stop]*held{}
 	end := p.reach(all, func(s stop) {
-		// As long as all the others may take to get to their places.
+		// This is long enough for all other calls to reach their places.
 		limit := 45 * time.Second
 		if s.place == inQueue {
 			limit = time.Second
@@ -239,8 +239,8 @@ func TestTimedOutAtEveryPlace(t *testing.T) {
 	p.sweptAt(all, end, toolspec.CodeTimeout, "timed_out")
 }
 
-// reach starts a call for every row of the matrix, and stops each when it is at its place. end releases all of them, starts every call
-// again, waits until nothing runs any more, and compares the records with what they were.
+// reach starts a call for every row of the matrix, and calls halt for each when it is at its place. end releases all of them, starts every call again, waits
+// until nothing runs any more, and compares the records with the earlier ones.
 func (p *places) reach(all map[stop]*held, start, halt func(stop)) (end func(records map[stop]reads.Detail)) {
 	w := p.w
 	w.T.Helper()
@@ -266,7 +266,7 @@ func (p *places) reach(all map[stop]*held, start, halt func(stop)) (end func(rec
 			all[s].there()
 		}
 	}
-	// In the local lane the tool itself has two seconds.
+	// These calls start last, because a tool in the local lane has only two seconds.
 	for _, s := range stops() {
 		if !s.slow() && s.place != inQueue {
 			begin(s)
@@ -303,7 +303,7 @@ func (p *places) reach(all map[stop]*held, start, halt func(stop)) (end func(rec
 	}
 }
 
-// sweptAt sweeps once, and holds what the record says against the matrix.
+// sweptAt runs one sweep, and compares the records with the matrix.
 func (p *places) sweptAt(all map[stop]*held, end func(map[stop]reads.Detail), code toolspec.Code, cause string) {
 	w := p.w
 	w.T.Helper()
@@ -329,7 +329,7 @@ func (p *places) sweptAt(all map[stop]*held, end func(map[stop]reads.Detail), co
 		r := *record.Result
 		want, attempts := s.swept(code)
 		if s.place == inAdmit && s.tool == "test__read" && r.OK {
-			// Its worker took it to the end before it heard that nobody waits.
+			// The worker completed the call before it learned that the workflow has ended.
 			want, attempts = "", 1
 		}
 		if r.OK != (want == "") || r.ErrorCode != want || r.Attempts < attempts || r.Attempts > attempts+more[s] {
@@ -344,7 +344,7 @@ func (p *places) sweptAt(all map[stop]*held, end func(map[stop]reads.Detail), co
 	}
 	for s, h := range all {
 		if s.place == string(hook.WillExecute.Stage()) && s.slow() {
-			// An attempt hears with its next heartbeat that its workflow has ended. Until then it would go on to its tool.
+			// An attempt learns by its next heartbeat that its workflow has ended. Before that it would still run its tool.
 			w.Until(func() bool { return w.Log.Has("tool left behind", h.inv.Identity().InvocationID()) }, h.inv.ToolCallID+" is left behind")
 		}
 	}
@@ -352,7 +352,7 @@ func (p *places) sweptAt(all map[stop]*held, end func(map[stop]reads.Detail), co
 	for s, h := range all {
 		_, recorded := records[s]
 		if s.tool == "test__read" || !recorded {
-			continue // a read that was left behind may go on to its tool, or to another attempt
+			continue // a read that its worker has given up may still run its tool, or another attempt
 		}
 		if n := p.effects.Of(h.inv.ToolCallID); n < s.effects || n > s.effects+more[s] {
 			w.T.Errorf("%s had %d effects, want %d", h.inv.ToolCallID, n, s.effects)
@@ -360,7 +360,7 @@ func (p *places) sweptAt(all map[stop]*held, end func(map[stop]reads.Detail), co
 	}
 }
 
-// known reports whether the database knows the call.
+// known reports whether the database has the call.
 func (p *places) known(s stop) bool {
 	p.w.T.Helper()
 	_, err := p.w.Store.Show(p.w.T.Context(), s.invocation().Context.TenantID, s.invocation().Identity().InvocationID())
@@ -370,7 +370,7 @@ func (p *places) known(s stop) bool {
 	return err == nil
 }
 
-// nothingOpen looks for calls and requests that nobody holds any more.
+// nothingOpen fails the test if a call or a request is still open.
 func (p *places) nothingOpen() {
 	p.w.T.Helper()
 	for _, sql := range []string{

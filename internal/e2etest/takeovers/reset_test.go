@@ -12,7 +12,8 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestResetAfterTheEnd: a settled call answers from its record, with a value, a failure, or an approval in its history.
+// TestResetAfterTheEnd: after a reset, a settled call returns the result of its record. The test does this with a value, with a failure, and with a call that has
+// an approval in its history.
 func TestResetAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -33,7 +34,7 @@ func TestResetAfterTheEnd(t *testing.T) {
 			inv := e2etest.Invocation(toolID, toolID, `{"text":"hello"}`)
 			call := w.Start(inv)
 			if toolID == "test__write" {
-				// A signal: a reset gives it to the new run again.
+				// The approval comes by a signal, because a reset delivers signals to the new run again.
 				view := w.Waiting(call.WorkflowID)
 				if err := w.Temporal.SignalWorkflow(t.Context(), call.WorkflowID, "", toolspec.DecideName,
 					e2etest.Approving(view.ApprovalID, e2etest.Ann)); err != nil {
@@ -44,7 +45,7 @@ func TestResetAfterTheEnd(t *testing.T) {
 			if got := w.ResultOf(call.WorkflowID, w.Reset(call.WorkflowID)); !e2etest.SameResult(got, want) {
 				t.Errorf("the reset run answered %+v, want %+v", got, want)
 			}
-			// In the local lane a busy machine may have run it again before the end.
+			// On a busy machine a tool in the local lane may have run again before the end of the call.
 			if n := effects.Of(toolID); n != before || n < 1 || n > 1 && toolID != "test__read" {
 				t.Errorf("the tool ran %d times, and %d before the reset", n, before)
 			}
@@ -53,7 +54,7 @@ func TestResetAfterTheEnd(t *testing.T) {
 	}
 }
 
-// TestResetWhileWaiting: the request stays the same one, with the same id and digest, and one approval has one effect.
+// TestResetWhileWaiting: when a waiting call is reset, its request stays open with the same id and digest, and one approval has one effect.
 func TestResetWhileWaiting(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -72,14 +73,14 @@ func TestResetWhileWaiting(t *testing.T) {
 	if n := effects.Of("send"); n != 1 {
 		t.Errorf("the tool ran %d times", n)
 	}
-	// Each run has an epoch of its own, and more where a busy machine made it begin anew.
+	// Each run has a new epoch. On a busy machine a run may begin again, with one more epoch each time.
 	most := 2 + w.TriedAgain(call.WorkflowID, first) + w.TriedAgain(call.WorkflowID, runID)
 	if record := w.Record(inv); len(record.Approvals) != 1 || record.Epoch < 2 || record.Epoch > most {
 		t.Errorf("%d requests and epoch %d, want 1 and 2 to %d", len(record.Approvals), record.Epoch, most)
 	}
 }
 
-// TestResetAfterApproval: an approval that nobody had taken in yet comes to the new run before the run asks, and counts once.
+// TestResetAfterApproval: an approval that no worker has handled before the reset reaches the new run before the run opens its request, and counts once.
 func TestResetAfterApproval(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -108,7 +109,7 @@ func TestResetAfterApproval(t *testing.T) {
 	}
 }
 
-// TestResetWhileRunning: the effect may have happened, so a tool that must not repeat it is not run again.
+// TestResetWhileRunning: if a call is reset while its tool runs, the effect may have happened, so a tool that must not be repeated does not run again.
 func TestResetWhileRunning(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -142,8 +143,8 @@ func TestResetWhileRunning(t *testing.T) {
 	w.EventsOnce(1)
 }
 
-// TestResetWithUpdate: a decision that came as an update is given to the new run again. It counts once, whether the call is over by then,
-// or the tool runs.
+// TestResetWithUpdate: a decision that came as an update is delivered to the new run again. It counts once, both after the end of the call and while the tool
+// runs.
 func TestResetWithUpdate(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -194,8 +195,8 @@ func TestResetWithUpdate(t *testing.T) {
 	}
 }
 
-// TestResetUnderUpdate: an update that no worker has taken in goes down with the run that is reset. The client finds that the call is not
-// over, and sends it again.
+// TestResetUnderUpdate: an update that no worker has handled is lost when its run is reset. The client notices that the call has not ended, and sends the update
+// again.
 func TestResetUnderUpdate(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)

@@ -11,8 +11,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// runningOn is a tool whose first run has its effect and then goes on until it is stopped, and whose later ones answer at once. It
-// reports the first effect.
+// runningOn returns a tool whose first run has its effect, reports it to happened, and then runs until its context ends. Later runs answer immediately.
 func runningOn(effects *e2etest.Ledger, happened chan<- struct{}) e2etest.Run {
 	return func(ctx context.Context, in e2etest.In, call toolspec.Call) (e2etest.Out, error) {
 		if effects.Add(call) == 1 {
@@ -24,8 +23,8 @@ func runningOn(effects *e2etest.Ledger, happened chan<- struct{}) e2etest.Run {
 	}
 }
 
-// resetInExecute starts a call and approves it. While its tool runs, it resets the call to its last workflow task, that of the decision:
-// the new run goes on with what admit told the old one. It returns the new run.
+// resetInExecute starts a call and approves it. While its tool runs, it resets the call to its last workflow task, which is the task of the decision. So the new
+// run goes on with the results that the old run got from admit. It returns the id of the new run.
 func resetInExecute(w *e2etest.World, inv toolspec.Invocation, happened <-chan struct{}, before func()) (runID string) {
 	w.T.Helper()
 	call := w.Start(inv)
@@ -41,7 +40,8 @@ func resetInExecute(w *e2etest.World, inv toolspec.Invocation, happened <-chan s
 	return runID
 }
 
-// TestResetWhileClaimsStall: the new run shares every number with the old one, and the claims that it cannot make are not the old run's.
+// TestResetWhileClaimsStall: the new run has the same epoch and dispatch numbers as the old run. While its claims are blocked, it must not take the claim of the
+// old run for its own.
 func TestResetWhileClaimsStall(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -62,7 +62,7 @@ func TestResetWhileClaimsStall(t *testing.T) {
 	}
 }
 
-// TestResetInExecute: what may be repeated is, and nothing says of a call whose tool ran that it was denied or cancelled.
+// TestResetInExecute: after a reset in execute, a tool that may be repeated runs again. A call whose tool has run never ends as denied or cancelled.
 func TestResetInExecute(t *testing.T) {
 	t.Parallel()
 	denying := strings.ReplaceAll(e2etest.PlainPolicy, `"test__*"`, `"none__*"`)
@@ -95,7 +95,7 @@ func TestResetInExecute(t *testing.T) {
 				if tc.policy != "" {
 					w.Apply(tc.policy)
 				}
-				if tc.cancel { // nobody carries the new run on before it is cancelled
+				if tc.cancel { // no worker may continue the new run before it is cancelled
 					stop()
 				}
 			})

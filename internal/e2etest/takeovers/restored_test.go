@@ -28,10 +28,10 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// busyTool must not be repeated, unless an attempt says that nothing happened.
+// busyTool must not be repeated, unless an attempt reports that it had no effect.
 const busyTool = "test__busy"
 
-// barredTool must not be repeated, is in the claimed lane, and says at each attempt that nothing happened.
+// barredTool must not be repeated, runs in the claimed lane, and reports at each attempt that it had no effect.
 const barredTool = "test__barred"
 
 func barred(_ context.Context, in e2etest.In, _ toolspec.Call) (e2etest.Out, error) {
@@ -61,7 +61,7 @@ func runProgram(t *testing.T, name string, args ...string) {
 	}
 }
 
-// replaceDatabase replaces the database of a world by a dump of it, restored as docs/backup.md says: into a new database.
+// replaceDatabase replaces the database of a world by a new database into which a dump is restored, as docs/backup.md says.
 func replaceDatabase(w *e2etest.World, dump string) {
 	w.T.Helper()
 	address, err := url.Parse(w.Database)
@@ -88,7 +88,7 @@ func replaceDatabase(w *e2etest.World, dump string) {
 	runProgram(w.T, "pg_restore", "--exit-on-error", "--dbname", w.Database, dump)
 }
 
-// reconciled is the output of the command.
+// reconciled is the output of the command `pawl reconcile`.
 type reconciled struct {
 	Strangers int
 	Findings  []struct {
@@ -98,7 +98,7 @@ type reconciled struct {
 	byCall map[string]string
 }
 
-// reconcile runs the command and returns its report.
+// reconcile runs `pawl reconcile`, fails unless it ends with the status want, and returns its report.
 func reconcile(w *e2etest.World, want int, args ...string) (r reconciled) {
 	w.T.Helper()
 	c := w.Command(append([]string{"reconcile", "--json"}, args...)...)
@@ -119,7 +119,7 @@ func reconcile(w *e2etest.World, want int, args ...string) (r reconciled) {
 	return r
 }
 
-// restoring is a world with calls of which each has a file of its effects.
+// restoring is a world in which each call has a file for its effects.
 type restoring struct {
 	*e2etest.World
 	dir string
@@ -156,8 +156,8 @@ func (r restoring) settled(inv toolspec.Invocation, code toolspec.Code, effects 
 	}
 }
 
-// TestPostgresRestored: a dump is taken under load, more calls run, and the dump replaces the database. No effect happens twice, and each call
-// of which the record does not know what it did ends as unknown.
+// TestPostgresRestored: a dump is taken under load, more calls run, and then the dump replaces the database. No effect happens twice, and each call whose effect
+// is not in the record ends with an unknown outcome.
 func TestPostgresRestored(t *testing.T) {
 	t.Parallel()
 	r := restoring{e2etest.NewWorld(t, e2etest.PlainPolicy), t.TempDir()}
@@ -165,14 +165,14 @@ func TestPostgresRestored(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := r.ServeInChild()
-	before := r.start("claimed", "test__asked", "hang") // claimed after the dump
-	ended := r.start("ended", "test__asked", "")        // run and ended after the dump
-	waiting := r.start("waiting", "test__asked", "")    // waits over the restore
-	busy := r.start("busy", busyTool, "busy")           // its first attempt answers after the dump that nothing happened
+	before := r.start("claimed", "test__asked", "hang") // is claimed after the dump
+	ended := r.start("ended", "test__asked", "")        // runs and ends after the dump
+	waiting := r.start("waiting", "test__asked", "")    // waits before and after the restore
+	busy := r.start("busy", busyTool, "busy")           // after the dump, its first attempt reports that it had no effect
 	for _, inv := range []toolspec.Invocation{before, ended, waiting, busy} {
 		r.Waiting(inv.Identity().WorkflowID())
 	}
-	barring := r.start("barred", barredTool, "") // attempts before and after the dump answer that nothing happened
+	barring := r.start("barred", barredTool, "") // attempts before and after the dump report that they had no effect
 	r.runs("barred")
 	// The load ends when the worker is about to be killed.
 	loading, stopLoad := context.WithCancel(t.Context())
@@ -206,15 +206,15 @@ func TestPostgresRestored(t *testing.T) {
 	r.Approve(busy.Identity().WorkflowID())
 	r.runs("busy")
 	r.Until(func() bool { return r.State(busy.Identity().WorkflowID()).Status == toolspec.StatusRetrying }, "the call retries")
-	// A workflow with no input: a worker refuses it, and writes no record.
+	// This workflow has no input, so a worker refuses it and writes no record.
 	junk := r.invocation("junk", "test__send", "")
 	if _, err := r.Temporal.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: junk.Identity().WorkflowID(), TaskQueue: toolspec.TaskQueue}, toolspec.WorkflowType); err != nil {
 		t.Fatal(err)
 	}
 	r.Closed(junk)
-	hung := r.start("hung", "test__send", "hang") // begun after the dump
+	hung := r.start("hung", "test__send", "hang") // begins after the dump
 	r.runs("hung")
-	late := r.start("late", "test__asked", "") // waits, and the dump does not have it
+	late := r.start("late", "test__asked", "") // waits, and is not in the dump
 	r.Waiting(late.Identity().WorkflowID())
 	stopLoad()
 	load.Wait()
@@ -225,7 +225,7 @@ func TestPostgresRestored(t *testing.T) {
 	forged := r.forge()
 
 	replaceDatabase(r.World, dump)
-	// Somebody forgets the runbook.
+	// An operator starts a worker without following the runbook.
 	r.Dies(r.ServeInChild())
 	if !r.Log.Has("pawl reconcile --older postgres --mend") {
 		t.Error("a worker on the restored database does not say what to do")
@@ -242,7 +242,7 @@ func TestPostgresRestored(t *testing.T) {
 	if found.byCall["waiting"] != "" || found.byCall[forged.ToolCallID] != "" || found.Strangers != 1 {
 		t.Errorf("found %v and %d strangers, and the call that waits and the forged one are none", found.byCall, found.Strangers)
 	}
-	// If Temporal is older too, what it has as waiting may have run.
+	// If Temporal was restored to an older state too, a call that is waiting in it may have run.
 	both := reconcile(r.World, 1, "--older", "both")
 	for id, kind := range map[string]string{"claimed": "claim_lost", "hung": "call_lost", "late": "call_lost", "waiting": "call_unsure", "junk": "", "": "database_moved"} {
 		if both.byCall[id] != kind {
@@ -264,9 +264,9 @@ func TestPostgresRestored(t *testing.T) {
 	r.settled(before, toolspec.CodeOutcomeUnknown, 1)
 	r.settled(ended, toolspec.CodeOutcomeUnknown, 1)
 	r.settled(hung, toolspec.CodeOutcomeUnknown, 1)
-	// The attempt has said that nothing happened, so the outcome is known. The next one needs the approval, which the record has lost.
+	// The attempt has reported that it had no effect, so the outcome is known. The next attempt needs the approval, which the record has lost.
 	r.settled(busy, toolspec.CodeApprovalStale, 1)
-	// Its last attempt may have left no trace.
+	// The last attempt of this call may have left no trace.
 	r.settled(barring, toolspec.CodeOutcomeUnknown, tried)
 	for _, inv := range []toolspec.Invocation{waiting, late} {
 		open := func() bool {
@@ -286,13 +286,13 @@ func TestPostgresRestored(t *testing.T) {
 		}
 		if kind := found.byCall[inv.ToolCallID]; kind != "" {
 			if lost++; inv.ToolID == "test__quick" {
-				quick++ // its attempt left a marker, and no activity
+				quick++ // its attempt is a marker in the history, and not an activity
 			}
 			r.settled(inv, toolspec.CodeOutcomeUnknown, 1)
 			if lost > 3 {
 				continue
 			}
-			// A client that starts the call anew, after Temporal has forgotten it.
+			// A client starts the call again, as if Temporal had deleted its workflow.
 			run, err := r.Temporal.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{
 				ID: inv.Identity().WorkflowID(), TaskQueue: toolspec.TaskQueue, WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 			}, toolspec.WorkflowType, inv)
@@ -315,8 +315,8 @@ func TestPostgresRestored(t *testing.T) {
 	}
 }
 
-// forge runs a workflow of another program under the id of a call that nobody has made, as every user of the namespace can. Its history says that
-// the tool ran.
+// forge runs a workflow of another program under the id of a call that nobody has made, as every user of the namespace can do. The history of that workflow says
+// that the tool has run.
 func (r restoring) forge() toolspec.Invocation {
 	r.T.Helper()
 	inv := r.invocation("forged", "test__send", "")
@@ -340,7 +340,7 @@ func (r restoring) forge() toolspec.Invocation {
 	return inv
 }
 
-// TestTemporalRestored: Temporal is replaced by its state of some time ago, and then by an empty one. The record says what has run.
+// TestTemporalRestored: Temporal is replaced by an older state of it, and then by an empty server. The record still has which calls have run.
 func TestTemporalRestored(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
@@ -426,7 +426,7 @@ func TestTemporalRestored(t *testing.T) {
 	}
 	r.ServeInChild()
 	r.settled(waits, toolspec.CodeCancelled, 0)
-	// The record keeps what has run from running again.
+	// Because of the record, a call that has run does not run again.
 	e2etest.WantText(t, r.Invoke(r.invocation("done", "test__send", "")), "done")
 	r.settled(done, "", 1)
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestRetriesForReal: the stages, attempts and times of tools that fail, on a clock that nobody skips. The record has them.
+// TestRetriesForReal compares the stages, attempts and times of failing tools in the record with the expected ones. It uses the real clock, without skipping
+// time.
 func TestRetriesForReal(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -72,7 +73,7 @@ func TestRetriesForReal(t *testing.T) {
 			if took < tc.from {
 				t.Errorf("the attempts began within %s, want no less than %s", took, tc.from)
 			}
-			// How much longer they took is the machine's; what the call waited for is in its timers.
+			// The real times depend on the machine. The pauses of the call are in its timers.
 			var paused time.Duration
 			for _, e := range w.History(inv.Identity().WorkflowID(), "").GetEvents() {
 				paused += e.GetTimerStartedEventAttributes().GetStartToFireTimeout().AsDuration()
@@ -84,7 +85,7 @@ func TestRetriesForReal(t *testing.T) {
 	}
 }
 
-// watching is a hook at the stages of retries, so that they are in the plan.
+// watching returns a hook that handles the stages of retries, so that these stages are in the plan.
 func watching() hook.Hook {
 	return hook.New("watching",
 		hook.OnRetry.Do(func(context.Context, *hook.Attempt) error { return nil }),

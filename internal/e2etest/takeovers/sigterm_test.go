@@ -17,12 +17,12 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// stopTimeout is what a worker may take to end: ten seconds for what runs, five for the rest, and as much again and more for a machine
-// under load.
+// stopTimeout is the longest time in which a worker may end. It needs ten seconds for running tools and five for the rest, and the limit is three times as
+// long for a busy machine.
 const stopTimeout = 45 * time.Second
 
-// TestWorkerTerminated: a worker that gets SIGTERM while tools run in both lanes, some of which do not listen, ends in good order and in
-// time. Another one completes their calls.
+// TestWorkerTerminated: a worker that gets SIGTERM while tools run in both lanes, some of which ignore the end of their context, ends with status 0 and in time.
+// Another worker completes their calls.
 func TestWorkerTerminated(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -59,7 +59,7 @@ func TestWorkerTerminated(t *testing.T) {
 	before, after := fmt.Sprint(first.Process.Pid), fmt.Sprint(second.Process.Pid)
 	for _, name := range []string{"write", "deaf-write", "fast", "deaf-fast"} {
 		e2etest.WantText(t, w.Result(calls[name]), "done")
-		// A local attempt may run out of time before its worker ends, and be made again there.
+		// An attempt in the local lane may exceed its time limit before its worker ends, and be repeated on the same worker.
 		got, local := by(name), strings.HasSuffix(name, "fast")
 		if len(got) < 2 || len(got) > 2 && !local || got[0] != before || got[1] != after && !local {
 			t.Errorf("%s was run by %v, want by %s and %s", name, got, before, after)
@@ -73,7 +73,7 @@ func TestWorkerTerminated(t *testing.T) {
 		}
 	}
 	for name, call := range calls {
-		// The worker gave its attempts up itself: nobody had to miss a heartbeat.
+		// The worker has given up its attempts itself, so no attempt ended because of missing heartbeats.
 		if n := e2etest.CountEvents(w.History(call.WorkflowID, ""), enumspb.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT); n != 0 {
 			t.Errorf("%s: the server gave up on %d attempts", name, n)
 		}
@@ -81,8 +81,8 @@ func TestWorkerTerminated(t *testing.T) {
 	}
 }
 
-// TestWorkerStopsWhileAStepWaits: a worker that is told to stop gives up on a step that waits for the database, in the end by cancelling
-// it. The call was not cancelled: another worker goes on with it.
+// TestWorkerStopsWhileAStepWaits: a worker that stops gives up a step that waits for the database, and in the end cancels the step. That does not cancel the call,
+// and another worker goes on with it.
 func TestWorkerStopsWhileAStepWaits(t *testing.T) {
 	t.Parallel()
 	for _, place := range []string{inAdmit, inSettle} {

@@ -17,7 +17,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/upkeep"
 )
 
-// startWithin starts a call whose workflow ends after a time, whatever it does.
+// startWithin starts a call whose workflow has an execution timeout.
 func startWithin(w *e2etest.World, inv toolspec.Invocation, d time.Duration) {
 	w.T.Helper()
 	if _, err := w.Temporal.ExecuteWorkflow(w.T.Context(), client.StartWorkflowOptions{
@@ -27,8 +27,8 @@ func startWithin(w *e2etest.World, inv toolspec.Invocation, d time.Duration) {
 	}
 }
 
-// TestSweptCalls: a call whose workflow was stopped from outside, wherever it stood, ends within one sweep as what it was, its request
-// is closed, its tool stops, and nothing brings its effect again.
+// TestSweptCalls: a call whose workflow was stopped from outside, at any point, ends in one sweep with the code that fits this point. Its request is closed, its
+// tool stops, and its effect does not happen again.
 func TestSweptCalls(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -49,11 +49,11 @@ func TestSweptCalls(t *testing.T) {
 			return e2etest.Out{}, toolspec.RetryAfter(2*time.Minute, "not now")
 		}), e2etest.Idempotent, e2etest.Attempts(3)),
 	))
-	// Long enough to get to its place on a busy machine.
+	// This is long enough for a call to get to its place on a busy machine.
 	const limit = 25 * time.Second
 	calls := []struct {
 		id, tool string
-		// timeout is the workflow's own; else it is terminated.
+		// timeout is the timeout of the workflow. If it is 0, the workflow is terminated.
 		timeout  time.Duration
 		code     toolspec.Code
 		attempts int
@@ -95,12 +95,12 @@ func TestSweptCalls(t *testing.T) {
 			e2etest.Receive(t, entered)
 			hanging++
 		}
-		// At once: a busy machine may miss the heartbeats of a tool that hangs for long, and the call would end by itself.
+		// Terminate the call immediately. On a busy machine the heartbeats of a tool that hangs for a long time may be missed, and the call would end by itself.
 		if c.timeout == 0 {
 			w.Terminate(inv)
 		}
 	}
-	// One goes on.
+	// This call goes on.
 	other := w.Start(e2etest.Invocation("other", "test__asked", `{"text":"hello"}`))
 	w.Waiting(other.WorkflowID)
 	for _, c := range calls {
@@ -168,8 +168,8 @@ func TestSweptCalls(t *testing.T) {
 	w.EventsOnce(len(calls) + 1)
 }
 
-// TestSweepRemembersTheOwner: a start with other arguments completes at once, with a conflict; how the call itself ended is for its own
-// run to say.
+// TestSweepRemembersTheOwner: a start with other arguments completes immediately with a conflict. The sweep does not take that run for the run of the call, whose
+// own run decides how the call ended.
 func TestSweepRemembersTheOwner(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -188,7 +188,7 @@ func TestSweepRemembersTheOwner(t *testing.T) {
 	}
 }
 
-// TestSweepAndReset: a run that a reset made is the owner, whatever became of the one before.
+// TestSweepAndReset: after a reset the new run owns the call, however the earlier run ended.
 func TestSweepAndReset(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -203,7 +203,7 @@ func TestSweepAndReset(t *testing.T) {
 	}
 	w.Approve(call.WorkflowID)
 	e2etest.WantText(t, w.ResultOf(call.WorkflowID, runID), "hello")
-	// And the other way round: what was swept stays so, for a reset too.
+	// In the other order: a call that was swept stays ended, also for a run that a reset makes later.
 	inv = e2etest.Invocation("again", "test__send", `{"text":"hello"}`)
 	call = w.Start(inv)
 	w.Waiting(call.WorkflowID)
@@ -217,7 +217,7 @@ func TestSweepAndReset(t *testing.T) {
 	}
 }
 
-// TestSweepOfAnotherNamespace: a call is swept from its own namespace only, for in any other its workflow does not exist.
+// TestSweepOfAnotherNamespace: only the sweep of its own namespace ends a call, because in another namespace its workflow does not exist.
 func TestSweepOfAnotherNamespace(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -243,7 +243,7 @@ func TestSweepOfAnotherNamespace(t *testing.T) {
 	}
 }
 
-// TestSweepAfterDelete: calls that were deleted while they ran, with the real program.
+// TestSweepAfterDelete: a sweep ends calls whose workflows were deleted with the temporal program while they ran.
 func TestSweepAfterDelete(t *testing.T) {
 	t.Parallel()
 	server := devstacktest.OwnTemporal(t, e2etest.QuickDeletes())
@@ -283,7 +283,7 @@ func TestSweepAfterDelete(t *testing.T) {
 	}
 }
 
-// TestSweepSchedule: nobody has to ask for a sweep.
+// TestSweepSchedule: a schedule starts the sweeps.
 func TestSweepSchedule(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
@@ -311,7 +311,7 @@ func TestSweepSchedule(t *testing.T) {
 		t.Errorf("it ended with %+v, %v", out, err)
 	}
 	w.Replay(last.WorkflowID)
-	// It goes on firing, and finds nothing.
+	// The schedule starts more sweeps, which find nothing to do.
 	w.Until(func() bool {
 		said := w.PawlCLI("doctor")[0]
 		return strings.Contains(said, "ok    sweeper     every 1s, last at ") && strings.Contains(said, ": 0 open, 0 swept\n")

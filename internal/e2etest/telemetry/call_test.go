@@ -32,7 +32,7 @@ import (
 
 var probedAt = regexp.MustCompile(`the worker answers probes" address=(\S+)`)
 
-// scraped returns what /metrics of the worker that started last says.
+// scraped returns the page /metrics of the worker that started last.
 func scraped(t *testing.T, w *e2etest.World) string {
 	t.Helper()
 	var at string
@@ -59,9 +59,9 @@ func scraped(t *testing.T, w *e2etest.World) string {
 	return string(body)
 }
 
-// TestCall: a write that waits for a person while its worker is replaced, whose connection needs a new token then, and whose first attempt
-// fails, is one trace below the span of its caller. Its steps are below one span of the workflow run, before the wait and after it. The
-// metrics count it, the log names the trace, and none of the three has an argument, an output, a secret, a text of an error or a person.
+// TestCall makes a write that waits for a person while its worker is replaced. After that its connection needs a new token, and its first attempt fails. The whole
+// call is one trace below the span of its caller, and its steps before and after the wait are below one span of the workflow run. The metrics count the call,
+// and the log names the trace. Metrics, traces and log have no argument, no output, no secret, no text of an error and no name of a person.
 func TestCall(t *testing.T) {
 	r := newReceiver(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.server.URL)
@@ -193,7 +193,7 @@ func belowCaller(t *testing.T, spans map[string]*spanpb.Span, callerID string) {
 	}
 }
 
-// refreshedOnce checks that the token is refreshed below the first attempt, with the statement that stores the new token.
+// refreshedOnce checks that the spans have one refresh of the token below the first attempt, and below it the statement that stores the new token.
 func refreshedOnce(t *testing.T, spans map[string]*spanpb.Span) {
 	t.Helper()
 	above := func(s *spanpb.Span) *spanpb.Span { return spans[hex.EncodeToString(s.GetParentSpanId())] }
@@ -225,7 +225,7 @@ func refreshedOnce(t *testing.T, spans map[string]*spanpb.Span) {
 	}
 }
 
-// neverSent checks that no secret of the world, and none that the authorization server has received or issued, is in a text or in the log.
+// neverSent checks that the texts and the log have no secret of the world and no secret that the authorization server has received or issued.
 func neverSent(t *testing.T, w *e2etest.World, auth *oauthtest.Server, api *e2etest.API, texts ...string) {
 	t.Helper()
 	if n := len(auth.Requests()); n != 1 {
@@ -259,7 +259,7 @@ func page(t *testing.T) string {
 	return string(text)
 }
 
-// documented compares the metrics of docs/metrics.md with those of the code, and with those that a worker serves.
+// documented compares the metrics in docs/metrics.md with the metrics of the code and with the metrics that a worker serves.
 func documented(t *testing.T, body string) {
 	t.Helper()
 	var names, served []string
@@ -284,7 +284,7 @@ func documented(t *testing.T, body string) {
 	}
 }
 
-// spansDocumented checks that docs/metrics.md has every span, where NAME stands for any.
+// spansDocumented checks that docs/metrics.md has every span. In the page, NAME means any name.
 func spansDocumented(t *testing.T, names map[string]int) {
 	t.Helper()
 	rows := spanRow.FindAllStringSubmatch(page(t), -1)

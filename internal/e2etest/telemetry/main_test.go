@@ -1,4 +1,4 @@
-// Package telemetry shows what the metrics, the traces and the log say of a call.
+// Package telemetry tests what the metrics, the traces and the log say about a call.
 package telemetry
 
 import (

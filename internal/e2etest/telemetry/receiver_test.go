@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// receiver takes metrics and traces by OTLP over HTTP.
+// receiver is a server that receives metrics and traces by OTLP over HTTP.
 type receiver struct {
 	t      *testing.T
 	server *httptest.Server

@@ -11,8 +11,8 @@ import (
 	"github.com/pawl-run/pawl/internal/e2etest"
 )
 
-// TestKilledServer: the server is killed between the check of a signature and the start of the run, and between the start and its record.
-// The sender gets no 2xx, sends again, and there is one run.
+// TestKilledServer: the server is killed between the check of a signature and the start of the run, or between the start and its record. The sender gets no 2xx
+// status and sends the webhook again, and there is one run.
 func TestKilledServer(t *testing.T) {
 	t.Parallel()
 	for name, mode := range map[string]string{"before the start": "ACCESS EXCLUSIVE", "after the start": "SHARE"} {
@@ -41,7 +41,7 @@ func TestKilledServer(t *testing.T) {
 	}
 }
 
-// holdEvents makes statements wait that read or write the record of events, by a lock, until release is called. isHeld says that one waits.
+// holdEvents locks the table of events, so that statements that read or write it wait until release is called. isHeld reports whether a statement waits.
 func (w *world) holdEvents(mode string) (isHeld func() bool, release func()) {
 	w.T.Helper()
 	ctx := context.WithoutCancel(w.T.Context())

@@ -12,12 +12,13 @@ import (
 	"github.com/pawl-run/pawl/toolspec/conversation"
 )
 
-// watcher is a trigger of events of Pawl.
+// watcher returns the document of a trigger for events of Pawl.
 func watcher(name, options, prompt string) string {
 	return "name: " + name + "\nversion: \"1\"\ntenant: acme\nactor: agent:watcher\nagent: watcher\non: pawl\npawl: " + options + "\nprompt: \"" + prompt + "\"\n"
 }
 
-// newWatched makes a world without a worker, in which a run of the agent helper that starts with "go" calls a tool, and each run of the agent watcher too.
+// newWatched makes a world without a worker. A run that starts with the message "go", as the runs of the agent helper do, calls tool. Every other run, such as
+// those of the agent watcher, calls test__fast.
 func newWatched(t *testing.T, tool string) *world {
 	t.Helper()
 	w := &world{World: e2etest.NewWorld(t, e2etest.PlainPolicy)}
@@ -49,8 +50,8 @@ func (w *world) goes() {
 	})
 }
 
-// TestOwnEvents: a request for an approval, the end of a call and the end of a run each start one run, with the rights of the trigger. The calls and the
-// ends of these runs start nothing.
+// TestOwnEvents: a request for an approval, the end of a call and the end of a run each start one run with the rights of the trigger. The calls and the ends of
+// these started runs start no further run.
 func TestOwnEvents(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t, "test__asked")
@@ -77,7 +78,7 @@ func TestOwnEvents(t *testing.T) {
 	view := w.Waiting(id.WorkflowID())
 	w.Decide(id.WorkflowID(), toolspec.Decision{ApprovalID: view.ApprovalID, Decision: toolspec.Deny, Approver: e2etest.Ann})
 	w.Until(func() bool { return w.runs() == 5 }, "four runs of the watcher and the run of the helper end")
-	// The statement that ends a run queues its event, and the row of an event is written before its place in the queue is given up.
+	// The statement that ends a run also queues its event. The row of an event is written before the event is removed from the queue.
 	w.wants(`SELECT name || ' ' || event_id FROM trigger_queue UNION SELECT name || ' ' || event_id FROM trigger_events WHERE run_id IS NOT NULL ORDER BY 1`,
 		"asked approval_requested:"+view.ApprovalID, "calls call_ended:"+id.InvocationID(), "denied call_ended:"+id.InvocationID(), "ended run_ended:run")
 	w.wants("SELECT DISTINCT input #>> '{context,tenantId}' || ' ' || (input #>> '{context,actorId}') FROM agent_runs WHERE run_id <> 'run'", "acme agent:watcher")
@@ -106,8 +107,8 @@ func (w *world) wants(sql string, want ...string) {
 	}
 }
 
-// TestOwnEventsOfKilledWorker: the worker is killed between the event and the start of its run, and between the start and its record. Another worker
-// starts the run, once.
+// TestOwnEventsOfKilledWorker: the worker is killed between the event and the start of its run, or between the start and its record. Another worker starts the
+// run, and there is only one run.
 func TestOwnEventsOfKilledWorker(t *testing.T) {
 	t.Parallel()
 	for name, mode := range map[string]string{"before the start": "ACCESS EXCLUSIVE", "after the start": "SHARE"} {
@@ -121,14 +122,14 @@ func TestOwnEventsOfKilledWorker(t *testing.T) {
 			w.Until(isHeld, "the worker waits")
 			e2etest.Kill(first)
 			release()
-			// A minute later, when its lease is over, the event can be taken again.
+			// Make the event due again, as if its lease of a minute had ended.
 			w.wants("UPDATE trigger_queue SET next_at = now() RETURNING event_id", "run_ended:run")
 			w.ServeInChildWith("PAWL_MODEL_URLS=" + w.model.URL.String())
 			w.Until(func() bool {
 				return w.runs() == 2 && e2etest.Scalar[int](w.World, "SELECT count(*)::int FROM trigger_queue") == 0
 			}, "the run of the event ends")
 			w.wants("SELECT event_id FROM trigger_events WHERE run_id IS NOT NULL", "run_ended:run")
-			// The worker may also be killed while the run of the event asks the model: then the model is asked once more.
+			// If the worker was killed while the run of the event was asking the model, the model is asked once more.
 			n, asked := e2etest.Scalar[int](w.World, "SELECT count(*)::int FROM agent_runs"), len(w.model.Requests())
 			if n != 2 || asked != 4 && (asked != 5 || mode == "ACCESS EXCLUSIVE") {
 				t.Errorf("there are %d runs, and the model was asked %d times", n, asked)

@@ -24,7 +24,8 @@ schedule: {cron: "0 3 * * 1-5", zone: Europe/Berlin}
 prompt: "Look at what changed before {{scheduledAt}}."
 `
 
-// TestSchedule: a time of a schedule starts one run as the actor of the trigger, and the schedule follows what is applied and retired.
+// TestSchedule: each time of a schedule starts one run as the actor of the trigger. The schedule changes when another version of the trigger is applied, and is
+// removed when the trigger is retired.
 func TestSchedule(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -49,7 +50,7 @@ func TestSchedule(t *testing.T) {
 	if in.Context.ActorID != "agent:e2etest" || in.Context.TenantID != "acme" || !strings.Contains(text, `] scheduledAt = "20`) {
 		t.Errorf("the run is %+v with %q", in.Context, text)
 	}
-	// The same time once more starts nothing new: the workflow of the schedule may be reset, or started by others.
+	// If the workflow of the schedule runs again for the same time, because of a reset or another start, no second run starts.
 	var fired string
 	w.Until(func() bool {
 		for _, event := range e2etest.Query[string](w.World, "SELECT event_id FROM trigger_events WHERE name = 'nightly' AND run_id IS NOT NULL") {

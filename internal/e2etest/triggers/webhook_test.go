@@ -16,7 +16,7 @@ import (
 	"github.com/pawl-run/pawl/internal/e2etest"
 )
 
-// TestWebhook: a signed webhook starts one run, as the actor of its trigger, however often and late it is delivered (HK-14).
+// TestWebhook: a signed webhook starts one run as the actor of its trigger, even if it is delivered several times and late (HK-14).
 func TestWebhook(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -34,7 +34,7 @@ func TestWebhook(t *testing.T) {
 	w.sends(http.StatusAccepted, w.request("msg_1", now, body), "a late delivery")
 	// Another body under the same id is the same event.
 	w.sends(http.StatusAccepted, w.request("msg_1", now, event(8, "x")), "another body")
-	// So is a delivery after the agent is gone, or with a body that would start nothing.
+	// A delivery after the agent was retired, and one with a body that would start no run, are the same event too.
 	if _, err := w.Store.RetireAgent(t.Context(), "helper", "e2etest"); err != nil {
 		t.Fatal(err)
 	}
@@ -60,8 +60,8 @@ func TestWebhook(t *testing.T) {
 	w.pawl(true, "triage 1 active webhook helper agent:e2etest", "trigger", "list")
 }
 
-// TestWebhooksThatStartNothing: no request without a valid signature starts a run or has a row, and a verified event that starts none says
-// why to the operator and nothing to its sender.
+// TestWebhooksThatStartNothing: a request without a valid signature starts no run and has no row. If a verified event starts no run, the operator can see why, and
+// the sender is not told.
 func TestWebhooksThatStartNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -103,7 +103,7 @@ func TestWebhooksThatStartNothing(t *testing.T) {
 		w.sends(http.StatusUnprocessableEntity, w.request(id, now, body), id)
 	}
 	w.pawl(true, "the event has no value at {{issue.title}}", "trigger", "events", "triage")
-	// A retired agent starts nothing until it is active again; the same delivery then does.
+	// While the agent is retired, the event starts no run. After the agent is active again, the same delivery starts one.
 	if _, err := w.Store.RetireAgent(t.Context(), "helper", "e2etest"); err != nil {
 		t.Fatal(err)
 	}
@@ -123,12 +123,12 @@ func TestWebhooksThatStartNothing(t *testing.T) {
 	w.pawl(true, "active", "trigger", "activate", "triage", "1", "--as", "user:root")
 	w.sends(http.StatusAccepted, w.request("msg_3", now, event(3, "x")), "an active trigger")
 	w.Until(func() bool { return w.runs() == 2 }, "the runs end")
-	// Without its secret a trigger takes nothing.
+	// A trigger without its secret accepts no webhook.
 	w.pawl(true, "", "connections", "revoke", "hook", "--yes", "--by", "user:root")
 	w.sends(http.StatusUnauthorized, w.request("msg_4", now, event(4, "x")), "a revoked secret")
 }
 
-// TestGitHubSignature: the signature of GitHub is over the body alone, so that the body is the event.
+// TestGitHubSignature: GitHub signs only the body, so the body identifies the event.
 func TestGitHubSignature(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

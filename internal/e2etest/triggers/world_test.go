@@ -21,7 +21,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// triage is a trigger of webhooks, and hook the connection that has its secret.
+// triage is the document of a trigger of webhooks. Its secret is in the connection hook.
 const triage = `name: triage
 version: "1"
 tenant: acme
@@ -34,7 +34,7 @@ tools: [test__echo]
 prompt: "Look at issue {{issue.number}}: {{issue.title}}"
 `
 
-// world is a world with a scripted model, the agent helper, a worker, and a secret of webhooks.
+// world is the world of a test with a scripted model, the agent helper, a worker, and a secret for webhooks.
 type world struct {
 	*e2etest.World
 	model  *modelserver.Server
@@ -76,7 +76,7 @@ func (w *world) file(name, text string) string {
 	return file
 }
 
-// pawl runs a command of tenant acme.
+// pawl runs a command for the tenant acme, and fails unless it succeeds or fails as succeeds says and its output contains want.
 func (w *world) pawl(succeeds bool, want string, args ...string) {
 	w.T.Helper()
 	c := w.Command(append(args, "--tenant", "acme")...)
@@ -101,7 +101,7 @@ func (w *world) serve() {
 	w.server = "http://" + address.FindStringSubmatch(w.serves.Err.String())[1]
 }
 
-// request is a signed webhook of the trigger acme/triage, which a test can spoil.
+// request returns a signed webhook for the trigger acme/triage, which a test can change.
 func (w *world) request(id string, at time.Time, body string) *http.Request {
 	w.T.Helper()
 	r, err := http.NewRequestWithContext(w.T.Context(), http.MethodPost, w.server+"/v1/triggers/acme/triage", bytes.NewReader([]byte(body)))
@@ -122,7 +122,7 @@ func (w *world) request(id string, at time.Time, body string) *http.Request {
 	return r
 }
 
-// send sends a request and returns the status of the answer. No answer says anything of the agent or the run.
+// send sends a request and returns the status of the answer, or 0 if there is none. It fails the test if the answer says something about the agent or the run.
 func (w *world) send(r *http.Request) int {
 	w.T.Helper()
 	answer, err := http.DefaultClient.Do(r)
@@ -153,7 +153,7 @@ func (w *world) runs() int {
 	return e2etest.Query[int](w.World, "SELECT count(*)::int FROM agent_runs WHERE ended_at IS NOT NULL")[0]
 }
 
-// event is an event for the prompt of triage.
+// event returns a body with the values that the prompt of triage uses.
 func event(number int, title string) string {
 	return fmt.Sprintf(`{"issue":{"number":%d,"title":%q}}`, number, title)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestConnect: a program without a worker offers, and reads large results, with a worker's configuration.
+// TestConnect: a program without a worker can make offers and read large results with the configuration of a worker.
 func TestConnect(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, turnPolicy)

@@ -1,4 +1,4 @@
-// Package turns shows turns of a model: all calls of one answer.
+// Package turns tests turns of a model. A turn has all calls of one response.
 package turns
 
 import (

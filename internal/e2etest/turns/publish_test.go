@@ -13,13 +13,13 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire/openai"
 )
 
-// chunk is an event of a stream of Chat Completions.
+// chunk returns an event of a stream of Chat Completions.
 func chunk(delta, reason string) string {
 	return fmt.Sprintf("data: {\"id\":\"r\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":%s,\"finish_reason\":%s}]}\n\n", delta, reason)
 }
 
-// TestPublishedTurn: watchers of a run get the text of a response while it arrives, before its calls, and the end of a response without
-// calls, each once, however many programs take the turn (EV-05, EV-06).
+// TestPublishedTurn: the watchers of a run get the text of a response while it arrives and before its calls, and the end of a response without calls. They get
+// each of these events once, even if several programs take the turn (EV-05, EV-06).
 func TestPublishedTurn(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, turnPolicy)

@@ -19,8 +19,8 @@ import (
 
 var manyRuns = flag.Int("runs", 50, "the number of runs of TestManyRuns: task many-runs makes 1 000")
 
-// TestManyRuns: under load no turn of a run ends between the start and the result of a call, each call has one start and one result,
-// and the events of a run have numbers without gaps (EV-03, EV-07).
+// TestManyRuns: under load, no turn of a run ends between the start and the result of a call, each call has one start event and one result event, and the events
+// of a run are numbered without gaps (EV-03, EV-07).
 func TestManyRuns(t *testing.T) {
 	t.Parallel()
 	runs := *manyRuns
@@ -42,7 +42,7 @@ func TestManyRuns(t *testing.T) {
 				_, err := tu.Take(ctx, k.Client, strings.NewReader(calls))
 				taken <- err
 			}()
-			// Another turn of the run ends as soon as it may.
+			// Other turns of the run end as soon as that is possible.
 			for i := 0; ; i++ {
 				err := k.Append(ctx, "acme", tu.Context.RunID, pawl.TurnEvent{Key: fmt.Sprintf("other-%d", i), Done: true})
 				select {

@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// turnPolicy lets acme use the tools of tests, but for one.
+// turnPolicy allows the tenant acme the tools of tests except test__forbidden.
 const turnPolicy = `
 version: 1
 tenants:
@@ -30,7 +30,7 @@ tenants:
 // wanted is one call in a response of a model.
 type wanted struct{ id, name, args string }
 
-// interleaved is a stream of Chat Completions whose calls come in pieces, mixed.
+// interleaved returns a stream of Chat Completions in which the pieces of several calls are mixed.
 func interleaved(calls ...wanted) string {
 	var b strings.Builder
 	event := func(delta, reason string) { b.WriteString(chunk(delta, reason)) }
@@ -53,7 +53,7 @@ func interleaved(calls ...wanted) string {
 	return b.String() + "data: [DONE]\n\n"
 }
 
-// echoes starts a worker with a read and a write that answer what they were given, and counts their effects.
+// echoes starts a worker with a read and a write that return the text of their arguments, and counts their runs.
 func echoes(w *e2etest.World) *e2etest.Ledger {
 	w.T.Helper()
 	effects := &e2etest.Ledger{}
@@ -62,13 +62,13 @@ func echoes(w *e2etest.World) *e2etest.Ledger {
 	return effects
 }
 
-// turnClient takes turns of one offer.
+// turnClient is a client that takes turns of one offer of tools.
 type turnClient struct {
 	*pawl.Client
 	offer pawl.Offer
 }
 
-// newTurnClient makes a turnClient that is offered what acme may see, once the workers have published it.
+// newTurnClient waits until the workers have published this number of tools, and returns a turnClient with the offer of the tenant acme.
 func newTurnClient(w *e2etest.World, codec llm.Codec, tools int) turnClient {
 	w.T.Helper()
 	k := turnClient{Client: pawl.New(w.Temporal, pawl.Options{Outputs: w.Store, Catalogs: w.Store, Runs: w.Store})}
@@ -80,7 +80,7 @@ func newTurnClient(w *e2etest.World, codec llm.Codec, tools int) turnClient {
 	return k
 }
 
-// turn is one of the offer.
+// turn returns a turn with the offer of the client.
 func (k turnClient) turn(key string, codec llm.Codec) turn.Turn {
 	return turn.Turn{
 		Key: key, Codec: codec, Streamed: true, Offer: k.offer,
@@ -88,7 +88,7 @@ func (k turnClient) turn(key string, codec llm.Codec) turn.Turn {
 	}
 }
 
-// take takes a turn that ends, and returns its messages.
+// take takes a turn that does not have to wait for a person, and returns its reply and its messages.
 func (k turnClient) take(t *testing.T, tu turn.Turn, response string) (turn.Reply, []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), e2etest.WaitTimeout)

@@ -17,8 +17,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire/responses"
 )
 
-// TestTurnOfEachFormat: the same tool, called in each provider's words, gets the same arguments, and answers in those words (HY-15, HY-20).
-// Formats without ids are told apart by the turn.
+// TestTurnOfEachFormat: the same tool, called in the format of each provider, gets the same arguments, and its answer has the format of the provider (HY-15,
+// HY-20). For formats without ids of calls, the turn makes the ids.
 func TestTurnOfEachFormat(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, turnPolicy)
@@ -27,7 +27,7 @@ func TestTurnOfEachFormat(t *testing.T) {
 		codec    llm.Codec
 		response string
 		id       string
-		said     string // the assistant's message holds it
+		said     string // a text that the message of the assistant contains
 		answer   string
 	}{
 		{openai.Codec{}, `{"object":"chat.completion","choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","content":"I look","tool_calls":[` +
@@ -70,8 +70,8 @@ func TestTurnOfEachFormat(t *testing.T) {
 	}
 }
 
-// TestTurnRunsNoFault: a call that the codec marks is answered and never runs, also where nothing, or what hydration overlooks, stands for
-// its arguments; the next request answers it. It leaves no record, and its neighbour runs.
+// TestTurnRunsNoFault: a call that the codec marks as faulty never runs, also if it has no arguments or arguments that hydration would accept. It gets an answer in
+// the next request and has no record. The other call of the response runs.
 func TestTurnRunsNoFault(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, turnPolicy)
@@ -80,7 +80,7 @@ func TestTurnRunsNoFault(t *testing.T) {
 		codec    llm.Codec
 		response string
 		ids      []string // of the calls, as they would run
-		good     int      // the one that runs, or -1
+		good     int      // the index of the call that runs, or -1
 	}{
 		{openai.Codec{}, `{"object":"chat.completion","choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","content":null,"tool_calls":[` +
 			`{"id":"o0","type":"custom","custom":{"name":"test__write","input":""}},{"id":"o1","type":"custom","custom":{"name":"test__write","input":"{'text':'a'}"}},` +
@@ -116,8 +116,8 @@ func TestTurnRunsNoFault(t *testing.T) {
 	}
 }
 
-// TestReplayRunsNothing (VA-18): earlier calls and their results are repeated to a model, in any format, whole. A response that is taken
-// again, by the same client or by another one, has the outcome of before. No tool runs for either.
+// TestReplayRunsNothing (VA-18): earlier calls and their results can be sent to a model again completely, in every format. A response that is taken again, by the
+// same client or by another one, has the same outcome. In both cases no tool runs.
 func TestReplayRunsNothing(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, turnPolicy)
@@ -161,7 +161,7 @@ func TestReplayRunsNothing(t *testing.T) {
 			t.Errorf("%s: the call is repeated as %s, its result as %s", codec.Format(), call, result)
 		}
 	}
-	// A model that then answers without a call is answered with its own message alone.
+	// If the response of a model has no call, the messages of the turn are only the message of the model.
 	last, messages := k.take(t, k.turn("t2", openai.Codec{}), interleaved())
 	if len(messages) > 1 || len(last.Outcomes) != 0 {
 		t.Errorf("without a call it is answered with %q", messages)

@@ -22,8 +22,8 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestTurn: a stream of three interleaved calls, one malformed, one denied, one fine, is answered in its order (HY-14, AG-05…AG-07, WF-17).
-// The same response again, at once and later, runs nothing twice and is answered in the same words.
+// TestTurn: a stream has three interleaved calls: a malformed one, a denied one and a valid one. They are answered in their order (HY-14, AG-05…AG-07, WF-17).
+// When the same response is taken again, immediately and later, nothing runs twice and the answers are the same.
 func TestTurn(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, turnPolicy)
@@ -71,7 +71,7 @@ func TestTurn(t *testing.T) {
 			t.Errorf("the answer repeats what was sent: %s", messages[i+1])
 		}
 	}
-	// Each left a record, the malformed one too (HY-16).
+	// Each call has a record, also the malformed one (HY-16).
 	for id, outcome := range map[string]toolspec.Code{"call_bad": toolspec.CodeInvalidJSON, "call_denied": toolspec.CodePolicyDenied,
 		"call_good": ""} {
 		if detail := w.Record(e2etest.Invocation(id, "test__write", `{}`)); detail.Result == nil || detail.Result.ErrorCode != outcome {
@@ -79,7 +79,7 @@ func TestTurn(t *testing.T) {
 		}
 	}
 
-	// The worker judged the malformed arguments, and left where they came from.
+	// The worker refused the malformed arguments, and recorded where they came from.
 	if row := e2etest.Scalar[string](w, `SELECT outcome || ' ' || provider_tool FROM hydrations WHERE invocation_id = '`+
 		e2etest.Invocation("call_bad", "test__write", `{}`).Identity().InvocationID()+`'`); row != "parse test__write" {
 		t.Errorf("of the malformed call is known %q", row)
@@ -99,13 +99,13 @@ func TestTurn(t *testing.T) {
 	}
 }
 
-// TestTurnTakenAtOnce: of many that take the same new turn at the same time, each gets the same messages, and each call runs once.
+// TestTurnTakenAtOnce: when many clients take the same new turn at the same time, each gets the same messages, and each call runs once.
 func TestTurnTakenAtOnce(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, turnPolicy)
 	effects := echoes(w)
 	k := newTurnClient(w, openai.Codec{}, 2)
-	// Without ids: the turn's own are the same for everybody.
+	// The calls have no ids. The turn makes ids, which are the same for every client.
 	response := interleaved(wanted{"", "test__write", `{"text":"a"}`}, wanted{"", "test__echo", `{"text":"b"}`},
 		wanted{"", "test__write", `{"text":"c"}`})
 	all := make(chan []string, 10)
@@ -134,8 +134,8 @@ func TestTurnTakenAtOnce(t *testing.T) {
 	}
 }
 
-// TestTurnBesides: calls that never run leave the others alone, and each is answered (HY-14, PT-05): one with a name that is no tool's, one
-// that was not offered, one that fits no schema, the same call twice, and an id that is taken.
+// TestTurnBesides: calls that cannot run do not affect the other calls, and each gets an answer (HY-14, PT-05). They are a call with a name that no tool has, one
+// that was not offered, one that does not fit the schema, the same call twice, and one with an id that is in use.
 func TestTurnBesides(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, turnPolicy)
@@ -176,12 +176,12 @@ func TestTurnBesides(t *testing.T) {
 	if effects.Of("c1") != 1 || effects.Of("c3") != 1 {
 		t.Errorf("c1 ran %d times and c3 %d times", effects.Of("c1"), effects.Of("c3"))
 	}
-	// What is no tool's name is recorded under a name that is nobody's, with what the model wrote (HY-16).
+	// A call with an invalid name of a tool is recorded under a name that no tool can have, with the text of the model (HY-16).
 	inv := e2etest.Invocation("c0", toolspec.UnknownTool("read file"), `{"text":"a"}`)
 	if detail := w.Record(inv); detail.Result == nil || detail.Result.ErrorCode != toolspec.CodeUnavailable || detail.ToolID != inv.ToolID {
 		t.Errorf("recorded is %+v", detail)
 	}
-	// A response that was cut off runs nothing, and burns no id: whole, it runs.
+	// A response that was cut off runs no call and uses up no id: when the complete response comes, its call runs.
 	whole := interleaved(wanted{"c7", "test__echo", `{"text":"late"}`})
 	cut, _, _ := strings.Cut(whole, `"tool_calls"}]}`)
 	reply, _ = k.take(t, k.turn("t2", openai.Codec{}), cut[:strings.LastIndex(cut, "data: ")])
@@ -193,8 +193,8 @@ func TestTurnBesides(t *testing.T) {
 	}
 }
 
-// TestTurnWaits: a turn with a call that waits for a person gives up waiting when it is told to, and taken again it goes on where it was.
-// What stands behind an effect does not overtake it.
+// TestTurnWaits: a turn whose call waits for a person stops waiting after its limit, and goes on at the same point when it is taken again. A call after an effect
+// does not run before the effect.
 func TestTurnWaits(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, turnPolicy)
@@ -215,10 +215,10 @@ func TestTurnWaits(t *testing.T) {
 		defer close(returned)
 		reply, err = tu.Take(ctx, k.Client, strings.NewReader(response))
 	}()
-	// It is the approval that it waits for, and its own patience that ends.
+	// The turn waits for the approval until its own limit ends.
 	view := w.Waiting("tool:acme:run:w1")
 	short := tu
-	short.Wait = 8 * time.Second // time for the others on a busy machine
+	short.Wait = 8 * time.Second // long enough for the other calls on a busy machine
 	early, earlyErr := short.Take(ctx, k.Client, strings.NewReader(response))
 	if earlyErr != nil || early.Messages != nil || len(early.Pending()) != 2 {
 		t.Fatalf("while it waits: %+v, %v", early, earlyErr)
@@ -245,7 +245,7 @@ func TestTurnWaits(t *testing.T) {
 	}
 }
 
-// TestTurnInParallel: reads overlap within the bound, and each effect runs alone, in its place (AG-09).
+// TestTurnInParallel: reads run at the same time up to the limit, and each call with an effect runs alone, after the calls before it (AG-09).
 func TestTurnInParallel(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, turnPolicy)
@@ -259,7 +259,7 @@ func TestTurnInParallel(t *testing.T) {
 			running++
 			most = max(most, running)
 			mu.Unlock()
-			// Two of them, or none, get past here.
+			// Two reads must be here at the same time to go on.
 			select {
 			case meet <- struct{}{}:
 			case <-meet:
@@ -298,8 +298,8 @@ func TestTurnInParallel(t *testing.T) {
 	}
 }
 
-// TestTurnOfAClientThatIsKilled: the program that takes a turn is killed in the middle of it. Taken again, the calls go on, and the one that
-// ran does not run again.
+// TestTurnOfAClientThatIsKilled: the program that takes a turn is killed in the middle of it. When the turn is taken again, its calls go on, and the call that has
+// run does not run again.
 func TestTurnOfAClientThatIsKilled(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, turnPolicy)
@@ -327,7 +327,7 @@ func TestTurnOfAClientThatIsKilled(t *testing.T) {
 	}
 	e2etest.Receive(t, reached)
 	e2etest.Kill(first)
-	// And one whose own caller goes away.
+	// The turn is also taken with a context that is already cancelled.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	tu := k.turn("t1", openai.Codec{})
@@ -340,7 +340,7 @@ func TestTurnOfAClientThatIsKilled(t *testing.T) {
 	if effects.Of("slow") != 1 || effects.Of("t1-1") != 1 || len(messages) != 3 {
 		t.Errorf("they ran %d and %d times: %q", effects.Of("slow"), effects.Of("t1-1"), messages)
 	}
-	// The command answers the same.
+	// The command prints the same messages.
 	ctx, cancel = context.WithTimeout(t.Context(), e2etest.WaitTimeout)
 	defer cancel()
 	second := w.Child(ctx, e2etest.ChildCommand, args...)
@@ -365,7 +365,7 @@ func sameJSON(a, b []byte) (bool, error) {
 	return e2etest.AsJSON(x) == e2etest.AsJSON(y), nil
 }
 
-// TestTurnOfATerminatedCall: where somebody terminated a call, the model is told that nobody knows its outcome, and the turn ends.
+// TestTurnOfATerminatedCall: for a call that was terminated, the model gets the answer that its outcome is unknown, and the turn ends.
 func TestTurnOfATerminatedCall(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, turnPolicy)

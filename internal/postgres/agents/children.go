@@ -19,20 +19,20 @@ func (s *Store) StartChild(ctx context.Context, c activity.NewChild) (activity.R
 	of := contract.AgentRun{TenantID: c.Parent.TenantID, RunID: c.RunID}
 	run, err := s.AgentRun(ctx, of)
 	if err == nil {
-		return run, nil // an earlier attempt of the call has made it
+		return run, nil // an earlier attempt of the call has written the run
 	}
 	if !errors.Is(err, activity.ErrNotFound) {
 		return run, err
 	}
-	document, err := encoded(c.Document)
+	document, err := encodeWithoutNUL(c.Document)
 	if err != nil {
 		return run, db.Failure(op, err)
 	}
-	input, err := encoded(c.Input)
+	input, err := encodeWithoutNUL(c.Input)
 	if err != nil {
 		return run, db.Failure(op, err)
 	}
-	row, found, err := db.Batched[startedRow](ctx, s.db, op, db.Query("LockParent", named(c.Parent)), db.Query("StartChild", named(c.Parent).With(db.Values{
+	row, found, err := db.Batched[startedRow](ctx, s.db, op, db.Query("LockParent", runKey(c.Parent)), db.Query("StartChild", runKey(c.Parent).With(db.Values{
 		"child_run_id": db.Text(c.RunID), "call_id": db.Text(c.ToolCallID), "agent": db.Text(c.Document.Name), "version": db.Text(c.Document.Version),
 		"document": document, "input": input, "token_limit": c.Document.Limits.Tokens, "micro_usd_limit": c.Document.Limits.MicroUSD,
 	})))

@@ -1,10 +1,10 @@
 -- name: LockParent
--- Children of a run are started one after another, so that StartChild sees what earlier children have reserved.
+-- Locks the calling run: its children start one after another, so that StartChild counts the limits that earlier children have reserved.
 SELECT run_id FROM agent_runs WHERE tenant_id = @tenant_id AND run_id = @run_id FOR NO KEY UPDATE;
 
 -- name: StartChild
--- Writes the run of a call, once, and reserves its limits from the limits that the calling run has left. A calling run that has ended or
--- has a parent itself starts none.
+-- Writes the run of a call, once, and reserves its limits from the limits that the calling run has left. A calling run that has ended, or
+-- that has a parent itself, cannot start a run.
 WITH parent AS (
     SELECT namespace, token_limit - input_tokens - cache_read_tokens - cache_write_tokens - output_tokens AS tokens, micro_usd_limit - micro_usd AS micro_usd
     FROM agent_runs WHERE tenant_id = @tenant_id AND run_id = @run_id AND ended_at IS NULL AND parent_run_id IS NULL

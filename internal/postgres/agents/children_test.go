@@ -16,7 +16,7 @@ import (
 func TestStartChild(t *testing.T) {
 	t.Parallel()
 	s, conn := open(t)
-	for n := range 20 { // the first ones open connections, and so they come one after the other
+	for n := range 20 { // the first starts open connections, and so they do not come at the same moment
 		parent := opened(t, s, fmt.Sprintf("run%d", n))
 		var all sync.WaitGroup
 		for i := range 8 {
@@ -49,7 +49,7 @@ func opened(t *testing.T, s *Store, runID string) contract.AgentRun {
 	return of
 }
 
-// child is a run with at most 30 tokens and 20 millionths of a dollar that a call starts.
+// child returns a run that the call number i of a run starts, with at most 30 tokens and 20 millionths of a dollar.
 func child(parent contract.AgentRun, i int) activity.NewChild {
 	d := document("1", "")
 	d.Limits.Tokens, d.Limits.MicroUSD = 30, 20
@@ -57,8 +57,8 @@ func child(parent contract.AgentRun, i int) activity.NewChild {
 	return activity.NewChild{Parent: parent, ToolCallID: call, RunID: "agent-" + parent.RunID + call, Document: d}
 }
 
-// TestCloseChild: a repeated start changes nothing, a run that has ended counts for the calling run with what it has used, once, and a run that has
-// ended or has a parent starts none (GT-03).
+// TestCloseChild: a repeated start changes nothing. When a child run ends, the calling run is charged once, with the tokens and the money that the child has
+// used. A run that has ended, or that has a parent itself, cannot start a child (GT-03).
 func TestCloseChild(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t)

@@ -1,4 +1,4 @@
-// Package agents keeps versions of agents, which version of each is active, and runs: their rounds, and what
-// people say to them. It must not read files of agents or make requests to models. Package postgres imports it, and
-// programs that read its rows.
+// Package agents stores the versions of agents, the active version of each agent, and runs of agents with their rounds and
+// the messages of people. It must not read files of agents or make requests to models. Package postgres and programs
+// that read its rows import it.
 package agents

@@ -15,12 +15,12 @@ type forkedRow struct {
 	Bytes  int64
 }
 
-// ForkAgentRun writes a run with a copy of the conversation of the source, if there is no run with its ids, and returns the run with these
-// ids. said are the texts that come after the rounds that are kept. Errors: activity.ErrNotFound for a source that does not exist or has a
-// parent, activity.ErrNoRound and activity.ErrForkTooLarge.
+// ForkAgentRun writes the run r with a copy of the conversation of its source, unless a run with the ids of r exists. It returns the run
+// with these ids. said are the texts of new messages, which come after the copied rounds. Errors: activity.ErrNotFound for a source that
+// does not exist or has a parent, activity.ErrNoRound and activity.ErrForkTooLarge.
 func (s *Store) ForkAgentRun(ctx context.Context, r activity.NewRun, said []string) (activity.Run, error) {
 	const op = "fork agent run"
-	values, err := begun(op, r)
+	values, err := newRunValues(op, r)
 	if err != nil {
 		return activity.Run{}, err
 	}
@@ -37,7 +37,7 @@ func (s *Store) ForkAgentRun(ctx context.Context, r activity.NewRun, said []stri
 	run, err := s.AgentRun(ctx, r.Run)
 	switch {
 	case !errors.Is(err, activity.ErrNotFound) || !row.Found:
-		return run, err // the run is there, also if its source has gone
+		return run, err // the run exists, perhaps without its source; or neither exists
 	case row.Rounds != r.Input.Fork.Rounds:
 		return run, activity.ErrNoRound
 	case row.Bytes > pawlagent.MaxForkBytes:

@@ -16,7 +16,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// forked is the run of a fork of a source, which has these rounds of it.
+// forked returns the new run that copies the given number of rounds of the run source.
 func forked(runID, source string, rounds int) activity.NewRun {
 	return activity.NewRun{
 		Run: contract.AgentRun{TenantID: "acme", RunID: runID}, InputDigest: runID, Document: document("2", ""),
@@ -24,7 +24,7 @@ func forked(runID, source string, rounds int) activity.NewRun {
 	}
 }
 
-// copied returns the rows of a run that a fork keeps, without the columns that may differ.
+// copied returns the rows of a run that a fork must copy, as JSON and without the columns that may differ.
 func copied(t *testing.T, conn *pgx.Conn, runID string, rounds int) string {
 	t.Helper()
 	var text string
@@ -37,8 +37,8 @@ func copied(t *testing.T, conn *pgx.Conn, runID string, rounds int) string {
 	return text
 }
 
-// TestForkAgentRun: a fork has the rounds, the messages and the last summary of its source up to a round, once, and has used nothing. The source can go
-// on and be deleted.
+// TestForkAgentRun: a fork has one copy of the rounds, of the messages and of the last summary of its source up to a round, and starts with a use of zero.
+// The source can go on and can be deleted.
 func TestForkAgentRun(t *testing.T) {
 	t.Parallel()
 	s, conn := open(t)
@@ -74,7 +74,7 @@ func TestForkAgentRun(t *testing.T) {
 	}
 	say("unread")
 
-	// Opens at the same moment, and again after that.
+	// Four workers open the fork at the same moment, and it is opened again later.
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
@@ -88,7 +88,7 @@ func TestForkAgentRun(t *testing.T) {
 	if err != nil || run.Round != 4 || run.Totals != (pawlagent.Totals{Rounds: 4}) || run.Document.Version != "2" || run.InputDigest != "fork" || run.Input.Fork == nil {
 		t.Fatalf("the fork is %+v, %v", run, err)
 	}
-	// The source leaves out the rounds before 5 by now, which would be all of them.
+	// The source leaves out the rounds before round 5 by now. The fork has only rounds before that one, and so must leave out fewer.
 	if run.Context != (activity.Context{TrimmedTo: 4, From: 2}) || run.Summary != (activity.Summary{Before: 2, Text: "summary 2"}) {
 		t.Errorf("the fork leaves out %+v with %+v", run.Context, run.Summary)
 	}
@@ -109,12 +109,12 @@ func TestForkAgentRun(t *testing.T) {
 	if got, want := texts(acme("fork")), "1 text m1, 2 text m2, 3 text m3, 4 text m4, 0 one\uFFFD, 0 two, "; got != want {
 		t.Errorf("said %q, want %q", got, want)
 	}
-	// A person of the new run uses an id of the source.
+	// A person says a message to the fork under an id that a message of the source has.
 	if n, err := s.SayToAgent(ctx, acme("fork"), pawlagent.Message{ID: "m1", Text: "new"}); err != nil || n <= run.Said {
 		t.Errorf("the message has the number %d, and the last one %d, %v", n, run.Said, err)
 	}
 
-	// Without a text, the next round is made again, also the one that has no response yet.
+	// A fork without a text makes the next round of the source again, also when that round has no response yet.
 	for rounds, want := range map[int]string{0: "0 text m1, ", 2: "1 text m1, 2 text m2, 0 text m3, ", 5: "1 text m1, 2 text m2, 3 text m3, 4 text m4, 5 text m5, 0 text m6, "} {
 		id := fmt.Sprint("retry", rounds)
 		run, err := s.ForkAgentRun(ctx, forked(id, "source", rounds), nil)
@@ -125,7 +125,7 @@ func TestForkAgentRun(t *testing.T) {
 			t.Errorf("%d rounds: the fork leaves out %+v", rounds, run.Context)
 		}
 	}
-	// A fork of a fork, whose unread messages are its own.
+	// A fork of a fork copies the messages that the first fork has and has not read.
 	if _, err := s.ForkAgentRun(ctx, forked("again", "fork", 4), nil); err != nil || texts(acme("again")) != "1 text m1, 2 text m2, 3 text m3, 4 text m4, 0 one\uFFFD, 0 two, 0 new, " {
 		t.Errorf("a fork of a fork: %v, said %q", err, texts(acme("again")))
 	}
@@ -146,7 +146,7 @@ func TestForkAgentRun(t *testing.T) {
 			t.Errorf("%s: the run is written: %v", what, err)
 		}
 	}
-	// Another input under the id of a run that is there, and a source that has gone.
+	// A fork under the id of a run that exists gets that run, and a fork of a deleted source fails.
 	if there, err := s.ForkAgentRun(ctx, forked("source", "fork", 4), nil); err != nil || there.Input.Fork != nil || there.Round != 6 {
 		t.Errorf("the id of another run: %+v, %v", there, err)
 	}
@@ -176,5 +176,5 @@ func TestForkAgentRun(t *testing.T) {
 	}
 }
 
-// acme is a run of the tenant acme.
+// acme returns the key of a run of the tenant acme.
 func acme(runID string) contract.AgentRun { return contract.AgentRun{TenantID: "acme", RunID: runID} }

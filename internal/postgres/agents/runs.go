@@ -53,14 +53,14 @@ type saidRow struct {
 	Text  string
 }
 
-func named(of contract.AgentRun) db.Values {
+func runKey(of contract.AgentRun) db.Values {
 	return db.Values{"tenant_id": db.Text(of.TenantID), "run_id": db.Text(of.RunID)}
 }
 
 // OpenAgentRun writes a run, if there is none with its ids, and returns the run with these ids.
 func (s *Store) OpenAgentRun(ctx context.Context, r activity.NewRun) (activity.Run, error) {
 	const op = "open agent run"
-	values, err := begun(op, r)
+	values, err := newRunValues(op, r)
 	if err != nil {
 		return activity.Run{}, err
 	}
@@ -70,17 +70,17 @@ func (s *Store) OpenAgentRun(ctx context.Context, r activity.NewRun) (activity.R
 	return s.AgentRun(ctx, r.Run)
 }
 
-// begun returns the values of the row of a run that begins.
-func begun(op string, r activity.NewRun) (db.Values, error) {
-	document, err := encoded(r.Document)
+// newRunValues returns the values of the row of a new run.
+func newRunValues(op string, r activity.NewRun) (db.Values, error) {
+	document, err := encodeWithoutNUL(r.Document)
 	if err != nil {
 		return nil, db.Failure(op, err)
 	}
-	input, err := encoded(r.Input)
+	input, err := encodeWithoutNUL(r.Input)
 	if err != nil {
 		return nil, db.Failure(op, err)
 	}
-	return named(r.Run).With(db.Values{
+	return runKey(r.Run).With(db.Values{
 		"namespace": db.Text(r.Namespace), "input_digest": r.InputDigest, "agent": db.Text(r.Document.Name), "version": db.Text(r.Document.Version), "document": document, "input": input,
 		"token_limit": r.Document.Limits.Tokens, "micro_usd_limit": r.Document.Limits.MicroUSD,
 	}), nil
@@ -89,7 +89,7 @@ func begun(op string, r activity.NewRun) (db.Values, error) {
 // AgentRun returns a run, and ErrNotFound of activities/agent if there is none.
 func (s *Store) AgentRun(ctx context.Context, of contract.AgentRun) (r activity.Run, err error) {
 	const op = "agent run"
-	row, found, err := db.First[runRow](ctx, s.db, op, db.Query("AgentRun", named(of)))
+	row, found, err := db.First[runRow](ctx, s.db, op, db.Query("AgentRun", runKey(of)))
 	switch {
 	case err != nil:
 		return r, err
@@ -105,9 +105,9 @@ func (s *Store) AgentRunAt(ctx context.Context, of contract.AgentRun, round int)
 	const op = "agent run at"
 	var runs []runRow
 	var rounds []roundRow
-	// The round is read first: a run that is read after it has at least the messages that belong to
+	// The round is read first. So the run, which is read later, has at least the messages that belong to
 	// the round.
-	err = s.db.Read(ctx, op, db.Into(&rounds, db.Query("AgentRound", named(of).With(db.Values{"round": round}))), db.Into(&runs, db.Query("AgentRun", named(of))))
+	err = s.db.Read(ctx, op, db.Into(&rounds, db.Query("AgentRound", runKey(of).With(db.Values{"round": round}))), db.Into(&runs, db.Query("AgentRun", runKey(of))))
 	switch {
 	case err != nil:
 		return run, r, false, err
@@ -154,9 +154,9 @@ func (row runRow) run(op string) (r activity.Run, err error) {
 }
 
 // SayToAgent stores a message, if its id is new in the run, and returns its number. It returns 0 if the run has
-// activity.MaxUnread messages that no model has read, and ErrNotFound of activities/agent if it has ended or is not there.
+// activity.MaxUnread messages that no model has read, and ErrNotFound of activities/agent if the run has ended or does not exist.
 func (s *Store) SayToAgent(ctx context.Context, of contract.AgentRun, m pawlagent.Message) (int64, error) {
-	row, _, err := db.First[saidToRow](ctx, s.db, "say to agent", db.Query("SayToAgent", named(of).With(db.Values{
+	row, _, err := db.First[saidToRow](ctx, s.db, "say to agent", db.Query("SayToAgent", runKey(of).With(db.Values{
 		"message_id": db.Text(m.ID), "said_by": db.Text(m.By), "text": db.Text(m.Text), "most": activity.MaxUnread,
 	})))
 	if err == nil && row.Seq == 0 && !row.Open {
@@ -168,7 +168,7 @@ func (s *Store) SayToAgent(ctx context.Context, of contract.AgentRun, m pawlagen
 // AgentRound returns a recorded round.
 func (s *Store) AgentRound(ctx context.Context, of contract.AgentRun, round int) (activity.Round, bool, error) {
 	const op = "agent round"
-	row, found, err := db.First[roundRow](ctx, s.db, op, db.Query("AgentRound", named(of).With(db.Values{"round": round})))
+	row, found, err := db.First[roundRow](ctx, s.db, op, db.Query("AgentRound", runKey(of).With(db.Values{"round": round})))
 	if err != nil || !found {
 		return activity.Round{}, false, err
 	}
@@ -176,13 +176,13 @@ func (s *Store) AgentRound(ctx context.Context, of contract.AgentRun, round int)
 	return r, err == nil, db.Failure(op, err)
 }
 
-// AgentConversation returns the rounds from c.From on that need no answer any more. It also returns their messages and the messages that belong to
+// AgentConversation returns the rounds from c.From on whose calls are all answered, their messages, and the messages that belong to
 // no round yet. Rounds before c.TrimmedTo have their trimmed answers.
 func (s *Store) AgentConversation(ctx context.Context, of contract.AgentRun, c activity.Context) (all activity.Conversation, err error) {
 	const op = "agent conversation"
 	var rounds []roundRow
 	var said []saidRow
-	from := named(of).With(db.Values{"from": c.From})
+	from := runKey(of).With(db.Values{"from": c.From})
 	if err := s.db.Read(ctx, op,
 		db.Into(&rounds, db.Query("AgentRounds", from.With(db.Values{"trimmed_to": c.TrimmedTo}))), db.Into(&said, db.Query("SaidToAgent", from)),
 	); err != nil {
@@ -212,16 +212,16 @@ func (row roundRow) round() (r activity.Round, err error) {
 	return r, err
 }
 
-// MoveContext stores the Context of a run. A number that is smaller than the stored one changes nothing.
+// MoveContext stores the Context of a run. A number of c that is smaller than the stored number changes nothing.
 func (s *Store) MoveContext(ctx context.Context, of contract.AgentRun, c activity.Context) error {
-	_, err := s.db.Exec(ctx, "move context", db.Query("MoveContext", named(of).With(db.Values{"trimmed_to": c.TrimmedTo, "from": c.From})))
+	_, err := s.db.Exec(ctx, "move context", db.Query("MoveContext", runKey(of).With(db.Values{"trimmed_to": c.TrimmedTo, "from": c.From})))
 	return err
 }
 
-// RecordSummary writes a summary, and moves the Context of the run to c, so that requests leave out the rounds of the summary. It does nothing if
-// they leave out these rounds already. ErrNotFound of activities/agent means that the run has ended.
+// RecordSummary writes a summary, and moves the Context of the run to c, so that requests to the model leave out the rounds of the summary.
+// It does nothing if requests leave out these rounds already. ErrNotFound of activities/agent means that the run has ended.
 func (s *Store) RecordSummary(ctx context.Context, of contract.AgentRun, c activity.Context, n activity.NewSummary) error {
-	written, err := s.db.Exec(ctx, "record summary", db.Query("RecordSummary", named(of).With(db.Values{
+	written, err := s.db.Exec(ctx, "record summary", db.Query("RecordSummary", runKey(of).With(db.Values{
 		"before": c.From, "trimmed_to": c.TrimmedTo, "format": db.Text(n.Format), "model": db.Text(n.Model), "summary": db.Text(n.Text),
 		"input_tokens": n.Usage.Input, "cache_read_tokens": n.Usage.CacheRead, "cache_write_tokens": n.Usage.CacheWrite, "output_tokens": n.Usage.Output,
 		"micro_usd": n.MicroUSD,
@@ -239,11 +239,11 @@ func (s *Store) RecordSummary(ctx context.Context, of contract.AgentRun, c activ
 // run has ended.
 func (s *Store) RecordRound(ctx context.Context, of contract.AgentRun, r activity.Round, promptHash string, taken int64) error {
 	const op = "record round"
-	plan, err := encoded(r.Plan)
+	plan, err := encodeWithoutNUL(r.Plan)
 	if err != nil {
 		return db.Failure(op, err)
 	}
-	written, err := s.db.Exec(ctx, op, db.Query("RecordRound", named(of).With(db.Values{
+	written, err := s.db.Exec(ctx, op, db.Query("RecordRound", runKey(of).With(db.Values{
 		"round": r.Round, "format": db.Text(r.Format), "model": db.Text(r.Model), "plan": plan, "calls_planned": len(r.Plan.Calls), "calls": r.Started(),
 		"input_tokens": r.Usage.Input, "cache_read_tokens": r.Usage.CacheRead, "cache_write_tokens": r.Usage.CacheWrite, "output_tokens": r.Usage.Output,
 		"micro_usd": r.MicroUSD, "prompt_hash": promptHash, "taken": taken,
@@ -259,7 +259,7 @@ func (s *Store) RecordRound(ctx context.Context, of contract.AgentRun, r activit
 
 // AddUsage adds the usage of a response that was not recorded as a round.
 func (s *Store) AddUsage(ctx context.Context, of contract.AgentRun, u wire.Usage, microUSD *int64) error {
-	_, err := s.db.Exec(ctx, "add usage", db.Query("AddUsage", named(of).With(db.Values{
+	_, err := s.db.Exec(ctx, "add usage", db.Query("AddUsage", runKey(of).With(db.Values{
 		"input_tokens": u.Input, "cache_read_tokens": u.CacheRead, "cache_write_tokens": u.CacheWrite, "output_tokens": u.Output, "micro_usd": microUSD,
 	})))
 	return err
@@ -268,18 +268,18 @@ func (s *Store) AddUsage(ctx context.Context, of contract.AgentRun, u wire.Usage
 // RecordAnswers writes the answers of a round, if it has none. trimmed are the same answers with references in place of their outputs.
 func (s *Store) RecordAnswers(ctx context.Context, of contract.AgentRun, round int, answers, trimmed []wire.Answer) error {
 	const op = "record answers"
-	text, err := encoded(answers)
+	text, err := encodeWithoutNUL(answers)
 	if err != nil {
 		return db.Failure(op, err)
 	}
-	short, err := encoded(trimmed)
+	short, err := encodeWithoutNUL(trimmed)
 	if err != nil {
 		return db.Failure(op, err)
 	}
 	if len(*short) >= len(*text) {
 		short = nil
 	}
-	_, err = s.db.Exec(ctx, op, db.Query("RecordAnswers", named(of).With(db.Values{"round": round, "answers": text, "trimmed": short})))
+	_, err = s.db.Exec(ctx, op, db.Query("RecordAnswers", runKey(of).With(db.Values{"round": round, "answers": text, "trimmed": short})))
 	return err
 }
 
@@ -294,11 +294,11 @@ func (s *Store) DeleteExpiredAgentRuns(ctx context.Context, days, limit int) (in
 // given result.
 func (s *Store) CloseAgentRun(ctx context.Context, of contract.AgentRun, result pawlagent.Result, answer string) (pawlagent.Result, error) {
 	const op = "close agent run"
-	text, err := encoded(result)
+	text, err := encodeWithoutNUL(result)
 	if err != nil {
 		return result, db.Failure(op, err)
 	}
-	if _, err := s.db.Exec(ctx, op, db.Query("CloseAgentRun", named(of).With(db.Values{"result": text, "answer": db.Text(answer)}))); err != nil {
+	if _, err := s.db.Exec(ctx, op, db.Query("CloseAgentRun", runKey(of).With(db.Values{"result": text, "answer": db.Text(answer)}))); err != nil {
 		return result, err
 	}
 	run, err := s.AgentRun(ctx, of)
@@ -311,9 +311,9 @@ func (s *Store) CloseAgentRun(ctx context.Context, of contract.AgentRun, result 
 	return result, nil // the run has ended, also if its row cannot be read
 }
 
-// encoded returns v as JSON, without the character NUL. No text of Postgres can have it, so a statement that reads a text out of the
-// JSON would fail. Messages of people and of models can have it.
-func encoded(v any) (*string, error) {
+// encodeWithoutNUL returns v as JSON, without the character NUL. Messages of people and of models may contain NUL, but a text of Postgres
+// cannot: a statement that reads a text out of the JSON would fail.
+func encodeWithoutNUL(v any) (*string, error) {
 	text, err := db.Encoded(v)
 	if err != nil || !strings.Contains(*text, `\u0000`) {
 		return text, err
@@ -323,7 +323,7 @@ func encoded(v any) (*string, error) {
 		switch {
 		case strings.HasPrefix(rest, `\u0000`):
 			rest = rest[6:]
-		case rest[0] == '\\':
+		case rest[0] == '\\': // another escape; copied whole, because an escaped backslash may stand before the text u0000
 			out.WriteString(rest[:2])
 			rest = rest[2:]
 		default:

@@ -20,8 +20,8 @@ WITH source AS (
     INSERT INTO agent_runs (tenant_id, run_id, namespace, input_digest, agent, version, document, input, token_limit, micro_usd_limit, rounds, trimmed_to, context_from)
     SELECT @tenant_id, @run_id, @namespace, @input_digest, @agent, @version, @document::json, @input::json, nullif(@token_limit::bigint, 0),
         nullif(@micro_usd_limit::bigint, 0), @rounds::integer,
-        -- The answers of the last kept round stay whole. If requests of the source leave out all kept rounds by now, requests of the fork
-        -- begin again after the last copied summary, and leave out more only if they must.
+        -- The answers of the last copied round stay whole. If requests of the source leave out all copied rounds, requests of the fork
+        -- begin with the round after the last copied summary.
         greatest(least(s.trimmed_to, @rounds::integer), 1), CASE WHEN s.context_from <= @rounds::integer THEN s.context_from ELSE y.before_round END
     FROM source s, kept k, summary y WHERE k.rounds = @rounds::integer AND k.bytes <= @max_bytes
     ON CONFLICT (tenant_id, run_id) DO NOTHING RETURNING run_id
@@ -48,7 +48,7 @@ WITH source AS (
         UNION ALL
         SELECT 2, t.n, 'said  ' || t.n, '', t.text, NULL, now() FROM unnest(@texts::text[]) WITH ORDINALITY AS t (text, n)
     ) x
-    -- Messages get their numbers in this order.
+    -- Messages get their numbers in the order of these rows.
     ORDER BY x.part, x.n
 )
 SELECT EXISTS (SELECT FROM source) AS found, rounds::integer AS rounds, bytes::bigint AS bytes FROM kept;
@@ -67,14 +67,14 @@ LEFT JOIN LATERAL (
 WHERE r.tenant_id = @tenant_id AND r.run_id = @run_id;
 
 -- name: SayToAgent
--- The lock of the run lets messages of a run commit in the order of their numbers. Without it, a request could have a message and not
--- the one before it, which RecordRound would take as read.
+-- The lock of the run makes its messages commit in the order of their numbers. Without the lock, a request to the model could have a
+-- message but not an earlier message, and RecordRound would mark the earlier message as read.
 WITH run AS (
     SELECT tenant_id, run_id FROM agent_runs WHERE tenant_id = @tenant_id AND run_id = @run_id AND ended_at IS NULL FOR NO KEY UPDATE
 ), said AS (
     INSERT INTO agent_messages (tenant_id, run_id, message_id, said_by, text) SELECT tenant_id, run_id, @message_id, @said_by, @text FROM run
     WHERE (SELECT count(*) FROM agent_messages u WHERE u.tenant_id = @tenant_id AND u.run_id = @run_id AND u.round IS NULL) < @most
-    -- The update changes nothing. It returns a row that has committed since this statement began, which no SELECT of it would see.
+    -- The update changes nothing. It returns a row that was committed after this statement began, which a SELECT in this statement cannot see.
     ON CONFLICT (tenant_id, run_id, message_id) DO UPDATE SET message_id = excluded.message_id RETURNING seq
 )
 SELECT coalesce((SELECT seq FROM said), (SELECT seq FROM agent_messages WHERE tenant_id = @tenant_id AND run_id = @run_id AND message_id = @message_id), 0) AS seq,
@@ -85,7 +85,7 @@ SELECT round, format, model, plan, answers, input_tokens, cache_read_tokens, cac
 FROM agent_rounds WHERE tenant_id = @tenant_id AND run_id = @run_id AND round = @round;
 
 -- name: AgentRounds
--- Whole answers of rounds before @trimmed_to are not read: a request has their trimmed form.
+-- Reads the trimmed answers of rounds before @trimmed_to: a request to the model contains only these.
 SELECT round, format, model, plan, CASE WHEN round < @trimmed_to THEN coalesce(trimmed, answers) ELSE answers END AS answers, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, micro_usd
 FROM agent_rounds WHERE tenant_id = @tenant_id AND run_id = @run_id AND round >= @from AND (answers IS NOT NULL OR calls_planned = 0)
 ORDER BY round;
@@ -99,8 +99,8 @@ UPDATE agent_runs SET trimmed_to = greatest(trimmed_to, @trimmed_to::integer), c
 WHERE tenant_id = @tenant_id AND run_id = @run_id;
 
 -- name: RecordSummary
--- Writes a summary once, leaves out the rounds that it summarizes, and adds its usage to the
--- totals.
+-- Writes a summary once, moves context_from behind the rounds that it summarizes, and adds its usage
+-- to the totals.
 WITH made AS (
     INSERT INTO agent_summaries (tenant_id, run_id, before_round, format, model, summary, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, micro_usd)
     SELECT tenant_id, run_id, @before::integer, @format, @model, @summary, @input_tokens::bigint, @cache_read_tokens::bigint, @cache_write_tokens::bigint, @output_tokens::bigint,
@@ -116,12 +116,12 @@ UPDATE agent_runs SET trimmed_to = greatest(trimmed_to, @trimmed_to::integer), c
 WHERE tenant_id = @tenant_id AND run_id = @run_id AND EXISTS (SELECT FROM made);
 
 -- name: RecordRound
--- Writes the response of a round once. A later writer leaves everything as it is, also the messages, and reads the row.
+-- Writes the response of a round once. If the round is written already, the statement changes nothing, also no messages.
 WITH made AS (
     INSERT INTO agent_rounds (tenant_id, run_id, round, format, model, plan, calls_planned, calls, bytes, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, micro_usd)
     SELECT tenant_id, run_id, @round::integer, @format, @model, @plan::json, @calls_planned::integer, @calls::integer, octet_length(@plan::text), @input_tokens::bigint,
         @cache_read_tokens::bigint, @cache_write_tokens::bigint, @output_tokens::bigint, @micro_usd::bigint
-    -- The lock lets a run that ends now end first: what is written after that would not count for its parent.
+    -- The lock waits for a transaction that ends the run: usage that is added after the end would not count for the parent.
     FROM agent_runs WHERE tenant_id = @tenant_id AND run_id = @run_id AND ended_at IS NULL AND rounds + 1 = @round::integer FOR NO KEY UPDATE
     ON CONFLICT (tenant_id, run_id, round) DO NOTHING RETURNING round
 ), read AS (
@@ -146,7 +146,7 @@ UPDATE agent_rounds SET answers = @answers::json, trimmed = @trimmed::json, answ
 WHERE tenant_id = @tenant_id AND run_id = @run_id AND round = @round AND answers IS NULL;
 
 -- name: CloseAgentRun
--- Ends a run once. What a run with a parent has used counts as used by its parent from then on, in place of what was reserved.
+-- Ends a run once. The usage of a run with a parent is added to the usage of the parent. StartChild no longer counts the reservation of an ended run.
 WITH closed AS (
     UPDATE agent_runs SET ended_at = now(), result = @result::json, answer = CASE WHEN parent_run_id IS NULL THEN NULL ELSE @answer END
     WHERE tenant_id = @tenant_id AND run_id = @run_id AND ended_at IS NULL
@@ -158,7 +158,7 @@ UPDATE agent_runs p SET input_tokens = p.input_tokens + c.input_tokens, cache_re
 FROM closed c WHERE p.tenant_id = c.tenant_id AND p.run_id = c.parent_run_id;
 
 -- name: OpenAgentRuns
--- Returns a page of open runs for the sweeper, newest first. A run without a namespace cannot be judged.
+-- Returns a page of open runs for the sweeper, newest first. Leaves out runs without a namespace, because the sweeper cannot find their workflows.
 SELECT r.tenant_id, r.run_id, coalesce(r.parent_run_id, '') AS parent_run_id, r.opened_at,
     r.opened_at + make_interval(secs => coalesce((r.document -> 'limits' ->> 'seconds')::integer, 0)) < now() AS is_late,
     EXISTS (SELECT FROM agent_runs c WHERE c.tenant_id = r.tenant_id AND c.parent_run_id = r.run_id AND c.ended_at IS NULL) AS has_children
@@ -169,7 +169,7 @@ ORDER BY r.opened_at DESC, r.tenant_id DESC, r.run_id DESC
 LIMIT @max;
 
 -- name: DeleteExpiredAgentRuns
--- A run without an end may wait for a person until its time is over. Its workflow is gone after that.
+-- A run without a recorded end counts as ended when its time limit is over: its workflow is closed by then.
 DELETE FROM agent_runs WHERE ctid = ANY (ARRAY (
     SELECT r.ctid FROM agent_runs r
     WHERE r.opened_at < now() - make_interval(days => @days::integer)

@@ -13,8 +13,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
-// TestSayToAgent: a message has one number however often and fast it is said, a run takes only so many that its model has not read, and one that has
-// ended takes none.
+// TestSayToAgent: a message that is said several times, also at the same moment, gets one number. A run accepts at most activity.MaxUnread messages that its
+// model has not read, and a run that has ended accepts none.
 func TestSayToAgent(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t)
@@ -55,7 +55,7 @@ func TestSayToAgent(t *testing.T) {
 	}
 }
 
-// TestNewerRun: a release that does not know a key of a stored run, such as another limit, does not go on without it.
+// TestNewerRun: a release that does not know a key of a stored run, such as a new kind of limit, refuses to continue the run.
 func TestNewerRun(t *testing.T) {
 	t.Parallel()
 	s, conn := open(t)
@@ -71,8 +71,8 @@ func TestNewerRun(t *testing.T) {
 	}
 }
 
-// TestCharacterNUL: what a model says with the character NUL, which no text of Postgres can have, is stored without it, and its texts can be read by a
-// statement. A backslash before the same letters stays.
+// TestCharacterNUL: the character NUL, which a text of Postgres cannot have, is removed from the text of a model before it is stored, and a statement can
+// read the stored texts. The six characters \u0000 stay when they are the text itself, with an escaped backslash.
 func TestCharacterNUL(t *testing.T) {
 	t.Parallel()
 	s, conn := open(t)
@@ -91,7 +91,7 @@ func TestCharacterNUL(t *testing.T) {
 	}
 }
 
-// TestTrimmedAnswers: a request of a long run does not read the whole outputs of the rounds whose outputs it has no more, and a round reads its own.
+// TestTrimmedAnswers: a request of a long run reads short references for the rounds whose outputs it leaves out, and whole outputs for the other rounds.
 func TestTrimmedAnswers(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t)
@@ -125,7 +125,7 @@ func TestTrimmedAnswers(t *testing.T) {
 	}
 }
 
-// TestSummary: a summary is stored and counted once, however often it is written, and one that comes too late changes nothing.
+// TestSummary: a summary that is written several times is stored and counted once. A summary that comes after a later one changes nothing.
 func TestSummary(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t)

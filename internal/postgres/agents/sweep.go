@@ -8,7 +8,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/db"
 )
 
-// OpenAgentRuns returns a page of the open runs of a namespace, newest first. It returns none without a namespace.
+// OpenAgentRuns returns a page of the open runs of a namespace, newest first. It returns no runs for an empty namespace.
 func (s *Store) OpenAgentRuns(ctx context.Context, page upkeep.RunPage) ([]upkeep.OpenRun, error) {
 	var before *time.Time
 	tenant, run := "", ""

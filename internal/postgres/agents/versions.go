@@ -31,7 +31,7 @@ type Applied struct {
 	Stored bool
 	// Active says that the version is active now. It is false if the agent is retired.
 	Active bool
-	// Changed says that another version was active, or none.
+	// Changed says that another version was active, or no version.
 	Changed bool
 	// Before is the version that was active before, or last if the agent is retired; empty if there was none.
 	Before string
@@ -80,13 +80,13 @@ type Activated struct {
 // ActivateAgent makes a stored version the active version. by is the person who does it. It ends the retirement of an agent. The error is
 // db.ErrNotFound if the version is not stored.
 func (s *Store) ActivateAgent(ctx context.Context, name, version, by string) (Activated, error) {
-	return changed[Activated](ctx, s, "activate agent", name,
+	return changeLocked[Activated](ctx, s, "activate agent", name,
 		db.Query("ActivateAgent", db.Values{"name": db.Text(name), "version": db.Text(version), "by": db.Text(by)}))
 }
 
 // Retired is what RetireAgent has done.
 type Retired struct {
-	// Version was active.
+	// Version is the version that was active.
 	Version string
 	// Changed says that the agent was not retired before.
 	Changed bool
@@ -95,10 +95,11 @@ type Retired struct {
 // RetireAgent stops an agent: no run of it starts until ActivateAgent. by is the person who does it. Runs that have started go on. The
 // error is db.ErrNotFound if there is no such agent.
 func (s *Store) RetireAgent(ctx context.Context, name, by string) (Retired, error) {
-	return changed[Retired](ctx, s, "retire agent", name, db.Query("RetireAgent", db.Values{"name": db.Text(name), "by": db.Text(by)}))
+	return changeLocked[Retired](ctx, s, "retire agent", name, db.Query("RetireAgent", db.Values{"name": db.Text(name), "by": db.Text(by)}))
 }
 
-func changed[T any](ctx context.Context, s *Store, op, name string, step db.Step) (row T, err error) {
+// changeLocked runs the statement of step under the lock of an agent. The error is db.ErrNotFound if the statement returns no row.
+func changeLocked[T any](ctx context.Context, s *Store, op, name string, step db.Step) (row T, err error) {
 	row, found, err := db.Batched[T](ctx, s.db, op, db.Query("LockAgent", db.Values{"name": db.Text(name)}), step)
 	if err == nil && !found {
 		err = db.ErrNotFound
@@ -163,7 +164,7 @@ type Version struct {
 	Digest  string `json:"digest"`
 	// Active says that runs start with it.
 	Active bool `json:"active"`
-	// By and At say who stored it first, and when.
+	// By and At say who stored the version first, and when.
 	By string    `json:"by"`
 	At time.Time `json:"at"`
 }

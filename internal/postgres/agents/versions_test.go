@@ -110,7 +110,7 @@ func TestApplyAgent(t *testing.T) {
 		t.Errorf("%+v, %v", versions, err)
 	}
 	events(t, conn, "agent_applied one  ", "agent_activated one  apply", "agent_applied two  ", "agent_activated two one apply", "agent_activated one two apply")
-	// Not even the program changes a version.
+	// The database refuses a document that does not have the digest of its row.
 	if _, err := conn.Exec(t.Context(), `UPDATE agents SET document = '{}'`); err == nil {
 		t.Error("a document without its digest is stored")
 	}
@@ -137,7 +137,7 @@ func TestActivateAndRetire(t *testing.T) {
 			t.Errorf("%+v, %v", got, err)
 		}
 	}
-	// No run starts, and those that have started go on.
+	// No run of the agent can start. Runs that have started go on.
 	for _, version := range []string{"", "one", "two"} {
 		if _, err := s.AgentToStart(t.Context(), "reader", version); !errors.Is(err, db.ErrNotFound) {
 			t.Errorf("a run of version %q starts: %v", version, err)
@@ -177,7 +177,7 @@ func TestActivateAndRetire(t *testing.T) {
 		"agent_activated one two activate", "agent_retired one  ", "agent_applied three  ", "agent_activated three one activate")
 }
 
-// TestNewerDocument: a release reads no version with a key that it does not know.
+// TestNewerDocument: a release refuses to read a version that has a key which the release does not know.
 func TestNewerDocument(t *testing.T) {
 	t.Parallel()
 	s, conn := open(t)
@@ -195,7 +195,8 @@ func TestNewerDocument(t *testing.T) {
 	}
 }
 
-// events compares the audit trail: kind, version, version before, how.
+// events compares the events of the agent in the audit trail with want. Each text has the kind, the version, the version that was active before, and how the
+// change was made.
 func events(t *testing.T, conn *pgx.Conn, want ...string) {
 	t.Helper()
 	rows, err := conn.Query(t.Context(), `SELECT concat_ws(' ', kind, detail ->> 'version', coalesce(detail ->> 'before', ''), coalesce(detail ->> 'how', ''))
@@ -209,7 +210,8 @@ func events(t *testing.T, conn *pgx.Conn, want ...string) {
 	}
 }
 
-// TestApplyAtOnce: a change sees the change that it had to wait for. Of two contents of one version one is stored.
+// TestApplyAtOnce: a change that had to wait for another change sees the result of that one. When two workers store different contents under one version at
+// the same moment, only one content is stored.
 func TestApplyAtOnce(t *testing.T) {
 	t.Parallel()
 	s, conn := open(t)

@@ -1,13 +1,13 @@
 -- name: BeginSealing
--- One worker seals at a time, the one that locks the row. The others leave the work to it. signed says that a chain has the signature of a
--- worker.
+-- Locks the row of audit_turn, so that one worker seals at a time. first is false for a worker that cannot lock the row. signed says that a
+-- chain has the signature of a worker.
 WITH turn AS MATERIALIZED (SELECT FROM audit_turn FOR UPDATE SKIP LOCKED)
 SELECT EXISTS (SELECT FROM turn) AS first,
     CASE WHEN EXISTS (SELECT FROM turn) THEN EXISTS (SELECT FROM audit_heads WHERE key_id <> '') ELSE false END AS signed, now() AS now;
 
 -- name: TakePending
--- Takes events out of the queue, until their details have @bytes bytes. A row of the queue whose event is gone is dropped: nobody knows
--- its tenant.
+-- Takes events out of the queue, until their details have @bytes bytes. A row of the queue whose event is deleted is dropped, because the
+-- tenant of the event is unknown.
 WITH waiting AS MATERIALIZED (
     SELECT p.id, coalesce(octet_length(e.detail::text), 0) AS bytes
     FROM (SELECT ctid AS id, month, event_id FROM audit_pending LIMIT @batch) p LEFT JOIN events e ON e.id = p.event_id AND e.month = p.month
@@ -34,7 +34,7 @@ INSERT INTO audit_heads (tenant_id, n, link, at, retention_days, after, key_id, 
 SELECT * FROM unnest(@tenants::text[], @ns::bigint[], @links::bytea[], @ats::timestamptz[], @retentions::integer[], @afters::bigint[], @key_ids::text[], @signatures::bytea[]);
 
 -- name: AuditedTenants
--- Walks the index from tenant to tenant.
+-- Reads one row of the index for each tenant, instead of all rows.
 WITH RECURSIVE walk AS (
     (SELECT tenant_id FROM audit_heads ORDER BY tenant_id LIMIT 1)
     UNION ALL
@@ -47,13 +47,13 @@ SELECT tenant_id FROM walk WHERE tenant_id IS NOT NULL;
 SELECT coalesce((SELECT min(n) FROM audit_seals WHERE tenant_id = @tenant_id), 0) AS first_seal,
     coalesce((SELECT max(n) FROM audit_seals WHERE tenant_id = @tenant_id), 0) AS last_seal,
     coalesce((SELECT max(n) FROM audit_heads WHERE tenant_id = @tenant_id), 0) AS last_head,
-    -- The heads before the first seal are not verified, so they count for nothing.
+    -- Heads before the first seal are not verified, so their retention does not count.
     coalesce((SELECT min(retention_days) FROM audit_heads WHERE tenant_id = @tenant_id
         AND n >= coalesce((SELECT min(n) FROM audit_seals WHERE tenant_id = @tenant_id), 1) - 1), 0) AS retention_days,
     now() AS now;
 
 -- name: Seals
--- A seal whose event is gone has empty columns.
+-- If the event of a seal is deleted, there is false and the columns of the event are empty.
 SELECT s.n, coalesce(to_char(s.month, 'YYYY-MM-DD'), s.month::text) AS sealed_month, s.event_id::text AS event_id, s.leaf, s.link, e.id IS NOT NULL AS there,
     coalesce(e.id::text, '') AS id, coalesce(to_char(e.month, 'YYYY-MM-DD'), e.month::text, '') AS month,
     coalesce(CASE WHEN isfinite(e.at) AND e.at >= '0001-01-01Z' THEN to_char(e.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE e.at::text END, '') AS at,
@@ -68,7 +68,7 @@ SELECT tenant_id, n, link, at, retention_days, after, key_id, signature
 FROM audit_heads WHERE tenant_id = @tenant_id AND n >= @from AND n <= @until ORDER BY n LIMIT @max;
 
 -- name: Unsealed
--- The events without a seal, by tenant. In one statement, because an event leaves the queue in the transaction that seals it.
+-- Counts the events without a seal by tenant: events that wait in the queue, and lost events. One statement reads queue and seals, because the transaction that seals an event takes it out of the queue.
 SELECT coalesce(e.tenant_id, '') AS tenant_id, count(*) FILTER (WHERE p.event_id IS NOT NULL) AS waiting,
     count(*) FILTER (WHERE p.event_id IS NULL) AS lost, coalesce(min(e.id::text) FILTER (WHERE p.event_id IS NULL), '') AS lost_id
 FROM events e LEFT JOIN audit_pending p ON p.event_id = e.id AND p.month = e.month
@@ -77,7 +77,7 @@ WHERE (@all::boolean OR coalesce(e.tenant_id, '') = @tenant_id)
 GROUP BY coalesce(e.tenant_id, '');
 
 -- name: DeleteExpiredSeals
--- Deletes seals up to a head that is older than the retention, if no event up to it is left. The head stays: the chain goes on from it.
+-- Deletes seals up to a head that is older than the retention, if all events up to this head are deleted. The head stays, because the chain continues from it.
 WITH RECURSIVE walk AS (
     (SELECT tenant_id FROM audit_heads ORDER BY tenant_id LIMIT 1)
     UNION ALL
@@ -103,8 +103,8 @@ WITH RECURSIVE walk AS (
 SELECT (SELECT count(*) FROM heads) + (SELECT count(*) FROM seals) AS deleted;
 
 -- name: SettledCalls
--- Returns the newest settled calls, and for each the event of the audit trail with its end. A hook may write events of the kind
--- invocation too; only those of Pawl have the keys toolId and ok.
+-- Returns the newest settled calls, and for each call the event of the audit trail that records its end. A hook may also write events of
+-- the kind invocation; only events of Pawl have the keys toolId and ok.
 SELECT i.invocation_id::text, i.run_id, i.tool_call_id, i.workflow_id, i.temporal_run_id, i.ok, coalesce(i.error_code, '') AS error_code, i.result,
     coalesce(s.kind, '') AS audited, coalesce(s.detail ->> 'errorCode', '') AS audited_code
 FROM invocations i LEFT JOIN LATERAL (

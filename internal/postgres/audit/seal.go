@@ -16,8 +16,8 @@ import (
 const (
 	// sealEvery is the interval at which events are sealed.
 	sealEvery = 10 * time.Second
-	// sealBatch is the maximum number of events that one transaction seals, and sealBytes about the maximum of their details together. A
-	// single detail may be larger.
+	// sealBatch is the maximum number of events that one transaction seals. sealBytes is the approximate maximum size of their details
+	// together; a single detail may be larger.
 	sealBatch = 1000
 	sealBytes = 8 << 20
 	// sealTime bounds one transaction.
@@ -42,13 +42,13 @@ func (noKey) Error() string {
 // LogReason returns the same text as Error.
 func (n noKey) LogReason() string { return n.Error() }
 
-// NewSealer returns a sealer. signer is nil for a worker without a key: its heads are not signed, and it does not continue chains that others
-// have signed. retentionDays is how long settled calls are kept.
+// NewSealer returns a sealer. signer is nil for a worker without a key: its heads are not signed, and it does not continue chains that other
+// workers have signed. retentionDays is how long settled calls are kept.
 func NewSealer(store *Store, signer *proof.Signer, retentionDays int, log *slog.Logger) *Sealer {
 	return &Sealer{store: store, signer: signer, retentionDays: retentionDays, log: log}
 }
 
-// Run seals until ctx ends, and then returns its error. It tries again after an error, and logs an error once until it changes.
+// Run seals until ctx ends, and then returns the error of ctx. It tries again after an error, and logs an error once until it changes.
 func (s *Sealer) Run(ctx context.Context) error {
 	tick := time.NewTicker(sealEvery)
 	defer tick.Stop()
@@ -92,7 +92,7 @@ type beginRow struct {
 
 // batch seals a batch in one transaction, and reports whether more events may wait.
 func (s *Sealer) batch(ctx context.Context) (sealed int, more bool, err error) {
-	var refused error // not returned by the transaction, because Within turns every error into an error of the database
+	var refused error // not returned to Within, because Within turns every error into an error of the database
 	ctx, cancel := context.WithTimeout(ctx, sealTime)
 	defer cancel()
 	err = s.store.db.Within(ctx, "seal events", func(tx pgx.Tx) error {
@@ -173,7 +173,7 @@ func headValues(heads []audit.Head) db.Values {
 		"links": db.Column(heads, func(h audit.Head) []byte { return h.Link }), "ats": db.Column(heads, func(h audit.Head) time.Time { return h.At }),
 		"retentions": db.Column(heads, func(h audit.Head) int { return h.RetentionDays }), "afters": db.Column(heads, func(h audit.Head) int64 { return h.After }),
 		"key_ids": db.Column(heads, func(h audit.Head) string { return h.KeyID }),
-		// An empty list of bytes, and not NULL, without a key.
+		// Without a key, a signature is an empty byte string, not NULL.
 		"signatures": db.Column(heads, func(h audit.Head) []byte { return append([]byte{}, h.Signature...) }),
 	}
 }

@@ -84,7 +84,7 @@ func (s *Store) verify(ctx context.Context, tenantID string, terms audit.Terms, 
 	}
 	v.Begin(first, anchor)
 	err = s.eachSeal(ctx, of, first-1, b.LastSeal, func(r sealRow) error {
-		if err := heads.before(ctx, r.N, v.Head); err != nil {
+		if err := heads.visitBefore(ctx, r.N, v.Head); err != nil {
 			return err
 		}
 		var row *audit.Row
@@ -96,13 +96,13 @@ func (s *Store) verify(ctx context.Context, tenantID string, terms audit.Terms, 
 		return nil
 	})
 	if err == nil {
-		err = heads.before(ctx, max(b.LastHead, b.LastSeal)+1, v.Head)
+		err = heads.visitBefore(ctx, max(b.LastHead, b.LastSeal)+1, v.Head)
 	}
 	v.Unsealed(u.Waiting, u.Lost, u.LostID)
 	return v.End(), err
 }
 
-// eachSeal reads the seals after a number up to another, and visits them in their order.
+// eachSeal calls visit for each seal with a number larger than after and not larger than until, in the order of the numbers.
 func (s *Store) eachSeal(ctx context.Context, of db.Values, after, until int64, visit func(sealRow) error) error {
 	for {
 		rows, err := db.All[sealRow](ctx, s.db, "seals of a chain", db.Query("Seals", of.With(db.Values{"after": after, "until": until, "max": page})))
@@ -141,8 +141,8 @@ func (r *headReader) read(ctx context.Context, from int64) (err error) {
 	return err
 }
 
-// before visits the heads whose numbers are smaller than n.
-func (r *headReader) before(ctx context.Context, n int64, visit func(audit.Head)) error {
+// visitBefore calls visit for the next heads whose numbers are smaller than n.
+func (r *headReader) visitBefore(ctx context.Context, n int64, visit func(audit.Head)) error {
 	for len(r.rows) > 0 && r.rows[0].N < n {
 		h := r.rows[0].head()
 		visit(h)
@@ -162,8 +162,8 @@ type Sealed struct {
 	Row  audit.Row
 }
 
-// ExportAudit visits the sealed events of a tenant after number n, in their order, without those that retention has deleted. It holds a
-// page of them at a time. It returns the number of the last seal.
+// ExportAudit calls visit for the sealed events of a tenant with numbers larger than after, in order. It leaves out events that retention
+// has deleted, and holds one page of events at a time. It returns the number of the last seal.
 func (s *Store) ExportAudit(ctx context.Context, tenantID string, after int64, visit func(Sealed) error) (last int64, err error) {
 	of := db.Values{"tenant_id": db.Text(tenantID)}
 	b, _, err := db.First[boundsRow](ctx, s.db, "bounds of a chain", db.Query("ChainBounds", of))

@@ -1,5 +1,5 @@
 -- name: PermittedTools
--- Returns the tools that an actor may run in a graph; without a graph, in some graph or in all graphs.
+-- Returns the tools that an actor may run in a graph or, if @graph_id is empty, in at least one graph.
 WITH RECURSIVE held (who, depth) AS (
     SELECT @actor_id::text, 0
     UNION

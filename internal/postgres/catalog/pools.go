@@ -40,8 +40,8 @@ type toolPoolsRow struct {
 	Pools  json.RawMessage
 }
 
-// ToolPools returns, for each tool that only live workers of pools have, the pools that have it, sorted. Calls
-// of the other tools stay on the shared queue.
+// ToolPools returns the pools of each tool that no live worker of the shared queue has, sorted. Calls of all other
+// tools go to the shared queue.
 func (s *Store) ToolPools(ctx context.Context) (map[string][]string, error) {
 	const op = "tool pools"
 	rows, err := db.All[toolPoolsRow](ctx, s.db, op, db.Query("ToolPools", db.Values{"live": liveFor, "namespace": db.Text(s.namespace)}))

@@ -45,8 +45,8 @@ type sourcesRow struct {
 	Sources  json.RawMessage
 }
 
-// WorkerSources returns the sources of the running workers of the namespace of UseNamespace, without
-// workers of releases that do not publish them.
+// WorkerSources returns the sources of the running workers of the namespace of UseNamespace. It leaves out
+// workers of old releases, which do not publish their sources.
 func (s *Store) WorkerSources(ctx context.Context) ([]WorkerSources, error) {
 	const op = "worker sources"
 	rows, err := db.All[sourcesRow](ctx, s.db, op, db.Query("WorkerSources", s.running(s.namespace)))

@@ -1,14 +1,14 @@
 -- name: LockSpecs
--- Locks the definitions that a publication writes: those that the worker has now, and those that it had. They are locked once and sorted, so that two
--- workers that change in opposite directions do not wait for each other.
+-- Locks the definitions that a publication writes: the definitions that the worker has now and the definitions that it had. All are locked in one
+-- order, so that the publications of two workers do not deadlock.
 SELECT FROM tool_specs s
 WHERE EXISTS (SELECT FROM unnest(@tool_ids::text[], @digests::text[]) AS n (tool_id, digest) WHERE n.tool_id = s.tool_id AND n.digest = s.digest)
     OR EXISTS (SELECT FROM worker_tools t WHERE t.worker_id = @worker_id AND t.tool_id = s.tool_id AND t.digest = s.digest)
 ORDER BY s.tool_id, s.digest FOR NO KEY UPDATE;
 
 -- name: PublishSpecs
--- Sorted, so that two workers that start at once lock the rows in the same order. A row is written if the
--- worker has not had this definition until now, or if the row says something else.
+-- The rows are sorted, so that two workers that start at once lock the rows in the same order. A row is written if
+-- the definition is new for the worker, or if the stored spec differs.
 INSERT INTO tool_specs (tool_id, digest, spec)
 SELECT s.tool_id, s.digest, s.spec::json
 FROM unnest(@tool_ids::text[], @digests::text[], @specs::text[]) AS s (tool_id, digest, spec)
@@ -71,9 +71,9 @@ WITH old AS MATERIALIZED (
 DELETE FROM workers WHERE worker_id IN (SELECT worker_id FROM old);
 
 -- name: DeleteOldSpecs
--- Deletes a batch of definitions that no worker has: definitions that are older than @keep, and all but the newest definitions that servers
--- gave or that were registered for a tenant. Without these bounds, a server that renames its tools for ever, or a tenant that registers all
--- the time, would fill the table. Each tenant has a bound of its own. A row that a worker publishes at this moment is skipped.
+-- Deletes a batch of definitions that no worker has. A definition older than @keep is deleted. Of discovered definitions only the newest
+-- @most are kept, and of registered definitions only the newest @most_tenant of each tenant: otherwise a server that renames its tools all
+-- the time, or a tenant that registers all the time, would fill the table. A row that a worker publishes at this moment is skipped.
 WITH unused AS (
     SELECT o.tool_id, o.digest, o.seen_at, o.spec -> 'discovered' IS NOT NULL AS discovered,
         CASE WHEN starts_with(o.tool_id, 'tenant-') THEN split_part(o.tool_id, '_', 1)
@@ -145,7 +145,7 @@ WHERE t.tool_id = @tool_id AND w.namespace = @namespace AND w.seen_at > now() - 
 ORDER BY w.pool;
 
 -- name: ToolPools
--- Returns the pools that offer each tool that only pools offer. A call of any other tool stays on the shared queue.
+-- Returns the pools of each tool that no live worker of the shared queue has. Calls of all other tools go to the shared queue.
 SELECT t.tool_id, json_agg(DISTINCT w.pool ORDER BY w.pool) AS pools
 FROM workers w JOIN worker_tools t USING (worker_id)
 WHERE w.seen_at > now() - @live::interval AND (@namespace = '' OR w.namespace = @namespace)

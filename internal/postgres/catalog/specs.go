@@ -18,7 +18,7 @@ const (
 	// keepWorkers is how long a worker that is no longer live keeps its row.
 	keepWorkers = 15 * time.Minute
 	// keepSpecs is how long a definition is kept that no worker has any more. `pawl policy backtest` and
-	// `pawl mcp review` show what they know of such tools.
+	// `pawl mcp review` read such definitions.
 	keepSpecs = 90 * 24 * time.Hour
 	// maxUnused bounds the definitions of servers that are kept and that no worker has.
 	maxUnused = 5000
@@ -66,8 +66,8 @@ func (s *Store) PublishSpecs(ctx context.Context, worker Worker, specs []toolspe
 	)
 }
 
-// DeleteOldSpecs deletes definitions that no worker has and that are old or, if servers gave them or they were registered, too
-// many. It repeats the statement until it deletes none.
+// DeleteOldSpecs deletes definitions that no worker has: definitions older than keepSpecs, and the oldest discovered or registered
+// definitions above maxUnused or maxUnusedOfTenant. It repeats the statement until all are deleted.
 func (s *Store) DeleteOldSpecs(ctx context.Context) (deleted int64, err error) {
 	for {
 		n, err := s.db.Exec(ctx, "delete old specs", db.Query("DeleteOldSpecs", db.Values{
@@ -91,7 +91,7 @@ type specRow struct {
 }
 
 // Specs returns the tools that workers have, or had within keepSpecs, ordered by name. For each tool it returns
-// a spec that a worker has or, if none has the tool, the one that a worker had last.
+// a spec that a worker has or, if no worker has the tool, the spec that a worker had last.
 func (s *Store) Specs(ctx context.Context) ([]toolspec.Spec, error) {
 	return s.specs(ctx, "specs", db.Query("Specs", db.Values{}))
 }
@@ -113,7 +113,7 @@ func (s *Store) liveSpecs(ctx context.Context, tenantID string) ([]toolspec.Spec
 }
 
 // DiscoveredSpec returns the spec of a tool with this toolspec.Discovered.Digest, as a worker published it
-// last. found is false if no worker ever has.
+// last. found is false if no worker has published it.
 func (s *Store) DiscoveredSpec(ctx context.Context, toolID, digest string) (spec toolspec.Spec, found bool, err error) {
 	specs, err := s.specs(ctx, "discovered spec", db.Query("DiscoveredSpec", db.Values{"tool_id": db.Text(toolID), "digest": db.Text(digest)}))
 	if err != nil || len(specs) == 0 {

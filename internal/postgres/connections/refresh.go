@@ -21,7 +21,7 @@ func (s *Store) BeginRefresh(ctx context.Context, c broker.RefreshClaim) (broker
 	return row.Answer, err
 }
 
-// StoreRefreshed replaces the secret of the version before it with a refreshed secret. It stores
+// StoreRefreshed stores a refreshed secret in place of the secret of the version before. It stores
 // nothing if the connection needs a new sign-in or has another version (TokenSuperseded), or if
 // the connection was revoked (TokenUnwanted).
 func (s *Store) StoreRefreshed(ctx context.Context, r broker.Refreshed) (broker.StoreAnswer, error) {
@@ -32,8 +32,8 @@ func (s *Store) StoreRefreshed(ctx context.Context, r broker.Refreshed) (broker.
 	case row.Changed:
 		return broker.TokenStored, nil
 	}
-	// A separate statement, because the one before may have waited for a revocation that it did
-	// not see.
+	// This check is a separate statement: the first statement may have waited for a revocation that
+	// its snapshot does not show.
 	_, _, err = s.ConnectionSecret(ctx, r.Sealed.TenantID, r.Sealed.ConnectionID)
 	if errors.Is(err, db.ErrNotFound) {
 		return broker.TokenUnwanted, nil

@@ -57,7 +57,7 @@ func (s *Store) ResealSecrets(ctx context.Context, keyID int64, resealed []upkee
 }
 
 // AskReseal records in the audit trail who requested that every secret be sealed with a key. The
-// workflow cannot record that itself: anybody in the namespace can start it with any name.
+// workflow cannot record it: everybody with access to the namespace can start it under any name.
 func (s *Store) AskReseal(ctx context.Context, keyID int64, by string) error {
 	_, err := s.db.Exec(ctx, "ask for a reseal", db.Query("AskReseal", db.Values{"key_id": keyID, "by": db.Text(by)}))
 	return err

@@ -14,7 +14,7 @@ const resetEvery = time.Second
 
 // failed returns the same error as Failure, for an error of the pool. It also closes the pool's
 // idle connections if a connection broke. A server that restarts drops all connections, and each
-// idle one would fail another try of a step.
+// idle connection would make another try of a statement fail.
 func (d *DB) failed(op string, err error) error {
 	if broke(err) && d.reset.allow(time.Now()) {
 		d.pool.Reset()

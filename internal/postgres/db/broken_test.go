@@ -22,14 +22,14 @@ func TestABrokenConnectionIsSeldomTheOnlyOne(t *testing.T) {
 	if _, err := s.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	// As many connections as the pool has, each in use at once.
+	// Take all connections of the pool at the same time.
 	var taken []*pgxpool.Conn
 	for range s.MaxConns() {
 		conn, err := s.pool.Acquire(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(conn.Release) // or the pool could not close, should this fail
+		t.Cleanup(conn.Release) // without this, Close would wait for ever after a failure of the test
 		taken = append(taken, conn)
 	}
 	for _, conn := range taken {
@@ -44,7 +44,7 @@ func TestABrokenConnectionIsSeldomTheOnlyOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close(ctx)
-	// It waits until they are gone.
+	// The statement returns after the connections have ended.
 	if _, err := other.Exec(ctx, `SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`); err != nil {
 		t.Fatal(err)
 	}

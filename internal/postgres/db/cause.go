@@ -25,7 +25,7 @@ const (
 	CauseTimeout     Cause = "no answer in time"
 )
 
-// refusedTLS is the driver's text for a server that answers a request for TLS with no. The driver has no type for it.
+// refusedTLS is the text of the driver's error for a server that refuses TLS. The driver has no type for this error.
 const refusedTLS = "server refused TLS connection"
 
 // causeOf returns the cause in an error of the driver, or "".

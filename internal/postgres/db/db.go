@@ -80,8 +80,8 @@ func (d *DB) With(files ...fs.FS) *DB {
 // unreachable, the error is transient. If the URL is invalid, the error is permanent and does
 // not contain the URL, which may hold a password. Close the DB after use.
 //
-// A pooler may give each transaction another session of the server, and forgets the statements that were prepared in the one before. Open
-// sees a pooler, and then prepares no statements, unless the URL has default_query_exec_mode.
+// A pooler may give each transaction another session of the server, in which earlier prepared statements do not exist. If Open detects a
+// pooler, the DB prepares no statements, unless the URL has default_query_exec_mode.
 func Open(ctx context.Context, url string, opts Options) (*DB, error) {
 	config, err := parse("the database URL", url)
 	if err != nil {

@@ -38,8 +38,8 @@ func Decoded[T any](raw json.RawMessage) (T, error) {
 	return v, err
 }
 
-// DecodedStrict is Decoded for documents whose every key counts. A newer release may have stored a key that this one would leave
-// out, such as another limit.
+// DecodedStrict is Decoded for documents in which no key may be ignored. A newer release may have stored a key that this release does
+// not know, such as another limit.
 func DecodedStrict[T any](op string, raw json.RawMessage) (T, error) {
 	var v, none T
 	decode := json.NewDecoder(bytes.NewReader(raw))

@@ -2,10 +2,10 @@ package db
 
 import "reflect"
 
-// Files are those of the statements of this package.
+// Files has the SQL files of this package.
 var Files = files
 
-// RowTypes says what the rows of its queries are read into.
+// RowTypes returns the type of the rows of each query of this package.
 func RowTypes() map[string]reflect.Type {
 	return map[string]reflect.Type{
 		"SchemaIsThere":  reflect.TypeFor[thereRow](),

@@ -14,7 +14,7 @@ const (
 	// sends no error.
 	listenQuiet = time.Minute
 	pingTimeout = 5 * time.Second
-	// The first delay before the next connection, doubled by each failure, and its maximum.
+	// reconnectFirst is the delay before the next connection. Each failure doubles the delay, up to reconnectMost.
 	reconnectFirst = 100 * time.Millisecond
 	reconnectMost  = 10 * time.Second
 )

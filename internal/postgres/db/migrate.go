@@ -37,15 +37,15 @@ type Migration struct {
 // Migrate applies the missing steps of this build to the schema and returns them. Several
 // processes may call it at once: one works, the others wait. It does not change a newer schema.
 //
-// A step waits a few seconds for a lock and then gives way to the calls behind it. Migrate tries again
-// until LockWait is over. Then the error is a *MigrationStopped.
+// A step waits a few seconds for a lock. Then it stops, so that statements of calls that wait behind it can run. Migrate
+// tries again until LockWait is over. Then the error is a *MigrationStopped.
 func (d *DB) Migrate(ctx context.Context) ([]Migration, error) { return d.MigrateWithin(ctx, LockWait) }
 
 // MigrateWithin is Migrate with another wait for locks. 0 is one try.
 func (d *DB) MigrateWithin(ctx context.Context, wait time.Duration) (applied []Migration, err error) {
 	const op = "migrate"
 	err = d.retryLocks(ctx, op, wait, func() error {
-		return d.goose(ctx, func(p *goose.Provider) error {
+		return d.withGoose(ctx, func(p *goose.Provider) error {
 			results, err := p.Up(ctx)
 			var partial *goose.PartialError
 			if errors.As(err, &partial) {
@@ -64,7 +64,7 @@ func (d *DB) MigrateWithin(ctx context.Context, wait time.Duration) (applied []M
 func (d *DB) MigrationStatus(ctx context.Context) ([]Migration, error) {
 	const op = "migration status"
 	var steps []Migration
-	err := d.goose(ctx, func(p *goose.Provider) error {
+	err := d.withGoose(ctx, func(p *goose.Provider) error {
 		all, err := p.Status(ctx)
 		for _, st := range all {
 			steps = append(steps, Migration{Version: st.Source.Version, Name: st.Source.Path, AppliedAt: st.AppliedAt})
@@ -114,8 +114,8 @@ func (d *DB) schemaVersion(ctx context.Context, op string) (int64, error) {
 	return have.Version, err
 }
 
-// goose calls use with a provider on a session of its own.
-func (d *DB) goose(ctx context.Context, use func(*goose.Provider) error) (err error) {
+// withGoose calls use with a provider of goose, which has connections of its own.
+func (d *DB) withGoose(ctx context.Context, use func(*goose.Provider) error) (err error) {
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(lockPeriod, lockTries), lock.WithUnlockTimeout(lockPeriod, lockTries))
 	if err != nil {
 		return err

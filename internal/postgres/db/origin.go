@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Restored means that the rows were written in another database: a backup was restored into this one, or it is a copy.
+// Restored means that the rows were written in another database: a backup was restored into this database, or this database is a copy.
 type Restored struct {
-	// NotedAt is when the first database was noted.
+	// NotedAt is when NoteOrigin noted the other database.
 	NotedAt time.Time
 }
 
@@ -24,7 +24,7 @@ type originRow struct {
 }
 
 // CheckOrigin returns a *Restored if the rows were written in another database. It returns nil if no database is noted, or if the user may not
-// know which one this is.
+// read the identity of this database.
 func (d *DB) CheckOrigin(ctx context.Context) error {
 	row, found, err := First[originRow](ctx, d.With(files), "check origin", Query("Origin", Values{}))
 	switch {
@@ -38,7 +38,7 @@ func (d *DB) CheckOrigin(ctx context.Context) error {
 	return nil
 }
 
-// NoteOrigin notes that the rows belong to this database. It notes nothing if the user may not know which one this is.
+// NoteOrigin notes that the rows belong to this database. It notes nothing if the user may not read the identity of this database.
 func (d *DB) NoteOrigin(ctx context.Context) error {
 	_, err := d.With(files).Exec(ctx, "note origin", Query("NoteOrigin", Values{}))
 	if isDenied(err) {
@@ -47,7 +47,7 @@ func (d *DB) NoteOrigin(ctx context.Context) error {
 	return err
 }
 
-// isDenied reports whether the server refused a privilege. pg_control_system may have been taken from PUBLIC.
+// isDenied reports whether the server refused a privilege. An operator may have revoked pg_control_system from PUBLIC.
 func isDenied(err error) bool {
 	var refused *Error
 	return errors.As(err, &refused) && refused.State == insufficientPrivilege

@@ -19,7 +19,7 @@ type query struct {
 // Values are the values of a query's parameters, by name.
 type Values map[string]any
 
-// And returns a copy of the values with one more.
+// And returns a copy of the values with one more value.
 func (v Values) And(name string, value any) Values {
 	more := maps.Clone(v)
 	more[name] = value

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestRefusalsAreExplained: a code of the server alone tells nobody that the password is wrong.
+// TestRefusalsAreExplained: an error while the database is opened explains the common codes of the server, such as the code for a wrong password.
 func TestRefusalsAreExplained(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[string]string{

@@ -25,7 +25,7 @@ var (
 // insufficientPrivilege is the SQLSTATE of a statement that the user may not run.
 const insufficientPrivilege = "42501"
 
-// CreateRoles makes the roles of Pawl that do not exist, if the user may create roles, and returns the names of those that do not exist
+// CreateRoles makes the roles of Pawl that do not exist, if the user may create roles, and returns the names of the roles that do not exist
 // afterwards. Call it before Migrate, so that pawl_migrator owns the tables of an empty database.
 func (d *DB) CreateRoles(ctx context.Context) (missing []string, err error) {
 	const op = "create roles"
@@ -43,8 +43,8 @@ func (d *DB) CreateRoles(ctx context.Context) (missing []string, err error) {
 type roleRow struct{ Role string }
 
 // GrantRoles gives the roles of Pawl their privileges on the tables, and the tables their row-level security. Call it after each
-// Migrate, as the user that migrates. It does nothing if a role does not exist, and to a newer schema, whose roles need more than this build
-// knows. It waits for locks as Migrate does.
+// Migrate, as the user that migrates. It does nothing if a role does not exist, or if the schema is newer than this build: its roles need
+// privileges that this build does not know. It waits for locks as Migrate does.
 func (d *DB) GrantRoles(ctx context.Context, wait time.Duration) error {
 	const op = "grant privileges"
 	rows, err := All[roleRow](ctx, d.With(files), op, Query("MissingRoles", Values{}))

@@ -16,6 +16,7 @@ type Step struct {
 // Query returns a Step of the query with that name.
 func Query(name string, values Values) Step { return Step{name, values} }
 
+// bound returns the SQL of a step and its arguments.
 func (d *DB) bound(st Step) (sql string, args []any, err error) {
 	q, ok := d.queries[st.query]
 	if !ok {
@@ -139,7 +140,7 @@ func Into[T any](list *[]T, st Step) Reading {
 	}}
 }
 
-// Only returns a Reading of a statement whose rows nobody needs, such as one that locks a row.
+// Only returns a Reading of a statement whose rows are not needed, such as a statement that locks a row.
 func Only(st Step) Reading {
 	return Reading{st, func(rows pgx.Rows) error {
 		rows.Close()

@@ -12,10 +12,10 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// migrationSession prepares a session that changes the schema. Calls queue behind a statement that waits for a lock, so the wait is short;
-// a process that is gone must not keep its locks. The session becomes pawl_migrator if this role owns goose_db_version, or if that table
-// does not exist and the role may create tables: then each member of the role can run later migrations. The search path is fixed before,
-// because $user would become pawl_migrator.
+// migrationSession prepares a session that changes the schema. lock_timeout is short, because statements of calls queue behind a statement
+// that waits for a lock. The other timeout ends the session of a process that is gone, so that it keeps no locks. The session becomes
+// pawl_migrator if this role owns goose_db_version, or if that table does not exist and the role may create tables: then each member of the
+// role can run later migrations. The search path is fixed before the role changes, because $user in it would then mean pawl_migrator.
 const migrationSession = `
 SET lock_timeout = '5s';
 SET idle_in_transaction_session_timeout = '1min';
@@ -66,8 +66,8 @@ func (d *DB) onSession(ctx context.Context, use func(*pgx.Conn) error) error {
 	return sessions.AcquireFunc(ctx, func(c *pgxpool.Conn) error { return use(c.Conn()) })
 }
 
-// behindPooler reports whether a pooler is between Pawl and the server: the process id that answers then differs from the id that the
-// connection got at its start, which the pooler invents.
+// behindPooler reports whether a pooler is between Pawl and the server. A pooler invents the process id that a connection gets at its start,
+// so this id differs from the process id of the server.
 func behindPooler(ctx context.Context, conn *pgconn.PgConn) (bool, error) {
 	results, err := conn.Exec(ctx, "SELECT pg_backend_pid()").ReadAll()
 	if err != nil {
@@ -82,11 +82,11 @@ type MigrationStopped struct {
 	What string
 	// State is the SQLSTATE.
 	State string
-	// Waited is how long the locks of other sessions were waited for.
+	// Waited is how long the step waited for locks of other sessions.
 	Waited time.Duration
 }
 
-// The SQLSTATEs of a statement that did not get its locks, and of one that ran too long or was cancelled.
+// The SQLSTATEs of a statement that did not get its locks (two), and of a statement that ran too long or was cancelled.
 const (
 	lockNotAvailable = "55P03"
 	deadlock         = "40P01"
@@ -104,7 +104,8 @@ func (e *MigrationStopped) Error() string {
 		"let it end or end it with pg_terminate_backend(pid), and run `pawl migrate up` again", e.What, e.Waited.Round(time.Second))
 }
 
-// explained returns the error of a change of the schema as a sentence, or else as Failure does.
+// explained returns an error that says what to do if a pooler, a lock or a timeout prevented a change of the schema, or else the error
+// that Failure returns.
 func explained(op string, waited time.Duration, err error) error {
 	var server *pgconn.PgError
 	switch {
@@ -121,10 +122,10 @@ func explained(op string, waited time.Duration, err error) error {
 	return Failure(op, err)
 }
 
-// retryDelay is how long calls have the tables for themselves between two tries to lock them.
+// retryDelay is the time between two tries to lock tables, in which statements of calls can run.
 const retryDelay = time.Second
 
-// retryLocks calls change until it does not fail for a lock, or until wait is over.
+// retryLocks calls change again while it fails because of a lock, until wait is over.
 func (d *DB) retryLocks(ctx context.Context, op string, wait time.Duration, change func() error) error {
 	begun := time.Now()
 	for {

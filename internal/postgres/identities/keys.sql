@@ -16,8 +16,8 @@ SELECT coalesce((SELECT identity FROM added), k.identity, '') AS identity, coale
 FROM (SELECT) one LEFT JOIN approver_keys k ON k.tenant_id = @tenant_id AND k.key_id = @key_id;
 
 -- name: RevokeKey
--- After the commit the key proves nothing. Decisions that it has signed and that have counted
--- stay valid.
+-- After the commit, decisions that the key signs do not count. Decisions that it has signed and
+-- that have counted stay valid.
 WITH gone AS (
     UPDATE approver_keys SET revoked_at = now(), revoked_by = @revoked_by
     WHERE tenant_id = @tenant_id AND key_id = @key_id AND revoked_at IS NULL

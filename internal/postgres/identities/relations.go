@@ -57,11 +57,11 @@ func values(tenantID string, r authz.Relation) db.Values {
 	}
 }
 
-// touched selects the calls that a change of a relation affects: the calls of the named actor,
+// affectedCalls selects the calls that a change of a relation affects: the calls of the named actor,
 // or all calls of the tenant if the relation is a membership or its subject is not an identity.
 // It selects all of them because it does not look up the members of a group or the approvers who
 // decided with a role.
-func touched(tenantID string, r authz.Relation) recheck.Filter {
+func affectedCalls(tenantID string, r authz.Relation) recheck.Filter {
 	f := recheck.Filter{TenantID: tenantID}
 	if r.Kind != authz.Member && authz.Identity(r.Subject) {
 		f.ActorID = r.Subject
@@ -81,7 +81,7 @@ func (s *Store) AddRelation(ctx context.Context, tenantID string, r authz.Relati
 	if lasts > 0 {
 		v["lasts"] = lasts
 	}
-	row, err := recheck.Changing[addedRow](ctx, s.db, "add relation", touched(tenantID, r), db.Query("AddRelation", v))
+	row, err := recheck.Changing[addedRow](ctx, s.db, "add relation", affectedCalls(tenantID, r), db.Query("AddRelation", v))
 	return row.ExpiresAt, err
 }
 
@@ -90,7 +90,7 @@ func (s *Store) AddRelation(ctx context.Context, tenantID string, r authz.Relati
 func (s *Store) RemoveRelation(ctx context.Context, tenantID string, r authz.Relation, by string) error {
 	v := values(tenantID, r)
 	v["removed_by"] = db.Text(by)
-	row, err := recheck.Changing[removedRow](ctx, s.db, "remove relation", touched(tenantID, r), db.Query("RemoveRelation", v))
+	row, err := recheck.Changing[removedRow](ctx, s.db, "remove relation", affectedCalls(tenantID, r), db.Query("RemoveRelation", v))
 	if err == nil && !row.Removed {
 		return db.ErrNotFound
 	}

@@ -1,8 +1,8 @@
 -- name: SubmitterKey
--- fresh says that the proof was valid when the call was admitted first: a reset verifies the proof again, later. A run of an agent may wait
--- for people for longer than its proof lasts. So fresh is also true, until the time limit of the run, for a call that the model of the run
--- has planned, or the model of an agent that the run has started. The run must have begun with this proof while the proof was valid. Rounds
--- that a fork has copied do not count: the fork makes none of their calls.
+-- fresh says that the proof was valid when the call was admitted: a call whose workflow is reset verifies its proof again later. A run of an
+-- agent may wait for people for longer than its proof is valid. So fresh is also true, until the time limit of the run, for a call that the
+-- model of the run has planned, or the model of an agent that the run has started. The run must have begun with this proof while the proof
+-- was valid. Rounds that a fork has copied do not count, because the fork makes none of their calls.
 SELECT coalesce(k.public_key, ''::bytea) AS public_key, k.key_id IS NOT NULL AND k.revoked_at IS NULL AS active,
     @expires_at::timestamptz > i.created_at OR EXISTS (
         SELECT FROM agent_runs a
@@ -18,7 +18,7 @@ FROM invocations i LEFT JOIN submitter_keys k ON k.tenant_id = @tenant_id AND k.
 WHERE i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id;
 
 -- name: SubmitterKeyNow
--- As SubmitterKey, for a caller without a record.
+-- Returns the key for a caller whose call is not recorded. fresh says that the proof is valid now.
 SELECT public_key, revoked_at IS NULL AS active, @expires_at::timestamptz > now() AS fresh FROM submitter_keys WHERE tenant_id = @tenant_id AND key_id = @key_id;
 
 -- name: SubmitterTrusted

@@ -32,8 +32,8 @@ type trustedRow struct{ Trusted bool }
 type submitterAddedRow struct{ Added bool }
 
 // SubmitterKey returns a key of a tenant. active says whether the key is valid now. fresh says
-// whether a proof that expires at expiresAt was valid when the call was admitted. If the tenant
-// does not have the key, public is empty.
+// whether a proof that expires at expiresAt was valid when the call was admitted, or when the run
+// of an agent that makes the call began. If the tenant does not have the key, public is empty.
 func (s *Store) SubmitterKey(
 	ctx context.Context, tenantID, keyID, invocationID, proof string, expiresAt time.Time,
 ) (public ed25519.PublicKey, active, fresh bool, err error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
-// The directories of the kinds that calls cannot write at a path of their choice.
+// The directories of entries whose paths the store chooses. A call cannot choose a path in them.
 const (
 	goalsDir      = "/goals"
 	todosPath     = "/todos"
@@ -19,8 +19,8 @@ const (
 
 var reserved = []string{goalsDir, todosPath, reasoningDir, dumpsDir, rememberedDir}
 
-// clean returns a path of an entry in its one form, or capability.ErrMemoryPath. A missing slash at
-// the beginning is added, and one at the end is removed.
+// clean returns the canonical form of a path of an entry, or capability.ErrMemoryPath. It adds a missing
+// slash at the beginning, and removes a slash at the end.
 func clean(path string) (string, error) {
 	path = strings.TrimSuffix(path, "/")
 	if !strings.HasPrefix(path, "/") {
@@ -38,7 +38,7 @@ func clean(path string) (string, error) {
 	return path, nil
 }
 
-// cleanDir is clean for a directory, in the form that the statements take: the root is empty.
+// cleanDir does the same for a directory. It returns the root as "", which the statements expect.
 func cleanDir(path string) (string, error) {
 	if strings.Trim(path, "/") == "" {
 		return "", nil

@@ -12,8 +12,8 @@ func ofTenant(tenantID, session string, limit int) db.Values {
 	return db.Values{"tenant_id": db.Text(tenantID), "session": db.Text(session), "every_session": session == "", "most": limit}
 }
 
-// MemoryOfTenant returns the entries of a tenant at and below a directory for people, of every kind,
-// without their contents, up to limit, the last written ones first. An empty session is every session.
+// MemoryOfTenant returns entries of a tenant, at and below a directory, for commands of people. It returns entries of every kind
+// without their contents, up to limit, the last written first. An empty session means all sessions.
 func (s *Store) MemoryOfTenant(ctx context.Context, tenantID, session, under string, limit int) ([]capability.MemoryEntry, error) {
 	under, err := cleanDir(under)
 	if err != nil {
@@ -24,8 +24,8 @@ func (s *Store) MemoryOfTenant(ctx context.Context, tenantID, session, under str
 	return entries, err
 }
 
-// SearchTenantMemory finds whole words in the entries of a tenant for people, of every kind, up to
-// limit. An empty session is every session.
+// SearchTenantMemory finds entries of a tenant by whole words, for commands of people. It returns entries of every kind, up to
+// limit. An empty session means all sessions.
 func (s *Store) SearchTenantMemory(ctx context.Context, tenantID, session, query string, limit int) ([]capability.MemoryHit, error) {
 	return s.search(ctx, "SearchTenant", ofTenant(tenantID, session, limit), query)
 }

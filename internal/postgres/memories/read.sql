@@ -1,5 +1,5 @@
 -- name: Entry
--- An expired entry that upkeep has not deleted counts for the quota, and is returned to a writer only.
+-- Also returns an expired entry that upkeep has not deleted. A writer needs it, because it counts for the quota; readers ignore it.
 SELECT session, path, kind, number, title, content, status, active, octet_length(content) AS bytes, version, trust, actor_id, run_id, tool_call_id,
     created_at, updated_at, expires_at, expires_at <= now() AS expired
 FROM memories WHERE tenant_id = @tenant_id AND session = @session AND path = @path;
@@ -16,7 +16,7 @@ WHERE tenant_id = @tenant_id AND session = @session AND (path = @under OR starts
 ORDER BY path LIMIT @most;
 
 -- name: ListTenant
--- For people: the entries of all sessions, or of one.
+-- Lists the entries of all sessions or of one session, for people.
 SELECT session, path, kind, number, title, '' AS content, status, active, octet_length(content) AS bytes, version, trust, actor_id, run_id, tool_call_id,
     created_at, updated_at, expires_at, false AS expired
 FROM memories
@@ -25,8 +25,8 @@ WHERE tenant_id = @tenant_id AND (@every_session OR session = @session) AND (pat
 ORDER BY updated_at DESC, session, path LIMIT @most;
 
 -- name: Search
--- The index takes a text without spaces between its words as one word, so the query also finds entries that contain its text. That
--- reads the contents of one session, which are bounded.
+-- The index takes a text without spaces between its words as one word. So the query also finds entries whose content contains the searched
+-- text. This reads all contents of the session, whose size is bounded.
 SELECT session, path, kind, number, title, '' AS content, status, active, octet_length(content) AS bytes, version, trust, actor_id, run_id, tool_call_id,
     created_at, updated_at, expires_at, false AS expired,
     CASE WHEN words @@ query THEN ts_headline('pg_catalog.simple', content, query, 'MaxFragments=2, MaxWords=25, MinWords=8, ShortWord=0, StartSel="", StopSel=""')
@@ -37,7 +37,7 @@ WHERE tenant_id = @tenant_id AND session = @session AND kind <> 'reasoning' AND 
 ORDER BY ts_rank(words, query) DESC, updated_at DESC, path LIMIT @most;
 
 -- name: SearchTenant
--- For people: the index finds the entries of all sessions, or of one.
+-- Searches the entries of all sessions or of one session, for people. It uses the index only.
 SELECT session, path, kind, number, title, '' AS content, status, active, octet_length(content) AS bytes, version, trust, actor_id, run_id, tool_call_id,
     created_at, updated_at, expires_at, false AS expired,
     ts_headline('pg_catalog.simple', content, query, 'MaxFragments=2, MaxWords=25, MinWords=8, ShortWord=0, StartSel="", StopSel=""') AS excerpt

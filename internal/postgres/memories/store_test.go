@@ -27,8 +27,8 @@ const (
 	put     = capability.MemoryPut
 )
 
-// ann is a caller in a session, and others are callers who must not see what it writes: another
-// session of the tenant, a run with the name of the session, and the same session of another tenant.
+// ann is a caller in a session. The callers in others must not see the entries that ann writes: one is in another
+// session of the tenant, one in a run whose name is the name of the session, and one in a session of the same name of another tenant.
 var (
 	ann    = capability.MemoryCaller{TenantID: "acme", Session: capability.SessionName("s"), ActorID: "agent:a", RunID: "r", ToolCallID: "t"}
 	others = []capability.MemoryCaller{
@@ -82,7 +82,7 @@ func (b bench) exec(sql string) {
 	}
 }
 
-// usage returns what is counted, which must be what there is.
+// usage returns the counted entries and bytes of all sessions, and fails unless the counts agree with the stored entries.
 func (b bench) usage() (entries, bytes int64) {
 	b.t.Helper()
 	var wrong int
@@ -146,7 +146,7 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-// TestTrust: an entry is a person's only while no model has changed it.
+// TestTrust: an entry counts as written by a person only until a model changes it.
 func TestTrust(t *testing.T) {
 	b := newBench(t)
 	person := capability.MemoryCaller{TenantID: "acme", Session: ann.Session, ActorID: "user:pat", Trust: capability.TrustPerson}
@@ -172,7 +172,7 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-// TestIsolation: no method reads or changes what another tenant or session has (BT-12).
+// TestIsolation: no method reads or changes an entry of another tenant or session (BT-12).
 func TestIsolation(t *testing.T) {
 	b := newBench(t)
 	ctx := t.Context()
@@ -215,7 +215,7 @@ func TestIsolation(t *testing.T) {
 		if !errors.Is(err1, capability.ErrNoGoal) || !errors.Is(err2, capability.ErrNoGoal) || !errors.Is(err3, capability.ErrNoActiveGoal) || !errors.Is(err4, capability.ErrNoActiveGoal) {
 			t.Errorf("%v changes the goal: %v, %v, %v, %v", by, err1, err2, err3, err4)
 		}
-		// The same key is another write there, and the same paths are other entries.
+		// For another caller, the same key is the key of another write, and the same path is another entry.
 		own := by
 		own.Key = keyed.Key
 		if e := b.do(own, capability.MemoryWrite{Action: create, Path: "/own", Content: "x"}, nil); e.Path != "/own" {
@@ -254,8 +254,8 @@ func TestIsolation(t *testing.T) {
 	b.usage()
 }
 
-// TestConcurrentWriters: of 100 writers at once none loses its update, whether they append or replace
-// the version that they have read.
+// TestConcurrentWriters: of 100 writers at the same time none loses its update. Each writer appends to one entry, and replaces the
+// version of another entry that it has read.
 func TestConcurrentWriters(t *testing.T) {
 	b := newBench(t)
 	const writers = 100
@@ -269,7 +269,7 @@ func TestConcurrentWriters(t *testing.T) {
 			if _, err := b.WriteMemory(t.Context(), by, capability.MemoryWrite{Action: grow, Path: "/log", Content: fmt.Sprintf("<%d>", i)}); err != nil {
 				t.Error(err)
 			}
-			for { // as a model does: view, change, replace if nobody was faster
+			for { // as a model does: view, change, and replace if no other writer was faster
 				e, err := b.MemoryEntry(t.Context(), ann, "/counter")
 				if err == nil {
 					_, err = b.WriteMemory(t.Context(), ann, capability.MemoryWrite{Action: replace, Path: "/counter", Content: e.Content + "x", IfVersion: e.Version})
@@ -297,7 +297,7 @@ func TestConcurrentWriters(t *testing.T) {
 	b.usage()
 }
 
-// TestRepeatedWrites: an attempt that follows a lost answer changes nothing and gets the same answer.
+// TestRepeatedWrites: an attempt that repeats a write whose answer was lost changes nothing, and gets the same answer.
 func TestRepeatedWrites(t *testing.T) {
 	b := newBench(t)
 	n := 0
@@ -309,7 +309,7 @@ func TestRepeatedWrites(t *testing.T) {
 		var answers [5]string
 		var first capability.MemoryEntry
 		var wait sync.WaitGroup
-		for i := range answers { // at once, as a lost attempt that still runs
+		for i := range answers { // all at the same time, because a lost attempt may still run
 			wait.Go(func() {
 				e, err := f(by)
 				if i == 0 {
@@ -386,7 +386,7 @@ func (b bench) reclaim() (deleted int) {
 	}
 }
 
-// TestExpiry: an expired entry is gone for everybody at once, and upkeep gives its space back.
+// TestExpiry: no caller sees an entry from the moment at which it expires, and upkeep gives its space back.
 func TestExpiry(t *testing.T) {
 	b := newBench(t)
 	ctx := t.Context()
@@ -467,7 +467,7 @@ func TestQuotas(t *testing.T) {
 	write(ann, replace, "/a", 1, nil)
 	write(others[0], create, "/b", 1, nil)
 	write(others[0], create, "/c", 1, capability.ErrMemoryTenantFull) // entries
-	// Smaller limits than what there is refuse nothing that frees space.
+	// Limits below the present use do not refuse a write that frees space.
 	b.LimitMemory(memories.Limits{SessionEntries: 1, SessionBytes: 1, TenantEntries: 1, TenantBytes: 1})
 	write(others[0], replace, "/a", 10, nil)
 	write(others[0], remove, "/a", 0, nil)
@@ -614,7 +614,7 @@ func TestPlans(t *testing.T) {
 	if err != nil || decision.Path != "/goals/goal-1/decisions/4" || b.content(ann, decision.Path) != "we know it" {
 		t.Errorf("%+v, %v", decision, err)
 	}
-	for range 2 { // without a key: by its state alone
+	for range 2 { // a second completion without a key succeeds because of the state of the goal
 		if e, err := b.CompleteGoal(ctx, ann, "goal-1"); err != nil || e.Status != "completed" || e.Active || e.Version != 6 {
 			t.Errorf("completed %+v, %v", e, err)
 		}
@@ -633,8 +633,8 @@ func TestPlans(t *testing.T) {
 	b.usage()
 }
 
-// TestPeople: people see every kind of entry, of all sessions of their tenant or of one, and what they
-// delete is in the audit trail.
+// TestPeople: people see every kind of entry, of one session or of all sessions of their tenant. Their
+// deletions are in the audit trail.
 func TestPeople(t *testing.T) {
 	b := newBench(t)
 	ctx := t.Context()
@@ -665,8 +665,8 @@ func TestPeople(t *testing.T) {
 	b.usage()
 }
 
-// TestDeleteSession: a person deletes all entries of one session, which is in the audit trail once, and
-// gets their space back.
+// TestDeleteSession: a person deletes all entries of one session. The deletion is one event of the audit trail, and
+// gives the space of the entries back.
 func TestDeleteSession(t *testing.T) {
 	b := newBench(t)
 	ctx := t.Context()
@@ -697,8 +697,8 @@ func TestDeleteSession(t *testing.T) {
 	}
 }
 
-// TestRunsAreKeptShorter: no call reads the entries of a run that has ended, so they do not fill the quota
-// of the tenant for a year.
+// TestRunsAreKeptShorter: entries of a run are kept shorter than those of a session. No call reads them after the end of the run,
+// and they should not fill the quota of the tenant for a year.
 func TestRunsAreKeptShorter(t *testing.T) {
 	b := newBench(t)
 	run := others[1]
@@ -722,8 +722,8 @@ func TestRunsAreKeptShorter(t *testing.T) {
 	}
 }
 
-// TestVersionsNeverComeBack: a version that a call has viewed is no version of what is created later at the
-// same path, whether the entry was deleted, has expired, or upkeep has forgotten the session.
+// TestVersionsNeverComeBack: an entry that is created again at the same path never gets a version number that a call has viewed before. That
+// holds after a deletion, after an expiry, and after upkeep has deleted the counters of the session.
 func TestVersionsNeverComeBack(t *testing.T) {
 	b := newBench(t)
 	write := capability.MemoryWrite{Action: create, Path: "/a", Content: "x"}

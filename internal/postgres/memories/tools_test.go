@@ -23,7 +23,7 @@ func (b bench) call(tool toolspec.Tool, args string) pawltest.Call {
 	}
 }
 
-// wants runs a call whose value must have these parts, or whose message must be the first.
+// wants runs a call, and fails unless it succeeds or fails as ok says and its value, or its error message, contains each of these parts.
 func (b bench) wants(call pawltest.Call, ok bool, parts ...string) pawltest.Answer {
 	b.t.Helper()
 	a := call.Run(b.t)
@@ -102,7 +102,7 @@ func TestSecretsAreRefused(t *testing.T) {
 			t.Errorf("%s: %+v", tool, a.Result)
 		}
 	}
-	// Nor do several calls that write its parts, nor an agent whose reasoning has it.
+	// Several calls that write parts of the secret are refused too, and so is a reasoning with the secret.
 	b.wants(b.call(tools.Memory(), `{"action":"create","path":"/parts","content":"`+secret[:20]+`"}`), true, `"version":1`)
 	b.wants(b.call(tools.Memory(), `{"action":"append","path":"/parts","content":"`+secret[20:]+`"}`), false, "the shape of a credential")
 	b.wants(b.call(tools.Memory(), `{"action":"delete","path":"/parts"}`), true, `"version":1`)
@@ -196,7 +196,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestDatabaseErrors: what the database says is no message for the caller.
+// TestDatabaseErrors: a caller never gets the text of an error of the database.
 func TestDatabaseErrors(t *testing.T) {
 	b := newBench(t)
 	b.exec(`DROP TABLE memory_usage`)

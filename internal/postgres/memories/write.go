@@ -14,10 +14,10 @@ import (
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
-// errNoCaller is the error of a caller without a tenant or a session, which would be a fault of a tool.
+// errNoCaller is the error of a caller without a tenant, a session or an actor, which would be a fault of a tool.
 var errNoCaller = errors.New("the caller has no tenant or no session")
 
-// write is one write of a caller. It has the lock of the session.
+// write is one write of a caller. It holds the lock of the session.
 type write struct {
 	store  *Store
 	tx     pgx.Tx
@@ -42,8 +42,8 @@ func (s *Store) write(ctx context.Context, op string, by capability.MemoryCaller
 		by.Trust = capability.TrustModel
 	}
 	w := &write{store: s, by: by, of: scope(by)}
-	// An error of f that answers the caller is returned unchanged, and not as an error of the
-	// database.
+	// refused is the error of f. A capability.MemoryError is an answer to the caller, so it is returned
+	// unchanged, and not as an error of the database.
 	var refused error
 	err = s.db.Within(ctx, op, func(tx pgx.Tx) error {
 		w.tx = tx
@@ -83,7 +83,7 @@ func (w *write) read(ctx context.Context, path string) (stored, error) {
 // exists reports whether there is an entry that has not expired.
 func (e stored) exists() bool { return e.found && !e.expired }
 
-// put stores next at the place of before, in the name of the caller.
+// put stores next in place of before, with the caller as its author.
 func (w *write) put(ctx context.Context, before stored, next capability.MemoryEntry, keep time.Duration) (capability.MemoryEntry, error) {
 	if longest := capability.LongestMemoryKeep(w.by.Session); keep <= 0 || keep > longest {
 		keep = longest
@@ -91,7 +91,8 @@ func (w *write) put(ctx context.Context, before stored, next capability.MemoryEn
 	if len(next.Content) > capability.MaxMemoryEntry {
 		return next, capability.ErrMemoryTooLarge
 	}
-	// The arguments of a call are searched before it, but several calls can write the parts of a credential, and reasoning has no call.
+	// The arguments of a call are searched for secrets before the call. But several calls can write the parts of a credential, and
+	// AddReasoning stores text without a call.
 	if toolspec.SecretValue(next.Title) || toolspec.SecretValue(next.Content) || toolspec.SecretValue(next.Path) {
 		return next, capability.ErrMemorySecret
 	}
@@ -155,7 +156,7 @@ func (w *write) count(ctx context.Context, entries, bytes int64, answer capabili
 	return err
 }
 
-// add stores a new entry below a directory. Its name is its number.
+// add stores a new entry below a directory. The last part of its path is prefix and its number.
 func (w *write) add(ctx context.Context, dir, prefix string, next capability.MemoryEntry, keep time.Duration) (capability.MemoryEntry, error) {
 	next.Number = w.locked.Numbered + 1
 	next.Path = dir + "/" + prefix + strconv.FormatInt(next.Number, 10)
@@ -185,7 +186,7 @@ func (s *Store) WriteMemory(ctx context.Context, by capability.MemoryCaller, in 
 		if err != nil {
 			return next, err
 		}
-		if err := check(in, path, before); err != nil {
+		if err := checkWrite(in, path, before); err != nil {
 			return next, err
 		}
 		switch in.Action {
@@ -199,7 +200,7 @@ func (s *Store) WriteMemory(ctx context.Context, by capability.MemoryCaller, in 
 			}
 		default:
 		}
-		// An entry has the trust of a person only if people alone have written its parts.
+		// An entry has the trust of a person only if people have written all its parts.
 		if in.Action == capability.MemoryAppend || in.Old != "" {
 			next.Trust = least(before.Trust, next.Trust)
 		}
@@ -207,12 +208,13 @@ func (s *Store) WriteMemory(ctx context.Context, by capability.MemoryCaller, in 
 	})
 }
 
-// check returns why a write of the entry at path is refused, or nil.
-func check(in capability.MemoryWrite, path string, before stored) error {
-	exists := before.exists()
+// checkWrite returns why a write of the entry at path is refused, or nil.
+func checkWrite(in capability.MemoryWrite, path string, before stored) error {
+	exists, deletes := before.exists(), in.Action == capability.MemoryDelete
 	switch {
-	case exists && in.Action == capability.MemoryDelete && before.Kind == capability.MemoryDump:
-	case exists && before.Kind != capability.MemoryNote, !exists && isReserved(path) && in.Action != capability.MemoryDelete:
+	case exists && before.Kind == capability.MemoryNote: // a call may write notes
+	case exists && before.Kind == capability.MemoryDump && deletes: // a call may delete a dump
+	case exists, isReserved(path) && !deletes:
 		return capability.ErrMemoryReserved
 	}
 	switch {
@@ -241,6 +243,7 @@ func replaced(content, old, with string) (string, error) {
 	return "", capability.ErrManyMatches
 }
 
+// least returns the lower of two trusts.
 func least(a, b capability.MemoryTrust) capability.MemoryTrust {
 	if a == capability.TrustPerson && b == capability.TrustPerson {
 		return capability.TrustPerson

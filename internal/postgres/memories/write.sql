@@ -1,22 +1,22 @@
 -- name: BoundWaits
--- A worker that stops in the middle of a write must not hold the session for long, and no write waits for long.
+-- Bounds how long a write waits for a lock, and how long a worker that stops in the middle of a write keeps the lock of its session.
 SELECT set_config('lock_timeout', '5s', true), set_config('idle_in_transaction_session_timeout', '5s', true);
 
 -- name: LockSession
--- All writes of a session come one after another, so that none of them is lost.
+-- Locks the session: its writes run one after another, so that no write is lost.
 INSERT INTO memory_usage (tenant_id, session) VALUES (@tenant_id, @session)
 ON CONFLICT (tenant_id, session) DO UPDATE SET touched_at = now();
 
 -- name: Locked
--- What the writer finds after it has the lock: the usage, and what an earlier attempt of the same call has done. The version is above those
--- of a forgotten session of the same name, which the row of the tenant keeps.
+-- Returns the usage of the locked session, and the answer of an earlier attempt of the same call. The version is not lower than the last
+-- version of a deleted session of the same name, which the row of the tenant keeps.
 SELECT entries, bytes, numbered,
     greatest(version, (SELECT version FROM memory_usage t WHERE t.tenant_id = @tenant_id AND t.session = '')) AS version,
     (SELECT answer FROM memory_writes w WHERE w.tenant_id = @tenant_id AND w.session = @session AND w.key = @key AND @key <> '') AS answer
 FROM memory_usage u WHERE u.tenant_id = @tenant_id AND u.session = @session;
 
 -- name: Deactivate
--- Before another goal becomes active: the index memories_one_active is checked row by row.
+-- Runs before another goal becomes active: the index memories_one_active allows one active goal, and Postgres checks it row by row.
 UPDATE memories SET active = false WHERE tenant_id = @tenant_id AND session = @session AND active AND path <> @path;
 
 -- name: Put
@@ -33,7 +33,7 @@ RETURNING created_at, updated_at, expires_at;
 DELETE FROM memories WHERE tenant_id = @tenant_id AND session = @session AND path = @path;
 
 -- name: DeleteSession
--- All entries of a session, also expired ones, which count until upkeep deletes them.
+-- Deletes all entries of a session, also expired entries, which count for the quota until they are deleted.
 WITH deleted AS (
     DELETE FROM memories WHERE tenant_id = @tenant_id AND session = @session
     RETURNING octet_length(path) + octet_length(title) + octet_length(content) AS bytes
@@ -49,18 +49,18 @@ UPDATE memory_usage SET entries = entries + @entries, bytes = bytes + @bytes, nu
 WHERE tenant_id = @tenant_id AND session = @session;
 
 -- name: CountTenant
--- The last lock of a writer, and the only one that writers of several sessions share. A write that frees space is never refused.
+-- A writer takes this lock last, because writers of all sessions of a tenant share it. A write that frees space is never refused.
 INSERT INTO memory_usage AS u (tenant_id, session, entries, bytes) VALUES (@tenant_id, '', @entries, @bytes)
 ON CONFLICT (tenant_id, session) DO UPDATE SET entries = u.entries + excluded.entries, bytes = u.bytes + excluded.bytes, touched_at = now()
 WHERE (u.entries + excluded.entries <= @most_entries OR excluded.entries <= 0) AND (u.bytes + excluded.bytes <= @most_bytes OR excluded.bytes <= 0)
 RETURNING entries;
 
 -- name: RecordDeletion
--- A person has deleted an entry.
+-- Records that a person has deleted an entry.
 INSERT INTO events (kind, tenant_id, detail)
 VALUES ('memory_deleted', @tenant_id, json_build_object('session', @session::text, 'kind', @kind::text, 'path', @path::text, 'by', @by::text));
 
 -- name: RecordSessionDeletion
--- A person has deleted all entries of a session.
+-- Records that a person has deleted all entries of a session.
 INSERT INTO events (kind, tenant_id, detail)
 VALUES ('memory_deleted', @tenant_id, json_build_object('session', @session::text, 'entries', @entries::bigint, 'by', @by::text));

@@ -3,22 +3,22 @@
 -- decided or expired, it deletes them.
 WITH due AS MATERIALIZED (
     SELECT n.notice_id, n.kind, n.number, n.at, a.approval_id, a.rule, i.invocation_id, i.month, i.tenant_id, i.workflow_id,
-        a.state = 'open' AND a.expires_at > now() AS stands
+        a.state = 'open' AND a.expires_at > now() AS is_open
     FROM notices n JOIN approvals a USING (approval_id) JOIN invocations i USING (invocation_id)
     WHERE NOT n.happened AND n.at <= now()
     ORDER BY n.at LIMIT @batch
     FOR NO KEY UPDATE OF n, a SKIP LOCKED
 ), happened AS (
-    UPDATE notices n SET happened = true FROM due d WHERE n.notice_id = d.notice_id AND d.stands
+    UPDATE notices n SET happened = true FROM due d WHERE n.notice_id = d.notice_id AND d.is_open
 ), dropped AS (
-    DELETE FROM notices n USING due d WHERE n.notice_id = d.notice_id AND NOT d.stands
+    DELETE FROM notices n USING due d WHERE n.notice_id = d.notice_id AND NOT d.is_open
 ), audited AS (
     INSERT INTO events (month, at, kind, tenant_id, invocation_id, workflow_id, detail)
     SELECT month, at, 'approval_' || kind, tenant_id, invocation_id, workflow_id, CASE kind
         WHEN 'escalated' THEN json_build_object('approvalId', approval_id, 'step', number, 'approvers', rule -> 'escalate' -> (number - 1) -> 'approvers')
         ELSE json_build_object('approvalId', approval_id)
     END
-    FROM due WHERE stands
+    FROM due WHERE is_open
 )
 SELECT count(*) AS looked FROM due;
 

@@ -24,7 +24,7 @@ const (
 	noticeSenders = 4
 	noticeTimeout = 10 * time.Second
 	noticeLease   = 2 * time.Minute
-	// The first delay before a notice is sent again, doubled by each try, and its maximum.
+	// noticeRetryFirst is the delay before a notice is sent again. Each try doubles the delay, up to noticeRetryMost.
 	noticeRetryFirst = time.Second
 	noticeRetryMost  = 5 * time.Minute
 	// noticeLife is how long delivery of a notice is tried. An older notice is outdated.
@@ -68,20 +68,20 @@ func (n *Notices) Poll(every time.Duration) *Notices {
 }
 
 // Run creates and delivers notices until ctx ends, and then returns ctx's error. It retries a
-// database or a notifier that does not answer; such a notifier does not delay the others.
+// database or a notifier that does not answer; such a notifier does not delay other notifiers.
 func (n *Notices) Run(ctx context.Context) error {
-	var lanes sync.WaitGroup
-	defer lanes.Wait()
+	var loops sync.WaitGroup
+	defer loops.Wait()
 	wake := wakers{}
 	for name, to := range n.notifiers {
-		fresh := make(chan struct{}, 1)
-		wake[name] = fresh
+		woken := make(chan struct{}, 1)
+		wake[name] = woken
 		take := db.Query("TakeNotices", db.Values{"notifier": name, "lease": noticeLease, "batch": noticeBatch})
-		lanes.Go(func() {
-			every(ctx, n.poll, fresh, func() { n.drain(ctx, take, func(r noticeRow) { n.send(ctx, name, to, r) }) })
+		loops.Go(func() {
+			every(ctx, n.poll, woken, func() { n.drain(ctx, take, func(r noticeRow) { n.send(ctx, name, to, r) }) })
 		})
 	}
-	lanes.Go(func() { every(ctx, pruneEvery, nil, func() { n.Prune(ctx) }) })
+	loops.Go(func() { every(ctx, pruneEvery, nil, func() { n.Prune(ctx) }) })
 	every(ctx, n.poll, nil, func() {
 		if n.look(ctx) {
 			wake.wake("")
@@ -91,7 +91,7 @@ func (n *Notices) Run(ctx context.Context) error {
 }
 
 // look creates the reminders and escalations that are due and schedules deliveries of new
-// notices. fresh is true if it found any.
+// notices. fresh is true if it found a reminder, an escalation or a new notice.
 func (n *Notices) look(ctx context.Context) (fresh bool) {
 	steps := []db.Step{db.Query("HappenNotices", db.Values{"batch": noticeBatch})}
 	if len(n.notifiers) > 0 {

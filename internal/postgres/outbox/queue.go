@@ -32,7 +32,7 @@ type queue[R any] struct {
 	// batch bounds the rows of one query, senders bounds the rows that are sent at the same time.
 	// batch / senders rounds of deliveries must fit into the lease.
 	batch, senders int
-	// The first delay before a row is sent again, doubled by each try, and its maximum.
+	// retryFirst is the delay before a row is sent again. Each try doubles the delay, up to retryMost.
 	retryFirst, retryMost time.Duration
 	// prune deletes old rows.
 	prune db.Step

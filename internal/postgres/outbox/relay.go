@@ -27,10 +27,10 @@ const (
 	// sendTimeout bounds the sending of one message. relayBatch / relaySenders rounds of it fit
 	// into relayLease.
 	sendTimeout = 10 * time.Second
-	// The first delay before a message is sent again, doubled by each try, and its maximum.
+	// retryFirst is the delay before a message is sent again. Each try doubles the delay, up to retryMost.
 	retryFirst = time.Second
 	retryMost  = time.Minute
-	// Sent messages are kept as evidence for pruneKeep.
+	// pruneKeep is how long sent messages are kept as evidence.
 	pruneKeep = 7 * 24 * time.Hour
 )
 
@@ -98,8 +98,9 @@ func (r *Relay) OnPolicy(f func(context.Context)) *Relay {
 	return r
 }
 
-// OnTools makes the relay send to moved, unless it has a value, whenever registered tools may have changed
-// and each time it establishes the connection on which it listens. moved has a capacity of 1.
+// OnTools makes the relay send a value to moved whenever registered tools may have changed, and each time it
+// establishes the connection on which it listens. While moved holds a value, the relay sends no second value. moved
+// must have a capacity of 1.
 func (r *Relay) OnTools(moved chan<- struct{}) *Relay {
 	r.tools = moved
 	return r
@@ -114,7 +115,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	if r.policy != nil {
 		moved := make(chan struct{}, 1)
 		wanted[policyChannel] = moved
-		listening.Go(func() { r.follow(ctx, moved) })
+		listening.Go(func() { r.followPolicy(ctx, moved) })
 	}
 	if r.tools != nil {
 		wanted[toolsChannel] = r.tools
@@ -139,8 +140,8 @@ func (r *Relay) Run(ctx context.Context) error {
 	}
 }
 
-// follow calls policy at each notification and at each tick of policyPoll.
-func (r *Relay) follow(ctx context.Context, moved <-chan struct{}) {
+// followPolicy calls r.policy at each notification and at each tick of policyPoll.
+func (r *Relay) followPolicy(ctx context.Context, moved <-chan struct{}) {
 	poll := time.NewTicker(policyPoll)
 	defer poll.Stop()
 	for {

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// triggerPoll is the interval between two queries for events: a second does not matter to a run of a model.
+	// triggerPoll is the interval between two queries for events. A delay of one second does not matter to a run of an agent.
 	triggerPoll = time.Second
-	// triggerLease is the time after which an event that was taken can be taken again. triggerBatch / triggerSenders rounds of fireTimeout
-	// fit into it.
+	// triggerLease is the time after which an event that was taken can be taken again. triggerBatch / triggerSenders times fireTimeout
+	// must be less than triggerLease.
 	triggerLease   = time.Minute
 	triggerBatch   = 16
 	triggerSenders = 8
 	fireTimeout    = 20 * time.Second
-	// triggerKeep is how long the start of a run is tried.
+	// triggerKeep is how long Pawl tries to start the run of an event.
 	triggerKeep = 7 * 24 * time.Hour
 )
 
@@ -32,14 +32,14 @@ type TriggerEvent struct {
 	Attempts int
 }
 
-// Firer has the run of an event started, once for each id of an event of a trigger. It may receive an event more than once. After an error,
-// it receives the event again later. An event that starts no run is no error.
+// Firer starts the run of an event. It may receive an event more than once, and starts one run for each event id of a trigger. After an
+// error, it receives the event again later. An event that starts no run is no error.
 type Firer interface {
 	Fire(ctx context.Context, e TriggerEvent) error
 }
 
-// TriggerEvents has the runs of Pawl's own events started. It gives each event to its Firer at least once. Any number of TriggerEvents may run on one
-// database.
+// TriggerEvents takes Pawl's own events out of the queue and gives each event to its Firer at least once. Any number of TriggerEvents may
+// run on one database.
 type TriggerEvents struct {
 	queue[TriggerEvent]
 
@@ -55,7 +55,7 @@ func NewTriggerEvents(d *db.DB, namespace string, firer Firer, log *slog.Logger)
 	}}
 }
 
-// Run has runs started until ctx ends, and then returns ctx's error. It tries again while the database or Temporal does not answer.
+// Run delivers events until ctx ends, and then returns ctx's error. It tries again while the database or Temporal does not answer.
 func (t *TriggerEvents) Run(ctx context.Context) error {
 	var pruning sync.WaitGroup
 	defer pruning.Wait()
@@ -65,7 +65,7 @@ func (t *TriggerEvents) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// fire has the run of one event started, and drops the event.
+// fire gives one event to the Firer, and deletes the event from the queue or, after an error, delays it.
 func (t *TriggerEvents) fire(ctx context.Context, e TriggerEvent) {
 	fireCtx, cancel := context.WithTimeout(ctx, fireTimeout)
 	err := t.firer.Fire(fireCtx, e)

@@ -25,8 +25,8 @@ const (
 	objectBatch = 200
 )
 
-// Bucket stores objects of at most chunkSize bytes and a little more by key. Each method takes a bounded time. Errors that pass by
-// themselves, such as those of a server that does not answer, are marked with errs.Transient. Package internal/bucket implements it.
+// Bucket stores objects by key. An object has at most a little more than chunkSize bytes. Each method takes a bounded time. Errors that pass
+// by themselves, such as the error of a server that does not answer, are marked with errs.Transient. Package internal/bucket implements it.
 type Bucket interface {
 	// Name identifies the bucket in rows and messages. It has no credentials.
 	Name() string
@@ -39,7 +39,7 @@ type Bucket interface {
 	Delete(ctx context.Context, key string) error
 }
 
-// UseBucket makes the store keep the data of new chunks in a bucket, and read what is there. Call it before the first use of the Store.
+// UseBucket makes the store keep the data of new chunks in a bucket, and read the data that is in the bucket. Call it before the first use of the Store.
 func (s *Store) UseBucket(b Bucket) { s.bucket = b }
 
 // BucketName returns the name of the bucket of UseBucket, or "".
@@ -50,17 +50,17 @@ func (s *Store) BucketName() string {
 	return s.bucket.Name()
 }
 
-// elsewhere returns the error of an output in a bucket that this program does not use.
-func (s *Store) elsewhere(op, bucket string) error {
+// otherBucketError returns the error of an output in a bucket that this program does not use.
+func (s *Store) otherBucketError(op, bucket string) error {
 	if s.bucket == nil {
 		return &db.Error{Op: op, State: fmt.Sprintf("the output is in the bucket %s: set PAWL_OUTPUT_BUCKET to that bucket", bucket)}
 	}
 	return &db.Error{Op: op, State: fmt.Sprintf("the output is in the bucket %s, and PAWL_OUTPUT_BUCKET names %s: set it to the former, or copy the objects", bucket, s.bucket.Name())}
 }
 
-// toBucket puts the data of new chunks into the bucket, if there is one, and replaces it in their values by the key of the object. It names
-// the objects in the database first, so that upkeep finds them whatever happens next. The error wraps output.ErrQuota if the tenant has no
-// storage left.
+// toBucket puts the data of new chunks into the bucket, if there is a bucket, and replaces the data in chunks by the keys of the objects. It
+// writes the keys into the database first, so that upkeep can delete objects that no chunk uses. The error wraps output.ErrQuota if the
+// tenant has no storage left.
 func (s *Store) toBucket(ctx context.Context, tenantID string, chunks ...db.Values) error {
 	if s.bucket == nil || !s.bucket.Writes() || len(chunks) == 0 {
 		return nil
@@ -124,7 +124,7 @@ func (s *Store) fromBucket(ctx context.Context, rows []chunkRow) ([]chunkRow, er
 
 func (s *Store) get(ctx context.Context, row *chunkRow) error {
 	if row.Bucket != s.BucketName() {
-		return s.elsewhere("read an output", row.Bucket)
+		return s.otherBucketError("read an output", row.Bucket)
 	}
 	data, found, err := s.bucket.Get(ctx, row.Object, row.Size+1)
 	if err != nil {
@@ -224,16 +224,16 @@ func (s *Store) deleteObjectsOf(ctx context.Context, tenantID, ref string) error
 		"bucket": s.BucketName(), "ref": db.Text(ref), "tenant_id": db.Text(tenantID),
 	}))
 	if err == nil && found {
-		err = s.elsewhere(op, row.Bucket)
+		err = s.otherBucketError(op, row.Bucket)
 	}
 	return err
 }
 
-// BucketUse is how much the database refers to a bucket.
+// BucketUse says how many objects of a bucket the database refers to.
 type BucketUse struct {
 	Bucket  string
 	Objects int64
-	// GarbageSince is when the oldest object that no chunk has was given up; nil if there is none.
+	// GarbageSince is when the oldest object without a chunk lost its chunk; nil if there is no such object.
 	GarbageSince *time.Time
 }
 
@@ -242,8 +242,8 @@ func (s *Store) OutputBuckets(ctx context.Context) ([]BucketUse, error) {
 	return db.All[BucketUse](ctx, s.db, "buckets of outputs", db.Query("Buckets", db.Values{}))
 }
 
-// CheckBucket puts a small object into the bucket, gets it and deletes it. If that fails, upkeep deletes the object. It does nothing
-// without a bucket, and with one that is only read.
+// CheckBucket puts a small object into the bucket, gets it and deletes it. If this fails, upkeep deletes the object. CheckBucket does nothing
+// if there is no bucket, or if the bucket is only read.
 func (s *Store) CheckBucket(ctx context.Context) error {
 	if s.bucket == nil || !s.bucket.Writes() {
 		return nil

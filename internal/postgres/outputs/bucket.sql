@@ -1,5 +1,5 @@
 -- name: ReserveObjects
--- Names objects before they exist. A tenant beyond its quota reserves none. AppendChunk enforces the quota also for concurrent writers.
+-- Writes the keys of objects before the objects exist, or none if the tenant is beyond its quota. AppendChunk enforces the quota also for concurrent writers.
 WITH quota AS (
     SELECT NOT EXISTS (SELECT FROM output_usage WHERE tenant_id = @tenant_id AND stored + @total::bigint > @quota) AS done
 ), reserved AS (
@@ -11,8 +11,8 @@ WITH quota AS (
 SELECT done FROM quota;
 
 -- name: ExpireReservations
--- A worker was killed or gave up between the reservation and the chunk. No request to a bucket takes ten minutes, so that no object appears
--- after it was deleted.
+-- Turns reservations without a chunk into garbage: their worker was killed or gave up. A request to a bucket takes less than ten minutes, so
+-- that no object can appear after its deletion.
 UPDATE output_objects SET state = 'garbage', changed_at = now() WHERE key IN (
     SELECT key FROM output_objects WHERE state = 'reserved' AND changed_at < now() - interval '10 minutes'
     ORDER BY changed_at LIMIT @batch FOR UPDATE SKIP LOCKED
@@ -28,11 +28,11 @@ ORDER BY tried_at LIMIT @batch;
 DELETE FROM output_objects WHERE key = ANY (@keys::text[]::uuid[]) AND state = 'garbage';
 
 -- name: PostponeObjects
--- The next batch begins with other objects.
+-- Moves objects whose deletion failed behind other objects, so that the next batch begins with other objects.
 UPDATE output_objects SET tried_at = now() WHERE key = ANY (@keys::text[]::uuid[]) AND state = 'garbage';
 
 -- name: ForeignObjects
--- Objects of an output in buckets that this program does not use.
+-- Returns a bucket that this program does not use and that has objects of the output.
 SELECT bucket FROM output_objects
 WHERE state <> 'reserved' AND bucket <> @bucket AND output_id = (SELECT id FROM outputs WHERE ref = @ref AND tenant_id = @tenant_id)
 LIMIT 1;

@@ -13,8 +13,8 @@ import (
 // chunkSize bounds a chunk before it is compressed, in bytes. A reader decodes a whole chunk for each position.
 const chunkSize = 512 << 10
 
-// chunkCost is what a chunk counts of the quota besides its compressed bytes, in bytes: for its rows and their indexes, and for the row of
-// its output.
+// chunkCost is added to the compressed size of a chunk when the quota is counted, in bytes: for its rows and their indexes, and for the row
+// of its output.
 const chunkCost = 1 << 10
 
 // encoder compresses chunks, two at the same time. An encoder holds some megabytes.
@@ -26,7 +26,7 @@ var encoder = sync.OnceValue(func() *zstd.Encoder {
 	return e
 })
 
-// decoder reads what encoder wrote. A chunk that claims to be larger than a chunk may be is refused.
+// decoder decompresses chunks. It refuses a chunk that would be larger than chunkSize.
 var decoder = sync.OnceValue(func() *zstd.Decoder {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(chunkSize))
 	if err != nil {
@@ -61,9 +61,9 @@ func (c chunk) values() db.Values {
 	}
 }
 
-// split returns how many bytes of data the next chunk has: all of a text up to its last newline, if that is in the second half, so that
-// most lines begin and end in one chunk.
-func split(data []byte, text bool) int {
+// nextLength returns how many bytes of data the next chunk has, at most chunkSize. A chunk of text ends after its last newline, if this
+// newline is in the second half of the chunk, so that most lines are in one chunk.
+func nextLength(data []byte, text bool) int {
 	if len(data) <= chunkSize {
 		return len(data)
 	}

@@ -15,9 +15,9 @@ type deletedRow struct{ Chunks int64 }
 
 type remainsRow struct{ Remains bool }
 
-// DeleteOutput deletes the chunks of an output of the tenant. Readers get output.ErrExpired from its beginning on. by is the person who
-// deleted it, for the audit trail. If DeleteOutput fails, the caller can repeat it. Otherwise upkeep deletes the remaining chunks.
-// It returns output.ErrNotFound if there is no such output, or if nothing is left of it.
+// DeleteOutput deletes the chunks of an output of the tenant. As soon as it begins, readers get output.ErrExpired. by is the person who
+// deletes the output, for the audit trail. If DeleteOutput fails, the caller can repeat it; upkeep also deletes the remaining chunks.
+// DeleteOutput returns output.ErrNotFound if there is no such output, or if no chunk and no object of it is left.
 func (s *Store) DeleteOutput(ctx context.Context, tenantID, ref, by string) error {
 	of := db.Values{"ref": db.Text(ref), "tenant_id": db.Text(tenantID)}
 	n, err := s.db.Exec(ctx, "expire an output", db.Query("Expire", of.And("by", db.Text(by))))
@@ -25,7 +25,7 @@ func (s *Store) DeleteOutput(ctx context.Context, tenantID, ref, by string) erro
 		return err
 	}
 	if n == 0 {
-		// There is no such output, or it expired before. Then an earlier deletion may have left chunks or objects.
+		// There is no such output, or the output has expired. An earlier deletion of an expired output may have left chunks or objects.
 		row, _, err := db.First[remainsRow](ctx, s.db, "delete an output", db.Query("HasLeft", of))
 		if err != nil || !row.Remains {
 			return cmp.Or(err, output.ErrNotFound)
@@ -42,7 +42,7 @@ func (s *Store) DeleteOutput(ctx context.Context, tenantID, ref, by string) erro
 	}
 }
 
-// deleteChunks deletes one batch of chunks of the expired output ref, or of some expired output if ref is empty. It returns 0 if there is
+// deleteChunks deletes one batch of chunks of the expired output ref, or of any expired output if ref is empty. It returns 0 if there is
 // nothing to delete.
 func (s *Store) deleteChunks(ctx context.Context, ref string) (int, error) {
 	row, _, err := db.First[deletedRow](ctx, s.db, "delete chunks of outputs", db.Query("DeleteChunks", db.Values{"batch": chunkBatch, "cost": chunkCost, "ref": db.Text(ref)}))

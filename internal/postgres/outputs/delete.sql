@@ -1,10 +1,10 @@
 -- name: Discard
--- An attempt gives up its output.
+-- Expires the output of an attempt that gives it up.
 UPDATE outputs SET state = 'expired', expires_at = least(expires_at, now()), touched_at = now()
 WHERE ref = @ref AND tenant_id = @tenant_id AND state <> 'expired';
 
 -- name: Expire
--- A person deletes the output.
+-- Expires an output that a person deletes.
 WITH expired AS (
     UPDATE outputs SET state = 'expired', expires_at = least(expires_at, now()), touched_at = now()
     WHERE ref = @ref AND tenant_id = @tenant_id AND state <> 'expired'
@@ -14,8 +14,8 @@ INSERT INTO events (kind, tenant_id, invocation_id, detail)
 SELECT 'output_deleted', tenant_id, invocation_id, json_build_object('ref', ref, 'tool', tool_id, 'bytes', bytes, 'by', @by::text) FROM expired;
 
 -- name: ExpireDue
--- Outputs whose time is over, and outputs that nobody finishes: those of a settled call, and those without a chunk for longer than an
--- attempt may run.
+-- Expires outputs whose time is over, and outputs that no attempt will finish: outputs of a settled call, and outputs that got no chunk for
+-- longer than an attempt may run.
 UPDATE outputs SET state = 'expired', expires_at = least(expires_at, now()), touched_at = now()
 WHERE id IN (
     SELECT id FROM outputs WHERE id IN (
@@ -37,7 +37,7 @@ WITH output AS MATERIALIZED (
     WHERE c.output_id = o.id AND c.first_byte IN (SELECT first_byte FROM output_chunks WHERE output_id = o.id ORDER BY first_byte LIMIT @batch)
     RETURNING coalesce(octet_length(c.data), (SELECT size FROM output_objects WHERE key = c.object)) + @cost AS size
 ), freed AS (
-    -- The last batch frees all that the output counts.
+    -- The last batch frees all bytes that are still counted for the output.
     SELECT o.id, o.tenant_id, d.chunks, CASE WHEN d.chunks < @batch THEN o.stored ELSE d.size END AS size
     FROM output o, (SELECT count(*) AS chunks, coalesce(sum(size), 0)::bigint AS size FROM deleted) d
 ), output_freed AS (

@@ -20,7 +20,7 @@ import (
 // readAhead is how many chunks a scan reads with one statement. A scan holds two times as many.
 const readAhead = 4
 
-// Info implements output.Reader. It knows the values in results (toolspec.ResultRef) too.
+// Info implements output.Reader. It also finds the values in results (toolspec.ResultRef).
 func (s *Store) Info(ctx context.Context, tenantID, ref string) (output.Info, error) {
 	found, err := s.find(ctx, tenantID, ref)
 	return found.info, notFound(err)
@@ -207,7 +207,7 @@ func (s *Store) oldValue(ctx context.Context, tenantID, ref string) (found, erro
 	}, row.Value), nil
 }
 
-// inline returns a value that is in memory. It is kept as long as its call, so it has no time of expiry.
+// inline returns a value that is in memory. Such a value is kept as long as its call, so it has no time of expiry.
 func inline(info output.Info, value json.RawMessage) found {
 	digest := sha256.Sum256(value)
 	info.MediaType, info.Bytes, info.Lines, info.Complete, info.SHA256 = jsonType, int64(len(value)), 1, true, hex.EncodeToString(digest[:])
@@ -248,8 +248,9 @@ type batch struct {
 	err  error
 }
 
-// chunks returns the chunks from the one that begins at a byte. A scan reads the next chunks while the caller uses the chunks before
-// them, and holds no connection meanwhile. If the caller stops, chunks waits for the running statement: to cancel it would cost a connection.
+// chunks returns the chunks from byte at on, at which a chunk must begin. It reads the next chunks while the caller uses the chunks before
+// them, and holds no connection meanwhile. If the caller stops, chunks waits for the running statement, because a cancelled statement would
+// cost a connection.
 func (s *Store) chunks(ctx context.Context, f found, at int64) iter.Seq2[output.Chunk, error] {
 	return func(yield func(output.Chunk, error) bool) {
 		getting, stop := context.WithCancel(ctx)
@@ -277,7 +278,7 @@ func (s *Store) chunks(ctx context.Context, f found, at int64) iter.Seq2[output.
 			}
 			last := b.rows[len(b.rows)-1]
 			end := last.FirstByte + int64(last.Bytes)
-			if scan {
+			if scan { // read ahead while the caller uses b
 				next = read(end, readAhead)
 			}
 			for _, row := range b.rows {
@@ -287,7 +288,7 @@ func (s *Store) chunks(ctx context.Context, f found, at int64) iter.Seq2[output.
 				}
 				at += int64(row.Bytes)
 			}
-			if !scan {
+			if !scan { // the caller wants more than the first chunk
 				next = read(end, readAhead)
 			}
 		}
@@ -297,7 +298,7 @@ func (s *Store) chunks(ctx context.Context, f found, at int64) iter.Seq2[output.
 // whyEnded returns why there are no more chunks: err, unless the output expired while it was read.
 func (s *Store) whyEnded(ctx context.Context, f found, at int64, err error) error {
 	if err == nil {
-		return s.ended(ctx, f, at)
+		return s.checkEnd(ctx, f, at)
 	}
 	// A bucket may also say that access is denied to an object that it does not have.
 	if _, gone := s.find(ctx, f.info.TenantID, f.info.Ref); errors.Is(gone, output.ErrExpired) || errors.Is(gone, db.ErrNotFound) {
@@ -306,16 +307,18 @@ func (s *Store) whyEnded(ctx context.Context, f found, at int64, err error) erro
 	return err
 }
 
-// ended returns an error if the chunks end before the output ends, for example because it expired while it was read.
-func (s *Store) ended(ctx context.Context, f found, at int64) error {
-	if f.info.Complete && at < f.info.Bytes || !f.info.Complete {
-		now, err := s.find(ctx, f.info.TenantID, f.info.Ref)
-		if err != nil {
-			return notFound(err)
-		}
-		if now.info.Complete && at < now.info.Bytes && f.info.Complete {
-			return errors.New("postgres: a part of the output is missing")
-		}
+// checkEnd returns an error if the chunks end at byte at, before the output ends, for example because the output expired while it was read.
+func (s *Store) checkEnd(ctx context.Context, f found, at int64) error {
+	wasComplete := f.info.Complete
+	if wasComplete && at >= f.info.Bytes {
+		return nil
+	}
+	now, err := s.find(ctx, f.info.TenantID, f.info.Ref)
+	if err != nil {
+		return notFound(err)
+	}
+	if wasComplete && now.info.Complete && at < now.info.Bytes {
+		return errors.New("postgres: a part of the output is missing")
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func (s *Store) LimitOutputs(l Limits) {
 // doneRow is a row of the statements AppendChunk and FinishOutput.
 type doneRow struct{ Done bool }
 
-// quotaCheck is the constraint that holds the quota.
+// quotaCheck is the name of the constraint that enforces the quota.
 const quotaCheck = "output_usage_within_quota"
 
 // overQuota returns an error that wraps output.ErrQuota if err says that a chunk is beyond the quota, and otherwise err.

@@ -22,7 +22,7 @@ const notOpen = "the call is not open"
 // createdRow is a row of the statement CreateOutput.
 type createdRow struct{ Ref string }
 
-// refOf returns the reference of an output. It is opaque to all others.
+// refOf returns the reference of an output. Other packages must not parse the reference.
 func refOf(invocationID string, dispatch int, claimID string) string {
 	ref := fmt.Sprintf("%s.out.%d", invocationID, dispatch)
 	if claimID != "" {
@@ -63,7 +63,7 @@ func (s *Store) SaveOutput(ctx context.Context, in attempt.OutputRow) (ref strin
 	next := chunk{text: true}
 	var chunks []db.Values
 	for rest := value; len(rest) > 0; {
-		next.data = rest[:split(rest, true)]
+		next.data = rest[:nextLength(rest, true)]
 		chunks = append(chunks, s.chunkValues(in.TenantID, ref, next))
 		rest = rest[len(next.data):]
 		next.firstByte, next.firstLine = next.firstByte+int64(len(next.data)), next.firstLine+int64(next.lines())
@@ -86,7 +86,7 @@ func (s *Store) SaveOutput(ctx context.Context, in attempt.OutputRow) (ref strin
 	return ref, nil
 }
 
-// errStream says that a value was asked for and the output is a stream.
+// errStream is the error of Output for an output that is a stream.
 var errStream = errors.New("postgres: the output is a stream and no JSON value: read it by its chunks")
 
 // Output returns the value of a reference from SaveOutput, or the value in the result of a settled call (toolspec.ResultRef). It returns

@@ -1,6 +1,6 @@
 -- name: LockCall
--- Runs first in a batch that begins an output. A settle at the same time either has ended, and no output is begun, or it waits, sees this
--- output and expires it unless its result names it.
+-- Runs first in a batch that begins an output. If a settle of the call has ended, no output begins. If a settle runs at the same time, it waits
+-- for this lock, sees the output, and expires the output unless its result names it.
 SELECT 1 FROM invocations WHERE invocation_id = @invocation_id::uuid FOR SHARE;
 
 -- name: ReplaceOutput
@@ -15,7 +15,7 @@ WITH old AS MATERIALIZED (
 DELETE FROM outputs WHERE id IN (SELECT id FROM old);
 
 -- name: CreateOutput
--- A settled call gets no output any more.
+-- Begins an output, unless the call is settled.
 WITH call AS (
     SELECT invocation_id, tenant_id, run_id, tool_id FROM invocations
     WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open'
@@ -27,9 +27,9 @@ SELECT @ref, invocation_id, tenant_id, run_id, tool_id, @dispatch, @media_type, 
 RETURNING ref;
 
 -- name: AppendChunk
--- The constraint output_usage_within_quota refuses the whole statement. A second execution finds the chunk of the first one. A chunk has
--- its data or an object, whose reservation must not have ended. stored is what the chunk counts against the quota. Without @charge,
--- ChargeOutput counts it.
+-- Beyond the quota, the constraint output_usage_within_quota refuses the whole statement. A repeated execution finds the chunk of the first
+-- execution. A chunk has data, or an object that is still reserved. @stored counts against the quota: here if @charge is true, or else in
+-- ChargeOutput.
 WITH written AS (
     UPDATE outputs SET bytes = bytes + @bytes, lines = lines + @lines, stored = stored + @stored, touched_at = now()
     WHERE ref = @ref AND tenant_id = @tenant_id AND state = 'writing' AND bytes = @first_byte
@@ -52,14 +52,14 @@ SELECT EXISTS (SELECT FROM chunk) OR EXISTS (
 ) AS done;
 
 -- name: ChargeOutput
--- Runs last but one in the batch that stores a whole value. The row of the tenant is locked until the end of the batch, and other writers
--- wait for it: a client that stops in the middle of a large value must not hold it.
+-- Runs directly before FinishOutput in the batch that stores a whole value. It locks the row of the tenant, for which other writers wait, so it
+-- runs after all chunks: a client that stops in the middle of a large value must not hold this lock.
 UPDATE output_usage u SET stored = u.stored + o.stored, quota = @quota FROM outputs o
 WHERE o.ref = @ref AND o.tenant_id = @tenant_id AND u.tenant_id = o.tenant_id;
 
 -- name: FinishOutput
--- The only statement that makes an output complete. A second execution finds it complete. A settled call has expired an output that its
--- result does not name.
+-- Makes an output complete; no other statement does this. A repeated execution finds the output complete. It cannot complete an output that
+-- the settle of its call has expired.
 WITH finished AS (
     UPDATE outputs SET state = 'complete', lines = lines + @last_line, sha256 = @digest, media_type = @media_type, touched_at = now()
     WHERE ref = @ref AND tenant_id = @tenant_id AND state = 'writing' AND bytes = @bytes

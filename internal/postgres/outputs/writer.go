@@ -12,12 +12,12 @@ import (
 	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
-// flushEvery is how old the bytes that a writer holds may become before the next Write stores them, so that a reader can follow.
+// flushEvery is the age of held bytes at which the next Write stores them, so that a reader can follow the output.
 const flushEvery = 2 * time.Second
 
-// Writer stores an output in chunks. It implements attempt.OutputWriter: it tries again for a short time,
-// because the tool runs, and without its output its outcome is unknown. Its output is not complete before Finish. It is for one
-// goroutine.
+// Writer stores an output in chunks. It implements attempt.OutputWriter. It repeats a failed statement for a short time, because the tool
+// runs meanwhile, and the outcome of a tool without its output is unknown. The output is not complete before Finish. Only one goroutine may
+// use a Writer.
 type Writer struct {
 	store *Store
 	row   attempt.StreamRow
@@ -58,13 +58,13 @@ func (w *Writer) Write(ctx context.Context, p []byte) error {
 	return nil
 }
 
-// flush stores one chunk of what is held.
+// flush stores one chunk of the held bytes.
 func (w *Writer) flush(ctx context.Context) error {
 	w.lastFlushed = time.Now()
 	if err := w.begin(ctx); err != nil {
 		return err
 	}
-	c := chunk{firstByte: w.stored, firstLine: w.lines, text: w.row.Text, data: w.held[:split(w.held, w.row.Text)]}
+	c := chunk{firstByte: w.stored, firstLine: w.lines, text: w.row.Text, data: w.held[:nextLength(w.held, w.row.Text)]}
 	const op = "store a part of an output"
 	values := w.store.chunkValues(w.row.TenantID, w.ref, c)
 	if err := w.store.toBucket(ctx, w.row.TenantID, values); err != nil {
@@ -127,7 +127,7 @@ func (w *Writer) Finish(ctx context.Context, mediaType string) (ref string, err 
 	return w.ref, nil
 }
 
-// Discard expires what was stored, and deletes its first 100 MiB. Upkeep deletes the rest, or all of it if Discard cannot.
+// Discard expires the output, and deletes its first 100 MiB. Upkeep deletes the other chunks, or all chunks if Discard fails.
 func (w *Writer) Discard(ctx context.Context) error {
 	w.held = nil
 	if !w.begun {

@@ -57,8 +57,8 @@ func (s *Store) KillOff(ctx context.Context, id int64, scope KillScope, by strin
 	}))
 }
 
-// KillSwitches returns the switches that are on, and with off also those that were turned off,
-// newest first, at most 500. If tenantID is not empty, it leaves out the switches of other
+// KillSwitches returns the switches that are on and, if off is true, the switches that were turned
+// off, newest first, at most 500. If tenantID is not empty, it leaves out the switches of other
 // tenants.
 func (s *Store) KillSwitches(ctx context.Context, tenantID string, off bool) ([]KillSwitch, error) {
 	return db.All[KillSwitch](ctx, s.db, "kill switches", db.Query("ListKillSwitches", db.Values{"tenant_id": db.Text(tenantID), "off": off, "max": db.MaxList}))

@@ -30,7 +30,7 @@ func Database(t testing.TB) string {
 		if err := d.GrantRoles(ctx, 0); err != nil {
 			return err
 		}
-		// The databases of the tests are copies, and a worker refuses a copy.
+		// The databases of tests are copies of one database, and a worker refuses to run on a copy.
 		conn, err := pgx.Connect(ctx, url)
 		if err != nil {
 			return err

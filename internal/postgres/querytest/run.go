@@ -46,7 +46,7 @@ func Run(t *testing.T, files fs.FS, rows map[string]reflect.Type, effectOnly ...
 			t.Errorf("%s: %v\n%s", name, err, sql)
 			continue
 		}
-		// The plan of a statement begins with a look at the privileges. A worker needs no more than its role has.
+		// EXPLAIN checks privileges: pawl_worker must have all privileges that the statement needs.
 		values := strings.TrimSuffix("("+strings.Repeat("NULL, ", len(prepared.ParamOIDs)), ", ") + ")"
 		if len(prepared.ParamOIDs) == 0 {
 			values = ""

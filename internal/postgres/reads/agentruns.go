@@ -62,7 +62,7 @@ func (s *Store) AgentRuns(ctx context.Context, f client.AgentRunFilter) ([]clien
 	}))
 }
 
-// ShowAgentRun returns a run of an agent with its last rounds. A run that the tenant does not have is db.ErrNotFound.
+// ShowAgentRun returns a run of an agent with its last rounds. It returns db.ErrNotFound if the tenant has no such run.
 func (s *Store) ShowAgentRun(ctx context.Context, f client.RoundFilter) (r client.AgentRunRecord, err error) {
 	const op = "agent run"
 	of := db.Values{"tenant_id": db.Text(f.TenantID), "run_id": db.Text(f.RunID)}
@@ -81,7 +81,7 @@ func (s *Store) ShowAgentRun(ctx context.Context, f client.RoundFilter) (r clien
 	if err != nil {
 		return r, db.Failure(op, err)
 	}
-	r.Began = began(messages)
+	r.Began = beganTexts(messages)
 	rounds, err := db.All[agentRoundRow](ctx, s.db, op, db.Query("ShowAgentRounds", of.With(db.Values{"before": f.Before, "max": db.Limit(f.Limit)})))
 	if err != nil {
 		return r, err
@@ -110,8 +110,8 @@ func (s *Store) ShowAgentRun(ctx context.Context, f client.RoundFilter) (r clien
 	return r, err
 }
 
-// began returns the texts of messages. Calls and their results in an earlier conversation are not masked, so they are not shown.
-func began(messages []conversation.Message) (all []client.BeganMessage) {
+// beganTexts returns the texts of the messages with which a run began. It leaves out calls and their results, because they are not masked.
+func beganTexts(messages []conversation.Message) (all []client.BeganMessage) {
 	for _, m := range messages {
 		var text strings.Builder
 		for _, part := range m.Content {
@@ -151,7 +151,7 @@ func (s *Store) agentCalls(ctx context.Context, r *client.AgentRunRecord, of db.
 	for i, c := range calls {
 		at := slices.IndexFunc(r.Rounds, func(round client.AgentRound) bool { return round.Round == c.Round })
 		if at < 0 {
-			continue // it was recorded after the rounds were read
+			continue // the round was recorded after the rounds were read
 		}
 		view := client.AgentCallView{Name: c.Name, ToolID: c.ToolID, ToolCallID: c.ToolCallID, InvocationID: ids[i], Outcome: c.Refused}
 		if c.Same >= 0 {

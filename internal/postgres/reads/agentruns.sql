@@ -20,7 +20,7 @@ SELECT run_id, agent, version, coalesce(input->'context'->>'actorId', '') AS act
 FROM agent_runs WHERE tenant_id = @tenant_id AND run_id = @run_id;
 
 -- name: ShowAgentRounds
--- The arguments that the model wrote stay in the database: nobody has masked them.
+-- Leaves out the arguments that the model wrote, because they are not masked.
 SELECT round, format, model, coalesce(plan->>'finish', '') AS finish, coalesce(plan->>'text', '') AS text,
     input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, micro_usd, asked_at, answered_at
 FROM agent_rounds WHERE tenant_id = @tenant_id AND run_id = @run_id AND (@before::integer = 0 OR round < @before)

@@ -143,16 +143,16 @@ func (r approvalRow) approval() (Approval, error) {
 		ExpiresAt: r.ExpiresAt, CreatedAt: r.CreatedAt,
 	}
 	a.Escalations = rule.Escalations(r.CreatedAt, r.ExpiresAt)
-	// A decision ends the escalations that follow it.
-	for until := ended(r); a.Escalated < len(a.Escalations) && a.Escalations[a.Escalated].AtMs <= until.UnixMilli(); {
+	// Escalated counts the escalations that were due while the request was open.
+	for until := openUntil(r); a.Escalated < len(a.Escalations) && a.Escalations[a.Escalated].AtMs <= until.UnixMilli(); {
 		a.Escalated++
 	}
 	return a, nil
 }
 
-// ended returns the time until which the request was open. For a request that was closed, the
-// record has no such time, and ended returns the time of its creation.
-func ended(r approvalRow) time.Time {
+// openUntil returns the time until which the request was open. For a request that was closed, the
+// record has no such time, and openUntil returns the time of its creation.
+func openUntil(r approvalRow) time.Time {
 	switch {
 	case r.DecidedAt != nil:
 		return *r.DecidedAt

@@ -30,7 +30,7 @@ type EndingBacklog struct {
 	Calls int64
 	// Since is when the oldest of these calls was settled, or nil without calls.
 	Since *time.Time
-	// Tries is how often sweeps have taken the call that they took most often.
+	// Tries is the largest number of times that sweeps have taken one of these calls.
 	Tries int
 }
 
@@ -40,8 +40,8 @@ func (s *Store) EndingBacklog(ctx context.Context, namespace string) (EndingBack
 	return b, err
 }
 
-// Backlogs says how much waits. No count is above the limit that Backlogs gets. A field such as
-// MessagesSince is when the oldest of the counted began to wait, or nil.
+// Backlogs has the numbers of rows that wait. The limit of the method Backlogs bounds each number. A
+// field such as MessagesSince is when the oldest of the counted rows began to wait, or nil.
 type Backlogs struct {
 	// Messages and Notices wait to be delivered.
 	Messages, Notices           int64
@@ -62,7 +62,7 @@ type Backlogs struct {
 	Now time.Time
 }
 
-// Backlogs counts what waits, up to limit of each. It counts calls and endings of one namespace of Temporal.
+// Backlogs counts the waiting rows of each kind, up to limit. It counts calls, endings and trigger events of one namespace of Temporal.
 func (s *Store) Backlogs(ctx context.Context, namespace string, limit int) (Backlogs, error) {
 	b, _, err := db.First[Backlogs](ctx, s.db, "backlogs", db.Query("Backlogs", db.Values{"namespace": db.Text(namespace), "most": limit}))
 	return b, err

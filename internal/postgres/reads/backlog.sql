@@ -17,8 +17,8 @@ FROM endings e JOIN invocations i USING (invocation_id)
 WHERE e.namespace = @namespace;
 
 -- name: Backlogs
--- What waits, for metrics. Each part reads at most @most rows of a partial index, so that the
--- statement stays short when much waits.
+-- Counts waiting rows, for metrics. Each part reads at most @most rows of a partial index, so that
+-- the statement stays fast when many rows wait.
 WITH messages AS MATERIALIZED (
     SELECT created_at FROM outbox WHERE sent_at IS NULL ORDER BY next_at LIMIT @most
 ), deliveries AS MATERIALIZED (

@@ -1,5 +1,5 @@
 -- name: OwnsRun
--- A call counts from its first event on: no event of it is shown before. last_seq is the last event that counts.
+-- A call counts from its first event on, because no event of the call is shown before. last_seq is the number of the last event that counts.
 SELECT coalesce(max(e.seq), 0) AS last_seq, coalesce(bool_and(
     CASE WHEN e.kind = 'text_delta' THEN e.owner_id = @identity ELSE i.actor_id = @identity OR i.subject_id IS NOT DISTINCT FROM @identity END
 ), false) AS owns

@@ -40,7 +40,7 @@ SELECT ref, invocation_id::text, tool_id, media_type, CASE WHEN expires_at <= no
 FROM outputs WHERE invocation_id = @invocation_id::uuid ORDER BY created_at DESC, id DESC LIMIT @max;
 
 -- name: OutputsOfRun
--- A call that stores an output has written its start event.
+-- Finds the calls of the run by their start events: a call writes this event before it stores an output.
 SELECT ref, invocation_id::text, tool_id, media_type, CASE WHEN expires_at <= now() THEN 'expired' ELSE state END AS state, bytes, created_at, expires_at
 FROM outputs
 WHERE tenant_id = @tenant_id AND invocation_id IN (

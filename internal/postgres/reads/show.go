@@ -91,8 +91,8 @@ func (r showRow) detail() (Detail, error) {
 	return d, nil
 }
 
-// history decodes a list of values. A list of one value returns nil, because another field has
-// that value.
+// history decodes a list of values. It returns nil for a list of one value, because another field
+// has that value.
 func history(raw json.RawMessage) ([]json.RawMessage, error) {
 	if raw == nil {
 		return nil, nil

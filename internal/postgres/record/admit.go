@@ -35,8 +35,8 @@ type recordRow struct {
 	Connection    json.RawMessage
 }
 
-// Admit inserts the call. If the call has a record, Admit reads it and raises the epoch of an
-// open one. Admit does not store the arguments, the provider's payload or the proof.
+// Admit inserts the call. If the call has a record, Admit reads the record, and raises its epoch if
+// the call is open. Admit does not store the arguments, the provider's payload or the proof.
 func (s *Store) Admit(ctx context.Context, in admit.Row) (admit.Record, error) {
 	const op = "admit"
 	plan, err := db.Encoded(in.Plan)

@@ -20,8 +20,8 @@ WITH final AS MATERIALIZED (
     WHERE NOT EXISTS (SELECT FROM final)
     ON CONFLICT (invocation_id) DO UPDATE
         SET epoch = invocations.epoch + 1, temporal_run_id = excluded.temporal_run_id, namespace = excluded.namespace,
-            -- A plan without a tool digest was made by a worker without the tool. It has no steps,
-            -- so nothing has run by it.
+            -- A plan without a tool digest was made by a worker without the tool. Such a plan has no
+            -- steps, so the call has run nothing.
             plan = CASE WHEN invocations.plan ->> 'toolDigest' IS NULL THEN excluded.plan ELSE invocations.plan END
         WHERE invocations.state = 'open' AND invocations.input_digest = excluded.input_digest
             AND invocations.namespace IN ('', excluded.namespace)

@@ -1,6 +1,6 @@
 -- name: CloseOtherRequests
 -- A call waits for one request at a time. This closes open requests for other arguments and
--- expires overdue ones.
+-- expires overdue requests.
 WITH closed AS (
     UPDATE approvals a SET state = CASE WHEN a.expires_at <= now() THEN 'expired' ELSE 'closed' END
     FROM invocations i

@@ -15,9 +15,9 @@ FROM (
 ) locked;
 
 -- name: Lookup
--- Returns the value. If there is none, it manages the single-flight lease for the key: the first
--- call holds the lease, the others wait. A holder whose lease has expired loses it to the next
--- call that asks.
+-- Returns the value. If there is no value, it manages the single-flight lease for the key: the
+-- first call holds the lease, other calls wait. If the lease has expired, the next call that asks
+-- takes it over.
 WITH current AS (
     SELECT invocation_id FROM invocations
     WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id

@@ -39,7 +39,7 @@ type tokensRow struct {
 func (s *Store) TakeTokens(ctx context.Context, in capacity.TokensRow) (capacity.Answer, error) {
 	buckets := slices.SortedFunc(slices.Values(in.Buckets), func(a, b capacity.Bucket) int { return strings.Compare(a.Key, b.Key) })
 	keys := db.Column(buckets, func(b capacity.Bucket) string { return db.Text(b.Key) })
-	row, _, err := locked[tokensRow](ctx, s, "take tokens", in.InvocationID,
+	row, _, err := batchLocked[tokensRow](ctx, s, "take tokens", in.InvocationID,
 		db.Query("LockQuotas", db.Values{"invocation_id": in.InvocationID, "tenant_id": db.Text(in.TenantID), "epoch": in.Epoch, "temporal_run_id": executing(ctx), "keys": keys}),
 		db.Query("TakeTokens", db.Values{
 			"invocation_id": in.InvocationID, "tenant_id": db.Text(in.TenantID), "epoch": in.Epoch, "temporal_run_id": executing(ctx), "round": in.Round, "keys": keys,
@@ -63,7 +63,7 @@ type slotsRow struct {
 func (s *Store) TakeSlots(ctx context.Context, in capacity.SlotsRow) (capacity.Answer, error) {
 	slots := slices.SortedFunc(slices.Values(in.Slots), func(a, b capacity.Slot) int { return strings.Compare(a.Key, b.Key) })
 	keys := db.Column(slots, func(p capacity.Slot) string { return db.Text(p.Key) })
-	row, _, err := locked[slotsRow](ctx, s, "take slots", in.InvocationID,
+	row, _, err := batchLocked[slotsRow](ctx, s, "take slots", in.InvocationID,
 		db.Query("LockSemaphores", db.Values{"tenant_id": db.Text(in.TenantID), "keys": keys}),
 		db.Query("TakeSlots", db.Values{
 			"invocation_id": in.InvocationID, "tenant_id": db.Text(in.TenantID), "epoch": in.Epoch, "temporal_run_id": executing(ctx), "round": in.Round, "keys": keys,

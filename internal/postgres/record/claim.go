@@ -30,7 +30,7 @@ func (s *Store) Claim(ctx context.Context, in attempt.ClaimRow) (contract.Outcom
 		"subject": in.Subject, "margin": endMargin,
 	}
 	addClaims(values, "answered", "answered_ids", in.Answered)
-	row, _, err := locked[outcomeRow](ctx, s, "claim", in.InvocationID, db.Query("RenewLeases", db.Values{
+	row, _, err := batchLocked[outcomeRow](ctx, s, "claim", in.InvocationID, db.Query("RenewLeases", db.Values{
 		"invocation_id": in.InvocationID, "epoch": in.Epoch, "temporal_run_id": executing(ctx), "hold": max(holdTime, in.Runtime+runsOn),
 	}), db.Query("Claim", values))
 	return row.Outcome, err
@@ -49,8 +49,8 @@ func (s *Store) Begin(ctx context.Context, in attempt.BeginRow) error {
 // ended. It covers the time to stop and a slow machine.
 const overMargin = 10 * time.Second
 
-// endMargin is the part of overMargin for which a slow machine or a request on its way may need
-// more time. The tool itself has ended endMargin before its claim is over.
+// endMargin is the part of overMargin that allows for a slow machine or a request on its way. The
+// tool itself has ended at the latest endMargin before its claim is over.
 const endMargin = 8 * time.Second
 
 // earlierRow is a row of the statement Earlier.
@@ -128,7 +128,7 @@ func (s *Store) Check(ctx context.Context, in contract.CheckIn) (contract.CheckO
 		"invocation_id": in.InvocationID, "epoch": in.Epoch, "temporal_run_id": executing(ctx), "dispatch": in.Dispatch,
 	}
 	addClaims(values, "over", "over_ids", in.Over)
-	row, _, err := locked[checkRow](ctx, s, op, in.InvocationID, db.Query("Check", values))
+	row, _, err := batchLocked[checkRow](ctx, s, op, in.InvocationID, db.Query("Check", values))
 	if err != nil {
 		return contract.CheckOut{}, err
 	}
@@ -167,8 +167,8 @@ func (s *Store) Forged(ctx context.Context, in answer.Forged) error {
 	return err
 }
 
-// locked runs the steps as db.Batched does, after a statement that locks the invocation.
-func locked[T any](ctx context.Context, s *Store, op, invocationID string, steps ...db.Step) (row T, found bool, err error) {
+// batchLocked runs the steps as db.Batched does, after a statement that locks the invocation.
+func batchLocked[T any](ctx context.Context, s *Store, op, invocationID string, steps ...db.Step) (row T, found bool, err error) {
 	lock := db.Query("LockInvocation", db.Values{"invocation_id": invocationID})
 	return db.Batched[T](ctx, s.db, op, append([]db.Step{lock}, steps...)...)
 }

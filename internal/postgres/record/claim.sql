@@ -17,9 +17,9 @@ WITH verdict AS (
         ) THEN 'tombstoned'
         -- An unanswered claim blocks the dispatch unless the tool was repeatable at that claim
         -- and is repeatable now. An answer accounts for a claim by dispatch and id, not by
-        -- dispatch alone. With a subject, a claim also blocks while its tool may run, and if its
-        -- answer is kept: a lost workflow task does not stop a tool that runs inside it. A kept
-        -- answer of another subject says that the tool has ended.
+        -- dispatch alone. With a subject (in the claimed lane), a repeatable claim blocks too if
+        -- it has a kept answer of this subject, or if it has no kept answer and its tool may
+        -- still run: a lost workflow task does not stop a tool that runs inside it.
         WHEN EXISTS (
             SELECT FROM claims c
             WHERE c.invocation_id = @invocation_id::uuid AND c.kind = 'claim'
@@ -83,8 +83,8 @@ WHERE c.invocation_id = @invocation_id::uuid AND c.kind = 'claim'
 ORDER BY (c.subject = @subject) IS TRUE DESC, c.dispatch DESC LIMIT 1;
 
 -- name: Keep
--- A tool may answer after another execution has raised the epoch: that execution waits for this
--- answer. A settled call keeps none, so the lock excludes a settle.
+-- A tool may answer after another execution has raised the epoch: the other execution waits for
+-- this answer. A settled call keeps no answer, so the lock makes a settle wait.
 WITH call AS (
     SELECT 1 FROM invocations WHERE invocation_id = @invocation_id::uuid AND state = 'open' FOR NO KEY UPDATE
 )
@@ -146,8 +146,8 @@ WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND run_id
     AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id;
 
 -- name: Forged
--- Writes one event per answer, also if several runs report it. A settled call gets none: a
--- replaced run may report late, and the call's audit trail has ended.
+-- Writes one event per answer, also if several runs report the answer. A settled call gets no
+-- event: a replaced run may report late, and the call's audit trail has ended.
 INSERT INTO events (month, kind, tenant_id, invocation_id, workflow_id, detail)
 SELECT month, 'answer_forged', tenant_id, invocation_id, workflow_id, json_build_object('activity', @activity::text, 'answer', @answer::text)
 FROM invocations

@@ -155,7 +155,7 @@ SELECT count(pg_notify('pawl_outbox', '')) AS handed FROM rechecked;
 
 -- name: LockExpired
 -- Locks a batch of semaphores with expired slots. It sets used_at to the time of this transaction,
--- so that the next statement finds exactly these.
+-- so that the next statement finds exactly these semaphores.
 WITH due AS MATERIALIZED (
     SELECT s.tenant_id, s.key FROM semaphores s
     WHERE EXISTS (
@@ -168,9 +168,9 @@ WITH due AS MATERIALIZED (
 UPDATE semaphores s SET used_at = now() FROM due d WHERE s.tenant_id = d.tenant_id AND s.key = d.key;
 
 -- name: ReleaseExpired
--- Does for expired slots what Release does for returned ones. If the call of a slot is still open,
--- its lease becomes "lost" and stays so until the call ends. This serves calls that no worker
--- handles: calls that the sweeper settled, and calls whose workers are away for a long time.
+-- Gives expired slots to the heads of the queues, as Release does with returned slots. If the call
+-- of a slot is still open, its lease stays "lost" until the call ends. This is for calls that no
+-- worker handles: calls that the sweeper settled, and calls whose workers are away for a long time.
 WITH expired AS MATERIALIZED (
     SELECT l.invocation_id, l.tenant_id, l.key, i.state = 'settled' AS over
     FROM semaphores s

@@ -9,7 +9,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// fenceID is the id of the claim that FenceAll writes. No attempt answers with it, because ids of claims are random.
+// fenceID is the id of the claim that FenceAll writes. No attempt has a claim with this id, because attempts have random ids.
 const fenceID = "restored"
 
 type workflowRow struct {
@@ -27,7 +27,7 @@ func (s *Store) RecordedCalls(ctx context.Context, workflowIDs []string) (map[st
 	return found, err
 }
 
-// Dispatched is what the record has of the dispatches of an open call.
+// Dispatched has the recorded dispatches of an open call.
 type Dispatched struct {
 	InvocationID string
 	// Repeatable says that a lost attempt of the tool may be repeated.
@@ -60,7 +60,7 @@ type LostClaim struct {
 // Fence writes claims that the record has lost, and returns the epoch of the call afterwards. It writes nothing if the call is not open in the
 // epoch, or belongs to another namespace.
 func (s *Store) Fence(ctx context.Context, namespace, invocationID string, epoch int, lost []LostClaim) (int, error) {
-	row, _, err := locked[fencedRow](ctx, s, "fence", invocationID, db.Query("Fence", db.Values{
+	row, _, err := batchLocked[fencedRow](ctx, s, "fence", invocationID, db.Query("Fence", db.Values{
 		"invocation_id": invocationID, "namespace": db.Text(namespace), "epoch": epoch,
 		"dispatches": db.Column(lost, func(c LostClaim) int { return c.Dispatch }),
 		"claim_ids":  db.Column(lost, func(c LostClaim) string { return db.Text(c.ID) }),
@@ -71,8 +71,8 @@ func (s *Store) Fence(ctx context.Context, namespace, invocationID string, epoch
 
 type fencedRow struct{ Epoch int }
 
-// FenceAll writes a claim that nothing answers, after the dispatches that the record has: it is not known whether there were more. The result is
-// that of Fence.
+// FenceAll writes a claim that no attempt answers. Its number follows the recorded dispatches, because it is unknown whether the call had
+// more dispatches. FenceAll returns the same as Fence.
 func (s *Store) FenceAll(ctx context.Context, namespace string, of Dispatched, epoch int) (int, error) {
 	next := 1
 	for _, n := range of.Dispatches {

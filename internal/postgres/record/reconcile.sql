@@ -1,5 +1,5 @@
 -- name: RecordedCalls
--- Returns which workflows have a call in the record, of any namespace: the id of a call belongs to one namespace.
+-- Returns the workflows that have a call in the record. It does not compare namespaces, because the id of a call belongs to one namespace.
 SELECT workflow_id, state = 'settled' AS settled FROM invocations WHERE workflow_id = ANY (@workflow_ids::text[]);
 
 -- name: DispatchesOf
@@ -34,7 +34,7 @@ WITH fenced AS (
 SELECT coalesce((SELECT epoch FROM raised), @epoch::integer) AS epoch;
 
 -- name: RecordLost
--- Writes a call that the record has lost, with an unknown outcome. A record that is there stays as it is.
+-- Writes a call that the record has lost, with an unknown outcome. An existing record does not change.
 WITH recorded AS (
     INSERT INTO invocations (
         invocation_id, tenant_id, run_id, tool_call_id, tool_id, actor_id, subject_id, session_id, request_id, graph_id, connection_id,

@@ -63,7 +63,7 @@ func (s *Store) Request(ctx context.Context, in approval.RequestRow) (approval.R
 	case in.GivesBack:
 		steps = release(in.InvocationID, in.Epoch, executing(ctx), 0, in.Capacity, 0)
 	}
-	row, found, err := locked[requestRow](ctx, s, op, in.InvocationID, append(steps,
+	row, found, err := batchLocked[requestRow](ctx, s, op, in.InvocationID, append(steps,
 		db.Query("CloseOtherRequests", db.Values{
 			"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "temporal_run_id": executing(ctx), "digest": v.Digest,
 			"edited_by": db.Text(in.EditedBy), "edits": edits,

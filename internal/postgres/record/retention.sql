@@ -1,6 +1,6 @@
 -- name: DeleteExpiredCalls
 -- Deletes expired settled calls, with their claims, approvals and decisions. It goes month by month, so that the index finds a batch
--- without reading calls that are kept. A call settles in its month or later. A call stays while its outputs have chunks, because these
+-- without reading calls that are kept. A call settles in its month or later. A call stays while its outputs have chunks, because chunks
 -- count against a quota. It also stays while the sweeper may run its endings, which is up to 7 days.
 WITH expired AS MATERIALIZED (
     SELECT now() - make_interval(days => @days::integer) AS until
@@ -27,7 +27,7 @@ DELETE FROM invocations WHERE invocation_id IN (SELECT invocation_id FROM batch)
 WITH months AS MATERIALIZED (
     SELECT m.month::date AS month
     FROM generate_series(
-        -- No row of Pawl is older. One with the month -infinity would make the series endless.
+        -- No row of Pawl is older. A row with the month -infinity would make the series endless.
         greatest('2020-01-01', least(
             (SELECT min(month) FROM stage_events_default), (SELECT min(month) FROM attempts_default),
             (SELECT min(month) FROM payloads_default), (SELECT min(month) FROM events_default),

@@ -62,7 +62,7 @@ func (s *Store) Look(ctx context.Context, in approval.LookRow) (record approval.
 	if err != nil {
 		return record, db.Failure(op, err)
 	}
-	look, found, err := locked[lookRow](ctx, s, op, in.InvocationID, db.Query("Look", db.Values{
+	look, found, err := batchLocked[lookRow](ctx, s, op, in.InvocationID, db.Query("Look", db.Values{
 		"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "temporal_run_id": executing(ctx), "gate": in.Gate, "capacity": in.Capacity,
 		"approval_id": db.Text(in.ApprovalID), "decision_hash": d.hash, "key_id": db.Text(in.KeyID),
 		"depth": authz.MaxNesting, "refresh": in.Refresh, "max_keys": approval.MaxKeys,
@@ -167,7 +167,7 @@ func (s *Store) Decide(ctx context.Context, in approval.DecideRow) (record appro
 	if err := addGrant(values, j.Grant); err != nil {
 		return record, db.Failure(op, err)
 	}
-	row, found, err := locked[decideRow](ctx, s, op, in.InvocationID, db.Query("Decide", values))
+	row, found, err := batchLocked[decideRow](ctx, s, op, in.InvocationID, db.Query("Decide", values))
 	switch {
 	case err != nil:
 		return record, err

@@ -49,7 +49,7 @@ func (s *Store) Settle(ctx context.Context, in contract.SettleIn) (contract.Sett
 		steps = release(in.InvocationID, in.Epoch, executing(ctx), in.Result.Attempts, allRounds, 0)
 	}
 	steps = append(steps, db.Query("Settle", values))
-	row, _, err := locked[settleRow](ctx, s, op, in.InvocationID, steps...)
+	row, _, err := batchLocked[settleRow](ctx, s, op, in.InvocationID, steps...)
 	if err != nil {
 		return contract.SettleOut{}, err
 	}

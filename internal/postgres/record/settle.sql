@@ -68,8 +68,8 @@ WITH unaccounted AS (
     UPDATE claims SET answer = NULL, subject = NULL
     WHERE invocation_id = @invocation_id::uuid AND answer IS NOT NULL AND EXISTS (SELECT FROM settled)
 ), unnamed AS (
-    -- Upkeep deletes what neither the result nor the kept value names, in any place: values of attempts and stages that others replaced.
-    -- strpos, because ->> fails on a string with \u0000.
+    -- Expires outputs that neither the result nor the kept value names: values of attempts and stages that later values replaced. strpos
+    -- searches the whole text, because ->> fails on a string with \u0000.
     UPDATE outputs SET state = 'expired', expires_at = least(expires_at, now()), touched_at = now()
     WHERE invocation_id = @invocation_id::uuid AND state <> 'expired' AND EXISTS (SELECT FROM settled)
         AND strpos(concat(@result::json, @cache_value::json), ref) = 0

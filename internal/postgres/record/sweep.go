@@ -9,8 +9,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// OpenCalls returns a page of the open calls of a namespace, oldest first. It returns none
-// without a namespace.
+// OpenCalls returns a page of the open calls of a namespace, oldest first. It returns no calls for an
+// empty namespace.
 func (s *Store) OpenCalls(ctx context.Context, page upkeep.OpenPage) ([]upkeep.OpenCall, error) {
 	var after, until *time.Time
 	var afterID *string
@@ -40,6 +40,6 @@ func (s *Store) Sweep(ctx context.Context, in upkeep.SweepRow) (toolspec.Code, e
 		"grace": sweptGrace, "code": db.Text(ends.Code), "message": ends.Message, "status": ends.HTTP,
 		"unknown_code": db.Text(unknown.Code), "unknown_message": unknown.Message, "unknown_status": unknown.HTTP,
 	}))
-	row, _, err := locked[sweptRow](ctx, s, "sweep", in.InvocationID, steps...)
+	row, _, err := batchLocked[sweptRow](ctx, s, "sweep", in.InvocationID, steps...)
 	return row.Code, err
 }

@@ -40,7 +40,7 @@ WITH dispatched AS (
     RETURNING i.month, i.tenant_id, i.workflow_id, i.error_code, i.attempts, i.plan
 ), hooked AS (
     -- The workflow cannot run the hooks at the closing stages any more. The tool may still run for
-    -- a while, so resources that a hook holds for it stay held as long as a slot does.
+    -- a while and need resources that these hooks free, so the hooks are due after the grace.
     INSERT INTO endings (invocation_id, namespace, due_at)
     SELECT @invocation_id::uuid, @namespace, now() + @grace::interval FROM swept
     WHERE EXISTS (SELECT FROM json_array_elements(plan -> 'error') AS step WHERE json_array_length(step -> 'hooks') > 0)

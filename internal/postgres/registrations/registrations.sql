@@ -10,7 +10,7 @@ WITH own AS (
 ), others AS (
     SELECT name, tools FROM tool_registrations WHERE tenant_id = @tenant_id AND name <> @name AND ended_at IS NULL
 ), lately AS (
-    -- What workers may have of the tenant, with the versions that have ended a short time ago.
+    -- The versions that workers may have of the tenant: versions in force, and versions that ended a short time ago.
     SELECT count(*) AS versions, count(*) FILTER (WHERE kind = 'mcp') AS servers, coalesce(sum(octet_length(document)), 0) AS bytes
     FROM tool_registrations WHERE tenant_id = @tenant_id AND (ended_at IS NULL OR ended_at > now() - @lately::interval)
 ), taken AS (
@@ -68,7 +68,7 @@ ORDER BY name, version DESC LIMIT @max;
 SELECT kind, document FROM tool_registrations WHERE tenant_id = @tenant_id AND name = @name AND version = @version;
 
 -- name: RegistrationsInUse
--- Returns the versions in force, and the ended versions with which a call may have been admitted that is still open. A worker may admit
+-- Returns the versions in force, and ended versions with which a call that is still open may have been admitted. A worker may admit
 -- calls with an ended version for the time @margin, until it learns of the end. Only the @most versions of a tenant that ended last are
 -- compared with its open calls, so that a long history costs nothing. A version of an MCP server has a pattern of tools, so the open calls
 -- are compared by the pattern of their server.

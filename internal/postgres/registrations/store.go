@@ -69,7 +69,7 @@ type InUse struct {
 	TenantID, Name string
 	Version        int
 	Kind           Kind
-	// InForce is false for a version that only calls need that were admitted with it.
+	// InForce is false for an ended version. Only calls that were admitted with this version need it.
 	InForce bool
 	// Bytes is the length of the document.
 	Bytes int
@@ -130,7 +130,7 @@ func (s *Store) RegisterTools(ctx context.Context, r Registration) (version int,
 
 // UnregisterTools ends the version in force. found is false if there is none.
 func (s *Store) UnregisterTools(ctx context.Context, tenantID, name, by string) (version int, found bool, err error) {
-	// Without the lock, it would not see a version that another transaction makes at this moment.
+	// Without the lock, the statement would not see a version that another transaction makes at this moment.
 	row, found, err := db.Batched[unregisterRow](ctx, s.db, "unregister tools",
 		db.Query("LockRegistrations", db.Values{"tenant_id": db.Text(tenantID)}),
 		db.Query("UnregisterTools", db.Values{"tenant_id": db.Text(tenantID), "name": db.Text(name), "by": db.Text(by)}))
@@ -145,7 +145,7 @@ func (s *Store) ToolRegistrations(ctx context.Context, tenantID, name string) ([
 	}))
 }
 
-// ToolDocument returns the document of a version. The error is db.ErrNotFound if the tenant has none.
+// ToolDocument returns the document of a version. The error is db.ErrNotFound if the tenant has no such version.
 func (s *Store) ToolDocument(ctx context.Context, tenantID, name string, version int) (Kind, string, error) {
 	row, found, err := db.First[documentRow](ctx, s.db, "tool document", db.Query("ToolDocument", db.Values{
 		"tenant_id": db.Text(tenantID), "name": db.Text(name), "version": version,

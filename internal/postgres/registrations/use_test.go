@@ -68,7 +68,7 @@ func TestRegistrationsInUse(t *testing.T) {
 		t.Errorf("in use are %s\nwant %s", got, want)
 	}
 
-	// A long history: the indexes keep it out.
+	// With a long history, the indexes must keep the statement from reading all of it.
 	call("core__a", 20000)
 	if _, err := conn.Exec(t.Context(), `INSERT INTO tool_registrations (tenant_id, name, version, kind, digest, address, tools, document, registered_by, ended_by, ended_at)
 		SELECT CASE WHEN n % 100 = 0 THEN 'acme' ELSE 't' || n % 100 END, 'old', n, 'http', '', '', (SELECT array_agg('tenant-acme__' || i) FROM generate_series(1, 20) i), 'x', '', '', now() - interval '10 days' FROM generate_series(1, 20000) n`); err != nil {

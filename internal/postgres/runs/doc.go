@@ -1,3 +1,3 @@
-// Package runs reads and appends the events of runs, and wakes their watchers. It must not decide
-// which event a call has: the triggers of the record write these. Package postgres imports it.
+// Package runs reads and appends the events of runs, and wakes their watchers. It must not decide which
+// events a call has: triggers in the database write the events of calls. Package postgres imports it.
 package runs

@@ -51,7 +51,7 @@ func (g *groups) write(ctx context.Context, op string, run inRun, readings ...db
 	g.waiting[run] = append(queue, w)
 	g.mu.Unlock()
 	if !busy {
-		// The transaction has the writes of others in it, so it does not end with this caller.
+		// The transaction may also have writes of other callers, so it does not end with the context of this caller.
 		go g.commit(context.WithoutCancel(ctx), run)
 	}
 	select {
@@ -62,7 +62,7 @@ func (g *groups) write(ctx context.Context, op string, run inRun, readings ...db
 	}
 }
 
-// commit writes what waits for a run until nothing waits.
+// commit sends the waiting writes of a run until no write waits.
 func (g *groups) commit(ctx context.Context, run inRun) {
 	for {
 		g.mu.Lock()
@@ -74,7 +74,7 @@ func (g *groups) commit(ctx context.Context, run inRun) {
 		}
 		var group []*write
 		for len(queue) > 0 && len(group) < maxGroup {
-			// Nobody waits for a write whose caller has gone, and its report may be old.
+			// A write whose caller has gone is left out: nobody waits for it, and its report may be old.
 			if queue[0].ctx.Err() == nil {
 				group = append(group, queue[0])
 			}
@@ -92,7 +92,7 @@ func (g *groups) commit(ctx context.Context, run inRun) {
 			}
 			continue
 		}
-		// The database refused one of the writes, and with it all. The others must not fail for it.
+		// The database refused one write, and with it the whole group. Sent alone, only the refused write fails.
 		for _, w := range group {
 			w.done <- g.send(ctx, w)
 		}

@@ -88,8 +88,8 @@ func (h *hub) notify(key string) {
 }
 
 // listen holds a connection until ctx ends and wakes the watchers. After a lost connection it wakes
-// all of them, because they may have missed a notification. The watchers meet the error of a lost
-// connection themselves, and report it.
+// all watchers, because they may have missed a notification. It reports no error: the reads of the
+// watchers fail too, and each watcher reports its own error.
 func (h *hub) listen(ctx context.Context) {
 	h.db.Listen(ctx, db.Listener{
 		Connected: func() { h.notify("") },

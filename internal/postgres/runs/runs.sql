@@ -33,9 +33,9 @@ INSERT INTO runs (tenant_id, run_id) VALUES (@tenant_id, @run_id)
 ON CONFLICT (tenant_id, run_id) DO UPDATE SET last_seq = runs.last_seq;
 
 -- name: Append
--- Writes a text that begins where the text of the turn ends, and the end of a turn if no call of the run
--- has an event and no result. It writes nothing else, and nothing after the end. The primary key of
--- run_events finds the calls of the run. written and done are what the turn had before.
+-- Writes a text if it begins where the text of the turn ends. Writes the end of a turn if every call of the
+-- run that has an event also has a result. Writes nothing after the end. The primary key of run_events finds
+-- the calls of the run. written and done are the state of the turn before this statement.
 WITH turn AS (
     INSERT INTO run_turns AS t (tenant_id, run_id, key, written, done)
     SELECT @tenant_id, @run_id, @key, @until::bigint, @done::boolean

@@ -30,7 +30,7 @@ func New(d *db.DB) *Store {
 // seqRow is a row of the statement ReportProgress. Seq is nil if no event was written.
 type seqRow struct{ Seq *int64 }
 
-// turnRow is a row of the statement Append: what the turn had before, and the event that was written.
+// turnRow is a row of the statement Append: the state of the turn before it, and the number of the event that was written.
 type turnRow struct {
 	Written int64
 	Done    bool
@@ -58,7 +58,7 @@ func (s *Store) Append(ctx context.Context, tenantID, runID string, e client.Tur
 		}
 		row := rows[0]
 		switch {
-		case row.Seq != nil, row.Done, !e.Done && row.Written >= end:
+		case row.Seq != nil, row.Done, !e.Done && row.Written >= end: // written now, or before
 			return nil
 		case e.Done:
 			return client.ErrRunOpen
@@ -71,8 +71,8 @@ func (s *Store) Append(ctx context.Context, tenantID, runID string, e client.Tur
 }
 
 // ReportProgress writes the report of a running tool into the events of its run. It writes nothing if
-// nobody watches the run, if the call is settled, or if its epoch is not that of the attempt. watched
-// says that somebody may watch the run, also if nothing was written.
+// nobody watches the run, if the call is settled, or if the call has another epoch than the attempt.
+// watched says that somebody may watch the run, also if nothing was written.
 func (s *Store) ReportProgress(ctx context.Context, in attempt.ProgressRow) (watched bool, err error) {
 	const op = "report progress"
 	progress, err := db.Encoded(in.Progress)

@@ -22,7 +22,7 @@ const (
 	pageSize = 16
 	// readOnlyPoll is the interval of the reads for a role that may not mark a run as watched, and behind a pooler, where no notifications arrive.
 	readOnlyPoll = time.Second
-	// The first delay before a failed read is tried again, doubled by each failure, and its maximum.
+	// retryFirst is the delay before a failed read is tried again. Each failure doubles the delay, up to retryMost.
 	retryFirst = 100 * time.Millisecond
 	retryMost  = 10 * time.Second
 	// giveUp is how long a watcher tries to reach the database.

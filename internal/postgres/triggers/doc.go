@@ -1,3 +1,4 @@
-// Package triggers stores versions of triggers, the pointer to the active version of each, and what events have done.
-// It must not start a run or keep a value of an event. Package internal/postgres imports it.
+// Package triggers stores versions of triggers, the active version of each trigger, and for each event the run that it
+// started or the reason why it started none. It must not start a run or keep a value of an event. Package
+// internal/postgres imports it.
 package triggers

@@ -18,8 +18,8 @@ var files embed.FS
 // ErrTaken means that the version is stored with another content. Versions are not changed.
 var ErrTaken = errors.New("the version is stored with another content")
 
-// keepEvents is how long the record of what an event has done is kept. After that, a delivery with the same event id
-// finds the run by the id of the run, for as long as the record of runs or Temporal has it.
+// keepEvents is how long the record of an event is kept. After that, a delivery with the same event id finds the run by
+// the id of the run, for as long as the record of runs or Temporal has this run.
 const keepEvents = 90 * 24 * time.Hour
 
 // Store stores triggers. It is safe for concurrent use.
@@ -33,7 +33,7 @@ type Applied struct {
 	Digest string
 	// Active says that the version is active now. It is false if the trigger is retired.
 	Active bool
-	// Changed says that another version was active, or none; Before is that version.
+	// Changed says that another version was active, or no version. Before is the version that was active.
 	Changed bool
 	Before  string
 }
@@ -53,7 +53,7 @@ type documentRow struct {
 
 type startedRow struct{ Started bool }
 
-func named(tenantID, name string) db.Values {
+func triggerKey(tenantID, name string) db.Values {
 	return db.Values{"tenant_id": db.Text(tenantID), "name": db.Text(name)}
 }
 
@@ -68,9 +68,9 @@ func (s *Store) ApplyTrigger(ctx context.Context, d trigger.Document, by string)
 	if err != nil {
 		return Applied{}, err
 	}
-	of := named(d.TenantID, d.Name)
+	of := triggerKey(d.TenantID, d.Name)
 	row, _, err := db.Batched[applyRow](ctx, s.db, "apply trigger", db.Query("LockTrigger", of),
-		db.Query("ApplyTrigger", named(d.TenantID, d.Name).With(db.Values{
+		db.Query("ApplyTrigger", triggerKey(d.TenantID, d.Name).With(db.Values{
 			"version": db.Text(d.Version), "digest": digest, "document": db.Text(string(text)), "by": db.Text(by),
 		})))
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *Store) RetireTrigger(ctx context.Context, tenantID, name, by string) (C
 }
 
 func (s *Store) change(ctx context.Context, op, tenantID, name, query string, with db.Values) (Changed, error) {
-	row, found, err := db.Batched[Changed](ctx, s.db, op, db.Query("LockTrigger", named(tenantID, name)), db.Query(query, named(tenantID, name).With(with)))
+	row, found, err := db.Batched[Changed](ctx, s.db, op, db.Query("LockTrigger", triggerKey(tenantID, name)), db.Query(query, triggerKey(tenantID, name).With(with)))
 	if err == nil && !found {
 		err = db.ErrNotFound
 	}
@@ -106,7 +106,7 @@ func (s *Store) change(ctx context.Context, op, tenantID, name, query string, wi
 // is db.ErrNotFound if there is no such version.
 func (s *Store) Trigger(ctx context.Context, tenantID, name, version string) (d trigger.Document, retired bool, err error) {
 	const op = "trigger"
-	row, found, err := db.First[documentRow](ctx, s.db, op, db.Query("TriggerDocument", named(tenantID, name).With(db.Values{"version": db.Text(version)})))
+	row, found, err := db.First[documentRow](ctx, s.db, op, db.Query("TriggerDocument", triggerKey(tenantID, name).With(db.Values{"version": db.Text(version)})))
 	switch {
 	case err != nil:
 	case !found:
@@ -127,15 +127,16 @@ func (s *Store) TriggerToFire(ctx context.Context, tenantID, name string) (trigg
 	return d, err
 }
 
-// HasStarted reports whether it is recorded that an event has started a run.
+// HasStarted reports whether the record says that an event has started a run.
 func (s *Store) HasStarted(ctx context.Context, tenantID, name, eventID string) (bool, error) {
-	row, _, err := db.First[startedRow](ctx, s.db, "trigger event", db.Query("HasStarted", named(tenantID, name).With(db.Values{"event_id": db.Text(eventID)})))
+	row, _, err := db.First[startedRow](ctx, s.db, "trigger event", db.Query("HasStarted", triggerKey(tenantID, name).With(db.Values{"event_id": db.Text(eventID)})))
 	return row.Started, err
 }
 
-// RecordTriggerEvent records what an event has done. An event that has started a run is not changed.
+// RecordTriggerEvent records the run that an event has started, or the reason why it started none. The record of an event that has started
+// a run does not change.
 func (s *Store) RecordTriggerEvent(ctx context.Context, r trigger.Record) error {
-	_, err := s.db.Exec(ctx, "record trigger event", db.Query("RecordTriggerEvent", named(r.TenantID, r.Name).With(db.Values{
+	_, err := s.db.Exec(ctx, "record trigger event", db.Query("RecordTriggerEvent", triggerKey(r.TenantID, r.Name).With(db.Values{
 		"event_id": db.Text(r.EventID), "version": db.Text(r.Version), "run_id": db.Text(r.RunID), "reason": db.Text(r.Reason), "keep": keepEvents,
 	})))
 	return err
@@ -160,18 +161,18 @@ func (s *Store) Triggers(ctx context.Context, tenantID string) ([]Listed, error)
 	return db.All[Listed](ctx, s.db, "triggers", db.Query("Triggers", db.Values{"tenant_id": db.Text(tenantID), "max": db.MaxList}))
 }
 
-// Happened is what an event has done.
+// Happened is the record of an event.
 type Happened struct {
 	EventID string `json:"eventId"`
 	Version string `json:"version"`
-	// RunID is the run that was started; Reason says why none was.
+	// RunID is the run that the event started. Reason says why it started no run.
 	RunID   string    `json:"runId,omitempty"`
 	Reason  string    `json:"reason,omitempty"`
 	FirstAt time.Time `json:"firstAt"`
 	LastAt  time.Time `json:"lastAt"`
 }
 
-// TriggerEvents returns what the events of a trigger have done, the last first, at most 500.
+// TriggerEvents returns the records of the events of a trigger, the last first, at most 500.
 func (s *Store) TriggerEvents(ctx context.Context, tenantID, name string) ([]Happened, error) {
-	return db.All[Happened](ctx, s.db, "trigger events", db.Query("TriggerEvents", named(tenantID, name).With(db.Values{"max": db.MaxList})))
+	return db.All[Happened](ctx, s.db, "trigger events", db.Query("TriggerEvents", triggerKey(tenantID, name).With(db.Values{"max": db.MaxList})))
 }

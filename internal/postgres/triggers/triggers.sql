@@ -79,8 +79,8 @@ WHERE a.tenant_id = @tenant_id ORDER BY a.name LIMIT @max;
 SELECT EXISTS (SELECT FROM trigger_events WHERE tenant_id = @tenant_id AND name = @name AND event_id = @event_id AND run_id IS NOT NULL) AS started;
 
 -- name: RecordTriggerEvent
--- Records what an event has done. An event that has started a run keeps its row. Each event also deletes a few old rows of its trigger, so
--- that the table stays bounded.
+-- Records the run that an event has started, or the reason why it started none. The row of an event that has started a run does not change.
+-- Each event also deletes a few old rows of its trigger, so that the table stays bounded.
 WITH expired AS (
     DELETE FROM trigger_events t USING (
         SELECT event_id FROM trigger_events

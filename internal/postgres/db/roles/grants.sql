@@ -1,5 +1,5 @@
--- The privileges of the roles. "pawl migrate up" runs this after the migrations, in one transaction: a privilege that a role has and
--- that this does not grant is revoked.
+-- The privileges of the roles. "pawl migrate up" runs this script after the migrations, in one transaction. The script first revokes all
+-- privileges of the roles, so that they have only the privileges that it grants.
 DO $$
 DECLARE
     owned regclass;
@@ -20,11 +20,11 @@ BEGIN
 END
 $$;
 
--- pawl_worker: what the statements of workers and of the command line need. It owns nothing.
+-- pawl_worker gets the privileges that the statements of workers and of the command line need. It owns no table.
 GRANT SELECT ON goose_db_version, payloads, role_tenants TO pawl_worker;
 GRANT SELECT, UPDATE ON audit_turn, policy_active, policy_shadow TO pawl_worker;
 GRANT SELECT, INSERT ON agents, agent_summaries, attempts, claims, decisions, events, hydrations, policies, policy_activations, run_events, stage_events, triggers TO pawl_worker;
-GRANT SELECT, UPDATE, DELETE ON trigger_queue TO pawl_worker; -- Functions that run as their owner write it.
+GRANT SELECT, UPDATE, DELETE ON trigger_queue TO pawl_worker; -- Functions with SECURITY DEFINER insert its rows.
 GRANT SELECT, INSERT, UPDATE ON
     agent_active, agent_messages, agent_rounds, approval_grants, approvals, approver_keys, connection_grants, connections, database_origin,
     kill_switches, notice_deliveries, notifiers, output_usage, run_turns, submitter_keys, tool_registrations, trigger_active
@@ -39,13 +39,13 @@ GRANT SELECT, DELETE ON attempts_default, events_default, hydrations_default, pa
 GRANT USAGE ON SEQUENCE lease_tickets TO pawl_worker;
 GRANT EXECUTE ON FUNCTION ensure_partitions(text, integer), drop_partition(text) TO pawl_worker;
 
--- pawl_reader: the record of calls and of runs, for people and reports. Not the arguments as a model wrote them: nobody has masked them.
+-- pawl_reader may read the record of calls and of runs, for people and reports. It may not read the arguments as a model wrote them, because they are not masked.
 GRANT SELECT ON
     goose_db_version, role_tenants,
     invocations, approvals, decisions, stage_events, attempts, events, hydrations, leases, debits,
     payloads, outputs, output_chunks, output_objects, runs, run_events, run_turns, agent_runs, agent_messages
 TO pawl_reader, pawl_client;
--- Not the kept answers: hooks have not redacted them yet.
+-- The columns with kept answers are left out, because hooks have not redacted these answers yet.
 GRANT SELECT (invocation_id, dispatch, kind, epoch, approval_id, at, repeatable, claim_id, over_at) ON claims TO pawl_reader, pawl_client;
 GRANT SELECT (
     tenant_id, run_id, round, format, model, calls_planned, calls, bytes, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens,
@@ -55,7 +55,7 @@ GRANT SELECT (
     tenant_id, run_id, before_round, format, model, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, micro_usd, written_at
 ) ON agent_summaries TO pawl_reader;
 
--- pawl_client: what package client/postgres needs. Beside the record it reads catalogs, and writes the texts of turns.
+-- pawl_client gets the privileges that package client/postgres needs: beside the record, it reads catalogs and writes the texts of turns.
 GRANT SELECT ON agent_rounds, policies, policy_active, tool_specs, worker_tools, relations, kill_switches TO pawl_client;
 GRANT SELECT (worker_id, namespace, pool, started_at, seen_at) ON workers TO pawl_client;
 GRANT INSERT, UPDATE ON runs, run_turns TO pawl_client;

@@ -10,14 +10,14 @@ BEGIN
             BEGIN
                 EXECUTE format('CREATE ROLE %I NOLOGIN', role);
             EXCEPTION WHEN duplicate_object OR unique_violation THEN
-                NULL; -- Another session has made it. Roles belong to the server, not to a database.
+                NULL; -- Another session has made the role meanwhile: roles belong to the server, not to a database.
             END;
         END IF;
         IF NOT has_schema_privilege(role, current_schema(), 'USAGE') THEN
             EXECUTE format('GRANT USAGE ON SCHEMA %I TO %I', current_schema(), role);
         END IF;
     END LOOP;
-    -- The owner of the tables makes tables, and nobody else needs to.
+    -- Only pawl_migrator, which owns the tables, creates tables.
     IF NOT has_schema_privilege('pawl_migrator', current_schema(), 'CREATE') THEN
         EXECUTE format('GRANT CREATE ON SCHEMA %I TO pawl_migrator', current_schema());
     END IF;

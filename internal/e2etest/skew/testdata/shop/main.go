@@ -1,5 +1,5 @@
-// Command shop is a program with tools of its own, as users of Pawl write it. The tests of package skew build this file twice, with
-// the last release and with the checkout, so it uses only what both have.
+// Command shop is a program with its own tools, as users of Pawl write it. The tests of package skew build this file twice, with
+// the last release and with the checkout, so it uses only identifiers that both have.
 package main
 
 import (
@@ -24,7 +24,7 @@ type out struct {
 	Text string `json:"text"`
 }
 
-// tools are one tool for each way in which Pawl runs a tool.
+// tools returns one tool for each way in which Pawl runs a tool.
 func tools() []toolspec.Tool {
 	define := func(name string, change func(*toolspec.Definition)) toolspec.Tool {
 		d := toolspec.Definition{
