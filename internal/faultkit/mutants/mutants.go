@@ -275,7 +275,7 @@ var mutants = []mutant{
 	},
 	{
 		guard: "deploys: a hook that is lacking", file: "toolspec/hook/attempt.go",
-		edits: []edit{{"[name].at(s); !exists {", "[name].at(s); false && !stands {"}},
+		edits: []edit{{"[name].at(s); !exists {", "[name].at(s); false && !exists {"}},
 		run:   "TestDeploys", packages: onServers,
 	},
 	{
@@ -285,7 +285,7 @@ var mutants = []mutant{
 	},
 	{
 		guard: "deploys: the recorded plan", file: "activities/admit/admit.go",
-		edits: []edit{{"Plan: &record.Plan, Watched", "Plan: func() *hook.Plan { p := a.plan(inv.ToolID); return &p }(), Watched"}},
+		edits: []edit{{"Plan: &record.Plan, Watched", "Plan: func() *hook.Plan { p := a.plan(inv.Context.TenantID, inv.ToolID); return &p }(), Watched"}},
 		run:   "TestSameCall|TestReset|TestNewerPlan|TestDeploys", packages: onServers,
 	},
 	{
