@@ -165,7 +165,7 @@ func (f *Failure) clone() *Failure {
 // Ask asks for an approval. Policy says which people may decide, and until when. Approvals can add people and
 // shorten the time.
 type Ask struct {
-	// Message tells the approver why the call needs an approval; safe to show.
+	// Message says to the approver why the call needs an approval; safe to show.
 	Message string `json:"message,omitempty"`
 	Rule    string `json:"rule,omitempty"`
 	// Approvals add people who have to approve, or shorten the lifetime of the request. Only a
