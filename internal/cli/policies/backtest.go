@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pawl-run/pawl/internal/cli/app"
-	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/policy/review"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
 // mostBacktest is the maximum number of calls of a tenant that a backtest reads.
@@ -112,9 +112,8 @@ func runBacktest(ctx context.Context, s *app.Session, candidate *policy.Policy, 
 
 func replayCall(ctx context.Context, s *app.Session, b *backtest, c reads.DecidedCall, candidate *policy.Policy) error {
 	then, err := s.Store.Policy(ctx, c.PolicyDigest)
-	var unreadable *postgres.Error
 	switch {
-	case err != nil && ctx.Err() == nil && errors.As(err, &unreadable):
+	case err != nil && ctx.Err() == nil && !errs.IsTransient(err):
 		b.unreadable++
 		return nil
 	case err != nil:

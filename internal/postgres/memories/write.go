@@ -15,7 +15,7 @@ import (
 )
 
 // errNoCaller is the error of a caller without a tenant, a session or an actor, which would be a fault of a tool.
-var errNoCaller = errors.New("the caller has no tenant or no session")
+var errNoCaller = errors.New("the caller has no tenant, no session or no actor")
 
 // write is one write of a caller. It holds the lock of the session.
 type write struct {
