@@ -52,9 +52,8 @@ func Namespace(t testing.TB, c client.Client, name string, keywords ...string) {
 }
 
 // probe starts a workflow and takes its task. Each service of the server has its own list of namespaces, and reads the ones that it does
-// not know yet from the store. If this read fails, for example because a busy store does not answer in three seconds, the server takes the
-// namespace for a deleted one, and drops the task for good: the workflow then waits forever. The service that hands out tasks learns the
-// namespace from the first task, so a task that arrives shows that no later one is lost.
+// not know yet from the store. If this read fails with an error, the server takes the namespace for a deleted one, and drops the task for
+// good: the workflow then waits forever. A task that arrives shows that the services know the namespace.
 func probe(ctx context.Context, c client.Client, name string, keywords []string) error {
 	attributes, values := map[string]enumspb.IndexedValueType{}, []temporal.SearchAttributeUpdate{}
 	for _, k := range keywords {
