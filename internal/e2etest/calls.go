@@ -58,7 +58,7 @@ func (w *World) Result(call *pawl.Call) toolspec.Result {
 		return ended.Result
 	}
 	if err != nil {
-		w.T.Fatal(err)
+		w.T.Fatalf("%v\n%s", err, w.Unended(call.WorkflowID))
 	}
 	return result
 }
@@ -70,7 +70,7 @@ func (w *World) Ended(run client.WorkflowRun) toolspec.Result {
 	defer cancel()
 	var result toolspec.Result
 	if err := run.Get(ctx, &result); err != nil {
-		w.T.Fatalf("%s did not complete: %v", run.GetID(), err)
+		w.T.Fatalf("%s did not complete: %v\n%s", run.GetID(), err, w.Unended(run.GetID()))
 	}
 	return result
 }
