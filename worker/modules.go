@@ -255,7 +255,7 @@ func serve(
 				}
 			})
 			relay.Go(func() {
-				if err := postgres.NewTriggerEvents(store, namespaceOf(c), ownEvents{runs}, log).Run(ctx); !errors.Is(err, context.Canceled) {
+				if err := postgres.NewTriggerEvents(store, namespaceOf(c), queuedEvents{runs}, log).Run(ctx); !errors.Is(err, context.Canceled) {
 					log.Error("the start of runs by events of Pawl stopped", "reason", errs.Reason(err))
 				}
 			})

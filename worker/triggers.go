@@ -8,11 +8,11 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/outbox"
 )
 
-// ownEvents starts the runs of events of Pawl.
-type ownEvents struct{ agents *agent.Agents }
+// queuedEvents starts the runs of queued events.
+type queuedEvents struct{ agents *agent.Agents }
 
 // Fire implements outbox.Firer. The trigger may have retired or changed since the event, and an event that starts no run is recorded.
-func (o ownEvents) Fire(ctx context.Context, e outbox.TriggerEvent) error {
-	_, err := o.agents.FireEvent(ctx, trigger.Own, e.TenantID, e.Name, trigger.Event{ID: e.EventID, Data: e.Data})
+func (q queuedEvents) Fire(ctx context.Context, e outbox.TriggerEvent) error {
+	_, err := q.agents.FireEvent(ctx, trigger.Source(e.Source), e.TenantID, e.Name, trigger.Event{ID: e.EventID, Data: e.Data})
 	return err
 }

@@ -91,13 +91,13 @@ func TestCheckSchema(t *testing.T) {
 // The triggers of four migrations do that on purpose: a release that knows no events of runs writes them too (ADR 0030), one that knows
 // no buckets leaves no object behind when it deletes a chunk (ADR 0032), one that knows no seals writes events that are sealed (ADR 0058), and one
 // that knows no events of Pawl for triggers queues them (ADR 0066).
-// The functions of a fifth do for a worker what only an owner may (ADR 0057).
+// The functions of a fifth do for a worker what only an owner may (ADR 0057), and that of a sixth is for programs of others (ADR 0067).
 func TestMigrationsGoForward(t *testing.T) {
 	names, err := fs.Glob(migrations.FS(), "*.sql")
 	if err != nil || len(names) == 0 {
 		t.Fatal(names, err)
 	}
-	functions := []string{"0020_runs.sql", "0021_output_bucket.sql", "0032_roles.sql", "0033_audit.sql", "0038_trigger_queue.sql"}
+	functions := []string{"0020_runs.sql", "0021_output_bucket.sql", "0032_roles.sql", "0033_audit.sql", "0038_trigger_queue.sql", "0039_trigger_sources.sql"}
 	for _, name := range names {
 		text, err := fs.ReadFile(migrations.FS(), name)
 		if err != nil {

@@ -36,13 +36,20 @@ type queue[R any] struct {
 	retryFirst, retryMost time.Duration
 	// prune deletes old rows.
 	prune db.Step
+	// before has the statements that precede each read of the queue, in its transaction.
+	before []db.Step
 }
 
 // drain takes rows and calls deliver for each of them, until no row is due.
 func (q *queue[R]) drain(ctx context.Context, take db.Step, deliver func(R)) {
 	for ctx.Err() == nil {
 		takeCtx, cancel := context.WithTimeout(ctx, takeTimeout)
-		rows, err := db.All[R](takeCtx, q.db, "take "+q.name, take)
+		var rows []R
+		readings := []db.Reading{}
+		for _, st := range q.before {
+			readings = append(readings, db.Only(st))
+		}
+		err := q.db.Read(takeCtx, "take "+q.name, append(readings, db.Into(&rows, take))...)
 		cancel()
 		if err != nil {
 			q.logError(ctx, "cannot be read", err)

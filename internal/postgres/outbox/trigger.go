@@ -24,9 +24,14 @@ const (
 	triggerKeep = 7 * 24 * time.Hour
 )
 
-// TriggerEvent is an event of Pawl for one trigger.
+// tooLate is the reason why an event that was dropped has started no run.
+const tooLate = "no run was started within 7 days"
+
+// TriggerEvent is an event that waits for its run, for one trigger.
 type TriggerEvent struct {
 	TenantID, Name, EventID string
+	// Source is where the event comes from, as trigger.Source.
+	Source string
 	Data                    json.RawMessage
 	// Attempts counts from 1.
 	Attempts int
@@ -38,7 +43,7 @@ type Firer interface {
 	Fire(ctx context.Context, e TriggerEvent) error
 }
 
-// TriggerEvents has the runs of Pawl's own events started. It gives each event to its Firer at least once. Any number of TriggerEvents may run on one
+// TriggerEvents has the runs of queued events started. It gives each event to its Firer at least once. Any number of TriggerEvents may run on one
 // database.
 type TriggerEvents struct {
 	queue[TriggerEvent]
@@ -51,7 +56,7 @@ type TriggerEvents struct {
 func NewTriggerEvents(d *db.DB, namespace string, firer Firer, log *slog.Logger) *TriggerEvents {
 	return &TriggerEvents{namespace: namespace, firer: firer, queue: queue[TriggerEvent]{
 		db: d.With(files), log: log, name: "trigger events", poll: triggerPoll, batch: triggerBatch, senders: triggerSenders,
-		retryFirst: retryFirst, retryMost: retryMost, prune: db.Query("PruneTriggerEvents", db.Values{"keep": triggerKeep}),
+		retryFirst: retryFirst, retryMost: retryMost, prune: db.Query("PruneTriggerEvents", db.Values{"keep": triggerKeep, "reason": db.Text(tooLate)}), before: []db.Step{db.Query("LockTriggerQueue", db.Values{})},
 	}}
 }
 
