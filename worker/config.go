@@ -30,6 +30,9 @@ type Config struct {
 	// DatabaseDirectURL is the address of the Postgres server itself, if DatabaseURL leads through a pooler: PAWL_DATABASE_DIRECT_URL. Notifications
 	// and migrations use it. It is a secret.
 	DatabaseDirectURL string
+	// TriggerDatabaseURL is the address of the database whose notifications are events of triggers: PAWL_TRIGGER_DATABASE_URL, or the content of the file
+	// that PAWL_TRIGGER_DATABASE_URL_FILE names. Without it, no notification is an event. It is a secret.
+	TriggerDatabaseURL string
 	// dev is the directory of the `pawl dev` that runs these servers, or empty.
 	dev string
 	// Pool makes the worker poll the task queue of a pool instead of the shared one: PAWL_POOL, 1–40
@@ -178,6 +181,9 @@ func LoadConfig() (Config, error) {
 	}
 	database, err := loadDatabaseURL()
 	if err != nil {
+		return Config{}, err
+	}
+	if c.TriggerDatabaseURL, err = LoadTriggerURL(); err != nil {
 		return Config{}, err
 	}
 	c.DatabaseURL = cmp.Or(database, os.Getenv("DATABASE_URL"))

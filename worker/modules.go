@@ -259,6 +259,9 @@ func serve(
 					log.Error("the start of runs by events of Pawl stopped", "reason", errs.Reason(err))
 				}
 			})
+			if c.TriggerDatabaseURL != "" {
+				relay.Go(func() { _ = store.NewNotifications(c.TriggerDatabaseURL, namespaceOf(c), log).Run(ctx) }) // it ends when ctx does
+			}
 			return nil
 		},
 		OnStop: func(context.Context) error {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -34,13 +35,17 @@ func newList(a *app.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				headings := []string{"NAME", "VERSION", "STATE", "ON", "AGENT", "ACTOR", "SINCE", "BY"}
+				headings := []string{"NAME", "VERSION", "STATE", "ON", "AGENT", "ACTOR", "WAITING", "SINCE", "BY"}
 				return app.PrintRows(a, found, "tenant "+a.Tenant+" has no trigger; `pawl trigger apply FILE` stores one", headings, func(v triggers.Listed) []string {
 					state := "active"
 					if v.Retired {
 						state = "retired"
 					}
-					return []string{v.Name, v.Version, state, v.Source, v.Agent, v.Actor, app.FormatTime(v.At), app.QuoteName(v.By)}
+					waiting := strconv.FormatInt(v.Waiting, 10)
+					if v.WaitingSince != nil {
+						waiting += " since " + app.FormatTime(*v.WaitingSince)
+					}
+					return []string{v.Name, v.Version, state, v.Source, v.Agent, v.Actor, waiting, app.FormatTime(v.At), app.QuoteName(v.By)}
 				})
 			})
 		},

@@ -32,7 +32,7 @@ type TriggerEvent struct {
 	TenantID, Name, EventID string
 	// Source is where the event comes from, as trigger.Source.
 	Source string
-	Data                    json.RawMessage
+	Data   json.RawMessage
 	// Attempts counts from 1.
 	Attempts int
 }

@@ -16,5 +16,9 @@ func TestQueries(t *testing.T) {
 		"Triggers":        reflect.TypeFor[Listed](),
 		"HasStarted":      reflect.TypeFor[startedRow](),
 		"TriggerEvents":   reflect.TypeFor[Happened](),
+
+		"TriggerChannels":    reflect.TypeFor[channelRow](),
+		"TriggersOfChannel":  reflect.TypeFor[ofChannelRow](),
+		"QueueTriggerEvents": reflect.TypeFor[queuedRow](),
 	}, "LockTrigger", "RecordTriggerEvent")
 }
