@@ -15,7 +15,7 @@ WITH RECURSIVE waiting (tenant_id, name) AS (
         SELECT q.tenant_id, q.name FROM trigger_queue q WHERE (q.tenant_id, q.name) > (w.tenant_id, w.name) ORDER BY q.tenant_id, q.name LIMIT 1
     ) n
 ), paced AS MATERIALIZED (
-    SELECT w.tenant_id, w.name, d.every / d.tokens AS cost,
+    SELECT w.tenant_id, w.name, d.key, d.every / d.tokens AS cost,
         -- The small number is for the rounding of intervals.
         CASE WHEN d.tokens IS NULL THEN @batch::bigint ELSE least(@batch, floor(d.tokens + 0.001
             - greatest(extract(epoch FROM b.full_at - now()), 0) * d.tokens / extract(epoch FROM d.every))::bigint) END AS room
@@ -23,11 +23,13 @@ WITH RECURSIVE waiting (tenant_id, name) AS (
     LEFT JOIN trigger_active a ON a.tenant_id = w.tenant_id AND a.name = w.name
     LEFT JOIN triggers v ON v.tenant_id = a.tenant_id AND v.name = a.name AND v.version = a.version
     CROSS JOIN LATERAL (
-        SELECT (v.document::json #>> '{quota,tokens}')::integer AS tokens, (v.document::json #>> '{quota,everySeconds}')::integer * interval '1 second' AS every
+        SELECT (v.document::json #>> '{quota,tokens}')::integer AS tokens, (v.document::json #>> '{quota,everySeconds}')::integer * interval '1 second' AS every,
+            -- A version with another time begins with a full bucket.
+            'trigger:' || w.name || ':' || (v.document::json #>> '{quota,everySeconds}') AS key
     ) d
-    LEFT JOIN quotas b ON b.tenant_id = w.tenant_id AND b.key = 'trigger:' || w.name
+    LEFT JOIN quotas b ON b.tenant_id = w.tenant_id AND b.key = d.key
 ), due AS (
-    SELECT p.tenant_id, p.name, p.cost, c.event_id, c.has_token,
+    SELECT p.tenant_id, p.name, p.key, p.cost, c.event_id, c.has_token,
         row_number() OVER (PARTITION BY p.tenant_id ORDER BY c.next_at, c.queued_at, c.event_id) AS turn
     FROM paced p CROSS JOIN LATERAL (
         (SELECT event_id, has_token, next_at, queued_at FROM trigger_queue
@@ -46,10 +48,10 @@ WITH RECURSIVE waiting (tenant_id, name) AS (
     -- A worker of an earlier release may have taken the event meanwhile.
     UPDATE trigger_queue q SET attempts = q.attempts + 1, has_token = true, next_at = now() + @lease::interval
     FROM picked p WHERE q.tenant_id = p.tenant_id AND q.name = p.name AND q.event_id = p.event_id AND q.next_at <= now()
-    RETURNING q.tenant_id, q.name, q.event_id, q.source, q.data, q.attempts, p.has_token AS had_token, p.cost
+    RETURNING q.tenant_id, q.name, q.event_id, q.source, q.data, q.attempts, p.has_token AS had_token, p.key, p.cost
 ), spent AS (
     INSERT INTO quotas AS b (tenant_id, key, full_at)
-    SELECT tenant_id, 'trigger:' || name, now() + count(*) * cost FROM taken WHERE NOT had_token AND cost IS NOT NULL GROUP BY tenant_id, name, cost
+    SELECT tenant_id, key, now() + count(*) * cost FROM taken WHERE NOT had_token AND cost IS NOT NULL GROUP BY tenant_id, key, cost
     ON CONFLICT (tenant_id, key) DO UPDATE SET full_at = greatest(b.full_at, now()) + (excluded.full_at - now())
 )
 SELECT tenant_id, name, event_id, source, data, attempts FROM taken;
