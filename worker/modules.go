@@ -215,7 +215,7 @@ func sweeper(c Config, store *postgres.Store, a *activities.Activities, runs *ag
 	return upkeep.NewSweeper(namespaceOf(c), store, store, a.EndSwept, owners{temporal}, log, c.RetentionDays).WithAgentRuns(sweptRuns{store, runs})
 }
 
-// serve runs the worker, the outbox relay, the delivery of notices and the start of runs by events of Pawl between start and stop. runCtx
+// serve runs the worker, the outbox relay, the delivery of notices and the start of runs by events between start and stop. runCtx
 // is the context of Run. When it ends, a start that waits for Temporal ends too.
 func serve(
 	runCtx context.Context, lc fx.Lifecycle, c Config, a additions, newWorker maker, store *postgres.Store, watch *policyWatch, seen *presence, away *stickyResetter, temporal client.Client,
@@ -256,7 +256,7 @@ func serve(
 			})
 			relay.Go(func() {
 				if err := postgres.NewTriggerEvents(store, namespaceOf(c), queuedEvents{runs}, log).Run(ctx); !errors.Is(err, context.Canceled) {
-					log.Error("the start of runs by events of Pawl stopped", "reason", errs.Reason(err))
+					log.Error("the start of runs by events stopped", "reason", errs.Reason(err))
 				}
 			})
 			if c.TriggerDatabaseURL != "" {

@@ -82,7 +82,7 @@ func (t *TriggerEvents) fire(ctx context.Context, e TriggerEvent) {
 	if err != nil {
 		note = db.Query("DelayTriggerEvent", of.With(db.Values{"delay": t.delay(e.Attempts)}))
 		if ctx.Err() == nil {
-			t.log.WarnContext(ctx, "an event of Pawl starts its run later", "tenant", e.TenantID, "trigger", e.Name, "attempts", e.Attempts, "reason", errs.Reason(err))
+			t.log.WarnContext(ctx, "an event of a trigger starts its run later", "tenant", e.TenantID, "trigger", e.Name, "attempts", e.Attempts, "reason", errs.Reason(err))
 		}
 	}
 	if _, err := t.db.Exec(noteCtx, "note a trigger event", note); err != nil {
