@@ -328,7 +328,9 @@ func TestNotificationsWait(t *testing.T) {
 	if err := tx.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "all events are queued", func() bool { return value[int](b, `SELECT count(*) FROM trigger_queue WHERE event_id NOT LIKE 'try-%'`) == 1000 })
+	until(t, "all events are queued", func() bool {
+		return value[int](b, `SELECT count(*) FROM trigger_queue WHERE event_id NOT LIKE 'try-%'`) == 1000
+	})
 	t.Logf("1000 notifications of 7 KB in %s", time.Since(begun))
 	// Nothing keeps the queue of the server.
 	if usage := value[float64](b, `SELECT pg_notification_queue_usage()`); usage > 0.01 {

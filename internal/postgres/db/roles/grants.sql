@@ -52,7 +52,7 @@ GRANT SELECT (
 ) ON agent_rounds TO pawl_reader;
 GRANT SELECT (
     tenant_id, run_id, before_round, format, model, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, micro_usd, written_at
-) ON agent_summaries TO pawl_reader;
+) ON agent_summaries TO pawl_reader, pawl_client;
 
 -- pawl_client: what package client/postgres needs. Beside the record it reads catalogs, and writes the texts of turns.
 GRANT SELECT ON agent_rounds, policies, policy_active, tool_specs, worker_tools, relations, kill_switches TO pawl_client;
