@@ -262,6 +262,9 @@ func serve(
 			if c.TriggerDatabaseURL != "" {
 				relay.Go(func() { _ = store.NewNotifications(c.TriggerDatabaseURL, namespaceOf(c), log).Run(ctx) }) // it ends when ctx does
 			}
+			if c.TriggerFiles {
+				relay.Go(func() { watchFiles(ctx, c, store, log) })
+			}
 			return nil
 		},
 		OnStop: func(context.Context) error {

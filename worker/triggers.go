@@ -2,11 +2,27 @@ package worker
 
 import (
 	"context"
+	"log/slog"
 
 	"github.com/pawl-run/pawl/activities/agent"
 	"github.com/pawl-run/pawl/agent/trigger"
+	"github.com/pawl-run/pawl/internal/files"
+	"github.com/pawl-run/pawl/internal/filewatch"
+	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/internal/postgres/outbox"
+	"github.com/pawl-run/pawl/toolspec/errs"
 )
+
+// watchFiles queues the changes of files in the workspaces until ctx ends.
+func watchFiles(ctx context.Context, c Config, store *postgres.Store, log *slog.Logger) {
+	workspaces, err := files.OpenAll(c.Workspace)
+	if err != nil {
+		log.Error("changes of files are not seen", "reason", errs.Reason(err))
+		return
+	}
+	defer func() { _ = workspaces.Close() }()
+	_ = filewatch.New(store, workspaces.For, namespaceOf(c), log).Run(ctx) // it ends when ctx does
+}
 
 // queuedEvents starts the runs of queued events.
 type queuedEvents struct{ agents *agent.Agents }

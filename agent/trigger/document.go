@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
@@ -46,7 +47,21 @@ const (
 	Own Source = "pawl"
 	// Postgres is a transaction in a database, which calls a function or sends a notification.
 	Postgres Source = "postgres"
+	// Files is a change of a file in the workspace of the workers.
+	Files Source = "files"
 )
+
+// Change is a kind of changes of files.
+type Change string
+
+// The changes.
+const (
+	Created  Change = "created"
+	Modified Change = "changed"
+	Removed  Change = "removed"
+)
+
+var defaultChanges = []Change{Created, Modified}
 
 // Happening is a kind of events of Pawl itself.
 type Happening string
@@ -87,12 +102,13 @@ type Document struct {
 	// On is the source of the events.
 	On Source `json:"on"`
 	// Webhook is set if the source is a webhook, Times if it is a schedule, and Own if it is Pawl itself. Postgres is set if the trigger
-	// takes notifications.
+	// takes notifications, and Files if the source is a change of a file.
 	Webhook  *WebhookOptions  `json:"webhook,omitempty"`
 	Times    *Times           `json:"schedule,omitempty"`
 	Own      *OwnOptions      `json:"pawl,omitempty"`
 	Postgres *PostgresOptions `json:"postgres,omitempty"`
-	// Quota bounds the runs that events start, if the source is Own or Postgres. Without it there is no bound.
+	Files    *FilesOptions    `json:"files,omitempty"`
+	// Quota bounds the runs that events start, if the source is Own, Postgres or Files. Without it there is no bound.
 	Quota *Quota `json:"quota,omitempty"`
 	// Prompt is the message that starts a run. {{a.b}} stands for a value of the event.
 	Prompt string `json:"prompt"`
@@ -139,6 +155,23 @@ type PostgresOptions struct {
 	Channel string `json:"channel"`
 	// ID is the path of the id of an event in the payload. Empty means that the id is the digest of the payload.
 	ID string `json:"id,omitempty"`
+}
+
+// FilesOptions say which changes of files are events.
+type FilesOptions struct {
+	// Include and Exclude are globs of paths in the workspace, as capability.WalkOptions has them.
+	Include string `json:"include"`
+	Exclude string `json:"exclude,omitempty"`
+	// Changes are the kinds of changes. Empty means Created and Modified.
+	Changes []Change `json:"changes,omitempty"`
+}
+
+// Takes reports whether a kind of changes is an event.
+func (o FilesOptions) Takes(c Change) bool {
+	if len(o.Changes) == 0 {
+		return slices.Contains(defaultChanges, c)
+	}
+	return slices.Contains(o.Changes, c)
 }
 
 // Quota is a bucket of tokens, as in a policy: each event takes one before it starts its run, and an event without a token waits. An empty bucket

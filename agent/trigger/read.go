@@ -72,12 +72,13 @@ func (r *reader) document(n *node) {
 		field{Name: "agent", Required: "is missing: the name of an agent", Read: r.formed(&d.Agent, nameForm, "must be the name of an agent: 1 to 64 of a-z, 0-9, _ and -, and begin with a letter")},
 		field{Name: "agentVersion", Read: r.formed(&d.AgentVersion, versionForm, "must have 1 to 64 of letters, digits, _ . and -")},
 		field{Name: "on", Required: "is missing: where the events come from", Read: func(n *node, path string) {
-			d.On = strictyaml.OneOf(r.Reader, n, path, Webhook, Schedule, Own, Postgres)
+			d.On = strictyaml.OneOf(r.Reader, n, path, Webhook, Schedule, Own, Postgres, Files)
 		}},
 		field{Name: "webhook", Read: r.webhook},
 		field{Name: "schedule", Read: r.schedule},
 		field{Name: "pawl", Read: r.own},
 		field{Name: "postgres", Read: r.postgres},
+		field{Name: "files", Read: r.files},
 		field{Name: "quota", Read: r.quota},
 		field{Name: "prompt", Required: "is missing: the message that starts a run", Read: r.prompt},
 		field{Name: "session", Read: r.checked(&d.SessionID, func(v string) error { return toolspec.CheckVisible("a session", v, MaxEventID) })},
@@ -125,8 +126,12 @@ func (r *reader) check(root *node) {
 		r.Fail(root, "pawl", "is only for on: pawl")
 	case d.On != Postgres && d.Postgres != nil:
 		r.Fail(root, "postgres", "is only for on: postgres")
-	case d.On != Own && d.On != Postgres && d.Quota != nil:
-		r.Fail(root, "quota", "is only for on: pawl and on: postgres")
+	case d.On == Files && d.Files == nil:
+		r.Fail(root, "files", "is missing: which files are watched, as in {include: \"inbox/**\"}")
+	case d.On != Files && d.Files != nil:
+		r.Fail(root, "files", "is only for on: files")
+	case d.On != Own && d.On != Postgres && d.On != Files && d.Quota != nil:
+		r.Fail(root, "quota", "is only for on: pawl, on: postgres and on: files")
 	}
 	for i, tool := range d.Tools {
 		if slices.Contains(d.Tools[:i], tool) {

@@ -23,6 +23,7 @@ type written struct {
 	Schedule     *writtenTimes     `yaml:"schedule,omitempty"`
 	Pawl         *writtenOwn       `yaml:"pawl,omitempty"`
 	Postgres     *writtenPostgres  `yaml:"postgres,omitempty"`
+	Files        *writtenFiles     `yaml:"files,omitempty"`
 	Quota        *writtenQuota     `yaml:"quota,omitempty"`
 	Prompt       string            `yaml:"prompt"`
 	Session      string            `yaml:"session,omitempty"`
@@ -53,6 +54,12 @@ type writtenPostgres struct {
 	ID      string `yaml:"id,omitempty"`
 }
 
+type writtenFiles struct {
+	Include string   `yaml:"include"`
+	Exclude string   `yaml:"exclude,omitempty"`
+	Changes []Change `yaml:"changes,omitempty"`
+}
+
 type writtenQuota struct {
 	Tokens int    `yaml:"tokens"`
 	Every  string `yaml:"every"`
@@ -78,6 +85,9 @@ func Write(d Document) ([]byte, error) {
 	}
 	if d.Postgres != nil {
 		w.Postgres = &writtenPostgres{d.Postgres.Channel, d.Postgres.ID}
+	}
+	if d.Files != nil {
+		w.Files = &writtenFiles{d.Files.Include, d.Files.Exclude, d.Files.Changes}
 	}
 	if d.Quota != nil {
 		w.Quota = &writtenQuota{d.Quota.Tokens, document.Brief(time.Duration(d.Quota.EverySeconds) * time.Second)}

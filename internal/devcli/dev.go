@@ -161,6 +161,7 @@ func (a devApp) prepare(ctx context.Context, stack *devstack.Stack, p *policy.Po
 		DatabaseURL:        stack.DatabaseURL(),
 		Workspace:          workspace,
 		TriggerDatabaseURL: notifies,
+		TriggerFiles:       os.Getenv("PAWL_TRIGGER_FILES") == "on",
 		SearchAttributes:   true,
 		SweepEvery:         worker.DefaultSweepEvery,
 		KeyRing:            ring,

@@ -18,7 +18,8 @@ func TestQueries(t *testing.T) {
 		"TriggerEvents":   reflect.TypeFor[Happened](),
 
 		"TriggerChannels":    reflect.TypeFor[channelRow](),
-		"TriggersOfChannel":  reflect.TypeFor[ofChannelRow](),
+		"TriggersOfChannel":  reflect.TypeFor[documentOnlyRow](),
+		"FileTriggers":       reflect.TypeFor[documentOnlyRow](),
 		"QueueTriggerEvents": reflect.TypeFor[queuedRow](),
 	}, "LockTrigger", "RecordTriggerEvent")
 }

@@ -14,7 +14,7 @@ import (
 
 type channelRow struct{ Channel string }
 
-type ofChannelRow struct{ Document string }
+type documentOnlyRow struct{ Document string }
 
 type queuedRow struct{ Refused int64 }
 
@@ -38,10 +38,31 @@ func (s *Store) queueEvents(ctx context.Context, d trigger.Document, namespace s
 	return row.Refused, err
 }
 
+// FileTriggers returns up to limit active triggers with on: files.
+func (s *Store) FileTriggers(ctx context.Context, limit int) ([]trigger.Document, error) {
+	const op = "triggers of files"
+	rows, err := db.All[documentOnlyRow](ctx, s.db, op, db.Query("FileTriggers", db.Values{"max": limit}))
+	var all []trigger.Document
+	for _, row := range rows {
+		d, err := db.DecodedStrict[trigger.Document](op, json.RawMessage(row.Document))
+		if err == nil && d.Files != nil { // one of a later release is for its workers
+			all = append(all, d)
+		}
+	}
+	return all, err
+}
+
+// QueueEvents queues events for a trigger, for the workers of a namespace. An event that is known is not queued again, and neither are events beyond
+// trigger.MaxWaiting, which is recorded.
+func (s *Store) QueueEvents(ctx context.Context, d trigger.Document, namespace string, events []trigger.Event) error {
+	_, err := s.queueEvents(ctx, d, namespace, events)
+	return err
+}
+
 // queueNotified queues the events of the payloads of a channel for the triggers of the channel.
 func (n *Notifications) queueNotified(ctx context.Context, channel string, payloads []string) error {
 	const op = "triggers of a channel"
-	rows, err := db.All[ofChannelRow](ctx, n.store.db, op, db.Query("TriggersOfChannel", db.Values{"channel": db.Text(channel), "max": db.MaxList}))
+	rows, err := db.All[documentOnlyRow](ctx, n.store.db, op, db.Query("TriggersOfChannel", db.Values{"channel": db.Text(channel), "max": db.MaxList}))
 	if err != nil {
 		return err
 	}

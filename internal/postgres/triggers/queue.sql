@@ -11,6 +11,12 @@ FROM triggers v JOIN trigger_active a ON a.tenant_id = v.tenant_id AND a.name = 
 WHERE v.document::json #>> '{postgres,channel}' = @channel AND NOT a.retired
 ORDER BY v.tenant_id, v.name LIMIT @max;
 
+-- name: FileTriggers
+SELECT v.document
+FROM triggers v JOIN trigger_active a ON a.tenant_id = v.tenant_id AND a.name = v.name AND a.version = v.version
+WHERE v.document::json ->> 'on' = 'files' AND NOT a.retired
+ORDER BY v.tenant_id, v.name LIMIT @max;
+
 -- name: QueueTriggerEvents
 -- Queues events for one trigger. An event that waits, or that has started its run, is not queued again. Beyond @most events that wait, events are not
 -- queued, and one row for an hour says so.
