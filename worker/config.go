@@ -189,7 +189,9 @@ func LoadConfig() (Config, error) {
 	if c.TriggerDatabaseURL, err = LoadTriggerURL(); err != nil {
 		return Config{}, err
 	}
-	c.TriggerFiles = os.Getenv("PAWL_TRIGGER_FILES") == "on"
+	if c.TriggerFiles, err = LoadTriggerFiles(); err != nil {
+		return Config{}, err
+	}
 	c.DatabaseURL = cmp.Or(database, os.Getenv("DATABASE_URL"))
 	if text := os.Getenv("PAWL_DATABASE_CONNECTIONS"); text != "" {
 		if c.Connections, err = strconv.Atoi(text); err != nil {

@@ -2,7 +2,9 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"os"
 
 	"github.com/pawl-run/pawl/activities/agent"
 	"github.com/pawl-run/pawl/agent/trigger"
@@ -12,6 +14,17 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/outbox"
 	"github.com/pawl-run/pawl/toolspec/errs"
 )
+
+// LoadTriggerFiles reads PAWL_TRIGGER_FILES: whether changes of files are events of triggers.
+func LoadTriggerFiles() (bool, error) {
+	switch os.Getenv("PAWL_TRIGGER_FILES") {
+	case "", "off":
+		return false, nil
+	case "on":
+		return true, nil
+	}
+	return false, errors.New("config: PAWL_TRIGGER_FILES must be on or off")
+}
 
 // watchFiles queues the changes of files in the workspaces until ctx ends.
 func watchFiles(ctx context.Context, c Config, store *postgres.Store, log *slog.Logger) {

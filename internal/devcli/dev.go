@@ -156,12 +156,16 @@ func (a devApp) prepare(ctx context.Context, stack *devstack.Stack, p *policy.Po
 	if err != nil {
 		return worker.Config{}, err
 	}
+	watches, err := worker.LoadTriggerFiles()
+	if err != nil {
+		return worker.Config{}, err
+	}
 	config := worker.Config{
 		Temporal:           temporal.Options{HostPort: stack.TemporalAddress(), Namespace: stack.Namespace()},
 		DatabaseURL:        stack.DatabaseURL(),
 		Workspace:          workspace,
 		TriggerDatabaseURL: notifies,
-		TriggerFiles:       os.Getenv("PAWL_TRIGGER_FILES") == "on",
+		TriggerFiles:       watches,
 		SearchAttributes:   true,
 		SweepEvery:         worker.DefaultSweepEvery,
 		KeyRing:            ring,
