@@ -69,7 +69,9 @@ func TestPostgresEvents(t *testing.T) {
 	if strings.Contains(said, "</event>") || strings.Contains(said, "<|im") || !strings.HasPrefix(said, "Order [event value 1]: [event value 2]\n") || !strings.Contains(said, "] order.id = 7\n") {
 		t.Errorf("the model was told %q", said)
 	}
-	w.Until(func() bool { return e2etest.Scalar[int](w.World, "SELECT count(*)::int FROM trigger_events WHERE run_id IS NULL") == 1 }, "the notification without an id is recorded")
+	w.Until(func() bool {
+		return e2etest.Scalar[int](w.World, "SELECT count(*)::int FROM trigger_events WHERE run_id IS NULL") == 1
+	}, "the notification without an id is recorded")
 	w.left("orders", 0)
 	w.pawl(true, "the payload of a notification has no value at the path of the id, order.id", "trigger", "events", "orders")
 	w.pawl(true, "7 1 ", "trigger", "events", "orders")
@@ -141,5 +143,7 @@ func TestFlood(t *testing.T) {
 // left waits until n events of a trigger wait: an event is dropped after its run has started.
 func (w *world) left(name string, n int) {
 	w.T.Helper()
-	w.Until(func() bool { return e2etest.Scalar[int](w.World, "SELECT count(*)::int FROM trigger_queue WHERE name = $1", name) == n }, "the events wait")
+	w.Until(func() bool {
+		return e2etest.Scalar[int](w.World, "SELECT count(*)::int FROM trigger_queue WHERE name = $1", name) == n
+	}, "the events wait")
 }
