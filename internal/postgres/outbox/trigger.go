@@ -54,9 +54,10 @@ type TriggerEvents struct {
 
 // NewTriggerEvents returns TriggerEvents for the calls and runs of a Temporal namespace. Run starts it.
 func NewTriggerEvents(d *db.DB, namespace string, firer Firer, log *slog.Logger) *TriggerEvents {
+	lock := db.Query("LockTriggerQueue", db.Values{})
 	return &TriggerEvents{namespace: namespace, firer: firer, queue: queue[TriggerEvent]{
 		db: d.With(files), log: log, name: "trigger events", poll: triggerPoll, batch: triggerBatch, senders: triggerSenders,
-		retryFirst: retryFirst, retryMost: retryMost, prune: db.Query("PruneTriggerEvents", db.Values{"keep": triggerKeep, "reason": db.Text(tooLate)}), before: []db.Step{db.Query("LockTriggerQueue", db.Values{})},
+		retryFirst: retryFirst, retryMost: retryMost, prune: db.Query("PruneTriggerEvents", db.Values{"keep": triggerKeep, "reason": db.Text(tooLate)}), lock: &lock,
 	}}
 }
 
