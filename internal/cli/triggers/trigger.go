@@ -75,7 +75,8 @@ func newEvents(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "events NAME", Short: "List what the events of a trigger have done, the last first",
 		Long: "List the events of a trigger, with the run that each has started, or the reason why it has started none. Requests\n" +
-			"without a valid signature are not in the list; the log of `pawl serve` says that there were some.",
+			"without a valid signature are not in the list; the log of `pawl serve` says that there were some. Events that wait\n" +
+			"for a token of the trigger's quota are not in the list either; `pawl trigger list` counts them.",
 		Args: app.ExactArgs(1, "the name of a trigger; `pawl trigger list` shows them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return app.WithStore(cmd.Context(), func(s *app.Session) error {
