@@ -243,7 +243,7 @@ func TestNotifications(t *testing.T) {
 	b := open(t)
 	b.applies("acme", "orders", "postgres", "postgres: {channel: orders, id: id}")
 	b.applies("globex", "digests", "postgres", "postgres: {channel: orders}")
-	b.applies("acme", "others", "postgres", "postgres: {channel: others}")
+	b.applies("acme", "others", "postgres", "postgres: {channel: others, id: id}")
 	b.applies("acme", "quiet", "postgres", "")
 	log := &lockedBuffer{}
 	ctx, stop := context.WithCancel(t.Context())

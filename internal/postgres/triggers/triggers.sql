@@ -75,7 +75,7 @@ SELECT a.name, a.version, v.digest, v.document::json ->> 'on' AS source, v.docum
 FROM trigger_active a JOIN triggers v ON v.tenant_id = a.tenant_id AND v.name = a.name AND v.version = a.version
 CROSS JOIN LATERAL (
     SELECT count(*) AS waiting, min(queued_at) AS waiting_since
-    FROM (SELECT queued_at FROM trigger_queue q WHERE q.tenant_id = a.tenant_id AND q.name = a.name LIMIT 10000) some
+    FROM (SELECT queued_at FROM trigger_queue q WHERE q.tenant_id = a.tenant_id AND q.name = a.name LIMIT 10000) queued
 ) w
 WHERE a.tenant_id = @tenant_id ORDER BY a.name LIMIT @max;
 
