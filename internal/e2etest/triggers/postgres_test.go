@@ -28,7 +28,7 @@ func (w *world) listen(n int) {
 	seen := map[string]map[time.Time]bool{}
 	w.Until(func() bool {
 		looked := 0
-		for _, s := range e2etest.Query[string](w.World, `SELECT pid || ' ' || query_start::text FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'pawl-triggers'`) {
+		for _, s := range e2etest.Query[string](w.World, `SELECT pid || ' ' || query_start::text FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'pawl-triggers' AND query_start IS NOT NULL`) {
 			pid, since, _ := strings.Cut(s, " ")
 			at, err := time.Parse("2006-01-02 15:04:05.999999-07", since)
 			if err != nil {
