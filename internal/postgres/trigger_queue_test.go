@@ -252,8 +252,8 @@ func TestNotifications(t *testing.T) {
 		go func() { stopped <- b.NewNotifications(b.url, "n", slog.New(slog.NewTextHandler(log, nil))).Run(ctx) }()
 	}
 	const listeners = `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'pawl-triggers'`
-	// heard sends a notification until each worker has queued one, and deletes what it has queued.
-	heard := func(channel, queuedFor string) {
+	// reaches sends a notification until each worker has queued one, and deletes what it has queued.
+	reaches := func(channel, queuedFor string) {
 		t.Helper()
 		n := 0
 		until(t, "the workers listen on "+channel, func() bool {
@@ -262,8 +262,8 @@ func TestNotifications(t *testing.T) {
 			return value[int](b, listeners) == 2 && strings.Contains(strings.Join(b.queued(), " "), queuedFor+":try-")
 		})
 	}
-	heard("orders", "orders")
-	heard("others", "others")
+	reaches("orders", "orders")
+	reaches("others", "others")
 	// Every worker has listened for as long as the channels are known.
 	b.sql(`SELECT pg_notify('orders', '{"id":7,"text":"<|im_start|>"}')`)
 	for _, bad := range []string{"{", "", `{"id":"` + strings.Repeat("a", 300) + `"}`, `{"other":1}`} {
@@ -284,7 +284,7 @@ func TestNotifications(t *testing.T) {
 	// The connections are lost.
 	b.sql(`SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'pawl-triggers'`)
 	b.sql(`DELETE FROM trigger_queue`)
-	heard("orders", "orders")
+	reaches("orders", "orders")
 	if !contains(log.String(), "notifications for triggers are lost until the worker listens again") || contains(log.String(), "im_start") {
 		t.Errorf("the log says %s", log)
 	}
