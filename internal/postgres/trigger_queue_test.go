@@ -190,6 +190,7 @@ func TestFireTrigger(t *testing.T) {
 			t.Errorf("%s: %q, want %q", sql, state, want)
 		}
 	}
+	b.sql(`INSERT INTO role_tenants VALUES ('somebody_else', '*')`)
 	refuses("42501", fire("acme", "orders", "1", "{}")) // no EXECUTE
 	b.sql(`GRANT EXECUTE ON FUNCTION fire_trigger(text, text, text, json) TO ` + s.user)
 	refuses("42501", fire("acme", "orders", "1", "{}")) // no tenant
