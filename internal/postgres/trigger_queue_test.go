@@ -333,6 +333,15 @@ func TestNotificationsWait(t *testing.T) {
 		return value[int](b, `SELECT count(*) FROM trigger_queue WHERE event_id NOT LIKE 'try-%'`) == 1000
 	})
 	t.Logf("1000 notifications of 7 KB in %s", time.Since(begun))
+	// With too many events that wait, a notification is not queued, and the record says so.
+	b.queues("acme", "orders", trigger.MaxWaiting-1000)
+	b.sql(`SELECT pg_notify('orders', '{"id":"over"}')`)
+	until(t, "the notification is refused", func() bool {
+		return value[int](b, `SELECT count(*) FROM trigger_events WHERE event_id LIKE 'not-queued-%' AND reason = 'events were not queued, because 10000 events of the trigger wait'`) == 1
+	})
+	if n := value[int](b, `SELECT count(*) FROM trigger_queue WHERE event_id = 'over'`); n != 0 {
+		t.Error("an event beyond the bound is queued")
+	}
 	// Nothing keeps the queue of the server.
 	if usage := value[float64](b, `SELECT pg_notification_queue_usage()`); usage > 0.01 {
 		t.Errorf("the queue of notifications is %g full", usage)
