@@ -84,8 +84,24 @@ type AgentRunRecord struct {
 	Rounds []AgentRound `json:"rounds,omitempty"`
 	// Said are the messages that people said to the run: the messages that the rounds in Rounds have
 	// read, and the messages that no round has read yet.
-	Said   []AgentMessage `json:"said,omitempty"`
-	Result *agent.Result  `json:"result,omitempty"`
+	Said []AgentMessage `json:"said,omitempty"`
+	// Summaries are those that the rounds in Rounds were the first to read. Their texts stay in the record: they can repeat masked arguments.
+	Summaries []AgentSummary `json:"summaries,omitempty"`
+	Result    *agent.Result  `json:"result,omitempty"`
+}
+
+// AgentSummary says which model has written a summary of the rounds before a round, and what that has used.
+type AgentSummary struct {
+	Before           int    `json:"before"`
+	Format           string `json:"format"`
+	Model            string `json:"model"`
+	InputTokens      int64  `json:"inputTokens"`
+	CacheReadTokens  int64  `json:"cacheReadTokens,omitempty"`
+	CacheWriteTokens int64  `json:"cacheWriteTokens,omitempty"`
+	OutputTokens     int64  `json:"outputTokens"`
+	// MicroUSD is nil if the price of the model is unknown.
+	MicroUSD  *int64    `json:"microUSD,omitempty"`
+	WrittenAt time.Time `json:"writtenAt"`
 }
 
 // BeganMessage is the text of a message with which a run began.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -30,6 +31,11 @@ type Config struct {
 	// DatabaseDirectURL is the address of the Postgres server itself, if DatabaseURL leads through a pooler: PAWL_DATABASE_DIRECT_URL. Notifications
 	// and migrations use it. It is a secret.
 	DatabaseDirectURL string
+	// TriggerDatabaseURL is the address of the database whose notifications are events of triggers: PAWL_TRIGGER_DATABASE_URL, or the content of the file
+	// that PAWL_TRIGGER_DATABASE_URL_FILE names. Without it, no notification is an event. It is a secret.
+	TriggerDatabaseURL string
+	// TriggerFiles makes changes of files in the workspace events of triggers: PAWL_TRIGGER_FILES=on. Workspace must not have {run} then.
+	TriggerFiles bool
 	// dev is the directory of the `pawl dev` that runs these servers, or empty.
 	dev string
 	// Pool makes the worker poll the task queue of a pool instead of the shared task queue: PAWL_POOL, 1–40
@@ -183,6 +189,12 @@ func LoadConfig() (Config, error) {
 	if err != nil {
 		return Config{}, err
 	}
+	if c.TriggerDatabaseURL, err = LoadTriggerURL(); err != nil {
+		return Config{}, err
+	}
+	if c.TriggerFiles, err = LoadTriggerFiles(); err != nil {
+		return Config{}, err
+	}
 	c.DatabaseURL = cmp.Or(database, os.Getenv("DATABASE_URL"))
 	if text := os.Getenv("PAWL_DATABASE_CONNECTIONS"); text != "" {
 		if c.Connections, err = strconv.Atoi(text); err != nil {
@@ -300,6 +312,9 @@ func (c Config) complete() (Config, error) {
 	}
 	if err := c.Notify.check(); err != nil {
 		return c, err
+	}
+	if c.TriggerFiles && strings.Contains(c.Workspace, "{run}") {
+		return c, errors.New("config: PAWL_TRIGGER_FILES watches the workspace of a tenant, and PAWL_WORKSPACE gives each run its own: use a path without {run}")
 	}
 	if c.Workspace == "" {
 		if c.Workspace, err = os.Getwd(); err != nil {

@@ -216,7 +216,7 @@ func sweeper(c Config, store *postgres.Store, a *activities.Activities, runs *ag
 	return upkeep.NewSweeper(namespaceOf(c), store, store, a.EndSwept, owners{temporal}, log, c.RetentionDays).WithAgentRuns(sweptRuns{store, runs})
 }
 
-// serve runs the worker, the outbox relay, the delivery of notices and the start of runs by events of Pawl between start and stop. runCtx
+// serve runs the worker, the outbox relay, the delivery of notices and the start of runs by events between start and stop. runCtx
 // is the context of Run. When it ends, a start that waits for Temporal ends too.
 func serve(
 	runCtx context.Context, lc fx.Lifecycle, c Config, a additions, newWorker maker, store *postgres.Store, watch *policyWatch, seen *presence, away *stickyResetter, temporal client.Client,
@@ -256,10 +256,16 @@ func serve(
 				}
 			})
 			background.Go(func() {
-				if err := postgres.NewTriggerEvents(store, namespaceOf(c), ownEvents{runs}, log).Run(ctx); !errors.Is(err, context.Canceled) {
-					log.Error("the start of runs by events of Pawl stopped", "reason", errs.Reason(err))
+				if err := postgres.NewTriggerEvents(store, namespaceOf(c), queuedEvents{runs}, log).Run(ctx); !errors.Is(err, context.Canceled) {
+					log.Error("the start of runs by events stopped", "reason", errs.Reason(err))
 				}
 			})
+			if c.TriggerDatabaseURL != "" {
+				background.Go(func() { _ = store.NewNotifications(c.TriggerDatabaseURL, namespaceOf(c), log).Run(ctx) }) // it ends when ctx does
+			}
+			if c.TriggerFiles {
+				background.Go(func() { watchFiles(ctx, c, store, log) })
+			}
 			return nil
 		},
 		OnStop: func(context.Context) error {

@@ -39,6 +39,7 @@ func ownSecrets(c Config, a additions) ([]fingerprint.Credential, error) {
 		{Label: "PAWL_CONNECTION_KEY", Secret: c.ConnectionKey}, {Label: "PAWL_OPENFGA_TOKEN", Secret: []byte(c.OpenFGA.Token)},
 		{Label: "the password of PAWL_DATABASE_URL", Secret: urlPassword(c.DatabaseURL)},
 		{Label: "the password of PAWL_DATABASE_DIRECT_URL", Secret: urlPassword(c.DatabaseDirectURL)},
+		{Label: "the password of PAWL_TRIGGER_DATABASE_URL", Secret: urlPassword(c.TriggerDatabaseURL)},
 	}...) {
 		if len(known.Secret) >= minPassword && fingerprint.IsDistinctive(known.Secret) {
 			own = append(own, known)

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
@@ -27,6 +28,10 @@ const (
 	MinEverySeconds = 60
 	// MaxEverySeconds is the longest interval of a schedule.
 	MaxEverySeconds = 30 * 24 * 60 * 60
+	// MaxTokens bounds the tokens of a quota.
+	MaxTokens = 10000
+	// MaxWaiting bounds the events of a trigger that wait for their runs, except for events of Pawl. Migration 39 has it too.
+	MaxWaiting = 10000
 )
 
 // Source is where the events of a trigger come from.
@@ -40,7 +45,23 @@ const (
 	Schedule Source = "schedule"
 	// Own is an event of Pawl itself, in the tenant of the trigger.
 	Own Source = "pawl"
+	// Postgres is a transaction in a database, which calls a function or sends a notification.
+	Postgres Source = "postgres"
+	// Files is a change of a file in the workspace of the workers.
+	Files Source = "files"
 )
+
+// Change is a kind of changes of files.
+type Change string
+
+// The changes.
+const (
+	Created  Change = "created"
+	Modified Change = "changed"
+	Removed  Change = "removed"
+)
+
+var defaultChanges = []Change{Created, Modified}
 
 // Happening is a kind of events of Pawl itself.
 type Happening string
@@ -80,10 +101,15 @@ type Document struct {
 	AgentVersion string `json:"agentVersion,omitempty"`
 	// On is the source of the events.
 	On Source `json:"on"`
-	// Webhook is set if the source is a webhook, Times if it is a schedule, and Own if it is Pawl itself.
-	Webhook *WebhookOptions `json:"webhook,omitempty"`
-	Times   *Times          `json:"schedule,omitempty"`
-	Own     *OwnOptions     `json:"pawl,omitempty"`
+	// Webhook is set if the source is a webhook, Times if it is a schedule, and Own if it is Pawl itself. Postgres is set if the trigger
+	// takes notifications, and Files if the source is a change of a file.
+	Webhook  *WebhookOptions  `json:"webhook,omitempty"`
+	Times    *Times           `json:"schedule,omitempty"`
+	Own      *OwnOptions      `json:"pawl,omitempty"`
+	Postgres *PostgresOptions `json:"postgres,omitempty"`
+	Files    *FilesOptions    `json:"files,omitempty"`
+	// Quota bounds the runs that events start, if the source is Own, Postgres or Files. Without it there is no bound.
+	Quota *Quota `json:"quota,omitempty"`
 	// Prompt is the message that starts a run. {{a.b}} stands for a value of the event.
 	Prompt string `json:"prompt"`
 	// SessionID is the session of every run.
@@ -121,6 +147,38 @@ type OwnOptions struct {
 	Tools []string `json:"tools,omitempty"`
 	// Outcomes are those of a run, as agent.Outcome has them, for RunEnded, and "ok" and codes of toolspec for CallEnded.
 	Outcomes []string `json:"outcomes,omitempty"`
+}
+
+// PostgresOptions say which notifications are events.
+type PostgresOptions struct {
+	// Channel is the channel of the notifications, in the database that the workers listen to.
+	Channel string `json:"channel"`
+	// ID is the path of the id of an event in the payload. Empty means that the id is the digest of the payload.
+	ID string `json:"id,omitempty"`
+}
+
+// FilesOptions say which changes of files are events.
+type FilesOptions struct {
+	// Include and Exclude are globs of paths in the workspace, as capability.WalkOptions has them.
+	Include string `json:"include"`
+	Exclude string `json:"exclude,omitempty"`
+	// Changes are the kinds of changes. Empty means Created and Modified.
+	Changes []Change `json:"changes,omitempty"`
+}
+
+// Takes reports whether a kind of changes is an event.
+func (o FilesOptions) Takes(c Change) bool {
+	if len(o.Changes) == 0 {
+		return slices.Contains(defaultChanges, c)
+	}
+	return slices.Contains(o.Changes, c)
+}
+
+// Quota is a bucket of tokens, as in a policy: each event takes one before it starts its run, and an event without a token waits. An empty bucket
+// is full after EverySeconds.
+type Quota struct {
+	Tokens       int `json:"tokens"`
+	EverySeconds int `json:"everySeconds"`
 }
 
 // Canonical returns the document as RFC 8785 JSON. This text is stored, and Digest is its digest.

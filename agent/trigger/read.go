@@ -72,11 +72,14 @@ func (r *reader) document(n *node) {
 		field{Name: "agent", Required: "is missing: the name of an agent", Read: r.formed(&d.Agent, nameForm, "must be the name of an agent: 1 to 64 of a-z, 0-9, _ and -, and begin with a letter")},
 		field{Name: "agentVersion", Read: r.formed(&d.AgentVersion, versionForm, "must have 1 to 64 of letters, digits, _ . and -")},
 		field{Name: "on", Required: "is missing: where the events come from", Read: func(n *node, path string) {
-			d.On = strictyaml.OneOf(r.Reader, n, path, Webhook, Schedule, Own)
+			d.On = strictyaml.OneOf(r.Reader, n, path, Webhook, Schedule, Own, Postgres, Files)
 		}},
 		field{Name: "webhook", Read: r.webhook},
 		field{Name: "schedule", Read: r.schedule},
 		field{Name: "pawl", Read: r.own},
+		field{Name: "postgres", Read: r.postgres},
+		field{Name: "files", Read: r.files},
+		field{Name: "quota", Read: r.quota},
 		field{Name: "prompt", Required: "is missing: the message that starts a run", Read: r.prompt},
 		field{Name: "session", Read: r.checked(&d.SessionID, func(v string) error { return toolspec.CheckVisible("a session", v, MaxEventID) })},
 		field{Name: "tools", Read: func(n *node, path string) {
@@ -121,6 +124,14 @@ func (r *reader) check(root *node) {
 		r.Fail(root, "pawl", "is missing: which event starts a run, as in {event: run_ended}")
 	case d.On != Own && d.Own != nil:
 		r.Fail(root, "pawl", "is only for on: pawl")
+	case d.On != Postgres && d.Postgres != nil:
+		r.Fail(root, "postgres", "is only for on: postgres")
+	case d.On == Files && d.Files == nil:
+		r.Fail(root, "files", "is missing: which files are watched, as in {include: \"inbox/**\"}")
+	case d.On != Files && d.Files != nil:
+		r.Fail(root, "files", "is only for on: files")
+	case d.On != Own && d.On != Postgres && d.On != Files && d.Quota != nil:
+		r.Fail(root, "quota", "is only for on: pawl, on: postgres and on: files")
 	}
 	for i, tool := range d.Tools {
 		if slices.Contains(d.Tools[:i], tool) {
@@ -168,16 +179,7 @@ func (r *reader) schedule(n *node, path string) {
 			}
 			return nil
 		})},
-		field{Name: "every", Read: func(n *node, path string) {
-			v, ok := r.Text(n, path, 32)
-			if !ok {
-				return
-			}
-			d := document.Duration(v).Value()
-			if t.EverySeconds = int(d / time.Second); t.EverySeconds < MinEverySeconds || t.EverySeconds > MaxEverySeconds || d%time.Second != 0 {
-				r.Fail(n, path, "must be a duration in whole seconds from 1m to 30d, such as 15m or 2h")
-			}
-		}},
+		field{Name: "every", Read: r.seconds(&t.EverySeconds)},
 	)
 	switch {
 	case (t.Cron == "") == (t.EverySeconds == 0):
@@ -186,6 +188,20 @@ func (r *reader) schedule(n *node, path string) {
 		r.Fail(n, path, "has a zone, which only cron needs")
 	}
 	r.doc.Times = t
+}
+
+// seconds reads a duration.
+func (r *reader) seconds(into *int) func(n *node, path string) {
+	return func(n *node, path string) {
+		v, ok := r.Text(n, path, 32)
+		if !ok {
+			return
+		}
+		d := document.Duration(v).Value()
+		if *into = int(d / time.Second); *into < MinEverySeconds || *into > MaxEverySeconds || d%time.Second != 0 {
+			r.Fail(n, path, "must be a duration in whole seconds from 1m to 30d, such as 15m or 2h")
+		}
+	}
 }
 
 // prompt reads a text of several lines. Nobody who reviews a file sees hidden characters, but a model does.

@@ -17,6 +17,8 @@ const hook = small + "on: webhook\nwebhook: {secret: hook}\nprompt: "
 
 func own(options string) string { return small + "on: pawl\nprompt: go\npawl: " + options }
 
+func files(options string) string { return small + "on: files\nprompt: go\nfiles: " + options }
+
 func read(t *testing.T, doc string) trigger.Document {
 	t.Helper()
 	d, err := trigger.Read("t.yaml", []byte(doc))
@@ -41,7 +43,9 @@ func TestRead(t *testing.T) {
 		strings.Replace(hook, "hook}", "hook, signature: github}", 1) + "go",
 		small + "on: schedule\nschedule: {every: 90m}\nprompt: go", small + "on: schedule\nschedule: {cron: \"*/5 1-3 * JAN mon\", zone: Europe/Berlin}\nprompt: '{{scheduledAt}}'",
 		own("{event: run_ended, agents: [helper], outcomes: [failed, over_budget]}"), own("{event: call_ended, tools: [core__ls], outcomes: [ok, timeout]}"),
-		own("{event: approval_requested}"),
+		own("{event: approval_requested}\nquota: {tokens: 60, every: 1h}"), small + "on: postgres\nprompt: go",
+		small + "on: postgres\npostgres: {channel: orders, id: order.id}\nquota: {tokens: 1, every: 90s}\nprompt: go", small + "on: postgres\npostgres: {channel: _o1}\nprompt: go",
+		files("{include: \"inbox/**/*.csv\", exclude: \"*.tmp\", changes: [created, removed]}\nquota: {tokens: 1, every: 1h}"), files("{include: \"*\"}"),
 	} {
 		d := read(t, doc)
 		written, err := trigger.Write(d)
@@ -57,11 +61,12 @@ func TestRead(t *testing.T) {
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	schedule := func(s string) string { return small + "on: schedule\nprompt: go\nschedule: " + s }
+	postgres := func(s string) string { return small + "on: postgres\nprompt: go\npostgres: " + s }
 	for _, c := range []struct{ doc, want string }{
 		{"name: a", "tenant: is missing"},
 		{strings.Replace(hook, "acme", "a:b", 1) + "x", "tenant: "},
 		{strings.Replace(hook, "service:triage", "root", 1) + "x", "actor: the actor must be user:NAME"},
-		{strings.Replace(hook, "on: webhook", "on: notify", 1) + "x", "on: must be webhook, schedule or pawl"},
+		{strings.Replace(hook, "on: webhook", "on: notify", 1) + "x", "on: must be webhook, schedule, pawl, postgres or files"},
 		{strings.Replace(hook, "webhook: {secret: hook}\n", "", 1) + "x", "webhook: is missing"},
 		{hook + "x\nschedule: {every: 1h}", "schedule: is only for on: schedule"},
 		{hook + "x\ntools: []", "tools: is empty; leave it out"},
@@ -84,6 +89,28 @@ func TestFaults(t *testing.T) {
 		{own("{event: call_ended, outcomes: [completed]}"), "pawl.outcomes: completed is not"},
 		{own("{event: call_ended, tools: []}"), "pawl.tools: is empty"},
 		{own("{event: run_ended, agents: [A]}"), "must be the name of an agent"},
+		{own("{event: run_ended}\npostgres: {channel: orders}"), "postgres: is only for on: postgres"},
+		{small + "on: files\nprompt: go", "files: is missing"},
+		{own("{event: run_ended}\nfiles: {include: a}"), "files: is only for on: files"},
+		{files("{}"), "files.include: is missing"},
+		{files("{include: /etc/*}"), "files.include: must be a pattern of paths in the workspace"},
+		{files("{include: a/../../b}"), "files.include: must be a pattern of paths in the workspace"},
+		{files("{include: a, exclude: ../b}"), "files.exclude: must be a pattern of paths in the workspace"},
+		{files("{include: a, changes: []}"), "files.changes: is empty"},
+		{files("{include: a, changes: [created, created]}"), "files.changes[1]: is there twice"},
+		{files("{include: a, changes: [moved]}"), "must be created, changed or removed"},
+		{postgres("{}"), "postgres.channel: is missing"},
+		{postgres("{channel: Orders}"), "postgres.channel: must have 1 to 63 of a-z"},
+		{postgres("{channel: " + strings.Repeat("a", 64) + "}"), "postgres.channel: must have 1 to 63 of a-z"},
+		{postgres("{channel: 'o\"; DROP TABLE triggers; --'}"), "postgres.channel: must have 1 to 63 of a-z"},
+		{postgres("{channel: pawl_outbox}"), "postgres.channel: is a channel of Pawl itself"},
+		{postgres("{channel: orders, id: a..b}"), "postgres.id: must be a path"},
+		{postgres("{channel: orders}\nquota: {tokens: 1}"), "quota.every: is missing"},
+		{postgres("{channel: orders}\nquota: {every: 1h}"), "quota.tokens: is missing"},
+		{postgres("{channel: orders}\nquota: {tokens: 0, every: 1h}"), "quota.tokens: must be"},
+		{postgres("{channel: orders}\nquota: {tokens: 10001, every: 1h}"), "quota.tokens: must be"},
+		{postgres("{channel: orders}\nquota: {tokens: 1, every: 1s}"), "quota.every: must be a duration"},
+		{hook + "x\nquota: {tokens: 1, every: 1h}", "quota: is only for on: pawl, on: postgres and on: files"},
 		{schedule("{}"), "schedule: must have either cron or every"},
 		{schedule("{every: 1h, cron: \"0 3 * * *\"}"), "schedule: must have either cron or every"},
 		{schedule("{every: 59s}"), "schedule.every: must be a duration"},

@@ -22,6 +22,9 @@ type written struct {
 	Webhook      *writtenWebhook   `yaml:"webhook,omitempty"`
 	Schedule     *writtenTimes     `yaml:"schedule,omitempty"`
 	Pawl         *writtenOwn       `yaml:"pawl,omitempty"`
+	Postgres     *writtenPostgres  `yaml:"postgres,omitempty"`
+	Files        *writtenFiles     `yaml:"files,omitempty"`
+	Quota        *writtenQuota     `yaml:"quota,omitempty"`
 	Prompt       string            `yaml:"prompt"`
 	Session      string            `yaml:"session,omitempty"`
 	Tools        []string          `yaml:"tools,omitempty"`
@@ -46,6 +49,22 @@ type writtenOwn struct {
 	Outcomes []string  `yaml:"outcomes,omitempty"`
 }
 
+type writtenPostgres struct {
+	Channel string `yaml:"channel"`
+	ID      string `yaml:"id,omitempty"`
+}
+
+type writtenFiles struct {
+	Include string   `yaml:"include"`
+	Exclude string   `yaml:"exclude,omitempty"`
+	Changes []Change `yaml:"changes,omitempty"`
+}
+
+type writtenQuota struct {
+	Tokens int    `yaml:"tokens"`
+	Every  string `yaml:"every"`
+}
+
 // Write writes a document as YAML that Read reads as the same document.
 func Write(d Document) ([]byte, error) {
 	w := written{
@@ -63,6 +82,15 @@ func Write(d Document) ([]byte, error) {
 	}
 	if d.Own != nil {
 		w.Pawl = &writtenOwn{d.Own.Event, d.Own.Agents, d.Own.Tools, d.Own.Outcomes}
+	}
+	if d.Postgres != nil {
+		w.Postgres = &writtenPostgres{d.Postgres.Channel, d.Postgres.ID}
+	}
+	if d.Files != nil {
+		w.Files = &writtenFiles{d.Files.Include, d.Files.Exclude, d.Files.Changes}
+	}
+	if d.Quota != nil {
+		w.Quota = &writtenQuota{d.Quota.Tokens, document.Brief(time.Duration(d.Quota.EverySeconds) * time.Second)}
 	}
 	var text bytes.Buffer
 	encoder := yaml.NewEncoder(&text)

@@ -68,7 +68,7 @@ var ranks = [][]string{
 		"internal/codec/...", "internal/notify/...", "internal/openfga/...", "internal/submitter/...", "internal/seal/...",
 		"internal/verify/...", "internal/oidc/...", "internal/web", "internal/mcp", "internal/openapi", "internal/remote",
 	},
-	{"internal/registered", "internal/health", "internal/telemetry", "internal/report"},
+	{"internal/registered", "internal/filewatch", "internal/health", "internal/telemetry", "internal/report"},
 	{"internal/devstate"},
 	{"client/postgres", "client/registry"}, // for programs that may read the database; package client links no driver
 	{"worker/..."},

@@ -152,17 +152,27 @@ func (a devApp) prepare(ctx context.Context, stack *devstack.Stack, p *policy.Po
 	if err != nil {
 		return worker.Config{}, err
 	}
+	notifies, err := worker.LoadTriggerURL()
+	if err != nil {
+		return worker.Config{}, err
+	}
+	watches, err := worker.LoadTriggerFiles()
+	if err != nil {
+		return worker.Config{}, err
+	}
 	config := worker.Config{
-		Temporal:         temporal.Options{HostPort: stack.TemporalAddress(), Namespace: stack.Namespace()},
-		DatabaseURL:      stack.DatabaseURL(),
-		Workspace:        workspace,
-		SearchAttributes: true,
-		SweepEvery:       worker.DefaultSweepEvery,
-		KeyRing:          ring,
-		ModelURLs:        models,
-		ModelPrices:      os.Getenv("PAWL_MODEL_PRICES"),
-		HealthListen:     os.Getenv("PAWL_HEALTH_LISTEN"),
-		Log:              log,
+		Temporal:           temporal.Options{HostPort: stack.TemporalAddress(), Namespace: stack.Namespace()},
+		DatabaseURL:        stack.DatabaseURL(),
+		Workspace:          workspace,
+		TriggerDatabaseURL: notifies,
+		TriggerFiles:       watches,
+		SearchAttributes:   true,
+		SweepEvery:         worker.DefaultSweepEvery,
+		KeyRing:            ring,
+		ModelURLs:          models,
+		ModelPrices:        os.Getenv("PAWL_MODEL_PRICES"),
+		HealthListen:       os.Getenv("PAWL_HEALTH_LISTEN"),
+		Log:                log,
 	}
 	store, err := postgres.Open(ctx, config.DatabaseURL, postgres.Options{MaxConns: 4, Application: "pawl-dev"})
 	if err != nil {

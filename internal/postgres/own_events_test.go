@@ -131,7 +131,7 @@ func TestOwnEventsAreHandled(t *testing.T) {
 	if times["run_ended:starts"] != 1 || times["run_ended:old"] != 1 || times["run_ended:taken"] != 0 || times["run_ended:foreign"] != 0 || times["run_ended:late"] != 0 {
 		t.Errorf("handled: %v", times)
 	}
-	if contains(log.String(), "canary") || !contains(log.String(), "an event of Pawl starts its run later") {
+	if contains(log.String(), "canary") || !contains(log.String(), "an event of a trigger starts its run later") {
 		t.Errorf("the log says %s", log)
 	}
 	b.sql(`UPDATE trigger_queue SET queued_at = now() - interval '6 days' WHERE event_id = 'run_ended:fails'`)

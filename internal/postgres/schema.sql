@@ -931,8 +931,11 @@ TABLE trigger_queue
     attempts integer NOT NULL DEFAULT 0
     next_at timestamp with time zone NOT NULL DEFAULT now()
     queued_at timestamp with time zone NOT NULL DEFAULT now()
+    source text NOT NULL DEFAULT 'pawl'::text
+    has_token boolean NOT NULL DEFAULT false
     CONSTRAINT trigger_queue_pkey PRIMARY KEY (tenant_id, name, event_id)
     CREATE INDEX trigger_queue_by_due ON public.trigger_queue USING btree (next_at)
+    CREATE INDEX trigger_queue_by_trigger ON public.trigger_queue USING btree (tenant_id, name, has_token, next_at, queued_at)
 
 TABLE triggers
     id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
@@ -946,6 +949,7 @@ TABLE triggers
     CONSTRAINT triggers_digest_of_document CHECK (digest = encode(sha256(convert_to(document, 'UTF8'::name)), 'hex'::text))
     CONSTRAINT triggers_pkey PRIMARY KEY (tenant_id, name, version)
     CONSTRAINT triggers_tenant_of_document CHECK ((document::json ->> 'tenant'::text) = tenant_id AND (document::json ->> 'name'::text) = name)
+    CREATE INDEX triggers_by_channel ON public.triggers USING btree ((((document)::json #>> '{postgres,channel}'::text[]))) WHERE (((document)::json #>> '{postgres,channel}'::text[]) IS NOT NULL)
     CREATE INDEX triggers_by_own_event ON public.triggers USING btree (tenant_id, (((document)::json #>> '{pawl,event}'::text[]))) WHERE (((document)::json #>> '{pawl,event}'::text[]) IS NOT NULL)
 
 TABLE worker_keys
@@ -1069,6 +1073,49 @@ BEGIN
             NULL;
         END;
     END LOOP;
+END
+$function$
+
+
+CREATE OR REPLACE FUNCTION public.fire_trigger(of_tenant text, of_trigger text, event text, content json)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+    active text;
+BEGIN
+    -- The current user is the owner of the function.
+    IF NOT EXISTS (SELECT FROM role_tenants WHERE role_name = session_user::text AND tenant_id IN (of_tenant, '*')) THEN
+        RAISE EXCEPTION 'the user % has no right to fire triggers of this tenant: its owner adds a row to role_tenants', session_user USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    IF coalesce(event !~ '^[!-~]+$' OR length(event) > 256 OR octet_length(content::text) > 262144, true) THEN
+        RAISE EXCEPTION 'an event needs an id of 1 to 256 visible ASCII characters, and at most 262144 bytes of JSON' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    SELECT a.version INTO active
+    FROM trigger_active a JOIN triggers v ON v.tenant_id = a.tenant_id AND v.name = a.name AND v.version = a.version
+    WHERE a.tenant_id = of_tenant AND a.name = of_trigger AND NOT a.retired AND v.document::json ->> 'on' = 'postgres';
+    IF active IS NULL THEN
+        RETURN false;
+    END IF;
+    IF EXISTS (SELECT FROM trigger_queue WHERE tenant_id = of_tenant AND name = of_trigger AND event_id = event)
+        OR EXISTS (SELECT FROM trigger_events WHERE tenant_id = of_tenant AND name = of_trigger AND event_id = event AND run_id IS NOT NULL)
+    THEN
+        RETURN true;
+    END IF;
+    IF (SELECT count(*) FROM (SELECT FROM trigger_queue WHERE tenant_id = of_tenant AND name = of_trigger LIMIT 10000) waiting) >= 10000 THEN
+        -- One row for an hour, so that no flood fills the table.
+        INSERT INTO trigger_events (tenant_id, name, event_id, version, reason)
+        VALUES (of_tenant, of_trigger, 'not-queued-' || to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24"Z"'), active,
+            'events were not queued, because 10000 events of the trigger wait')
+        ON CONFLICT DO NOTHING;
+        RETURN false;
+    END IF;
+    -- Workers of every namespace start the run: the caller knows none.
+    INSERT INTO trigger_queue (tenant_id, name, event_id, namespace, data, source) VALUES (of_tenant, of_trigger, event, '', content, 'postgres')
+    ON CONFLICT DO NOTHING;
+    RETURN true;
 END
 $function$
 

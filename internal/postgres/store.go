@@ -163,6 +163,9 @@ func NewTriggerEvents(s *Store, namespace string, firer outbox.Firer, log *slog.
 	return outbox.NewTriggerEvents(s.db, namespace, firer, log)
 }
 
+// CheckURL returns an error that does not contain the address if an address of a database cannot be read. what names the address.
+func CheckURL(what, url string) error { return db.CheckURL(what, url) }
+
 // NewSealer returns a sealer of the audit trail on the database of a Store. Run starts it. audit.NewSealer describes the signer.
 func NewSealer(s *Store, signer *proof.Signer, retentionDays int, log *slog.Logger) *audit.Sealer {
 	return audit.NewSealer(s.auditStore, signer, retentionDays, log)

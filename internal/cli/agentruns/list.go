@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"time"
 
@@ -158,16 +159,23 @@ func printRounds(w io.Writer, r client.AgentRunRecord, details bool) {
 			}
 		}
 	}
+	summaries := func(from, to int) {
+		for _, s := range r.Summaries {
+			if details && from <= s.Before && s.Before <= to {
+				fmt.Fprintf(w, "\nsummary of the rounds before %d  %s, %d tokens in, %d out, %s, %s\n", s.Before, app.OneLine(s.Model, 80),
+					s.InputTokens+s.CacheReadTokens+s.CacheWriteTokens, s.OutputTokens, costOfOne(s.MicroUSD), app.FormatTime(s.WrittenAt))
+			}
+		}
+	}
+	last := 0
 	for _, round := range r.Rounds {
+		summaries(last+1, round.Round)
+		last = round.Round
 		people(round.Round)
 		fmt.Fprintln(w)
 		if details {
-			cost := "cost unknown"
-			if round.MicroUSD != nil {
-				cost = dollars(*round.MicroUSD)
-			}
 			fmt.Fprintf(w, "round %d  %s, %s, %d tokens in, %d out, %s, %s\n", round.Round, app.OneLine(round.Model, 80), app.OneLine(string(round.Finish), 20),
-				round.InputTokens+round.CacheReadTokens+round.CacheWriteTokens, round.OutputTokens, cost, app.FormatTime(round.AskedAt))
+				round.InputTokens+round.CacheReadTokens+round.CacheWriteTokens, round.OutputTokens, costOfOne(round.MicroUSD), app.FormatTime(round.AskedAt))
 		}
 		if text := strings.TrimSpace(round.Text); text != "" {
 			fmt.Fprintln(w, app.Printable(text))
@@ -179,7 +187,15 @@ func printRounds(w io.Writer, r client.AgentRunRecord, details bool) {
 			printCall(w, i, c, details)
 		}
 	}
+	summaries(last+1, math.MaxInt)
 	people(0)
+}
+
+func costOfOne(microUSD *int64) string {
+	if microUSD == nil {
+		return "cost unknown"
+	}
+	return dollars(*microUSD)
 }
 
 func printCall(w io.Writer, index int, c client.AgentCallView, details bool) {

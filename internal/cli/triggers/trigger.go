@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -34,13 +35,17 @@ func newList(a *app.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				headings := []string{"NAME", "VERSION", "STATE", "ON", "AGENT", "ACTOR", "SINCE", "BY"}
+				headings := []string{"NAME", "VERSION", "STATE", "ON", "AGENT", "ACTOR", "WAITING", "SINCE", "BY"}
 				return app.PrintRows(a, found, "tenant "+a.Tenant+" has no trigger; `pawl trigger apply FILE` stores one", headings, func(v triggers.Listed) []string {
 					state := "active"
 					if v.Retired {
 						state = "retired"
 					}
-					return []string{v.Name, v.Version, state, v.Source, v.Agent, v.Actor, app.FormatTime(v.At), app.QuoteName(v.By)}
+					waiting := strconv.FormatInt(v.Waiting, 10)
+					if v.WaitingSince != nil {
+						waiting += " since " + app.FormatTime(*v.WaitingSince)
+					}
+					return []string{v.Name, v.Version, state, v.Source, v.Agent, v.Actor, waiting, app.FormatTime(v.At), app.QuoteName(v.By)}
 				})
 			})
 		},
@@ -70,7 +75,8 @@ func newEvents(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "events NAME", Short: "List what the events of a trigger have done, the last first",
 		Long: "List the events of a trigger, with the run that each has started, or the reason why it has started none. Requests\n" +
-			"without a valid signature are not in the list; the log of `pawl serve` says that there were some.",
+			"without a valid signature are not in the list; the log of `pawl serve` says that there were some. Events that wait\n" +
+			"for a token of the trigger's quota are not in the list either; `pawl trigger list` counts them.",
 		Args: app.ExactArgs(1, "the name of a trigger; `pawl trigger list` shows them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return app.WithStore(cmd.Context(), func(s *app.Session) error {

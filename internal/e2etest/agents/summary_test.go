@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/e2etest"
 	"github.com/pawl-run/pawl/internal/modelserver"
 )
@@ -50,6 +51,15 @@ func TestSummary(t *testing.T) {
 	// A refused request uses nothing. Each other response has 10 tokens in and 5 out.
 	if all := int64(rounds + 1 + n - 1); result.Rounds != rounds+1 || result.InputTokens != 10*all || result.OutputTokens != 5*all {
 		t.Errorf("the run has used %+v, want the tokens of %d responses", result.Totals, all)
+	}
+	shown, err := w.Store.ShowAgentRun(t.Context(), client.RoundFilter{TenantID: "acme", RunID: "run"})
+	if err != nil || len(shown.Summaries) != n-1 {
+		t.Errorf("%d summaries are shown, %v", len(shown.Summaries), err)
+	}
+	for _, s := range shown.Summaries {
+		if s.Before < 2 || s.Model != "short" || s.InputTokens != 10 || s.OutputTokens != 5 || s.WrittenAt.IsZero() {
+			t.Errorf("a summary is shown as %+v", s)
+		}
 	}
 	var last string
 	of := 0

@@ -15,5 +15,5 @@ func TestQueries(t *testing.T) {
 		"MarkNoticeFailed":  reflect.TypeFor[givenUpRow](),
 		"TakeMessages":      reflect.TypeFor[Message](),
 		"TakeTriggerEvents": reflect.TypeFor[TriggerEvent](),
-	}, "MarkNoticeSent", "PruneNotices", "MarkSent", "MarkFailed", "PruneOutbox", "ListenOutbox", "ListenPolicy", "ListenTools", "DropTriggerEvent", "DelayTriggerEvent", "PruneTriggerEvents")
+	}, "MarkNoticeSent", "PruneNotices", "MarkSent", "MarkFailed", "PruneOutbox", "ListenOutbox", "ListenPolicy", "ListenTools", "LockTriggerQueue", "DropTriggerEvent", "DelayTriggerEvent", "PruneTriggerEvents")
 }

@@ -36,13 +36,15 @@ type queue[R any] struct {
 	retryFirst, retryMost time.Duration
 	// prune deletes old rows.
 	prune db.Step
+	// lock, if not nil, precedes each read of the queue, in its transaction.
+	lock *db.Step
 }
 
 // drain takes rows and calls deliver for each of them, until no row is due.
 func (q *queue[R]) drain(ctx context.Context, take db.Step, deliver func(R)) {
 	for ctx.Err() == nil {
 		takeCtx, cancel := context.WithTimeout(ctx, takeTimeout)
-		rows, err := db.All[R](takeCtx, q.db, "take "+q.name, take)
+		rows, err := q.take(takeCtx, take)
 		cancel()
 		if err != nil {
 			q.logError(ctx, "cannot be read", err)
@@ -62,6 +64,16 @@ func (q *queue[R]) drain(ctx context.Context, take db.Step, deliver func(R)) {
 			return
 		}
 	}
+}
+
+// take takes rows.
+func (q *queue[R]) take(ctx context.Context, take db.Step) (rows []R, err error) {
+	op := "take " + q.name
+	if q.lock == nil {
+		return db.All[R](ctx, q.db, op, take)
+	}
+	err = q.db.Read(ctx, op, db.Only(*q.lock), db.Into(&rows, take))
+	return rows, err
 }
 
 // noteContext returns a context for recording the result of a delivery. It does not end when ctx

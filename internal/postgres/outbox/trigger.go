@@ -24,10 +24,15 @@ const (
 	triggerKeep = 7 * 24 * time.Hour
 )
 
-// TriggerEvent is an event of Pawl for one trigger.
+// tooLate is the reason why an event that was dropped has started no run.
+const tooLate = "no run was started within 7 days"
+
+// TriggerEvent is an event that waits for its run, for one trigger.
 type TriggerEvent struct {
 	TenantID, Name, EventID string
-	Data                    json.RawMessage
+	// Source is where the event comes from, as trigger.Source.
+	Source string
+	Data   json.RawMessage
 	// Attempts counts from 1.
 	Attempts int
 }
@@ -38,7 +43,7 @@ type Firer interface {
 	Fire(ctx context.Context, e TriggerEvent) error
 }
 
-// TriggerEvents takes Pawl's own events out of the queue and gives each event to its Firer at least once. Any number of TriggerEvents may
+// TriggerEvents takes events out of the queue and gives each event to its Firer at least once. Any number of TriggerEvents may
 // run on one database.
 type TriggerEvents struct {
 	queue[TriggerEvent]
@@ -49,9 +54,10 @@ type TriggerEvents struct {
 
 // NewTriggerEvents returns TriggerEvents for the calls and runs of a Temporal namespace. Run starts it.
 func NewTriggerEvents(d *db.DB, namespace string, firer Firer, log *slog.Logger) *TriggerEvents {
+	lock := db.Query("LockTriggerQueue", db.Values{})
 	return &TriggerEvents{namespace: namespace, firer: firer, queue: queue[TriggerEvent]{
 		db: d.With(files), log: log, name: "trigger events", poll: triggerPoll, batch: triggerBatch, senders: triggerSenders,
-		retryFirst: retryFirst, retryMost: retryMost, prune: db.Query("PruneTriggerEvents", db.Values{"keep": triggerKeep}),
+		retryFirst: retryFirst, retryMost: retryMost, prune: db.Query("PruneTriggerEvents", db.Values{"keep": triggerKeep, "reason": db.Text(tooLate)}), lock: &lock,
 	}}
 }
 
@@ -77,7 +83,7 @@ func (t *TriggerEvents) fire(ctx context.Context, e TriggerEvent) {
 	if err != nil {
 		note = db.Query("DelayTriggerEvent", of.With(db.Values{"delay": t.delay(e.Attempts)}))
 		if ctx.Err() == nil {
-			t.log.WarnContext(ctx, "an event of Pawl starts its run later", "tenant", e.TenantID, "trigger", e.Name, "attempts", e.Attempts, "reason", errs.Reason(err))
+			t.log.WarnContext(ctx, "an event of a trigger starts its run later", "tenant", e.TenantID, "trigger", e.Name, "attempts", e.Attempts, "reason", errs.Reason(err))
 		}
 	}
 	if _, err := t.db.Exec(noteCtx, "note a trigger event", note); err != nil {

@@ -103,6 +103,9 @@ func (s *Store) ShowAgentRun(ctx context.Context, f client.RoundFilter) (r clien
 	if err := s.agentCalls(ctx, &r, of); err != nil {
 		return r, err
 	}
+	if r.Summaries, err = db.All[client.AgentSummary](ctx, s.db, op, db.Query("ShowAgentSummaries", of)); err != nil {
+		return r, err
+	}
 	said, err := db.All[agentMessageRow](ctx, s.db, op, db.Query("ShowAgentMessages", of.With(db.Values{"before": f.Before, "max": db.MaxList})))
 	for _, m := range slices.Backward(said) {
 		r.Said = append(r.Said, client.AgentMessage{Round: m.Round, By: m.SaidBy, Text: m.Text, At: m.SaidAt})

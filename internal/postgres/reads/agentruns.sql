@@ -38,6 +38,12 @@ ORDER BY r.round, c.n;
 SELECT invocation_id::text, coalesce(error_code, CASE WHEN ok THEN 'ok' END, '') AS outcome, safe_args
 FROM invocations WHERE tenant_id = @tenant_id AND invocation_id = ANY (@ids::uuid[]);
 
+-- name: ShowAgentSummaries
+-- The texts stay in the database, as the arguments that the model wrote do.
+SELECT before_round AS before, format, model, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, micro_usd, written_at
+FROM agent_summaries WHERE tenant_id = @tenant_id AND run_id = @run_id AND before_round BETWEEN @from::integer AND @to::integer
+ORDER BY before_round;
+
 -- name: ShowAgentMessages
 SELECT coalesce(round, 0) AS round, said_by, text, said_at FROM agent_messages
 WHERE tenant_id = @tenant_id AND run_id = @run_id AND (round IS NULL AND @before::integer = 0 OR round BETWEEN @from::integer AND @to::integer)

@@ -36,5 +36,7 @@ func TestQueries(t *testing.T) {
 		"ShowAgentCalls":    reflect.TypeFor[agentCallRow](),
 		"ShowAgentOutcomes": reflect.TypeFor[agentOutcomeRow](),
 		"ShowAgentMessages": reflect.TypeFor[agentMessageRow](),
+
+		"ShowAgentSummaries": reflect.TypeFor[client.AgentSummary](),
 	})
 }

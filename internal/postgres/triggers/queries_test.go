@@ -16,5 +16,10 @@ func TestQueries(t *testing.T) {
 		"Triggers":        reflect.TypeFor[Listed](),
 		"HasStarted":      reflect.TypeFor[startedRow](),
 		"TriggerEvents":   reflect.TypeFor[Happened](),
+
+		"TriggerChannels":    reflect.TypeFor[channelRow](),
+		"TriggersOfChannel":  reflect.TypeFor[documentOnlyRow](),
+		"FileTriggers":       reflect.TypeFor[documentOnlyRow](),
+		"QueueTriggerEvents": reflect.TypeFor[queuedRow](),
 	}, "LockTrigger", "RecordTriggerEvent")
 }

@@ -151,6 +151,9 @@ type Listed struct {
 	Agent   string `json:"agent"`
 	Actor   string `json:"actor"`
 	Retired bool   `json:"retired"`
+	// Waiting counts the events that wait for their runs, up to 10000, and WaitingSince is the time of the first of these.
+	Waiting      int64      `json:"waiting"`
+	WaitingSince *time.Time `json:"waitingSince,omitempty"`
 	// By and At say who activated the version or retired the trigger, and when.
 	By string    `json:"by"`
 	At time.Time `json:"at"`

@@ -71,8 +71,12 @@ WHERE a.tenant_id = @tenant_id AND a.name = @name;
 
 -- name: Triggers
 SELECT a.name, a.version, v.digest, v.document::json ->> 'on' AS source, v.document::json ->> 'agent' AS agent, v.document::json ->> 'actor' AS actor,
-    a.retired, a.changed_by AS by, a.changed_at AS at
+    a.retired, w.waiting, w.waiting_since, a.changed_by AS by, a.changed_at AS at
 FROM trigger_active a JOIN triggers v ON v.tenant_id = a.tenant_id AND v.name = a.name AND v.version = a.version
+CROSS JOIN LATERAL (
+    SELECT count(*) AS waiting, min(queued_at) AS waiting_since
+    FROM (SELECT queued_at FROM trigger_queue q WHERE q.tenant_id = a.tenant_id AND q.name = a.name LIMIT 10000) queued
+) w
 WHERE a.tenant_id = @tenant_id ORDER BY a.name LIMIT @max;
 
 -- name: HasStarted

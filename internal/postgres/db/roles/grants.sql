@@ -24,7 +24,6 @@ $$;
 GRANT SELECT ON goose_db_version, payloads, role_tenants TO pawl_worker;
 GRANT SELECT, UPDATE ON audit_turn, policy_active, policy_shadow TO pawl_worker;
 GRANT SELECT, INSERT ON agents, agent_summaries, attempts, claims, decisions, events, hydrations, policies, policy_activations, run_events, stage_events, triggers TO pawl_worker;
-GRANT SELECT, UPDATE, DELETE ON trigger_queue TO pawl_worker; -- Functions with SECURITY DEFINER insert its rows.
 GRANT SELECT, INSERT, UPDATE ON
     agent_active, agent_messages, agent_rounds, approval_grants, approvals, approver_keys, connection_grants, connections, database_origin,
     kill_switches, notice_deliveries, notifiers, output_usage, run_turns, submitter_keys, tool_registrations, trigger_active
@@ -33,7 +32,7 @@ GRANT UPDATE (answer, subject) ON claims TO pawl_worker;
 GRANT SELECT, INSERT, DELETE ON audit_heads, audit_pending, audit_seals, debits, output_chunks, worker_keys TO pawl_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON
     agent_runs, cache_tags, connection_secrets, endings, invocations, leases, memories, memory_usage, memory_writes, notices, outbox, output_objects,
-    outputs, pools, quotas, rechecks, relations, result_cache, runs, semaphores, session_bindings, tool_specs, trigger_events, worker_tools, workers
+    outputs, pools, quotas, rechecks, relations, result_cache, runs, semaphores, session_bindings, tool_specs, trigger_events, trigger_queue, worker_tools, workers
 TO pawl_worker;
 GRANT SELECT, DELETE ON attempts_default, events_default, hydrations_default, payloads_default, run_events_default, stage_events_default TO pawl_worker;
 GRANT USAGE ON SEQUENCE lease_tickets TO pawl_worker;
@@ -53,7 +52,7 @@ GRANT SELECT (
 ) ON agent_rounds TO pawl_reader;
 GRANT SELECT (
     tenant_id, run_id, before_round, format, model, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, micro_usd, written_at
-) ON agent_summaries TO pawl_reader;
+) ON agent_summaries TO pawl_reader, pawl_client;
 
 -- pawl_client gets the privileges that package client/postgres needs: beside the record, it reads catalogs and writes the texts of turns.
 GRANT SELECT ON agent_rounds, policies, policy_active, tool_specs, worker_tools, relations, kill_switches TO pawl_client;

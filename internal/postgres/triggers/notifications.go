@@ -1,0 +1,184 @@
+package triggers
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/pawl-run/pawl/internal/postgres/db"
+	"github.com/pawl-run/pawl/toolspec/errs"
+)
+
+const (
+	// channelsEvery is the interval at which a worker looks for new channels, and tests its connection.
+	channelsEvery = 2 * time.Second
+	// maxHeld bounds the notifications that a worker holds in memory.
+	maxHeld = 256
+	// queueTimeout bounds the statements that queue notifications. Notifications that a worker holds when it stops are queued within this time, or lost.
+	queueTimeout = 10 * time.Second
+	// stalledAfter is how long a worker does not read notifications while it cannot queue those that it holds. The server of the other database keeps
+	// the notifications of its sessions, and refuses to send more when it has kept too many. So the worker gives its session up.
+	stalledAfter = 30 * time.Second
+	// The first delay before a failed step is tried again, doubled by each failure, and its maximum.
+	againFirst = 100 * time.Millisecond
+	againMost  = 10 * time.Second
+)
+
+// errStalled means that the notifications that a worker holds cannot be queued.
+var errStalled = errors.New("the database of Pawl does not take the notifications")
+
+// Notifications queues the notifications of another database as events of the triggers that take them. Any number of Notifications may listen: each
+// event is queued once. Notifications that are sent while nobody listens are lost.
+type Notifications struct {
+	store          *Store
+	url, namespace string
+	log            *slog.Logger
+}
+
+// NewNotifications returns Notifications of the database at url, for the workers of a Temporal namespace. Run starts it.
+func (s *Store) NewNotifications(url, namespace string, log *slog.Logger) *Notifications {
+	return &Notifications{store: s, url: url, namespace: namespace, log: log}
+}
+
+// Run queues notifications until ctx ends, and then returns ctx's error. It connects again while a database does not answer.
+func (n *Notifications) Run(ctx context.Context) error {
+	held := make(chan *pgconn.Notification, maxHeld)
+	var queueing sync.WaitGroup
+	queueing.Go(func() { n.queue(ctx, held) })
+	defer queueing.Wait()
+	defer close(held)
+	for delay := againFirst; ; delay = min(2*delay, againMost) {
+		err := n.listen(ctx, held, func() { delay = againFirst })
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		n.log.WarnContext(ctx, "notifications for triggers are lost until the worker listens again", "reason", reasonOf(err))
+		pause(ctx, delay)
+	}
+}
+
+// reasonOf returns the part of an error of listen that may be logged.
+func reasonOf(err error) string {
+	if errors.Is(err, errStalled) || errors.Is(err, db.ErrOtherPooler) {
+		return err.Error()
+	}
+	return errs.Reason(db.Failure("listen", err))
+}
+
+// listen follows the channels of the active triggers on one connection, until it fails or ctx ends.
+func (n *Notifications) listen(ctx context.Context, held chan<- *pgconn.Notification, connected func()) error {
+	conn, err := db.Outside(ctx, "PAWL_TRIGGER_DATABASE_URL", n.url, "pawl-triggers")
+	if err != nil {
+		return err
+	}
+	defer db.Disconnect(ctx, conn)
+	follows := map[string]bool{}
+	for {
+		if err := n.follow(ctx, conn, follows); err != nil {
+			return err
+		}
+		connected()
+		if err := receive(ctx, conn, held); err != nil {
+			return err
+		}
+	}
+}
+
+// follow makes a connection listen on the channels of the active triggers, and on no other channel.
+func (n *Notifications) follow(ctx context.Context, conn *pgx.Conn, follows map[string]bool) error {
+	ctx, cancel := context.WithTimeout(ctx, queueTimeout)
+	defer cancel()
+	rows, err := db.All[channelRow](ctx, n.store.db, "channels of triggers", db.Query("TriggerChannels", db.Values{"max": db.MaxList}))
+	if err != nil {
+		n.log.WarnContext(ctx, "the channels of triggers cannot be read", "reason", errs.Reason(err))
+		return conn.Ping(ctx) // it follows the channels that it knows
+	}
+	wanted := map[string]bool{}
+	for _, row := range rows {
+		wanted[row.Channel] = true
+		if follows[row.Channel] {
+			continue
+		}
+		if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{row.Channel}.Sanitize()); err != nil {
+			return err
+		}
+		follows[row.Channel] = true
+	}
+	for channel := range follows {
+		if wanted[channel] {
+			continue
+		}
+		if _, err := conn.Exec(ctx, "UNLISTEN "+pgx.Identifier{channel}.Sanitize()); err != nil {
+			return err
+		}
+		delete(follows, channel)
+	}
+	return conn.Ping(ctx)
+}
+
+// receive passes notifications on until it is time to look for new channels.
+func receive(ctx context.Context, conn *pgx.Conn, held chan<- *pgconn.Notification) error {
+	until, cancel := context.WithTimeout(ctx, channelsEvery)
+	defer cancel()
+	for {
+		notification, err := conn.WaitForNotification(until)
+		switch {
+		case err == nil:
+		case ctx.Err() == nil && until.Err() != nil && !conn.IsClosed():
+			return nil
+		default:
+			return err
+		}
+		stalled := time.NewTimer(stalledAfter)
+		select {
+		case held <- notification:
+			stalled.Stop()
+		case <-stalled.C:
+			return errStalled
+		case <-ctx.Done():
+			stalled.Stop()
+			return ctx.Err()
+		}
+	}
+}
+
+// queue queues the notifications that are held, until held is closed. It tries again until ctx ends, and once after that.
+func (n *Notifications) queue(ctx context.Context, held <-chan *pgconn.Notification) {
+	for first := range held {
+		payloads := map[string][]string{first.Channel: {first.Payload}}
+		for range len(held) {
+			next := <-held // no other goroutine receives
+			payloads[next.Channel] = append(payloads[next.Channel], next.Payload)
+		}
+		for channel, sent := range payloads {
+			for delay := againFirst; ; delay = min(2*delay, againMost) {
+				queueCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), queueTimeout)
+				err := n.queueNotified(queueCtx, channel, sent)
+				cancel()
+				if err == nil {
+					break
+				}
+				n.log.WarnContext(ctx, "notifications for triggers are not queued yet", "count", len(sent), "reason", errs.Reason(err))
+				if ctx.Err() != nil {
+					break
+				}
+				pause(ctx, delay)
+			}
+		}
+	}
+}
+
+// pause waits for d, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
