@@ -253,6 +253,28 @@ func TestSuperseded(t *testing.T) {
 				}
 			}
 		}, true, 0, 2, 0},
+		{"when it asks about a lost attempt, and settled there", "core__mail", func(r *rig) {
+			r.records.onClaim = func(int) (contract.Outcome, error) { return dies, nil }
+			r.records.onCheck = func(int) contract.Outcome { return contract.Superseded }
+			r.records.onAdmit = func(n int, row *admit.Record) {
+				if n == 2 {
+					row.Result = other
+				}
+			}
+		}, true, 0, 2, 0},
+		{"at a review, and settled there", "core__asks", func(r *rig) {
+			r.records.onLook = func(int) bool { return true }
+			r.records.onAdmit = func(n int, row *admit.Record) {
+				if n == 2 {
+					row.Result = other
+				}
+			}
+			r.decideAfter(time.Minute, 1, toolspec.Approve, "user:bob")
+		}, true, 0, 2, 0},
+		{"at a review", "core__asks", func(r *rig) {
+			r.records.onLook = func(n int) bool { return n == 1 }
+			r.decideAfter(time.Minute, 1, toolspec.Approve, "user:bob")
+		}, false, 1, 2, 1},
 		{"at the request", "core__asks", func(r *rig) {
 			r.records.onRequest = func(n int) bool { return n == 1 }
 			r.decideAfter(time.Minute, 1, toolspec.Approve, "user:bob")

@@ -61,7 +61,9 @@ type records struct {
 	onSettle                               func(n int) contract.Outcome
 	onRequest                              func(n int) bool
 	onCheck                                func(n int) contract.Outcome
+	onLook                                 func(n int) bool // the review of a request is superseded
 	admits, claimed, settles, asks, checks int
+	looks                                  int
 }
 
 // dies is the answer of a claim after which nobody hears of the attempt again.
@@ -341,6 +343,9 @@ func (r *records) Look(_ context.Context, in approval.LookRow) (approval.LookRec
 	r.reviews++
 	if in.ApprovalID == "" {
 		return approval.LookRecord{State: contract.RequestOpen, PolicyDigest: r.active}, nil
+	}
+	if r.looks++; r.onLook != nil && r.onLook(r.looks) {
+		return approval.LookRecord{Superseded: true}, nil
 	}
 	req := r.requested(in.ApprovalID)
 	open := approval.OpenRequest{
