@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -235,18 +236,19 @@ func TestDecisionsAreScreenedWhenTheRequestOpens(t *testing.T) {
 // TestScreen: a decision must fit the question and the digest of the open request.
 func TestScreen(t *testing.T) {
 	t.Parallel()
+	own, other := strings.Repeat("d", 64), strings.Repeat("e", 64)
 	for name, tc := range map[string]struct {
 		parked bool
 		verb   toolspec.Verb
 		digest string
 		fits   bool
 	}{
-		"an approval": {false, toolspec.Approve, "", true}, "with the digest": {false, toolspec.Approve, "d", true}, "with another digest": {false, toolspec.Approve, "e", false},
+		"an approval": {false, toolspec.Approve, "", true}, "with the digest": {false, toolspec.Approve, own, true}, "with another digest": {false, toolspec.Approve, other, false},
 		"of a parked call": {true, toolspec.Approve, "", false}, "a resolution of it": {true, toolspec.SettleOK, "", true}, "a resolution of another": {false, toolspec.SettleOK, "", false},
 	} {
 		b := newInbox()
 		open := opened(1, &contract.Acceptance{Unsigned: true})
-		if open.View.Digest = "d"; tc.parked {
+		if open.View.Digest = own; tc.parked {
 			open.View.Parked = "timeout"
 		}
 		b.openRequest(open, now)
