@@ -13,7 +13,7 @@ import (
 // members in the code of others.
 var foreignNames = strings.Fields(`
 	CloudEvent CommandComplete DeepSeek EventSource GitLab HashiCorp JavaScript MiniMax OpenBao OpenTelemetry ReadyForQuery ServeMux WebAssembly
-	FunctionDeclaration FunctionDefinitionParam HydrationResult LlmToolCall LlmToolChoice LlmToolDefinition ToolFunctionParameters
+	FunctionDeclaration FunctionDefinitionParam GenerateContentResponse HydrationResult LlmToolCall LlmToolChoice LlmToolDefinition ToolFunctionParameters
 	ToolInputSchemaParam ToolProperty
 	cryptoKeys generateContent httpClient keyRings streamFunctionCallArguments supportedSchemaKeys supportedStringFormats
 	transformSchema tunedModels
@@ -25,8 +25,8 @@ var (
 	// mixedName matches a name with a capital letter after a small one. Names in one case cannot be told from words.
 	mixedName  = regexp.MustCompile(`\b[A-Za-z]*[a-z][A-Z][A-Za-z0-9]*\b`)
 	identifier = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
-	// docLink matches a link to an exported name of the package.
-	docLink = regexp.MustCompile(`\[\*?([A-Z][A-Za-z0-9]*)(?:\.([A-Z][A-Za-z0-9]*))?\]`)
+	// docLink matches a link to an exported name of the package. A name in capitals is a literal of a protocol, such as [DONE].
+	docLink = regexp.MustCompile(`\[\*?([A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*)(?:\.([A-Z][A-Za-z0-9]*))?\]`)
 	address = regexp.MustCompile(`https?://\S+`)
 )
 
