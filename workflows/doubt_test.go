@@ -367,6 +367,24 @@ func TestParkedElsewhere(t *testing.T) {
 	}
 }
 
+// TestNobodyIsAskedWithoutTheFence: while an earlier attempt could still begin, neither a probe nor a person can say what became of the call.
+func TestNobodyIsAskedWithoutTheFence(t *testing.T) {
+	t.Parallel()
+	for name, probe := range map[string]func(int) (toolspec.Found[echoOut], error){
+		"a person": nil, "a probe": func(int) (toolspec.Found[echoOut], error) { return toolspec.FoundNoEffect[echoOut](), nil },
+	} {
+		w := &wire{lost: 1, probe: probe}
+		r := newRig(t, rigOptions{policy: parkingPolicy, tools: []toolspec.Tool{w.tool()}})
+		r.records.onCheck = func(int) contract.Outcome { return dies }
+		result := r.run(call("core__wire", args))
+		w.mu.Lock()
+		if result.ErrorCode != toolspec.CodeOutcomeUnknown || w.runs != 1 || w.probes != 0 || len(r.records.requests) != 0 {
+			t.Errorf("%s: got %+v after %d runs, %d probes and %d requests", name, result, w.runs, w.probes, len(r.records.requests))
+		}
+		w.mu.Unlock()
+	}
+}
+
 // TestParkedBeyondTheDeadline: who wants a retry gives the call its time again.
 func TestParkedBeyondTheDeadline(t *testing.T) {
 	t.Parallel()

@@ -62,8 +62,9 @@ type records struct {
 	onRequest                              func(n int) bool
 	onCheck                                func(n int) contract.Outcome
 	onLook                                 func(n int) bool // the review of a request is superseded
+	onState                                func(n int) bool // the read of the gate state is superseded
 	admits, claimed, settles, asks, checks int
-	looks                                  int
+	looks, states                          int
 }
 
 // dies is the answer of a claim after which nobody hears of the attempt again.
@@ -342,6 +343,9 @@ func (r *records) Look(_ context.Context, in approval.LookRow) (approval.LookRec
 	defer r.mu.Unlock()
 	r.reviews++
 	if in.ApprovalID == "" {
+		if r.states++; r.onState != nil && r.onState(r.states) {
+			return approval.LookRecord{Superseded: true}, nil
+		}
 		return approval.LookRecord{State: contract.RequestOpen, PolicyDigest: r.active}, nil
 	}
 	if r.looks++; r.onLook != nil && r.onLook(r.looks) {
