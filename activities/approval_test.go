@@ -256,3 +256,20 @@ func TestCheckAndSettlePassOn(t *testing.T) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }
+
+// TestRequestOfAConnection: an approval covers the connection in the state in which people saw the call.
+func TestRequestOfAConnection(t *testing.T) {
+	for _, n := range []*hook.Connection{nil, {Requested: true, Generation: 7}} {
+		w := newWorld(t, setup{})
+		f := w.facts()
+		if f.Connection = n; n != nil {
+			f.Context.ConnectionID = "c1"
+		}
+		if _, err := w.Request(t.Context(), contract.RequestIn{Facts: f}); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.records.requests[0].Granted; got.ConnectionID != f.Context.ConnectionID || got.Generation != n.Value().Generation {
+			t.Errorf("of the connection %+v the request covers %+v", n, got)
+		}
+	}
+}

@@ -77,3 +77,24 @@ func TestKillSwitchOpensNoRequest(t *testing.T) {
 		t.Errorf("parked: got %+v, %v", got, err)
 	}
 }
+
+// TestStagesOnAWorkerThatLacksAFactory: a stage that fails closed waits for a worker with the factory. A stage whose failures are only
+// logged runs without it: the call has ended by then.
+func TestStagesOnAWorkerThatLacksAFactory(t *testing.T) {
+	for stage, runs := range map[hook.Stage]bool{
+		hook.WillParseInput.Stage(): false, hook.WillAuthorize.Stage(): false, hook.WillFinalizeInvoke.Stage(): true, hook.OnError.Stage(): true,
+	} {
+		ran := false
+		run := func() error { ran = true; return nil }
+		w := newWorld(t, setup{hooks: []hook.Hook{hook.New("h",
+			hook.WillAuthorize.Do(func(context.Context, *hook.Gate) error { return run() }),
+			hook.WillParseInput.Do(func(context.Context, *hook.Input) error { return run() }),
+			hook.OnError.Do(func(context.Context, *hook.Report) error { return run() }),
+			hook.WillFinalizeInvoke.Do(func(context.Context, *hook.Report) error { return run() }),
+		)}})
+		got := w.stage(t, stage, func(f *hook.Facts) { f.Bindings = []hook.Binding{{Recipe: provide.Recipe{Factory: "gone"}}} })
+		if ran != runs || (got.Outcome == hook.Missing) == runs || !runs && got.By != "factory gone" {
+			t.Errorf("%s: got %+v, the hook ran: %v", stage, got, ran)
+		}
+	}
+}

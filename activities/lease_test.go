@@ -3,6 +3,7 @@ package activities_test
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,8 +72,12 @@ func TestNoClaimWithoutALease(t *testing.T) {
 		in := w.executeIn()
 		in.Facts.Context.ConnectionID = "conn"
 		in.Facts.Data = append(in.Facts.Data, hook.Entry{Key: "pawl.connection", Value: json.RawMessage("true")})
-		if out := w.execute(t.Context(), t, in); out.Outcome != want || w.runs != 0 || len(w.records.claims) != 0 {
-			t.Errorf("%v: %+v after %d runs with %d claims", answer, out, w.runs, len(w.records.claims))
+		got := w.execute(t.Context(), t, in)
+		if got.Outcome != want || w.runs != 0 || len(w.records.claims) != 0 {
+			t.Errorf("%v: %+v after %d runs with %d claims", answer, got, w.runs, len(w.records.claims))
+		}
+		if answer == broker.NeedsReauth && (got.Failure == nil || !strings.Contains(got.Failure.SafeMessage, "pawl connections signin conn")) {
+			t.Errorf("a connection without a credential: %+v", got.Failure)
 		}
 	}
 }

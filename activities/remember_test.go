@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities/approval"
+	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -146,6 +147,10 @@ func TestCovered(t *testing.T) {
 		{"another risk", func(g *given) { g.grant.Granted.Risk = toolspec.HighRisk }, false},
 		{"another rule of who may decide", func(g *given) { g.grant.Granted.RuleDigest = "older" }, false},
 		{"the approver's own call", func(g *given) { g.grant.ActorID, g.facts.Context.ActorID = "", "user:bob" }, false},
+		{"the approver's own call, where requesters may decide", func(g *given) {
+			g.policy = strings.Replace(wide, "allowUnsigned: true", "allowUnsigned: true, allowSelfApproval: true", 1)
+			g.grant.ActorID, g.facts.Context.ActorID, g.grant.Granted.RuleDigest = "", "user:bob", ""
+		}, true},
 		{"a call on behalf of the approver", func(g *given) { g.facts.Context.SubjectID = "user:bob" }, false},
 		{"arguments that the approver has edited", func(g *given) { g.edited = "user:bob" }, false},
 		{"a grant without the rule that asked", func(g *given) { g.grant.Granted.Asked = "" }, false},
@@ -174,6 +179,9 @@ func TestCovered(t *testing.T) {
 			tc.change(&g)
 			w := newWorld(t, setup{policy: g.policy})
 			g.facts.PolicyDigest = w.policy.Digest()
+			if g.grant.Granted.RuleDigest == "" { // the grant was given under the rule that counts now
+				g.grant.Granted.RuleDigest = w.policy.Decide(judge.PolicyFacts(g.facts, true)).Approval.Digest()
+			}
 			w.records.grants = []approval.Grant{g.grant}
 			if _, err := w.Request(t.Context(), contract.RequestIn{Facts: g.facts, EditedBy: g.edited, Ask: g.ask}); err != nil {
 				t.Fatal(err)

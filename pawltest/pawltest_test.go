@@ -241,6 +241,15 @@ func TestRunOverAConnection(t *testing.T) {
 	if got.Result.ErrorCode != toolspec.CodeValidation || got.Result.Details.Kind != "missing_connection" {
 		t.Errorf("without a connection: %+v", got.Result)
 	}
+	// A tool that does not say that it needs a connection runs, and its author learns what to do, also if the tool returns the plain error.
+	undeclared := tool(func(_ context.Context, _ in, call toolspec.Call) (out, error) {
+		_, err := capability.ClientsKey.From(call).For(call.Context.ConnectionID)
+		return out{}, fmt.Errorf("the client: %w", err)
+	}, declares(capability.ClientsKey.Name()))
+	got = pawltest.Call{Tool: undeclared, Args: `{"text":"a"}`}.Run(t)
+	if got.Result.ErrorCode != toolspec.CodeExecution || !strings.Contains(got.Result.SafeMessage, "sets RequiresConnection") {
+		t.Errorf("without a connection, and a tool that does not require one: %+v", got.Result)
+	}
 }
 
 // TestRunHooks: hooks around the tool run as they do in an attempt.

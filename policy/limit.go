@@ -80,8 +80,7 @@ func (l limit) key(f Facts) string {
 			value = f.ActorID
 		case document.PerConnection:
 			value = f.ConnectionID
-		case document.PerTenant:
-			continue
+		case document.PerTenant: // the reader of the document drops it, because each key belongs to one tenant
 		}
 		parts = append(parts, string(scope), value)
 	}

@@ -3,7 +3,7 @@ package toolspec
 // Code is the closed set of reasons for which a call ends without a value.
 type Code string
 
-// The codes. Infos documents each.
+// The codes. Codes documents each.
 const (
 	CodeInvalidJSON      Code = "invalid_json"
 	CodeIncomplete       Code = "incomplete"

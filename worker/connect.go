@@ -6,6 +6,7 @@ import (
 
 	pawl "github.com/pawl-run/pawl/client"
 	clientpg "github.com/pawl-run/pawl/client/postgres"
+	"github.com/pawl-run/pawl/internal/devstate"
 	"github.com/pawl-run/pawl/internal/postgres"
 )
 
@@ -19,7 +20,7 @@ func Connect(ctx context.Context, c Config) (connected *pawl.Client, closed func
 	}
 	store, err := postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: 4, Application: "pawl-client", DirectURL: c.DatabaseDirectURL})
 	if err != nil {
-		return nil, nil, fmt.Errorf("database: %w", err)
+		return nil, nil, devstate.Explain(fmt.Errorf("database: %w", err))
 	}
 	if err := store.OpenBucket(ctx, c.OutputBucket); err != nil {
 		store.Close()
@@ -28,7 +29,7 @@ func Connect(ctx context.Context, c Config) (connected *pawl.Client, closed func
 	temporal, err := dial(ctx, c)
 	if err != nil {
 		store.Close()
-		return nil, nil, fmt.Errorf("temporal: %w", err)
+		return nil, nil, devstate.Explain(fmt.Errorf("temporal: %w", err))
 	}
 	o := clientpg.Of(store).Options()
 	o.DataConverter = c.Temporal.DataConverter

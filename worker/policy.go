@@ -189,7 +189,11 @@ func (w *policyWatch) report(ctx context.Context, what string, active policies.A
 	if err != nil {
 		return err
 	}
-	for _, found := range review.Lint(p, specs) {
+	related, err := w.store.RelatedRoles(ctx, p)
+	if err != nil {
+		return err
+	}
+	for _, found := range review.LintWithRelations(p, specs, related) {
 		w.log.WarnContext(ctx, "policy says something to no effect", "at", found.Path, "reason", found.Reason)
 	}
 	if err := review.Check(p, specs); err != nil {

@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"google.golang.org/grpc/codes"
 
+	"github.com/pawl-run/pawl/internal/devstate"
 	"github.com/pawl-run/pawl/internal/health"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec/errs"
@@ -82,6 +83,9 @@ type waited struct {
 
 // log shows the reason to probes, and logs it if it is new or was logged some time ago.
 func (w *waited) log(ctx context.Context, reason string) {
+	if sentence := devstate.Stale(); sentence != "" {
+		reason += "; " + sentence
+	}
 	w.c.board.Wait(w.part, reason)
 	if ctx.Err() != nil || reason == w.reason && time.Since(w.logged) < logAgain {
 		return

@@ -255,6 +255,41 @@ func TestSuperseded(t *testing.T) {
 				}
 			}
 		}, true, 0, 2, 0},
+		{"when it asks about a lost attempt, and settled there", "core__mail", func(r *rig) {
+			r.records.onClaim = func(int) (contract.Outcome, error) { return dies, nil }
+			r.records.onCheck = func(int) contract.Outcome { return contract.Superseded }
+			r.records.onAdmit = func(n int, row *admit.Record) {
+				if n == 2 {
+					row.Result = other
+				}
+			}
+		}, true, 0, 2, 0},
+		{"at a review, and settled there", "core__asks", func(r *rig) {
+			r.records.onLook = func(int) bool { return true }
+			r.records.onAdmit = func(n int, row *admit.Record) {
+				if n == 2 {
+					row.Result = other
+				}
+			}
+			r.decideAfter(time.Minute, 1, toolspec.Approve, "user:bob")
+		}, true, 0, 2, 0},
+		{"when it reads the gate state, and settled there", "core__remote", func(r *rig) {
+			r.fail = busyOnce(2 * time.Minute)
+			r.records.onState = func(int) bool { return true }
+			r.records.onAdmit = func(n int, row *admit.Record) {
+				if n == 2 {
+					row.Result = other
+				}
+			}
+		}, true, 1, 2, 0},
+		{"when it reads the gate state", "core__remote", func(r *rig) {
+			r.fail = busyOnce(2 * time.Minute)
+			r.records.onState = func(n int) bool { return n == 1 }
+		}, false, 2, 2, 1},
+		{"at a review", "core__asks", func(r *rig) {
+			r.records.onLook = func(n int) bool { return n == 1 }
+			r.decideAfter(time.Minute, 1, toolspec.Approve, "user:bob")
+		}, false, 1, 2, 1},
 		{"at the request", "core__asks", func(r *rig) {
 			r.records.onRequest = func(n int) bool { return n == 1 }
 			r.decideAfter(time.Minute, 1, toolspec.Approve, "user:bob")
@@ -284,6 +319,16 @@ func TestSuperseded(t *testing.T) {
 				t.Errorf("%d runs, %d admits, %d settles", r.ran(), r.records.admits, r.records.settles)
 			}
 		})
+	}
+}
+
+// busyOnce is a tool that asks for another attempt after a time, long enough that the gate is asked again.
+func busyOnce(after time.Duration) func(run int) error {
+	return func(run int) error {
+		if run == 1 {
+			return toolspec.RetryAfter(after, "busy")
+		}
+		return nil
 	}
 }
 

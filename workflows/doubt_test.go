@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pawl-run/pawl/activities/admit"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows/contract"
@@ -316,13 +317,71 @@ func TestParked(t *testing.T) {
 			if waited := r.env.Now().Sub(began); waited < tc.waited || waited > tc.waited+time.Minute {
 				t.Errorf("the call took %s, want about %s", waited, tc.waited)
 			}
-			if tc.requests > 0 && result.ErrorCode != "" && (result.Details == nil || result.Details.ApprovalID == "") && tc.name != "cancelled" && !strings.HasPrefix(tc.name, "policy") {
+			if tc.requests > 0 && result.ErrorCode != "" && (result.Details == nil || result.Details.ApprovalID == "") && !strings.HasPrefix(tc.name, "policy") {
 				t.Errorf("the result does not name the request: %+v", result.Details)
 			}
 			if tc.name == "settled as done" && (result.Value != nil || result.Source != "" || result.Details.ApprovalID == "") {
 				t.Errorf("nobody knows the value, and the result is %+v", result)
 			}
 		})
+	}
+}
+
+// TestParkedElsewhere: where another run has settled a call that waits for a person, its result counts, and the answer of the person does not.
+// A call that is cancelled while it waits names the request that was open.
+func TestParkedElsewhere(t *testing.T) {
+	t.Parallel()
+	other := &toolspec.Result{ToolCallID: "call-1", OK: true, Value: []byte(`"of another run"`), Attempts: 5}
+	settled := func(r *rig) {
+		r.records.onAdmit = func(n int, row *admit.Record) {
+			if n == 2 {
+				row.Result = other
+			}
+		}
+	}
+	for name, act := range map[string]func(*rig){
+		"at the fence":   func(r *rig) { r.records.onCheck = func(int) contract.Outcome { return contract.Superseded } },
+		"at the request": func(r *rig) { r.records.onRequest = func(int) bool { return true } },
+		"at the review": func(r *rig) {
+			r.records.onLook = func(int) bool { return true }
+			r.decideAfter(time.Hour, 1, toolspec.SettleFailed, "user:bob")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := &wire{lost: 1}
+			r := newRig(t, rigOptions{policy: parkingPolicy, tools: []toolspec.Tool{w.tool()}})
+			settled(r)
+			act(r)
+			if result := r.run(call("core__wire", args)); !result.OK || result.Attempts != 5 || r.records.settles != 0 {
+				t.Errorf("got %+v, settled %d times", result, r.records.settles)
+			}
+		})
+	}
+	w := &wire{lost: 1}
+	r := newRig(t, rigOptions{policy: parkingPolicy, tools: []toolspec.Tool{w.tool()}})
+	r.env.RegisterDelayedCallback(r.env.CancelWorkflow, time.Hour)
+	result := r.run(call("core__wire", args))
+	if want := toolspec.ApprovalID(result.InvocationID, 1); result.ErrorCode != toolspec.CodeOutcomeUnknown || result.Details.ApprovalID != want {
+		t.Errorf("cancelled: got %+v, want the request %s", result, want)
+	}
+}
+
+// TestNobodyIsAskedWithoutTheFence: while an earlier attempt could still begin, neither a probe nor a person can say what became of the call.
+func TestNobodyIsAskedWithoutTheFence(t *testing.T) {
+	t.Parallel()
+	for name, probe := range map[string]func(int) (toolspec.Found[echoOut], error){
+		"a person": nil, "a probe": func(int) (toolspec.Found[echoOut], error) { return toolspec.FoundNoEffect[echoOut](), nil },
+	} {
+		w := &wire{lost: 1, probe: probe}
+		r := newRig(t, rigOptions{policy: parkingPolicy, tools: []toolspec.Tool{w.tool()}})
+		r.records.onCheck = func(int) contract.Outcome { return dies }
+		result := r.run(call("core__wire", args))
+		w.mu.Lock()
+		if result.ErrorCode != toolspec.CodeOutcomeUnknown || w.runs != 1 || w.probes != 0 || len(r.records.requests) != 0 {
+			t.Errorf("%s: got %+v after %d runs, %d probes and %d requests", name, result, w.runs, w.probes, len(r.records.requests))
+		}
+		w.mu.Unlock()
 	}
 }
 

@@ -61,7 +61,10 @@ type records struct {
 	onSettle                               func(n int) contract.Outcome
 	onRequest                              func(n int) bool
 	onCheck                                func(n int) contract.Outcome
+	onLook                                 func(n int) bool // the review of a request is superseded
+	onState                                func(n int) bool // the read of the gate state is superseded
 	admits, claimed, settles, asks, checks int
+	looks, states                          int
 }
 
 // dies is a result of onClaim and onCheck: the worker dies during the claim, or the check fails.
@@ -340,7 +343,13 @@ func (r *records) Look(_ context.Context, in approval.LookRow) (approval.LookRec
 	defer r.mu.Unlock()
 	r.reviews++
 	if in.ApprovalID == "" {
+		if r.states++; r.onState != nil && r.onState(r.states) {
+			return approval.LookRecord{Superseded: true}, nil
+		}
 		return approval.LookRecord{State: contract.RequestOpen, PolicyDigest: r.active}, nil
+	}
+	if r.looks++; r.onLook != nil && r.onLook(r.looks) {
+		return approval.LookRecord{Superseded: true}, nil
 	}
 	req := r.requested(in.ApprovalID)
 	open := approval.OpenRequest{

@@ -15,6 +15,7 @@ import (
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/room"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/capability"
 	"github.com/pawl-run/pawl/toolspec/wire"
 	"github.com/pawl-run/pawl/toolspec/wire/anthropic"
 	"github.com/pawl-run/pawl/toolspec/wire/gemini"
@@ -139,7 +140,7 @@ type Broker interface {
 	Lease(ctx context.Context, r broker.Request) (*broker.Lease, broker.Answer, error)
 }
 
-// Agents has the activities of runs. Broker and Price may be nil; the other fields are needed.
+// Agents has the activities of runs. Broker, Price and Reason may be nil; the other fields are needed.
 type Agents struct {
 	// Namespace is the Temporal namespace of the worker.
 	Namespace string
@@ -162,6 +163,9 @@ type Agents struct {
 	HTTP *http.Client
 	// Price returns the cost of a response in millionths of a US dollar, and false for a model without a price.
 	Price func(format, model string, u wire.Usage) (int64, bool)
+	// Reason keeps a step of the reasoning of a model for core__read_reasoning. nil keeps none. A *capability.MemoryError says that memory
+	// does not take it.
+	Reason func(ctx context.Context, by capability.MemoryCaller, text string) (capability.MemoryEntry, error)
 	// Secrets are the live secrets. No response of a model is recorded or shown with one of them. nil has none.
 	Secrets *fingerprint.Set
 	// Requests bounds the requests to models that this worker sends for one tenant at the same time; 0 sets no bound.

@@ -24,6 +24,9 @@ func (a *Agents) Answer(ctx context.Context, in contract.AgentAnswerIn) (out con
 	if err := a.verifyJoined(ctx, in, round); err != nil {
 		return out, err
 	}
+	if err := a.keepReasoning(ctx, in.Run, round); err != nil {
+		return out, err
+	}
 	results := make([]toolspec.Result, len(round.Plan.Calls))
 	for i, c := range round.Plan.Calls {
 		switch {

@@ -11,6 +11,7 @@ import (
 	pawlagent "github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/provider"
+	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -49,7 +50,7 @@ func (a *Agents) modelClient(ctx context.Context, of contract.AgentRun, run Run,
 	case err != nil:
 		return nil, nil, nil, err
 	case answer == broker.NeedsReauth:
-		return nil, nil, nil, unusable("the connection of the model needs a new sign-in: pawl connections reauth")
+		return nil, nil, nil, unusable("the connection %s of the model must be authorised again: pawl connections signin, or pawl connections rotate", toolspec.Quoted(model.Connection))
 	case answer == broker.Superseded:
 		return nil, nil, nil, unusable("the run has ended")
 	case answer != broker.Leased:

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/capability"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
@@ -15,6 +16,10 @@ const maxSafeText = 2000
 
 // staleMessage is the safe message of a call whose preview is not the one that was approved.
 const staleMessage = "What the preview showed has changed since, so this attempt did nothing: make a new call"
+
+// noConnection is the safe message of a tool that asked for a connection that its call does not have.
+const noConnection = "it asked for a connection that the call does not have. Name the connection in context.connectionId. " +
+	"A tool that cannot work without a connection sets RequiresConnection, and one that can checks the id first"
 
 func clip(text string) string {
 	if len(text) <= maxSafeText {
@@ -42,6 +47,8 @@ func classify(err error) (f hook.Failure, retryable, answered bool) {
 		return hook.Failure{Code: toolspec.CodeExecution, SafeMessage: toolspec.ErrorPrefix + clip(unanswered.Reason)}, true, false
 	case errors.As(err, &args):
 		return hook.Failure{Code: toolspec.CodeValidation, SafeMessage: args.Error()}, false, true
+	case errors.Is(err, capability.ErrNoConnection):
+		return hook.Failure{Code: toolspec.CodeExecution, SafeMessage: toolspec.ErrorPrefix + noConnection}, false, false
 	case errors.As(err, &output):
 		return hook.Failure{Code: toolspec.CodeOutputValidation, SafeMessage: output.Error()}, false, true
 	case errors.Is(err, context.DeadlineExceeded):

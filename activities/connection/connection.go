@@ -81,17 +81,17 @@ func (l *Leases) Lease(ctx context.Context, in contract.ExecuteIn, policyDigest 
 	if err != nil || answer == broker.Leased {
 		return lease, nil, err
 	}
-	return nil, refusal(answer), nil
+	return nil, refusal(answer, r.ConnectionID), nil
 }
 
-// refusal returns how an attempt without a lease ends.
-func refusal(answer broker.Answer) *contract.ExecuteOut {
+// refusal returns how an attempt without a lease of the connection ends.
+func refusal(answer broker.Answer, connectionID string) *contract.ExecuteOut {
 	var f hook.Failure
 	switch answer {
 	case broker.Superseded:
 		return &contract.ExecuteOut{Outcome: contract.Superseded}
 	case broker.NeedsReauth:
-		f = judge.Reauth()
+		f = judge.Reauth(connectionID)
 	case broker.Changed:
 		f = hook.Failure{Code: toolspec.CodeApprovalStale, SafeMessage: "What was approved has changed: its connection"}
 	default:

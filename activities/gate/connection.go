@@ -51,7 +51,7 @@ func (g *gate) checkConnection(ctx context.Context, f hook.Facts, p *policy.Poli
 	}
 	if n.Status == broker.StatusNeedsReauth {
 		v.Delta.Rule = ruleConnection
-		failure := judge.Reauth()
+		failure := judge.Reauth(c.ConnectionID)
 		return &failure
 	}
 	return nil

@@ -20,6 +20,7 @@ func TestGateChecksTheConnection(t *testing.T) {
 		}
 		return n
 	}
+	const reauth = "The connection conn must be authorised again: sign in (pawl connections signin conn), or replace its secret (pawl connections rotate conn)"
 	const notRequested, noGrant = "the call does not list its connection in allowedConnectionIds", "no grant allows this connection"
 	for _, tc := range []struct {
 		name       string
@@ -35,7 +36,7 @@ func TestGateChecksTheConnection(t *testing.T) {
 		{"unknown", &hook.Connection{Requested: true}, toolspec.CodePolicyDenied, noGrant},
 		{"no state", nil, toolspec.CodePolicyDenied, notRequested},
 		{"revoked", connection(broker.StatusRevoked, true, "user:ann"), toolspec.CodePolicyDenied, noGrant},
-		{"without a credential", connection(broker.StatusNeedsReauth, true, "user:ann"), toolspec.CodeNeedsReauth, ""},
+		{"without a credential", connection(broker.StatusNeedsReauth, true, "user:ann"), toolspec.CodeNeedsReauth, reauth},
 		{"without a credential and a grant", connection(broker.StatusNeedsReauth, true), toolspec.CodePolicyDenied, noGrant},
 	} {
 		v, _ := judge(t, p, hook.WillAuthorize.Stage(), func(f *hook.Facts) {

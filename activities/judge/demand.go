@@ -2,6 +2,7 @@ package judge
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -96,7 +97,12 @@ func NotRequested() hook.Failure {
 	}
 }
 
-// Reauth returns the failure of a call whose connection has no usable credential.
-func Reauth() hook.Failure {
-	return hook.Failure{Code: toolspec.CodeNeedsReauth, Details: &toolspec.Details{Path: "/context/connectionId"}}
+// Reauth returns the failure of a call whose connection has no usable credential. The caller must have a grant for the
+// connection. The id is opaque, and the call names it itself.
+func Reauth(connectionID string) hook.Failure {
+	id := toolspec.Quoted(connectionID)
+	return hook.Failure{
+		Code: toolspec.CodeNeedsReauth, Details: &toolspec.Details{Path: "/context/connectionId"},
+		SafeMessage: fmt.Sprintf("The connection %s must be authorised again: sign in (pawl connections signin %s), or replace its secret (pawl connections rotate %s)", id, id, id),
+	}
 }

@@ -37,6 +37,7 @@ var rules = []rule{
 	{"import-effects", nothingHappensOnImport},
 	{"names", namesSaySomething},
 	{"language", usesTheFieldsTerms},
+	{"doc-names", commentsNameWhatExists},
 	{"length", filesAreShort},
 	{"package-comment", onePackageComment},
 }

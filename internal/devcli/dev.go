@@ -123,6 +123,9 @@ func devPolicy(file string) (*policy.Policy, error) {
 // startStack starts the development servers and prints the progress. If TEMPORAL_ADDRESS
 // or PAWL_DATABASE_URL names a server, it uses that server as it is and starts none.
 func (a devApp) startStack(ctx context.Context, o devstack.Options) (*devstack.Stack, error) {
+	if sentence := devstate.Stale(); sentence != "" {
+		return nil, errors.New(sentence)
+	}
 	o.TemporalAddress, o.DatabaseURL = os.Getenv("TEMPORAL_ADDRESS"), os.Getenv("PAWL_DATABASE_URL")
 	if o.TemporalAddress != "" {
 		fmt.Fprintf(a.Err, "  using the Temporal of TEMPORAL_ADDRESS, %s\n", o.TemporalAddress)

@@ -59,6 +59,7 @@ func devVariables(s *devstate.State) []variable {
 		{"TEMPORAL_NAMESPACE", s.Namespace},
 		{"TEMPORAL_CONFIG_FILE", os.DevNull}, // a profile's certificates and keys are for another server
 		{"PAWL_TEMPORAL_UI", s.UI},
+		{devstate.DirVariable, s.Dir}, // so that a program can say that the servers have ended
 	}
 	if !s.ForeignDatabase {
 		all = append(all, variable{"PAWL_DATABASE_URL", s.DatabaseURL})

@@ -87,8 +87,10 @@ func Claim(ctx context.Context, place string) (*filelock.Lock, error) {
 const claimName = "claim"
 
 // Find returns the state of a `pawl dev` that runs for this directory, or nil.
-func Find() (*State, error) {
-	path, err := stateFile(".")
+func Find() (*State, error) { return find(".") }
+
+func find(dir string) (*State, error) {
+	path, err := stateFile(dir)
 	if errors.Is(err, ErrNoHome) {
 		return nil, nil // for example a container, in which no `pawl dev` runs
 	}

@@ -112,6 +112,20 @@ func TestSweepExpiresOutputs(t *testing.T) {
 	}
 }
 
+// TestARefusedSettleExpiresNothing: the outputs of a call that goes on stay, although an earlier run of it brings a result.
+func TestARefusedSettleExpiresNothing(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	b.admit("call_1")
+	ref := b.saved("call_1", 1, "A")
+	if out := b.settle(settleIn("call_1", 2)); out.Outcome != contract.Superseded || !b.kept(ref) {
+		t.Errorf("in another epoch: %+v, kept %t", out, b.kept(ref))
+	}
+	if out := b.settle(settleIn("call_1", 1)); out.Outcome != contract.Done || b.kept(ref) {
+		t.Errorf("in its epoch: %+v, kept %t", out, b.kept(ref))
+	}
+}
+
 // TestSettleWaitsForAnOutput: a value that is being stored while its call settles expires too.
 func TestSettleWaitsForAnOutput(t *testing.T) {
 	t.Parallel()

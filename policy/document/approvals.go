@@ -1,5 +1,12 @@
 package document
 
+import (
+	"slices"
+	"strings"
+
+	"github.com/pawl-run/pawl/policy/authz"
+)
+
 // RuleApprovals says who approves and how long a request stays open, for the calls of a rule or
 // for the tools of an override.
 type RuleApprovals struct {
@@ -17,6 +24,17 @@ func (a RuleApprovals) IsZero() bool {
 // Approvers are patterns of the identities that may decide, and role:NAME for every identity with
 // that role. If the list is empty, everybody may decide.
 type Approvers []Pattern
+
+// Roles returns the names of the roles, sorted.
+func (a Approvers) Roles() (names []string) {
+	for _, p := range a {
+		if name, ok := strings.CutPrefix(string(p), authz.RolePrefix); ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
 
 // Approvals are the approvals of a tenant.
 type Approvals struct {

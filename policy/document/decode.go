@@ -26,7 +26,7 @@ func decode(r *reader, doc []byte) (d Document, faults strictyaml.Errors) {
 	if root := r.Load(doc); root != nil {
 		d = r.document(root)
 	}
-	d.Mentions = r.mentions
+	d.Mentions, d.Named = r.mentions, r.approving
 	return d, r.Faults()
 }
 
@@ -39,6 +39,9 @@ type reader struct {
 	quorums []bareQuorum
 	// mentions are the patterns of tools so far.
 	mentions []Mention
+	// tenantID is the tenant whose entry is read. approving are the sets of approvers so far.
+	tenantID  string
+	approving []NamedApprovers
 	// recorded says that an earlier Decode has accepted the document.
 	recorded bool
 }
@@ -59,7 +62,8 @@ func (r *reader) document(root *yaml.Node) Document {
 		field{Name: "tenants", Required: "is missing; without a tenant nothing is allowed", Read: func(n *yaml.Node, path string) {
 			r.Entries(n, path, strictyaml.Unlimited, func(id string, at, value *yaml.Node) {
 				here := strictyaml.Join(path, id)
-				if r.tenantID(id, at, here) {
+				if r.checkTenantID(id, at, here) {
+					r.tenantID = id
 					d.Tenants[id] = r.tenant(value, here)
 				}
 			})
@@ -72,7 +76,7 @@ func (r *reader) document(root *yaml.Node) Document {
 	return d
 }
 
-func (r *reader) tenantID(id string, at *yaml.Node, path string) bool {
+func (r *reader) checkTenantID(id string, at *yaml.Node, path string) bool {
 	if id == EveryTenant {
 		return true
 	}

@@ -27,6 +27,7 @@ func (r *reader) escalations(n *yaml.Node, path string) (steps []Escalation) {
 				r.NotEmpty(n, path, "say to whom the request goes")
 			}},
 		)
+		r.addApprovers(n, path, e.Approvers, 0)
 		steps = append(steps, e)
 	})
 	r.NotEmpty(n, path, "leave it out where a request stays with its approvers")

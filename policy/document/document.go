@@ -22,6 +22,8 @@ type Document struct {
 	MCP map[string]MCPServer `json:"mcp,omitempty" jsonschema_description:"The MCP servers by their ids, and for each of them the tools that a person has reviewed, by their own names at the server. A tool that is not here is denied for every tenant."`
 	// Mentions are the patterns of tools, in the order of the file.
 	Mentions []Mention `json:"-"`
+	// Named are the sets of approvers, in the order in which the reader checks them.
+	Named []NamedApprovers `json:"-"`
 }
 
 // Tenant is the entry of one tenant.
@@ -79,6 +81,18 @@ type Cache struct {
 	Tool Pattern `json:"tool" jsonschema:"required"`
 	// For is a duration, or Never.
 	For CacheTime `json:"for" jsonschema:"required"`
+}
+
+// NamedApprovers are the approvers in one place of a document: in the approvals of a tenant, an override or a
+// rule, in an entry of a chain, or in a step of an escalation.
+type NamedApprovers struct {
+	TenantID  string
+	Approvers Approvers
+	// Quorum is the number of people who have to approve; 0 means 1.
+	Quorum int64
+	At     strictyaml.Position
+	// Path is the path of the mapping that has the approvers.
+	Path string
 }
 
 // Mention is a pattern of tools in a document.

@@ -13,14 +13,22 @@ import (
 )
 
 // Lint returns warnings about parts of the document without effect, in the order of the document: a rule that never decides because other
-// rules cover it, or contradict it and win; a rule for tools that are not allowed, or for roles that nobody has; a pattern that matches no
-// tool of specs; and the reviews of an MCP server that has no tool in specs. These are warnings and not errors, because tools come and go.
+// rules cover it, or contradict it and win; a rule for tools that are not allowed, or a rule or a feature for roles that nobody has; a pattern that matches no
+// tool of specs; the reviews of an MCP server that has no tool in specs; and approvers with a role that the policy gives to nobody, or who
+// are too few for their quorum. These are warnings and not errors, because tools come and go, and because a relation may give a role.
 // If specs is empty, the tools are not known, and Lint checks no patterns.
 func Lint(p *policy.Policy, specs []toolspec.Spec) []*strictyaml.Error {
-	var found strictyaml.Errors
+	return LintWithRelations(p, specs, nil)
+}
+
+// LintWithRelations is Lint for a caller who can read the relations. related reports whether a relation gives the role to somebody in the
+// tenant. Lint then warns about no role that is given, and of no quorum that depends on such a role.
+func LintWithRelations(p *policy.Policy, specs []toolspec.Spec, related func(tenantID, role string) bool) []*strictyaml.Error {
+	found := lintApprovers(p, related)
 	for _, id := range p.Tenants() {
 		t := &tenant{entry: p.Document().Tenants[id], rules: p.Rules(id)}
 		found = append(found, t.lint(specs)...)
+		found = append(found, t.offForAll(id, p.Document().Mentions)...)
 	}
 	if len(specs) > 0 {
 		found = append(found, unmatched(p.Document().Mentions, specs)...)
@@ -73,6 +81,24 @@ func (t *tenant) lint(specs []toolspec.Spec) (found strictyaml.Errors) {
 	return found
 }
 
+// offForAll finds features that are on only for roles that nobody has. No relation can give a role for a feature.
+func (t *tenant) offForAll(id string, mentions []document.Mention) (found strictyaml.Errors) {
+	for name, f := range t.entry.Features {
+		path := strictyaml.Join(strictyaml.Join(strictyaml.Join("tenants", id), "features"), name)
+		// The document has no position of a feature, so the first tool of the feature has to do.
+		at := slices.IndexFunc(mentions, func(m document.Mention) bool { return strings.HasPrefix(m.Path, path+".tools[") })
+		if len(f.Roles) > 0 && !t.hasMembers(f.Roles) && at >= 0 {
+			found = append(found, mentions[at].At.Fault(path, "is on for nobody: nobody has its roles"))
+		}
+	}
+	return found
+}
+
+// hasMembers reports whether the policy gives one of the roles to somebody.
+func (t *tenant) hasMembers(roles []string) bool {
+	return slices.ContainsFunc(roles, func(name string) bool { return len(t.entry.Roles[name]) > 0 })
+}
+
 // pointless returns the reason why a rule never applies or never decides, or "".
 func (t *tenant) pointless(r *policy.Rule, before []policy.Rule, specs []toolspec.Spec) string {
 	matching := r.Matching(specs)
@@ -82,7 +108,7 @@ func (t *tenant) pointless(r *policy.Rule, before []policy.Rule, specs []toolspe
 	switch {
 	case !slices.ContainsFunc(t.entry.AllowedTools, r.Tool.Overlaps):
 		return "never decides: allowedTools has no tool that it matches"
-	case len(r.Roles) > 0 && !slices.ContainsFunc(r.Roles, func(name string) bool { return len(t.entry.Roles[name]) > 0 }):
+	case len(r.Roles) > 0 && !t.hasMembers(r.Roles):
 		return "never decides: nobody has its roles"
 	case len(matching) == 0 && slices.ContainsFunc(specs, func(s toolspec.Spec) bool { return r.Tool.Matches(s.Name) }):
 		return "never decides: no tool that it matches declares these effects and risks"

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,5 +61,45 @@ func TestLintFindsARuleForNoTool(t *testing.T) {
 	p := mustParse(t, acme("    allowedTools: [\"*\"]\n    rules: [{tool: core__writefile, decision: deny}]\n"))
 	if found := Lint(p, specs); len(found) != 1 {
 		t.Errorf("a rule for no tool: %v", found)
+	}
+}
+
+// TestLintWithRelations: a role that a relation gives has holders whom the policy does not name, and each tenant of * has its own.
+func TestLintWithRelations(t *testing.T) {
+	p := mustParse(t, acme("    allowedTools: [\"*\"]\n    roles: {lead: [user:ann]}\n    approvals: {approvers: [\"role:lead\", \"role:cfo\"], quorum: 2}\n")+
+		"  \"*\":\n    allowedTools: [\"*\"]\n    approvals: {approvers: [\"role:cfo\"]}\n")
+	const some = "tenants.*.approvals.approvers: role:cfo has no members in roles, so only a relation can give it"
+	for name, tc := range map[string]struct {
+		related func(tenantID, role string) bool
+		want    []string
+	}{
+		"not known":       {nil, []string{"tenants.acme.approvals.approvers: role:cfo has no members in roles, so only a relation can give it", some}},
+		"of another role": {func(_, role string) bool { return role == "lead" }, []string{"tenants.acme.approvals.approvers: nobody has role:cfo: it has no members in roles, and no relation gives it", some}},
+		"of the role":     {func(tenantID, role string) bool { return tenantID == "acme" && role == "cfo" }, []string{some}},
+	} {
+		var got []string
+		for _, found := range LintWithRelations(p, nil, tc.related) {
+			got = append(got, found.Path+": "+found.Reason)
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%s: got %q", name, got)
+		}
+	}
+	const few = "    allowedTools: [\"*\"]\n    roles: {lead: [user:ann]}\n    approvals: {approvers: [\"role:lead\"], quorum: 2}\n"
+	for name, tc := range map[string]struct {
+		related func(tenantID, role string) bool
+		want    string
+	}{
+		"not known": {nil, "unless a relation gives a role to more people, no call can be approved"},
+		"no":        {func(string, string) bool { return false }, "is one person: no call can be approved"},
+		"yes":       {func(string, string) bool { return true }, ""},
+	} {
+		got := ""
+		for _, found := range LintWithRelations(mustParse(t, acme(few)), nil, tc.related) {
+			got += found.Reason
+		}
+		if (got == "") != (tc.want == "") || !strings.HasSuffix(got, tc.want) {
+			t.Errorf("a quorum, given %s: got %q", name, got)
+		}
 	}
 }

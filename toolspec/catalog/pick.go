@@ -59,7 +59,7 @@ type Hit struct {
 }
 
 // Pick returns the tools of the catalog that fit a query best, best first, and tools with equal
-// scores by id (pickTools). It does not return a tool that has none of the words. Words that no
+// scores by id. It does not return a tool that has none of the words. Words that no
 // tool has are ignored.
 //
 // Hidden tools are not returned and do not affect the order or the scores of other tools. Pick

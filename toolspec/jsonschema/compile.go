@@ -20,14 +20,14 @@ type Schema struct {
 // 2020-12, or of the dialects [OpenAPI30] and [OpenAPI31]. $schema names the draft; if it is absent, the draft is the newest
 // one that knows every keyword of the document, and a document that two drafts
 // read differently is refused. It takes input and output schemas alike; input
-// schemas must also pass [CheckInput].
+// schemas must also pass CheckInput of package schema.
 //
 // It refuses what it could not enforce as written: a root that is not an object
 // type, what the meta-schema of the draft forbids, keywords of other drafts,
 // words that look like a misspelled keyword, references that leave the document
 // or lead nowhere, schemas that refer to themselves in place, nested ids and
 // names given twice, dynamic references, patterns that RE2 does not know or
-// reads otherwise, and documents beyond [MaxDocumentBytes], [MaxDepth] or the
+// reads otherwise, and documents beyond [MaxDocumentBytes], [strictjson.MaxDepth] or the
 // bounds on patterns and branches. The error is a [*Refusal]. Unknown formats
 // and content keywords other than base64 are annotations, as the specification
 // says.

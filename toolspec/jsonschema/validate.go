@@ -12,7 +12,7 @@ import (
 // first problems in the text of the instance; missing fields of an object come before problems
 // inside of it. Messages contain names of fields and rules, never values.
 //
-// Numbers are compared as written, not as float64. [ExactNumber] says whether arguments can have a
+// Numbers are compared as written, not as float64. [strictjson.ExactNumber] says whether arguments can have a
 // digest. 1.0 is an integer, as in every draft since 06. Validate does not insert defaults. A valid
 // instance costs no allocation.
 func (s *Schema) Validate(instance json.RawMessage) []Problem {

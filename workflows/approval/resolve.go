@@ -28,7 +28,7 @@ func (a *Approvals) Resolve(ctx workflow.Context, cause string) Resolution {
 	}
 	answer, next := a.wait(ctx, request)
 	if next.IsEnd() {
-		return Resolution{Next: next}
+		return Resolution{ApprovalID: request.View.ApprovalID, Next: next}
 	}
 	return Resolution{State: answer.State, ApprovalID: request.View.ApprovalID}
 }

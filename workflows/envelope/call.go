@@ -23,6 +23,8 @@ type Call struct {
 	epoch    int
 	rounds   contract.Rounds
 	attempt  int
+	// restricted says that RestrictPlan has changed the plan.
+	restricted bool
 
 	clock
 	gateState
@@ -127,8 +129,9 @@ func (c *Call) Lane() hook.Lane {
 }
 
 // RestrictPlan changes the plan to one that is safe for every tool: one attempt, in the
-// regular lane.
+// regular lane. It holds for the rest of the run, also if Adopt takes over the recorded plan again.
 func (c *Call) RestrictPlan() {
+	c.restricted = true
 	c.plan.Lane, c.plan.Repeatable, c.plan.MaxAttempts = hook.RegularLane, false, 1
 }
 

@@ -99,7 +99,8 @@ func (c *Call) Admit(ctx workflow.Context) (contract.AdmitOut, error) {
 }
 
 // Adopt sets the state of the call to the data of the record. The plan stays as it is if
-// admit returned no plan.
+// admit returned no plan. A restricted plan stays restricted: the record has the plan of the tool
+// that admit saw, and a worker has a less safe one.
 func (c *Call) Adopt(out contract.AdmitOut) {
 	c.admitted = out
 	c.epoch, c.rounds = out.Epoch, out.Rounds
@@ -109,6 +110,9 @@ func (c *Call) Adopt(out contract.AdmitOut) {
 			c.budgets = hook.Budgets{}
 		}
 		c.plan = *out.Plan
+		if c.restricted {
+			c.RestrictPlan()
+		}
 		c.SetTool(out.Plan.ToolDigest, out.Plan.Effect, out.Plan.Risk, out.Plan.ScriptArg, out.Plan.Discovered)
 		c.budgets = out.Plan.Budgets.Tighten(c.budgets)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/pawl-run/pawl/client"
 	clientpg "github.com/pawl-run/pawl/client/postgres"
+	"github.com/pawl-run/pawl/internal/devstate"
 	"github.com/pawl-run/pawl/internal/health"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/internal/postgres/reads"
@@ -49,7 +50,7 @@ func Connect(ctx context.Context, needTemporal, needStore bool) (*Session, error
 			return nil, errors.New("no database: run `pawl dev` in this directory, or set PAWL_DATABASE_URL")
 		}
 		if s.Store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: 4, Application: "pawl-cli", DirectURL: c.DatabaseDirectURL}); err != nil {
-			return nil, ExplainConnectError(WithoutPassword(c.DatabaseURL), err)
+			return nil, devstate.Explain(ExplainConnectError(WithoutPassword(c.DatabaseURL), err))
 		}
 		s.Store.UseNamespace(s.Namespace())
 		if err := s.Store.OpenBucket(ctx, c.OutputBucket); err != nil {
@@ -60,7 +61,7 @@ func Connect(ctx context.Context, needTemporal, needStore bool) (*Session, error
 	if needTemporal {
 		if s.Temporal, err = temporal.DialContext(ctx, WithTimeout(c.Temporal, DialTimeout)); err != nil {
 			s.Close()
-			return nil, ExplainTemporalError(ctx, c.Temporal, err)
+			return nil, devstate.Explain(ExplainTemporalError(ctx, c.Temporal, err))
 		}
 	}
 	return s, nil

@@ -14,7 +14,7 @@ import (
 
 func newList(a *app.App) *cobra.Command {
 	f := client.CallFilter{}
-	var status string
+	var status, after string
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the tenant's calls, newest first", Args: app.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -23,6 +23,13 @@ func newList(a *app.App) *cobra.Command {
 				return err
 			}
 			return app.WithStore(cmd.Context(), func(s *app.Session) error {
+				if after != "" {
+					last, err := s.FindCall(cmd.Context(), a.Tenant, after)
+					if err != nil {
+						return err
+					}
+					f.After = &last.CallSummary
+				}
 				calls, err := s.Store.List(cmd.Context(), f)
 				if err != nil {
 					return err
@@ -38,6 +45,7 @@ func newList(a *app.App) *cobra.Command {
 	cmd.Flags().StringVar(&status, "status", "", "running, waiting_approval, waiting_capacity, parked_unknown or settled")
 	cmd.Flags().StringVar(&f.Outcome, "outcome", "", "ok or an error code")
 	cmd.Flags().StringVar(&f.ToolID, "tool", "", "tool id")
+	cmd.Flags().StringVar(&after, "after", "", "`id` of the last call of the previous page: list older calls")
 	cmd.Flags().IntVar(&f.Limit, "limit", 50, "maximum number of rows, 1–500")
 	return cmd
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/policies"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/policy/review"
+	"github.com/pawl-run/pawl/policy/strictyaml"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -35,8 +36,12 @@ func newPolicyApply(a *app.App) *cobra.Command {
 				return err
 			}
 			return app.WithStore(cmd.Context(), func(s *app.Session) error {
-				if err := checkFits(cmd.Context(), s.Store, p); err != nil {
+				found, refused, err := compare(cmd.Context(), s.Store, p)
+				if err != nil {
 					return err
+				}
+				if refused != nil {
+					return refused
 				}
 				act := policies.Activation{Policy: p, By: by}
 				if cmd.Flags().Changed("expect") {
@@ -46,7 +51,7 @@ func newPolicyApply(a *app.App) *cobra.Command {
 					}
 					act.Expected = &digest
 				}
-				return activatePolicy(cmd.Context(), a, s, act)
+				return activatePolicy(cmd.Context(), a, s, act, found...)
 			})
 		},
 	}
@@ -87,7 +92,8 @@ func newPolicyRollback(a *app.App) *cobra.Command {
 	return cmd
 }
 
-func activatePolicy(ctx context.Context, a *app.App, s *app.Session, act policies.Activation) error {
+// activatePolicy makes a version of the policy the active one. found are the warnings about it.
+func activatePolicy(ctx context.Context, a *app.App, s *app.Session, act policies.Activation, found ...*strictyaml.Error) error {
 	if err := app.RequireIdentity(act.By, app.ForAudit); err != nil {
 		return err
 	}
@@ -99,7 +105,7 @@ func activatePolicy(ctx context.Context, a *app.App, s *app.Session, act policie
 	if !changed {
 		said = "was active already"
 	}
-	return printPolicy(a, act.Policy, said)
+	return printPolicy(a, act.Policy, said, found...)
 }
 
 func newPolicyHistory(a *app.App) *cobra.Command {

@@ -2,10 +2,12 @@ package identities
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/internal/postgres/recheck"
+	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/policy/authz"
 )
 
@@ -102,4 +104,24 @@ func (s *Store) RemoveRelation(ctx context.Context, tenantID string, r authz.Rel
 func (s *Store) Relations(ctx context.Context, tenantID, who string) ([]RelationRecord, error) {
 	rows, err := db.All[relationRow](ctx, s.db, "relations", db.Query("ListRelations", db.Values{"tenant_id": db.Text(tenantID), "who": db.Text(who), "most": maxRelations}))
 	return db.Column(rows, relationRow.record), err
+}
+
+// RelatedRoles reads which of the roles of the approvers of a policy a relation gives to somebody. It does not check
+// whether a group that has a role has members.
+func (s *Store) RelatedRoles(ctx context.Context, p *policy.Policy) (related func(tenantID, role string) bool, err error) {
+	given := map[[2]string]bool{}
+	for _, named := range p.Document().Named {
+		for _, role := range named.Approvers.Roles() {
+			key, object := [2]string{named.TenantID, role}, authz.RolePrefix+role
+			if _, known := given[key]; known {
+				continue
+			}
+			relations, err := s.Relations(ctx, named.TenantID, object)
+			if err != nil {
+				return nil, err
+			}
+			given[key] = slices.ContainsFunc(relations, func(r RelationRecord) bool { return r.Kind == authz.Member && r.Object == object && !r.Expired })
+		}
+	}
+	return func(tenantID, role string) bool { return given[[2]string{tenantID, role}] }, nil
 }

@@ -99,8 +99,8 @@ func (s *Store) WriteTodos(ctx context.Context, by capability.MemoryCaller, list
 	})
 }
 
-// AddReasoning records a step of reasoning for the run of the caller. It is for programs that run an
-// agent: no tool calls it.
+// AddReasoning records a step of reasoning for the run of the caller. Runs of agents call it, and no
+// tool does.
 func (s *Store) AddReasoning(ctx context.Context, by capability.MemoryCaller, text string) (capability.MemoryEntry, error) {
 	return s.write(ctx, "add reasoning", by, func(w *write) (capability.MemoryEntry, error) {
 		return w.add(ctx, reasoningDir, "", capability.MemoryEntry{Kind: capability.MemoryReasoning, Content: db.Text(text), Trust: w.by.Trust}, 0)
