@@ -162,6 +162,9 @@ type Agents struct {
 	HTTP *http.Client
 	// Price returns the cost of a response in millionths of a US dollar, and false for a model without a price.
 	Price func(format, model string, u wire.Usage) (int64, bool)
+	// Watch sees a request to a model. It returns the context of the request, and a function that takes the response, or what arrived of it before
+	// an error. nil sees none.
+	Watch func(ctx context.Context, format, model string) (context.Context, func(wire.Response, error))
 	// Secrets are the live secrets. No response of a model is recorded or shown with one of them. nil has none.
 	Secrets *fingerprint.Set
 	// Requests bounds the requests to models that this worker sends for one tenant at the same time; 0 sets no bound.
