@@ -86,7 +86,9 @@ func (v *versions) ready(name string, state health.State, says string) (status i
 	if json.NewDecoder(answer.Body).Decode(&report) != nil {
 		return 0
 	}
-	if !slices.ContainsFunc(report.Checks, func(c health.Check) bool { return c.Name == name && c.State == state && strings.Contains(c.Message, says) }) {
+	if !slices.ContainsFunc(report.Checks, func(c health.Check) bool {
+		return c.Name == name && c.State == state && strings.Contains(c.Message, says)
+	}) {
 		return 0
 	}
 	return answer.StatusCode
