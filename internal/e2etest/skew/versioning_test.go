@@ -126,8 +126,6 @@ func TestWorkerVersions(t *testing.T) {
 	v.makeCurrent("media", "1")
 	v.ranOn(v.call("first", "test__read", ""), a)
 	asked := v.asks("asked")
-	busy := v.call("busy", "test__write", "busy")
-	v.Retrying(busy.Identity().WorkflowID())
 
 	b := v.serve("pawl", "b", "PAWL_HEALTH_LISTEN=127.0.0.1:0")
 	var waits int
@@ -144,6 +142,8 @@ func TestWorkerVersions(t *testing.T) {
 	v.MustCLI("worker", "deployment", "set-ramping-version", "--deployment-name", "pawl", "--build-id", "b", "--percentage", "5", "--yes")
 	v.Until(func() bool { return v.ready("deployment", health.OK, "build b gets 5 %") > 0 }, "build b knows that it gets some calls")
 	v.MustCLI("worker", "deployment", "set-ramping-version", "--deployment-name", "pawl", "--build-id", "b", "--percentage", "0", "--yes")
+	busy := v.call("busy", "test__write", "busy")
+	v.Retrying(busy.Identity().WorkflowID())
 	v.Until(func() bool {
 		_, err := v.CLI("worker", "deployment", "describe-version", "--deployment-name", "pawl", "--build-id", "b")
 		return err == nil
