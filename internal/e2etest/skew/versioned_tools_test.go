@@ -14,6 +14,7 @@ import (
 
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/toolspec"
 )
 
 // httpTools is a document whose tool sends its requests to a path.
@@ -36,7 +37,7 @@ tools:
 `
 
 // TestToolsOfBuilds: an HTTP tool has another request in the next build. A call that has an approval for the request of the build before does not send the
-// new one: a person is asked again. A call goes on with the definition that it has if the next build has the same.
+// new one: it ends with approval_stale. A call goes on with the definition that it has if the next build has the same.
 func TestToolsOfBuilds(t *testing.T) {
 	t.Parallel()
 	v := &versions{e2etest.NewWorld(t, e2etest.PlainPolicy)}
@@ -82,14 +83,15 @@ func TestToolsOfBuilds(t *testing.T) {
 	}
 
 	changed := asks("changed")
-	first := v.Waiting(changed)
+	v.Waiting(changed)
 	serve("c", "/c")
 	v.Approve(changed)
-	if second := v.Waiting(changed, first.ApprovalID); second.ApprovalID == first.ApprovalID {
-		t.Errorf("nobody is asked about the new request: %+v", second)
+	if r := v.ResultOf(changed, ""); r.ErrorCode != toolspec.CodeApprovalStale {
+		t.Errorf("the call ended %+v", r)
 	}
-	v.Approve(changed)
-	if r := v.ResultOf(changed, ""); !r.OK {
+	again := asks("again")
+	v.Approve(again)
+	if r := v.ResultOf(again, ""); !r.OK {
 		t.Errorf("the call ended %+v", r)
 	}
 	mu.Lock()
