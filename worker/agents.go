@@ -33,7 +33,7 @@ func agents(c Config, store *postgres.Store, client temporal.Client, broker conn
 	o := clientpg.Of(store).Options()
 	o.DataConverter = c.Temporal.DataConverter
 	return &agent.Agents{
-		Namespace: namespaceOf(c), Store: store, Triggers: store, Document: documents(store), Client: pawl.New(client, o), Broker: broker, Roles: rolesBy(store), Vouched: submitter.New(store).VouchedNow, Killed: killedBy(store), URLs: c.ModelURLs, HTTP: modelClient(), Price: prices.Cost, Reason: store.AddReasoning, Secrets: live, Requests: cmp.Or(c.ModelRequests, defaultModelRequests), Log: log,
+		Namespace: namespaceOf(c), Store: store, Triggers: store, Document: documents(store), Client: pawl.New(client, o), Broker: broker, Roles: rolesBy(store), Vouched: submitter.New(store).VouchedNow, Killed: killedBy(store), URLs: c.ModelURLs, HTTP: modelClient(), Price: prices.Cost, Watch: c.telemetry.Ask, Reason: store.AddReasoning, Secrets: live, Requests: cmp.Or(c.ModelRequests, defaultModelRequests), Log: log,
 	}
 }
 

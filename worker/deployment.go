@@ -1,10 +1,14 @@
 package worker
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"regexp"
 
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 )
@@ -52,4 +56,23 @@ func (d Deployment) options() worker.DeploymentOptions {
 		Version:                   worker.WorkerDeploymentVersion{DeploymentName: d.Name, BuildID: d.BuildID},
 		DefaultVersioningBehavior: workflow.VersioningBehaviorAutoUpgrade,
 	}
+}
+
+// CheckDeployment returns one sentence that says which calls the build gets. The error is one sentence too: the build gets no calls, or Temporal
+// does not say it.
+func CheckDeployment(ctx context.Context, temporal client.Client, d Deployment) (string, error) {
+	found, err := temporal.WorkerDeploymentClient().GetHandle(d.Name).Describe(ctx, client.WorkerDeploymentDescribeOptions{})
+	var unknown *serviceerror.NotFound
+	if err != nil && !errors.As(err, &unknown) {
+		return "", fmt.Errorf("Temporal does not say which build of the deployment %s is current", d.Name) //nolint:staticcheck // a name
+	}
+	route := found.Info.RoutingConfig // empty if no worker of the deployment has polled yet
+	switch {
+	case route.CurrentVersion != nil && route.CurrentVersion.BuildID == d.BuildID:
+		return fmt.Sprintf("build %s is the current one of the deployment %s", d.BuildID, d.Name), nil
+	case route.RampingVersion != nil && route.RampingVersion.BuildID == d.BuildID && route.RampingVersionPercentage > 0:
+		return fmt.Sprintf("build %s gets %g %% of the calls of the deployment %s", d.BuildID, route.RampingVersionPercentage, d.Name), nil
+	}
+	return "", fmt.Errorf("build %[1]s is neither the current nor the ramping one of the deployment %[2]s, so it gets no calls: run "+
+		"`temporal worker deployment set-current-version --deployment-name %[2]s --build-id %[1]s`, or stop its workers", d.BuildID, d.Name)
 }

@@ -23,6 +23,8 @@ const (
 	temporalTime = 500 * time.Millisecond
 	// keyRingEvery is how long the result of the check of the key ring is kept: it counts all credentials.
 	keyRingEvery = time.Minute
+	// deploymentEvery is how long the result of the check of the deployment is kept: a workflow of Temporal answers it.
+	deploymentEvery = 10 * time.Second
 	// shownSources bounds the sources that a message names.
 	shownSources = 5
 )
@@ -93,6 +95,9 @@ type checks struct {
 	// runs one set of checks at a time.
 	ringFound health.Check
 	ringAt    time.Time
+	// deploymentFound is the last result for the deployment, of the time deploymentAt.
+	deploymentFound health.Check
+	deploymentAt    time.Time
 }
 
 func (h *checks) run(ctx context.Context) []health.Check {
@@ -100,8 +105,12 @@ func (h *checks) run(ctx context.Context) []health.Check {
 	var database sync.WaitGroup
 	database.Go(func() { found = h.database(ctx) })
 	temporal := h.server(ctx)
+	var versions []health.Check
+	if h.c.Deployment.Name != "" && temporal.State == health.OK {
+		versions = append(versions, h.deployment(ctx))
+	}
 	database.Wait()
-	return append(found, temporal, h.sources())
+	return append(append(found, temporal, h.sources()), versions...)
 }
 
 func (h *checks) database(ctx context.Context) []health.Check {
@@ -156,6 +165,21 @@ func keyRingCheck(ring connections, uses []postgres.KeyUse) health.Check {
 			}
 		}
 	}
+	return found
+}
+
+// deployment checks that the build of this worker gets calls. A build that waits for its turn is degraded and ready: an orchestrator must be able to
+// start it.
+func (h *checks) deployment(ctx context.Context) health.Check {
+	if time.Since(h.deploymentAt) < deploymentEvery {
+		return h.deploymentFound
+	}
+	found := health.Check{Name: health.Deployment, State: health.OK}
+	var err error
+	if found.Message, err = CheckDeployment(ctx, h.temporal, h.c.Deployment); err != nil {
+		found.State, found.Message = health.Degraded, err.Error()
+	}
+	h.deploymentFound, h.deploymentAt = found, time.Now()
 	return found
 }
 

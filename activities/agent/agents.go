@@ -166,6 +166,9 @@ type Agents struct {
 	// Reason keeps a step of the reasoning of a model for core__read_reasoning. nil keeps none. A *capability.MemoryError says that memory
 	// does not take it.
 	Reason func(ctx context.Context, by capability.MemoryCaller, text string) (capability.MemoryEntry, error)
+	// Watch sees a request to a model. It returns the context of the request, and a function that takes the response, or what arrived of it before
+	// an error. nil sees none.
+	Watch func(ctx context.Context, format, model string) (context.Context, func(wire.Response, error))
 	// Secrets are the live secrets. No response of a model is recorded or shown with one of them. nil has none.
 	Secrets *fingerprint.Set
 	// Requests bounds the requests to models that this worker sends for one tenant at the same time; 0 sets no bound.

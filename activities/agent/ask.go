@@ -172,8 +172,10 @@ func (a *Agents) askModel(ctx context.Context, in contract.AgentAskIn, run Run, 
 		return r, "", 0, err
 	}
 	defer done()
-	body, err := provider.Open(ctx, http, base, request)
+	sending, answered := a.watch(ctx, model)
+	body, err := provider.Open(sending, http, base, request)
 	if err != nil {
+		answered(wire.Response{}, err)
 		return r, "", 0, err
 	}
 	defer func() { _ = body.Close() }()
@@ -181,6 +183,10 @@ func (a *Agents) askModel(ctx context.Context, in contract.AgentAskIn, run Run, 
 	if err == nil && planned.Response.Finish == wire.FinishCut {
 		err = &provider.Error{Kind: "cut", Retry: true}
 	}
+	if err != nil {
+		err = readFault(err)
+	}
+	answered(planned.Response, err)
 	usage := planned.Response.Usage
 	if !usage.Reported {
 		// A limit of tokens must also hold if the provider counts no tokens, or if the response ends before the count comes.
@@ -188,7 +194,7 @@ func (a *Agents) askModel(ctx context.Context, in contract.AgentAskIn, run Run, 
 	}
 	if err != nil {
 		a.countLost(ctx, in.Run, model, usage)
-		return r, "", 0, readFault(err)
+		return r, "", 0, err
 	}
 	if published != nil {
 		a.Log.WarnContext(ctx, "the text of a model could not be shown to the watchers of its run", "workflowId", contract.Executing(ctx).WorkflowID, "reason", errs.Reason(published))

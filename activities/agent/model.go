@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/provider"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/errs"
+	"github.com/pawl-run/pawl/toolspec/wire"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
@@ -64,6 +65,14 @@ func (a *Agents) modelClient(ctx context.Context, of contract.AgentRun, run Run,
 		return nil, nil, nil, unusable("%s", errs.Reason(err))
 	}
 	return client, base, lease.Close, nil
+}
+
+// watch is Watch, which may be nil.
+func (a *Agents) watch(ctx context.Context, model pawlagent.Model) (context.Context, func(wire.Response, error)) {
+	if a.Watch == nil {
+		return ctx, func(wire.Response, error) {}
+	}
+	return a.Watch(ctx, model.Format, model.Name)
 }
 
 // baseOf returns the base URL of the API that the model's connection reaches.

@@ -106,7 +106,9 @@ func (a *Agents) summarize(ctx context.Context, of contract.AgentRun, run Run, w
 		return s, err
 	}
 	defer done()
-	response, err := provider.Ask(ctx, http, base, request, nil)
+	sending, answered := a.watch(ctx, model)
+	response, err := provider.Ask(sending, http, base, request, nil)
+	answered(response, err)
 	usage := usageOf(response, request)
 	text, clean := a.readSummary(response.Text, most)
 	switch {

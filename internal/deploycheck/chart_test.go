@@ -47,11 +47,16 @@ func init() {
 // resource definitions.
 func render(t *testing.T, values map[string]any) (map[string]runtime.Object, error) {
 	t.Helper()
+	return renderAs(t, "prod", values)
+}
+
+func renderAs(t *testing.T, name string, values map[string]any) (map[string]runtime.Object, error) {
+	t.Helper()
 	chart, err := loader.Load(chartDir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	release := common.ReleaseOptions{Name: "prod", Namespace: "pawl", Revision: 1, IsInstall: true}
+	release := common.ReleaseOptions{Name: name, Namespace: "pawl", Revision: 1, IsInstall: true}
 	all, err := util.ToRenderValues(chart, values, release, common.DefaultCapabilities)
 	if err != nil {
 		return nil, err
@@ -336,6 +341,37 @@ func checkSelectors(t *testing.T, name string, objects map[string]runtime.Object
 	}
 }
 
+// TestJobs: Prometheus sees the workers of two releases of one database, such as those of a pool, as one job.
+func TestJobs(t *testing.T) {
+	t.Parallel()
+	jobOf := func(release string, change map[string]any) string {
+		t.Helper()
+		change["monitoring"] = util.CoalesceTables(map[string]any{"podMonitor": map[string]any{"enabled": true}}, change["monitoring"].(map[string]any))
+		objects, err := renderAs(t, release, util.CoalesceTables(change, values(t, "minimal")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		monitor, ok := objects["PodMonitor "+release+"-pawl"].(*monitoringv1.PodMonitor)
+		if !ok {
+			t.Fatalf("%s has no PodMonitor", release)
+		}
+		job := "pawl/" + monitor.Name // of the operator, which applies the relabelings of the endpoint after its own
+		for _, r := range monitor.Spec.PodMetricsEndpoints[0].RelabelConfigs {
+			if r.TargetLabel == "job" && r.Replacement != nil && len(r.SourceLabels) == 0 && r.Action == "" {
+				job = *r.Replacement
+			}
+		}
+		return job
+	}
+	shared := jobOf("prod", map[string]any{"monitoring": map[string]any{}})
+	pool := jobOf("media", map[string]any{
+		"config": map[string]any{"PAWL_POOL": "media"}, "monitoring": map[string]any{"podMonitor": map[string]any{"job": "pawl/prod-pawl"}},
+	})
+	if shared != pool || shared != "pawl/prod-pawl" {
+		t.Errorf("the jobs are %s and %s", shared, pool)
+	}
+}
+
 // TestChartRefuses: the chart says what is missing, and takes no secret as a value.
 func TestChartRefuses(t *testing.T) {
 	t.Parallel()
@@ -352,6 +388,9 @@ func TestChartRefuses(t *testing.T) {
 		{"the shell", "cannot run in a pod", map[string]any{"config": map[string]any{"PAWL_SHELL": "on"}}},
 		{"an unknown value", "replica", map[string]any{"replica": 3}},
 		{"a kill in the middle of a step", "terminationGracePeriodSeconds", map[string]any{"terminationGracePeriodSeconds": 5}},
+		{"a pool with a job of its own", "monitoring.podMonitor.job is required", map[string]any{
+			"config": map[string]any{"PAWL_POOL": "media"}, "monitoring": map[string]any{"podMonitor": map[string]any{"enabled": true}},
+		}},
 		{"two scalers", "exclude each other", map[string]any{"keda": map[string]any{"enabled": true}, "autoscaling": map[string]any{"enabled": true}}},
 		{"notices in clear", "notify", map[string]any{"notify": map[string]any{"url": "http://hooks.example.com"}}},
 		{"unsigned notices", "notify.secretName is required", map[string]any{"notify": map[string]any{"url": "https://hooks.example.com"}}},

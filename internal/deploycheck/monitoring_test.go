@@ -47,15 +47,24 @@ tenants:
     approvals: {enabled: true, expiresAfter: 24h, parkUnknown: 1h, allowUnsigned: true}
 `
 
-// faster is how much faster the time of the rules runs in TestMonitoring: 5 minutes are less than 2 seconds.
-const faster = 180
+// pace says how much faster the time of the rules runs, and how often Prometheus reads the workers.
+type pace struct {
+	faster int
+	every  string
+}
+
+// Of these, quick makes 5 minutes less than 2 seconds, and steady 10 seconds: a rule that looks at 5 minutes needs several scrapes in them.
+var (
+	quick  = pace{faster: 180, every: "500ms"}
+	steady = pace{faster: 30, every: "2s"}
+)
 
 // unfed are panels whose metrics need an agent or a connection, which the load of the test does not have.
 var unfed = []string{"Requests to models, by outcome", "Tokens of runs that ended", "Leases of connections, by outcome", "Refreshes of tokens, by outcome"}
 
 // TestMonitoring: a real Prometheus reads two real workers with the shipped configuration and rules, whose time runs faster. Under load no query of
 // the board is empty, and `pawl report` shows all of them. Then faults happen at the same time: each fires its alert, and when the fault
-// is over, the alert is. docs/internals/faults.md says which alerts have no fault here.
+// is over, the alert is. TestMonitoringOfLoad has the faults of the other alerts.
 func TestMonitoring(t *testing.T) {
 	t.Parallel()
 	program := needProgram(t, "prometheus")
@@ -75,7 +84,7 @@ func TestMonitoring(t *testing.T) {
 		w.entered("read", "test__read", "deaf")
 	}
 	surviving := serve(first, w.Config().DatabaseURL)
-	p := startPrometheus(t, program, first, second)
+	p := startPrometheus(t, program, quick, first, second)
 
 	l := &load{w: w.World}
 	var empty []string
@@ -234,7 +243,7 @@ type scraper struct {
 var span = regexp.MustCompile(`(\[|offset |for: )(\d+)([mhd])`)
 
 // hastened returns rules whose time runs faster.
-func hastened(rules string) string {
+func hastened(rules string, faster int) string {
 	return span.ReplaceAllStringFunc(rules, func(text string) string {
 		m := span.FindStringSubmatch(text)
 		n, _ := strconv.Atoi(m[2])
@@ -242,8 +251,8 @@ func hastened(rules string) string {
 	})
 }
 
-// startPrometheus starts a server with the shipped configuration and rules, which reads the given workers twice a second.
-func startPrometheus(t *testing.T, program string, targets ...string) *scraper {
+// startPrometheus starts a server with the shipped configuration and rules, which reads the given workers.
+func startPrometheus(t *testing.T, program string, speed pace, targets ...string) *scraper {
 	t.Helper()
 	dir := t.TempDir()
 	rules, err := os.ReadFile(rulesFile)
@@ -259,7 +268,7 @@ func startPrometheus(t *testing.T, program string, targets ...string) *scraper {
 		t.Fatal(err)
 	}
 	global, _ := config["global"].(map[string]any)
-	global["scrape_interval"], global["evaluation_interval"] = "500ms", "500ms"
+	global["scrape_interval"], global["evaluation_interval"] = speed.every, speed.every
 	if files, _ := config["rule_files"].([]any); len(files) != 1 || files[0] != "/etc/prometheus/rules.yml" {
 		t.Fatalf("rule_files: %v", config["rule_files"])
 	}
@@ -271,7 +280,7 @@ func startPrometheus(t *testing.T, program string, targets ...string) *scraper {
 	if text, err = yaml.Marshal(config); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"prometheus.yml": string(text), "rules.yml": hastened(string(rules))} {
+	for name, text := range map[string]string{"prometheus.yml": string(text), "rules.yml": hastened(string(rules), speed.faster)} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

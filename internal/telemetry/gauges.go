@@ -51,23 +51,25 @@ func (t *Telemetry) Watch(store Store, namespace string, log *slog.Logger) (stop
 		if !ok {
 			return nil
 		}
+		for kind, n := range map[string]int64{"ending": b.Endings, "quota": b.Quota, "place": b.Places, "shared_read": b.Shared} {
+			o.ObserveInt64(t.waiting, n, metric.WithAttributes(keyKind.String(kind)))
+		}
 		for _, w := range []struct {
 			kind  string
 			n     int64
 			since *time.Time
 		}{
 			{"outbox", b.Messages, b.MessagesSince}, {"notice", b.Notices, b.NoticesSince}, {"approval", b.Approvals, b.ApprovalsSince},
-			{"outcome_unknown", b.Unknown, b.UnknownSince}, {"call", b.Calls, b.CallsSince}, {"ending", b.Endings, nil},
+			{"outcome_unknown", b.Unknown, b.UnknownSince}, {"call", b.Calls, b.CallsSince},
 			{"audit", b.Unsealed, b.UnsealedSince}, {"trigger", b.TriggerEvents, b.TriggerEventsSince},
 		} {
 			kind := metric.WithAttributes(keyKind.String(w.kind))
 			o.ObserveInt64(t.waiting, w.n, kind)
-			switch {
-			case w.since != nil:
-				o.ObserveFloat64(t.waitingAge, max(b.Now.Sub(*w.since), 0).Seconds(), kind)
-			case w.kind != "ending":
-				o.ObserveFloat64(t.waitingAge, 0, kind)
+			age := 0.0
+			if w.since != nil {
+				age = max(b.Now.Sub(*w.since), 0).Seconds()
 			}
+			o.ObserveFloat64(t.waitingAge, age, kind)
 		}
 		return nil
 	}, t.policyInfo, t.poolMax, t.poolConns, t.poolWaits, t.poolWaited, t.waiting, t.waitingAge)

@@ -7,6 +7,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	metricnoop "go.opentelemetry.io/otel/metric/noop"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/semconv/v1.37.0/genaiconv"
 )
 
 // Buckets of histograms, in seconds.
@@ -14,6 +15,9 @@ var (
 	shortBuckets = []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5}
 	longBuckets  = []float64{0.01, 0.05, 0.1, 0.5, 1, 5, 30, 120, 600}
 	humanBuckets = []float64{1, 10, 60, 300, 900, 3600, 14400, 86400, 604800}
+	// These two are those of the semantic conventions for generative AI.
+	modelBuckets = []float64{0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92}
+	tokenBuckets = []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864}
 )
 
 // temporalView gives the histograms of Temporal's SDK buckets of seconds: the default ones are of milliseconds.
@@ -57,6 +61,8 @@ type instruments struct {
 	agentRuns    metric.Int64Counter
 	agentRounds  metric.Int64Counter
 	agentTokens  metric.Int64Counter
+	modelTime    genaiconv.ClientOperationDuration
+	modelTokens  genaiconv.ClientTokenUsage
 
 	waiting    metric.Int64ObservableGauge
 	waitingAge metric.Float64ObservableGauge
@@ -132,6 +138,10 @@ func newInstruments(meter metric.Meter) (instruments, error) {
 		m.Int64ObservableCounter("pawl.db.pool.waits", metric.WithDescription("Statements that waited for a connection.")))
 	i.poolWaited = kept[metric.Float64ObservableCounter](m, "pawl.db.pool.wait.duration")(
 		m.Float64ObservableCounter("pawl.db.pool.wait.duration", metric.WithDescription("Time that statements waited for a connection."), metric.WithUnit("s")))
+	i.modelTime = kept[genaiconv.ClientOperationDuration](m, i.modelTime.Name())(
+		genaiconv.NewClientOperationDuration(meter, metric.WithExplicitBucketBoundaries(modelBuckets...)))
+	i.modelTokens = kept[genaiconv.ClientTokenUsage](m, i.modelTokens.Name())(
+		genaiconv.NewClientTokenUsage(meter, metric.WithExplicitBucketBoundaries(tokenBuckets...)))
 	i.names = m.names
 	return i, errors.Join(m.errs...)
 }

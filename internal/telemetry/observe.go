@@ -7,6 +7,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+	semconv "go.opentelemetry.io/otel/semconv/v1.37.0"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/pawl-run/pawl/toolspec"
@@ -21,10 +22,6 @@ const (
 	spanOutcome    = attribute.Key("pawl.outcome")
 	spanCode       = attribute.Key("pawl.code")
 	spanAttempt    = attribute.Key("pawl.attempt")
-	// The next three are those of the semantic conventions for generative AI.
-	spanToolName   = attribute.Key("gen_ai.tool.name")
-	spanToolCallID = attribute.Key("gen_ai.tool.call.id")
-	spanOperation  = attribute.Key("gen_ai.operation.name")
 )
 
 // none is the value of a label that a call has no value for.
@@ -212,13 +209,13 @@ func callOfFacts(f hook.Facts) call {
 // describe gives the span of an activity the ids of its call.
 func describe(span trace.Span, c call, in any) {
 	attributes := make([]attribute.KeyValue, 0, 6)
-	for _, a := range []attribute.KeyValue{spanInvocation.String(c.invocationID), spanRun.String(c.runID), spanToolCallID.String(c.toolCallID)} {
+	for _, a := range []attribute.KeyValue{spanInvocation.String(c.invocationID), spanRun.String(c.runID), semconv.GenAIToolCallID(c.toolCallID)} {
 		if a.Value.AsString() != "" {
 			attributes = append(attributes, a)
 		}
 	}
 	if in, ok := in.(contract.ExecuteIn); ok {
-		attributes = append(attributes, spanOperation.String("execute_tool"), spanToolName.String(in.Facts.ToolID), spanAttempt.Int(in.Facts.Attempt))
+		attributes = append(attributes, semconv.GenAIOperationNameExecuteTool, semconv.GenAIToolName(in.Facts.ToolID), spanAttempt.Int(in.Facts.Attempt))
 	}
 	span.SetAttributes(attributes...)
 }

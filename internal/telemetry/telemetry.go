@@ -60,6 +60,7 @@ type Telemetry struct {
 	tracer trace.Tracer
 	// timed is for histograms.
 	tools, timed *toolLabels
+	models       *firstLabels
 
 	policy  atomic.Pointer[string]
 	handler http.Handler
@@ -77,7 +78,7 @@ type Telemetry struct {
 func Start(ctx context.Context, o Options) (*Telemetry, error) {
 	t := &Telemetry{
 		tracer: tracenoop.NewTracerProvider().Tracer(scope), tools: newToolLabels(maxTools), timed: newToolLabels(maxTimedTools),
-		measures: o.Scraped || o.SendMetrics, traces: o.SendTraces, types: o.Types,
+		models: newFirstLabels(maxModels), measures: o.Scraped || o.SendMetrics, traces: o.SendTraces, types: o.Types,
 	}
 	var err error
 	if !t.measures {

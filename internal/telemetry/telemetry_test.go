@@ -146,7 +146,7 @@ func (r *rows) Backlogs(ctx context.Context, _ string, _ int) (reads.Backlogs, e
 	}
 	now := time.Now()
 	since := now.Add(-time.Minute)
-	return reads.Backlogs{Approvals: 2, ApprovalsSince: &since, Endings: 1, Now: now}, r.err
+	return reads.Backlogs{Approvals: 2, ApprovalsSince: &since, Endings: 1, Quota: 4, Places: 5, Shared: 6, Now: now}, r.err
 }
 
 func (*rows) Stat() db.Stat { return db.Stat{Max: 7, InUse: 2, Idle: 3} }
@@ -163,6 +163,7 @@ func TestGauges(t *testing.T) {
 	body := scrape(t, tel)
 	for _, want := range []string{
 		`pawl_waiting{kind="approval"} 2`, `pawl_waiting_age_seconds{kind="approval"} 60`, `pawl_waiting{kind="outbox"} 0`, `pawl_waiting{kind="ending"} 1`,
+		`pawl_waiting{kind="quota"} 4`, `pawl_waiting{kind="place"} 5`, `pawl_waiting{kind="shared_read"} 6`,
 		`pawl_db_pool_connections{state="used"} 2`, `pawl_db_pool_max 7`, `pawl_policy_active{digest="d1"} 1`,
 	} {
 		if !strings.Contains(body, want+"\n") {

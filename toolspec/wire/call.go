@@ -50,6 +50,9 @@ type Response struct {
 	// Text is the model's own text, for people and logs.
 	Text   string
 	Finish Finish
+	// Model is the model that has answered, as the provider names it, or "" if the provider does not say. It is
+	// a text of the provider, of any length and with any characters.
+	Model string
 	// Native is the provider's own value for Finish.
 	Native string
 	// Passed are calls and results of tools that are not in the offer: tools that the provider ran

@@ -174,6 +174,10 @@ func (d *diagnosis) server(ctx context.Context, c worker.Config) {
 	}
 	d.add("temporal", nil, d.Temporal.Address+" answers, and has the namespace "+namespace)
 	d.workers(ctx, t)
+	if c.Deployment.Name != "" {
+		fine, err := worker.CheckDeployment(ctx, t, c.Deployment)
+		d.add("deployment", err, fine)
+	}
 	d.checkPools(func(queue string) (int64, error) { return worker.OpenCalls(ctx, t, queue) })
 	d.sweeper(ctx, t, c.SweepEvery > 0)
 }

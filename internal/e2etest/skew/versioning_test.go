@@ -1,15 +1,21 @@
 package skew
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	enumspb "go.temporal.io/api/enums/v1"
 
 	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/internal/health"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -58,6 +64,49 @@ func (v *versions) ranOn(inv toolspec.Invocation, workers ...*exec.Cmd) {
 	}
 }
 
+var probedAt = regexp.MustCompile(`the worker answers probes" address=(\S+)`)
+
+// ready returns the HTTP status of /readyz of the one worker with a listener, or 0 unless a check is in a state and says something.
+func (v *versions) ready(name string, state health.State, says string) (status int) {
+	v.T.Helper()
+	at := probedAt.FindStringSubmatch(v.Log.String())
+	if at == nil {
+		return 0
+	}
+	req, err := http.NewRequestWithContext(v.T.Context(), http.MethodGet, "http://"+at[1]+"/readyz", nil)
+	if err != nil {
+		v.T.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0
+	}
+	defer answer.Body.Close()
+	var report health.Report
+	if json.NewDecoder(answer.Body).Decode(&report) != nil {
+		return 0
+	}
+	if !slices.ContainsFunc(report.Checks, func(c health.Check) bool {
+		return c.Name == name && c.State == state && strings.Contains(c.Message, says)
+	}) {
+		return 0
+	}
+	return answer.StatusCode
+}
+
+// doctor returns what pawl doctor says in the environment of a build of the deployment pawl, and its exit status.
+func (v *versions) doctor(build string) (text string, status int) {
+	v.T.Helper()
+	cmd := v.Child(v.T.Context(), e2etest.ChildCommand, "doctor")
+	cmd.Env = append(cmd.Env, "PAWL_DEPLOYMENT=pawl", "PAWL_BUILD_ID="+build)
+	out, err := cmd.Output()
+	var ended *exec.ExitError
+	if err != nil && !errors.As(err, &ended) {
+		v.T.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
 func (v *versions) asks(name string) toolspec.Invocation {
 	v.T.Helper()
 	inv := v.call(name, "test__asked", "")
@@ -77,10 +126,24 @@ func TestWorkerVersions(t *testing.T) {
 	v.makeCurrent("media", "1")
 	v.ranOn(v.call("first", "test__read", ""), a)
 	asked := v.asks("asked")
+
+	b := v.serve("pawl", "b", "PAWL_HEALTH_LISTEN=127.0.0.1:0")
+	var waits int
+	v.Until(func() bool { waits = v.ready("deployment", health.Degraded, "build b is neither"); return waits > 0 }, "build b knows that it gets no calls")
+	if waits != http.StatusOK {
+		t.Errorf("a build that waits for its turn answers %d, so no rollout ends", waits)
+	}
+	if text, status := v.doctor("b"); status != 1 || !strings.Contains(text, "FAIL  deployment") || !strings.Contains(text, "set-current-version --deployment-name pawl --build-id b") {
+		t.Errorf("pawl doctor of build b: %d %s", status, text)
+	}
+	if text, _ := v.doctor("a"); !strings.Contains(text, "ok    deployment  build a is the current one of the deployment pawl") {
+		t.Errorf("pawl doctor of build a: %s", text)
+	}
+	v.MustCLI("worker", "deployment", "set-ramping-version", "--deployment-name", "pawl", "--build-id", "b", "--percentage", "5", "--yes")
+	v.Until(func() bool { return v.ready("deployment", health.OK, "build b gets 5 %") > 0 }, "build b knows that it gets some calls")
+	v.MustCLI("worker", "deployment", "set-ramping-version", "--deployment-name", "pawl", "--build-id", "b", "--percentage", "0", "--yes")
 	busy := v.call("busy", "test__write", "busy")
 	v.Retrying(busy.Identity().WorkflowID())
-
-	b := v.serve("pawl", "b")
 	v.Until(func() bool {
 		_, err := v.CLI("worker", "deployment", "describe-version", "--deployment-name", "pawl", "--build-id", "b")
 		return err == nil
@@ -92,6 +155,7 @@ func TestWorkerVersions(t *testing.T) {
 	v.ranOn(asked, b)
 	v.ranOn(busy, a, b)
 	v.ranOn(v.call("pooled", "test__pooled", ""), pool)
+	v.Until(func() bool { return v.ready("deployment", health.OK, "build b is the current one") > 0 }, "build b knows that it gets the calls")
 
 	back := v.asks("back")
 	v.makeCurrent("pawl", "a")

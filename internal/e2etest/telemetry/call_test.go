@@ -193,21 +193,23 @@ func belowCaller(t *testing.T, spans map[string]*spanpb.Span, callerID string) {
 	}
 }
 
+// attribute returns an attribute of a span, a string or an int64, or nil.
+func attribute(s *spanpb.Span, key string) any {
+	for _, a := range s.GetAttributes() {
+		if a.GetKey() == key {
+			if text, ok := a.GetValue().GetValue().(*commonpb.AnyValue_StringValue); ok {
+				return text.StringValue
+			}
+			return a.GetValue().GetIntValue()
+		}
+	}
+	return nil
+}
+
 // refreshedOnce checks that the spans have one refresh of the token below the first attempt, and below it the statement that stores the new token.
 func refreshedOnce(t *testing.T, spans map[string]*spanpb.Span) {
 	t.Helper()
 	above := func(s *spanpb.Span) *spanpb.Span { return spans[hex.EncodeToString(s.GetParentSpanId())] }
-	attribute := func(s *spanpb.Span, key string) any {
-		for _, a := range s.GetAttributes() {
-			if a.GetKey() == key {
-				if text, ok := a.GetValue().GetValue().(*commonpb.AnyValue_StringValue); ok {
-					return text.StringValue
-				}
-				return a.GetValue().GetIntValue()
-			}
-		}
-		return nil
-	}
 	for _, s := range spans {
 		switch s.GetName() {
 		case "broker.refresh":
@@ -245,8 +247,9 @@ func neverSent(t *testing.T, w *e2etest.World, auth *oauthtest.Server, api *e2et
 }
 
 var (
-	metricRow = regexp.MustCompile("(?m)^\\| `(pawl\\.[a-z._]+)` \\| `(pawl_[a-z_]+)` \\|")
-	spanRow   = regexp.MustCompile("(?m)^\\| `((?:[A-Za-z]+:|sql |broker\\.)[^`]*)` \\|")
+	metricRow = regexp.MustCompile("(?m)^\\| `((?:pawl|gen_ai)\\.[a-z._]+)` \\| `((?:pawl|gen_ai)_[a-z_]+)` \\|")
+	spanRow   = regexp.MustCompile("(?m)^\\| (`[^|]*`) \\|")
+	spanName  = regexp.MustCompile("`((?:[A-Za-z]+:|sql |chat |generate_content |broker\\.)[^`]*)`")
 	family    = regexp.MustCompile(`(?m)^# TYPE (\S+) `)
 )
 
@@ -274,7 +277,7 @@ func documented(t *testing.T, body string) {
 	}
 	for _, f := range family.FindAllStringSubmatch(body, -1) {
 		switch name := f[1]; {
-		case strings.HasPrefix(name, "pawl_"):
+		case strings.HasPrefix(name, "pawl_"), strings.HasPrefix(name, "gen_ai_"):
 			if !slices.Contains(served, name) {
 				t.Errorf("docs/metrics.md does not have %s", name)
 			}
@@ -287,11 +290,16 @@ func documented(t *testing.T, body string) {
 // spansDocumented checks that docs/metrics.md has every span. In the page, NAME means any name.
 func spansDocumented(t *testing.T, names map[string]int) {
 	t.Helper()
-	rows := spanRow.FindAllStringSubmatch(page(t), -1)
+	var spans []string
+	for _, row := range spanRow.FindAllStringSubmatch(page(t), -1) {
+		for _, name := range spanName.FindAllStringSubmatch(row[1], -1) {
+			spans = append(spans, name[1])
+		}
+	}
 	for name := range names {
-		if !slices.ContainsFunc(rows, func(row []string) bool {
-			prefix, any := strings.CutSuffix(row[1], "NAME")
-			return any && strings.HasPrefix(name, prefix) || name == row[1]
+		if !slices.ContainsFunc(spans, func(span string) bool {
+			prefix, any := strings.CutSuffix(span, "NAME")
+			return any && strings.HasPrefix(name, prefix) || name == span
 		}) {
 			t.Errorf("docs/metrics.md does not have the span %q", name)
 		}

@@ -58,6 +58,9 @@ type Backlogs struct {
 	// TriggerEvents are events of Pawl whose runs have not started, of calls and runs of a namespace.
 	TriggerEvents      int64
 	TriggerEventsSince *time.Time
+	// Quota are open calls of a namespace that wait for tokens of a quota, Places those that wait for a place at a limit of concurrent
+	// calls, and Shared those that wait for the value that another call reads.
+	Quota, Places, Shared int64
 	// Now is the time of the database.
 	Now time.Time
 }

@@ -18,7 +18,8 @@ WHERE e.namespace = @namespace;
 
 -- name: Backlogs
 -- Counts waiting rows, for metrics. Each part reads at most @most rows of a partial index, so that
--- the statement stays fast when many rows wait.
+-- the statement stays fast when many rows wait. The tables of capacity need no such index: beside the rows
+-- of calls that wait, they have those of calls that run.
 WITH messages AS MATERIALIZED (
     SELECT created_at FROM outbox WHERE sent_at IS NULL ORDER BY next_at LIMIT @most
 ), deliveries AS MATERIALIZED (
@@ -33,6 +34,12 @@ WITH messages AS MATERIALIZED (
     SELECT e.at FROM (SELECT month, event_id FROM audit_pending LIMIT @most) p JOIN events e ON e.id = p.event_id AND e.month = p.month
 ), fired AS MATERIALIZED (
     SELECT queued_at FROM trigger_queue WHERE namespace IN ('', @namespace) LIMIT @most
+), tokens AS MATERIALIZED (
+    SELECT d.invocation_id FROM debits d JOIN invocations i USING (invocation_id)
+    WHERE d.ready_at > now() AND i.state = 'open' AND i.namespace = @namespace LIMIT @most
+), queued AS MATERIALIZED (
+    SELECT l.invocation_id, l.kind FROM leases l JOIN invocations i USING (invocation_id)
+    WHERE l.kind IN ('semaphore', 'single_flight') AND l.state = 'waiting' AND l.expires_at > now() AND i.state = 'open' AND i.namespace = @namespace LIMIT @most
 )
 SELECT
     (SELECT count(*) FROM unsealed) AS unsealed, (SELECT min(at) FROM unsealed) AS unsealed_since,
@@ -41,6 +48,9 @@ SELECT
     (SELECT count(*) FROM deliveries) AS notices, (SELECT min(at) FROM deliveries) AS notices_since,
     (SELECT count(*) FROM asked WHERE parked = '') AS approvals, (SELECT min(created_at) FROM asked WHERE parked = '') AS approvals_since,
     (SELECT count(*) FROM asked WHERE parked <> '') AS unknown, (SELECT min(created_at) FROM asked WHERE parked <> '') AS unknown_since,
+    (SELECT count(DISTINCT invocation_id) FROM tokens) AS quota,
+    (SELECT count(DISTINCT invocation_id) FROM queued WHERE kind = 'semaphore') AS places,
+    (SELECT count(DISTINCT invocation_id) FROM queued WHERE kind = 'single_flight') AS shared,
     (SELECT count(*) FROM open) AS calls, (SELECT min(created_at) FROM open) AS calls_since,
     (SELECT count(*) FROM (SELECT FROM endings WHERE namespace = @namespace LIMIT @most) e) AS endings,
     now() AS now;

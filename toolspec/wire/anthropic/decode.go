@@ -28,7 +28,7 @@ func (Codec) Decode(response []byte) (wire.Response, error) {
 	if top[0].Loose() != "message" || top[1].Kind() != '[' {
 		return wire.Response{}, errors.New("anthropic: the response is no message with content")
 	}
-	d := draft{reason: top[2].Loose()}
+	d := draft{reason: top[2].Loose(), model: v.TextOf("model")}
 	d.count(top[4])
 	for content := range top[1].Elements() {
 		b, err := begin(content)

@@ -16,6 +16,7 @@ type draft struct {
 	calls  int
 	reason string // stop_reason
 	usage  wire.Usage
+	model  string
 }
 
 // count reads a usage. The usage of message_delta has the final sums. It may lack counts that the
@@ -54,7 +55,7 @@ func (d *draft) add(b *block) error {
 // cut or if a classifier of the provider refused it. If a limit stopped the model, only a call in the
 // last block gets the Fault, because that block may be cut even if it looks complete.
 func (d *draft) response(cut bool) wire.Response {
-	r := wire.Response{Native: d.reason, Usage: d.usage}
+	r := wire.Response{Native: d.reason, Usage: d.usage, Model: d.model}
 	withdrawn := cut || d.reason == "refusal"
 	limited := d.reason == "max_tokens" || d.reason == "model_context_window_exceeded"
 	var text []byte

@@ -122,6 +122,7 @@ func (s *stream) message(v frame.Value) error {
 		return err
 	}
 	s.draft.count(inner[2])
+	s.draft.model = got[0].TextOf("model")
 	s.setReason(inner[1])
 	for content := range inner[0].Elements() {
 		b, err := begin(bytes.Clone(content))

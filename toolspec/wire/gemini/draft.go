@@ -22,6 +22,7 @@ type draft struct {
 	unread  frame.Unread        // of the texts
 	sent    *wire.ProviderError // the error that the provider sent instead of the rest
 	usage   wire.Usage
+	model   string // modelVersion
 }
 
 // count takes a usageMetadata. Each piece of a stream has one: the last counts.
@@ -57,6 +58,9 @@ func (d *draft) take(data []byte) error {
 		return nil
 	}
 	d.count(got[3])
+	if d.model == "" {
+		d.model = v.TextOf("modelVersion")
+	}
 	if !got[1].Null() {
 		var feedback [1]frame.Value
 		if err := got[1].Pick(feedback[:], "blockReason"); err != nil {
@@ -150,7 +154,7 @@ func (d *draft) part(v frame.Value) error {
 // response returns the response with all parts of the draft. A call that must not run because of the
 // way in which the response ended has a Fault: see fault.
 func (d *draft) response(cut bool) wire.Response {
-	r := wire.Response{Native: d.reason, Others: d.others, Usage: d.usage}
+	r := wire.Response{Native: d.reason, Others: d.others, Usage: d.usage, Model: d.model}
 	if r.Native == "" {
 		r.Native = d.blocked
 	}

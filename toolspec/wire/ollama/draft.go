@@ -26,6 +26,7 @@ type draft struct {
 	sent     *wire.ProviderError // the error that the provider sent instead of the rest
 	over     bool                // an error came; later lines are ignored
 	usage    wire.Usage
+	model    string
 }
 
 var (
@@ -53,6 +54,9 @@ func (d *draft) take(data []byte, whole bool) error {
 	}
 	if d.ended {
 		return errAfter
+	}
+	if d.model == "" {
+		d.model = v.TextOf("model")
 	}
 	if !got[0].Null() {
 		if err := d.message(got[0], whole); err != nil {
@@ -123,7 +127,7 @@ func read(v frame.Value, index int) wire.Call {
 // response returns the response with all parts of the draft. All calls get the Fault incomplete if the
 // response was cut. If a limit stopped the model, only the last call gets it.
 func (d *draft) response() wire.Response {
-	r := wire.Response{Native: d.reason, Text: frame.Loose(d.content), Calls: d.calls, Usage: d.usage}
+	r := wire.Response{Native: d.reason, Text: frame.Loose(d.content), Calls: d.calls, Usage: d.usage, Model: d.model}
 	cut := !d.ended || d.reason == ""
 	for i := range r.Calls {
 		if cut || d.reason == "length" && i == len(r.Calls)-1 {

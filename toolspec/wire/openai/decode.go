@@ -37,7 +37,7 @@ func decode(response []byte) (wire.Response, error) {
 	if !top[1].Null() {
 		return wire.Response{}, providerError(top[1])
 	}
-	var d draft
+	d := draft{model: v.TextOf("model")}
 	d.count(top[2])
 	found, cut := false, false
 	for choice := range top[0].Elements() {

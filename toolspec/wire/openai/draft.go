@@ -21,6 +21,7 @@ type draft struct {
 	reason    string // finish_reason
 	others    int    // the highest index of a choice
 	usage     wire.Usage
+	model     string
 }
 
 // count takes a usage. Some servers send one with each event: the last counts.
@@ -38,7 +39,7 @@ func (d *draft) count(v frame.Value) {
 // response returns the response with all parts of the draft. If the draft was cut, Finish does not
 // depend on its reason.
 func (d *draft) response(cut bool) wire.Response {
-	r := wire.Response{Native: d.reason, Others: d.others, Text: frame.Loose(d.content), Usage: d.usage}
+	r := wire.Response{Native: d.reason, Others: d.others, Text: frame.Loose(d.content), Usage: d.usage, Model: d.model}
 	if r.Text == "" {
 		r.Text = frame.Loose(d.refusal)
 	}

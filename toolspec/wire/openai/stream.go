@@ -72,6 +72,9 @@ func (s *stream) event(name, data []byte) error {
 		return nil
 	}
 	s.draft.count(top[2])
+	if s.draft.model == "" {
+		s.draft.model = v.TextOf("model")
+	}
 	for choice := range top[0].Elements() {
 		if err := s.choice(choice); err != nil {
 			return fmt.Errorf("choices: %w", err)

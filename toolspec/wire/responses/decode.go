@@ -60,7 +60,7 @@ func readHead(v frame.Value, status string) (h head, err error) {
 	if err := v.Pick(got[:], "output", "error", "status", "incomplete_details", "usage"); err != nil {
 		return h, err
 	}
-	h.output, h.failure = got[0], got[1]
+	h.output, h.failure, h.model = got[0], got[1], v.TextOf("model")
 	if h.status = got[2].Loose(); h.status == "" {
 		h.status = status
 	}

@@ -17,6 +17,7 @@ type ending struct {
 	detail string // incomplete_details.reason
 	cut    bool
 	usage  wire.Usage
+	model  string
 }
 
 // draft collects the items of a response in their order.
@@ -31,7 +32,7 @@ type draft struct {
 // finish returns the response with all items of the draft.
 func (d *draft) finish() wire.Response {
 	r := d.response
-	r.Usage = d.usage
+	r.Usage, r.Model = d.usage, d.model
 	r.Text = frame.Loose(d.text)
 	if len(d.text) == 0 {
 		r.Text = frame.Loose(d.refusal)

@@ -177,6 +177,16 @@ func (v Value) Count(path ...string) int64 {
 	return int64(min(max(n, 0), maxCount))
 }
 
+// TextOf returns the text of a member of an object, with the rule of the function [Loose]. What is absent, repeated or no
+// string is "".
+func (v Value) TextOf(name string) string {
+	var got [1]Value
+	if v.Kind() != '{' || v.Pick(got[:], name) != nil {
+		return ""
+	}
+	return got[0].Loose()
+}
+
 func nameOf(quoted []byte) []byte {
 	inner := quoted[1 : len(quoted)-1]
 	if bytes.IndexByte(inner, '\\') < 0 {
