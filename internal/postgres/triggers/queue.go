@@ -31,7 +31,7 @@ func (s *Store) queueEvents(ctx context.Context, d trigger.Document, namespace s
 	for i, e := range events {
 		ids[i], data[i] = e.ID, string(e.Data)
 	}
-	row, _, err := db.First[queuedRow](ctx, s.db, "queue events of a trigger", db.Query("QueueTriggerEvents", named(d.TenantID, d.Name).With(db.Values{
+	row, _, err := db.First[queuedRow](ctx, s.db, "queue events of a trigger", db.Query("QueueTriggerEvents", triggerKey(d.TenantID, d.Name).With(db.Values{
 		"event_ids": ids, "data": data, "namespace": db.Text(namespace), "source": db.Text(string(d.On)), "most": trigger.MaxWaiting,
 		"refusal_id": db.Text(refusalID()), "reason": db.Text(tooMany),
 	})))
