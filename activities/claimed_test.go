@@ -169,13 +169,13 @@ func TestClaimedAttemptAfterALostTask(t *testing.T) {
 	}
 }
 
-// TestClaimedAttemptOfADeadWorkflowTask: the tool runs on after the end of its workflow task and of its worker,
+// TestClaimedAttemptOfADeadWorkflowTask: the tool is not cancelled when its workflow task ends or its worker begins to stop,
 // and its answer is kept.
 func TestClaimedAttemptOfADeadWorkflowTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		w := claimedWorld(t, func(ctx context.Context, in in, _ toolspec.Call) (any, error) {
-			cancel()
+			cancel() // as the end of the task and the stop of the worker do
 			select {
 			case <-ctx.Done():
 				return nil, ctx.Err()

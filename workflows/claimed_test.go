@@ -110,7 +110,7 @@ func TestClaimedLane(t *testing.T) {
 }
 
 // TestClaimedLaneStaysAfterALostAttempt: a call whose attempt gave no answer does not move to another task queue, because
-// the next run would not know this attempt.
+// the move starts another Temporal run, which would not know of this attempt.
 func TestClaimedLaneStaysAfterALostAttempt(t *testing.T) {
 	t.Parallel()
 	run := func(_ context.Context, in echoIn, _ toolspec.Call) (echoOut, error) {

@@ -142,7 +142,8 @@ func TestFlightLost(t *testing.T) {
 	}
 }
 
-// TestLookupIsGuarded: a lookup with an older epoch, of a settled call, or of a call of another tenant finds no value and gets no flight.
+// TestLookupIsGuarded: a lookup with an older epoch, of a settled call, or of a call of another tenant finds no value, and does
+// not make its call the call that runs the tool for the others.
 func TestLookupIsGuarded(t *testing.T) {
 	b := open(t)
 	b.admit("first")

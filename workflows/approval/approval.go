@@ -37,7 +37,8 @@ type Approvals struct {
 	inbox inbox
 	// open is the request that people can decide on; nil if no request is open.
 	open *toolspec.ApprovalView
-	// hooksAsk says that a hook that was asked about the request requires an approval.
+	// hooksAsk says that a hook requires the open request. The request then stays open even if policy no
+	// longer asks for an approval.
 	hooksAsk bool
 	// editedBy is the approver who last edited the arguments; empty if no approver edited them.
 	// Edited arguments need an approval even if neither policy nor a hook asks for one any more.

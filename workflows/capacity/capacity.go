@@ -140,8 +140,8 @@ func (k *Capacity) runAndContinue(ctx workflow.Context, step hook.Step) envelope
 	return k.call.NextAfter(ctx, v, step.Stage)
 }
 
-// wait waits until a recheck arrives, the retry delay has passed, or the time for the
-// wait is over. It then asks the gate. It ends the call if no time is left to wait.
+// wait ends the call if no time is left to wait. Otherwise it waits until a recheck arrives, the
+// retry delay of w has passed, or that time is used up, and then asks the gate again.
 func (k *Capacity) wait(ctx workflow.Context, w hook.Wait, began time.Time) envelope.Next {
 	c := k.call
 	left := k.remainingWait(ctx, w, began)

@@ -242,7 +242,7 @@ func (t *terminal) close() {
 	_ = term.Restore(int(t.in.Fd()), t.before) // a terminal that is gone cannot be restored
 }
 
-// keys are the keys that the line editor has not read yet.
+// keys are the keystrokes that the line editor has not read yet.
 type keys struct {
 	mutex   sync.Mutex
 	changed *sync.Cond

@@ -35,13 +35,13 @@ func (f identityFlag) Set(name string) error {
 // Type returns the name of the type that the help shows.
 func (f identityFlag) Type() string { return "string" }
 
-// IdentityVar defines a flag for an identity, with the default name.
+// IdentityVar defines a flag for an identity. Its default value is name.
 func IdentityVar(flags *pflag.FlagSet, into *string, flag, name, usage string) {
 	*into = name
 	flags.Var(identityFlag{into, toolspec.CheckIdentity}, flag, usage)
 }
 
-// ActorVar defines a flag for the actor of a call, with the default id.
+// ActorVar defines a flag for the actor of a call. Its default value is id.
 func ActorVar(flags *pflag.FlagSet, into *string, flag, id, usage string) {
 	*into = id
 	flags.Var(identityFlag{into, toolspec.CheckActorID}, flag, usage)

@@ -8,8 +8,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// TestBoard: a terminal draws the open calls again and keeps the lines of ended calls and texts; another output gets a line for each event.
-// No text of an event moves the cursor.
+// TestBoard: on a terminal, the board draws the lines of open calls again and keeps the lines of ended calls and texts. An output that is not a
+// terminal gets a line for each event of a call and for each line of a text. No text of an event moves the cursor.
 func TestBoard(t *testing.T) {
 	t.Parallel()
 	at := time.Now()

@@ -370,7 +370,7 @@ var mutants = []mutant{
 	},
 	{
 		guard: "cache: only what ran", file: "workflows/output/output.go",
-		edits: []edit{{"entry != nil && keeps(c)", "entry != nil"}},
+		edits: []edit{{"entry != nil && isCacheable(c)", "entry != nil"}},
 		run:   "TestNotKept", packages: onWorkflow,
 	},
 	{
@@ -380,7 +380,7 @@ var mutants = []mutant{
 	},
 	{
 		guard: "notices: nothing after a decision", file: "internal/postgres/outbox/notice.sql",
-		edits: []edit{{"a.state = 'open' AND a.expires_at > now() AS stands", "true AS stands"}},
+		edits: []edit{{"a.state = 'open' AND a.expires_at > now() AS is_open", "true AS is_open"}},
 		run:   "TestWaitingBringsAboutWhatIsDue", packages: onRecord,
 	},
 	{

@@ -79,7 +79,7 @@ var named = []mutant{
 	},
 	{
 		guard: "named: the wait goes on for a hook", file: "workflows/approval/approval.go",
-		edits: []edit{{"verdict.Ask == nil && !a.hooksAsk", "verdict.Ask == nil"}},
+		edits: []edit{{"verdict.Ask != nil || a.hooksAsk || ", "verdict.Ask != nil || "}},
 		run:   "TestNamedApprovers", packages: onWorkflow,
 	},
 	{

@@ -7,6 +7,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/querytest"
 )
 
+// TestQueries: each statement can be prepared, and its columns are the fields of its row. AddSeals and AddHeads return no rows.
 func TestQueries(t *testing.T) {
 	querytest.Run(t, files, map[string]reflect.Type{
 		"BeginSealing":       reflect.TypeFor[beginRow](),

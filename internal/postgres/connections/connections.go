@@ -263,7 +263,7 @@ func (s *Store) RevokeConnectionGrant(ctx context.Context, tenantID, connectionI
 // RevokeConnection revokes a connection permanently, deletes its secret, and sends a recheck to
 // the open calls of the connection. The returned record has the deleted secret, so that the
 // caller can revoke its tokens at the service. RevokeConnection returns ErrNotFound if there is
-// no such connection or it is revoked.
+// no such connection or it is already revoked.
 func (s *Store) RevokeConnection(ctx context.Context, tenantID, connectionID, by string) (r broker.Record, err error) {
 	const op = "revoke connection"
 	v := db.Values{"tenant_id": db.Text(tenantID), "connection_id": db.Text(connectionID)}
@@ -272,7 +272,7 @@ func (s *Store) RevokeConnection(ctx context.Context, tenantID, connectionID, by
 	switch {
 	case err != nil:
 		return r, err
-	case !row.Rechecks():
+	case !row.Rechecks(): // nothing was revoked
 		return r, db.ErrNotFound
 	}
 	return row.record(op, tenantID, connectionID)

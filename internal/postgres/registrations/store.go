@@ -25,7 +25,7 @@ const (
 	MaxBytes = 32 << 20
 	// lately is how long a version that has ended counts for the bounds above.
 	lately = time.Hour
-	// maxEnded bounds the versions of a tenant that RegistrationsInUse compares with the open calls.
+	// maxEnded bounds the ended versions of a tenant that RegistrationsInUse compares with the open calls.
 	maxEnded = 500
 	// margin is how long a worker may admit calls with a version that has ended. The worker learns of the end
 	// within a second, and without a notification at its next poll.
