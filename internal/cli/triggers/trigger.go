@@ -105,7 +105,7 @@ func newTest(a *app.App) *cobra.Command {
 			"started or stored, and no server is needed. With --name, test reads the active version of a stored trigger in\n" +
 			"place of a file.",
 		Example: "  pawl trigger test triage.yaml event.json\n  pawl trigger test --name triage event.json",
-		Args:    cobra.RangeArgs(1, 2),
+		Args:    app.RangeArgs(1, 2, "a file with a trigger, and a file with an event; or --name and a file with an event"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if (name == "") != (len(args) == 2) {
 				return app.Usage(errors.New("give a file with a trigger and a file with an event, or --name and a file with an event"))
