@@ -55,14 +55,14 @@ func TestFlood(t *testing.T) {
 	if *flood < 10_000 {
 		return
 	}
-	beside := latencies(w, func(i int) toolspec.Invocation { return read("beside", i) })
+	beside := latencies(w, func(i int) toolspec.Invocation { return read("globex", others+i) })
 	if e2etest.Scalar[int](w, `SELECT count(*) FROM invocations WHERE tenant_id = 'acme' AND settled_at IS NOT NULL`) == *flood {
 		t.Error("the flood was over before the calls beside it")
 	}
 	for _, call := range many {
 		e2etest.WantText(t, w.Result(call), "hello")
 	}
-	alone := latencies(w, func(i int) toolspec.Invocation { return read("alone", i) })
+	alone := latencies(w, func(i int) toolspec.Invocation { return read("globex", 1000+i) })
 	p95 := len(alone) * 95 / 100
 	t.Logf("calls of another tenant, one after the other: half of them took up to %s and 95 %% up to %s beside the flood, %s and %s after it",
 		beside[len(beside)/2], beside[p95], alone[len(alone)/2], alone[p95])
