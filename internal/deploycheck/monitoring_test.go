@@ -64,7 +64,7 @@ var unfed = []string{"Requests to models, by outcome", "Tokens of runs that ende
 
 // TestMonitoring: a real Prometheus reads two real workers with the shipped configuration and rules, whose time runs faster. Under load no query of
 // the board is empty, and `pawl report` shows all of them. Then faults happen at the same time: each fires its alert, and when the fault
-// is over, the alert is. TestMonitoringOfLoad has the faults of the other alerts.
+// is over, the alert is. TestMonitoringOfModels has the fault of one more alert.
 func TestMonitoring(t *testing.T) {
 	t.Parallel()
 	program := needProgram(t, "prometheus")
