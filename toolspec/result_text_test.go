@@ -36,7 +36,7 @@ func TestContentIsNotPrinted(t *testing.T) {
 		}
 		texts["log"] = lines.String()
 		for how, text := range texts {
-			if strings.Contains(text, "canary") || strings.Contains(text, fmt.Sprint([]byte("canary"))[1:]) || strings.Contains(text, fmt.Sprintf("%x", "canary")) {
+			if strings.Contains(text, "canary") || strings.Contains(text, fmt.Sprintf("%d", []byte("canary"))[1:]) || strings.Contains(text, fmt.Sprintf("%x", "canary")) {
 				t.Errorf("%s with %s shows its content: %s", name, how, text)
 			}
 			if !strings.Contains(text, "inv-1") || !strings.Contains(text, "17 bytes of ") {

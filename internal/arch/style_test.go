@@ -36,7 +36,7 @@ func nothingHappensOnImport(t *tree) (found []violation) {
 			continue
 		}
 		t.eachImport(p.code(), func(_ *file, spec *ast.ImportSpec, imported string) {
-			// go:embed needs the import of embed, which has no side effects.
+			// A file with go:embed must import embed, which has no side effects.
 			if spec.Name != nil && spec.Name.Name == "_" && imported != "embed" {
 				found = append(found, violation{t.at(spec.Pos()), "blank import of " + imported + ": only cmd and worker may"})
 			}

@@ -18,9 +18,10 @@ const (
 	// Every is the interval between two looks. A change is an event when two looks have found it the same, so that a file that is being written is
 	// none. It is a poll and not a notification of the kernel: file systems in the network have none, and each directory would need a watch.
 	Every = 2 * time.Second
-	// MaxTriggers bounds the triggers that a worker looks for, and MaxFiles the files of one trigger.
+	// MaxTriggers bounds the triggers that a worker looks for.
 	MaxTriggers = 50
-	MaxFiles    = 10000
+	// MaxFiles bounds the files of one trigger.
+	MaxFiles = 10000
 	// lookTimeout bounds a look for one trigger.
 	lookTimeout = 30 * time.Second
 )

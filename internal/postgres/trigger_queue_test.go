@@ -107,7 +107,7 @@ func TestQuotaOfTrigger(t *testing.T) {
 		return nil
 	}}
 	for range 3 {
-		defer b.starts(firer)()
+		t.Cleanup(b.starts(firer))
 	}
 	// passes returns when the queue was read after now: older events of the tenant come first.
 	passes := func(marker string) {
