@@ -44,7 +44,7 @@ func (d *DB) Listen(ctx context.Context, l Listener, steps ...Step) {
 		return
 	}
 	delay := reconnectFirst
-	for {
+	for ctx.Err() == nil {
 		err := d.listenOnce(ctx, l, steps, func() { delay = reconnectFirst })
 		if ctx.Err() != nil {
 			return
@@ -52,14 +52,18 @@ func (d *DB) Listen(ctx context.Context, l Listener, steps ...Step) {
 		if l.Lost != nil {
 			l.Lost(err)
 		}
-		timer := time.NewTimer(delay)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		case <-timer.C:
-		}
+		Pause(ctx, delay)
 		delay = min(delay*2, reconnectMost)
+	}
+}
+
+// Pause waits for d, or until ctx ends.
+func Pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
 	}
 }
 

@@ -108,7 +108,7 @@ func (s *Store) Watch(ctx context.Context, tenantID, runID string, after int64) 
 				yield(toolspec.RunEvent{}, err)
 				return
 			}
-			pause(ctx, delay)
+			db.Pause(ctx, delay)
 			delay = min(2*delay, retryMost)
 		}
 	}
@@ -187,16 +187,6 @@ func (w *watch) wait(ctx context.Context) {
 	select {
 	case <-ctx.Done():
 	case <-w.waiter.wake:
-	case <-timer.C:
-	}
-}
-
-// pause waits for d, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
 	case <-timer.C:
 	}
 }

@@ -58,7 +58,7 @@ func (n *Notifications) Run(ctx context.Context) error {
 			return ctx.Err()
 		}
 		n.log.WarnContext(ctx, "notifications for triggers are lost until the worker listens again", "reason", reasonOf(err))
-		pause(ctx, delay)
+		db.Pause(ctx, delay)
 	}
 }
 
@@ -167,18 +167,8 @@ func (n *Notifications) queue(ctx context.Context, held <-chan *pgconn.Notificat
 				if ctx.Err() != nil {
 					break
 				}
-				pause(ctx, delay)
+				db.Pause(ctx, delay)
 			}
 		}
-	}
-}
-
-// pause waits for d, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
 	}
 }
