@@ -84,8 +84,8 @@ func TestDurableLeaves(t *testing.T) {
 	}
 }
 
-// TestDurablePlan: the deadline is later by the longest runs of the durable hooks before the closing stages.
-// Hooks at onRetry count for each attempt except the first.
+// TestDurablePlan: a durable hook makes the deadline later by its longest time, once for each of its stages. The stage onRetry counts once for
+// each attempt except the first. The closing stages, such as didAudit, do not count.
 func TestDurablePlan(t *testing.T) {
 	deadline := func(hooks ...hook.Hook) int64 {
 		w := newWorld(t, setup{hooks: hooks, def: func(d *toolspec.Definition) { d.Idempotent, d.MaxAttempts = true, 3 }})

@@ -49,7 +49,8 @@ func fits(pattern, path []string) bool {
 	return true
 }
 
-func (n *nest) say(text string, leaves bool) {
+// note notes whether a text of the value may leave the worker.
+func (n *nest) note(text string, leaves bool) {
 	if leaves {
 		n.may = append(n.may, text)
 	} else {
@@ -57,6 +58,9 @@ func (n *nest) say(text string, leaves bool) {
 	}
 }
 
+// value makes a random value for a path: a list, an object, a number, or a text with an email. Every text, number and made-up name in it is
+// unique, and value notes for each of them whether it may leave the worker. A number or a text may leave only if a pattern of allow leads to it
+// or to a part around it. A name may leave also if a pattern leads to a part below it.
 func (n *nest) value(path []string, depth int) any {
 	n.made++
 	id := 100_000 + n.made
@@ -78,20 +82,21 @@ func (n *nest) value(path []string, depth int) any {
 		if n.IntN(2) == 0 {
 			name := fmt.Sprintf("name%dn", id)
 			at := append(slices.Clone(path), name)
+			// A mask on the member itself hides its value, and not its name.
 			if !slices.ContainsFunc(n.allow, func(p []string) bool { return fits(p, at) }) || through(n.hidden, path) {
-				n.say(name, false)
+				n.note(name, false)
 			}
 			members[name] = n.value(at, depth-1)
 		}
 		return members
 	case kind == 8:
 		number := 987_654_000_000 + int64(id)
-		n.say(fmt.Sprint(number), shown)
+		n.note(fmt.Sprint(number), shown)
 		return number
 	}
 	text, email := fmt.Sprintf("text%dt", id), fmt.Sprintf("mail%dm@example.org", id)
-	n.say(text, shown)
-	n.say(email, shown && !through(n.emails, path))
+	n.note(text, shown)
+	n.note(email, shown && !through(n.emails, path))
 	return text + " " + email + " " + n.pad
 }
 
@@ -117,7 +122,8 @@ func (f fixedCache) Lookup(context.Context, cache.LookupRow) (cache.Finding, err
 	return cache.Finding{Value: f.value}, nil
 }
 
-// left is the part of a value that leaves an activity.
+// left is what leaves an activity: its answer, and the value and the info in this answer. refused is the code of the
+// failure, if there is one.
 type left struct {
 	answer  any
 	value   json.RawMessage

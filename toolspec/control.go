@@ -20,7 +20,8 @@ type AbortError struct {
 
 // Abort ends the call with the code `aborted`, for any effect and without
 // another attempt. The reason reaches the caller: at most 500 bytes, safe to
-// show. code (at most 64 bytes) and httpStatus (400–599) may be empty.
+// show. code (at most 64 bytes) and httpStatus (400–599) may be empty. A reason or
+// code with the shape of a secret is left out.
 func Abort(reason, code string, httpStatus int) error {
 	return &AbortError{Reason: reason, Code: code, HTTPStatus: httpStatus}
 }

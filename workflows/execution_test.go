@@ -240,8 +240,8 @@ type register func(any, activity.RegisterOptions)
 
 func (r register) RegisterActivityWithOptions(a any, o activity.RegisterOptions) { r(a, o) }
 
-// TestStepsRefuseTasks: everybody with access to the namespace can schedule a task with any input. An activity that is not regular refuses such
-// a task.
+// TestStepsRefuseTasks: everybody with access to the namespace can schedule a task for any activity, with any input. An activity that Pawl
+// runs only as a local activity refuses a task from the server.
 func TestStepsRefuseTasks(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, rigOptions{})

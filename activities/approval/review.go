@@ -39,9 +39,9 @@ func (a *Approvals) Review(ctx context.Context, in contract.ReviewIn) (contract.
 		return contract.ReviewOut{Outcome: contract.Superseded}, nil
 	}
 	if record.State == contract.RequestEdited && record.Answer.Counted && edited == nil && in.Decision != nil {
-		// The record has this decision already, so it was not judged. The arguments of the
-		// decision are the same as before. If this worker cannot validate them, the activity
-		// hydrate does it later.
+		// The record had this decision before this activity ran, so the decision was not judged again. Its edited
+		// arguments are the same as the first time. If this worker cannot validate them, the activity hydrate
+		// validates them later.
 		if edited, safe, _ = a.validateEdit(in, in.Decision.EditedArgs); edited == nil {
 			edited = in.Decision.EditedArgs
 		}

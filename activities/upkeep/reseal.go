@@ -99,7 +99,7 @@ func (s *Resealer) Reseal(ctx context.Context, in contract.ResealSecretsIn) (con
 	return out, nil
 }
 
-// batch seals the next secrets, at most resealBatch, and adds its progress to out. On an
+// batch seals the next secrets again, at most resealBatch, and adds its progress to out. On an
 // error, out does not change.
 func (s *Resealer) batch(ctx context.Context, in contract.ResealSecretsIn, out *contract.ResealSecretsOut) error {
 	after := broker.Binding{TenantID: out.After.TenantID, ConnectionID: out.After.ConnectionID, Version: out.After.Version}

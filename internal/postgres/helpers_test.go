@@ -29,10 +29,10 @@ func otherPolicy(t testing.TB, name string) *policy.Policy {
 	return p
 }
 
-// ownRun is the id of the run of Temporal that admits the calls of the tests.
+// ownRun is the id of the Temporal run that admits the calls of the tests.
 const ownRun = "temporal-run-1"
 
-// own returns a context in which ownRun executes.
+// own returns the context of an activity of the Temporal run ownRun.
 func own(t testing.TB) context.Context { return executes(t.Context(), ownRun) }
 
 func executes(ctx context.Context, runID string) context.Context {

@@ -208,7 +208,7 @@ func convertToolError(err error) error {
 	case errors.As(err, &response):
 		return &ended{end: control{outcome: Responded, value: response.Value(), challenge: response.Challenge()}, by: byTool}
 	case errors.As(err, &abort):
-		f := Failure{Code: toolspec.CodeAborted, Details: &toolspec.Details{Code: clip(abort.Code, maxCode)}}
+		f := Failure{Code: toolspec.CodeAborted, Details: &toolspec.Details{Code: abortCode(abort.Code)}}
 		if !toolspec.SecretValue(abort.Reason) {
 			f.SafeMessage = clip(abort.Reason, maxReason)
 		}

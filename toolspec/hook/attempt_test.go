@@ -111,6 +111,8 @@ func TestAttemptOutcomes(t *testing.T) {
 			hook.AttemptVerdict{Outcome: hook.Failed, By: "h", Failure: aborted}},
 		{"abort in willExecute", []hook.Hook{outer, at("h", will, func(v *hook.Attempt) error { return v.Abort("why", hook.Code("own")) })}, false, 0,
 			hook.AttemptVerdict{Outcome: hook.Failed, By: "h", Failure: aborted}},
+		{"abort with a secret as the code", []hook.Hook{at("h", will, func(v *hook.Attempt) error { return v.Abort("why", hook.Code(secret)) })}, false, 0,
+			hook.AttemptVerdict{Outcome: hook.Failed, By: "h", Failure: &hook.Failure{Code: toolspec.CodeAborted, SafeMessage: "why", Details: &toolspec.Details{}}}},
 		{"an abort that an outer hook swallows", []hook.Hook{at("swallows", around, func(v *hook.Around) error { _, _ = v.Next(); return nil }),
 			at("h", will, func(v *hook.Attempt) error { return v.Abort("why", hook.Code("own")) })}, false, 0,
 			hook.AttemptVerdict{Outcome: hook.Failed, By: "h", Failure: aborted}},
@@ -179,7 +181,7 @@ func TestToolShapesItsCall(t *testing.T) {
 		{"abort with too much", toolspec.Abort(strings.Repeat("a", 501), strings.Repeat("b", 65), 200), hook.AttemptVerdict{Outcome: hook.Failed, By: "(tool)", Failure: &hook.Failure{
 			Code: toolspec.CodeAborted, SafeMessage: strings.Repeat("a", 500), Details: &toolspec.Details{Code: strings.Repeat("b", 64)},
 		}}},
-		{"abort with a secret", toolspec.Abort("Bearer "+strings.Repeat("a1B2", 10), "", 0), hook.AttemptVerdict{Outcome: hook.Failed, By: "(tool)", Failure: &hook.Failure{
+		{"abort with a secret", toolspec.Abort(secret, secret, 0), hook.AttemptVerdict{Outcome: hook.Failed, By: "(tool)", Failure: &hook.Failure{
 			Code: toolspec.CodeAborted, Details: &toolspec.Details{},
 		}}},
 	} {

@@ -138,9 +138,17 @@ func clip(s string, n int) string {
 // AbortOption adds a code or a status to an Abort.
 type AbortOption func(*Failure)
 
-// Code adds the hook's own code, at most 64 bytes. The result of the call has it in details.code.
+// Code adds the hook's own code, at most 64 bytes. The result of the call has it in details.code. It ignores a code with the shape of a secret.
 func Code(code string) AbortOption {
-	return func(f *Failure) { f.Details.Code = clip(code, maxCode) }
+	return func(f *Failure) { f.Details.Code = abortCode(code) }
+}
+
+// abortCode returns a code for callers and records, cut to maxCode bytes, or nothing if it has the shape of a secret.
+func abortCode(code string) string {
+	if toolspec.SecretValue(code) {
+		return ""
+	}
+	return clip(code, maxCode)
 }
 
 // HTTPStatus adds a status from 400 to 599. It ignores any other status.

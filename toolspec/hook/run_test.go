@@ -18,6 +18,9 @@ import (
 // canary is a text that must never leave a hook.
 const canary = "canary-4711"
 
+// secret has the shape of a secret.
+var secret = "Bearer " + strings.Repeat("a1B2", 10)
+
 func facts() hook.Facts {
 	return hook.Facts{
 		InvocationID: "inv", ToolID: "core__a", ToolCallID: "call-1",

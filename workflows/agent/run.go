@@ -13,8 +13,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/steps"
 )
 
-// Run is the workflow of one run of an agent. Every end of a run completes the workflow with a Result. If reading or writing the record
-// fails for good, the result says so, and the sweeper ends the run in the record.
+// Run is the workflow of one run of an agent. Every end of a run completes the workflow with a Result. An error of r.run is no end: it makes the
+// workflow continue as new. If the record can finally not be read or written, the result says so, and the sweeper ends the run in the record.
 //
 // Run takes the input undecoded, because an input that does not decode must not make the workflow fail.
 func Run(ctx workflow.Context, input converter.RawValue) (pawlagent.Result, error) {

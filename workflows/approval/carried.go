@@ -11,7 +11,7 @@ import (
 // Anybody who can send signals can fill the inbox, and Temporal limits the size of all arguments of a workflow.
 const maxCarried = 256 << 10
 
-// Carried returns the decisions that the next run of a call must know: the edits that counted, because the
+// Carried returns the decisions that the next Temporal run of a call must know: the edits that counted, because the
 // record does not hold the edited arguments, and the decisions that wait in the inbox. The oldest come
 // first. Decisions beyond maxCarried are left out; their senders can send them again.
 func (a *Approvals) Carried() []toolspec.Decision {

@@ -16,7 +16,7 @@ const (
 	// execute sends a heartbeat every two seconds.
 	HeartbeatTimeout = 8 * time.Second
 	// graceTimeout is the time that an activity has beyond its budget, so that it can
-	// answer itself that the budget is used up.
+	// still answer that its budget is used up.
 	graceTimeout = 5 * time.Second
 	// claimedTime is the time that an attempt in the claimed lane has for its statements.
 	claimedTime = 10 * time.Second

@@ -96,7 +96,8 @@ func ownName(spec toolspec.Spec) string {
 	return toolspec.BareName(spec.Name)
 }
 
-// findOffered returns the tool of a live worker with this id, or with this own name.
+// findOffered returns the tool of a live worker with this id. If there is none, it returns the only tool with this bare name, which is the part of
+// the id after its source.
 func findOffered(tools []found, name string) (found, error) {
 	var specs []toolspec.Spec
 	for _, f := range tools {

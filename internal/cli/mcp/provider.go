@@ -58,7 +58,7 @@ func newProvider(a *app.App) *cobra.Command {
 
 var noID = regexp.MustCompile("[^a-z0-9]+")
 
-// providerOf returns the provider of a server.
+// providerOf makes the provider for the connections to an MCP server. Without an id, it makes one from the name of the host.
 func providerOf(address, id string, found mcp.Authorization) (broker.Provider, error) {
 	u, err := url.Parse(address)
 	if err != nil {

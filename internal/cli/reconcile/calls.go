@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/client"
@@ -21,12 +19,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 )
 
-const (
-	// page is how many calls one statement or one request to Temporal reads.
-	page = 200
-	// atOnce is how many calls are compared at the same time.
-	atOnce = 4
-)
+// page is how many calls one statement or one request to Temporal reads.
+const page = 200
 
 func (c *comparison) list(ctx context.Context, query string, token []byte) (*workflowservice.ListWorkflowExecutionsResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
@@ -36,16 +30,6 @@ func (c *comparison) list(ctx context.Context, query string, token []byte) (*wor
 		return nil, app.ExplainTemporalError(ctx, c.Config.Temporal, err)
 	}
 	return listed, nil
-}
-
-// atOnceFor calls f for each element of a list, for at most atOnce elements at the same time.
-func atOnceFor[T any](ctx context.Context, list []T, f func(ctx context.Context, of T) error) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
-	for _, of := range list {
-		group.Go(func() error { return f(ctx, of) })
-	}
-	return group.Wait()
 }
 
 // listedCalls compares the calls that Temporal has with the record. It finds calls that the record does not have, and settled calls whose
@@ -61,10 +45,9 @@ func (c *comparison) listedCalls(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return atOnceFor(ctx, runs, func(ctx context.Context, r *workflow.WorkflowExecutionInfo) error {
+		return forEach(ctx, c, runs, listedID, func(ctx context.Context, r *workflow.WorkflowExecutionInfo) error {
 			settled, found := recorded[r.GetExecution().GetWorkflowId()]
 			switch {
-			case slices.Contains(c.skip, r.GetExecution().GetWorkflowId()):
 			case !found && c.lostRecords():
 				return c.lostCall(ctx, r)
 			case settled && r.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:
@@ -181,7 +164,7 @@ func (c *comparison) openCalls(ctx context.Context) error {
 			return err
 		}
 		c.out.Open += len(calls)
-		if err := atOnceFor(ctx, calls, func(ctx context.Context, call upkeep.OpenCall) error {
+		if err := forEach(ctx, c, calls, func(call upkeep.OpenCall) string { return call.WorkflowID }, func(ctx context.Context, call upkeep.OpenCall) error {
 			return c.openCall(ctx, call, known[call.InvocationID])
 		}); err != nil {
 			return err
@@ -197,7 +180,7 @@ func (c *comparison) openCall(ctx context.Context, call upkeep.OpenCall, known r
 	}
 	info, pending, err := c.read.describe(ctx, call.WorkflowID, "")
 	if err != nil {
-		return app.ExplainTemporalError(ctx, c.Config.Temporal, err)
+		return err
 	}
 	var lost []record.LostClaim
 	var ended bool

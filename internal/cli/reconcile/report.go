@@ -33,6 +33,8 @@ const (
 	kindRunEnded = "run_ended"
 	// kindUnread: the history cannot be read, so nothing is changed.
 	kindUnread = "not_read"
+	// kindFailed: the call or run could not be compared, or not be mended.
+	kindFailed = "failed"
 	kindOrigin = "database_moved"
 )
 
@@ -75,6 +77,18 @@ func (r *report) count(n *int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	*n++
+}
+
+// countOf returns the number of findings of a kind.
+func (r *report) countOf(kind string) (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, f := range r.Findings {
+		if f.Kind == kind {
+			n++
+		}
+	}
+	return n
 }
 
 func (r *report) unmended() (n int) {

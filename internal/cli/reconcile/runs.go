@@ -13,7 +13,6 @@ import (
 	activity "github.com/pawl-run/pawl/activities/agent"
 	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/agent"
-	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
@@ -24,7 +23,7 @@ const whyEnded = "the record of the run was restored from a backup, and lacks wh
 // could make their calls again under new ids. So such a run ends.
 func (c *comparison) lostRuns(ctx context.Context) error {
 	return c.each(ctx, "WorkflowType = '"+agent.WorkflowType+"' AND ExecutionStatus = 'Running'", func(ctx context.Context, runs []*workflow.WorkflowExecutionInfo) error {
-		return atOnceFor(ctx, runs, c.lostRun)
+		return forEach(ctx, c, runs, listedID, c.lostRun)
 	})
 }
 
@@ -57,7 +56,7 @@ func (c *comparison) lostRun(ctx context.Context, listed *workflow.WorkflowExecu
 	f := finding{Kind: kindRun, WorkflowID: workflowID, Text: fmt.Sprintf("a model has responded in round %d, and the record has %d rounds", t.rounds, recorded.Round)}
 	if c.mend {
 		if err := c.Temporal.TerminateWorkflow(ctx, workflowID, runID, whyEnded); err != nil && !errors.As(err, new(*serviceerror.NotFound)) {
-			return app.ExplainTemporalError(ctx, c.Config.Temporal, err)
+			return err
 		}
 		if !missing {
 			if err := c.endRun(ctx, of); err != nil {
@@ -85,18 +84,20 @@ func (c *comparison) openRuns(ctx context.Context) error {
 		if err != nil || len(runs) == 0 {
 			return err
 		}
-		if err := atOnceFor(ctx, runs, c.openRun); err != nil {
+		if err := forEach(ctx, c, runs, openID, c.openRun); err != nil {
 			return err
 		}
 		at.Before = &runs[len(runs)-1]
 	}
 }
 
+func openID(r upkeep.OpenRun) string { return agent.WorkflowID(r.TenantID, r.RunID) }
+
 func (c *comparison) openRun(ctx context.Context, r upkeep.OpenRun) error {
-	workflowID := agent.WorkflowID(r.TenantID, r.RunID)
+	workflowID := openID(r)
 	info, _, err := c.read.describe(ctx, workflowID, "")
 	if err != nil {
-		return app.ExplainTemporalError(ctx, c.Config.Temporal, err)
+		return err
 	}
 	// A run with a parent is in the record before its workflow starts.
 	if info != nil && isRunning(info.GetStatus()) || info == nil && r.ParentRunID != "" {

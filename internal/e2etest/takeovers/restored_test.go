@@ -252,9 +252,22 @@ func TestPostgresRestored(t *testing.T) {
 	if c := r.Command("reconcile", "--older", "temporal", "--mend"); c.Wait() != 2 || !strings.Contains(c.Err.String(), "--older postgres") {
 		t.Errorf("only Temporal is said to be older: %s", c.Err)
 	}
-	mended := reconcile(r.World, 0, "--older", "postgres", "--mend")
-	if len(mended.Findings) != len(found.Findings) || len(found.Findings) < len(want)+7 {
-		t.Errorf("%d findings, of which --mend mended %d", len(found.Findings), len(mended.Findings))
+	// Postgres refuses the record of one call. All other calls are mended, and workers do not start.
+	e2etest.Query[int](r.World, `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = 'check_violation'; END $$`)
+	e2etest.Query[int](r.World, `CREATE TRIGGER refuse BEFORE INSERT ON invocations FOR EACH ROW WHEN (NEW.tool_call_id = 'hung') EXECUTE FUNCTION refuse()`)
+	refused := reconcile(r.World, 1, "--older", "postgres", "--mend")
+	if len(refused.Findings) != len(found.Findings) || len(found.Findings) < len(want)+7 {
+		t.Errorf("%d findings, and %d with --mend", len(found.Findings), len(refused.Findings))
+	}
+	for _, f := range refused.Findings {
+		left := map[string]bool{"failed": true, "database_moved": true}[f.Kind]
+		if f.Mended == left || f.Kind == "failed" && f.WorkflowID != hung.Identity().WorkflowID() {
+			t.Errorf("with one refused call: %+v", f)
+		}
+	}
+	e2etest.Query[int](r.World, `DROP TRIGGER refuse ON invocations`)
+	if mended := reconcile(r.World, 0, "--older", "postgres", "--mend"); mended.byCall["hung"] != "call_lost" || mended.byCall["claimed"] != "" {
+		t.Errorf("the second --mend finds %v", mended.byCall)
 	}
 	if n := e2etest.Scalar[int](r.World, `SELECT count(*)::int FROM invocations WHERE tool_call_id = $1`, forged.ToolCallID); n != 0 {
 		t.Error("a workflow that no worker has run has a record")

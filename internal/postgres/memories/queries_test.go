@@ -7,6 +7,8 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/querytest"
 )
 
+// TestQueries: every statement of this package is valid, and its columns are the fields of its row type. The names after the map are the
+// statements that return no rows.
 func TestQueries(t *testing.T) {
 	querytest.Run(t, files, map[string]reflect.Type{
 		"Locked":         reflect.TypeFor[lockedRow](),

@@ -41,9 +41,8 @@ type partitionRow struct{ Name string }
 // lockNotAvailable is the SQLSTATE of a statement that did not get its lock in time.
 const lockNotAvailable = "55P03"
 
-// DropExpiredPartitions drops the partitions of months that are wholly more than the given
-// number of days ago and have no call left. It skips a partition that stays locked for 200 ms; a
-// later run drops it.
+// DropExpiredPartitions drops the partition of each month that ended more than the given number of days ago, if it has no call left. It skips
+// a partition that stays locked for 200 ms. A later sweep drops it.
 func (s *Store) DropExpiredPartitions(ctx context.Context, days int) (out upkeep.DroppedPartitions, err error) {
 	expired, err := db.All[partitionRow](ctx, s.db, "expired partitions", db.Query("ExpiredPartitions", db.Values{"days": days}))
 	if err != nil {

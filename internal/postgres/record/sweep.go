@@ -34,7 +34,7 @@ type sweptRow struct {
 // record is no longer open or has another epoch, Sweep writes nothing and returns "".
 func (s *Store) Sweep(ctx context.Context, in upkeep.SweepRow) (toolspec.Code, error) {
 	ends, unknown := toolspec.InfoOf(in.Code), toolspec.InfoOf(toolspec.CodeOutcomeUnknown)
-	// attempts is 0 here: the claims say whether a tool ran.
+	// The 0 is the number of attempts, which a sweep does not know: the claims in the record say whether a tool ran.
 	steps := append(release(in.InvocationID, in.Epoch, in.RunID, 0, allRounds, sweptGrace), db.Query("Sweep", db.Values{
 		"invocation_id": in.InvocationID, "namespace": db.Text(in.Namespace), "epoch": in.Epoch, "temporal_run_id": db.Text(in.RunID), "cause": db.Text(in.Cause),
 		"grace": sweptGrace, "code": db.Text(ends.Code), "message": ends.Message, "status": ends.HTTP,

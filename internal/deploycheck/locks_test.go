@@ -1,0 +1,49 @@
+package deploycheck
+
+import (
+	"testing"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// TestMonitoringOfLocks: somebody locks a table for long. A real Prometheus reads the worker. The alerts about waits fire and end, and no call is lost.
+// The worker has the fewest connections that it may have, so that few calls are enough.
+func TestMonitoringOfLocks(t *testing.T) {
+	t.Parallel()
+	program := needProgram(t, "prometheus")
+	w := newWatchedWorld(t)
+	at := "127.0.0.1:" + freePort(t)
+	w.ServeInChildWith("PAWL_HEALTH_LISTEN="+at, "PAWL_WORKSPACE="+w.Workspace, "PAWL_DATABASE_CONNECTIONS=4")
+	p := startPrometheus(t, program, steady, at)
+	l := &load{w: w.World}
+	l.batch()
+
+	for _, fault := range []struct {
+		table  string
+		alerts []string
+	}{
+		{"claims", []string{"PawlPoolExhausted"}},                     // attempts wait for their claims, outside of workflow tasks
+		{"invocations", []string{"PawlStepsFail", "PawlWorkersBusy"}}, // workflow tasks wait for the first step of their calls
+	} {
+		for name := range p.firing() {
+			t.Errorf("%s fires without a fault", name)
+		}
+		var calls []toolspec.Invocation
+		release := w.LockTable(fault.table)
+		p.fire(t, w.World, every(func() {
+			for range 2 {
+				calls = append(calls, w.call(fault.table, "test__send", ""))
+			}
+		}), fault.alerts...)
+		release()
+		for _, inv := range calls {
+			if r := w.ResultOf(inv.Identity().WorkflowID(), ""); !r.OK {
+				t.Errorf("%s: %+v", inv.ToolCallID, r)
+			}
+		}
+		p.clear(t, w.World, fault.alerts...)
+	}
+	if len(p.broken) > 0 {
+		t.Errorf("annotations of alerts are faulty: %q", p.broken)
+	}
+}
