@@ -49,13 +49,11 @@ func StartOpenFGA(ctx context.Context, o OpenFGAOptions) (*OpenFGA, error) {
 
 func (f *OpenFGA) open(ctx context.Context) (err error) {
 	for range startAttempts {
-		if f.http, err = freePort(); err != nil {
+		if f.http, err = f.home.port("port", 0); err != nil {
 			return err
 		}
-		for f.grpc = f.http; f.grpc == f.http; {
-			if f.grpc, err = freePort(); err != nil {
-				return err
-			}
+		if f.grpc, err = f.home.port("grpc-port", f.http); err != nil {
+			return err
 		}
 		if err = f.serve(ctx); !errors.Is(err, errPortTaken) {
 			return err

@@ -99,7 +99,7 @@ func (p *Postgres) open(ctx context.Context, o PostgresOptions) (err error) {
 		return err
 	}
 	for range startAttempts {
-		if p.port, err = freePort(); err != nil {
+		if p.port, err = p.home.port("port", 0); err != nil {
 			return err
 		}
 		if err = p.serve(ctx); !errors.Is(err, errPortTaken) {

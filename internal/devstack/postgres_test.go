@@ -49,6 +49,9 @@ func TestPersistentDataIsTakenUpAgain(t *testing.T) {
 	stop(t, first)
 
 	second := startPostgres(t, options)
+	if second.URL() != first.URL() {
+		t.Error("the server has another address or password now")
+	}
 	wantAnswer(t, second.URL())
 	var fsync string
 	if err := connect(t, second.URL()).QueryRow(t.Context(), `SHOW fsync`).Scan(&fsync); err != nil || fsync != "on" {

@@ -93,11 +93,11 @@ func (t *Temporal) open(ctx context.Context) (err error) {
 		}
 	}
 	for range startAttempts {
-		if t.port, err = freePort(); err != nil {
+		if t.port, err = t.home.port("port", 0); err != nil {
 			return err
 		}
-		for t.options.UI && (t.uiPort == 0 || t.uiPort == t.port) {
-			if t.uiPort, err = freePort(); err != nil {
+		if t.options.UI {
+			if t.uiPort, err = t.home.port("ui-port", t.port); err != nil {
 				return err
 			}
 		}
@@ -109,7 +109,6 @@ func (t *Temporal) open(ctx context.Context) (err error) {
 		if err = t.serve(ctx); !errors.Is(err, errPortTaken) {
 			return err
 		}
-		t.uiPort = 0
 	}
 	return err
 }

@@ -38,7 +38,7 @@ func TestAWorkflowSurvivesKillAndRestart(t *testing.T) {
 
 func TestPersistentStateIsTakenUpAgainAndHasOneOwner(t *testing.T) {
 	t.Parallel()
-	options := devstack.TemporalOptions{Dir: t.TempDir(), Persist: true, SearchAttributes: []string{"PawlTenant"}}
+	options := devstack.TemporalOptions{Dir: t.TempDir(), Persist: true, UI: true, SearchAttributes: []string{"PawlTenant"}}
 	first := startTemporal(t, options)
 	if _, err := dial(t, first.Address()).ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "kept", TaskQueue: "nobody-listens"}, "Anything"); err != nil {
 		t.Fatal(err)
@@ -46,6 +46,9 @@ func TestPersistentStateIsTakenUpAgainAndHasOneOwner(t *testing.T) {
 	stop(t, first)
 
 	second := startTemporal(t, options)
+	if second.Address() != first.Address() || second.UIAddress() != first.UIAddress() {
+		t.Errorf("the server is at %s and %s now, and was at %s and %s", second.Address(), second.UIAddress(), first.Address(), first.UIAddress())
+	}
 	if _, err := dial(t, second.Address()).DescribeWorkflowExecution(t.Context(), "kept", ""); err != nil {
 		t.Error(err)
 	}
