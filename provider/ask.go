@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"net/url"
 	"time"
@@ -112,7 +113,17 @@ func open(ctx context.Context, client *http.Client, base *url.URL, r Request, id
 		}
 		return nil, refusal
 	}
+	if isDocument, isPage := mediaType(response.Header); isDocument || isPage {
+		_ = b.Close()
+		return nil, &Error{Kind: kindForeign, Retry: isPage} // a page is often that of a proxy whose server is away
+	}
 	return b, nil
+}
+
+// mediaType reports whether a response is a document of JSON or a page of HTML, which no stream is.
+func mediaType(h http.Header) (isDocument, isPage bool) {
+	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	return err == nil && kind == "application/json", err == nil && kind == "text/html"
 }
 
 // body is the body of a response. It ends if the provider sends nothing for the time idle.

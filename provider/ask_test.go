@@ -269,6 +269,8 @@ func TestErrors(t *testing.T) {
 		{"overloaded in the stream", claude, 200, nil, "data: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"SECRET\"}}\n\n", Error{Kind: "overloaded_error", Retry: true}},
 		{"refused in the stream", claude, 200, nil, "data: {\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"SECRET\"}}\n\n", Error{Kind: "invalid_request_error"}},
 		{"another format", chat, 200, nil, "data: SECRET\n\n", Error{Kind: "foreign_response"}},
+		{"no stream", chat, 200, map[string]string{"Content-Type": "application/json; charset=utf-8"}, `{"choices":[{"message":{"content":"SECRET"}}]}`, Error{Kind: "foreign_response"}},
+		{"a page of a proxy", chat, 200, map[string]string{"Content-Type": "text/html"}, `<html>SECRET</html>`, Error{Kind: "foreign_response", Retry: true}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			base := tc.api.provider(t, func(w http.ResponseWriter, r *http.Request) {

@@ -25,7 +25,7 @@ const (
 	kindCut = "cut"
 	// kindIdle: the provider sent nothing for a long time.
 	kindIdle = "idle"
-	// kindForeign: the response is not of the format.
+	// kindForeign: the response is not a stream, or not of the format.
 	kindForeign = "foreign_response"
 	// kindStream: the provider sent an error without a kind inside of a stream.
 	kindStream = "stream_error"
@@ -65,8 +65,16 @@ func (e *Error) Error() string {
 	case e.Status != 0:
 		return fmt.Sprintf("the model provider answered %d", e.Status)
 	default:
-		return "no complete response of the model provider (" + e.Kind + ")"
+		return cmp.Or(meanings[e.Kind], "no complete response of the model provider") + " (" + e.Kind + ")"
 	}
+}
+
+// meanings are what the kinds of errors without a status mean.
+var meanings = map[string]string{
+	kindConnection: "the model provider cannot be reached",
+	kindCut:        "the response of the model provider ended before it was complete",
+	kindIdle:       "the model provider sent nothing for a long time",
+	kindForeign:    "the response of the model provider is no stream of the agent's format",
 }
 
 // LogReason is safe for logs, as Error is.

@@ -80,7 +80,7 @@ func (a *Agents) ask(ctx, asking context.Context, in contract.AgentAskIn) (out c
 	case err == nil:
 	case errors.As(err, &failed):
 		a.Log.WarnContext(ctx, "a model provider gave no response", "workflowId", contract.Executing(ctx).WorkflowID, "round", in.Round, "model", model.Name, "reason", errs.Reason(err))
-		return contract.AgentAskOut{Fault: &contract.AgentFault{Reason: failed.Error(), Retry: failed.Retry, AfterMs: failed.After.Milliseconds()}}, nil
+		return contract.AgentAskOut{Fault: &contract.AgentFault{Reason: failed.Error() + at(model), Retry: failed.Retry, AfterMs: failed.After.Milliseconds()}}, nil
 	case errors.As(err, &unusable):
 		return contract.AgentAskOut{Fault: &contract.AgentFault{Reason: unusable.Error()}}, nil
 	default:
@@ -109,6 +109,14 @@ func (a *Agents) endOf(ctx context.Context, of contract.AgentRun, run Run) (*con
 		return nil, err
 	}
 	return &contract.AgentEnd{Outcome: pawlagent.Failed, Reason: reason}, nil
+}
+
+// at names the address of a model, if it does not depend on a connection.
+func at(model pawlagent.Model) string {
+	if model.URL == "" {
+		return ""
+	}
+	return " at " + model.URL
 }
 
 // unusableError says why a model cannot be asked at all. Its text is safe to show.

@@ -25,7 +25,7 @@ const leaseTime = 20 * time.Minute
 func (a *Agents) modelClient(ctx context.Context, of contract.AgentRun, run Run, model pawlagent.Model) (client *http.Client, base *url.URL, done func(), err error) {
 	if model.Connection == "" {
 		if !slices.Contains(a.URLs, strings.TrimSuffix(model.URL, "/")) {
-			return nil, nil, nil, unusable("this worker asks no model at the URL of the agent: set PAWL_MODEL_URLS to it, or give the agent a connection")
+			return nil, nil, nil, unusable("this worker asks no model%s: set PAWL_MODEL_URLS to exactly this URL, or give the agent a connection", at(model))
 		}
 		base, err := url.Parse(model.URL)
 		if err != nil {

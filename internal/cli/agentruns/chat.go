@@ -145,7 +145,8 @@ func (c *chat) comeBack(ctx context.Context) (ended bool, err error) {
 			c.said.WriteString(record.Rounds[n-1].Text) // printRounds has printed it already
 		}
 		c.end(*record.Result)
-		return true, nil
+		c.line("the run has ended, so it takes no message: `pawl agent fork %s TEXT` goes on with its conversation", c.runID)
+		return true, app.Silent(errors.New("the run has ended"))
 	}
 	if !record.Stays {
 		return true, fmt.Errorf("the run %q does not wait for messages; `pawl agent watch --run %s` follows it", c.runID, c.runID)

@@ -47,9 +47,9 @@ func onRun(cmd *cobra.Command, needStore bool, do func(ctx context.Context, s *a
 func newStop(a *app.App) *cobra.Command {
 	var now bool
 	cmd := onRun(&cobra.Command{
-		Use: "stop", Short: "Stop a run",
-		Long: "Stop a run after its current call. The request to a model is given up. A run that stays only ends its turn, and ends\n" +
-			"if it waits for a message. With --now the run is cancelled, with its open calls.",
+		Use: "stop --run ID", Short: "Stop a run",
+		Long: "Stop a run after its current call, which may wait for an approval. The request to a model is given up. A run that\n" +
+			"stays only ends its turn, and ends if it waits for a message. With --now the run is cancelled, with its open calls.",
 		Args: app.ExactArgs(0, "no arguments"),
 	}, true, func(ctx context.Context, s *app.Session, runID string, _ []string) error {
 		stop, said := s.Client().InterruptAgent, "is told to stop after its current call"
@@ -63,6 +63,11 @@ func newStop(a *app.App) *cobra.Command {
 			return app.PrintJSON(a.Out, map[string]any{"runId": runID, "now": now})
 		}
 		fmt.Fprintf(a.Out, "the run %s %s; `pawl agent watch --run %s` shows how it ends\n", runID, said, runID)
+		if state, err := stateOf(ctx, s.Client(), a.Tenant, runID); err == nil && !now {
+			for _, call := range state.Calls {
+				fmt.Fprintf(a.Out, "its call %s goes on, and may wait for an approval; --now cancels it\n", app.OneLine(call.ToolID, 60))
+			}
+		}
 		return nil
 	})
 	cmd.Flags().BoolVar(&now, "now", false, "cancel the run and its open calls")

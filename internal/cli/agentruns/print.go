@@ -17,9 +17,10 @@ const maxShown = 200
 // same writer.
 type printer struct {
 	text, lines io.Writer
-	// said is the text since the last line. open says that the text does not end with a line break.
-	said strings.Builder
-	open bool
+	// said is the last text without a line in it, and open says that it does not end with a line break. lined says that a line was
+	// printed after it.
+	said        strings.Builder
+	open, lined bool
 	// asked has the calls whose approval request was printed.
 	asked map[string]bool
 }
@@ -89,6 +90,10 @@ func (p *printer) say(text string) {
 	if text == "" {
 		return
 	}
+	if p.lined {
+		p.said.Reset()
+	}
+	p.lined = false
 	p.said.WriteString(text)
 	p.open = !strings.HasSuffix(text, "\n")
 	fmt.Fprint(p.text, app.Printable(text))
@@ -104,7 +109,7 @@ func (p *printer) endLine() {
 
 func (p *printer) line(format string, args ...any) {
 	p.endLine()
-	p.said.Reset()
+	p.lined = true
 	fmt.Fprintln(p.lines, strings.TrimRight(fmt.Sprintf(format, args...), " "))
 }
 

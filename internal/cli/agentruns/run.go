@@ -93,7 +93,7 @@ func newWatch(a *app.App) *cobra.Command {
 	var after int64
 	var turn bool
 	cmd := onRun(&cobra.Command{
-		Use: "watch", Short: "Follow a run",
+		Use: "watch --run ID", Short: "Follow a run",
 		Long: "Follow a run from its first event, or from the one after --after, to its end. With --json, each event is a line of JSON,\n" +
 			"and so is the result.\n\n" + statuses,
 		Args: app.ExactArgs(0, "no arguments"),
@@ -102,7 +102,7 @@ func newWatch(a *app.App) *cobra.Command {
 		return v.follow(ctx)
 	})
 	cmd.Flags().Int64Var(&after, "after", 0, "show only the events after this number")
-	cmd.Flags().BoolVar(&turn, "until-done", false, "end at the end of the model's turn")
+	cmd.Flags().BoolVar(&turn, "until-done", false, "end at the end of the model's turn, with the exit status 0")
 	return cmd
 }
 
