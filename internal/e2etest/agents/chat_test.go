@@ -60,11 +60,20 @@ func TestChatOfLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.phase("talk", agent.Ended)
-	p = w.pawl("", "chat", "--run", "talk")
-	has(t, p.out, "you said and now", "interrupted: a person stopped the run", "6 rounds, 2 calls")
+	p = w.pawl("late\n", "chat", "--run", "talk")
+	has(t, p.out, "you said and now", "interrupted: a person stopped the run", "6 rounds, 2 calls", "`pawl agent fork talk TEXT` goes on")
+	if p.status != 1 {
+		t.Errorf("a message to a run that has ended: the status is %d", p.status)
+	}
 	if strings.Count(p.out, "you said and now") != 1 {
 		t.Errorf("the last answer is printed twice:\n%s", p.out)
 	}
+	has(t, w.pawl("", "agent", "run", "helper", "write three", "--run", "asks", "--detach").out, "started asks")
+	w.Until(func() bool {
+		return len(e2etest.Query[string](w.World, "SELECT approval_id FROM approvals WHERE state = 'open'")) == 1
+	}, "a call waits for an approval")
+	has(t, w.pawl("", "agent", "stop", "--run", "asks").out, "its call test__write goes on, and may wait for an approval; --now cancels it")
+	has(t, w.pawl("", "agent", "stop", "--run", "asks", "--now").out, "is told to stop now")
 	if p := w.pawl("", "chat"); p.status != 2 {
 		t.Errorf("a chat with nobody: %+v", p)
 	}
