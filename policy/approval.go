@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -146,15 +147,15 @@ func (a ApprovalRule) MayDecide(v Voter, requesters ...string) (ok bool, reason 
 	return true, ""
 }
 
-// Describe returns a text that says who may decide on a call of the requester. Approvers see it
+// Describe returns a text that says who may decide on a call of the requesters, which are its actor and its subject, or "". Approvers see it
 // with the request: `anyone but user:ann; unsigned decisions count`.
-func (a ApprovalRule) Describe(requester string) string {
+func (a ApprovalRule) Describe(requesters ...string) string {
 	if !a.Enabled {
 		return "nobody; approvals are off"
 	}
 	text := describe(a.entries())
 	if !a.AllowSelfApproval {
-		text += exceptRequester(text, requester)
+		text += exceptRequesters(text, requesters)
 	}
 	text += a.describeEscalations()
 	for _, h := range a.Hooks {
@@ -175,18 +176,22 @@ func describe(entries []ChainEntry) string {
 	return strings.Join(who, ", then ")
 }
 
-// exceptRequester returns the words that leave the requester out of the people of text. requester is
-// empty if it is not known yet.
-func exceptRequester(text, requester string) string {
-	switch anyone := strings.HasSuffix(text, "anyone"); {
-	case anyone && requester == "":
-		return " but the requester"
-	case anyone:
-		return " but " + toolspec.Quoted(requester)
-	case requester == "":
-		return ", but not the requester"
+// exceptRequesters returns the words that leave the requesters out of the people of text. They are not known yet if they are empty.
+func exceptRequesters(text string, requesters []string) string {
+	var names []string
+	for _, r := range requesters {
+		if name := toolspec.Quoted(r); r != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
-	return ", but not the requester " + toolspec.Quoted(requester)
+	except := strings.Join(names, " or ")
+	switch anyone := strings.HasSuffix(text, "anyone"); {
+	case anyone:
+		return " but " + cmp.Or(except, "the requester")
+	case len(names) < 2:
+		return ", but not the requester" + strings.TrimRight(" "+except, " ")
+	}
+	return ", but not the requesters " + except
 }
 
 func (a ApprovalRule) clone() ApprovalRule {

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -51,16 +52,19 @@ func TestMayDecide(t *testing.T) {
 
 func TestApprovalDescribe(t *testing.T) {
 	for want, c := range map[string]struct {
-		rule      ApprovalRule
-		requester string
+		rule       ApprovalRule
+		requesters string
 	}{
-		"anyone but user:ann; unsigned decisions count":                                    {ApprovalRule{Enabled: true, AllowUnsigned: true}, "user:ann"},
-		"anyone but the requester; only signed decisions count":                            {ApprovalRule{Enabled: true}, ""},
-		"anyone; only signed decisions count":                                              {ApprovalRule{Enabled: true, AllowSelfApproval: true}, "user:ann"},
-		"user:* or group:ops, but not the requester user:ann; only signed decisions count": {ApprovalRule{Enabled: true, Approvers: []document.Pattern{"user:*", "group:ops"}}, "user:ann"},
-		"nobody; approvals are off":                                                        {ApprovalRule{AllowUnsigned: true}, "user:ann"},
+		"anyone but user:ann; unsigned decisions count":                                      {ApprovalRule{Enabled: true, AllowUnsigned: true}, "user:ann"},
+		"anyone but the requester; only signed decisions count":                              {ApprovalRule{Enabled: true}, ""},
+		"anyone; only signed decisions count":                                                {ApprovalRule{Enabled: true, AllowSelfApproval: true}, "user:ann"},
+		"user:* or group:ops, but not the requester user:ann; only signed decisions count":   {ApprovalRule{Enabled: true, Approvers: []document.Pattern{"user:*", "group:ops"}}, "user:ann"},
+		"anyone but agent:shop or user:ann; only signed decisions count":                     {ApprovalRule{Enabled: true}, "agent:shop user:ann"},
+		"user:*, but not the requesters agent:shop or user:ann; only signed decisions count": {ApprovalRule{Enabled: true, Approvers: []document.Pattern{"user:*"}}, "agent:shop user:ann"},
+		"user:*, but not the requester user:ann; only signed decisions count":                {ApprovalRule{Enabled: true, Approvers: []document.Pattern{"user:*"}}, "user:ann user:ann"},
+		"nobody; approvals are off":                                                          {ApprovalRule{AllowUnsigned: true}, "user:ann"},
 	} {
-		if got := c.rule.Describe(c.requester); got != want {
+		if got := c.rule.Describe(strings.Fields(c.requesters)...); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

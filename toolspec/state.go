@@ -90,6 +90,8 @@ type ApprovalView struct {
 	Message string `json:"message,omitempty"`
 	// RequestedBy is the actor of the call.
 	RequestedBy string `json:"requestedBy"`
+	// OnBehalfOf is the subject of the call. It is absent if the call has none.
+	OnBehalfOf string `json:"onBehalfOf,omitempty"`
 	// Approvers says in words who may decide.
 	Approvers string `json:"approvers"`
 	// ExpiresAtMs is when the request expires, in milliseconds since 1970-01-01 UTC, by the

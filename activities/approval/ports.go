@@ -75,13 +75,11 @@ type RequestRow struct {
 	Last int
 	// Edits are the numbers of the requests whose edit was delivered to this Temporal run again. A
 	// request for the same digest that was edited is found again if Edits has its number.
-	Edits    []int
-	View     toolspec.ApprovalView // ApprovalID and ExpiresAtMs are filled in
-	Granted  hook.GrantedApproval  // ApprovalID is filled in
-	Rule     policy.ApprovalRule
-	EditedBy string
-	// OnBehalfOf is the subject of the call, if it has one.
-	OnBehalfOf  string
+	Edits       []int
+	View        toolspec.ApprovalView // ApprovalID and ExpiresAtMs are filled in
+	Granted     hook.GrantedApproval  // ApprovalID is filled in
+	Rule        policy.ApprovalRule
+	EditedBy    string
 	PolicyRule  string
 	PolicyID    string
 	ExpireAfter time.Duration

@@ -88,6 +88,7 @@ func (a *Approvals) park(ctx context.Context, in contract.RequestIn, decision po
 func viewOf(f hook.Facts, decision policy.Decision, digest string) toolspec.ApprovalView {
 	return toolspec.ApprovalView{
 		ToolID: f.ToolID, Effect: f.Effect, Risk: decision.Risk, Args: f.SafeArgs, Digest: digest, RequestedBy: f.Context.ActorID,
+		OnBehalfOf: f.Context.SubjectID,
 	}
 }
 
@@ -99,7 +100,7 @@ func (a *Approvals) openRequest(
 	expireAfter time.Duration,
 ) (contract.RequestOut, error) {
 	f := in.Facts
-	view.Approvers = rule.Describe(view.RequestedBy)
+	view.Approvers = rule.Describe(view.RequestedBy, view.OnBehalfOf)
 	remembered := ""
 	// A person must see repaired arguments, so an approval of another call does not cover them.
 	if rule.RememberForMs > 0 && in.Parked == "" && !f.Repaired {
@@ -115,7 +116,7 @@ func (a *Approvals) openRequest(
 		InvocationID: f.InvocationID, TenantID: f.Context.TenantID, Epoch: in.Epoch, Last: in.Last, Edits: in.Edits, View: view,
 		Granted: grantedApproval(f, decision, view.Digest), Remembered: remembered,
 		Hydrations: in.Hydrations,
-		Rule:       rule, EditedBy: in.EditedBy, OnBehalfOf: f.Context.SubjectID, PolicyRule: askedBy, PolicyID: f.PolicyDigest,
+		Rule:       rule, EditedBy: in.EditedBy, PolicyRule: askedBy, PolicyID: f.PolicyDigest,
 		ExpireAfter: expireAfter, GivesBack: in.GivesBack, Capacity: in.Capacity,
 	}
 	record, err := a.recordRequest(ctx, f, row)
@@ -135,7 +136,7 @@ func (a *Approvals) openRequest(
 	// People have seen the recorded preview. A new preview may differ, for example if a file has changed.
 	view.Preview, view.PreviewDigest = record.Preview, record.Granted.PreviewDigest
 	// The recorded rule counts, even if hooks name other approvers by now.
-	view.Approvers = record.Rule.Describe(view.RequestedBy)
+	view.Approvers = record.Rule.Describe(view.RequestedBy, view.OnBehalfOf)
 	view.Escalations = record.Rule.Escalations(record.CreatedAt, record.ExpiresAt)
 	approval := record.Granted
 	approval.ApprovalID, approval.Approver, approval.Asked = view.ApprovalID, record.Approver, ""

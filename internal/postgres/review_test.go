@@ -114,6 +114,9 @@ func TestDecisions(t *testing.T) {
 			if got.State != want || got.Answer.Counted != counts || (got.Answer.Reason == "") != counts || (got.Approver == "user:bob") != counts {
 				t.Errorf("%+v", got)
 			}
+			if d := b.detail("call_1").Approvals[0].Decisions; len(d) != 1 || d[0].Final != counts {
+				t.Errorf("the decisions are %+v", d)
+			}
 			if n := value[int](b, `SELECT count(*) FROM decisions WHERE counted = $1`, counts); n != 1 {
 				t.Errorf("%d decisions", n)
 			}

@@ -23,7 +23,7 @@ func checkTags(f field) error {
 				return fmt.Errorf("a field with a default is not required")
 			}
 		case !pair:
-			return fmt.Errorf("jsonschema tag item %q has no effect: escape a comma as \\\\, or use jsonschema_description", item)
+			return fmt.Errorf("jsonschema tag item %q has no effect: before a comma inside of a value write two backslashes, as in `pattern=^a{1\\\\,8}$`, and write a description with commas into jsonschema_description", item)
 		default:
 			if err := checkTag(f, key, value); err != nil {
 				return err

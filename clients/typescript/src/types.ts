@@ -397,6 +397,10 @@ export interface State {
      */
     requestedBy: string;
     /**
+     * The subject of the call. It is absent if the call has none.
+     */
+    onBehalfOf?: string;
+    /**
      * Says in words who may decide.
      */
     approvers: string;

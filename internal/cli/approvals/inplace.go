@@ -35,10 +35,17 @@ func Refusal(answer toolspec.Answer) error {
 	return fmt.Errorf("the decision did not count: %s%s", answer.Reason, hint)
 }
 
+func onBehalfOf(r reads.Approval) string {
+	if r.OnBehalfOf == "" {
+		return ""
+	}
+	return " for " + app.QuoteName(r.OnBehalfOf)
+}
+
 // Print shows an approval request to a person who may decide on it.
 func Print(a *app.App, r reads.Approval) {
-	fmt.Fprintf(a.Out, "%s  %s\n  tool     %s (%s, %s risk), asked for by %s\n  args     %s\n  digest   %s\n  who      %s\n  expires  %s\n",
-		r.ApprovalID, r.State, r.ToolID, r.Effect, r.Risk, app.QuoteName(r.RequestedBy), app.OneLine(string(r.Args), 400),
+	fmt.Fprintf(a.Out, "%s  %s\n  tool     %s (%s, %s risk), asked for by %s%s\n  args     %s\n  digest   %s\n  who      %s\n  expires  %s\n",
+		r.ApprovalID, r.State, r.ToolID, r.Effect, r.Risk, app.QuoteName(r.RequestedBy), onBehalfOf(r), app.OneLine(string(r.Args), 400),
 		r.Digest, app.OneLine(r.Approvers, 200), app.FormatTime(r.ExpiresAt))
 	a.PrintPreview(r, 7, previewLines)
 	a.PrintEscalations(r, 7)

@@ -82,6 +82,9 @@ func newConnectionsAdd(a *app.App) *cobra.Command {
 					return app.PrintJSON(a.Out, c)
 				}
 				fmt.Fprintf(a.Out, "%s: %s connects to %s (%s), %s\n", a.Tenant, app.Printable(c.ConnectionID), c.Provider, strings.Join(c.Hosts, ", "), c.Status)
+				if c.Status == broker.StatusNeedsReauth {
+					fmt.Fprintf(a.Err, "nobody has signed in yet: pawl connections signin %s\n", app.Printable(c.ConnectionID))
+				}
 				fmt.Fprintf(a.Err, "the connection has no grants yet: pawl connections grant %s --to user:NAME\n", app.Printable(c.ConnectionID))
 				return nil
 			})

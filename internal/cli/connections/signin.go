@@ -49,7 +49,7 @@ func newConnectionsSignIn(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().IntVar(&port, "port", 0, "the port to which the browser returns; default any free port. Set it if the provider knows only one port")
+	cmd.Flags().IntVar(&port, "port", 0, "the port of the redirect URI http://127.0.0.1:PORT/callback; default any free port. Set it if the provider knows only one port")
 	app.KeyRingFlag(cmd, &ring)
 	app.ByFlag(cmd, &by, "signs in")
 	return cmd

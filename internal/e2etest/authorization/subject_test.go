@@ -161,7 +161,12 @@ func TestSubmitterRevoked(t *testing.T) {
 			key, keyID := w.Submitter()
 			w.Relate("acme", delegation)
 			call := w.Start(w.OnBehalf("call", "test__write", key))
-			w.Waiting(call.WorkflowID)
+			if view := w.Waiting(call.WorkflowID); view.OnBehalfOf != e2etest.Sue || !strings.HasPrefix(view.Approvers, "anyone but "+e2etest.Actor+" or "+e2etest.Sue) {
+				t.Errorf("the request is %+v", view)
+			}
+			if out := strings.Join(w.PawlCLI("approvals"), "\n"); !strings.Contains(out, "asked for by "+e2etest.Actor+" for "+e2etest.Sue) {
+				t.Errorf("the request is shown as %s", out)
+			}
 			tc.revoke(w, keyID)
 			r := w.Result(call)
 			e2etest.WantCode(t, r, toolspec.CodeAuthzDenied)

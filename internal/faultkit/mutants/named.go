@@ -54,7 +54,7 @@ var named = []mutant{
 	},
 	{
 		guard: "named: the recorded rule is shown", file: "activities/approval/request.go",
-		edits: []edit{{"view.Approvers = record.Rule.Describe(view.RequestedBy)\n", ""}},
+		edits: []edit{{"view.Approvers = record.Rule.Describe(view.RequestedBy, view.OnBehalfOf)\n", ""}},
 		run:   "TestRequest$", packages: onSteps,
 	},
 	{

@@ -56,7 +56,7 @@ WITH due AS MATERIALIZED (
     RETURNING d.notice_id, d.attempts
 )
 SELECT n.notice_id, n.kind, n.number AS nth, n.at, n.approver AS decided_by, n.decision, n.reason, n.remark, t.attempts,
-    a.approval_id, a.tenant_id, a.invocation_id::text, i.workflow_id, a.tool_id, a.effect, a.risk, a.safe_args, a.digest, a.message, a.requested_by,
+    a.approval_id, a.tenant_id, a.invocation_id::text, i.workflow_id, a.tool_id, a.effect, a.risk, a.safe_args, a.digest, a.message, a.requested_by, a.on_behalf_of,
     a.approvers_text, a.rule, a.preview, coalesce(a.granted ->> 'previewDigest', '') AS preview_digest, a.parked, a.expires_at, a.created_at
 FROM taken t JOIN notices n USING (notice_id) JOIN approvals a USING (approval_id) JOIN invocations i USING (invocation_id)
 ORDER BY n.at, n.notice_id;

@@ -11,7 +11,7 @@ import (
 
 // noticeRow is a row of the statement TakeNotices.
 type noticeRow struct {
-	NoticeID, DecidedBy, Reason, Remark, ApprovalID, TenantID, InvocationID, WorkflowID, ToolID, Digest, Message, RequestedBy, ApproversText, PreviewDigest, Parked string
+	NoticeID, DecidedBy, Reason, Remark, ApprovalID, TenantID, InvocationID, WorkflowID, ToolID, Digest, Message, RequestedBy, OnBehalfOf, ApproversText, PreviewDigest, Parked string
 
 	Kind      toolspec.NoticeKind
 	Nth       int
@@ -51,7 +51,7 @@ func (r noticeRow) notice() (toolspec.Notice, error) {
 		ID: r.NoticeID, Kind: r.Kind, At: r.At, TenantID: r.TenantID, InvocationID: r.InvocationID, WorkflowID: r.WorkflowID,
 		Approval: toolspec.ApprovalView{
 			ApprovalID: r.ApprovalID, ToolID: r.ToolID, Effect: r.Effect, Risk: r.Risk, Args: r.SafeArgs, Digest: r.Digest, Message: r.Message,
-			RequestedBy: r.RequestedBy, Approvers: r.ApproversText, ExpiresAtMs: r.ExpiresAt.UnixMilli(), Parked: r.Parked,
+			RequestedBy: r.RequestedBy, OnBehalfOf: r.OnBehalfOf, Approvers: r.ApproversText, ExpiresAtMs: r.ExpiresAt.UnixMilli(), Parked: r.Parked,
 			Escalations: rule.Escalations(r.CreatedAt, r.ExpiresAt), Preview: preview, PreviewDigest: r.PreviewDigest,
 		},
 		DecidedBy: r.DecidedBy, Decision: r.Decision, Reason: r.Reason, Remark: r.Remark, Attempts: r.Attempts,

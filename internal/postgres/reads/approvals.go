@@ -42,7 +42,7 @@ type decisionRow struct {
 
 // approvalRow is a row of the statements ShowApprovals and ListApprovals.
 type approvalRow struct {
-	ApprovalID, InvocationID, WorkflowID, Digest, ToolID, Message, RequestedBy, EditedBy, ApproversText, PolicyRule, PolicyDigest, PreviewDigest, Parked, Approver string
+	ApprovalID, InvocationID, WorkflowID, Digest, ToolID, Message, RequestedBy, OnBehalfOf, EditedBy, ApproversText, PolicyRule, PolicyDigest, PreviewDigest, Parked, Approver string
 
 	Number           int
 	Effect           toolspec.Effect
@@ -135,7 +135,7 @@ func (r approvalRow) approval() (Approval, error) {
 	a := Approval{
 		ApprovalView: toolspec.ApprovalView{
 			ApprovalID: r.ApprovalID, ToolID: r.ToolID, Effect: r.Effect, Risk: r.Risk, Args: r.SafeArgs, Digest: r.Digest,
-			Message: r.Message, RequestedBy: r.RequestedBy, Approvers: r.ApproversText, ExpiresAtMs: r.ExpiresAt.UnixMilli(), Parked: r.Parked,
+			Message: r.Message, RequestedBy: r.RequestedBy, OnBehalfOf: r.OnBehalfOf, Approvers: r.ApproversText, ExpiresAtMs: r.ExpiresAt.UnixMilli(), Parked: r.Parked,
 			Preview: preview, PreviewDigest: r.PreviewDigest,
 		},
 		InvocationID: r.InvocationID, WorkflowID: r.WorkflowID, Number: r.Number, EditedBy: r.EditedBy, PolicyRule: r.PolicyRule,

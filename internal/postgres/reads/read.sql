@@ -79,20 +79,20 @@ FROM events e JOIN invocations i USING (invocation_id)
 WHERE invocation_id = @invocation_id::uuid ORDER BY e.at, e.seq;
 
 -- name: ShowApprovals
-SELECT approval_id, invocation_id::text, workflow_id, number, digest, a.tool_id, effect, risk, a.safe_args, message, requested_by, edited_by,
-    approvers_text, policy_rule, a.policy_digest, parked, a.state, coalesce(approver, '') AS approver, decided_at, consumed_dispatch, expires_at,
+SELECT approval_id, invocation_id::text, workflow_id, number, digest, a.tool_id, effect, risk, a.safe_args, message, requested_by,
+    on_behalf_of, edited_by, approvers_text, policy_rule, a.policy_digest, parked, a.state, coalesce(approver, '') AS approver, decided_at, consumed_dispatch, expires_at,
     a.created_at, rule, a.preview, coalesce(a.granted ->> 'previewDigest', '') AS preview_digest, now() AS now
 FROM approvals a JOIN invocations i USING (invocation_id)
 WHERE invocation_id = @invocation_id::uuid
 ORDER BY number;
 
 -- name: ShowDecisions
-SELECT approval_id, decision, approver, reason, remember, signed, coalesce(key_id, '') AS key_id, counted, final, seat AS entry, hook_entries, answer, at
+SELECT approval_id, decision, approver, reason, remember, signed, coalesce(key_id, '') AS key_id, counted, counted AND final AS final, seat AS entry, hook_entries, answer, at
 FROM decisions WHERE approval_id = ANY (@approval_ids::text[]) ORDER BY at, decision_hash;
 
 -- name: ListApprovals
-SELECT approval_id, invocation_id::text, workflow_id, number, digest, a.tool_id, effect, risk, a.safe_args, message, requested_by, edited_by,
-    approvers_text, policy_rule, a.policy_digest, parked, a.state, coalesce(approver, '') AS approver, decided_at, consumed_dispatch, expires_at,
+SELECT approval_id, invocation_id::text, workflow_id, number, digest, a.tool_id, effect, risk, a.safe_args, message, requested_by,
+    on_behalf_of, edited_by, approvers_text, policy_rule, a.policy_digest, parked, a.state, coalesce(approver, '') AS approver, decided_at, consumed_dispatch, expires_at,
     a.created_at, rule, a.preview, coalesce(a.granted ->> 'previewDigest', '') AS preview_digest, now() AS now
 FROM approvals a JOIN invocations i USING (invocation_id)
 WHERE a.tenant_id = @tenant_id AND (NOT @only_open::boolean OR a.state = 'open' AND a.expires_at > now())

@@ -73,7 +73,7 @@ func (s *Store) Request(ctx context.Context, in approval.RequestRow) (approval.R
 			"digest": v.Digest, "tool_id": v.ToolID, "effect": string(v.Effect), "risk": string(v.Risk), "safe_args": db.Document(v.Args),
 			"message": db.Text(v.Message), "requested_by": db.Text(v.RequestedBy), "edited_by": db.Text(in.EditedBy), "approvers_text": db.Text(v.Approvers),
 			"rule": rule, "granted": granted, "policy_rule": db.Text(in.PolicyRule), "policy_digest": db.Text(in.PolicyID),
-			"parked": db.Text(v.Parked), "on_behalf_of": db.Text(in.OnBehalfOf), "remembered": in.Remembered, "preview": preview, "expire_after": in.ExpireAfter, "edits": edits,
+			"parked": db.Text(v.Parked), "on_behalf_of": db.Text(v.OnBehalfOf), "remembered": in.Remembered, "preview": preview, "expire_after": in.ExpireAfter, "edits": edits,
 			"remind_after":      in.Rule.RemindAfter(),
 			"max_keys":          approval.MaxKeys,
 			"escalate_after_ms": db.Column(in.Rule.Escalate, func(e policy.Escalation) int64 { return e.AfterMs }),
