@@ -186,10 +186,12 @@ func (a ApprovalRule) Missing(votes []Vote) (missing []string) {
 			return
 		}
 		for j, s := range entries[i:] {
-			if s.Quorum = s.quorum(); j == 0 {
-				s.Quorum = n
+			text := s.describe()
+			if j == 0 && n < s.quorum() {
+				s.Quorum = 1
+				text = fmt.Sprintf("%d of %s", n, s.describe()) // also of one, so that it does not read as the whole entry
 			}
-			missing = append(missing, s.describe())
+			missing = append(missing, text)
 		}
 	}
 	add(a.entries(), policyEntry)

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,5 +83,23 @@ func TestChainsAreRead(t *testing.T) {
 	}
 	if read(`{quorum: 1}`).Digest() != read(`{}`).Digest() || read(`{chain: [{name: a}]}`).Digest() != read(`{chain: [{name: b, quorum: 1}]}`).Digest() {
 		t.Error("what means the same has another digest")
+	}
+}
+
+// TestMissing: what a request still waits for, before and after votes.
+func TestMissing(t *testing.T) {
+	rule := ApprovalRule{Enabled: true, Approvers: []document.Pattern{"role:finance"}, Quorum: 2}
+	vote := Vote{Approver: "user:bob"}
+	for _, tc := range []struct {
+		votes []Vote
+		want  []string
+	}{
+		{nil, []string{"2 of role:finance"}},
+		{[]Vote{vote}, []string{"1 of role:finance"}},
+		{[]Vote{vote, {Approver: "user:cid"}}, nil},
+	} {
+		if got := rule.Missing(tc.votes); !slices.Equal(got, tc.want) {
+			t.Errorf("after %d votes: %q, want %q", len(tc.votes), got, tc.want)
+		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
+	sdktemporal "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 	"google.golang.org/grpc"
@@ -55,10 +56,25 @@ func dial(ctx context.Context, c Config) (client.Client, error) {
 		}
 	}
 	options.HostPort = cmp.Or(options.HostPort, client.DefaultHostPort)
-	options.Logger = sdklog.NewStructuredLogger(c.Log)
+	options.Logger = sdkLogger{sdklog.NewStructuredLogger(c.Log)}
 	options.ConnectionOptions.DialOptions = append(slices.Clone(options.ConnectionOptions.DialOptions),
 		grpc.WithChainUnaryInterceptor(dropRefusedArgs, retryHeartbeats))
 	return client.DialContext(ctx, options)
+}
+
+// sdkLogger is the logger of the SDK. The SDK logs each cancelled activity as an error, and a person who stops a call or a run makes none.
+type sdkLogger struct{ sdklog.Logger }
+
+func (l sdkLogger) Error(message string, keyvals ...any) {
+	isCancelled := func(value any) bool {
+		err, ok := value.(error)
+		return ok && sdktemporal.IsCanceledError(err)
+	}
+	if slices.ContainsFunc(keyvals, isCancelled) {
+		l.Debug(message, keyvals...)
+		return
+	}
+	l.Logger.Error(message, keyvals...)
 }
 
 // needSearchAttributes registers the search attributes that calls write. If the worker may not

@@ -8,6 +8,7 @@ import (
 	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/activities/stage"
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/policy/document"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
@@ -77,7 +78,7 @@ func (l *limits) takeTokens(ctx context.Context, in hook.StageInput) (hook.Verdi
 		return hook.Verdict{}, err
 	}
 	limit := limitWithKey(limits, answer.Key)
-	reason := fmt.Sprintf("the quota of %d every %s is used up", limit.Tokens, limit.Every)
+	reason := fmt.Sprintf("the quota of %d every %s is used up", limit.Tokens, document.Brief(limit.Every))
 	switch answer.State {
 	case Superseded:
 		return stage.Superseded(), nil

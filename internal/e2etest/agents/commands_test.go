@@ -145,6 +145,9 @@ func TestStopCommands(t *testing.T) {
 			t.Errorf("want %s: %+v", outcome, p)
 		}
 	}
+	if !w.Log.Has("Activity error") || w.Log.Has("level=ERROR") {
+		t.Errorf("the requests that were given up are no errors:\n%s", w.Log.String())
+	}
 	p := w.pawl("", "agent", "run", "helper", "hello", "--run", "stays", "--stay")
 	if p.status != 0 || p.out != "you said hello\n" {
 		t.Errorf("a run that stays: %+v", p)
