@@ -17,6 +17,7 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 
 	"github.com/pawl-run/pawl/internal/devstack"
+	"github.com/pawl-run/pawl/internal/e2etest"
 )
 
 // TestComposeAnswersACall follows docs/deploy.md: the services of docker-compose.yml that have Pawl's image run in their order, each with
@@ -187,12 +188,14 @@ func inService(t *testing.T, program image, servers *devstack.Stack, s types.Ser
 }
 
 // inWorker runs a command in the container of the worker until it succeeds, for a person who types takes longer than a call, and
-// returns its output.
+// returns its output. It waits between two tries: on a busy machine the tries would take the processors from the worker that starts.
 func inWorker(t *testing.T, program image, servers *devstack.Stack, s types.ServiceConfig, args []string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), e2etest.WaitTimeout)
 	defer cancel()
-	for {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for ; ; <-tick.C {
 		out, err := inService(t, program, servers, s, args).CombinedOutput()
 		if err == nil {
 			t.Logf("%q:\n%s", args, out)

@@ -102,7 +102,7 @@ func TestAHookNamesApprovers(t *testing.T) {
 	vote(cid, "the request now waits for 2 of role:finance", true)
 	vote(e2etest.Ann, "1 of 2 approvals", true)
 	printed := w.PawlCLI("approvals", "show "+inv.ToolCallID)
-	if !strings.Contains(printed[0], "missing  role:finance\n") || !strings.Contains(printed[1], "missing     role:finance\n") {
+	if !strings.Contains(printed[0], "missing  1 of role:finance\n") || !strings.Contains(printed[1], "missing     1 of role:finance\n") {
 		t.Errorf("who is missing: %q", printed)
 	}
 	stop()
