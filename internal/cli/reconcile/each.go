@@ -22,8 +22,8 @@ const (
 	maxFailed = 20
 )
 
-// forEach calls f for each element of a list that --skip does not leave out, for at most atOnce elements at the same time. An element for which f returns an error of this
-// element becomes a finding, so that it does not keep the others from being mended. Any other error ends forEach.
+// forEach calls f for each element of a list that --skip does not leave out, for at most atOnce elements at the same time. If f returns an error
+// of this element, the element becomes a finding, so that it does not keep the others from being mended. Any other error ends forEach.
 func forEach[T any](ctx context.Context, c *comparison, list []T, workflowID func(T) string, f func(context.Context, T) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
