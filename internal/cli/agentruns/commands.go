@@ -63,7 +63,10 @@ func newStop(a *app.App) *cobra.Command {
 			return app.PrintJSON(a.Out, map[string]any{"runId": runID, "now": now})
 		}
 		fmt.Fprintf(a.Out, "the run %s %s; `pawl agent watch --run %s` shows how it ends\n", runID, said, runID)
-		if state, err := stateOf(ctx, s.Client(), a.Tenant, runID); err == nil && !now {
+		if now {
+			return nil
+		}
+		if state, err := stateOf(ctx, s.Client(), a.Tenant, runID); err == nil {
 			for _, call := range state.Calls {
 				fmt.Fprintf(a.Out, "its call %s goes on, and may wait for an approval; --now cancels it\n", app.OneLine(call.ToolID, 60))
 			}
