@@ -58,9 +58,10 @@ func (n *nest) note(text string, leaves bool) {
 	}
 }
 
-// value makes a random value for a path: a list, an object, a number, or a text with an email. Every text, number and made-up name in it is
-// unique, and value notes for each of them whether it may leave the worker. A number or a text may leave only if a pattern of allow leads to it
-// or to a part around it. A name may leave also if a pattern leads to a part below it.
+// value makes a random value at a path: a list, an object, a number, or a text with an email. Its texts, its numbers and the made-up keys of its
+// objects are unique. For each of them, value stores in may or mayNot whether it may leave the worker. A number or a text may leave if a pattern of
+// allow matches its path or the beginning of its path, and no pattern of hidden does. A made-up key may also leave if a pattern of allow matches a
+// longer path.
 func (n *nest) value(path []string, depth int) any {
 	n.made++
 	id := 100_000 + n.made

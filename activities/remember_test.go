@@ -151,6 +151,10 @@ func TestCovered(t *testing.T) {
 			g.policy = strings.Replace(wide, "allowUnsigned: true", "allowUnsigned: true, allowSelfApproval: true", 1)
 			g.grant.ActorID, g.facts.Context.ActorID, g.grant.Granted.RuleDigest = "", "user:bob", ""
 		}, true},
+		{"the same call on behalf of somebody", func(g *given) { g.facts.Context.SubjectID = "user:sue" }, false},
+		{"a call for nobody, after one on behalf of somebody", func(g *given) { g.grant.Granted.SubjectID = "user:sue" }, false},
+		{"the same subject", func(g *given) { g.grant.Granted.SubjectID, g.facts.Context.SubjectID = "user:sue", "user:sue" }, true},
+		{"any actor for any subject", func(g *given) { g.grant.ActorID, g.facts.Context.SubjectID = "", "user:sue" }, true},
 		{"a call on behalf of the approver", func(g *given) { g.facts.Context.SubjectID = "user:bob" }, false},
 		{"arguments that the approver has edited", func(g *given) { g.edited = "user:bob" }, false},
 		{"a grant without the rule that asked", func(g *given) { g.grant.Granted.Asked = "" }, false},

@@ -9,16 +9,16 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 )
 
-// verdict is the value that check records in the history. Refused is nil for an input that may start.
-type verdict struct {
+// checked is the value that check records in the history. Refused is nil for an input that may start.
+type checked struct {
 	Refused *toolspec.Result `json:"refused,omitempty"`
 }
 
 // check returns the result of a call whose input admit would refuse, or nil. It runs before the input is written into
-// a history. The rules may change with a release, so the workflow records the verdict, and a replay reads the recorded
-// verdict. The history gets nothing if the verdict equals the verdict on the previous call.
+// a history. The rules may change with a release, so the workflow records whether the input was refused, and a replay reads
+// this. Nothing is added to the history if the answer is the same as for the previous call.
 func check(ctx workflow.Context, inv toolspec.Invocation) *toolspec.Result {
-	var v verdict
+	var v checked
 	recorded := workflow.MutableSideEffect(ctx, "pawl.input", func(workflow.Context) any { return judge(inv) }, equal)
 	if err := recorded.Get(&v); err != nil {
 		return refuse(inv, toolspec.Failure(toolspec.CodeInternal, "", nil))
@@ -27,7 +27,7 @@ func check(ctx workflow.Context, inv toolspec.Invocation) *toolspec.Result {
 }
 
 // judge reads the input as admit does.
-func judge(inv toolspec.Invocation) verdict {
+func judge(inv toolspec.Invocation) checked {
 	data, err := json.Marshal(inv) //workflowcheck:ignore
 	fault := &hydrate.Fault{Code: toolspec.CodeInvalidJSON, Problem: toolspec.Problem{
 		Path: "/args", Kind: hydrate.KindUndecodable, Message: toolspec.InfoOf(toolspec.CodeInvalidJSON).Message,
@@ -36,9 +36,9 @@ func judge(inv toolspec.Invocation) verdict {
 		_, fault = hydrate.Decode(data) //workflowcheck:ignore
 	}
 	if fault == nil {
-		return verdict{}
+		return checked{}
 	}
-	return verdict{refuse(inv, toolspec.Failure(fault.Code, fault.Error(), &toolspec.Details{
+	return checked{refuse(inv, toolspec.Failure(fault.Code, fault.Error(), &toolspec.Details{
 		Path: fault.Problem.Path, Kind: fault.Problem.Kind, Problems: []toolspec.Problem{fault.Problem},
 	}))}
 }

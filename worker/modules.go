@@ -246,7 +246,7 @@ func serve(
 			}
 			background.Go(func() { others.run(othersCtx) })
 			background.Go(func() {
-				if err := postgres.NewRelay(store, signals{temporal}, log).OnPolicy(watch.reportChange).OnTools(seen.from.registered).Run(ctx); !errors.Is(err, context.Canceled) {
+				if err := postgres.NewRelay(store, namespaceOf(c), signals{temporal}, log).OnPolicy(watch.reportChange).OnTools(seen.from.registered).Run(ctx); !errors.Is(err, context.Canceled) {
 					log.Error("the outbox relay stopped", "reason", errs.Reason(err))
 				}
 			})

@@ -1,5 +1,5 @@
-// Package workflows holds the deterministic part of a call: the workflow InvokeTool
-// orders stages, waits and retries, and does nothing else.
+// Package workflows holds the deterministic part of a call: the workflow InvokeTool puts
+// stages in order, waits, and retries. It does nothing else.
 //
 // The package must never read a clock, a random number or the environment, range over a
 // map, start a goroutine or do I/O. Work that needs any of these is an activity. The

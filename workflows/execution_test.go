@@ -99,7 +99,8 @@ type doubting struct {
 	no       func(n int) bool
 }
 
-func doubt(no ...int) *doubting {
+// refuseSignatures returns keys that refuse the signatures with these numbers.
+func refuseSignatures(no ...int) *doubting {
 	return &doubting{Keys: workerkeytest.New(), no: func(n int) bool { return slices.Contains(no, n) }}
 }
 
@@ -120,7 +121,7 @@ func TestUnpermitted(t *testing.T) {
 	t.Parallel()
 	var gates int
 	counting := hook.New("counting", hook.WillAuthorize.Do(func(context.Context, *hook.Gate) error { gates++; return nil }))
-	r := newRig(t, rigOptions{policy: freePolicy, keys: doubt(1), hooks: []hook.Hook{counting}})
+	r := newRig(t, rigOptions{policy: freePolicy, keys: refuseSignatures(1), hooks: []hook.Hook{counting}})
 	result := r.run(call("core__mail", args))
 	if !result.OK || result.Attempts != 1 || r.ran() != 1 || r.records.admits != 2 || gates != 2 || r.records.claimed != 1 {
 		t.Errorf("got %+v after %d runs, %d admits, %d gates, %d claims", result, r.ran(), r.records.admits, gates, r.records.claimed)
@@ -133,7 +134,8 @@ func TestUnpermitted(t *testing.T) {
 	}
 }
 
-// TestForgedAnswers: an answer without the receipt of a worker counts as no answer.
+// TestForgedAnswers: an answer without a valid receipt of a worker counts as no answer, and is noted. So an attempt of a repeatable tool is repeated, the
+// outcome of any other tool is unknown, and a durable stage ends the call as internal.
 func TestForgedAnswers(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -141,12 +143,12 @@ func TestForgedAnswers(t *testing.T) {
 		code toolspec.Code
 		runs int
 	}{
-		"of what must not be repeated": {"core__mail", toolspec.CodeOutcomeUnknown, 1},
-		"of what may be":               {"core__write", "", 2},
+		"of a tool that must not be repeated": {"core__mail", toolspec.CodeOutcomeUnknown, 1},
+		"of a repeatable tool":               {"core__write", "", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, rigOptions{policy: freePolicy, keys: doubt(2)}) // the first signature is the permit, the second the receipt
+			r := newRig(t, rigOptions{policy: freePolicy, keys: refuseSignatures(2)}) // the first signature is the permit, the second the receipt
 			result := r.run(call(tc.tool, args))
 			if result.ErrorCode != tc.code || r.ran() != tc.runs || result.Attempts != tc.runs {
 				t.Errorf("got %+v after %d runs", result, r.ran())
@@ -159,7 +161,7 @@ func TestForgedAnswers(t *testing.T) {
 	t.Run("of a durable stage", func(t *testing.T) {
 		t.Parallel()
 		waiting := hook.New("waiting", hook.Durable(time.Minute), hook.WillAuthorize.Do(func(context.Context, *hook.Gate) error { return nil }))
-		r := newRig(t, rigOptions{policy: freePolicy, keys: doubt(1), hooks: []hook.Hook{waiting}})
+		r := newRig(t, rigOptions{policy: freePolicy, keys: refuseSignatures(1), hooks: []hook.Hook{waiting}})
 		if result := r.run(call("core__mail", args)); result.ErrorCode != toolspec.CodeInternal || r.ran() != 0 || len(r.records.forged) != 1 {
 			t.Errorf("got %+v after %d runs; noted %+v", result, r.ran(), r.records.forged)
 		}
@@ -168,7 +170,7 @@ func TestForgedAnswers(t *testing.T) {
 		t.Parallel()
 		w := &wire{lost: 1, probe: func(int) (toolspec.Found[echoOut], error) { return toolspec.FoundNoEffect[echoOut](), nil }}
 		// The signatures are the permit and the receipt of the attempt, and then of each probe.
-		r := newRig(t, rigOptions{policy: freePolicy, keys: doubt(4, 6, 8, 10), tools: []toolspec.Tool{w.tool()}})
+		r := newRig(t, rigOptions{policy: freePolicy, keys: refuseSignatures(4, 6, 8, 10), tools: []toolspec.Tool{w.tool()}})
 		if result := r.run(call("core__wire", args)); result.ErrorCode != toolspec.CodeOutcomeUnknown || w.runs != 1 || w.probes != 4 || len(r.records.forged) != 4 {
 			t.Errorf("got %+v after %d runs and %d probes; noted %+v", result, w.runs, w.probes, r.records.forged)
 		}

@@ -158,7 +158,8 @@ func TestForgedSignals(t *testing.T) {
 	}
 }
 
-// TestCopiedProofs: the call accepts the same proof at most 8 times, and never a proof for another request.
+// TestCopiedProofs: of many copies of one signed decision, the call takes in 8 and rejects the others, and the 8 count as one approval. It rejects every
+// decision with a proof that was made for another request.
 func TestCopiedProofs(t *testing.T) {
 	r := newRig(t, rigOptions{policy: strings.Replace(signedPolicy, "expiresAfter: 1h", "expiresAfter: 1h, quorum: 2", 1)})
 	bob, cid := signer(t), signer(t)

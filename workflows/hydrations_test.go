@@ -116,8 +116,8 @@ func TestEditsOfRepairedCalls(t *testing.T) {
 	}
 }
 
-// TestCallsWithoutSchema: policy denies calls of tools without a schema, unless it sets noSchemaMode. With noSchemaMode, such a call needs an
-// approval, even with a low risk (SP-24).
+// TestCallsWithoutSchema: policy denies the calls of a tool without a schema. With noSchemaMode: ask, as in repairPolicy, these calls need an approval, even
+// with a low risk (SP-24).
 func TestCallsWithoutSchema(t *testing.T) {
 	open := toolspec.Define(toolspec.Definition{
 		ID: "core__open", Description: "test tool", Version: "1", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, Fast: true,

@@ -103,12 +103,17 @@ func findGrant(grants []Grant, f hook.Facts, editedBy string, now hook.GrantedAp
 	}
 	i := slices.IndexFunc(grants, func(g Grant) bool {
 		// These fields differ from call to call: a grant covers more than one call.
-		g.Granted.ApprovalID, g.Granted.Approver, g.Granted.Digest, g.Granted.PreviewDigest = "", "", "", ""
-		now.ApprovalID, now.Approver, now.Digest, now.PreviewDigest = "", "", "", ""
+		covered, asked := g.Granted, now
+		for _, of := range []*hook.GrantedApproval{&covered, &asked} {
+			of.ApprovalID, of.Approver, of.Digest, of.PreviewDigest = "", "", "", ""
+			if g.ActorID == "" { // a grant for any actor is for any subject
+				of.SubjectID = ""
+			}
+		}
 		// The current rule must still allow a grant for any arguments or any actor.
 		switch {
-		case now.Asked == "", // the grant may be of an older worker, which recorded no rule
-			g.Granted != now,
+		case asked.Asked == "", // the grant may be of an older worker, which recorded no rule
+			covered != asked,
 			g.ArgsDigest != "" && g.ArgsDigest != digest,
 			len(g.Match) > 0 && !matches(f.Args, g.Match),
 			g.ArgsDigest == "" && !rule.RememberAnyArgs,

@@ -139,7 +139,7 @@ func (a *Approvals) openRequest(
 	view.Approvers = record.Rule.Describe(view.RequestedBy, view.OnBehalfOf)
 	view.Escalations = record.Rule.Escalations(record.CreatedAt, record.ExpiresAt)
 	approval := record.Granted
-	approval.ApprovalID, approval.Approver, approval.Asked = view.ApprovalID, record.Approver, ""
+	approval.ApprovalID, approval.Approver, approval.Asked, approval.SubjectID = view.ApprovalID, record.Approver, "", ""
 	return contract.RequestOut{
 		Outcome: contract.Done, Number: record.Number, View: &view, Granted: &approval,
 		RemainingMs: record.Remaining.Milliseconds(), Approved: record.State == contract.RequestApproved, Edited: record.State == contract.RequestEdited,
@@ -152,7 +152,7 @@ func (a *Approvals) openRequest(
 func grantedApproval(f hook.Facts, decision policy.Decision, digest string) hook.GrantedApproval {
 	g := hook.GrantedApproval{
 		Digest: digest, ToolDigest: f.ToolDigest, Effect: f.Effect, Risk: decision.Risk, RuleDigest: decision.Approval.Digest(),
-		ConnectionID: f.Context.ConnectionID, Asked: cmp.Or(decision.Asked, decision.Rule),
+		ConnectionID: f.Context.ConnectionID, Asked: cmp.Or(decision.Asked, decision.Rule), SubjectID: f.Context.SubjectID,
 	}
 	if f.Connection != nil {
 		g.Generation = f.Connection.Generation

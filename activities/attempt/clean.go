@@ -25,9 +25,9 @@ type cleaner struct {
 	binary  bool
 	masker  *toolspec.StreamMasker
 	secrets *fingerprint.Set
-	// raw has the bytes that are not masked yet. The last bytes of raw, whose number is fresh, have not been
-	// searched yet. searched has bytes without credentials that are not masked yet. masked has bytes that are not
-	// stored yet.
+	// Bytes move from raw to searched and then to masked, and are then stored. raw has bytes that may still be a part of a
+	// credential. The last fresh bytes of raw have not been searched for credentials yet. searched has bytes in which no
+	// credential is left, and in which nothing is masked yet. masked has masked bytes that are not stored yet.
 	raw, searched, masked []byte
 	fresh                 int
 	cleaned               time.Time

@@ -65,7 +65,8 @@ type Leaser interface {
 type Attempts struct {
 	Parts
 
-	// processors and lane keep room for other calls.
+	// processors limits the heavy tools that run at the same time. lane limits the tools of one tenant that run inside
+	// of workflow tasks at the same time.
 	processors processors
 	lane       *lane
 	outputs    *output.Deliverer

@@ -211,8 +211,8 @@ func (p *Previews) addText(masked *catalog.Bound, f hook.Facts, view toolspec.Pr
 		}
 		*part = clean
 	}
-	// In a diff, each line of a secret has a mark in front, and lines of the other text may stand between the
-	// lines of the secret. So search without the marks, and in each of the two texts alone.
+	// A diff mixes an old and a new text, with a mark in front of each line. The lines of a secret in one text can have lines of
+	// the other text between them. So search without the marks, and in each of the two texts alone.
 	for _, other := range []string{"", "+", "-"} {
 		if len(p.Secrets.Find([]byte(withoutMarks(text, other)))) > 0 {
 			return &toolspec.PreviewView{Missing: hasCredential}

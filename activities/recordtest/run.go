@@ -191,7 +191,7 @@ type claim struct {
 func (s claim) do(ctx context.Context, c call) error {
 	runtime := time.Minute
 	if s.ended {
-		runtime = -time.Minute
+		runtime = -time.Minute // the claim is over already
 	}
 	got, err := c.store.Claim(c.executing(ctx, s.run), attempt.ClaimRow{
 		InvocationID: c.id.InvocationID(), TenantID: cmp.Or(s.tenant, tenant), ToolID: cmp.Or(s.tool, tool), Epoch: s.epoch, Dispatch: s.dispatch,
@@ -254,7 +254,7 @@ type check struct {
 	epoch, dispatch int
 	want            contract.Outcome
 	// raised is the expected epoch of the call afterwards, and claims are the expected
-	// claims. Both are ignored if the call was superseded.
+	// claims. Both are ignored if want is contract.Superseded.
 	raised int
 	claims []contract.Claim
 }

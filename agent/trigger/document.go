@@ -108,7 +108,7 @@ type Document struct {
 	Own      *OwnOptions      `json:"pawl,omitempty"`
 	Postgres *PostgresOptions `json:"postgres,omitempty"`
 	Files    *FilesOptions    `json:"files,omitempty"`
-	// Quota bounds the runs that events start, if the source is Own, Postgres or Files. Without it there is no bound.
+	// Quota bounds the runs that events start. A Schedule has none. Without it there is no bound.
 	Quota *Quota `json:"quota,omitempty"`
 	// Prompt is the message that starts a run. {{a.b}} stands for a value of the event.
 	Prompt string `json:"prompt"`

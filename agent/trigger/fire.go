@@ -13,6 +13,8 @@ import (
 var (
 	ErrNotFound = errors.New("there is no such trigger, or it is retired")
 	ErrNoAgent  = errors.New("there is no such agent or version, or it is retired")
+	// ErrTooMany means that an event was not queued. It may come again.
+	ErrTooMany = fmt.Errorf("%d events of the trigger wait", MaxWaiting)
 )
 
 // Store reads triggers and records what events have done.
@@ -40,10 +42,16 @@ const OtherRun = "another run, or a workflow that is no run, has the id of the r
 // Starter starts a run, or does nothing if the run was started before. The error is a *RefusedError if the id of the run is taken.
 type Starter func(ctx context.Context, in agent.Input) error
 
+// Queue keeps an event until the quota of its trigger allows its run, which a worker then starts. The event of a known id is not kept again. The error is
+// ErrTooMany if too many events wait.
+type Queue func(ctx context.Context, d Document, e Event) error
+
 // Firer starts the runs of events.
 type Firer struct {
 	Store Store
 	Start Starter
+	// Queue takes the events of triggers with a quota. Without it, their runs start at once.
+	Queue Queue
 }
 
 // Trigger returns the active version of a trigger whose events come from a source. The error is ErrNotFound if there is
@@ -56,8 +64,8 @@ func (f Firer) Trigger(ctx context.Context, tenantID, name string, from Source) 
 	return d, err
 }
 
-// Fire starts the run of an event of a trigger, once for each id of an event, and returns its id. When it returns
-// without an error, the run goes on without the caller. The error is a *RefusedError if the event starts no run, which
+// Fire starts the run of an event of a trigger, or queues the event, once for each id of an event, and returns the id of the run. When it
+// returns without an error, the run does not need the caller any more. The error is a *RefusedError if the event starts no run, which
 // is recorded if the id of the event is valid; any other error may pass, and the event may come again.
 func (f Firer) Fire(ctx context.Context, d Document, e Event) (runID string, err error) {
 	if err := checkEventID(e.ID); err != nil {
@@ -85,6 +93,9 @@ func (f Firer) Fire(ctx context.Context, d Document, e Event) (runID string, err
 			return "", err
 		}
 		return "", refused
+	}
+	if d.Quota != nil && f.Queue != nil {
+		return in.Context.RunID, f.Queue(ctx, d, e)
 	}
 	err = f.Start(ctx, in)
 	var taken *RefusedError

@@ -130,8 +130,8 @@ func (r *reader) check(root *node) {
 		r.Fail(root, "files", "is missing: which files are watched, as in {include: \"inbox/**\"}")
 	case d.On != Files && d.Files != nil:
 		r.Fail(root, "files", "is only for on: files")
-	case d.On != Own && d.On != Postgres && d.On != Files && d.Quota != nil:
-		r.Fail(root, "quota", "is only for on: pawl, on: postgres and on: files")
+	case d.On == Schedule && d.Quota != nil:
+		r.Fail(root, "quota", "is not for on: schedule, which says itself when runs start")
 	}
 	for i, tool := range d.Tools {
 		if slices.Contains(d.Tools[:i], tool) {

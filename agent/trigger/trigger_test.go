@@ -39,7 +39,7 @@ func TestRead(t *testing.T) {
 		t.Errorf("got %+v", d)
 	}
 	for _, doc := range []string{
-		hook + "go", strings.Replace(hook, "version: v1\n", "", 1) + "go",
+		hook + "go", hook + "go\nquota: {tokens: 2, every: 1h}", strings.Replace(hook, "version: v1\n", "", 1) + "go",
 		strings.Replace(hook, "hook}", "hook, signature: github}", 1) + "go",
 		small + "on: schedule\nschedule: {every: 90m}\nprompt: go", small + "on: schedule\nschedule: {cron: \"*/5 1-3 * JAN mon\", zone: Europe/Berlin}\nprompt: '{{scheduledAt}}'",
 		own("{event: run_ended, agents: [helper], outcomes: [failed, over_budget]}"), own("{event: call_ended, tools: [core__ls], outcomes: [ok, timeout]}"),
@@ -110,7 +110,7 @@ func TestFaults(t *testing.T) {
 		{postgres("{channel: orders}\nquota: {tokens: 0, every: 1h}"), "quota.tokens: must be"},
 		{postgres("{channel: orders}\nquota: {tokens: 10001, every: 1h}"), "quota.tokens: must be"},
 		{postgres("{channel: orders}\nquota: {tokens: 1, every: 1s}"), "quota.every: must be a duration"},
-		{hook + "x\nquota: {tokens: 1, every: 1h}", "quota: is only for on: pawl, on: postgres and on: files"},
+		{small + "on: schedule\nschedule: {every: 1h}\nprompt: go\nquota: {tokens: 1, every: 1h}", "quota: is not for on: schedule"},
 		{schedule("{}"), "schedule: must have either cron or every"},
 		{schedule("{every: 1h, cron: \"0 3 * * *\"}"), "schedule: must have either cron or every"},
 		{schedule("{every: 59s}"), "schedule.every: must be a duration"},

@@ -14,6 +14,13 @@ import (
 // Triggers returns the store of a trigger.Firer.
 func (d *Database) Triggers() trigger.Store { return d.store }
 
+// TriggerQueue returns the queue of a trigger.Firer. Workers of the Temporal namespace start the runs.
+func (d *Database) TriggerQueue(namespace string) trigger.Queue {
+	return func(ctx context.Context, of trigger.Document, e trigger.Event) error {
+		return d.store.QueueEvent(ctx, of, namespace, e)
+	}
+}
+
 // WebhookProvider is the provider of connections that have the secret of a webhook.
 const WebhookProvider = "webhook"
 

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/pawl-run/pawl/agent/trigger"
+	"github.com/pawl-run/pawl/internal/room"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/errs"
 )
@@ -24,10 +25,10 @@ const (
 	bodyTime = 15 * time.Second
 	// startTime bounds the time in which a run is started.
 	startTime = 20 * time.Second
-	// readers bounds the requests at the same time, from the beginning of a body to its answer. places bounds the
-	// events that are handled at the same time.
-	readers, places = 1024, 128
-	// placeTime bounds the wait of an event for its place.
+	// readers bounds the requests at the same time, from the beginning of a body to its answer, and readersOfTrigger those for one
+	// trigger. places bounds the events that are handled at the same time.
+	readers, readersOfTrigger, places = 1024, 256, 128
+	// placeTime bounds the search for the trigger of a request, and each wait for a place.
 	placeTime = 5 * time.Second
 	// retryAfter is when a client may try again, in seconds.
 	retryAfter = "10"
@@ -51,7 +52,7 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// New returns the handler of Path. It answers 202 if the run of an event has started, now or before; 401 if there is no such trigger or the
+// New returns the handler of Path. It answers 202 if the run of an event has started, now or before, or if the event waits in the queue; 401 if there is no such trigger or the
 // request is not signed with its secret; 408 for a body that does not arrive whole within 15 seconds; 413 for a body of more than
 // trigger.MaxEvent bytes; 422 if the event starts no run, which the record then says; 503 if the sender may send the event again later.
 func New(o Options) (http.Handler, error) {
@@ -62,13 +63,15 @@ func New(o Options) (http.Handler, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	mux := http.NewServeMux()
-	mux.Handle(Path, &handler{Options: o, reading: make(chan struct{}, readers), places: make(chan struct{}, places), logs: rate.NewLimiter(rate.Every(time.Second), 10)})
+	mux.Handle(Path, &handler{Options: o, places: make(chan struct{}, places), logs: rate.NewLimiter(rate.Every(time.Second), 10)})
 	return mux, nil
 }
 
 type handler struct {
 	Options
-	reading, places chan struct{}
+	// reading has the requests whose bodies arrive or are handled.
+	reading room.Room
+	places  chan struct{}
 	// logs bounds what senders without a secret can write into the log.
 	logs *rate.Limiter
 }
@@ -82,17 +85,20 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusMethodNotAllowed, toolspec.CodeValidation, "send the event with POST")
 		return
 	}
-	noPlace := func() {
-		refuse(w, http.StatusServiceUnavailable, toolspec.CodeCapacity, "the server has no place for another event; send it again")
-	}
-	// A slow sender counts in reading while its body arrives, and not yet in places.
-	select {
-	case h.reading <- struct{}{}:
-		defer func() { <-h.reading }()
-	default:
-		noPlace()
+	// The trigger is found before the body is read: somebody who knows no trigger takes no place of those who do, also if he
+	// sends slowly.
+	d, ok := h.triggerOf(w, r)
+	if !ok {
 		return
 	}
+	waiting, stop := context.WithTimeout(r.Context(), placeTime)
+	defer stop()
+	leave, err := h.reading.Enter(waiting, room.Bound{Key: "", Most: readers}, room.Bound{Key: d.TenantID + "/" + d.Name, Most: readersOfTrigger})
+	if err != nil {
+		noPlace(w)
+		return
+	}
+	defer leave()
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime)) // some servers have no read deadline
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, trigger.MaxEvent))
 	var tooLarge *http.MaxBytesError
@@ -104,49 +110,58 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusRequestTimeout, toolspec.CodeTimeout, "the event did not arrive whole within 15 seconds; send it again")
 		return
 	}
-	waiting, stop := context.WithTimeout(r.Context(), placeTime)
-	defer stop()
+	placed := time.NewTimer(placeTime)
+	defer placed.Stop()
 	select {
 	case h.places <- struct{}{}:
 		defer func() { <-h.places }()
-	case <-waiting.Done():
-		noPlace()
+	case <-placed.C:
+		noPlace(w)
 		return
 	}
 	// The start of a run must not stop when the client closes its connection.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), startTime)
 	defer cancel()
-	h.receive(ctx, w, r, body)
+	h.receive(ctx, w, r.Header, body, d)
 }
 
-func (h *handler) receive(ctx context.Context, w http.ResponseWriter, r *http.Request, body []byte) {
+// triggerOf returns the trigger of a request. If it returns false, it has answered the request.
+func (h *handler) triggerOf(w http.ResponseWriter, r *http.Request) (d trigger.Document, ok bool) {
+	ctx, cancel := context.WithTimeout(r.Context(), placeTime)
+	defer cancel()
 	tenantID, name := r.PathValue("tenant"), r.PathValue("trigger")
 	if (toolspec.Identity{TenantID: tenantID, RunID: "any", ToolCallID: "any"}).Check() != nil || toolspec.CheckVisible("trigger", name, trigger.MaxName) != nil {
 		refuseUnknown(w)
-		return
+		return d, false
 	}
 	d, err := h.Firer.Trigger(ctx, tenantID, name, trigger.Webhook)
-	if errors.Is(err, trigger.ErrNotFound) || err == nil && d.Webhook == nil {
+	switch {
+	case errors.Is(err, trigger.ErrNotFound) || err == nil && d.Webhook == nil:
 		refuseUnknown(w)
-		return
+	case err != nil:
+		h.refuseForNow(ctx, w, tenantID, name, err)
+	default:
+		return d, true
 	}
-	var secret []byte
-	if err == nil {
-		secret, err = h.Secrets.WebhookSecret(ctx, tenantID, d.Webhook.Secret)
-		defer clear(secret)
-	}
+	return d, false
+}
+
+// receive verifies the signature of an event, and starts its run or queues it.
+func (h *handler) receive(ctx context.Context, w http.ResponseWriter, header http.Header, body []byte, d trigger.Document) {
+	secret, err := h.Secrets.WebhookSecret(ctx, d.TenantID, d.Webhook.Secret)
+	defer clear(secret)
 	if errors.Is(err, ErrNoSecret) {
-		h.log(ctx, tenantID, name, ErrNoSecret.Error())
+		h.log(ctx, d.TenantID, d.Name, ErrNoSecret.Error())
 		refuseUnknown(w)
 		return
 	}
 	if err != nil {
-		h.refuseForNow(ctx, w, tenantID, name, err)
+		h.refuseForNow(ctx, w, d.TenantID, d.Name, err)
 		return
 	}
-	eventID, ok := verifyEvent(*d.Webhook, secret, r.Header, body)
+	eventID, ok := verifyEvent(*d.Webhook, secret, header, body)
 	if !ok {
-		h.log(ctx, tenantID, name, "the signature is wrong, or its time is not within 5 minutes of now")
+		h.log(ctx, d.TenantID, d.Name, "the signature is wrong, or its time is not within 5 minutes of now")
 		refuseUnknown(w)
 		return
 	}
@@ -154,10 +169,13 @@ func (h *handler) receive(ctx context.Context, w http.ResponseWriter, r *http.Re
 	var refused *trigger.RefusedError
 	switch {
 	case errors.As(err, &refused):
-		h.log(ctx, tenantID, name, refused.Reason)
+		h.log(ctx, d.TenantID, d.Name, refused.Reason)
 		refuse(w, http.StatusUnprocessableEntity, toolspec.CodeValidation, "the event was not accepted")
+	case errors.Is(err, trigger.ErrTooMany):
+		h.log(ctx, d.TenantID, d.Name, trigger.ErrTooMany.Error())
+		noPlace(w)
 	case err != nil:
-		h.refuseForNow(ctx, w, tenantID, name, err)
+		h.refuseForNow(ctx, w, d.TenantID, d.Name, err)
 	default:
 		w.WriteHeader(http.StatusAccepted)
 	}
@@ -168,13 +186,17 @@ func refuseUnknown(w http.ResponseWriter) {
 	refuse(w, http.StatusUnauthorized, toolspec.CodeAuthzDenied, "there is no such trigger, or the signature is not valid")
 }
 
+func noPlace(w http.ResponseWriter) {
+	refuse(w, http.StatusServiceUnavailable, toolspec.CodeCapacity, "the server has no place for another event; send it again")
+}
+
 // refuseForNow tells the sender to send the event again.
 func (h *handler) refuseForNow(ctx context.Context, w http.ResponseWriter, tenantID, name string, err error) {
 	h.log(ctx, tenantID, name, errs.Reason(err))
 	refuse(w, http.StatusServiceUnavailable, toolspec.CodeUnavailable, "the event cannot be taken now; send it again")
 }
 
-// log logs a trigger that started no run. receive has checked the form of tenantID and name. Anybody can choose them,
+// log logs a trigger that started no run. triggerOf has checked the form of tenantID and name. Anybody can choose them,
 // because a failure of the store comes before the check of the signature.
 func (h *handler) log(ctx context.Context, tenantID, name, reason string) {
 	if h.logs.Allow() {

@@ -19,12 +19,18 @@ import (
 	"github.com/pawl-run/pawl/client/triggerhttp"
 )
 
-// away is a database that does not answer.
+// away is a database that does not answer, except for the trigger triage.
 type away struct{}
 
 var errAway = errors.New("away")
 
-func (away) TriggerToFire(context.Context, string, string) (trigger.Document, error) {
+func (away) TriggerToFire(_ context.Context, tenantID, name string) (trigger.Document, error) {
+	switch name {
+	case "triage":
+		return trigger.Document{TenantID: tenantID, Name: name, On: trigger.Webhook, Webhook: &trigger.WebhookOptions{Secret: "hook"}}, nil
+	case "unknown":
+		return trigger.Document{}, trigger.ErrNotFound
+	}
 	return trigger.Document{}, errAway
 }
 func (away) CanStartAgent(context.Context, string, string) error              { return errAway }
@@ -76,7 +82,13 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%d of %d bytes get the status %d, want %d", len(c.sent), c.length, got, c.want)
 		}
 	}
-	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "tenant=acme trigger=triage reason=") {
+	for name, want := range map[string]int{"unknown": http.StatusUnauthorized, "other": http.StatusServiceUnavailable} {
+		// The answer comes before the body does.
+		if got := post(t, server.Listener.Addr(), "/v1/triggers/acme/"+name, 2, "{"); got != want {
+			t.Errorf("the status of the trigger %s is %d, want %d", name, got, want)
+		}
+	}
+	if text := log.String(); strings.Count(text, "\n") != 2 || !strings.Contains(text, "tenant=acme trigger=triage reason=") || !strings.Contains(text, "trigger=other reason=") {
 		t.Errorf("the log is %q", text)
 	}
 }

@@ -265,8 +265,8 @@ func TestAdmitReadsGrants(t *testing.T) {
 	}
 }
 
-// TestAdmitSeesItsOwnRun: a call counts as watched if a program watches its run. A watch of another run does not count, and neither does one of the run
-// of another tenant with the same id.
+// TestAdmitSeesItsOwnRun: a call counts as watched if a program watches its run. A watch of another run does not count, nor does a watch of the run with
+// the same id in another tenant.
 func TestAdmitSeesItsOwnRun(t *testing.T) {
 	b := open(t)
 	watch := `INSERT INTO runs (tenant_id, run_id, watched_until) VALUES ($1, $2, now() + interval '1 hour')`

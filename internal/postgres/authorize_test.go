@@ -234,4 +234,13 @@ func TestCatalogByRelations(t *testing.T) {
 			t.Errorf("%s of %s sees %q, want %q", tc.actor, tc.tenant, got, tc.want)
 		}
 	}
+	// The definitions of tools that a run may not use are not read: one of them is broken here.
+	b.sql(`UPDATE tool_specs SET spec = '[]' WHERE tool_id = 'core__read'`)
+	by := catalog.Viewer{TenantID: "globex", ToolIDs: []string{"core__ls", "mail__send", "none\x00\xff"}}
+	if seen, err := b.Catalog(t.Context(), by); err != nil || len(seen.List()) != 1 || seen.List()[0].Name != "core__ls" {
+		t.Errorf("a run with its own tools sees %v, %v", seen.List(), err)
+	}
+	if seen, err := b.Catalog(t.Context(), catalog.Viewer{TenantID: "globex"}); err == nil {
+		t.Errorf("with a broken definition, a catalog has %v", seen.List())
+	}
 }

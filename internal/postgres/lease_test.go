@@ -34,11 +34,11 @@ func (b bench) wantSlot(call string, epoch int, state capacity.State, ahead int,
 	}
 }
 
-// takeRechecks returns the calls to which a recheck is queued, and deletes those rechecks.
+// takeRechecks returns the calls to which a recheck is queued for workers of their namespace, and deletes all rechecks.
 func (b bench) takeRechecks() []string {
 	b.t.Helper()
-	return value[[]string](b, `WITH gone AS (DELETE FROM outbox WHERE signal = 'recheck' RETURNING workflow_id)
-		SELECT coalesce(array_agg(split_part(workflow_id, ':', 4) ORDER BY workflow_id), '{}') FROM gone`)
+	return value[[]string](b, `WITH gone AS (DELETE FROM outbox WHERE signal = 'recheck' RETURNING workflow_id, namespace)
+		SELECT coalesce(array_agg(split_part(workflow_id, ':', 4) ORDER BY workflow_id), '{}') FROM gone JOIN invocations USING (workflow_id, namespace)`)
 }
 
 func (b bench) wantRechecks(calls ...string) {

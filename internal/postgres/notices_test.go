@@ -212,6 +212,7 @@ func TestTheJudgeKnowsHowLongItWaited(t *testing.T) {
 	}
 	chief := decision("call_1", 1, toolspec.Approve)
 	chief.Approver = "user:chief"
+	// waiting lets user:chief decide after 30 minutes. The waits add up, so only the last decision is late enough.
 	for _, wait := range []time.Duration{0, 20 * time.Minute, 11 * time.Minute} {
 		b.pass("call_1", wait)
 		row := reviewRow("call_1", 1, 1, chief)

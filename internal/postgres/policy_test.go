@@ -200,7 +200,7 @@ func TestRequestUnderAnOldPolicyRechecksItself(t *testing.T) {
 	old := requestRow("call_2", 1)
 	old.PolicyID = "older"
 	b.request(old)
-	if got := value[string](b, `SELECT workflow_id FROM outbox`); got != admitRow("call_2").WorkflowID {
+	if got := value[string](b, `SELECT workflow_id || ' in ' || namespace FROM outbox`); got != admitRow("call_2").WorkflowID+" in "+namespace {
 		t.Error(got)
 	}
 }

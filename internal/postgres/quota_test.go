@@ -18,6 +18,7 @@ func bucket(key string, tokens int64, every, maxWait time.Duration) capacity.Buc
 	return capacity.Bucket{Key: key, Tokens: tokens, Every: every, MaxWait: maxWait}
 }
 
+// tokens takes tokens from buckets for a call.
 func (b bench) tokens(call string, epoch int, buckets ...capacity.Bucket) capacity.Answer {
 	b.t.Helper()
 	answer, err := b.TakeTokens(own(b.t), capacity.TokensRow{InvocationID: id(call), TenantID: tenant, Epoch: epoch, Round: 1, Buckets: buckets})

@@ -13,10 +13,11 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// rechecked returns the calls to which a recheck is queued, sorted, and empties the outbox.
+// rechecked returns the calls to which a recheck is queued for workers of their namespace, sorted, and empties the outbox.
 func (b bench) rechecked() []string {
 	b.t.Helper()
-	calls := value[[]string](b, `SELECT coalesce(array_agg(substring(workflow_id FROM '[^:]*$')), '{}') FROM outbox WHERE signal = 'recheck'`)
+	calls := value[[]string](b, `SELECT coalesce(array_agg(substring(workflow_id FROM '[^:]*$')), '{}')
+		FROM outbox JOIN invocations USING (workflow_id, namespace) WHERE signal = 'recheck'`)
 	b.sql(`DELETE FROM outbox`)
 	slices.Sort(calls)
 	return calls

@@ -11,11 +11,11 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// TestFences checks that claims which a restored record had lost are written again and stop the next attempt, and that they are not written for another
-// namespace or epoch.
+// TestFences: Fence writes the claims that a restored record has lost. After that, an attempt of the old epoch is superseded, and an attempt of the new
+// epoch is refused, as Claimed, until the lost claim is answered. Fence writes nothing for another namespace or epoch.
 func TestFences(t *testing.T) {
 	b := open(t)
-	known := func(call string) record.Dispatched {
+	dispatched := func(call string) record.Dispatched {
 		found, err := b.DispatchesOf(t.Context(), []string{id(call)})
 		if err != nil {
 			t.Fatal(err)
@@ -34,22 +34,22 @@ func TestFences(t *testing.T) {
 		namespace string
 		epoch     int
 	}{{"another", 1}, {namespace, 7}} {
-		if got := fence("one", other.namespace, other.epoch); got != other.epoch || len(known("one").Dispatches) != 0 {
-			t.Errorf("a fence of %+v gives epoch %d and %+v", other, got, known("one"))
+		if got := fence("one", other.namespace, other.epoch); got != other.epoch || len(dispatched("one").Dispatches) != 0 {
+			t.Errorf("a fence of %+v gives epoch %d and %+v", other, got, dispatched("one"))
 		}
 	}
 	if got := fence("one", namespace, 1); got != 2 {
 		t.Errorf("the epoch is %d", got)
 	}
 	// A repeated fence changes nothing.
-	if got := fence("one", namespace, 2); got != 2 || len(known("one").Dispatches) != 1 {
-		t.Errorf("the epoch is %d, with %+v", got, known("one"))
+	if got := fence("one", namespace, 2); got != 2 || len(dispatched("one").Dispatches) != 1 {
+		t.Errorf("the epoch is %d, with %+v", got, dispatched("one"))
 	}
 	if got := b.claim(claimRow("one", 1, 3)); got != contract.Superseded {
 		t.Errorf("an attempt of the epoch before: %s", got)
 	}
 	if got := b.claim(claimRow("one", 2, 3)); got != contract.Claimed {
-		t.Errorf("an attempt after the lost one: %s", got)
+		t.Errorf("an attempt after the lost one is not refused: %s", got)
 	}
 	answered := claimRow("one", 2, 3)
 	answered.Answered = []contract.Claim{{Dispatch: 2, ID: "lost"}}
@@ -57,11 +57,12 @@ func TestFences(t *testing.T) {
 		t.Errorf("an attempt after the lost one, which has said that nothing happened: %s", got)
 	}
 
+	// With FenceAll, nobody knows which dispatches the call had.
 	b.opened("two")
 	b.claim(claimRow("two", 1, 1))
-	epoch, err := b.FenceAll(t.Context(), namespace, known("two"), 1)
-	if err != nil || epoch != 2 || !known("two").Fenced {
-		t.Errorf("epoch %d, %+v, %v", epoch, known("two"), err)
+	epoch, err := b.FenceAll(t.Context(), namespace, dispatched("two"), 1)
+	if err != nil || epoch != 2 || !dispatched("two").Fenced {
+		t.Errorf("epoch %d, %+v, %v", epoch, dispatched("two"), err)
 	}
 	row := claimRow("two", 2, 3)
 	row.Answered = []contract.Claim{{Dispatch: 1, ID: claimRow("two", 1, 1).ClaimID}}

@@ -43,7 +43,7 @@ func (b bench) relay(sender outbox.Sender, poll time.Duration) *lockedBuffer {
 	log := &lockedBuffer{}
 	ctx, stop := context.WithCancel(b.t.Context())
 	stopped := make(chan error, 1)
-	r := postgres.NewRelay(b.Store, sender, slog.New(slog.NewTextHandler(log, nil))).Poll(poll)
+	r := postgres.NewRelay(b.Store, namespace, sender, slog.New(slog.NewTextHandler(log, nil))).Poll(poll)
 	go func() { stopped <- r.Run(ctx) }()
 	b.t.Cleanup(func() {
 		stop()
@@ -100,6 +100,18 @@ func TestTwoRelaysSendOnce(t *testing.T) {
 	}
 	if len(seen) != 500 || sender.count() != 500 {
 		t.Errorf("%d messages sent %d times", len(seen), sender.count())
+	}
+}
+
+// TestRelayOfItsNamespace: a relay sends no message for a call of another Temporal namespace, which its Temporal client would not find.
+func TestRelayOfItsNamespace(t *testing.T) {
+	b := open(t)
+	b.post(3, false)
+	b.sql(`UPDATE outbox SET namespace = CASE workflow_id WHEN 'w1' THEN 'elsewhere' WHEN 'w2' THEN $1 ELSE '' END`, namespace)
+	b.relay(&inboxes{}, 10*time.Millisecond)
+	until(t, "the other messages are sent", func() bool { return value[int](b, `SELECT count(*) FROM outbox WHERE sent_at IS NOT NULL`) == 2 })
+	if left := value[string](b, `SELECT string_agg(workflow_id || attempts, ' ') FROM outbox WHERE sent_at IS NULL`); left != "w10" {
+		t.Errorf("left: %s", left)
 	}
 }
 
@@ -205,7 +217,7 @@ func TestRelayThatDiedLosesNothing(t *testing.T) {
 func TestStoppedRelayNotesWhatItSent(t *testing.T) {
 	b := open(t)
 	ctx, stop := context.WithCancel(t.Context())
-	r := postgres.NewRelay(b.Store, &inboxes{answer: func(outbox.Message) error { stop(); return nil }}, slog.New(slog.DiscardHandler))
+	r := postgres.NewRelay(b.Store, namespace, &inboxes{answer: func(outbox.Message) error { stop(); return nil }}, slog.New(slog.DiscardHandler))
 	b.post(1, false)
 	if err := r.Run(ctx); !errors.Is(err, context.Canceled) {
 		t.Error(err)
@@ -220,7 +232,7 @@ func TestSentMessagesArePruned(t *testing.T) {
 	b.post(3, false)
 	b.sql(`UPDATE outbox SET sent_at = now() - interval '6 days' WHERE workflow_id = 'w1'`)
 	b.sql(`UPDATE outbox SET sent_at = now() - interval '8 days' WHERE workflow_id = 'w2'`)
-	postgres.NewRelay(b.Store, &inboxes{}, slog.New(slog.DiscardHandler)).Prune(t.Context())
+	postgres.NewRelay(b.Store, namespace, &inboxes{}, slog.New(slog.DiscardHandler)).Prune(t.Context())
 	if got := value[string](b, `SELECT string_agg(workflow_id, ' ' ORDER BY id) FROM outbox`); got != "w1 w3" {
 		t.Errorf("left: %s", got)
 	}

@@ -135,11 +135,14 @@ func TestRolesAreWalls(t *testing.T) {
 			`INSERT INTO role_tenants VALUES (current_user, 'globex')`, `UPDATE invocations SET state = 'open'`, `DELETE FROM approvals`, `DELETE FROM runs`,
 			`INSERT INTO claims (invocation_id, dispatch, kind, epoch) SELECT invocation_id, 9, 'claim', 1 FROM invocations`, `TRUNCATE claims`,
 			`UPDATE policy_active SET digest = NULL`, `SELECT drop_partition('x')`, `SELECT ensure_partitions('events', 1)`, `CREATE TABLE x ()`,
-			`SELECT FROM memory_usage`, `SELECT answer FROM claims`, `SELECT subject FROM claims`,
+			`SELECT FROM memory_usage`, `SELECT answer FROM claims`, `SELECT subject FROM claims`, `SELECT input FROM agent_runs`,
 		} {
 			if state := s.state(sql); state != "42501" {
 				t.Errorf("%s: %s: %q", role, sql, state)
 			}
+		}
+		if state := s.state(`SELECT tenant_id, shown, answer, result FROM agent_runs`); state != "" {
+			t.Errorf("%s does not read the runs of agents: %q", role, state)
 		}
 		// A user must not execute a function that has the rights of its owner: the user could make it the trigger of an own table.
 		if n := s.count(`pg_proc WHERE prosecdef AND pronamespace = current_schema()::regnamespace AND has_function_privilege(oid, 'EXECUTE')`); n != 0 {

@@ -148,8 +148,8 @@ func newStore(d *db.DB) *Store {
 }
 
 // NewRelay returns a relay on the database of a Store. Run starts it.
-func NewRelay(s *Store, sender outbox.Sender, log *slog.Logger) *outbox.Relay {
-	return outbox.NewRelay(s.db, s, sender, log)
+func NewRelay(s *Store, namespace string, sender outbox.Sender, log *slog.Logger) *outbox.Relay {
+	return outbox.NewRelay(s.db, namespace, s, sender, log)
 }
 
 // NewNotices returns Notices on the database of a Store. Run starts it. outbox.NewNotices

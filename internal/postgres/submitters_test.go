@@ -69,13 +69,18 @@ func TestSubmitters(t *testing.T) {
 		t.Error("fresh in a run whose model has not planned the call")
 	}
 	b.sql(`INSERT INTO agent_rounds (tenant_id, run_id, round, format, model, plan, calls_planned, calls, bytes, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens)
-		SELECT tenant_id, run_id, 1, '', '', json_build_object('calls', json_build_array(json_build_object('call', json_build_object('toolCallId', tool_call_id)))), 1, 1, 0, 0, 0, 0, 0
+		SELECT tenant_id, run_id, 1, '', '', json_build_object('calls', json_build_array(json_build_object('call', json_build_object('toolCallId', tool_call_id, 'toolId', tool_id)))), 1, 1, 0, 0, 0, 0, 0
 		FROM invocations`)
 	for end, want := range map[time.Duration]bool{-time.Minute: true, -2 * time.Hour: false} {
 		if _, _, fresh := key(tenant, keyID, end); fresh != want {
 			t.Errorf("in a run that began with the proof, which ended %s before the call: fresh %t", -end, fresh)
 		}
 	}
+	b.sql(`UPDATE invocations SET tool_id = 'core__other'`)
+	if _, _, fresh := key(tenant, keyID, -time.Minute); fresh {
+		t.Error("fresh for a call of another tool than the model has planned")
+	}
+	b.sql(`UPDATE invocations SET tool_id = $1`, admitRow("call_1").Invocation.ToolID)
 	b.sql(`UPDATE agent_runs SET input = '{"submitterProof":"proof","fork":{"rounds":1}}'`)
 	if _, _, fresh := key(tenant, keyID, -time.Minute); fresh {
 		t.Error("fresh for a call of a round that a fork has kept")

@@ -21,7 +21,8 @@ import (
 const (
 	htmlAtOnce   = 2
 	htmlOfTenant = 1
-	pdfAtOnce    = 1
+	pdfAtOnce    = 2
+	pdfOfTenant  = 1
 )
 
 // reader makes pages of answers.
@@ -73,7 +74,7 @@ func (r *reader) read(ctx context.Context, a *answer, tenantID string, form capa
 		if a.cut {
 			return page, fault(capability.WebTooLarge, "the PDF has more than 5 MiB")
 		}
-		return r.convert(ctx, []room.Bound{{Key: "pdf", Most: pdfAtOnce}}, func() (capability.WebPage, error) { return pdfPage(ctx, page, a.body) })
+		return r.convert(ctx, []room.Bound{{Key: "pdf", Most: pdfAtOnce}, {Key: "pdf of " + tenantID, Most: pdfOfTenant}}, func() (capability.WebPage, error) { return pdfPage(ctx, page, a.body) })
 	case page.MediaType == "text/html" || page.MediaType == "application/xhtml+xml":
 		if page, err = readText(a, declared, page); err != nil || form == capability.WebSource {
 			cutText(&page)

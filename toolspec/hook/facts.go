@@ -170,9 +170,10 @@ type GrantedApproval struct {
 	Generation   int    `json:"generation,omitempty"`
 	// PreviewDigest is the previewDigest of the request; empty if the approval covers the arguments alone.
 	PreviewDigest string `json:"previewDigest,omitempty"`
-	// Asked is the digest of the policy rules that asked. It is set in the record of a request
-	// only, for remembered approvals.
-	Asked string `json:"asked,omitempty"`
+	// Asked is the digest of the policy rules that asked, and SubjectID the subject of the call. They
+	// are set in the record of a request only, for remembered approvals.
+	Asked     string `json:"asked,omitempty"`
+	SubjectID string `json:"subjectId,omitempty"`
 }
 
 func (g *GrantedApproval) clone() *GrantedApproval {

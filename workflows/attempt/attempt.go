@@ -185,7 +185,7 @@ func (a *Attempts) conclude(ctx workflow.Context, o outcome) Found {
 	}
 	delay := max(o.delay, a.delay)
 	a.delay = min(a.delay*2, a.longest)
-	// No time is left for another attempt after the wait.
+	// If the time of the call ends during the wait, no other attempt follows.
 	if c.Remaining(ctx) <= delay {
 		a.giveUp(ctx, o.next.Failure())
 		return end

@@ -21,8 +21,7 @@ type ExecuteIn struct {
 	Epoch int        `json:"epoch"`
 	// PlanVersion is the version of the recorded plan. The worker must support it.
 	PlanVersion int `json:"planVersion,omitempty"`
-	// Dispatch is the number of the claim in the regular and the claimed lane. It is 0 in the
-	// local lane, which writes no claims.
+	// Dispatch is the number of this dispatch. It is 0 in the local lane, which has no dispatches and no claims.
 	Dispatch int `json:"dispatch,omitempty"`
 	// Answered lists the claims after which another attempt is safe. For each of them the tool did not
 	// run, or reported that nothing happened, or answered and may be repeated, or a probe or a person

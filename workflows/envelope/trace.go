@@ -7,12 +7,12 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// trace holds the events of the call that the record does not have yet.
+// trace holds what the workflow writes to the record.
 type trace struct {
+	// events and attempts are all of the call.
 	events   []contract.StageEvent
 	attempts []contract.AttemptEvent
-	// hydrations are the hydrations that the record does not have yet. hydrated counts
-	// all hydrations.
+	// hydrations are those that are not written yet. hydrated counts all hydrations.
 	hydrations []contract.Hydration
 	hydrated   int
 }

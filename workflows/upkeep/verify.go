@@ -21,7 +21,7 @@ const (
 )
 
 const (
-	// verifyFirst is the time range that a run searches while no earlier run has succeeded.
+	// verifyFirst is how far back a run of VerifyHistory searches while none of its earlier runs has succeeded.
 	verifyFirst = 24 * time.Hour
 	// verifyMost is the longest range of any run. The range grows after each failed run,
 	// because the next run searches the same histories again. Without verifyMost, the range

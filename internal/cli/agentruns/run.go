@@ -27,7 +27,7 @@ func newRun(a *app.App) *cobra.Command {
 		Use: "run NAME [TEXT]", Short: "Run an agent and follow the run",
 		Long: "Run an agent with a text, and follow the run: the text of the model as it arrives, on standard output, and on standard\n" +
 			"error its calls with their masked arguments, the approvals that it waits for, and what it has used. Without a text,\n" +
-			"standard input has it. --messages gives a conversation instead.\n\n" + statuses,
+			"it is read from standard input. --messages gives a conversation instead.\n\n" + statuses,
 		Example: `  pawl agent run reviewer "What does main.go do?"
   pawl agent run reviewer --messages conversation.json --json`,
 		Args: app.RangeArgs(1, 2, "the name of an agent, and a text; `pawl agent list` shows the agents"),

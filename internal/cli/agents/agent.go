@@ -118,8 +118,8 @@ func newActivate(a *app.App) *cobra.Command {
 func newRetire(a *app.App) *cobra.Command {
 	return app.AuditedCommand(&cobra.Command{
 		Use: "retire NAME", Short: "Let no new run of an agent start",
-		Long: "Let no new run of an agent start, until `pawl agent activate`. Runs that have started go on. A version that is\n" +
-			"applied is stored, and the agent stays retired.",
+		Long: "Let no new run of an agent start, until `pawl agent activate`. Runs that have started go on. A version that\n" +
+			"you apply meanwhile is stored, but the agent stays retired.",
 		Args: app.ExactArgs(1, "the name of an agent; `pawl agent list` shows them"),
 	}, false, func(ctx context.Context, s *app.Session, args []string, by string) error {
 		done, err := s.Store.RetireAgent(ctx, args[0], by)

@@ -118,7 +118,7 @@ func readCredential(a *app.App, f *secretFlags, p broker.Provider) (broker.Crede
 		return broker.Credential{}, errNoSecret(required, optional)
 	}
 	credential, err := f.read(a, required, optional)
-	// With --keep the credential is not complete yet: keep checks it.
+	// With --keep the credential is not complete yet. The function keep completes and checks it.
 	if err != nil || partsUnknown || len(f.keep) > 0 {
 		return credential, err
 	}

@@ -44,7 +44,7 @@ func (f *triggerFlags) handler(a *app.App, s *app.Session) (http.Handler, error)
 	}
 	db, c := clientpg.Of(s.Store), s.Client()
 	return triggerhttp.New(triggerhttp.Options{
-		Firer: trigger.Firer{Store: db.Triggers(), Start: func(ctx context.Context, in agent.Input) error {
+		Firer: trigger.Firer{Store: db.Triggers(), Queue: db.TriggerQueue(s.Namespace()), Start: func(ctx context.Context, in agent.Input) error {
 			_, err := c.StartAgent(ctx, in)
 			if errors.Is(err, client.ErrOtherRun) {
 				return &trigger.RefusedError{Reason: trigger.OtherRun}

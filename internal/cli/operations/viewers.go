@@ -61,8 +61,8 @@ type owner struct {
 // devTokenName is the name of the token file in the directory of a `pawl dev`.
 const devTokenName = "watch-token"
 
-// ownerOfFile returns an Authenticator that gives the bearer token in file the identity. It
-// creates the file if it does not exist.
+// ownerOfFile returns an Authenticator for which the bearer token in file stands for the identity, and a text that says
+// so. It creates the file if it does not exist. An empty file means the token file of the `pawl dev` of this directory.
 func ownerOfFile(file, identity string) (by runhttp.Authenticator, who string, err error) {
 	if file == "" {
 		if file, err = devTokenFile(); err != nil {

@@ -292,7 +292,7 @@ func (c *comparison) mendCall(ctx context.Context, call upkeep.OpenCall, known r
 	return swept != "", string(swept), err
 }
 
-// ending returns how a workflow has ended, and the code with which its call ends if no claim says that its effect may have happened. If the
+// ending returns how a workflow has ended, and a code for its call. The code counts only if no claim says that the call may have had an effect. If the
 // record was restored, it may lack claims: a workflow that completed, or that is gone, may have run a tool, so the outcome is unknown.
 func (c *comparison) ending(info *workflow.WorkflowExecutionInfo) (upkeep.OwnerStatus, toolspec.Code) {
 	unsure := func(code toolspec.Code) toolspec.Code {

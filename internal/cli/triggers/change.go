@@ -107,8 +107,8 @@ func newActivate(a *app.App) *cobra.Command {
 func newRetire(a *app.App) *cobra.Command {
 	return app.AuditedCommand(&cobra.Command{
 		Use: "retire NAME", Short: "Let no event fire a trigger",
-		Long: "Let no event fire a trigger, until `pawl trigger activate`. Runs that have started go on. A version that is\n" +
-			"applied is stored, and the trigger stays retired.",
+		Long: "Let no event fire a trigger, until `pawl trigger activate`. Runs that have started go on. A version that\n" +
+			"you apply meanwhile is stored, but the trigger stays retired.",
 		Args: app.ExactArgs(1, "the name of a trigger; `pawl trigger list` shows them"),
 	}, true, func(ctx context.Context, s *app.Session, args []string, by string) error {
 		changed, err := s.Store.RetireTrigger(ctx, a.Tenant, args[0], by)

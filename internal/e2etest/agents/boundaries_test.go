@@ -87,6 +87,26 @@ func TestDatabaseLostAtBoundaries(t *testing.T) {
 	}, func() error { return p.Restart(t.Context()) }, 3)
 }
 
+// TestDatabaseFrozenAtBoundaries: the database stalls in the middle of these statements until the worker has repeated each step, and then goes on. The statements of
+// the first tries may still be executed, beside those of the next tries.
+func TestDatabaseFrozenAtBoundaries(t *testing.T) {
+	t.Parallel()
+	thought, files := make(chan struct{}), t.TempDir()
+	p := devstacktest.OwnPostgres(t)
+	w := &world{e2etest.NewWorldOn(t, devstacktest.Temporal(t), p.URL(), e2etest.PlainPolicy), modelserver.Serve(t, "openai", boundaryScripts(files, thought))}
+	lostAt(t, w, files, thought, func(_ *process, release func()) {
+		thaw, err := p.Freeze(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, activity := range []string{"agentOpen", "agentAnswer", "agentClose"} {
+			w.Until(func() bool { return w.Log.Has(`will be tried again" activity=` + activity + ` `) }, activity+" is tried again")
+		}
+		thaw()
+		release()
+	}, func() error { return nil }, 2)
+}
+
 // TestTemporalLostAtBoundaries: Temporal is killed while the database executes these statements. The worker is killed too, before it can report that they
 // are done. The model is not asked again, because its response is recorded.
 func TestTemporalLostAtBoundaries(t *testing.T) {

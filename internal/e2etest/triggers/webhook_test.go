@@ -150,3 +150,35 @@ func TestGitHubSignature(t *testing.T) {
 		}
 	}
 }
+
+// TestWebhookQuota: the webhooks of a trigger start no more runs than its quota allows. The others wait, each once, also while no server of webhooks runs, and are
+// asked for again if too many wait.
+func TestWebhookQuota(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.apply(triage + "quota: {tokens: 1, every: 30d}\n")
+	w.serve()
+	now := time.Now()
+	for _, id := range []string{"msg_1", "msg_2", "msg_3", "msg_3", "msg_2"} {
+		w.sends(http.StatusAccepted, w.request(id, now, event(1, id)), id)
+	}
+	w.sends(http.StatusUnprocessableEntity, w.request("msg_4", now, `{"issue":{"number":1}}`), "a body without the values")
+	w.Until(func() bool {
+		return w.runs() == 1 && e2etest.Query[int](w.World, "SELECT count(*)::int FROM trigger_queue")[0] == 2
+	}, "one run ends")
+	w.pawl(true, "triage 1 active webhook helper agent:e2etest 2", "trigger", "list")
+	w.sends(http.StatusAccepted, w.request("msg_1", now, event(1, "again")), "the event that has its run")
+	e2etest.Query[string](w.World, `INSERT INTO trigger_queue (tenant_id, name, event_id, namespace, data, source)
+		SELECT 'acme', 'triage', n::text, 'elsewhere', '{}', 'webhook' FROM generate_series(1, $1) n RETURNING event_id`, trigger.MaxWaiting-2)
+	w.sends(http.StatusServiceUnavailable, w.request("msg_5", now, event(1, "x")), "one event too many")
+	w.sends(http.StatusAccepted, w.request("msg_3", now, event(1, "x")), "an event that waits already")
+	if text := w.serves.Err.String(); !strings.Contains(text, "10000 events of the trigger wait") {
+		t.Errorf("the log is %s", text)
+	}
+	w.serves.Kill()
+	w.apply(strings.Replace(triage, `"1"`, `"2"`, 1) + "quota: {tokens: 5, every: 29d}\n")
+	w.Until(func() bool { return w.runs() == 3 }, "a version with another quota starts the other runs")
+	if n := len(w.model.Requests()); n != 3 {
+		t.Errorf("the model was asked %d times", n)
+	}
+}

@@ -17,7 +17,7 @@ import (
 // authorization, it also leaves out tools that no relation lets the actor run. A visible tool
 // may still be refused: the gate decides again.
 func (s *Store) Catalog(ctx context.Context, by catalog.Viewer) (catalog.Catalog, error) {
-	specs, err := s.liveSpecs(ctx, by.TenantID)
+	specs, err := s.liveSpecs(ctx, by)
 	if err != nil {
 		return catalog.Catalog{}, err
 	}

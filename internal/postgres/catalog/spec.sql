@@ -98,7 +98,7 @@ ORDER BY s.tool_id, EXISTS (SELECT FROM worker_tools t WHERE t.tool_id = s.tool_
 
 -- name: LiveSpecs
 -- If live workers have different definitions of a tool, the definition of the worker that started last counts. With a namespace of registered tools
--- in @tenant, the tools of other tenants are left out.
+-- in @tenant, the tools of other tenants are left out. Without ids in @tool_ids, all tools count.
 SELECT s.spec
 FROM (
     SELECT DISTINCT ON (t.tool_id) t.tool_id, t.digest
@@ -106,6 +106,7 @@ FROM (
     WHERE w.seen_at > now() - @live::interval AND (@namespace = '' OR w.namespace = @namespace)
         AND (@tenant = '' OR NOT starts_with(t.tool_id, 'tenant-') AND NOT starts_with(t.tool_id, 'mcp__tenant-')
             OR starts_with(t.tool_id, @tenant || '__') OR starts_with(t.tool_id, 'mcp__' || @tenant || '_'))
+        AND (cardinality(@tool_ids::text[]) = 0 OR t.tool_id = ANY (@tool_ids::text[]))
     ORDER BY t.tool_id, w.started_at DESC, w.worker_id
 ) newest JOIN tool_specs s USING (tool_id, digest)
 ORDER BY s.tool_id;

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
 const (
@@ -99,17 +100,21 @@ func (s *Store) Specs(ctx context.Context) ([]toolspec.Spec, error) {
 // LiveSpecs returns the tools of the live workers of the namespace of UseNamespace, ordered by name. If they have different
 // definitions of a tool, it returns the definition of the worker that started last.
 func (s *Store) LiveSpecs(ctx context.Context) ([]toolspec.Spec, error) {
-	return s.liveSpecs(ctx, "")
+	return s.liveSpecs(ctx, catalog.Viewer{})
 }
 
-// liveSpecs returns the specs of LiveSpecs. If tenantID is not empty, it leaves out the registered
-// tools of other tenants.
-func (s *Store) liveSpecs(ctx context.Context, tenantID string) ([]toolspec.Spec, error) {
+// liveSpecs returns the specs of LiveSpecs, without the registered tools of other tenants and without tools that the
+// viewer's run may not use.
+func (s *Store) liveSpecs(ctx context.Context, by catalog.Viewer) ([]toolspec.Spec, error) {
 	var tenant string
-	if tenantID != "" {
-		tenant = toolspec.TenantNamespace(tenantID)
+	if by.TenantID != "" {
+		tenant = toolspec.TenantNamespace(by.TenantID)
 	}
-	return s.specs(ctx, "live specs", db.Query("LiveSpecs", db.Values{"live": liveFor, "namespace": db.Text(s.namespace), "tenant": tenant}))
+	ids := make([]string, len(by.ToolIDs))
+	for i, id := range by.ToolIDs {
+		ids[i] = db.Text(id)
+	}
+	return s.specs(ctx, "live specs", db.Query("LiveSpecs", db.Values{"live": liveFor, "namespace": db.Text(s.namespace), "tenant": tenant, "tool_ids": ids}))
 }
 
 // DiscoveredSpec returns the spec of a tool with this toolspec.Discovered.Digest, as a worker published it

@@ -14,7 +14,7 @@ const (
 	// sends no error.
 	listenQuiet = time.Minute
 	pingTimeout = 5 * time.Second
-	// reconnectFirst is the delay before the next connection. Each failure doubles the delay, up to reconnectMost.
+	// reconnectFirst is the delay before the first attempt to connect again. Each failure doubles the delay, up to reconnectMost.
 	reconnectFirst = 100 * time.Millisecond
 	reconnectMost  = 10 * time.Second
 )

@@ -86,7 +86,7 @@ type MigrationStopped struct {
 	Waited time.Duration
 }
 
-// The SQLSTATEs of a statement that did not get its locks (two), and of a statement that ran too long or was cancelled.
+// SQLSTATEs. lockNotAvailable and deadlock: the statement did not get its locks. queryCanceled: it ran too long, or somebody cancelled it.
 const (
 	lockNotAvailable = "55P03"
 	deadlock         = "40P01"

@@ -1,7 +1,7 @@
 -- name: SubmitterKey
 -- fresh says that the proof was valid when the call was admitted: a call whose workflow is reset verifies its proof again later. A run of an
--- agent may wait for people for longer than its proof is valid. So fresh is also true, until the time limit of the run, for a call that the
--- model of the run has planned, or the model of an agent that the run has started. The run must have begun with this proof while the proof
+-- agent may wait for people for longer than its proof is valid. So fresh is also true, until the time limit of the run, for a call of the tool
+-- that the model of the run has planned, or the model of an agent that the run has started. The run must have begun with this proof while the proof
 -- was valid. Rounds that a fork has copied do not count, because the fork makes none of their calls.
 SELECT coalesce(k.public_key, ''::bytea) AS public_key, k.key_id IS NOT NULL AND k.revoked_at IS NULL AS active,
     @expires_at::timestamptz > i.created_at OR EXISTS (
@@ -12,7 +12,7 @@ SELECT coalesce(k.public_key, ''::bytea) AS public_key, k.key_id IS NOT NULL AND
         WHERE a.tenant_id = i.tenant_id AND a.run_id = i.run_id AND a.ended_at IS NULL AND a.opened_at < @expires_at::timestamptz
             AND i.created_at < a.opened_at + make_interval(secs => (a.document -> 'limits' ->> 'seconds')::integer)
             AND o.round > coalesce((p.input -> 'fork' ->> 'rounds')::integer, 0)
-            AND a.input ->> 'submitterProof' = @proof AND c -> 'call' ->> 'toolCallId' = i.tool_call_id
+            AND a.input ->> 'submitterProof' = @proof AND c -> 'call' ->> 'toolCallId' = i.tool_call_id AND c -> 'call' ->> 'toolId' = i.tool_id
     ) AS fresh
 FROM invocations i LEFT JOIN submitter_keys k ON k.tenant_id = @tenant_id AND k.key_id = @key_id
 WHERE i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id;

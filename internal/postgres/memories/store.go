@@ -18,7 +18,7 @@ var files embed.FS
 type Limits struct {
 	// SessionEntries and SessionBytes bound one session: 1000 entries and 4 MiB by default.
 	SessionEntries, SessionBytes int64
-	// TenantEntries and TenantBytes bound the sessions of one tenant together: 100 000 entries and
+	// TenantEntries and TenantBytes bound all sessions of one tenant in total: 100 000 entries and
 	// 256 MiB by default.
 	TenantEntries, TenantBytes int64
 }

@@ -2,7 +2,7 @@
 -- A message that was taken and not sent is due again after the lease, for example if its relay
 -- died.
 WITH due AS MATERIALIZED (
-    SELECT id FROM outbox WHERE sent_at IS NULL AND next_at <= now() ORDER BY next_at LIMIT @batch FOR UPDATE SKIP LOCKED
+    SELECT id FROM outbox WHERE sent_at IS NULL AND next_at <= now() AND namespace IN ('', @namespace) ORDER BY next_at LIMIT @batch FOR UPDATE SKIP LOCKED
 )
 UPDATE outbox o SET attempts = o.attempts + 1, next_at = now() + @lease::interval
 FROM due WHERE o.id = due.id

@@ -55,13 +55,14 @@ type Sender interface {
 	Send(ctx context.Context, m Message) error
 }
 
-// Relay sends the messages of the outbox, at least once each. Any number of relays may run on
+// Relay sends the messages of the outbox to the calls of a namespace, at least once each. Any number of relays may run on
 // one database.
 type Relay struct {
 	queue[Message]
 
-	scans  Scanner
-	sender Sender
+	namespace string
+	scans     Scanner
+	sender    Sender
 	// policy, if not nil, is called when the active policy may have changed.
 	policy func(context.Context)
 	// tools, if not nil, gets a value when registered tools may have changed.
@@ -75,9 +76,9 @@ type Scanner interface {
 	RecheckAgain(ctx context.Context) (more bool, err error)
 }
 
-// NewRelay returns a relay. Run starts it.
-func NewRelay(d *db.DB, scans Scanner, sender Sender, log *slog.Logger) *Relay {
-	return &Relay{scans: scans, sender: sender, queue: queue[Message]{
+// NewRelay returns a relay for the calls of a Temporal namespace. Run starts it.
+func NewRelay(d *db.DB, namespace string, scans Scanner, sender Sender, log *slog.Logger) *Relay {
+	return &Relay{namespace: namespace, scans: scans, sender: sender, queue: queue[Message]{
 		db: d.With(files), log: log, name: "outbox", poll: relayPoll, batch: relayBatch, senders: relaySenders,
 		retryFirst: retryFirst, retryMost: retryMost, prune: db.Query("PruneOutbox", db.Values{"keep": pruneKeep}),
 	}}
@@ -125,7 +126,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	poll, prune := time.NewTicker(r.poll), time.NewTicker(pruneEvery)
 	defer poll.Stop()
 	defer prune.Stop()
-	take := db.Query("TakeMessages", db.Values{"lease": relayLease, "batch": relayBatch})
+	take := db.Query("TakeMessages", db.Values{"namespace": db.Text(r.namespace), "lease": relayLease, "batch": relayBatch})
 	for {
 		r.drain(ctx, take, func(m Message) { r.send(ctx, m) })
 		select {

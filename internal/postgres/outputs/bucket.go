@@ -25,8 +25,8 @@ const (
 	objectBatch = 200
 )
 
-// Bucket stores objects by key. An object has at most a little more than chunkSize bytes. Each method takes a bounded time. Errors that pass
-// by themselves, such as the error of a server that does not answer, are marked with errs.Transient. Package internal/bucket implements it.
+// Bucket stores objects by key. An object has at most a little more than chunkSize bytes. Each method takes a bounded time. Temporary
+// errors, such as the error of a server that does not answer, are marked with errs.Transient. Package internal/bucket implements it.
 type Bucket interface {
 	// Name identifies the bucket in rows and messages. It has no credentials.
 	Name() string
@@ -140,7 +140,7 @@ func (s *Store) get(ctx context.Context, row *chunkRow) error {
 	return nil
 }
 
-// deleteObjects deletes a batch of objects that no chunk has any more: of the output ref, or of any output if ref is empty. It
+// deleteObjects deletes a batch of objects to which no chunk refers any more: objects of the output ref, or of all outputs if ref is empty. It
 // returns how many objects it deleted. It leaves objects of other buckets to programs that use these buckets.
 func (s *Store) deleteObjects(ctx context.Context, tenantID, ref string) (int, error) {
 	const op = "delete objects of outputs"

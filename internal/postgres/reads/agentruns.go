@@ -5,21 +5,19 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/conversation"
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
 type agentRunRow struct {
 	client.AgentRunSummary
 
-	Messages, Result json.RawMessage
+	Began, Result json.RawMessage
 }
 
 type agentRoundRow struct {
@@ -77,11 +75,11 @@ func (s *Store) ShowAgentRun(ctx context.Context, f client.RoundFilter) (r clien
 	if r.Result, err = db.Optional[agent.Result](row.Result); err != nil {
 		return r, db.Failure(op, err)
 	}
-	messages, err := db.Decoded[[]conversation.Message](row.Messages)
-	if err != nil {
-		return r, db.Failure(op, err)
+	if len(row.Began) > 0 {
+		if r.Began, err = db.Decoded[[]client.BeganMessage](row.Began); err != nil {
+			return r, db.Failure(op, err)
+		}
 	}
-	r.Began = beganTexts(messages)
 	rounds, err := db.All[agentRoundRow](ctx, s.db, op, db.Query("ShowAgentRounds", of.With(db.Values{"before": f.Before, "max": db.Limit(f.Limit)})))
 	if err != nil {
 		return r, err
@@ -111,22 +109,6 @@ func (s *Store) ShowAgentRun(ctx context.Context, f client.RoundFilter) (r clien
 		r.Said = append(r.Said, client.AgentMessage{Round: m.Round, By: m.SaidBy, Text: m.Text, At: m.SaidAt})
 	}
 	return r, err
-}
-
-// beganTexts returns the texts of the messages with which a run began. It leaves out calls and their results, because they are not masked.
-func beganTexts(messages []conversation.Message) (all []client.BeganMessage) {
-	for _, m := range messages {
-		var text strings.Builder
-		for _, part := range m.Content {
-			if part.Type == conversation.Text {
-				text.WriteString(part.Text)
-			}
-		}
-		if text.Len() > 0 {
-			all = append(all, client.BeganMessage{Role: m.Role, Text: text.String()})
-		}
-	}
-	return all
 }
 
 // agentCalls adds the calls to the rounds of a run.

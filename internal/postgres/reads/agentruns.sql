@@ -1,22 +1,22 @@
 -- name: ListAgentRuns
-SELECT run_id, agent, version, coalesce(input->'context'->>'actorId', '') AS actor_id, coalesce((input->>'stays')::boolean, false) AS stays,
-    coalesce(input->'fork'->>'runId', '') AS fork_of, coalesce((input->'fork'->>'rounds')::integer, 0) AS fork_rounds,
+SELECT run_id, agent, version, coalesce(shown->>'actorId', '') AS actor_id, coalesce((shown->>'stays')::boolean, false) AS stays,
+    coalesce(shown->'fork'->>'runId', '') AS fork_of, coalesce((shown->'fork'->>'rounds')::integer, 0) AS fork_rounds,
     coalesce(result->>'outcome', '') AS outcome, coalesce(result->>'reason', '') AS reason,
     rounds, calls, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, micro_usd, unpriced, prompt_hash,
     coalesce(document->'graph'->>'name', '') AS graph, coalesce(document->'graph'->>'version', '') AS graph_version,
-    coalesce(input->'context'->>'graphId', '') AS graph_id, opened_at, ended_at
+    coalesce(shown->>'graphId', '') AS graph_id, opened_at, ended_at
 FROM agent_runs
 WHERE tenant_id = @tenant_id AND (@agent::text = '' OR agent = @agent) AND (NOT @open::boolean OR ended_at IS NULL)
     AND (@before::timestamptz IS NULL OR (opened_at, run_id) < (@before, @before_id::text))
 ORDER BY opened_at DESC, run_id DESC LIMIT @max;
 
 -- name: ShowAgentRun
-SELECT run_id, agent, version, coalesce(input->'context'->>'actorId', '') AS actor_id, coalesce((input->>'stays')::boolean, false) AS stays,
-    coalesce(input->'fork'->>'runId', '') AS fork_of, coalesce((input->'fork'->>'rounds')::integer, 0) AS fork_rounds,
+SELECT run_id, agent, version, coalesce(shown->>'actorId', '') AS actor_id, coalesce((shown->>'stays')::boolean, false) AS stays,
+    coalesce(shown->'fork'->>'runId', '') AS fork_of, coalesce((shown->'fork'->>'rounds')::integer, 0) AS fork_rounds,
     coalesce(result->>'outcome', '') AS outcome, coalesce(result->>'reason', '') AS reason,
     rounds, calls, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, micro_usd, unpriced, prompt_hash,
     coalesce(document->'graph'->>'name', '') AS graph, coalesce(document->'graph'->>'version', '') AS graph_version,
-    coalesce(input->'context'->>'graphId', '') AS graph_id, opened_at, ended_at, input->'messages' AS messages, result
+    coalesce(shown->>'graphId', '') AS graph_id, opened_at, ended_at, shown->'began' AS began, result
 FROM agent_runs WHERE tenant_id = @tenant_id AND run_id = @run_id;
 
 -- name: ShowAgentRounds

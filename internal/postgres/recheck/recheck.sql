@@ -3,8 +3,8 @@
 -- change, after the change. The policy version narrows only the second scan: a call that was
 -- admitted under this version earlier may have been judged by another version since.
 WITH rechecked AS (
-    INSERT INTO outbox (kind, workflow_id, signal)
-    SELECT 'signal', workflow_id, 'recheck' FROM invocations
+    INSERT INTO outbox (kind, workflow_id, signal, namespace)
+    SELECT 'signal', workflow_id, 'recheck', namespace FROM invocations
     WHERE state = 'open'
         AND (@tenant_id = '' OR tenant_id = @tenant_id)
         AND (@tool IN ('', '*') OR tool_id = @tool OR right(@tool, 1) = '*' AND starts_with(tool_id, left(@tool, -1)))
@@ -28,8 +28,8 @@ WITH due AS MATERIALIZED (
 ), done AS (
     DELETE FROM rechecks r USING due d WHERE r.id = d.id
 ), rechecked AS (
-    INSERT INTO outbox (kind, workflow_id, signal)
-    SELECT DISTINCT 'signal', i.workflow_id, 'recheck'
+    INSERT INTO outbox (kind, workflow_id, signal, namespace)
+    SELECT DISTINCT 'signal', i.workflow_id, 'recheck', i.namespace
     FROM due d JOIN invocations i ON i.state = 'open' AND i.created_at >= d.asked_at - @margin::interval AND i.created_at <= d.due_at
         AND (d.policy_digest = '' OR i.policy_digest <> d.policy_digest)
         AND (d.tenant_id = '' OR i.tenant_id = d.tenant_id)

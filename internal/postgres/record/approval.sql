@@ -27,7 +27,7 @@ INSERT INTO notices (approval_id, kind) SELECT approval_id, state FROM closed ON
 WITH active AS MATERIALIZED (
     SELECT coalesce(digest, '') AS digest FROM policy_active FOR SHARE
 ), current AS (
-    SELECT request_round, month, workflow_id FROM invocations
+    SELECT request_round, month, workflow_id, namespace FROM invocations
     WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id
 ), standing AS (
     SELECT approval_id, number, state, approver, granted, rule, expires_at, created_at, preview
@@ -95,8 +95,8 @@ WITH active AS MATERIALIZED (
 ), found AS (
     SELECT * FROM standing UNION ALL SELECT approval_id, number, state, approver, granted, rule, expires_at, created_at, preview FROM opened
 ), rechecked AS (
-    INSERT INTO outbox (kind, workflow_id, signal)
-    SELECT 'signal', workflow_id, 'recheck' FROM active, current
+    INSERT INTO outbox (kind, workflow_id, signal, namespace)
+    SELECT 'signal', workflow_id, 'recheck', namespace FROM active, current
     WHERE digest <> @policy_digest AND EXISTS (SELECT FROM found WHERE state = 'open')
     RETURNING id
 )

@@ -147,8 +147,8 @@ WITH current AS (
     JOIN leases l ON l.kind = 'single_flight' AND l.tenant_id = r.tenant_id AND l.key = r.key AND l.state = 'waiting' AND l.invocation_id <> @invocation_id::uuid
     WHERE r.kind = 'single_flight' AND r.state <> 'waiting'
 ), rechecked AS (
-    INSERT INTO outbox (kind, workflow_id, signal)
-    SELECT 'signal', i.workflow_id, 'recheck' FROM waiters t JOIN invocations i ON i.invocation_id = t.invocation_id
+    INSERT INTO outbox (kind, workflow_id, signal, namespace)
+    SELECT 'signal', i.workflow_id, 'recheck', i.namespace FROM waiters t JOIN invocations i ON i.invocation_id = t.invocation_id
     RETURNING id
 )
 SELECT count(pg_notify('pawl_outbox', '')) AS handed FROM rechecked;
@@ -199,8 +199,8 @@ WITH expired AS MATERIALIZED (
     FROM heads h WHERE l.invocation_id = h.invocation_id AND l.kind = 'semaphore' AND l.key = h.key
     RETURNING l.invocation_id
 ), rechecked AS (
-    INSERT INTO outbox (kind, workflow_id, signal)
-    SELECT DISTINCT 'signal', i.workflow_id, 'recheck' FROM handed h JOIN invocations i ON i.invocation_id = h.invocation_id
+    INSERT INTO outbox (kind, workflow_id, signal, namespace)
+    SELECT DISTINCT 'signal', i.workflow_id, 'recheck', i.namespace FROM handed h JOIN invocations i ON i.invocation_id = h.invocation_id
     RETURNING id
 )
 SELECT (SELECT count(*) FROM expired) AS expired, (SELECT count(pg_notify('pawl_outbox', '')) FROM rechecked) AS handed;

@@ -45,7 +45,7 @@ func (s *Store) FileTriggers(ctx context.Context, limit int) ([]trigger.Document
 	var all []trigger.Document
 	for _, row := range rows {
 		d, err := db.DecodedStrict[trigger.Document](op, json.RawMessage(row.Document))
-		if err == nil && d.Files != nil { // one of a later release is for its workers
+		if err == nil && d.Files != nil { // a document that this release cannot read is for the workers of a later release
 			all = append(all, d)
 		}
 	}
@@ -56,6 +56,15 @@ func (s *Store) FileTriggers(ctx context.Context, limit int) ([]trigger.Document
 // trigger.MaxWaiting, which is recorded.
 func (s *Store) QueueEvents(ctx context.Context, d trigger.Document, namespace string, events []trigger.Event) error {
 	_, err := s.queueEvents(ctx, d, namespace, events)
+	return err
+}
+
+// QueueEvent queues one event as QueueEvents does. The error is trigger.ErrTooMany if too many events of the trigger wait.
+func (s *Store) QueueEvent(ctx context.Context, d trigger.Document, namespace string, e trigger.Event) error {
+	refused, err := s.queueEvents(ctx, d, namespace, []trigger.Event{e})
+	if err == nil && refused > 0 {
+		err = trigger.ErrTooMany
+	}
 	return err
 }
 

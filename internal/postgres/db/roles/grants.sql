@@ -42,8 +42,13 @@ GRANT EXECUTE ON FUNCTION ensure_partitions(text, integer), drop_partition(text)
 GRANT SELECT ON
     goose_db_version, role_tenants,
     invocations, approvals, decisions, stage_events, attempts, events, hydrations, leases, debits,
-    payloads, outputs, output_chunks, output_objects, runs, run_events, run_turns, agent_runs, agent_messages
+    payloads, outputs, output_chunks, output_objects, runs, run_events, run_turns, agent_messages
 TO pawl_reader, pawl_client;
+-- The input of a run of an agent is left out: it has the proof of the submitter, and arguments and results that nobody has masked. The column shown has the rest of it.
+GRANT SELECT (
+    tenant_id, run_id, namespace, input_digest, agent, version, document, shown, prompt_hash, trimmed_to, context_from, rounds, calls, input_tokens, cache_read_tokens,
+    cache_write_tokens, output_tokens, micro_usd, unpriced, opened_at, ended_at, result, parent_run_id, parent_call_id, token_limit, micro_usd_limit, answer
+) ON agent_runs TO pawl_reader, pawl_client;
 -- The columns with kept answers are left out, because hooks have not redacted these answers yet.
 GRANT SELECT (invocation_id, dispatch, kind, epoch, approval_id, at, repeatable, claim_id, over_at) ON claims TO pawl_reader, pawl_client;
 GRANT SELECT (
