@@ -41,6 +41,8 @@ const TaskTimeout = 2 * time.Second
 const (
 	// MaxInput bounds the input, in bytes of JSON.
 	MaxInput = 512 << 10
+	// maxMessages bounds the messages of the input. The instructions of the agent are one message more.
+	maxMessages = conversation.MaxMessages - 1
 	// MaxMessage bounds the text of a Message, in bytes.
 	MaxMessage = 32 << 10
 	// MaxMessageID bounds the id of a Message, in characters.
@@ -136,6 +138,9 @@ func (in Input) Check() error {
 		if err := in.checkFork(); err != nil {
 			return err
 		}
+	}
+	if len(in.Messages) > maxMessages {
+		return fmt.Errorf("messages: more than %d messages", maxMessages)
 	}
 	if in.Fork == nil || len(in.Messages) > 0 {
 		if err := (conversation.Conversation{Messages: in.Messages}).Check(); err != nil {

@@ -29,6 +29,7 @@ func TestReadInput(t *testing.T) {
 		{"no actor", strings.Replace(of(`[{"role":"user","content":"go"}]`, ""), "agent:one", "one", 1), "actorId"},
 		{"a tool that cannot be", of(`[{"role":"user","content":"go"}]`, `,"connections":{"LS":"main"}`), "connections"},
 		{"a token as proof", of(`[{"role":"user","content":"go"}]`, `,"submitterProof":"secret"`), "submitterProof"},
+		{"too many messages", of(`[`+strings.Repeat(`{"role":"user","content":"go"},`, 4095)+`{"role":"user","content":"go"}]`, ""), "more than 4095"},
 		{"too much", of(`[{"role":"user","content":"`+strings.Repeat("x", agent.MaxInput)+`"}]`, ""), "larger"},
 	} {
 		in, err := agent.ReadInput([]byte(tc.input))

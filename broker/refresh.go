@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -106,7 +107,10 @@ const (
 	takes = 3
 )
 
-// noToken is the transient error of a connection whose token has ended, while there is no new one.
+// ErrNoToken means that the token of a connection has ended, and that there is no new one now. The error is marked errs.Transient.
+var ErrNoToken = errors.New("the connection has no valid token now")
+
+// noToken is an ErrNoToken that names the connection.
 type noToken struct{ connectionID string }
 
 func (n noToken) Error() string {
@@ -115,6 +119,9 @@ func (n noToken) Error() string {
 
 // LogReason returns the same text as Error.
 func (n noToken) LogReason() string { return n.Error() }
+
+// Is makes a noToken an ErrNoToken.
+func (n noToken) Is(target error) bool { return target == ErrNoToken } //nolint:errorlint // this is what errors.Is calls
 
 // need is how urgently a token must be refreshed.
 type need int

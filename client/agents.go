@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/serviceerror"
@@ -138,8 +139,10 @@ func (c *Client) SayToAgent(ctx context.Context, tenantID, runID string, m agent
 	if err := m.Check(); err != nil {
 		return fmt.Errorf("client: message to %s: %w", id, err)
 	}
+	// Each try has an id of its own: Temporal would give the answer of a try that was refused to all later tries. The record knows the
+	// message by its own id.
 	handle, err := c.temporal.UpdateWorkflow(ctx, temporal.UpdateWorkflowOptions{
-		UpdateID: "message-" + m.ID, WorkflowID: id, UpdateName: agent.MessageName, Args: []any{m}, WaitForStage: temporal.WorkflowUpdateStageCompleted,
+		UpdateID: "message-" + m.ID + "-" + uuid.NewString(), WorkflowID: id, UpdateName: agent.MessageName, Args: []any{m}, WaitForStage: temporal.WorkflowUpdateStageCompleted,
 	})
 	if err == nil {
 		err = handle.Get(ctx, nil)

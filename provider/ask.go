@@ -68,7 +68,7 @@ func judge(out wire.Response, endErr, readErr error) error {
 	var sent *wire.ProviderError
 	switch {
 	case errors.As(endErr, &sent):
-		return &Error{Kind: cmp.Or(word(sent.Kind), kindStream), Retry: passing(sent.Kind), After: retryInfo(sent.Raw), cause: sent}
+		return Sent(sent)
 	case endErr != nil:
 		return &Error{Kind: kindForeign, cause: fmt.Errorf("provider: %w", endErr)}
 	case out.Finish != wire.FinishCut:
@@ -78,6 +78,11 @@ func judge(out wire.Response, endErr, readErr error) error {
 	default:
 		return readErr
 	}
+}
+
+// Sent returns the error of a response in which the provider has sent an error.
+func Sent(sent *wire.ProviderError) *Error {
+	return &Error{Kind: cmp.Or(word(sent.Kind), kindStream), Retry: passing(sent.Kind), After: retryInfo(sent.Raw), cause: sent}
 }
 
 // Open sends a request and returns the body of its response, for turn.Turn.Take with Streamed. It returns the

@@ -31,6 +31,8 @@ const (
 	kindStream = "stream_error"
 	// kindRedirect: the provider sent a redirect.
 	kindRedirect = "redirect"
+	// kindNoToken: the token of the connection has ended, and there is no new one.
+	kindNoToken = "no_token"
 )
 
 const (
@@ -46,7 +48,7 @@ type Error struct {
 	// response.
 	Status int
 	// Kind is the provider's kind of the error, such as overloaded_error, of a-z, A-Z, 0-9 and _ . - only. It
-	// can also be connection, cut, idle, foreign_response or redirect, for errors that no provider sent, and stream_error for an
+	// can also be connection, cut, idle, foreign_response, redirect or no_token, for errors that no provider sent, and stream_error for an
 	// error without a kind inside of a response.
 	Kind string
 	// Retry says that the same request may succeed later.
@@ -75,6 +77,7 @@ var meanings = map[string]string{
 	kindCut:        "the response of the model provider ended before it was complete",
 	kindIdle:       "the model provider sent nothing for a long time",
 	kindForeign:    "the response of the model provider is no stream of the agent's format",
+	kindNoToken:    "the connection of the model has no valid token now",
 }
 
 // LogReason is safe for logs, as Error is.

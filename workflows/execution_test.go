@@ -144,7 +144,7 @@ func TestForgedAnswers(t *testing.T) {
 		runs int
 	}{
 		"of a tool that must not be repeated": {"core__mail", toolspec.CodeOutcomeUnknown, 1},
-		"of a repeatable tool":               {"core__write", "", 2},
+		"of a repeatable tool":                {"core__write", "", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

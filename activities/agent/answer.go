@@ -47,6 +47,7 @@ func (a *Agents) Answer(ctx context.Context, in contract.AgentAnswerIn) (out con
 	if err != nil {
 		return out, err
 	}
+	boundMedia(answers, results)
 	if len(in.Joined) > 0 {
 		round.Answers = answers
 		_, ends := round.doneMessage()
@@ -57,6 +58,28 @@ func (a *Agents) Answer(ctx context.Context, in contract.AgentAnswerIn) (out con
 		trimmed[i] = trimmedAnswer(answer, round.Plan.Calls[i], results[i].InvocationID)
 	}
 	return out, a.Store.RecordAnswers(ctx, in.Run, in.Round, answers, trimmed)
+}
+
+// maxMedia bounds the images, audio and documents in the answers of one round, in bytes of base64. The record has all answers of a round in one row.
+const maxMedia = 8 << 20
+
+// boundMedia replaces the media beyond maxMedia by words and a reference to the stored value.
+func boundMedia(answers []wire.Answer, results []toolspec.Result) {
+	left := maxMedia
+	for i := range answers {
+		for j, part := range answers[i].Parts {
+			if strings.HasPrefix(part.MediaType, "text/") {
+				continue
+			}
+			if left -= len(part.Data); left >= 0 {
+				continue
+			}
+			answers[i].Parts[j] = wire.Part{MediaType: "text/plain", Data: part.Words()}
+			if answers[i].OutputRef == "" && results[i].InvocationID != "" {
+				answers[i].OutputRef = toolspec.ResultRef(results[i].InvocationID)
+			}
+		}
+	}
 }
 
 // Close ends a run, or its turn, and tells its watchers.

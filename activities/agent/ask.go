@@ -124,6 +124,9 @@ type unusableError struct{ reason string }
 
 func (e *unusableError) Error() string { return e.reason }
 
+// LogReason returns the same text as Error.
+func (e *unusableError) LogReason() string { return e.reason }
+
 func unusable(format string, args ...any) error { return &unusableError{fmt.Sprintf(format, args...)} }
 
 // endByLimit returns how a run ends that has used up a limit, or nil.
@@ -234,7 +237,7 @@ func readFault(err error) error {
 	}
 	var sent *wire.ProviderError
 	if errors.As(err, &sent) {
-		return &provider.Error{Kind: sent.Kind, Retry: true}
+		return provider.Sent(sent)
 	}
 	return &provider.Error{Kind: "foreign_response", Retry: true}
 }

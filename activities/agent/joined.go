@@ -11,7 +11,7 @@ import (
 )
 
 // verifyJoined replaces the results of the activity Join by the results in the record. A worker returns a
-// result only for a settled call. So a value for a call that is not settled is forged.
+// value only for a settled call. So a value for a call that is not settled is forged.
 func (a *Agents) verifyJoined(ctx context.Context, in contract.AgentAnswerIn, round Round) error {
 	if len(in.Joined) == 0 {
 		return nil
@@ -55,6 +55,8 @@ func (a *Agents) recordedResult(ctx context.Context, inv toolspec.Invocation, gi
 		return failed(id, toolspec.CodeConflict), nil
 	case !isMissing && call.Result != nil:
 		return *call.Result, nil
+	case given.ErrorCode == toolspec.CodeOutcomeUnknown:
+		return failed(id, toolspec.CodeOutcomeUnknown), nil // its workflow was ended from outside, and no sweep has settled the call yet
 	}
 	a.Log.ErrorContext(ctx, "a result that no worker has given was refused: somebody completed the activity through the Temporal API",
 		"activity", contract.Join.Name(), "invocationId", id.InvocationID(), "tenantId", id.TenantID)

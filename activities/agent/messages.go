@@ -11,6 +11,7 @@ import (
 	"github.com/pawl-run/pawl/provider"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/conversation"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 	"github.com/pawl-run/pawl/toolspec/wire"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -156,31 +157,25 @@ func (w *writer) verbatim(r Round, answers []wire.Answer) ([]json.RawMessage, er
 	return append(messages, answered...), err
 }
 
-// translated returns the messages of a round whose response is in another format: its text, its calls and their answers.
+// translated returns the messages of a round whose response is in another format: its text, its calls and their answers. A model may have written arguments
+// and names that no request can have.
 func (w *writer) translated(r Round, answers []wire.Answer) ([]json.RawMessage, error) {
 	assistant := conversation.Message{Role: conversation.Assistant}
 	if r.Plan.Text != "" {
 		assistant.Content = append(assistant.Content, conversation.Part{Type: conversation.Text, Text: r.Plan.Text})
 	}
-	c := conversation.Conversation{}
 	for i, call := range r.Plan.Calls {
-		id := fmt.Sprintf("r%d-%d", r.Round, i)
 		args := json.RawMessage(call.Given)
-		if len(args) > conversation.MaxArgs || !json.Valid(args) || args[0] != '{' {
+		if len(args) > conversation.MaxArgs || strictjson.Check(args) != nil || args[0] != '{' {
 			args = json.RawMessage(`{}`)
 		}
+		id := fmt.Sprintf("r%d-%d", r.Round, i)
 		assistant.Content = append(assistant.Content, conversation.Part{Type: conversation.ToolCall, ToolCallID: id, ToolName: call.Name, Args: args})
-		a := answers[i]
-		c.Messages = append(c.Messages, conversation.Message{Role: conversation.Tool, Content: []conversation.Part{
-			{Type: conversation.ToolResult, ToolCallID: id, Result: a.Content, IsError: a.IsError, OutputRef: a.OutputRef},
-		}})
 	}
 	if len(assistant.Content) == 0 {
 		return nil, nil
 	}
-	c.Messages = append([]conversation.Message{assistant}, c.Messages...)
-	encoded, err := conversation.Encode(c, w.codec, func(name string) string { return name })
-	return encoded.Messages, err
+	return conversation.EncodeAnswered(assistant, answers, w.codec, wire.Repeatable)
 }
 
 // trimmed returns the answers of a round with references in place of their outputs. Answers that the record has in this form stay as they are.

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -48,6 +49,8 @@ func (a *Agents) modelClient(ctx context.Context, of contract.AgentRun, run Run,
 	}
 	lease, answer, err := a.Broker.Lease(ctx, r)
 	switch {
+	case errors.Is(err, broker.ErrNoToken): // the fallback may have another connection
+		return nil, nil, nil, &provider.Error{Kind: "no_token", Retry: true}
 	case err != nil:
 		return nil, nil, nil, err
 	case answer == broker.NeedsReauth:

@@ -91,10 +91,13 @@ func (r Round) Started() int { return r.Plan.started() }
 
 // roundOut returns what the activity Round answers for a recorded round.
 func roundOut(run Run, r Round) contract.AgentRoundOut {
-	out := contract.AgentRoundOut{Recorded: true, Taken: run.Taken, Again: r.Plan.Correction != ""}
+	// After a reset, the workflow reads rounds again that did not end the turn: people said something, and later rounds followed.
+	hasFollower := r.Round < run.Round
+	out := contract.AgentRoundOut{Recorded: true, Taken: run.Taken, Again: r.Plan.Correction != "" || hasFollower}
 	if len(r.Plan.Calls) > 0 && r.Answers != nil {
 		out.Answered = true
-		_, out.Final = r.doneMessage()
+		_, ends := r.doneMessage()
+		out.Final = ends && !hasFollower
 		return out // without the calls, because they have answers
 	}
 	for _, c := range r.Plan.Calls {

@@ -195,7 +195,7 @@ func summaryRequest(run Run, rounds []Round, said []Said, limit int, codec wire.
 		for i, c := range round.Plan.Calls {
 			fields := map[string]any{"role": "tool", "tool": c.Name, "arguments": string(c.Given)}
 			if i < len(round.Answers) {
-				fields["result"], fields["isError"] = string(round.Answers[i].Content), round.Answers[i].IsError
+				fields["result"], fields["isError"] = inWords(round.Answers[i]), round.Answers[i].IsError
 				if ref := round.Answers[i].OutputRef; ref != "" {
 					fields["reference"] = ref
 				}
@@ -215,6 +215,15 @@ func summaryRequest(run Run, rounds []Round, said []Said, limit int, codec wire.
 	}}, codec, nil)
 	r.Messages, r.System, r.SystemMember = encoded.Messages, encoded.System, encoded.SystemMember
 	return r, err
+}
+
+// inWords returns the content of an answer, with its parts in words.
+func inWords(a wire.Answer) string {
+	text := string(a.Content)
+	for _, part := range a.Parts {
+		text += "\n" + part.Words()
+	}
+	return text
 }
 
 // withinLimit removes lines until the rest has at most limit bytes. It never removes the first lines, whose

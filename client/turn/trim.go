@@ -65,7 +65,7 @@ func (t Turn) Trim(c conversation.Conversation, keep int) conversation.Conversat
 
 func isOutput(p conversation.Part) bool { return p.Type == conversation.ToolResult }
 
-// TrimAnswer returns the answer with its output replaced by a reference, as Trim does it, if the reference is smaller. ref is the
+// TrimAnswer returns the answer with its output, also its parts, replaced by a reference, as Trim does it, if the reference is smaller. ref is the
 // toolspec.ResultRef of the call, whose stored result has the whole output. ref is empty if the conversation does not belong to the run
 // of the call.
 func TrimAnswer(a wire.Answer, ref string) wire.Answer {
@@ -76,7 +76,11 @@ func TrimAnswer(a wire.Answer, ref string) wire.Answer {
 	if a.IsError {
 		ref, without = "", isGone
 	}
-	if content, ok := trimOutput(a.Content, ref, without); ok {
+	size := len(a.Content)
+	for _, part := range a.Parts {
+		size += len(part.Data)
+	}
+	if content, ok := trimOutput(a.Content, size, ref, without); ok {
 		a.Content, a.OutputRef, a.Parts = content, ref, nil
 	}
 	return a
@@ -88,22 +92,23 @@ func (t Turn) trimPart(p *conversation.Part) {
 	if ref == "" && !p.IsError {
 		ref = toolspec.ResultRef(toolspec.Identity{TenantID: t.Context.TenantID, RunID: t.Context.RunID, ToolCallID: p.ToolCallID}.InvocationID())
 	}
-	if text, ok := trimOutput(p.Result, ref, isGone); ok {
+	if text, ok := trimOutput(p.Result, len(p.Result), ref, isGone); ok {
 		p.Result, p.OutputRef = text, ref
 	}
 }
 
-// trimOutput returns what replaces an output. without is said in place of a reference if ref is empty.
-func trimOutput(output json.RawMessage, ref, without string) (json.RawMessage, bool) {
+// trimOutput returns what replaces an output. size is the number of its bytes, with the parts beside it. without is said in place of a
+// reference if ref is empty.
+func trimOutput(output json.RawMessage, size int, ref, without string) (json.RawMessage, bool) {
 	if isTrimmed(output) {
 		return nil, false
 	}
-	by := trimmed{Truncated: true, Bytes: len(output), More: without}
+	by := trimmed{Truncated: true, Bytes: size, More: without}
 	if ref != "" {
 		by.OutputRef, by.More = ref, howToRead
 	}
 	text, err := encode(by)
-	return text, err == nil && len(text) < len(output)
+	return text, err == nil && len(text) < size
 }
 
 // isTrimmed reports whether an output was trimmed before.

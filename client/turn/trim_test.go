@@ -82,6 +82,20 @@ func TestTrim(t *testing.T) {
 	}
 }
 
+// TestTrimAnswerWithParts: the parts of an answer count as its output.
+func TestTrimAnswerWithParts(t *testing.T) {
+	t.Parallel()
+	image := wire.Answer{Content: json.RawMessage(`"The result has 1 parts."`), Parts: []wire.Part{{MediaType: "image/png", Data: strings.Repeat("A", 4096)}}}
+	trimmed := turn.TrimAnswer(image, "result.x")
+	if len(trimmed.Parts) > 0 || trimmed.OutputRef != "result.x" || !bytes.Contains(trimmed.Content, []byte(`"bytes":4121`)) {
+		t.Errorf("%+v", trimmed)
+	}
+	image.Parts[0].Data = "AAAA"
+	if small := turn.TrimAnswer(image, "result.x"); len(small.Parts) != 1 || small.OutputRef != "" {
+		t.Errorf("%+v", small)
+	}
+}
+
 // TestTrimIsSound holds Trim to its rules for random conversations, and writes the result in all formats.
 func TestTrimIsSound(t *testing.T) {
 	t.Parallel()

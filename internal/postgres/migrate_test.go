@@ -89,15 +89,16 @@ func TestCheckSchema(t *testing.T) {
 
 // TestMigrationsGoForward: a migration has no step back, because that would remove parts of the schema that another release needs. It has no functions and
 // no triggers, because all releases on the database would run them.
-// Four migrations have triggers for that very reason. By them an older release also writes events of runs (ADR 0030), deletes the object of a chunk in a
-// bucket (ADR 0032), writes events that are sealed (ADR 0058), and queues events of Pawl for triggers (ADR 0064).
-// A fifth migration has functions that let a worker do a few things that only the owner of the tables may do (ADR 0057). A sixth has a function for programs of others (ADR 0067).
+// Five migrations have triggers for that very reason. By them an older release also writes events of runs (ADR 0030), deletes the object of a chunk in a
+// bucket (ADR 0032), writes events that are sealed (ADR 0058), queues events of Pawl for triggers (ADR 0064), and writes what readers may see of the input of a
+// run (ADR 0069).
+// A sixth migration has functions that let a worker do a few things that only the owner of the tables may do (ADR 0057). A seventh has a function for programs of others (ADR 0067).
 func TestMigrationsGoForward(t *testing.T) {
 	names, err := fs.Glob(migrations.FS(), "*.sql")
 	if err != nil || len(names) == 0 {
 		t.Fatal(names, err)
 	}
-	functions := []string{"0020_runs.sql", "0021_output_bucket.sql", "0032_roles.sql", "0033_audit.sql", "0038_trigger_queue.sql", "0039_trigger_sources.sql"}
+	functions := []string{"0020_runs.sql", "0021_output_bucket.sql", "0032_roles.sql", "0033_audit.sql", "0038_trigger_queue.sql", "0039_trigger_sources.sql", "0041_agent_runs_shown.sql"}
 	for _, name := range names {
 		text, err := fs.ReadFile(migrations.FS(), name)
 		if err != nil {

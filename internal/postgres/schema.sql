@@ -70,6 +70,7 @@ TABLE agent_runs
     micro_usd_limit bigint
     answer text
     namespace text NOT NULL DEFAULT ''::text
+    shown json
     CONSTRAINT agent_runs_end CHECK ((ended_at IS NULL) = (result IS NULL))
     CONSTRAINT agent_runs_parent CHECK ((parent_run_id IS NULL) = (parent_call_id IS NULL))
     CONSTRAINT agent_runs_pkey PRIMARY KEY (tenant_id, run_id)
@@ -78,6 +79,7 @@ TABLE agent_runs
     CREATE INDEX agent_runs_open ON public.agent_runs USING btree (namespace, opened_at, tenant_id, run_id) WHERE (ended_at IS NULL)
     CREATE INDEX agent_runs_open_children ON public.agent_runs USING btree (tenant_id, parent_run_id) WHERE ((parent_run_id IS NOT NULL) AND (ended_at IS NULL))
     CREATE TRIGGER agent_runs_queue_ended AFTER UPDATE ON agent_runs FOR EACH ROW WHEN (old.ended_at IS NULL AND new.ended_at IS NOT NULL) EXECUTE FUNCTION queue_run_ended()
+    CREATE TRIGGER agent_runs_show BEFORE INSERT OR UPDATE OF input ON agent_runs FOR EACH ROW EXECUTE FUNCTION show_agent_run()
 
 TABLE agent_summaries
     tenant_id text NOT NULL
@@ -594,9 +596,10 @@ TABLE outbox
     next_at timestamp with time zone NOT NULL DEFAULT now()
     sent_at timestamp with time zone
     last_error text
+    namespace text NOT NULL DEFAULT ''::text
     CONSTRAINT outbox_kind_known CHECK (kind = 'signal'::text)
     CONSTRAINT outbox_pkey PRIMARY KEY (id)
-    CREATE INDEX outbox_due ON public.outbox USING btree (next_at) WHERE (sent_at IS NULL)
+    CREATE INDEX outbox_due_by_namespace ON public.outbox USING btree (namespace, next_at) WHERE (sent_at IS NULL)
     CREATE INDEX outbox_sent ON public.outbox USING btree (sent_at) WHERE (sent_at IS NOT NULL)
 
 TABLE output_chunks
@@ -1210,6 +1213,32 @@ BEGIN
             SELECT FROM line l WHERE starts_with(l.run_id, 'trigger-pawl-')
         )
     ON CONFLICT DO NOTHING;
+END
+$function$
+
+
+CREATE OR REPLACE FUNCTION public.show_agent_run()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+    NEW.shown := json_build_object(
+        'actorId', NEW.input #>> '{context,actorId}', 'graphId', NEW.input #>> '{context,graphId}', 'stays', NEW.input -> 'stays', 'fork', NEW.input -> 'fork',
+        'began', (
+            SELECT json_agg(json_build_object('role', m.value ->> 'role', 'text', t.text) ORDER BY m.n)
+            FROM json_array_elements(CASE json_typeof(NEW.input -> 'messages') WHEN 'array' THEN NEW.input -> 'messages' END) WITH ORDINALITY AS m (value, n)
+            CROSS JOIN LATERAL (
+                SELECT string_agg(p.value ->> 'text', '' ORDER BY p.n) AS text
+                FROM json_array_elements(CASE json_typeof(m.value -> 'content') WHEN 'array' THEN m.value -> 'content' END) WITH ORDINALITY AS p (value, n)
+                WHERE p.value ->> 'type' = 'text'
+            ) t
+            WHERE t.text <> ''
+        ));
+    RETURN NEW;
+EXCEPTION WHEN data_exception THEN
+    -- A text that Postgres cannot read must not keep a run from opening.
+    NEW.shown := '{}';
+    RETURN NEW;
 END
 $function$
 

@@ -138,7 +138,9 @@ func TestSweepGuards(t *testing.T) {
 	b := open(t)
 	b.opened("newer")
 	b.opened("newer")
-	b.admit("nameless")
+	nameless := admitRow("nameless")
+	nameless.Namespace = ""
+	b.admitted(nameless)
 	other := admitRow("other")
 	other.Namespace = "others"
 	b.admitted(other)

@@ -64,13 +64,9 @@ func Encode(c Conversation, codec wire.Codec, name func(tool string) string) (Re
 			system = append(system, texts(m)...)
 			continue
 		}
-		message := spoken{role: m.Role, texts: texts(m)}
-		for _, part := range m.Content {
-			if part.Type == ToolCall {
-				c := call{id: w.id(part.ToolCallID), name: name(part.ToolName), args: part.Args}
-				called[part.ToolCallID] = wire.Answer{Index: len(message.calls), CallID: c.id, Name: c.name}
-				message.calls = append(message.calls, c)
-			}
+		message := w.spoken(m, name)
+		for i, c := range message.calls {
+			called[c.of] = wire.Answer{Index: i, CallID: c.id, Name: c.name}
 		}
 		messages, err := encoded(w.write(message))
 		if err != nil {
@@ -91,6 +87,37 @@ func Encode(c Conversation, codec wire.Codec, name func(tool string) string) (Re
 	return r, nil
 }
 
+// EncodeAnswered encodes a message of the assistant and the answers to its calls, one for each call and in their order. It sets the Index, the
+// CallID and the Name of the answers. It does not check the message, and an answer may be larger than MaxResult and have parts.
+func EncodeAnswered(m Message, answers []wire.Answer, codec wire.Codec, name func(tool string) string) ([]json.RawMessage, error) {
+	w, ok := writers[codec.Format()]
+	if !ok {
+		return nil, fmt.Errorf("conversation: nobody knows how the format %s writes messages", codec.Format())
+	}
+	message := w.spoken(m, name)
+	messages, err := encoded(w.write(message))
+	if err != nil || len(message.calls) == 0 {
+		return messages, err
+	}
+	answers = slices.Clone(answers)
+	for i, c := range message.calls {
+		answers[i].Index, answers[i].CallID, answers[i].Name = i, c.id, c.name
+	}
+	answered, err := codec.Answers(answers)
+	return append(messages, answered...), err
+}
+
+// spoken returns a message that is not a tool message, with the ids and the names of the format.
+func (w writer) spoken(m Message, name func(tool string) string) spoken {
+	message := spoken{role: m.Role, texts: texts(m)}
+	for _, part := range m.Content {
+		if part.Type == ToolCall {
+			message.calls = append(message.calls, call{of: part.ToolCallID, id: w.id(part.ToolCallID), name: name(part.ToolName), args: part.Args})
+		}
+	}
+	return message
+}
+
 // spoken is a message that is not a tool message: texts, then calls.
 type spoken struct {
 	role  Role
@@ -98,10 +125,10 @@ type spoken struct {
 	calls []call
 }
 
-// call is a call with the id and the name that the request uses.
+// call is a call with the id and the name that the request uses. of is its id in the conversation.
 type call struct {
-	id, name string
-	args     json.RawMessage
+	of, id, name string
+	args         json.RawMessage
 }
 
 // writer encodes messages in one format.

@@ -163,8 +163,9 @@ func (r *run) round(ctx workflow.Context) (isFinal bool, end *contract.AgentEnd,
 	// do not start.
 	isPast := asked.Taken <= r.closed
 	results, joined, isFinal := r.runCalls(ctx, asked.Calls, isPast)
-	answered, err := steps.Local(steps.Disconnected(ctx), contract.AgentAnswer, contract.AgentAnswerIn{Run: r.open.Run, Round: r.state.Round, Results: results, Joined: joined},
-		steps.Options("store the answers", steps.Forever))
+	storing := steps.Options("store the answers", steps.Forever)
+	storing.StartToCloseTimeout = contract.AgentAnswerTime
+	answered, err := steps.Local(steps.Disconnected(ctx), contract.AgentAnswer, contract.AgentAnswerIn{Run: r.open.Run, Round: r.state.Round, Results: results, Joined: joined}, storing)
 	if answered.Final != nil {
 		isFinal = *answered.Final
 	}

@@ -23,6 +23,9 @@ var (
 // AgentAskTime bounds one run of AgentAsk. A model may take minutes for its response.
 const AgentAskTime = 15 * time.Minute
 
+// AgentAnswerTime bounds one run of AgentAnswer. It reads and writes the answers to all calls of a response, also images.
+const AgentAnswerTime = 30 * time.Second
+
 // AgentRun names a run of an agent.
 type AgentRun struct {
 	TenantID string `json:"tenantId"`

@@ -172,9 +172,19 @@ func (c *chat) findApprovals(ctx context.Context, state agent.State) error {
 	if len(state.Calls) == 0 {
 		return nil
 	}
+	calls := state.Calls
+	for _, call := range state.Calls {
+		if call.AgentRunID == "" {
+			continue
+		}
+		// The approvals that the agent of this call waits for are those of its own calls.
+		if of, err := stateOf(ctx, c.client, c.a.Tenant, call.AgentRunID); err == nil {
+			calls = append(calls, of.Calls...)
+		}
+	}
 	open, err := c.client.Approvals(ctx, client.ApprovalFilter{TenantID: c.a.Tenant})
 	for _, request := range open {
-		for _, call := range state.Calls {
+		for _, call := range calls {
 			if request.InvocationID == call.InvocationID {
 				c.waiting = append(c.waiting, request.ApprovalID)
 			}

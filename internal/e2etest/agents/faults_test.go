@@ -81,13 +81,17 @@ func TestProviderGone(t *testing.T) {
 	w := newWorldOf(t, "openai", scripts{
 		"down":    modelserver.Script(calls(call("test__echo", "a")), modelserver.Reply{Status: 503, Text: text}),
 		"refused": modelserver.Script(modelserver.Reply{Status: 401, Text: text}),
+		"late":    modelserver.Script(modelserver.Reply{Status: 400, Text: text, InStream: true}),
 	})
 	w.Secrets.Never("the provider's text", []byte(text))
 	w.work(e2etest.Tool("test__echo", e2etest.Echo))
 	w.apply(w.document("openai", "test__echo"))
-	down, refused := w.start(input("down", "down")), w.start(input("refused", "refused"))
+	down, refused, late := w.start(input("down", "down")), w.start(input("refused", "refused")), w.start(input("late", "late"))
 	if result := w.result(refused); result.Outcome != agent.Failed || !strings.Contains(result.Reason, "401") || len(w.asks("refused")) != 1 {
 		t.Errorf("the run ended %+v after %d requests", result, len(w.asks("refused")))
+	}
+	if result := w.result(late); result.Outcome != agent.Failed || len(w.asks("late")) != 1 {
+		t.Errorf("after an error in the stream that does not pass, the run ended %+v after %d requests", result, len(w.asks("late")))
 	}
 	if result := w.result(down); result.Outcome != agent.Failed || !strings.Contains(result.Reason, "503") || result.Rounds != 1 || result.Calls != 1 ||
 		len(w.asks("down")) != 1+6 || w.dones("down") != 1 {

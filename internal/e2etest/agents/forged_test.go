@@ -90,14 +90,21 @@ func TestForgedJoin(t *testing.T) {
 	}
 }
 
-// TestUnreadMessages: a run refuses a message, with an error that says why, while too many earlier messages are unread by the model.
+// TestUnreadMessages: a run refuses a message, with an error that says why, while too many earlier messages are unread by the model. The same message, sent again
+// later, is accepted.
 func TestUnreadMessages(t *testing.T) {
 	t.Parallel()
 	thinks, thought := make(chan struct{}), make(chan struct{})
-	w := newWorld(t, "openai", func(r modelserver.Request) modelserver.Reply {
-		if r.Answers == 0 {
+	again, thoughtAgain := make(chan struct{}), make(chan struct{})
+	asked := 0
+	w := newWorld(t, "openai", func(modelserver.Request) modelserver.Reply {
+		switch asked++; asked {
+		case 1:
 			close(thinks)
 			return modelserver.Reply{Text: "an answer", Delay: thought}
+		case 2:
+			close(again)
+			return modelserver.Reply{Text: "another answer", Delay: thoughtAgain}
 		}
 		return modelserver.Reply{Text: "done"}
 	})
@@ -112,8 +119,16 @@ func TestUnreadMessages(t *testing.T) {
 		t.Error("the run has taken one more")
 	}
 	close(thought)
+	e2etest.Receive(t, again)
+	if err := w.Pawl.SayToAgent(t.Context(), "acme", "run", agent.Message{ID: "over", Text: "more"}); err != nil {
+		t.Errorf("the run has not taken it later: %v", err)
+	}
+	close(thoughtAgain)
 	want(t, w.result(run), agent.Completed, "done")
 	if n := e2etest.Scalar[int](w.World, "SELECT count(*)::int FROM agent_messages WHERE round = 2"); n != 64 {
 		t.Errorf("the second request had %d messages, want 64", n)
+	}
+	if n := e2etest.Scalar[int](w.World, "SELECT count(*)::int FROM agent_messages WHERE round = 3 AND message_id = 'over'"); n != 1 {
+		t.Errorf("the third request had the message %d times", n)
 	}
 }

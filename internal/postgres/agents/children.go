@@ -24,11 +24,11 @@ func (s *Store) StartChild(ctx context.Context, c activity.NewChild) (activity.R
 	if !errors.Is(err, activity.ErrNotFound) {
 		return run, err
 	}
-	document, err := encodeWithoutNUL(c.Document)
+	document, err := encodeReadable(c.Document)
 	if err != nil {
 		return run, db.Failure(op, err)
 	}
-	input, err := encodeWithoutNUL(c.Input)
+	input, err := encodeReadable(c.Input)
 	if err != nil {
 		return run, db.Failure(op, err)
 	}

@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf16"
 
 	pawlagent "github.com/pawl-run/pawl/agent"
 
@@ -72,11 +75,11 @@ func (s *Store) OpenAgentRun(ctx context.Context, r activity.NewRun) (activity.R
 
 // newRunValues returns the values of the row of a new run.
 func newRunValues(op string, r activity.NewRun) (db.Values, error) {
-	document, err := encodeWithoutNUL(r.Document)
+	document, err := encodeReadable(r.Document)
 	if err != nil {
 		return nil, db.Failure(op, err)
 	}
-	input, err := encodeWithoutNUL(r.Input)
+	input, err := encodeReadable(r.Input)
 	if err != nil {
 		return nil, db.Failure(op, err)
 	}
@@ -239,7 +242,7 @@ func (s *Store) RecordSummary(ctx context.Context, of contract.AgentRun, c activ
 // run has ended.
 func (s *Store) RecordRound(ctx context.Context, of contract.AgentRun, r activity.Round, promptHash string, taken int64) error {
 	const op = "record round"
-	plan, err := encodeWithoutNUL(r.Plan)
+	plan, err := encodeReadable(r.Plan)
 	if err != nil {
 		return db.Failure(op, err)
 	}
@@ -268,11 +271,11 @@ func (s *Store) AddUsage(ctx context.Context, of contract.AgentRun, u wire.Usage
 // RecordAnswers writes the answers of a round, if it has none. trimmed are the same answers with references in place of their outputs.
 func (s *Store) RecordAnswers(ctx context.Context, of contract.AgentRun, round int, answers, trimmed []wire.Answer) error {
 	const op = "record answers"
-	text, err := encodeWithoutNUL(answers)
+	text, err := encodeReadable(answers)
 	if err != nil {
 		return db.Failure(op, err)
 	}
-	short, err := encodeWithoutNUL(trimmed)
+	short, err := encodeReadable(trimmed)
 	if err != nil {
 		return db.Failure(op, err)
 	}
@@ -294,7 +297,7 @@ func (s *Store) DeleteExpiredAgentRuns(ctx context.Context, days, limit int) (in
 // given result.
 func (s *Store) CloseAgentRun(ctx context.Context, of contract.AgentRun, result pawlagent.Result, answer string) (pawlagent.Result, error) {
 	const op = "close agent run"
-	text, err := encodeWithoutNUL(result)
+	text, err := encodeReadable(result)
 	if err != nil {
 		return result, db.Failure(op, err)
 	}
@@ -311,30 +314,48 @@ func (s *Store) CloseAgentRun(ctx context.Context, of contract.AgentRun, result 
 	return result, nil // the run has ended, also if its row cannot be read
 }
 
-// encodeWithoutNUL returns v as JSON, without the character NUL. Messages of people and of models may contain NUL, but a text of Postgres
-// cannot: a statement that reads a text out of the JSON would fail.
-func encodeWithoutNUL(v any) (*string, error) {
+// encodeReadable returns v as JSON without the character NUL, and with U+FFFD for each half of a surrogate pair. Messages of people and of models may
+// contain them, but a text of Postgres cannot: a statement that reads any text out of the JSON would fail.
+func encodeReadable(v any) (*string, error) {
 	text, err := db.Encoded(v)
-	if err != nil || !strings.Contains(*text, `\u0000`) {
+	if err != nil || !strings.Contains(*text, `\u`) {
 		return text, err
 	}
 	var out strings.Builder
 	for rest := *text; rest != ""; {
-		switch {
-		case strings.HasPrefix(rest, `\u0000`):
-			rest = rest[6:]
-		case rest[0] == '\\': // another escape; copied whole, because an escaped backslash may stand before the text u0000
-			out.WriteString(rest[:2])
-			rest = rest[2:]
-		default:
-			n := strings.IndexByte(rest, '\\')
-			if n < 0 {
-				n = len(rest)
-			}
+		n := strings.IndexByte(rest, '\\')
+		switch first, second := escapedUnit(rest), escapedUnit(rest[min(6, len(rest)):]); {
+		case n < 0:
+			n = len(rest)
+			fallthrough
+		case n > 0:
 			out.WriteString(rest[:n])
 			rest = rest[n:]
+		case first == 0:
+			rest = rest[6:]
+		case utf16.IsSurrogate(first) && utf16.DecodeRune(first, second) != unicode.ReplacementChar:
+			out.WriteString(rest[:12])
+			rest = rest[12:]
+		case utf16.IsSurrogate(first):
+			out.WriteString(`\ufffd`)
+			rest = rest[6:]
+		default: // another escape; copied whole, because an escaped backslash may stand before the text u0000
+			out.WriteString(rest[:2])
+			rest = rest[2:]
 		}
 	}
 	clean := out.String()
 	return &clean, nil
+}
+
+// escapedUnit returns the UTF-16 code unit at the beginning of a JSON text that is written as an escape, or -1.
+func escapedUnit(text string) rune {
+	if len(text) < 6 || text[:2] != `\u` {
+		return -1
+	}
+	unit, err := strconv.ParseUint(text[2:6], 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(unit)
 }

@@ -71,14 +71,16 @@ func TestNewerRun(t *testing.T) {
 	}
 }
 
-// TestCharacterNUL: the character NUL, which a text of Postgres cannot have, is removed from the text of a model before it is stored, and a statement can
-// read the stored texts. The six characters \u0000 stay when they are the text itself, with an escaped backslash.
-func TestCharacterNUL(t *testing.T) {
+// TestUnreadableCharacters: the character NUL and halves of surrogate pairs, which a text of Postgres cannot have, are taken out of the response of a model before it
+// is stored, and a statement can read the stored texts. The six characters \u0000 stay when they are the text itself, with an escaped backslash.
+func TestUnreadableCharacters(t *testing.T) {
 	t.Parallel()
 	s, conn := open(t)
 	of := opened(t, s, "run")
 	said := "a\x00b \\u0000 \\\\u0000 \"c\""
-	round := activity.Round{Round: 1, Format: "openai", Model: "m", Plan: activity.Plan{Text: said, Finish: wire.FinishStop, Value: json.RawMessage(`"\u0000"`)}}
+	round := activity.Round{Round: 1, Format: "openai", Model: "m", Plan: activity.Plan{
+		Text: said, Finish: wire.FinishStop, Value: json.RawMessage(`"\u0000"`), Message: json.RawMessage(`{"a":"\ud800","b":"\udc00x\uD83d\ude00","c":"\\ud800","d":"\ud83d\ud83d\ude00"}`),
+	}}
 	if err := s.RecordRound(t.Context(), of, round, "", 0); err != nil {
 		t.Fatal(err)
 	}
@@ -88,6 +90,13 @@ func TestCharacterNUL(t *testing.T) {
 	}
 	if want := "ab \\u0000 \\\\u0000 \"c\""; text != want || value != "" {
 		t.Errorf("got %q and %q, want %q", text, value, want)
+	}
+	var message string
+	if err := conn.QueryRow(t.Context(), `SELECT string_agg(value, ' ' ORDER BY key) FROM agent_rounds, json_each_text(plan -> 'message')`).Scan(&message); err != nil {
+		t.Fatal(err)
+	}
+	if want := "\ufffd \ufffdx\U0001f600 \\ud800 \ufffd\U0001f600"; message != want {
+		t.Errorf("got %q, want %q", message, want)
 	}
 }
 
