@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/client"
@@ -95,21 +96,19 @@ func TestForgedJoin(t *testing.T) {
 func TestUnreadMessages(t *testing.T) {
 	t.Parallel()
 	thinks, thought := make(chan struct{}), make(chan struct{})
-	again, thoughtAgain := make(chan struct{}), make(chan struct{})
-	asked := 0
+	asked, hung := 0, e2etest.NewHung()
 	w := newWorld(t, "openai", func(modelserver.Request) modelserver.Reply {
 		switch asked++; asked {
 		case 1:
 			close(thinks)
 			return modelserver.Reply{Text: "an answer", Delay: thought}
 		case 2:
-			close(again)
-			return modelserver.Reply{Text: "another answer", Delay: thoughtAgain}
+			return calls(call("test__held", "a"))
 		}
 		return modelserver.Reply{Text: "done"}
 	})
-	w.work()
-	w.apply(w.document("openai"))
+	w.work(e2etest.Tool("test__held", hung.Run, e2etest.Once, e2etest.Within(2*time.Minute)))
+	w.apply(w.document("openai", "test__held"))
 	run := w.start(input("run", "go"))
 	e2etest.Receive(t, thinks)
 	for i := range 64 {
@@ -119,11 +118,11 @@ func TestUnreadMessages(t *testing.T) {
 		t.Error("the run has taken one more")
 	}
 	close(thought)
-	e2etest.Receive(t, again)
+	e2etest.Receive(t, hung.Entered)
 	if err := w.Pawl.SayToAgent(t.Context(), "acme", "run", agent.Message{ID: "over", Text: "more"}); err != nil {
 		t.Errorf("the run has not taken it later: %v", err)
 	}
-	close(thoughtAgain)
+	close(hung.Release)
 	want(t, w.result(run), agent.Completed, "done")
 	if n := e2etest.Scalar[int](w.World, "SELECT count(*)::int FROM agent_messages WHERE round = 2"); n != 64 {
 		t.Errorf("the second request had %d messages, want 64", n)
