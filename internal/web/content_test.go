@@ -290,7 +290,7 @@ func TestPDF(t *testing.T) {
 	// Its room is free again, since the sandbox was closed.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if _, err := f.reader.room.Enter(ctx, room.Bound{Key: "pdf", Most: pdfAtOnce}); err != nil {
+	if _, err := f.reader.room.Enter(ctx, room.Bound{Key: "pdf of acme", Most: pdfOfTenant}); err != nil {
 		t.Error("the slow PDF is read on")
 	}
 }
