@@ -18,6 +18,8 @@ type request struct {
 	state    contract.RequestState
 	approver string
 	expires  time.Time
+	// lost says that the record was restored from a backup without the request.
+	lost bool
 }
 
 func (r *records) Request(_ context.Context, in approval.RequestRow) (approval.RequestRecord, error) {
@@ -69,6 +71,9 @@ func (r *records) Look(_ context.Context, in approval.LookRow) (approval.LookRec
 		return approval.LookRecord{Superseded: true}, nil
 	}
 	req := r.requested(in.ApprovalID)
+	if req.lost {
+		return approval.LookRecord{State: contract.RequestLost, PolicyDigest: r.active}, nil
+	}
 	open := approval.OpenRequest{
 		Rule: req.row.Rule, RequestedBy: req.row.View.RequestedBy, EditedBy: req.row.EditedBy, Parked: req.row.View.Parked,
 		Digest: req.row.View.Digest, Votes: req.votes, Key: r.key(in.KeyID), Now: r.now(),
