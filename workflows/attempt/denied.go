@@ -17,13 +17,19 @@ func (a *Attempts) endsDenied(ctx workflow.Context) bool {
 // its worker lacked a part, and not after a recheck that came while the attempt ran.
 const changeJudge = "judge-each-dispatch"
 
+// judgesAgain reports whether the history of the call has changeJudge.
 func judgesAgain(ctx workflow.Context) bool {
 	return workflow.GetVersion(ctx, changeJudge, workflow.DefaultVersion, 1) != workflow.DefaultVersion
 }
 
-// mustJudge reports whether the gate must judge the call before the attempt is dispatched again. The caller then
-// returns to Run, which asks the gate. The order of the conditions matters: RecheckPending asks for a version too, which
-// a call with an older history did not do here.
-func (a *Attempts) mustJudge(ctx workflow.Context) bool {
-	return a.call.HasRecheck() && judgesAgain(ctx) && a.call.RecheckPending(ctx)
+// dispatchAgain lets the caller of interpret dispatch the same attempt once more after a wait. If a recheck is pending,
+// it first asks the gate, which may end the call. The order of the conditions matters: RecheckPending asks for a
+// version too, which a call with an older history did not do here.
+func (a *Attempts) dispatchAgain(ctx workflow.Context) (o outcome, again bool) {
+	if a.call.HasRecheck() && judgesAgain(ctx) && a.call.RecheckPending(ctx) {
+		if next := a.judge(ctx); next.IsEnd() {
+			return endWith(next), false
+		}
+	}
+	return outcome{then: Dispatch}, true
 }

@@ -38,7 +38,7 @@ func (a *Attempts) runLocally(ctx workflow.Context) outcome {
 		if err != nil {
 			out = contract.ExecuteOut{Outcome: contract.Interrupted, Failure: &hook.Failure{Code: toolspec.CodeTimeout}}
 		}
-		if o, again := a.interpret(ctx, out, d, &delay); !again || a.mustJudge(ctx) {
+		if o, again := a.interpret(ctx, out, d, &delay); !again {
 			return o
 		}
 	}
@@ -63,7 +63,7 @@ func (a *Attempts) claimLocally(ctx workflow.Context) outcome {
 		if out.Dispatch > 0 {
 			d.number = out.Dispatch
 		}
-		if o, again := a.interpret(ctx, out, d, &delay); !again || a.mustJudge(ctx) {
+		if o, again := a.interpret(ctx, out, d, &delay); !again {
 			return o
 		}
 	}
@@ -83,7 +83,7 @@ func (a *Attempts) dispatch(ctx workflow.Context) outcome {
 			c.Stay()
 			return a.handleLost(ctx, c.Classify(ctx, err), d)
 		}
-		if o, again := a.interpret(ctx, out, d, &delay); !again || a.mustJudge(ctx) {
+		if o, again := a.interpret(ctx, out, d, &delay); !again {
 			return o
 		}
 	}
@@ -177,7 +177,7 @@ func (a *Attempts) interpret(ctx workflow.Context, out contract.ExecuteOut, d di
 		if f := c.WaitForPart(ctx, delay, out.By); f != nil {
 			return failWith(f), false
 		}
-		return outcome{then: Dispatch}, true
+		return a.dispatchAgain(ctx)
 	case contract.Superseded:
 		if next := c.HandleSuperseded(ctx); next.IsEnd() {
 			return endWith(next), false
@@ -197,7 +197,10 @@ func (a *Attempts) interpret(ctx workflow.Context, out contract.ExecuteOut, d di
 		if out.Failure != nil {
 			return failWith(out.Failure), false
 		}
-		return a.waitThen(ctx, delay, "the attempt could not begin before the call's deadline; the tool was not run", Dispatch)
+		if o, again = a.waitThen(ctx, delay, "the attempt could not begin before the call's deadline; the tool was not run", Dispatch); !again {
+			return o, false
+		}
+		return a.dispatchAgain(ctx)
 	case contract.Redelivered:
 		// The server delivered the task twice. The answer of the first delivery can no
 		// longer arrive.

@@ -14,7 +14,7 @@ var ofDenials = []mutant{
 	},
 	{
 		guard: "denied: before each dispatch", file: "workflows/attempt/denied.go",
-		edits: []edit{{"return a.call.HasRecheck() && ", "return false && "}},
+		edits: []edit{{"if a.call.HasRecheck() && ", "if false && "}},
 		run:   "TestJudgedBeforeEachDispatch", packages: onWorkflow,
 	},
 	{
