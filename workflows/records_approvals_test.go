@@ -65,7 +65,7 @@ func (r *records) Look(_ context.Context, in approval.LookRow) (approval.LookRec
 		if r.states++; r.onState != nil && r.onState(r.states) {
 			return approval.LookRecord{Superseded: true}, nil
 		}
-		return approval.LookRecord{State: contract.RequestOpen, PolicyDigest: r.active}, nil
+		return approval.LookRecord{State: contract.RequestOpen, PolicyDigest: r.active, Connection: r.connection()}, nil
 	}
 	if r.looks++; r.onLook != nil && r.onLook(r.looks) {
 		return approval.LookRecord{Superseded: true}, nil
@@ -78,7 +78,7 @@ func (r *records) Look(_ context.Context, in approval.LookRow) (approval.LookRec
 		Rule: req.row.Rule, RequestedBy: req.row.View.RequestedBy, EditedBy: req.row.EditedBy, Parked: req.row.View.Parked,
 		Digest: req.row.View.Digest, Votes: req.votes, Key: r.key(in.KeyID), Now: r.now(),
 	}
-	out := approval.LookRecord{PolicyDigest: r.active, Request: &open, Votes: len(req.votes)}
+	out := approval.LookRecord{PolicyDigest: r.active, Connection: r.connection(), Request: &open, Votes: len(req.votes)}
 	if in.Refresh {
 		out.Keys = r.keys()
 	}
