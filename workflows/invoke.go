@@ -65,6 +65,7 @@ func newInvocation(ctx workflow.Context, input, moved converter.RawValue) (*invo
 		HasApproverHooks: func() bool { return gate.HasApproverHooks(i.Call) },
 		AskHooks:         func(ctx workflow.Context) ([]hook.Ask, envelope.Next) { return gate.AskApproverHooks(ctx, i.Call) },
 		Hydrate:          func(ctx workflow.Context) envelope.Next { return hydrate.Again(ctx, i.Call) },
+		FenceAgain:       func(ctx workflow.Context) { i.attempts.FenceAgain(ctx) },
 	})
 	i.capacity = capacity.New(i.Call, i.judge)
 	i.attempts = attempt.New(i.Call, attempt.Parts{Judge: i.judge, Denial: i.findDenial, LeasedAt: i.capacity.LeasedAt})
@@ -345,22 +346,6 @@ func (i *invocation) askForApproval(ctx workflow.Context, question hook.Ask) env
 		return next
 	}
 	return i.capacity.Acquire(ctx)
-}
-
-// askForResolution asks a person about the unknown outcome of the call.
-func (i *invocation) askForResolution(ctx workflow.Context, cause string) attempt.Found {
-	resolution := i.approvals.Resolve(ctx, cause)
-	// A result in the record is final. If the request failed, State is empty, because nobody has
-	// decided, and AfterResolve ends the call with an unknown outcome.
-	if resolution.Next.RecordedResult() != nil {
-		return attempt.Found{Next: resolution.Next}
-	}
-	return i.attempts.AfterResolve(ctx, resolution.State, resolution.ApprovalID, func(ctx workflow.Context) envelope.Next {
-		if verdict := i.regate(ctx, gate.Authorize, gate.Consent); verdict.IsEnd() {
-			return verdict.Next
-		}
-		return i.capacity.Acquire(ctx)
-	})
 }
 
 // judge reads the gate state again and asks the gate. It fails the call if the gate

@@ -56,6 +56,10 @@ func TestParked(t *testing.T) {
 			r.env.RegisterDelayedCallback(func() { r.activate("version: 1\ntenants: {acme: {allowedTools: []}}\n") }, time.Minute)
 			r.decideAfter(time.Hour, 1, toolspec.Retry, bob)
 		}, toolspec.CodeOutcomeUnknown, 1, time.Hour, 1},
+		{"policy asks for an approval of the retry", 1, func(r *rig) {
+			r.env.RegisterDelayedCallback(func() { r.activate(strings.Replace(parkingPolicy, "decision: allow", "decision: require_approval", 1)) }, time.Minute)
+			r.decideAfter(time.Hour, 1, toolspec.Retry, bob)
+		}, toolspec.CodeOutcomeUnknown, 1, time.Hour, 1},
 		{"a recheck changes nothing", 1, func(r *rig) {
 			r.env.RegisterDelayedCallback(func() { r.env.SignalWorkflow(toolspec.RecheckName, nil) }, time.Minute)
 			r.decideAfter(time.Hour, 1, toolspec.SettleOK, bob)
@@ -132,6 +136,60 @@ func TestParkedElsewhere(t *testing.T) {
 	result := r.run(call("core__wire", args))
 	if want := toolspec.ApprovalID(result.InvocationID, 1); result.ErrorCode != toolspec.CodeOutcomeUnknown || result.Details.ApprovalID != want {
 		t.Errorf("cancelled: got %+v, want the request %s", result, want)
+	}
+}
+
+// TestParkedRestored: Postgres is restored from a backup while a call waits for a person, and pawl reconcile writes a claim. The decision of the
+// person also counts for this claim. If the backup does not have the request, the person is asked again.
+func TestParkedRestored(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		lost     bool
+		dispatch int
+		decision toolspec.Verb
+		code     toolspec.Code // "" = ok
+		requests int
+	}{
+		"with the request, settled as done":      {false, 9, toolspec.SettleOK, "", 1},
+		"with the request, settled as failed":    {false, 9, toolspec.SettleFailed, toolspec.CodeExecution, 1},
+		"without the request, settled as done":   {true, 1, toolspec.SettleOK, "", 2},
+		"without the request, settled as failed": {true, 1, toolspec.SettleFailed, toolspec.CodeExecution, 2},
+		"without the request, retried":           {true, 1, toolspec.Retry, "", 2},
+		"without the request, not decided":       {true, 1, "", toolspec.CodeOutcomeUnknown, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := &wire{lost: 1}
+			r := newRig(t, rigOptions{policy: parkingPolicy, tools: []toolspec.Tool{w.tool()}})
+			restored := false
+			r.records.onLook = func(int) bool {
+				superseded := restored
+				restored = false
+				return superseded
+			}
+			r.at(time.Minute, func() {
+				r.records.mu.Lock()
+				defer r.records.mu.Unlock()
+				r.records.claims[tc.dispatch] = claimed{id: "restored", over: r.env.Now()}
+				r.records.row.Rounds.Dispatch = max(r.records.row.Rounds.Dispatch, tc.dispatch)
+				r.records.row.Epoch++
+				r.records.requests[0].lost, restored = tc.lost, true
+				r.env.SignalWorkflow(toolspec.RecheckName, nil)
+			})
+			if tc.decision != "" {
+				r.decideAfter(time.Hour, tc.requests, tc.decision, "user:bob")
+			}
+			result := r.run(call("core__wire", args))
+			w.mu.Lock() // a tool that timed out may still be at it
+			defer w.mu.Unlock()
+			runs := 1
+			if tc.decision == toolspec.Retry {
+				runs = 2
+			}
+			if result.OK != (tc.code == "") || result.ErrorCode != tc.code || w.runs != runs || len(r.records.requests) != tc.requests {
+				t.Errorf("got %+v after %d runs and %d requests\n%s", result, w.runs, len(r.records.requests), r.stages())
+			}
+		})
 	}
 }
 

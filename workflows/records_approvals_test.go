@@ -18,6 +18,8 @@ type request struct {
 	state    contract.RequestState
 	approver string
 	expires  time.Time
+	// lost says that the record was restored from a backup without the request.
+	lost bool
 }
 
 func (r *records) Request(_ context.Context, in approval.RequestRow) (approval.RequestRecord, error) {
@@ -63,17 +65,20 @@ func (r *records) Look(_ context.Context, in approval.LookRow) (approval.LookRec
 		if r.states++; r.onState != nil && r.onState(r.states) {
 			return approval.LookRecord{Superseded: true}, nil
 		}
-		return approval.LookRecord{State: contract.RequestOpen, PolicyDigest: r.active}, nil
+		return approval.LookRecord{State: contract.RequestOpen, PolicyDigest: r.active, Connection: r.connection()}, nil
 	}
 	if r.looks++; r.onLook != nil && r.onLook(r.looks) {
 		return approval.LookRecord{Superseded: true}, nil
 	}
 	req := r.requested(in.ApprovalID)
+	if req.lost {
+		return approval.LookRecord{State: contract.RequestLost, PolicyDigest: r.active}, nil
+	}
 	open := approval.OpenRequest{
 		Rule: req.row.Rule, RequestedBy: req.row.View.RequestedBy, EditedBy: req.row.EditedBy, Parked: req.row.View.Parked,
 		Digest: req.row.View.Digest, Votes: req.votes, Key: r.key(in.KeyID), Now: r.now(),
 	}
-	out := approval.LookRecord{PolicyDigest: r.active, Request: &open, Votes: len(req.votes)}
+	out := approval.LookRecord{PolicyDigest: r.active, Connection: r.connection(), Request: &open, Votes: len(req.votes)}
 	if in.Refresh {
 		out.Keys = r.keys()
 	}

@@ -113,10 +113,17 @@ func (r *records) Admit(_ context.Context, in admit.Row) (admit.Record, error) {
 	}
 	out := *r.row
 	out.PolicyDigest = r.active
-	if c := in.Invocation.Context; c.ConnectionID != "" { // everybody may use every connection
-		out.Connection = &hook.Connection{Generation: 1, Status: "active", Grants: []hook.ConnectionGrant{{Grantee: c.ActorID}}}
-	}
+	out.Connection = r.connection()
 	return out, nil
+}
+
+// connection returns the connection of the call, or nil. Everybody may use every connection.
+func (r *records) connection() *hook.Connection {
+	c := r.admitted.Invocation.Context
+	if c.ConnectionID == "" {
+		return nil
+	}
+	return &hook.Connection{Generation: 1, Status: "active", Grants: []hook.ConnectionGrant{{Grantee: c.ActorID}}}
 }
 
 func (r *records) Refuse(_ context.Context, in admit.Refused) error {

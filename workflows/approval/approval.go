@@ -28,6 +28,8 @@ type Parts struct {
 	AskHooks         func(workflow.Context) ([]hook.Ask, envelope.Next)
 	// Hydrate validates arguments that an approver has edited.
 	Hydrate func(workflow.Context) envelope.Next
+	// FenceAgain reads again which attempts a person decides about.
+	FenceAgain func(workflow.Context)
 }
 
 // Approvals holds the approval requests of a call and the decisions that arrived.
@@ -266,6 +268,7 @@ func (a *Approvals) closeRequest(ctx workflow.Context, request contract.RequestO
 func (a *Approvals) reviewDecisions(ctx workflow.Context, request contract.RequestOut) (contract.ReviewOut, envelope.Next) {
 	parked := request.View.Parked != ""
 	remaining := time.Duration(request.RemainingMs) * time.Millisecond
+	epoch := a.call.Epoch()
 	for {
 		if err := a.awaitDecision(ctx, remaining); err != nil || ctx.Err() != nil {
 			return contract.ReviewOut{}, envelope.Fail(&hook.Failure{
@@ -300,7 +303,9 @@ func (a *Approvals) reviewDecisions(ctx workflow.Context, request contract.Reque
 			return out, next
 		}
 		// A parked call does not ask the gate: policy cannot say whether the tool call took effect.
-		if recheck && !parked {
+		if parked {
+			epoch = a.fenceAgain(ctx, epoch)
+		} else if recheck {
 			verdict := a.judgeWhileWaiting(ctx)
 			needsApproval := verdict.Ask != nil || a.hooksAsk || a.editedBy != ""
 			if verdict.IsEnd() || !needsApproval {

@@ -20,15 +20,33 @@ type Resolution struct {
 // Resolve asks a person whether a call took effect, if policy allows it. cause says why the
 // outcome of the call is unknown.
 func (a *Approvals) Resolve(ctx workflow.Context, cause string) Resolution {
-	request, next := a.request(ctx, contract.RequestIn{Parked: cause})
-	// An outcome other than Done means that policy does not allow the call to wait for a
-	// person.
-	if next.IsEnd() || request.Outcome != contract.Done {
-		return Resolution{Next: next}
+	for {
+		request, next := a.request(ctx, contract.RequestIn{Parked: cause})
+		// An outcome other than Done means that policy does not allow the call to wait for a
+		// person.
+		if next.IsEnd() || request.Outcome != contract.Done {
+			return Resolution{Next: next}
+		}
+		answer, next := a.wait(ctx, request)
+		switch {
+		case next.IsEnd():
+			return Resolution{ApprovalID: request.View.ApprovalID, Next: next}
+		case answer.State != contract.RequestLost:
+			return Resolution{State: answer.State, ApprovalID: request.View.ApprovalID}
+		}
+		// The record was restored from a backup. The next request is about the claims that it has now.
+		a.parts.FenceAgain(ctx)
 	}
-	answer, next := a.wait(ctx, request)
-	if next.IsEnd() {
-		return Resolution{ApprovalID: request.View.ApprovalID, Next: next}
+}
+
+// changeFenceAgain is the id for workflow.GetVersion of this change: a call that waits for a person reads its claims
+// again after the record had a newer epoch. A call with an older history does not.
+const changeFenceAgain = "fence-again"
+
+// fenceAgain calls FenceAgain if the epoch of the call is no longer epoch, and returns its epoch.
+func (a *Approvals) fenceAgain(ctx workflow.Context, epoch int) int {
+	if a.call.Epoch() != epoch && workflow.GetVersion(ctx, changeFenceAgain, workflow.DefaultVersion, 1) != workflow.DefaultVersion {
+		a.parts.FenceAgain(ctx)
 	}
-	return Resolution{State: answer.State, ApprovalID: request.View.ApprovalID}
+	return a.call.Epoch()
 }

@@ -113,6 +113,7 @@ func (a *Attempts) executeIn(ctx workflow.Context, dispatch int) contract.Execut
 // connection, executeWatched asks the gate after each recheck. If the gate then denies
 // the call, executeWatched cancels the attempt, because the tool must not continue
 // without the right to its connection. If the tool still answers, the answer counts.
+// Otherwise the recheck stays pending, so the whole gate judges the call before another attempt.
 func (a *Attempts) executeWatched(ctx workflow.Context, in contract.ExecuteIn, options workflow.ActivityOptions) (out contract.ExecuteOut, err error) {
 	c := a.call
 	if c.Connection() == nil {
@@ -130,17 +131,23 @@ func (a *Attempts) executeWatched(ctx workflow.Context, in contract.ExecuteIn, o
 		return out, err
 	}
 	steady := steps.Disconnected(ctx)
+	taken := false
 	for a.revoked == nil {
 		if err := workflow.Await(steady, func() bool { return attempt.IsReady() || c.HasRecheck() }); err != nil || attempt.IsReady() {
 			break
 		}
-		c.TakeRecheck()
+		taken = c.TakeRecheck()
 		if a.revoked = a.parts.Denial(steady); a.revoked != nil {
 			cancel()
 		}
 		c.SetStage(contract.Execute.Name()) // Denial has set the stages of the gate
 	}
-	return steps.Answer(steady, c.Owner(), contract.Execute, attempt)
+	out, err = steps.Answer(steady, c.Owner(), contract.Execute, attempt)
+	// Denial asks only a part of the gate, and does not report a gate that gave no answer.
+	if taken && a.revoked == nil && judgesAgain(ctx) {
+		c.RequestRecheck()
+	}
+	return out, err
 }
 
 // interpret turns the answer of execute into an outcome. If again is true, the caller
@@ -153,6 +160,9 @@ func (a *Attempts) interpret(ctx workflow.Context, out contract.ExecuteOut, d di
 	a.claims.addAnswer(d.number, out, failedSafely || out.Outcome == contract.Undispatched)
 	if !endedBeforeTool(out) {
 		c.Stay()
+	}
+	if ranNoTool(out.Outcome) && a.endsDenied(ctx) {
+		return failWith(a.revoked), false
 	}
 	switch out.Outcome {
 	case contract.Done:
@@ -167,7 +177,7 @@ func (a *Attempts) interpret(ctx workflow.Context, out contract.ExecuteOut, d di
 		if f := c.WaitForPart(ctx, delay, out.By); f != nil {
 			return failWith(f), false
 		}
-		return outcome{then: Dispatch}, true
+		return a.dispatchAgain(ctx)
 	case contract.Superseded:
 		if next := c.HandleSuperseded(ctx); next.IsEnd() {
 			return endWith(next), false
@@ -187,7 +197,10 @@ func (a *Attempts) interpret(ctx workflow.Context, out contract.ExecuteOut, d di
 		if out.Failure != nil {
 			return failWith(out.Failure), false
 		}
-		return a.waitThen(ctx, delay, "the attempt could not begin before the call's deadline; the tool was not run", Dispatch)
+		if o, again = a.waitThen(ctx, delay, "the attempt could not begin before the call's deadline; the tool was not run", Dispatch); !again {
+			return o, false
+		}
+		return a.dispatchAgain(ctx)
 	case contract.Redelivered:
 		// The server delivered the task twice. The answer of the first delivery can no
 		// longer arrive.
@@ -233,9 +246,14 @@ func (a *Attempts) interpret(ctx workflow.Context, out contract.ExecuteOut, d di
 
 // endedBeforeTool reports whether a dispatch ended before the tool ran, and without a claim.
 func endedBeforeTool(out contract.ExecuteOut) bool {
-	switch out.Outcome {
+	return ranNoTool(out.Outcome) && out.ClaimID == ""
+}
+
+// ranNoTool reports whether a dispatch with the outcome ended before the tool ran.
+func ranNoTool(o contract.Outcome) bool {
+	switch o {
 	case contract.NotHere, contract.Superseded, contract.Unpermitted, contract.Tombstoned, contract.Unleased, contract.Undispatched, contract.Changed:
-		return out.ClaimID == ""
+		return true
 	default:
 		return false
 	}

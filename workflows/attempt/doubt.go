@@ -106,6 +106,20 @@ func (a *Attempts) AfterResolve(ctx workflow.Context, state contract.RequestStat
 	}
 }
 
+// FenceAgain raises the epoch and reads the claims again while a person decides about the call. A person who decides
+// later decides about the attempts of these claims too. It waits until every attempt has ended. If the record gives no
+// answer, the claims stay as they are, and Settle finds those that are not accounted for.
+//
+// The record has other claims if it was restored from a backup and pawl reconcile has written claims, or if another
+// run owned the call meanwhile.
+func (a *Attempts) FenceAgain(ctx workflow.Context) {
+	f, next := a.raiseFence(steps.Disconnected(ctx), a.endedClaims(a.call.Plan().Probe))
+	if next.IsEnd() || f.failed || workflow.Sleep(ctx, f.overAt.Sub(workflow.Now(ctx))) != nil {
+		return // the wait for the decision finds the result of the record, or the cancel
+	}
+	a.fencedClaims = f.claims
+}
+
 // recordedOr returns next if it has a result from the record, because that result is
 // final. Otherwise it returns unknown: a failure after the attempt does not say whether
 // the tool had its effect.

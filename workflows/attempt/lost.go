@@ -42,6 +42,9 @@ func (a *Attempts) handleLost(ctx workflow.Context, why *hook.Failure, d dispatc
 			continue
 		case contract.Free:
 			c.RaiseEpoch(out.Epoch)
+			if a.endsDenied(ctx) {
+				return failWith(a.revoked)
+			}
 			// If the call was cancelled, the caller ends it as cancelled instead.
 			if ctx.Err() == nil && c.Remaining(ctx) <= time.Millisecond {
 				return endWith(envelope.FailWith(toolspec.CodeTimeout, "no worker took the call before its deadline"))

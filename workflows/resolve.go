@@ -1,0 +1,38 @@
+package workflows
+
+import (
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/pawl-run/pawl/workflows/attempt"
+	"github.com/pawl-run/pawl/workflows/envelope"
+	"github.com/pawl-run/pawl/workflows/gate"
+)
+
+// changeRetryAsks is the id for workflow.GetVersion of this change: a person decides retry, and the gate requires an
+// approval that the call does not have. The call ends. A call with an older history makes the attempt.
+const changeRetryAsks = "retry-without-approval"
+
+// askForResolution asks a person about the unknown outcome of the call.
+func (i *invocation) askForResolution(ctx workflow.Context, cause string) attempt.Found {
+	resolution := i.approvals.Resolve(ctx, cause)
+	// A result in the record is final. If the request failed, State is empty, because nobody has
+	// decided, and AfterResolve ends the call with an unknown outcome.
+	if resolution.Next.RecordedResult() != nil {
+		return attempt.Found{Next: resolution.Next}
+	}
+	return i.attempts.AfterResolve(ctx, resolution.State, resolution.ApprovalID, i.allowAgain)
+}
+
+// allowAgain asks the gate for another attempt of a call with an unknown outcome, and acquires capacity for it. The
+// call ends if the gate requires an approval, because it gives no permit then.
+func (i *invocation) allowAgain(ctx workflow.Context) envelope.Next {
+	verdict := i.regate(ctx, gate.Authorize, gate.Consent)
+	next := verdict.Next
+	if verdict.Ask != nil && !next.IsEnd() && workflow.GetVersion(ctx, changeRetryAsks, workflow.DefaultVersion, 1) != workflow.DefaultVersion {
+		next = verdict.WithoutAsking(i.Call)
+	}
+	if next.IsEnd() {
+		return next
+	}
+	return i.capacity.Acquire(ctx)
+}
