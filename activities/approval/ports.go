@@ -97,8 +97,9 @@ type RequestRow struct {
 }
 
 // GrantQuery selects the remembered approvals of a tool that apply to an actor in a
-// session.
-type GrantQuery struct{ TenantID, ToolID, ActorID, SessionID string }
+// session. ArgsDigest is the digest of the arguments; an approval that is limited to other
+// arguments is left out.
+type GrantQuery struct{ TenantID, ToolID, ActorID, SessionID, ArgsDigest string }
 
 // RequestRecord is the request that was opened or found again. Superseded says that a newer run owns the
 // call; then all other fields are empty.
