@@ -20,7 +20,9 @@ WHERE i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id AND i.
 -- name: TakeSlots
 -- Takes a slot of every semaphore or joins its queue. If a semaphore is full and the call may not
 -- wait for it, the call takes no slot and joins no queue. If this call was given a slot while it
--- waited, it keeps that slot. The semaphores are locked throughout.
+-- waited, it keeps that slot. If it has lost one of its leases, it gives up all of them and joins
+-- the queues again: with one ticket for all queues, two calls never wait for each other. The
+-- semaphores are locked throughout.
 WITH current AS (
     SELECT FROM invocations WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id
 ), wanted AS (
@@ -30,10 +32,12 @@ WITH current AS (
     -- The policy no longer has this limit.
     DELETE FROM leases
     WHERE invocation_id = @invocation_id::uuid AND kind = 'semaphore' AND state <> 'held' AND key <> ALL (@keys::text[]) AND EXISTS (SELECT FROM current)
+), lost AS (
+    SELECT FROM leases WHERE invocation_id = @invocation_id::uuid AND kind = 'semaphore' AND state = 'lost' AND key IN (SELECT key FROM wanted)
 ), judged AS (
     SELECT w.key, w.most, w.waits, a.ahead, coalesce(o.state = 'held', false) OR h.held + a.ahead < w.most AS free
     FROM wanted w
-    LEFT JOIN leases o ON o.invocation_id = @invocation_id::uuid AND o.kind = 'semaphore' AND o.key = w.key AND o.state <> 'lost'
+    LEFT JOIN leases o ON o.invocation_id = @invocation_id::uuid AND o.kind = 'semaphore' AND o.key = w.key AND NOT EXISTS (SELECT FROM lost)
     CROSS JOIN LATERAL (
         SELECT count(*) AS held FROM leases l
         WHERE l.kind = 'semaphore' AND l.tenant_id = @tenant_id AND l.key = w.key AND l.state = 'held'
@@ -55,7 +59,7 @@ WITH current AS (
     FROM judged j, drawn d WHERE NOT EXISTS (SELECT FROM refused)
     ON CONFLICT (invocation_id, kind, key) DO UPDATE SET
         state = excluded.state, most = excluded.most, round = excluded.round, epoch = excluded.epoch, expires_at = excluded.expires_at,
-        ticket = CASE WHEN leases.state = 'lost' THEN excluded.ticket ELSE leases.ticket END
+        ticket = CASE WHEN EXISTS (SELECT FROM lost) THEN excluded.ticket ELSE leases.ticket END
 )
 SELECT
     CASE
