@@ -113,6 +113,46 @@ func TestClaimedAttemptKeepsTheBytesOfThePayload(t *testing.T) {
 	}
 }
 
+// TestClaimedAttemptKeepsNoSecret: a kept answer has no live secret, also if the tool fails with a message that has one. An answer from which a secret cannot
+// be removed is not kept.
+func TestClaimedAttemptKeepsNoSecret(t *testing.T) {
+	const secret = "AbCdEfGhIjKlMnOpQrStUvWx"
+	for name, tc := range map[string]struct {
+		err  error
+		kept []string
+	}{
+		"a message has it":  {toolspec.Safef("the token %s is refused", secret), []string{toolspec.ErrorPrefix + "the token " + fingerprint.Redacted + " is refused"}},
+		"two texts have it": {toolspec.Abort(secret[:12], secret[12:], 0), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			secrets := &fingerprint.Set{}
+			if err := secrets.Add("token", []byte(secret)); err != nil {
+				t.Fatal(err)
+			}
+			w := newWorld(t, setup{
+				def:    func(d *toolspec.Definition) { d.Fast = true },
+				run:    func(context.Context, in, toolspec.Call) (any, error) { return nil, tc.err },
+				config: activities.Config{Secrets: secrets},
+			})
+			w.claimsLocally = true
+			if got := w.execute(t.Context(), t, w.executeIn()); got.Outcome != contract.Refused {
+				t.Errorf("got %+v", got)
+			}
+			var kept []string
+			for _, row := range w.records.kept {
+				var answer contract.ExecuteOut
+				if err := json.Unmarshal(row.Answer, &answer); err != nil {
+					t.Fatal(err)
+				}
+				kept = append(kept, answer.Failure.SafeMessage)
+			}
+			if !reflect.DeepEqual(kept, tc.kept) {
+				t.Errorf("kept %q, want %q", kept, tc.kept)
+			}
+		})
+	}
+}
+
 // TestClaimedAttemptAfterALostTask: after a lost workflow task, the next execution uses the answer of the
 // earlier attempt, and waits for this answer while the tool may run. It never uses the answer of an attempt
 // with another subject.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -163,9 +164,9 @@ func (r *records) Roles(_ context.Context, _, identity string) ([]string, error)
 	return r.roles[identity], r.err
 }
 
-func (r *records) Grants(context.Context, approval.GrantQuery) ([]approval.Grant, error) {
+func (r *records) Grants(_ context.Context, q approval.GrantQuery) ([]approval.Grant, error) {
 	r.grantQueries++
-	return r.grants, r.err
+	return slices.DeleteFunc(slices.Clone(r.grants), func(g approval.Grant) bool { return g.ArgsDigest != "" && g.ArgsDigest != q.ArgsDigest }), r.err
 }
 
 func (r *records) Look(_ context.Context, in approval.LookRow) (approval.LookRecord, error) {

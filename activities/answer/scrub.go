@@ -47,11 +47,17 @@ func scrub[Out any](out Out, secrets *fingerprint.Set) (clean Out, leaked, ok bo
 }
 
 // LostExecute replaces an answer of an attempt, because a secret could not be removed from that answer. The
-// tool ran, and its result is lost.
+// tool ran, and its result is lost. The replacement names the claim, so that the call can account for it. If the
+// tool gave no answer, the replacement says so too: the outcome of the attempt stays unknown.
 func LostExecute(out contract.ExecuteOut) contract.ExecuteOut {
-	return contract.ExecuteOut{
-		Outcome: contract.Refused, DurationUs: out.DurationUs, Failure: &hook.Failure{Code: toolspec.CodeRedactionFailed},
+	lost := contract.ExecuteOut{
+		Outcome: contract.Refused, ClaimID: out.ClaimID, Dispatch: out.Dispatch, LeftBehind: out.LeftBehind, DurationUs: out.DurationUs,
+		Failure: &hook.Failure{Code: toolspec.CodeRedactionFailed},
 	}
+	if out.Outcome == contract.Interrupted && out.Failure != nil {
+		lost.Outcome, lost.Failure.Code = contract.Interrupted, out.Failure.Code // one of Pawl's own codes
+	}
+	return lost
 }
 
 // LostStage replaces an answer of a stage, because a secret could not be removed from that answer.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -47,9 +48,21 @@ func TestScrubbed(t *testing.T) {
 		t.Errorf("logged %s", &log)
 	}
 	// The secret is split over two strings, so the whole answer is dropped.
-	pieces := contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`["` + liveSecret[:20] + `","` + liveSecret[20:] + `"]`), DurationUs: 7}
-	if got, err = answer(live(t), pieces, nil); err != nil || got.Outcome != contract.Refused || got.Value != nil || got.DurationUs != 7 ||
-		got.Failure == nil || got.Failure.Code != toolspec.CodeRedactionFailed {
+	pieces := contract.ExecuteOut{
+		Outcome: contract.Done, Value: json.RawMessage(`["` + liveSecret[:20] + `","` + liveSecret[20:] + `"]`), DurationUs: 7,
+		ClaimID: "claim", Dispatch: 3, LeftBehind: true, Retryable: true, NothingHappened: true,
+	}
+	// The call accounts for the claim of the attempt.
+	want := contract.ExecuteOut{
+		Outcome: contract.Refused, DurationUs: 7, ClaimID: "claim", Dispatch: 3, LeftBehind: true, Failure: &hook.Failure{Code: toolspec.CodeRedactionFailed},
+	}
+	if got, err = answer(live(t), pieces, nil); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	// The tool gave no answer, so the outcome stays unknown.
+	pieces.Outcome, pieces.Failure = contract.Interrupted, &hook.Failure{Code: contract.CauseUnanswered, SafeMessage: "broken"}
+	want.Outcome, want.Failure = contract.Interrupted, &hook.Failure{Code: contract.CauseUnanswered}
+	if got, err = answer(live(t), pieces, nil); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	if v := LostStage(hook.Verdict{Value: json.RawMessage(`1`), Delta: hook.Delta{Args: json.RawMessage(`2`)}, DurationUs: 3}); v.Outcome != hook.Failed ||

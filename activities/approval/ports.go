@@ -71,7 +71,8 @@ type RequestRow struct {
 	Epoch        int
 	// Last is the number of the last request of the call that this Temporal run knows. A new request gets the next
 	// number. But if an earlier Temporal run of the call opened a request for the same digest, and that request is
-	// still open or approved, Pawl uses it again, whatever its number is.
+	// still open or approved, Pawl uses it again, whatever its number is. Any other later request stays open, and
+	// the answer is Superseded: the run admits the call again, and then knows the number.
 	Last int
 	// Edits are the numbers of the requests whose edit was delivered to this Temporal run again. A
 	// request for the same digest that was edited is found again if Edits has its number.
@@ -97,11 +98,12 @@ type RequestRow struct {
 }
 
 // GrantQuery selects the remembered approvals of a tool that apply to an actor in a
-// session.
-type GrantQuery struct{ TenantID, ToolID, ActorID, SessionID string }
+// session. ArgsDigest is the digest of the arguments; an approval that is limited to other
+// arguments is left out.
+type GrantQuery struct{ TenantID, ToolID, ActorID, SessionID, ArgsDigest string }
 
 // RequestRecord is the request that was opened or found again. Superseded says that a newer run owns the
-// call; then all other fields are empty.
+// call, or that the call has a later request than RequestRow.Last; then all other fields are empty.
 type RequestRecord struct {
 	Superseded bool
 	Number     int

@@ -93,14 +93,10 @@ type remembering struct {
 	sessionID string
 }
 
-// findGrant returns the first grant that covers the call, or nil. Unless the rule allows self-approval, it
-// skips the grants of an approver who may not approve this call: the actor, the subject, or the editor of the
-// arguments.
-func findGrant(grants []Grant, f hook.Facts, editedBy string, now hook.GrantedApproval, rule policy.ApprovalRule) *Grant {
-	digest, err := strictjson.Digest(f.Args)
-	if err != nil {
-		return nil
-	}
+// findGrant returns the first grant that covers the call, or nil. digest is the digest of the arguments of the
+// call. Unless the rule allows self-approval, it skips the grants of an approver who may not approve this call:
+// the actor, the subject, or the editor of the arguments.
+func findGrant(grants []Grant, digest string, f hook.Facts, editedBy string, now hook.GrantedApproval, rule policy.ApprovalRule) *Grant {
 	i := slices.IndexFunc(grants, func(g Grant) bool {
 		// These fields differ from call to call: a grant covers more than one call.
 		covered, asked := g.Granted, now

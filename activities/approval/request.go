@@ -11,6 +11,7 @@ import (
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
@@ -104,11 +105,15 @@ func (a *Approvals) openRequest(
 	remembered := ""
 	// A person must see repaired arguments, so an approval of another call does not cover them.
 	if rule.RememberForMs > 0 && in.Parked == "" && !f.Repaired {
-		grants, err := a.parts.Requests.Grants(ctx, GrantQuery{f.Context.TenantID, f.ToolID, f.Context.ActorID, f.Context.SessionID})
+		digest, err := strictjson.Digest(f.Args)
 		if err != nil {
 			return contract.RequestOut{}, err
 		}
-		if g := findGrant(grants, f, in.EditedBy, grantedApproval(f, decision, view.Digest), rule); g != nil {
+		grants, err := a.parts.Requests.Grants(ctx, GrantQuery{f.Context.TenantID, f.ToolID, f.Context.ActorID, f.Context.SessionID, digest})
+		if err != nil {
+			return contract.RequestOut{}, err
+		}
+		if g := findGrant(grants, digest, f, in.EditedBy, grantedApproval(f, decision, view.Digest), rule); g != nil {
 			remembered = g.ID
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities/judge"
+	"github.com/pawl-run/pawl/broker/redact"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/errs"
@@ -123,23 +124,24 @@ func (a *Attempts) awaitEarlier(ctx context.Context, in contract.ExecuteIn, subj
 
 // keep stores the answer of an attempt in the claimed lane, for the next execution if the workflow task is
 // lost. It does not keep the answer of an attempt that was stopped, because it says nothing about the effect.
-// It keeps no challenge, because a challenge is neither redacted nor searched for secrets. Without a kept
-// answer, a lost task is a lost attempt.
+// It keeps no challenge, because a challenge is neither redacted nor searched for secrets. A kept answer has no
+// live secret: it is kept before the answer of the activity is searched. Without a kept answer, a lost task is a
+// lost attempt.
 func (a *Attempts) keep(ctx context.Context, in contract.ExecuteIn, claimID, subject string, out contract.ExecuteOut) {
 	if out.Outcome != contract.Done && out.Outcome != contract.Refused || out.Challenge {
 		return
 	}
 	encoded, err := contract.Encode(out)
-	answer := encoded.Payload().GetData()
-	if err == nil && len(answer) <= maxKept {
+	answer, clean := redact.JSON(encoded.Payload().GetData(), a.Secrets)
+	if err == nil && clean && len(answer) <= maxKept {
 		soon, cancel := context.WithTimeout(ctx, keepTime)
 		defer cancel()
 		err = a.Store.Keep(soon, KeepRow{
 			InvocationID: in.Facts.InvocationID, Claim: contract.Claim{Dispatch: in.Dispatch, ID: claimID}, Subject: subject, Answer: answer,
 		})
 	}
-	if err != nil || len(answer) > maxKept {
+	if err != nil || !clean || len(answer) > maxKept {
 		a.Log.WarnContext(ctx, "the answer of an attempt is not kept; if its workflow task is lost, so is the attempt",
-			"invocationId", in.Facts.InvocationID, "dispatch", in.Dispatch, "bytes", len(answer), "reason", errs.Reason(err))
+			"invocationId", in.Facts.InvocationID, "dispatch", in.Dispatch, "bytes", len(answer), "secret", !clean, "reason", errs.Reason(err))
 	}
 }

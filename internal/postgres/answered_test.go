@@ -31,7 +31,7 @@ func TestAskedAgainAfterTheAnswer(t *testing.T) {
 			}
 			// A call with other arguments gets a new request.
 			other := requestRow("call_1", epoch)
-			other.View.Digest = "another"
+			other.View.Digest, other.Last = "another", 1
 			if got := b.request(other); got.Number != 2 || got.Remaining == 0 {
 				t.Errorf("%+v", got)
 			}

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"testing"
 
+	"github.com/pawl-run/pawl/activities/approval"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -18,7 +19,7 @@ func TestEditedRequestIsFoundAgain(t *testing.T) {
 		d.EditedArgs = []byte(`{"a":1}`)
 		b.review(reviewRow("call_1", 1, 1, d))
 		second := requestRow("call_1", 1)
-		second.View.Digest, second.EditedBy = "edited-digest", "user:bob"
+		second.View.Digest, second.EditedBy, second.Last = "edited-digest", "user:bob", 1
 		if got := b.request(second); got.Number != 2 {
 			t.Fatalf("%+v", got)
 		}
@@ -45,7 +46,7 @@ func TestEditedRequestIsFoundAgain(t *testing.T) {
 				b.sql(c.sql)
 			}
 			row := requestRow("call_1", 2)
-			row.Edits = c.edits
+			row.Edits, row.Last = c.edits, 2
 			if got := b.request(row); got.Number != c.number || got.State != c.state {
 				t.Errorf("%+v", got)
 			}
@@ -56,11 +57,53 @@ func TestEditedRequestIsFoundAgain(t *testing.T) {
 	}
 	// A request that was opened again goes before an older request that was edited.
 	b := edited(t)
-	b.request(requestRow("call_1", 2))
 	row := requestRow("call_1", 2)
+	row.Last = 2
+	b.request(row)
 	row.Edits = []int{1}
 	if got := b.request(row); got.Number != 3 || got.State != contract.RequestOpen {
 		t.Errorf("asked again: %+v", got)
+	}
+}
+
+// TestLateRequest: a late try of an activity closes no request that followed it, and opens none.
+func TestLateRequest(t *testing.T) {
+	for name, tc := range map[string]struct {
+		verb   toolspec.Verb
+		next   func(row *approval.RequestRow)
+		found  int // the number of the request that the late try finds; 0 if it finds none
+		states string
+	}{
+		"after an edit": {toolspec.Edit, func(row *approval.RequestRow) { row.View.Digest, row.EditedBy = "edited-digest", "user:bob" }, 0, "edited open"},
+		"after an approval, the call is parked": {toolspec.Approve, func(row *approval.RequestRow) { row.View.Digest, row.View.Parked = "parked-digest", "lost" },
+			1, "approved open"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := open(t)
+			b.admit("call_1")
+			row := requestRow("call_1", 1)
+			b.request(row)
+			d := decision("call_1", 1, tc.verb)
+			if tc.verb == toolspec.Edit {
+				d.EditedArgs = []byte(`{"a":1}`)
+			}
+			b.review(reviewRow("call_1", 1, 1, d))
+			next := requestRow("call_1", 1)
+			next.Last = 1
+			tc.next(&next)
+			if got := b.request(next); got.Number != 2 || got.State != contract.RequestOpen {
+				t.Fatalf("%+v", got)
+			}
+			if got := b.request(row); got.Number != tc.found || got.Superseded != (tc.found == 0) {
+				t.Errorf("the late try got %+v", got)
+			}
+			if got := value[string](b, `SELECT string_agg(state, ' ' ORDER BY number) FROM approvals`); got != tc.states {
+				t.Errorf("the requests are %q, want %q", got, tc.states)
+			}
+			if got := b.review(reviewRow("call_1", 1, 2, nil)); got.State != contract.RequestOpen {
+				t.Errorf("the later request is %s", got.State)
+			}
+		})
 	}
 }
 

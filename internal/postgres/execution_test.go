@@ -59,7 +59,7 @@ func TestAnotherRunWritesNothing(t *testing.T) {
 		}},
 		{"request", func(ctx context.Context) (bool, error) {
 			other := requestRow("call_1", 1)
-			other.View.Digest = "other-digest"
+			other.View.Digest, other.Last = "other-digest", 1
 			r, err := b.Request(ctx, other)
 			return r.Superseded, err
 		}},

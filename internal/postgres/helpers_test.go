@@ -72,5 +72,11 @@ func (b bench) waitForLock() {
 
 func (b bench) waits() bool {
 	b.t.Helper()
-	return value[int](b, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) > 0
+	return b.waiting() > 0
+}
+
+// waiting returns how many statements of this database wait for a lock.
+func (b bench) waiting() int {
+	b.t.Helper()
+	return value[int](b, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)
 }

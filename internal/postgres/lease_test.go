@@ -290,6 +290,36 @@ func TestExpiredPlace(t *testing.T) {
 	}
 }
 
+// TestPartlyLostPlaces: a call that has lost one of its places gives up the others too, so that it and a call that waits for the same places do not wait for
+// each other.
+func TestPartlyLostPlaces(t *testing.T) {
+	b := open(t)
+	for _, call := range []string{"1", "2", "3"} {
+		b.admit(call)
+	}
+	x, y := slot("x", 1), slot("y", 1)
+	b.wantSlot("1", 1, capacity.Taken, 0, x, y)
+	b.wantSlot("2", 1, capacity.Waiting, 0, x, y)
+	b.sql(`UPDATE leases SET expires_at = now() WHERE invocation_id = $1`, id("1"))
+	b.wantSlot("3", 1, capacity.Waiting, 1, x) // the first call loses x only
+	claim := claimRow("1", 1, 1)
+	if out := b.claim(claim); out != contract.Unleased {
+		t.Errorf("claim says %s", out)
+	}
+	b.wantSlot("2", 1, capacity.Waiting, 0, x, y) // takes x
+	b.wantSlot("1", 1, capacity.Waiting, 1, x, y)
+	b.wantSlot("2", 1, capacity.Taken, 0, x, y)
+	b.ends("2", 1, 1)
+	b.wantRechecks("1", "3")
+	b.wantSlot("1", 1, capacity.Waiting, 0, x, y) // has y, and waits for x
+	b.ends("3", 1, 1)
+	b.wantRechecks("1")
+	b.wantSlot("1", 1, capacity.Taken, 0, x, y)
+	if out := b.claim(claim); out != contract.Done {
+		t.Errorf("claim says %s", out)
+	}
+}
+
 // TestRaisedLimit: the places that a higher limit adds go to the calls that wait, and not to the call that comes with the new limit.
 func TestRaisedLimit(t *testing.T) {
 	b := open(t)

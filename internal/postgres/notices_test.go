@@ -93,7 +93,7 @@ func TestNoticesComeWithTheirChange(t *testing.T) {
 		}, "1_closed, 1_requested"},
 		{"other arguments", nil, func(b bench) {
 			row := requestRow("call_1", 1)
-			row.View.Digest = "another"
+			row.View.Digest, row.Last = "another", 1
 			b.request(row)
 		}, "1_closed, 1_requested, 2_requested"},
 		{"settled", nil, func(b bench) { b.settle(settleIn("call_1", 1)) }, "1_closed, 1_requested"},

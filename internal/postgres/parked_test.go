@@ -42,7 +42,7 @@ func TestParkedRequests(t *testing.T) {
 			}
 			b.admit("call_1") // epoch 2
 			later := requestRow("call_1", 2)
-			later.View.Parked = "lost"
+			later.View.Parked, later.Last = "lost", 1
 			again := b.request(later)
 			if again.Number != tc.again || tc.again == 1 && (again.State != tc.state || tc.counted && again.Remaining != 0) {
 				t.Errorf("a later run finds %+v", again)

@@ -60,6 +60,7 @@ func TestRequestIsNotFoundAgain(t *testing.T) {
 			b.admit("call_1")
 			b.request(requestRow("call_1", 1))
 			row := requestRow("call_1", 1)
+			row.Last = 1
 			c.change(b, &row)
 			if got := b.request(row); got.Number != 2 {
 				t.Errorf("%+v", got)
@@ -79,7 +80,7 @@ func TestRequestNumbersGoOn(t *testing.T) {
 	if got := b.request(row); got.Number != 5 {
 		t.Errorf("%+v", got)
 	}
-	row.View.Digest, row.Last = "another", 0
+	row.View.Digest, row.Last = "another", 5
 	if got := b.request(row); got.Number != 6 {
 		t.Errorf("%+v", got)
 	}

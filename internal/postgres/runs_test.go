@@ -116,7 +116,7 @@ func TestTimeOfTheStart(t *testing.T) {
 			b := open(t)
 			decide := func(call string, n int, parked string, verb toolspec.Verb) {
 				row := requestRow(call, 1)
-				row.View.Parked, row.View.Digest, row.Granted.Digest = parked, parked, parked
+				row.View.Parked, row.View.Digest, row.Granted.Digest, row.Last = parked, parked, parked, n-1
 				b.request(row)
 				b.review(reviewRow(call, 1, n, decision(call, n, verb)))
 			}

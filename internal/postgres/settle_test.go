@@ -160,7 +160,7 @@ func TestStaleEpochWritesNothing(t *testing.T) {
 		t.Errorf("request: %+v", r)
 	}
 	other := requestRow("call_1", 1)
-	other.View.Digest = "another"
+	other.View.Digest, other.Last = "another", 1
 	if r := b.request(other); !r.Superseded {
 		t.Errorf("request: %+v", r)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -44,6 +45,11 @@ func (c *comparison) listedCalls(ctx context.Context) error {
 		recorded, err := c.Store.RecordedCalls(ctx, ids)
 		if err != nil {
 			return err
+		}
+		for _, r := range runs {
+			if settled, found := recorded[listedID(r)]; found && !settled {
+				c.runs[listedID(r)] = append(c.runs[listedID(r)], r.GetExecution().GetRunId())
+			}
 		}
 		return forEach(ctx, c, runs, listedID, func(ctx context.Context, r *workflow.WorkflowExecutionInfo) error {
 			settled, found := recorded[r.GetExecution().GetWorkflowId()]
@@ -230,16 +236,19 @@ func (c *comparison) recheck(ctx context.Context, workflowID string) error {
 	return err
 }
 
-// lostClaims returns the claims of the latest run and of the recorded run that the record does not have. ended is the field ended of the
-// outline of the latest run, because only this run goes on.
+// lostClaims returns the claims of all runs of a call that the record does not have: after a reset, a run between the recorded run and the
+// latest run may have made an attempt. ended is the field ended of the outline of the latest run, because only this run goes on.
 func (c *comparison) lostClaims(ctx context.Context, call upkeep.OpenCall, known record.Dispatched, latest string, pending []*workflow.PendingActivityInfo) (lost []record.LostClaim, ended bool, err error) {
 	has := map[int]bool{}
 	for _, n := range known.Dispatches {
 		has[n] = true
 	}
 	runs := []string{latest}
-	if call.RunID != latest {
-		runs = append(runs, call.RunID)
+	// Visibility may not have the recorded run yet.
+	for _, runID := range append([]string{call.RunID}, c.runs[call.WorkflowID]...) {
+		if !slices.Contains(runs, runID) {
+			runs = append(runs, runID)
+		}
 	}
 	for _, runID := range runs {
 		t, found, err := c.read.read(ctx, call.WorkflowID, runID, pending)

@@ -74,7 +74,8 @@ type scheduled struct {
 	startedAt time.Time
 	// number is the number of a dispatch. round is the round of a request to a model, and 0 for a tool.
 	number, round int
-	done          bool
+	// done says that the activity has answered, and failed that it has ended without an answer.
+	done, failed bool
 }
 
 // describe returns the state and the pending activities of a run, or of the latest run if runID is empty. It returns nil if Temporal has no such run.
@@ -97,7 +98,13 @@ func (r reader) read(ctx context.Context, workflowID, runID string, pending []*w
 		}
 	}
 	byEvent := map[int64]*scheduled{}
+	fail := func(scheduledBy int64) {
+		if one := byEvent[scheduledBy]; one != nil {
+			one.failed = true
+		}
+	}
 	var order []*scheduled
+	var last *history.HistoryEvent
 	events := r.temporal.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		e, err := events.Next()
@@ -107,6 +114,7 @@ func (r reader) read(ctx context.Context, workflowID, runID string, pending []*w
 		if err != nil {
 			return t, false, err
 		}
+		last = e
 		switch a := e.GetAttributes().(type) {
 		case *history.HistoryEvent_MarkerRecordedEventAttributes:
 			r.addMarker(&t, a.MarkerRecordedEventAttributes)
@@ -158,14 +166,36 @@ func (r reader) read(ctx context.Context, workflowID, runID string, pending []*w
 				}
 				t.ended = answered && endsAttempts(out)
 			}
+		case *history.HistoryEvent_ActivityTaskFailedEventAttributes:
+			fail(a.ActivityTaskFailedEventAttributes.GetScheduledEventId())
+		case *history.HistoryEvent_ActivityTaskTimedOutEventAttributes:
+			fail(a.ActivityTaskTimedOutEventAttributes.GetScheduledEventId())
+		case *history.HistoryEvent_ActivityTaskCanceledEventAttributes:
+			fail(a.ActivityTaskCanceledEventAttributes.GetScheduledEventId())
 		}
 	}
 	for _, one := range order {
+		// Temporal writes the start of an activity when the activity ends. If the run was ended before, by a reset for example, the activity
+		// may have been started.
+		if !one.done && !one.failed && one.startedAt.IsZero() && isEnd(last) {
+			one.startedAt = last.GetEventTime().AsTime()
+		}
 		if !one.done && !one.startedAt.IsZero() {
 			t.claims = append(t.claims, record.LostClaim{Claim: contract.Claim{Dispatch: one.number, ID: rand.Text()}, OverAt: one.startedAt.Add(one.budget + overMargin)})
 		}
 	}
 	return t, true, nil
+}
+
+// isEnd reports whether an event ends its run.
+func isEnd(e *history.HistoryEvent) bool {
+	switch e.GetEventType() {
+	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED,
+		enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW:
+		return true
+	default:
+		return false
+	}
 }
 
 // addMarker adds what the marker of a local activity says. A marker has no receipt: a program that can write

@@ -1,12 +1,13 @@
 -- name: CloseOtherRequests
 -- A call waits for one request at a time. This closes open requests for other arguments and
--- expires overdue requests.
+-- expires overdue requests. It closes no request that the caller does not know: a late try of an
+-- activity must not close the request that followed it.
 WITH closed AS (
     UPDATE approvals a SET state = CASE WHEN a.expires_at <= now() THEN 'expired' ELSE 'closed' END
     FROM invocations i
     WHERE i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id AND i.state = 'open' AND i.epoch = @epoch AND i.temporal_run_id = @temporal_run_id
         AND a.invocation_id = i.invocation_id AND a.state = 'open'
-        AND (a.expires_at <= now() OR (a.digest <> @digest OR a.edited_by <> @edited_by) AND NOT EXISTS (
+        AND (a.expires_at <= now() OR a.number <= @last AND (a.digest <> @digest OR a.edited_by <> @edited_by) AND NOT EXISTS (
             -- An edit has already answered this request. The call is about to find the request
             -- that followed it.
             SELECT FROM approvals e
@@ -21,7 +22,10 @@ INSERT INTO notices (approval_id, kind) SELECT approval_id, state FROM closed ON
 -- Returns an existing request for the same digest, or opens the next one. It returns three kinds
 -- of existing requests: an open or approved request (CloseOtherRequests runs before this); a
 -- request with a final answer whose worker died before the call used it, so that people are not
--- asked twice; and an edited request, if the call has that edit. The shared lock on the active
+-- asked twice; and an edited request, if the call has that edit. It opens no request if the call has
+-- a request that the caller does not know. Then the caller is a late try of an activity, or its run
+-- has lost the workflow task in which it opened that request. The run finds it in the record when
+-- it admits the call again. The shared lock on the active
 -- policy orders this against a policy change: either the change waits and then sees this
 -- request, or this statement sees the new policy and sends the recheck itself.
 WITH active AS MATERIALIZED (
@@ -55,7 +59,7 @@ WITH active AS MATERIALIZED (
         @message, @requested_by, @edited_by, @approvers_text, @rule::json, @granted::json, @policy_rule, @policy_digest, @parked, @on_behalf_of,
         now() + @expire_after::interval,
         CASE WHEN r.grant_id IS NULL THEN 'open' ELSE 'approved' END, r.approver, CASE WHEN r.grant_id IS NOT NULL THEN now() END, r.grant_id, @preview::json
-    FROM (SELECT greatest(request_round, @last::integer) + 1 AS number FROM current) n LEFT JOIN remembered r ON true
+    FROM (SELECT @last::integer + 1 AS number FROM current WHERE request_round <= @last::integer) n LEFT JOIN remembered r ON true
     -- If the grant has ended since it was read, no request is opened: the caller then asks people, with
     -- a preview.
     WHERE NOT EXISTS (SELECT FROM standing) AND (@remembered = '' OR r.grant_id IS NOT NULL)

@@ -65,6 +65,7 @@ func (s *Store) TakeSlots(ctx context.Context, in capacity.SlotsRow) (capacity.A
 	keys := db.Column(slots, func(p capacity.Slot) string { return db.Text(p.Key) })
 	row, _, err := batchLocked[slotsRow](ctx, s, "take slots", in.InvocationID,
 		db.Query("LockSemaphores", db.Values{"tenant_id": db.Text(in.TenantID), "keys": keys}),
+		db.Query("LapseSlots", db.Values{"invocation_id": in.InvocationID, "tenant_id": db.Text(in.TenantID), "epoch": in.Epoch, "temporal_run_id": executing(ctx), "keys": keys}),
 		db.Query("TakeSlots", db.Values{
 			"invocation_id": in.InvocationID, "tenant_id": db.Text(in.TenantID), "epoch": in.Epoch, "temporal_run_id": executing(ctx), "round": in.Round, "keys": keys,
 			"mosts": db.Column(slots, func(p capacity.Slot) int { return p.Most }),
@@ -82,6 +83,7 @@ const allRounds = math.MaxInt32
 func release(invocationID string, epoch int, runID string, attempts, lastRound int, grace time.Duration) []db.Step {
 	return []db.Step{
 		db.Query("LockCapacity", db.Values{"invocation_id": invocationID}),
+		db.Query("LapseReleased", db.Values{"invocation_id": invocationID, "epoch": epoch, "temporal_run_id": runID, "last_round": lastRound, "grace": grace}),
 		db.Query("Release", db.Values{"invocation_id": invocationID, "epoch": epoch, "temporal_run_id": runID, "attempts": attempts, "last_round": lastRound, "grace": grace, "hold": holdTime}),
 	}
 }
@@ -96,7 +98,7 @@ type expiredRow struct {
 // the head of the queues. It returns the number of expired slots.
 func (s *Store) ReleaseExpired(ctx context.Context, limit int) (int, error) {
 	row, _, err := db.Batched[expiredRow](ctx, s.db, "release expired",
-		db.Query("LockExpired", db.Values{"batch": limit}), db.Query("ReleaseExpired", db.Values{"hold": holdTime}))
+		db.Query("LockExpired", db.Values{"batch": limit}), db.Query("LapseExpired", db.Values{}), db.Query("ReleaseExpired", db.Values{"hold": holdTime}))
 	return row.Expired, err
 }
 

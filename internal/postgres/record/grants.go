@@ -53,12 +53,12 @@ type grantRow struct {
 // revokedRow is a row of the statement RevokeGrant.
 type revokedRow struct{ Revoked bool }
 
-// Grants returns the valid remembered approvals of a tool that the actor may use, oldest first,
-// at most 256.
+// Grants returns the valid remembered approvals of a tool that the actor may use for the arguments,
+// oldest first, at most 256.
 func (s *Store) Grants(ctx context.Context, q approval.GrantQuery) ([]approval.Grant, error) {
 	const op = "grants"
 	rows, err := db.All[liveGrantRow](ctx, s.db, op, db.Query("LiveGrants", db.Values{
-		"tenant_id": db.Text(q.TenantID), "tool_id": db.Text(q.ToolID), "actor_id": db.Text(q.ActorID), "session_id": db.Text(q.SessionID),
+		"tenant_id": db.Text(q.TenantID), "tool_id": db.Text(q.ToolID), "actor_id": db.Text(q.ActorID), "session_id": db.Text(q.SessionID), "args_digest": q.ArgsDigest,
 	}))
 	if err != nil {
 		return nil, err

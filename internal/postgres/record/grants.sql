@@ -4,6 +4,7 @@ SELECT grant_id::text AS id, granted, coalesce(args_digest, '') AS args_digest, 
 FROM approval_grants
 WHERE tenant_id = @tenant_id AND tool_id = @tool_id AND revoked_at IS NULL AND expires_at > now()
     AND (actor_id IS NULL OR actor_id = @actor_id) AND (session_id IS NULL OR session_id = @session_id)
+    AND (args_digest IS NULL OR args_digest = @args_digest)
 ORDER BY created_at, grant_id
 LIMIT 256;
 

@@ -6,28 +6,38 @@ SELECT @tenant_id, w.key FROM unnest(@keys::text[]) AS w (key) ORDER BY w.key
 ON CONFLICT (tenant_id, key) DO UPDATE
     SET used_at = CASE WHEN semaphores.used_at < now() - interval '1 hour' THEN now() ELSE semaphores.used_at END;
 
+-- name: LapseSlots
+-- Runs between LockSemaphores and TakeSlots. Expired leases of other calls become "lost"; those
+-- calls find out before they dispatch. RenewLeases locks no semaphore, so it may renew an expired
+-- lease at the same time. Then this statement waits for the renewal and leaves the lease as it is.
+-- TakeSlots is a statement of its own, so its snapshot has the renewal.
+UPDATE leases l SET state = 'lost'
+FROM invocations i
+WHERE i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id AND i.state = 'open' AND i.epoch = @epoch AND i.temporal_run_id = @temporal_run_id
+    AND l.kind = 'semaphore' AND l.tenant_id = i.tenant_id AND l.key = ANY (@keys::text[]) AND l.state IN ('held', 'waiting')
+    AND l.expires_at <= now() AND l.invocation_id <> i.invocation_id;
+
 -- name: TakeSlots
 -- Takes a slot of every semaphore or joins its queue. If a semaphore is full and the call may not
 -- wait for it, the call takes no slot and joins no queue. If this call was given a slot while it
--- waited, it keeps that slot. Expired leases of other calls become "lost"; those calls find out
--- before they dispatch. The semaphores are locked throughout.
+-- waited, it keeps that slot. If it has lost one of its leases, it gives up all of them and joins
+-- the queues again: with one ticket for all queues, two calls never wait for each other. The
+-- semaphores are locked throughout.
 WITH current AS (
     SELECT FROM invocations WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id
 ), wanted AS (
     SELECT w.key, w.most, w.waits FROM unnest(@keys::text[], @mosts::integer[], @waits::boolean[]) AS w (key, most, waits)
     WHERE EXISTS (SELECT FROM current)
-), lapsed AS (
-    UPDATE leases SET state = 'lost'
-    WHERE kind = 'semaphore' AND tenant_id = @tenant_id AND key IN (SELECT key FROM wanted) AND state IN ('held', 'waiting')
-        AND expires_at <= now() AND invocation_id <> @invocation_id::uuid
 ), dropped AS (
     -- The policy no longer has this limit.
     DELETE FROM leases
     WHERE invocation_id = @invocation_id::uuid AND kind = 'semaphore' AND state <> 'held' AND key <> ALL (@keys::text[]) AND EXISTS (SELECT FROM current)
+), lost AS (
+    SELECT FROM leases WHERE invocation_id = @invocation_id::uuid AND kind = 'semaphore' AND state = 'lost' AND key IN (SELECT key FROM wanted)
 ), judged AS (
     SELECT w.key, w.most, w.waits, a.ahead, coalesce(o.state = 'held', false) OR h.held + a.ahead < w.most AS free
     FROM wanted w
-    LEFT JOIN leases o ON o.invocation_id = @invocation_id::uuid AND o.kind = 'semaphore' AND o.key = w.key AND o.state <> 'lost'
+    LEFT JOIN leases o ON o.invocation_id = @invocation_id::uuid AND o.kind = 'semaphore' AND o.key = w.key AND NOT EXISTS (SELECT FROM lost)
     CROSS JOIN LATERAL (
         SELECT count(*) AS held FROM leases l
         WHERE l.kind = 'semaphore' AND l.tenant_id = @tenant_id AND l.key = w.key AND l.state = 'held'
@@ -49,7 +59,7 @@ WITH current AS (
     FROM judged j, drawn d WHERE NOT EXISTS (SELECT FROM refused)
     ON CONFLICT (invocation_id, kind, key) DO UPDATE SET
         state = excluded.state, most = excluded.most, round = excluded.round, epoch = excluded.epoch, expires_at = excluded.expires_at,
-        ticket = CASE WHEN leases.state = 'lost' THEN excluded.ticket ELSE leases.ticket END
+        ticket = CASE WHEN EXISTS (SELECT FROM lost) THEN excluded.ticket ELSE leases.ticket END
 )
 SELECT
     CASE
@@ -85,6 +95,16 @@ WITH buckets AS (
 )
 SELECT (SELECT count(*) FROM buckets) + (SELECT count(*) FROM places) + (SELECT count(*) FROM flights) AS locked;
 
+-- name: LapseReleased
+-- Runs between LockCapacity and Release. Release counts an expired slot as free, so the slot must be
+-- lost for its holder. It is a statement of its own for the reason that LapseSlots has.
+UPDATE leases l SET state = 'lost'
+FROM leases o JOIN invocations i USING (invocation_id)
+WHERE i.invocation_id = @invocation_id::uuid AND i.state = 'open' AND i.epoch = @epoch AND i.temporal_run_id = @temporal_run_id
+    AND o.kind = 'semaphore' AND o.round <= @last_round AND NOT (o.state = 'held' AND @grace::interval > interval '0')
+    AND l.kind = 'semaphore' AND l.tenant_id = o.tenant_id AND l.key = o.key AND l.state = 'held'
+    AND l.expires_at <= now() AND l.invocation_id <> i.invocation_id;
+
 -- name: Release
 -- Gives back all capacity of the call, in the same round trip and under the same guard as the
 -- statement that settles it. A slot passes directly to the head of its queue, and the outbox gets a
@@ -105,13 +125,6 @@ WITH current AS (
     WHERE invocation_id = @invocation_id::uuid AND round <= @last_round AND EXISTS (SELECT FROM current)
         AND NOT (kind = 'semaphore' AND state = 'held' AND @grace::interval > interval '0')
     RETURNING kind, tenant_id, key, state
-), lapsed AS (
-    -- This statement counts an expired slot as free, so it must mark the slot as lost for its
-    -- holder.
-    UPDATE leases l SET state = 'lost'
-    FROM (SELECT DISTINCT tenant_id, key FROM released WHERE kind = 'semaphore') r
-    WHERE l.kind = 'semaphore' AND l.tenant_id = r.tenant_id AND l.key = r.key AND l.state = 'held'
-        AND l.expires_at <= now() AND l.invocation_id <> @invocation_id::uuid
 ), heads AS (
     SELECT w.invocation_id, w.key
     FROM (SELECT DISTINCT tenant_id, key FROM released WHERE kind = 'semaphore') r
@@ -155,7 +168,7 @@ SELECT count(pg_notify('pawl_outbox', '')) AS handed FROM rechecked;
 
 -- name: LockExpired
 -- Locks a batch of semaphores with expired slots. It sets used_at to the time of this transaction,
--- so that the next statement finds exactly these semaphores.
+-- so that the next statements find exactly these semaphores.
 WITH due AS MATERIALIZED (
     SELECT s.tenant_id, s.key FROM semaphores s
     WHERE EXISTS (
@@ -167,6 +180,14 @@ WITH due AS MATERIALIZED (
 )
 UPDATE semaphores s SET used_at = now() FROM due d WHERE s.tenant_id = d.tenant_id AND s.key = d.key;
 
+-- name: LapseExpired
+-- Runs between LockExpired and ReleaseExpired, and is a statement of its own for the reason that
+-- LapseSlots has. It sets expires_at to the time of this transaction, so that the next statement
+-- finds exactly these leases.
+UPDATE leases l SET state = 'lost', expires_at = now()
+FROM semaphores s
+WHERE s.used_at = now() AND l.kind = 'semaphore' AND l.tenant_id = s.tenant_id AND l.key = s.key AND l.state = 'held' AND l.expires_at <= now();
+
 -- name: ReleaseExpired
 -- Gives expired slots to the heads of the queues, as Release does with returned slots. If the call
 -- of a slot is still open, its lease stays "lost" until the call ends. This is for calls that no
@@ -176,11 +197,9 @@ WITH expired AS MATERIALIZED (
     FROM semaphores s
     JOIN leases l ON l.kind = 'semaphore' AND l.tenant_id = s.tenant_id AND l.key = s.key AND l.expires_at <= now()
     JOIN invocations i ON i.invocation_id = l.invocation_id
-    WHERE s.used_at = now() AND (l.state = 'held' OR i.state = 'settled')
+    WHERE s.used_at = now() AND (i.state = 'settled' OR l.state = 'lost' AND l.expires_at = now())
 ), ended AS (
     DELETE FROM leases l USING expired e WHERE e.over AND l.invocation_id = e.invocation_id AND l.kind = 'semaphore' AND l.key = e.key
-), lapsed AS (
-    UPDATE leases l SET state = 'lost' FROM expired e WHERE NOT e.over AND l.invocation_id = e.invocation_id AND l.kind = 'semaphore' AND l.key = e.key
 ), heads AS (
     SELECT w.invocation_id, w.key
     FROM (SELECT DISTINCT tenant_id, key FROM expired) r

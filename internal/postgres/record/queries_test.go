@@ -40,5 +40,5 @@ func TestQueries(t *testing.T) {
 		"DispatchesOf":       reflect.TypeFor[Dispatched](),
 		"Fence":              reflect.TypeFor[fencedRow](),
 		"RecordLost":         reflect.TypeFor[recordedRow](),
-	}, "Begin", "Keep", "DeleteKeptAnswers", "Refuse", "CloseOtherRequests", "CloseRequest", "LockFlight", "LockInvocation", "Forged", "LockSemaphores", "RenewLeases", "LockCapacity", "Release", "LockExpired", "DeleteIdleSemaphores", "EnsurePartitions", "LockQuotas", "DeleteFullQuotas", "DeleteExpiredCalls", "DeleteExpiredRuns", "DropPartition", "DeleteOldSessions", "DropEnding")
+	}, "Begin", "Keep", "DeleteKeptAnswers", "Refuse", "CloseOtherRequests", "CloseRequest", "LockFlight", "LockInvocation", "Forged", "LockSemaphores", "LapseSlots", "RenewLeases", "LockCapacity", "LapseReleased", "Release", "LockExpired", "LapseExpired", "DeleteIdleSemaphores", "EnsurePartitions", "LockQuotas", "DeleteFullQuotas", "DeleteExpiredCalls", "DeleteExpiredRuns", "DropPartition", "DeleteOldSessions", "DropEnding")
 }

@@ -66,7 +66,7 @@ func (s *Store) Request(ctx context.Context, in approval.RequestRow) (approval.R
 	row, found, err := batchLocked[requestRow](ctx, s, op, in.InvocationID, append(steps,
 		db.Query("CloseOtherRequests", db.Values{
 			"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "temporal_run_id": executing(ctx), "digest": v.Digest,
-			"edited_by": db.Text(in.EditedBy), "edits": edits,
+			"edited_by": db.Text(in.EditedBy), "edits": edits, "last": in.Last,
 		}),
 		db.Query("Request", hydrations.With(db.Values{
 			"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "temporal_run_id": executing(ctx), "last": in.Last,
