@@ -9,6 +9,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/policy/authz"
@@ -27,6 +28,11 @@ func connected(toolID string) toolspec.Invocation {
 	inv := call(toolID, args)
 	inv.Context.ConnectionID, inv.AllowedConnectionIDs = "conn-1", []string{"conn-1"}
 	return inv
+}
+
+// older makes the call one whose history is from before a change of the workflow.
+func (r *rig) older(change string) {
+	r.env.OnGetVersion(change, workflow.DefaultVersion, workflow.Version(1)).Return(workflow.DefaultVersion)
 }
 
 // holding is a source that holds the first lookup of execute, which is the third one.
@@ -50,11 +56,20 @@ func (h *holding) Get(toolID string) (*catalog.Bound, bool) {
 }
 
 // TestDeniedBeforeItBegan: the gate denies a call with a connection while its attempt waits for a worker. The attempt is cancelled before it
-// begins, and the call ends with the denial instead of dispatching the attempt again.
+// begins, and the call ends with the denial instead of dispatching the attempt again. A call with an older history dispatches it again.
 func TestDeniedBeforeItBegan(t *testing.T) {
 	t.Parallel()
-	for _, toolID := range []string{"core__mail", "core__write"} {
-		t.Run(toolID, func(t *testing.T) {
+	for name, tc := range map[string]struct {
+		tool  string
+		older bool
+		code  toolspec.Code // "" = ok
+		runs  int
+	}{
+		"must not be repeated": {tool: "core__mail", code: toolspec.CodePolicyDenied},
+		"may be repeated":      {tool: "core__write", code: toolspec.CodePolicyDenied},
+		"an older history":     {tool: "core__mail", older: true, runs: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var r *rig
 			checked := make(chan struct{})
@@ -70,8 +85,11 @@ func TestDeniedBeforeItBegan(t *testing.T) {
 				close(checked)
 				return ""
 			}
-			result := r.run(connected(toolID))
-			if result.ErrorCode != toolspec.CodePolicyDenied || result.Attempts != 0 || r.ran() != 0 || r.records.checks != 1 || len(r.records.claims) != 0 {
+			if tc.older {
+				r.older("denied-before-it-began")
+			}
+			result := r.run(connected(tc.tool))
+			if result.ErrorCode != tc.code || result.Attempts != tc.runs || r.ran() != tc.runs || r.records.checks != 1 || len(r.records.claims) != tc.runs {
 				t.Errorf("got %+v after %d runs and %d checks\n%s", result, r.ran(), r.records.checks, r.stages())
 			}
 		})
@@ -126,10 +144,10 @@ func TestJudgedBeforeEachDispatch(t *testing.T) {
 	for name, tc := range map[string]struct {
 		tool, policy string
 		// away says that the database gives no answer to the first claims. Otherwise the workers lack the tool.
-		away bool
-		lane hook.Lane
-		code toolspec.Code
-		runs int
+		away  bool
+		older bool
+		code  toolspec.Code
+		runs  int
 	}{
 		"regular lane":             {tool: "core__remote", policy: denyingAll, code: toolspec.CodePolicyDenied},
 		"local lane":               {tool: "core__read", policy: denyingAll, code: toolspec.CodePolicyDenied},
@@ -140,6 +158,7 @@ func TestJudgedBeforeEachDispatch(t *testing.T) {
 		"local lane, allowed":      {tool: "core__read", policy: other, runs: 1},
 		"claimed lane, allowed":    {tool: "core__quick", policy: other, runs: 1},
 		"no answer, still allowed": {tool: "core__mail", policy: other, away: true, runs: 1},
+		"an older history":         {tool: "core__remote", policy: denyingAll, older: true, runs: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -152,6 +171,9 @@ func TestJudgedBeforeEachDispatch(t *testing.T) {
 				o.source = lacks(3, 6) // the dispatches wait for 1 s, 2 s and 4 s
 			}
 			r = newRig(t, o)
+			if tc.older {
+				r.older("judge-each-dispatch")
+			}
 			if tc.away {
 				r.records.onClaim = func(n int) (contract.Outcome, error) {
 					if n <= 3 {

@@ -60,6 +60,11 @@ func TestParked(t *testing.T) {
 			r.env.RegisterDelayedCallback(func() { r.activate(strings.Replace(parkingPolicy, "decision: allow", "decision: require_approval", 1)) }, time.Minute)
 			r.decideAfter(time.Hour, 1, toolspec.Retry, bob)
 		}, toolspec.CodeOutcomeUnknown, 1, time.Hour, 1},
+		{"policy asks for an approval of the retry in an older history", 1, func(r *rig) {
+			r.older("retry-without-approval")
+			r.env.RegisterDelayedCallback(func() { r.activate(strings.Replace(parkingPolicy, "decision: allow", "decision: require_approval", 1)) }, time.Minute)
+			r.decideAfter(time.Hour, 1, toolspec.Retry, bob)
+		}, "", 2, time.Hour, 1},
 		{"a recheck changes nothing", 1, func(r *rig) {
 			r.env.RegisterDelayedCallback(func() { r.env.SignalWorkflow(toolspec.RecheckName, nil) }, time.Minute)
 			r.decideAfter(time.Hour, 1, toolspec.SettleOK, bob)
@@ -152,6 +157,7 @@ func TestParkedRestored(t *testing.T) {
 	}{
 		"with the request, settled as done":      {false, 9, toolspec.SettleOK, "", 1},
 		"with the request, settled as failed":    {false, 9, toolspec.SettleFailed, toolspec.CodeExecution, 1},
+		"with the request, an older history":     {false, 9, toolspec.SettleOK, toolspec.CodeOutcomeUnknown, 1},
 		"without the request, settled as done":   {true, 1, toolspec.SettleOK, "", 2},
 		"without the request, settled as failed": {true, 1, toolspec.SettleFailed, toolspec.CodeExecution, 2},
 		"without the request, retried":           {true, 1, toolspec.Retry, "", 2},
@@ -161,6 +167,9 @@ func TestParkedRestored(t *testing.T) {
 			t.Parallel()
 			w := &wire{lost: 1}
 			r := newRig(t, rigOptions{policy: parkingPolicy, tools: []toolspec.Tool{w.tool()}})
+			if strings.HasSuffix(name, "an older history") {
+				r.older("fence-again")
+			}
 			restored := false
 			r.records.onLook = func(int) bool {
 				superseded := restored
