@@ -179,22 +179,25 @@ func (l *load) step(ctx context.Context, step LoadStep) (StepFigures, error) {
 	before := len(l.calls)
 
 	began, used := time.Now(), l.processors()
+	submitting, submitted := context.WithCancel(ctx)
+	defer submitted()
 	var faults sync.WaitGroup
-	faults.Go(func() { l.breakThings(ctx) })
+	faults.Go(func() { l.breakThings(submitting) })
 	var figures StepFigures
 	var measuring sync.WaitGroup
 	measuring.Go(func() {
-		pause(ctx, l.For)
+		pause(submitting, l.For) // there may be fewer calls than the time allows
 		figures = StepFigures{LoadStep: step, Seconds: time.Since(began).Seconds(), Processors: l.processors().since(used, time.Since(began))}
 	})
 	l.submitAll(ending, step.Submitters, l.take(ending, l.Calls, began.Add(l.For), l.options.Rate))
+	submitted()
 	measuring.Wait()
 	faults.Wait()
 	l.await(ending)
 	if err := ctx.Err(); err != nil {
 		return figures, err
 	}
-	figures.measure(l.calls[before:], began, began.Add(l.For))
+	figures.measure(l.calls[before:], began, began.Add(time.Duration(figures.Seconds*float64(time.Second))))
 	l.Progress(figures.String())
 	return figures, nil
 }
