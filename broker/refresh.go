@@ -121,7 +121,7 @@ func (n noToken) Error() string {
 func (n noToken) LogReason() string { return n.Error() }
 
 // Is makes a noToken an ErrNoToken.
-func (n noToken) Is(target error) bool { return target == ErrNoToken } //nolint:errorlint // this is what errors.Is calls
+func (n noToken) Is(target error) bool { return target == ErrNoToken }
 
 // need is how urgently a token must be refreshed.
 type need int
