@@ -132,7 +132,7 @@ func id(call string) string {
 func admitRow(call string) admit.Row {
 	identity := toolspec.Identity{TenantID: tenant, RunID: "run_1", ToolCallID: call}
 	return admit.Row{
-		Namespace: namespace,
+		Namespace:    namespace,
 		InvocationID: identity.InvocationID(), InputDigest: "digest-1", WorkflowID: identity.WorkflowID(), RunID: ownRun,
 		Invocation: toolspec.Invocation{
 			ToolID: "core__write_file", ToolCallID: call, Args: []byte(`{"secret":"raw"}`),
