@@ -113,7 +113,9 @@ func TestQuotaOfTrigger(t *testing.T) {
 	passes := func(marker string) {
 		t.Helper()
 		b.sql(`INSERT INTO trigger_queue (tenant_id, name, event_id, namespace, data, source) VALUES ('acme', 'free', $1, 'n', '{}', 'postgres')`, marker)
-		until(t, "the marker is handled", func() bool { return slices.Contains(firer.ids("free"), marker) })
+		until(t, "the marker is handled, and its row is deleted", func() bool {
+			return slices.Contains(firer.ids("free"), marker) && value[int](b, `SELECT count(*) FROM trigger_queue WHERE event_id = $1`, marker) == 0
+		})
 	}
 	want := func(n int) {
 		t.Helper()
