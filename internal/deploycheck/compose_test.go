@@ -94,9 +94,7 @@ func TestComposeAnswersACall(t *testing.T) {
 		shown = inWorker(t, program, servers, worker, args)
 	}
 	// The approved call may still run.
-	for wait := time.Now().Add(time.Minute); strings.Contains(shown, "no result yet") && time.Now().Before(wait); time.Sleep(100 * time.Millisecond) {
-		shown = inWorker(t, program, servers, worker, args)
-	}
+	shown = inWorkerUntil(t, program, servers, worker, args, func(out string) bool { return !strings.Contains(out, "no result yet") })
 	if !strings.Contains(shown, "ok") || !strings.Contains(shown, "user:ada") {
 		t.Errorf("the last command shows\n%s", shown)
 	}
@@ -195,13 +193,19 @@ func inService(t *testing.T, program image, servers *devstack.Stack, s types.Ser
 // returns its output. It waits between two tries: on a busy machine the tries would take the processors from the worker that starts.
 func inWorker(t *testing.T, program image, servers *devstack.Stack, s types.ServiceConfig, args []string) string {
 	t.Helper()
+	return inWorkerUntil(t, program, servers, s, args, func(string) bool { return true })
+}
+
+// inWorkerUntil repeats the command until accept returns true for its output.
+func inWorkerUntil(t *testing.T, program image, servers *devstack.Stack, s types.ServiceConfig, args []string, accept func(out string) bool) string {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), e2etest.WaitTimeout)
 	defer cancel()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for ; ; <-tick.C {
 		out, err := inService(t, program, servers, s, args).CombinedOutput()
-		if err == nil {
+		if err == nil && accept(string(out)) {
 			t.Logf("%q:\n%s", args, out)
 			return string(out)
 		}

@@ -122,11 +122,7 @@ exec unshare --user --map-user=65532 --map-group=65532 --root="$root" --wd=/work
 // command returns a command in a container of the image. The first of args is the program.
 func (i image) command(t *testing.T, volumes, env, args []string) *exec.Cmd {
 	t.Helper()
-	script := filepath.Join(filepath.Dir(i.dir), "container.sh")
-	if err := os.WriteFile(script, []byte(inContainer), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), "unshare", append([]string{"--map-root-user", "--mount", "sh", script, i.dir, strings.Join(volumes, ",")}, args...)...)
+	cmd := exec.CommandContext(t.Context(), "unshare", append([]string{"--map-root-user", "--mount", "sh", "-c", inContainer, "container", i.dir, strings.Join(volumes, ",")}, args...)...)
 	cmd.Env = slices.Concat([]string{"HOME=/"}, env)
 	return cmd
 }
