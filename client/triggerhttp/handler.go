@@ -63,15 +63,13 @@ func New(o Options) (http.Handler, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	mux := http.NewServeMux()
-	mux.Handle(Path, &handler{Options: o, places: make(chan struct{}, places), logs: rate.NewLimiter(rate.Every(time.Second), 10)})
+	mux.Handle(Path, &handler{Options: o, logs: rate.NewLimiter(rate.Every(time.Second), 10)})
 	return mux, nil
 }
 
 type handler struct {
 	Options
-	// reading has the requests whose bodies arrive or are handled.
-	reading room.Room
-	places  chan struct{}
+	room room.Room
 	// logs bounds what senders without a secret can write into the log.
 	logs *rate.Limiter
 }
@@ -91,14 +89,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	waiting, stop := context.WithTimeout(r.Context(), placeTime)
-	defer stop()
-	leave, err := h.reading.Enter(waiting, room.Bound{Key: "", Most: readers}, room.Bound{Key: d.TenantID + "/" + d.Name, Most: readersOfTrigger})
-	if err != nil {
-		noPlace(w)
+	stopReading, ok := h.enter(w, r, room.Bound{Key: "read", Most: readers}, room.Bound{Key: "read " + d.TenantID + "/" + d.Name, Most: readersOfTrigger})
+	if !ok {
 		return
 	}
-	defer leave()
+	defer stopReading()
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime)) // some servers have no read deadline
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, trigger.MaxEvent))
 	var tooLarge *http.MaxBytesError
@@ -110,19 +105,26 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusRequestTimeout, toolspec.CodeTimeout, "the event did not arrive whole within 15 seconds; send it again")
 		return
 	}
-	placed := time.NewTimer(placeTime)
-	defer placed.Stop()
-	select {
-	case h.places <- struct{}{}:
-		defer func() { <-h.places }()
-	case <-placed.C:
-		noPlace(w)
+	leave, ok := h.enter(w, r, room.Bound{Key: "handle", Most: places})
+	if !ok {
 		return
 	}
+	defer leave()
 	// The start of a run must not stop when the client closes its connection.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), startTime)
 	defer cancel()
 	h.receive(ctx, w, r.Header, body, d)
+}
+
+// enter waits up to placeTime for room. If it returns false, it has answered the request. leave must be called once otherwise.
+func (h *handler) enter(w http.ResponseWriter, r *http.Request, bounds ...room.Bound) (leave func(), ok bool) {
+	ctx, cancel := context.WithTimeout(r.Context(), placeTime)
+	defer cancel()
+	leave, err := h.room.Enter(ctx, bounds...)
+	if err != nil {
+		noPlace(w)
+	}
+	return leave, err == nil
 }
 
 // triggerOf returns the trigger of a request. If it returns false, it has answered the request.

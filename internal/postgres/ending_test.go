@@ -19,7 +19,6 @@ import (
 func (b bench) swept(call string) {
 	b.t.Helper()
 	row := admitRow(call)
-	row.Namespace = namespace
 	row.Plan.Error = []hook.Step{
 		{Stage: "onError", Phase: hook.PhaseError, Hooks: []string{"alarm"}},
 		{Stage: "willAudit", Phase: hook.PhaseAudit, Own: "audit", Hooks: []string{"notes"}},
@@ -50,7 +49,7 @@ func (b bench) end(hooks upkeep.Hooks) int {
 func TestEndings(t *testing.T) {
 	b := open(t)
 	b.swept("call_1")
-	b.opened("without_hooks")
+	b.admit("without_hooks")
 	b.sweep("without_hooks", 1, upkeep.OwnerTerminated, toolspec.CodeCancelled)
 	if n := value[int](b, `SELECT count(*)::int FROM endings WHERE due_at BETWEEN now() + interval '5 seconds' AND now() + interval '1 minute'`); n != 1 {
 		t.Fatalf("%d calls are left to end once their tools have stopped, want the one with hooks", n)

@@ -25,7 +25,7 @@ func (b bench) hydrations(call string) (list []toolspec.Provenance) {
 // when a request is repeated and when a later run repeats the steps of an earlier one.
 func TestHydrations(t *testing.T) {
 	b := open(t)
-	b.opened("call_1")
+	b.admit("call_1")
 	row := requestRow("call_1", 1)
 	row.Hydrations = []contract.Hydration{hydration(1, toolspec.HydrationSuccess)}
 	b.request(row)

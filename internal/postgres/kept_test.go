@@ -27,7 +27,7 @@ func TestKeptAnswersAreDeleted(t *testing.T) {
 			}
 		},
 	} {
-		b.opened(call)
+		b.admit(call)
 		if got := b.claim(attempt.ClaimRow{
 			InvocationID: id(call), TenantID: tenant, ToolID: admitRow(call).Invocation.ToolID, Epoch: 1, Dispatch: 1, ClaimID: "claim", Subject: "subject", Runtime: time.Second,
 		}); got != contract.Done {
@@ -60,7 +60,7 @@ func TestLeftAnswersAreDeleted(t *testing.T) {
 	b := open(t)
 	calls := []string{"call_1", "call_2", "call_3"}
 	for _, call := range calls {
-		b.opened(call)
+		b.admit(call)
 		b.claim(attempt.ClaimRow{
 			InvocationID: id(call), TenantID: tenant, ToolID: admitRow(call).Invocation.ToolID, Epoch: 1, Dispatch: 1, ClaimID: "claim", Subject: "subject", Runtime: time.Second,
 		})

@@ -101,8 +101,8 @@ func TestSettleExpiresWhatNothingNames(t *testing.T) {
 func TestSweepExpiresOutputs(t *testing.T) {
 	t.Parallel()
 	b := open(t)
-	b.opened("call_1")
-	b.opened("call_2")
+	b.admit("call_1")
+	b.admit("call_2")
 	ref, another := b.saved("call_1", 1, "A"), b.saved("call_2", 1, "A")
 	if code := b.sweep("call_1", 2, upkeep.OwnerStatus("terminated"), toolspec.CodeInternal); code != "" || !b.kept(ref) {
 		t.Errorf("a sweep of another epoch ended with %q", code)

@@ -29,7 +29,7 @@ func TestFences(t *testing.T) {
 		}
 		return got
 	}
-	b.opened("one")
+	b.admit("one")
 	for _, other := range []struct {
 		namespace string
 		epoch     int
@@ -58,7 +58,7 @@ func TestFences(t *testing.T) {
 	}
 
 	// With FenceAll, nobody knows which dispatches the call had.
-	b.opened("two")
+	b.admit("two")
 	b.claim(claimRow("two", 1, 1))
 	epoch, err := b.FenceAll(t.Context(), namespace, dispatched("two"), 1)
 	if err != nil || epoch != 2 || !dispatched("two").Fenced {
@@ -81,15 +81,13 @@ func TestLostCalls(t *testing.T) {
 	if recorded, err := b.RecordLost(t.Context(), lost("one")); !recorded || err != nil {
 		t.Fatal(recorded, err)
 	}
-	row := admitRow("one")
-	row.Namespace = namespace
-	if r := b.admitted(row).Result; r == nil || r.ErrorCode != toolspec.CodeOutcomeUnknown || r.Details.Cause != "restored" || r.Attempts != 1 {
+	if r := b.admit("one").Result; r == nil || r.ErrorCode != toolspec.CodeOutcomeUnknown || r.Details.Cause != "restored" || r.Attempts != 1 {
 		t.Errorf("a new run gets %+v", r)
 	}
 	if d := b.show("one"); d.Result == nil || d.Outcome != string(toolspec.CodeOutcomeUnknown) {
 		t.Errorf("the record shows %+v", d)
 	}
-	b.opened("two")
+	b.admit("two")
 	if recorded, err := b.RecordLost(t.Context(), lost("two")); recorded || err != nil || b.show("two").Result != nil {
 		t.Errorf("a call of the record was replaced: %v, %v", recorded, err)
 	}

@@ -46,7 +46,7 @@ func (b bench) monthsOf(ago ...int) {
 // whole makes a settled call that has a row in every table.
 func (b bench) whole(call string) {
 	b.t.Helper()
-	b.opened(call)
+	b.admit(call)
 	b.request(requestRow(call, 1))
 	b.review(reviewRow(call, 1, 1, decision(call, 1, toolspec.Approve)))
 	row := claimRow(call, 1, 1)
@@ -105,7 +105,7 @@ func TestRetention(t *testing.T) {
 			// Two calls of sixteen months ago: one has ended, and one still waits.
 			b.whole("beside")
 			b.aged("beside", 16)
-			b.opened("waiting")
+			b.admit("waiting")
 			b.aged("waiting", 16)
 			// Two events without a call: one of a month that is deleted, and one of a month of which a call is kept.
 			b.sql(`INSERT INTO events (month, kind) SELECT month, 'refused' FROM invocations WHERE tool_call_id IN ('old', 'young')`)
@@ -160,7 +160,7 @@ func TestRetention(t *testing.T) {
 func TestRetentionIsExact(t *testing.T) {
 	b := open(t)
 	for _, call := range []string{"before", "after", "open"} {
-		b.opened(call)
+		b.admit(call)
 		if call != "open" {
 			b.settle(settleIn(call, 1))
 		}
@@ -211,7 +211,7 @@ func TestRetentionGoesByBatches(t *testing.T) {
 func TestAPartitionInUseIsLeft(t *testing.T) {
 	b := open(t)
 	b.monthsOf(15)
-	b.opened("call_1")
+	b.admit("call_1")
 	tx := b.holds(`SELECT count(*) FROM stage_events`)
 	done := make(chan contract.DropExpiredOut, 2)
 	go func() {
@@ -275,7 +275,7 @@ func TestRetentionsAtOnce(t *testing.T) {
 	b.monthsOf(15, 16)
 	for i := range 40 {
 		call := fmt.Sprint("call_", i)
-		b.opened(call)
+		b.admit(call)
 		b.settle(settleIn(call, 1))
 		b.aged(call, 15+i%2)
 	}
@@ -294,7 +294,7 @@ func TestRetentionsAtOnce(t *testing.T) {
 // every insert.
 func TestKeepPartitions(t *testing.T) {
 	b := open(t)
-	b.opened("call_1")
+	b.admit("call_1")
 	b.settle(settleIn("call_1", 1))
 	sweeper := upkeep.NewSweeper("", b.Store, nil, nil, nil, slog.New(slog.DiscardHandler), retentionDays)
 	if _, err := sweeper.Partitions(t.Context(), contract.KeepPartitionsIn{}); err != nil {
@@ -323,7 +323,7 @@ func TestKeepPartitions(t *testing.T) {
 func TestRetentionKeepsEndings(t *testing.T) {
 	b := open(t)
 	for call, days := range map[string]int{"ended": 3, "waits": 3, "forgotten": 9} {
-		b.opened(call)
+		b.admit(call)
 		b.settle(settleIn(call, 1))
 		b.sql(`UPDATE invocations SET settled_at = now() - make_interval(days => $2),
 			month = date_trunc('month', (now() - make_interval(days => $2)) AT TIME ZONE 'UTC')::date WHERE tool_call_id = $1`, call, days)

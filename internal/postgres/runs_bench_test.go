@@ -84,7 +84,7 @@ func BenchmarkSettleInRuns(b *testing.B) {
 		b.Run(runs, func(b *testing.B) {
 			d := open(b)
 			for i := range b.N {
-				d.opened(fmt.Sprintf("c%d", i))
+				d.admit(fmt.Sprintf("c%d", i))
 			}
 			if runs == "many" {
 				// The identity of a call includes its run. So the calls are admitted in one run, and the run ids of their rows are changed afterwards.

@@ -91,7 +91,7 @@ func TestEventsOfEachPath(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := open(t)
-			b.opened("c")
+			b.admit("c")
 			c.call(b)
 			last := value[int64](b, `SELECT last_seq FROM runs WHERE run_id = $1`, inRun)
 			events := b.watched(0, int(last))
@@ -121,7 +121,7 @@ func TestTimeOfTheStart(t *testing.T) {
 				b.review(reviewRow(call, 1, n, decision(call, n, verb)))
 			}
 			for _, call := range []string{"c", "other"} {
-				b.opened(call)
+				b.admit(call)
 				decide(call, 1, "", toolspec.Approve)
 			}
 			decide("c", 2, "lost", toolspec.SettleOK)
@@ -145,8 +145,8 @@ func TestTimeOfTheStart(t *testing.T) {
 // read the next event first and miss this one.
 func TestALateCommitLosesNothing(t *testing.T) {
 	b := open(t)
-	b.opened("late")
-	b.opened("soon")
+	b.admit("late")
+	b.admit("soon")
 	tx := b.holds(`SELECT append_run_event(date_trunc('month', now())::date, $1, $2, 'text_delta', NULL, '', '', 'user:ann', '"late"')`, tenant, inRun)
 	settled := make(chan struct{})
 	go func() {
@@ -169,7 +169,7 @@ func TestAWatcherThatDisconnects(t *testing.T) {
 	b := open(t)
 	const calls = 60
 	for i := range calls {
-		b.opened(fmt.Sprintf("c%d", i))
+		b.admit(fmt.Sprintf("c%d", i))
 	}
 	steady := make(chan []toolspec.RunEvent, 1)
 	go func() { steady <- b.watched(0, 2*calls) }()
@@ -215,7 +215,7 @@ func TestAWatcherThatDisconnects(t *testing.T) {
 // TestAKilledListenerResumes: a watcher also gets an event that was written while its program had no connection that listens.
 func TestAKilledListenerResumes(t *testing.T) {
 	b := open(t)
-	b.opened("c")
+	b.admit("c")
 	got := make(chan []toolspec.RunEvent, 1)
 	go func() { got <- b.watched(0, 2) }()
 	listening := func() bool {
@@ -234,7 +234,7 @@ func TestAKilledListenerResumes(t *testing.T) {
 // TestTwoFirstWatchers: when two watchers are the first of a run at the same moment, the one that waits for the row of the other is notified too.
 func TestTwoFirstWatchers(t *testing.T) {
 	b := open(t)
-	b.opened("c")
+	b.admit("c")
 	tx := b.holds(`INSERT INTO runs (tenant_id, run_id, watched_until) VALUES ($1, $2, now() + interval '5 minutes')`, tenant, inRun)
 	got := make(chan []toolspec.RunEvent, 1)
 	go func() { got <- b.watched(0, 2) }()
@@ -256,7 +256,7 @@ func TestTwoFirstWatchers(t *testing.T) {
 // TestWatchReadOnly: a database that only answers reads, such as a standby, is read once a second.
 func TestWatchReadOnly(t *testing.T) {
 	b := open(t)
-	b.opened("c")
+	b.admit("c")
 	reader, err := postgres.Open(t.Context(), b.url+"&default_transaction_read_only=on", postgres.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -282,10 +282,10 @@ func TestNobodyIsNotified(t *testing.T) {
 	if _, err := conn.Exec(t.Context(), `LISTEN pawl_runs`); err != nil {
 		t.Fatal(err)
 	}
-	b.opened("c")
+	b.admit("c")
 	b.settle(settleIn("c", 1))
 	b.watched(0, 2)
-	b.opened("d")
+	b.admit("d")
 	b.settle(settleIn("d", 1))
 	n, err := conn.Conn().WaitForNotification(t.Context())
 	if err != nil || n.Payload != value[string](b, `SELECT key::text FROM runs`) {
@@ -302,7 +302,7 @@ func TestNobodyIsNotified(t *testing.T) {
 // results.
 func TestProgressAndTheEndOfATurn(t *testing.T) {
 	b := open(t)
-	b.opened("c")
+	b.admit("c")
 	b.claim(claimRow("c", 1, 1))
 	report := func() bool {
 		watched, err := b.ReportProgress(t.Context(), attempt.ProgressRow{TenantID: tenant, RunID: inRun, InvocationID: id("c"), Epoch: 1, Progress: toolspec.Progress{Done: 1, Text: "half"}})

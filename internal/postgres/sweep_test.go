@@ -16,14 +16,6 @@ import (
 
 const namespace = "tools"
 
-// opened admits a call in the namespace.
-func (b bench) opened(call string) {
-	b.t.Helper()
-	row := admitRow(call)
-	row.Namespace = namespace
-	b.admitted(row)
-}
-
 func (b bench) sweep(call string, epoch int, cause upkeep.OwnerStatus, code toolspec.Code) toolspec.Code {
 	b.t.Helper()
 	got, err := b.Sweep(b.t.Context(), upkeep.SweepRow{
@@ -73,7 +65,7 @@ func TestSweep(t *testing.T) {
 		{"buried", func(call string) { b.check(call, 1, 1) }, toolspec.CodeCancelled, toolspec.CodeCancelled, 0},
 	} {
 		t.Run(c.call, func(t *testing.T) {
-			b.opened(c.call)
+			b.admit(c.call)
 			c.claims(c.call)
 			epoch := value[int](b, `SELECT epoch FROM invocations WHERE tool_call_id = $1`, c.call)
 			before := time.Now()
@@ -122,7 +114,7 @@ func TestSweep(t *testing.T) {
 				t.Errorf("a zombie's settle: %+v", out)
 			}
 			row := admitRow(c.call)
-			row.Namespace, row.RunID = namespace, "temporal-run-2"
+			row.RunID = "temporal-run-2"
 			if r := b.admitted(row); r.Result == nil || !reflect.DeepEqual(*r.Result, want) {
 				t.Errorf("a new run was told %+v", r)
 			}
@@ -136,15 +128,15 @@ func TestSweep(t *testing.T) {
 // TestSweepGuards: a sweep changes no call of another namespace, no call that a newer run has, and no settled call.
 func TestSweepGuards(t *testing.T) {
 	b := open(t)
-	b.opened("newer")
-	b.opened("newer")
+	b.admit("newer")
+	b.admit("newer")
 	nameless := admitRow("nameless")
 	nameless.Namespace = ""
 	b.admitted(nameless)
 	other := admitRow("other")
 	other.Namespace = "others"
 	b.admitted(other)
-	b.opened("settled")
+	b.admit("settled")
 	b.settle(settleIn("settled", 1))
 	lines := func() string {
 		return value[string](b, `SELECT string_agg(i::text, E'\n' ORDER BY i.invocation_id) FROM invocations i`)
@@ -169,8 +161,8 @@ func TestSweepGuards(t *testing.T) {
 // TestSweepClosesTheRequest: nobody can decide on a request after its call was swept.
 func TestSweepClosesTheRequest(t *testing.T) {
 	b := open(t)
-	b.opened("call_1")
-	b.opened("call_2")
+	b.admit("call_1")
+	b.admit("call_2")
 	b.request(requestRow("call_1", 1))
 	b.request(requestRow("call_2", 1))
 	b.sql(`UPDATE approvals SET expires_at = now() - interval '1 second' WHERE invocation_id = $1::uuid`, id("call_2"))
@@ -190,7 +182,7 @@ func TestSweepAndClaimRace(t *testing.T) {
 	began := 0
 	for i := range 100 {
 		call := "call_" + string(rune('a'+i%26)) + string(rune('a'+i/26))
-		b.opened(call)
+		b.admit(call)
 		var claimed contract.Outcome
 		var code toolspec.Code
 		together(2, func(who int) {
@@ -224,7 +216,7 @@ func TestSweepAndClaimRace(t *testing.T) {
 // TestSweepSeesAClaimThatIsCommittedMeanwhile makes the sweep wait for the row of the call with a snapshot that does not show the claim.
 func TestSweepSeesAClaimThatIsCommittedMeanwhile(t *testing.T) {
 	b := open(t)
-	b.opened("call_1")
+	b.admit("call_1")
 	tx := b.holds(`SELECT 1 FROM invocations FOR NO KEY UPDATE`)
 	if _, err := tx.Exec(t.Context(), `INSERT INTO claims (invocation_id, dispatch, kind, epoch) SELECT invocation_id, 1, 'claim', 1 FROM invocations`); err != nil {
 		t.Fatal(err)
@@ -251,7 +243,7 @@ func TestSweepSeesAClaimThatIsCommittedMeanwhile(t *testing.T) {
 // TestSweepsAtOnce: when many sweeps of one call run at the same moment, the call ends once.
 func TestSweepsAtOnce(t *testing.T) {
 	b := open(t)
-	b.opened("call_1")
+	b.admit("call_1")
 	var mu sync.Mutex
 	codes := map[toolspec.Code]int{}
 	together(10, func(i int) {
@@ -278,7 +270,7 @@ func TestSweepsAtOnce(t *testing.T) {
 func TestSweepIsOneRoundTrip(t *testing.T) {
 	b := open(t)
 	for _, call := range []string{"call_1", "call_2"} {
-		b.opened(call)
+		b.admit(call)
 	}
 	b.sweep("call_1", 1, upkeep.OwnerTerminated, toolspec.CodeCancelled)
 	b.trips.Store(0)

@@ -55,7 +55,7 @@ func TestOwners(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			b.t = t
 			b.sql(`TRUNCATE invocations, events CASCADE`)
-			b.opened("call_1")
+			b.admit("call_1")
 			out, err := b.sweepCalls(ownersFunc(func(_, runID string) (upkeep.Owner, error) {
 				switch runID {
 				case "":
@@ -82,9 +82,9 @@ func TestOwners(t *testing.T) {
 // TestARunThatIsAdmittedMeanwhileWins: a call is not swept if a new run is admitted while Temporal answers about the old run.
 func TestARunThatIsAdmittedMeanwhileWins(t *testing.T) {
 	b := open(t)
-	b.opened("call_1")
+	b.admit("call_1")
 	out, err := b.sweepCalls(ownersFunc(func(string, string) (upkeep.Owner, error) {
-		b.opened("call_1")
+		b.admit("call_1")
 		return upkeep.Owner{Status: upkeep.OwnerTerminated, RunID: ownRun}, nil
 	}))
 	if err != nil || out.MovedOn != 1 || out.Swept() != 0 {
@@ -102,7 +102,7 @@ func TestARunThatIsAdmittedMeanwhileWins(t *testing.T) {
 func TestTemporalAway(t *testing.T) {
 	b := open(t)
 	for i := range 20 {
-		b.opened(fmt.Sprint("call_", i))
+		b.admit(fmt.Sprint("call_", i))
 	}
 	terminated := upkeep.Owner{Status: upkeep.OwnerTerminated, RunID: ownRun}
 	open := func() int { return value[int](b, `SELECT count(*) FROM invocations WHERE state = 'open'`) }
@@ -136,7 +136,7 @@ func TestTemporalAway(t *testing.T) {
 // TestManyOpenCalls: a running call costs one question to Temporal and no write. A page of calls costs one read, and calls of other namespaces cost nothing.
 func TestManyOpenCalls(t *testing.T) {
 	b := open(t)
-	b.opened("first")
+	b.admit("first")
 	// 1000 more calls, of which two hundred have the same time of creation.
 	b.sql(`
 		INSERT INTO invocations (invocation_id, tenant_id, run_id, tool_call_id, tool_id, actor_id, workflow_id, temporal_run_id, namespace, input_digest, plan, started_at, created_at)
@@ -182,7 +182,7 @@ func TestManyOpenCalls(t *testing.T) {
 func TestSweepEndsThoughCallsCome(t *testing.T) {
 	b := open(t)
 	for i := range 200 {
-		b.opened(fmt.Sprint("call_", i))
+		b.admit(fmt.Sprint("call_", i))
 	}
 	var mu sync.Mutex
 	n := 0
@@ -192,7 +192,7 @@ func TestSweepEndsThoughCallsCome(t *testing.T) {
 		if n++; n > 300 {
 			return upkeep.Owner{}, errs.Transient(errors.New("this has no end"))
 		}
-		b.opened(fmt.Sprint("more_", n))
+		b.admit(fmt.Sprint("more_", n))
 		return upkeep.Owner{Status: upkeep.OwnerRunning, RunID: ownRun}, nil
 	}))
 	if err != nil || out.Open != 200 || n != 200 {
@@ -205,7 +205,7 @@ func TestSweepersAtOnce(t *testing.T) {
 	b := open(t)
 	const calls = 60
 	for i := range calls {
-		b.opened(fmt.Sprint("call_", i))
+		b.admit(fmt.Sprint("call_", i))
 	}
 	outs := make([]contract.SweepCallsOut, 2)
 	together(2, func(i int) {

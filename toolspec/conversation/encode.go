@@ -27,9 +27,9 @@ func Encode(c Conversation, codec wire.Codec, name func(tool string) string) (Re
 	if err := c.Check(); err != nil {
 		return Request{}, err
 	}
-	w, ok := writers[codec.Format()]
-	if !ok {
-		return Request{}, fmt.Errorf("conversation: nobody knows how the format %s writes messages", codec.Format())
+	w, err := writerOf(codec)
+	if err != nil {
+		return Request{}, err
 	}
 	if name == nil {
 		name = wire.SentName
@@ -90,9 +90,9 @@ func Encode(c Conversation, codec wire.Codec, name func(tool string) string) (Re
 // EncodeAnswered encodes a message of the assistant and the answers to its calls, one for each call and in their order. It sets the Index, the
 // CallID and the Name of the answers. It does not check the message, and an answer may be larger than MaxResult and have parts.
 func EncodeAnswered(m Message, answers []wire.Answer, codec wire.Codec, name func(tool string) string) ([]json.RawMessage, error) {
-	w, ok := writers[codec.Format()]
-	if !ok {
-		return nil, fmt.Errorf("conversation: nobody knows how the format %s writes messages", codec.Format())
+	w, err := writerOf(codec)
+	if err != nil {
+		return nil, err
 	}
 	message := w.spoken(m, name)
 	messages, err := encoded(w.write(message))
@@ -105,6 +105,14 @@ func EncodeAnswered(m Message, answers []wire.Answer, codec wire.Codec, name fun
 	}
 	answered, err := codec.Answers(answers)
 	return append(messages, answered...), err
+}
+
+func writerOf(codec wire.Codec) (writer, error) {
+	w, ok := writers[codec.Format()]
+	if !ok {
+		return w, fmt.Errorf("conversation: nobody knows how the format %s writes messages", codec.Format())
+	}
+	return w, nil
 }
 
 // spoken returns a message that is not a tool message, with the ids and the names of the format.

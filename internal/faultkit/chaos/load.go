@@ -184,10 +184,12 @@ func (l *load) step(ctx context.Context, step LoadStep) (StepFigures, error) {
 	var faults sync.WaitGroup
 	faults.Go(func() { l.breakThings(submitting) })
 	var figures StepFigures
+	var end time.Time
 	var measuring sync.WaitGroup
 	measuring.Go(func() {
 		pause(submitting, l.For) // there may be fewer calls than the time allows
-		figures = StepFigures{LoadStep: step, Seconds: time.Since(began).Seconds(), Processors: l.processors().since(used, time.Since(began))}
+		end = time.Now()
+		figures = StepFigures{LoadStep: step, Seconds: end.Sub(began).Seconds(), Processors: l.processors().since(used, end.Sub(began))}
 	})
 	l.submitAll(ending, step.Submitters, l.take(ending, l.Calls, began.Add(l.For), l.options.Rate))
 	submitted()
@@ -197,7 +199,7 @@ func (l *load) step(ctx context.Context, step LoadStep) (StepFigures, error) {
 	if err := ctx.Err(); err != nil {
 		return figures, err
 	}
-	figures.measure(l.calls[before:], began, began.Add(time.Duration(figures.Seconds*float64(time.Second))))
+	figures.measure(l.calls[before:], began, end)
 	l.Progress(figures.String())
 	return figures, nil
 }

@@ -322,15 +322,15 @@ func encodeReadable(v any) (*string, error) {
 		return text, err
 	}
 	var out strings.Builder
-	for rest := *text; rest != ""; {
+	rest := *text
+	for {
 		n := strings.IndexByte(rest, '\\')
+		if n < 0 {
+			break
+		}
+		out.WriteString(rest[:n])
+		rest = rest[n:]
 		switch first, second := escapedUnit(rest), escapedUnit(rest[min(6, len(rest)):]); {
-		case n < 0:
-			n = len(rest)
-			fallthrough
-		case n > 0:
-			out.WriteString(rest[:n])
-			rest = rest[n:]
 		case first == 0:
 			rest = rest[6:]
 		case utf16.IsSurrogate(first) && utf16.DecodeRune(first, second) != unicode.ReplacementChar:
@@ -344,7 +344,7 @@ func encodeReadable(v any) (*string, error) {
 			rest = rest[2:]
 		}
 	}
-	clean := out.String()
+	clean := out.String() + rest
 	return &clean, nil
 }
 

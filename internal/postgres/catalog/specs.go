@@ -110,11 +110,9 @@ func (s *Store) liveSpecs(ctx context.Context, by catalog.Viewer) ([]toolspec.Sp
 	if by.TenantID != "" {
 		tenant = toolspec.TenantNamespace(by.TenantID)
 	}
-	ids := make([]string, len(by.ToolIDs))
-	for i, id := range by.ToolIDs {
-		ids[i] = db.Text(id)
-	}
-	return s.specs(ctx, "live specs", db.Query("LiveSpecs", db.Values{"live": liveFor, "namespace": db.Text(s.namespace), "tenant": tenant, "tool_ids": ids}))
+	return s.specs(ctx, "live specs", db.Query("LiveSpecs", db.Values{
+		"live": liveFor, "namespace": db.Text(s.namespace), "tenant": tenant, "tool_ids": db.Column(by.ToolIDs, db.Text[string]),
+	}))
 }
 
 // DiscoveredSpec returns the spec of a tool with this toolspec.Discovered.Digest, as a worker published it

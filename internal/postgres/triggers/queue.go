@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/pawl-run/pawl/agent/trigger"
@@ -19,7 +18,7 @@ type documentOnlyRow struct{ Document string }
 type queuedRow struct{ Refused int64 }
 
 // tooMany is the reason why events were not queued.
-var tooMany = fmt.Sprintf("events were not queued, because %d events of the trigger wait", trigger.MaxWaiting)
+var tooMany = "events were not queued, because " + trigger.ErrTooMany.Error()
 
 // refusalID is the id under which it is recorded that events of the present hour were not queued: one row for an hour, so that no flood fills the table.
 func refusalID() string { return "not-queued-" + time.Now().UTC().Format("2006-01-02T15Z") }
