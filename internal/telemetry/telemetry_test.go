@@ -26,22 +26,22 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-func started(t *testing.T) *Telemetry {
-	t.Helper()
-	tel, err := Start(t.Context(), Options{Scraped: true, Log: slog.New(slog.DiscardHandler)})
+func started(tb testing.TB) *Telemetry {
+	tb.Helper()
+	tel, err := Start(tb.Context(), Options{Scraped: true, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { tel.Close(context.WithoutCancel(t.Context())) })
+	tb.Cleanup(func() { tel.Close(context.WithoutCancel(tb.Context())) })
 	return tel
 }
 
-func scrape(t *testing.T, tel *Telemetry) string {
-	t.Helper()
+func scrape(tb testing.TB, tel *Telemetry) string {
+	tb.Helper()
 	answer := httptest.NewRecorder()
-	tel.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+	tel.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(tb.Context(), http.MethodGet, "/metrics", nil))
 	if answer.Code != http.StatusOK {
-		t.Fatalf("/metrics: %d %s", answer.Code, answer.Body)
+		tb.Fatalf("/metrics: %d %s", answer.Code, answer.Body)
 	}
 	return answer.Body.String()
 }

@@ -45,12 +45,14 @@ func TestRunPairs(t *testing.T) {
 			t.Errorf("%s: %v", v.Name, v.Violations)
 		}
 	}
-	if want := o.Calls * len(names); report.Calls != want || report.First != want || len(report.Failed) > 0 || !report.Held() {
-		t.Errorf("%d calls, %d hit by the first fault, failed %v; want %d", report.Calls, report.First, report.Failed, want)
+	if want := o.Calls * len(names); report.Calls != want || len(report.Failed) > 0 || !report.Held() {
+		t.Errorf("%d calls, failed %v; want %d", report.Calls, report.Failed, want)
 	}
 	for _, p := range report.Pairs {
-		if p.Calls != o.Calls || p.Both == 0 {
-			t.Errorf("%+v; want %d calls and some that both faults hit", p, o.Calls)
+		// A kill can end the attempt of another call of its batch just before that call reaches its first point.
+		everyFirst := p.First == o.Calls || strings.Contains(p.Name, "/"+string(oracle.Kill))
+		if p.Calls != o.Calls || p.Both == 0 || !everyFirst {
+			t.Errorf("%+v; want %d calls that the first fault hit, and some that both hit", p, o.Calls)
 		}
 	}
 	for _, kind := range []oracle.FaultKind{oracle.ResetFirst, oracle.ResetLast, oracle.Restart, oracle.Terminate, oracle.Kill, oracle.Lock, oracle.Late} {
