@@ -19,7 +19,8 @@ import (
 // pass waits for d. Inside a synctest bubble the wait takes no real time.
 func pass(d time.Duration) { <-time.NewTimer(d).C }
 
-// TestLateHookStartsNoTool: a hook that does not stop in time reaches the tool after the attempt has ended, and another attempt may run by then.
+// TestLateHookStartsNoTool: a hook that does not stop in time calls Next after its attempt has ended. The tool must not run then, because another attempt may
+// already run.
 func TestLateHookStartsNoTool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, setup{hooks: []hook.Hook{around(func(v *hook.Around) error {

@@ -210,9 +210,9 @@ func TestLateUpdate(t *testing.T) {
 // that the decision counted. Another sender or another verb does not get this answer.
 func TestSentAgain(t *testing.T) {
 	for name, setup := range map[string]func(*rig){
-		"decided in this run": func(r *rig) { r.decideAfter(time.Minute, 1, toolspec.Approve, "user:bob") },
-		"decided before it":   func(r *rig) { r.records.granted = "user:bob" },
-		"sent before it is open": func(r *rig) {
+		"decided in this Temporal run": func(r *rig) { r.decideAfter(time.Minute, 1, toolspec.Approve, "user:bob") },
+		"decided in an earlier run":    func(r *rig) { r.records.granted = "user:bob" },
+		"sent before the request is open": func(r *rig) {
 			r.records.granted = "user:bob"
 			r.decideAfter(0, 1, toolspec.Approve, "user:bob")
 		},
@@ -232,11 +232,11 @@ func TestSentAgain(t *testing.T) {
 				t.Errorf("got %+v", result)
 			}
 			if again.answer == nil || *again.answer != (toolspec.Answer{Counted: true}) {
-				t.Errorf("the one that stands: %+v", again.answer)
+				t.Errorf("the repeated decision: %+v", again.answer)
 			}
 			for _, other := range others {
 				if other.refused() == "" {
-					t.Errorf("another one: %+v", other)
+					t.Errorf("another decision counted: %+v", other)
 				}
 			}
 		})

@@ -374,10 +374,11 @@ func (i *invocation) regate(ctx workflow.Context, stages ...hook.Stage) envelope
 	return gate.Judge(ctx, i.Call, stages...)
 }
 
-// plansRegularActivity reports whether the plan has an activity that is a task of the server: an
-// attempt or a durable hook. Hooks of the error stages do not count.
+// plansRegularActivity reports whether the plan has an activity that is not a local one: an attempt outside of the workflow task, or a
+// durable hook. Hooks of the error stages do not count, because they run only if the call fails.
 func (i *invocation) plansRegularActivity() bool {
 	p := i.Plan()
+	// The gate may have moved a call of the claimed lane to the regular lane.
 	leavesTask := p.Lane == hook.RegularLane || p.Lane == hook.ClaimedLane && i.Lane() == hook.RegularLane
 	return leavesTask || envelope.DurableTime(p.Pre...) > 0 || envelope.DurableTime(p.Execute...) > 0 || envelope.DurableTime(p.Post...) > 0
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// Open reads the input of a run, writes the run into the record, and says where the run goes on.
+// Open reads the input of a run, and records the run if it is new. It returns what the workflow needs to continue: among others the
+// round, the tools and the deadline. If the run cannot start or has ended before, it returns the result of the run instead.
 func (a *Agents) Open(ctx context.Context, in contract.AgentOpenIn) (contract.AgentOpenOut, error) {
 	input, err := pawlagent.ReadInput(in.Input)
 	if err != nil {

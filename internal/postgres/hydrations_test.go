@@ -21,8 +21,8 @@ func (b bench) hydrations(call string) (list []toolspec.Provenance) {
 	return list
 }
 
-// TestHydrations: a request writes the hydrations that the call has by then, and settle writes the rest. A hydration that comes twice is stored once, both
-// when a request is repeated and when a later run repeats the steps of an earlier one.
+// TestHydrations: an approval request writes the hydrations that the call has so far, and settle writes the others. Each hydration is stored once, also if the
+// activity of the request is repeated, or if a later Temporal run repeats the steps of an earlier one.
 func TestHydrations(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")

@@ -45,6 +45,7 @@ func TestPublishAgain(t *testing.T) {
 	words := catalog.SourceState{Kind: "extension", Name: "words", Tools: 2}
 	publish("w1", words, published("w__a", "1", ""), published("w__b", "1", ""))
 	publish("w2", words, published("w__b", "1", ""))
+	// Both workers have w__b, and then they differ: the worker that started last decides.
 	want("w__a 1 , w__b 1 ", "")
 	publish("w1", words, published("w__b", "2", ""))
 	want("w__b 1 ", "w__b")
@@ -55,6 +56,7 @@ func TestPublishAgain(t *testing.T) {
 	}
 	publish("w1", faulty, published("w__b", "3", ""))
 	want("w__b 3 ", "")
+	// A worker of an older release has no sources, and is not listed.
 	b.sql(`INSERT INTO workers (worker_id, namespace) VALUES ('older', 'ns')`)
 	b.UseNamespace("ns")
 	states, err := b.WorkerSources(t.Context())

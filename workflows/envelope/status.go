@@ -29,7 +29,7 @@ func (c *Call) Status() toolspec.Status { return c.status.status }
 // Stage returns the name of the current stage or step.
 func (c *Call) Stage() string { return c.stage }
 
-// SetStage records the name of the current step.
+// SetStage sets the name that Stage returns: a stage, or a step that belongs to no stage, such as execute or settle.
 func (c *Call) SetStage(step string) { c.stage = step }
 
 // SetStatus enters or leaves a wait, and writes the search attributes. details says in
@@ -47,7 +47,9 @@ func (c *Call) WaitsFor() string { return c.waiting }
 // EnterWait records that the call waits for capacity or for a time. The reason is plain text,
 // details is Markdown.
 func (c *Call) EnterWait(ctx workflow.Context, reason, details string) {
-	if c.waiting = reason; c.Status() == toolspec.StatusWaitingCapacity {
+	c.waiting = reason
+	if c.Status() == toolspec.StatusWaitingCapacity {
+		// The status stays, so the search attributes need no write.
 		workflow.SetCurrentDetails(ctx, details)
 		return
 	}
@@ -56,7 +58,8 @@ func (c *Call) EnterWait(ctx workflow.Context, reason, details string) {
 
 // LeaveWait ends a wait that EnterWait began. It does nothing if the call is in no such wait.
 func (c *Call) LeaveWait(ctx workflow.Context) {
-	if c.waiting = ""; c.Status() == toolspec.StatusWaitingCapacity {
+	c.waiting = ""
+	if c.Status() == toolspec.StatusWaitingCapacity {
 		c.SetStatus(ctx, toolspec.StatusRunning, "")
 	}
 }

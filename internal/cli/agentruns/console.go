@@ -81,9 +81,9 @@ func (p *pipe) close()                      { close(p.done) }
 // The key that terminal handles itself, and keys that it sends to the line editor.
 const (
 	ctrlC = 0x03
-	// clearLine goes to the end of the line and removes it.
+	// clearLine is Ctrl-E and Ctrl-U: go to the end of the line, and delete the whole line.
 	clearLine = "\x05\x15"
-	// endOfInput ends the input at an empty line.
+	// endOfInput is Ctrl-D: it ends the input if the current line is empty.
 	endOfInput = "\x04"
 )
 

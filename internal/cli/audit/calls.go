@@ -113,8 +113,8 @@ func outcome(ok bool, code string) string {
 	return code
 }
 
-// sameValue reports whether the recorded result has a value. It compares the meaning of the JSON,
-// not its text.
+// sameValue reports whether the value of the recorded result equals value. It compares canonical JSON, so white space and the order of
+// keys do not matter. Two missing values are equal.
 func sameValue(recorded, value json.RawMessage) bool {
 	var r struct {
 		Value json.RawMessage `json:"value"`

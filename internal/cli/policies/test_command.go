@@ -46,12 +46,12 @@ func newPolicyTest(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// policyToTest returns the file of the policy to test: the value asked of --file, or else the policy
-// named in the file of cases, relative to that file. The default is the active version.
-func policyToTest(cases, named, asked string) string {
+// policyToTest returns the name of the file of the policy to test, or activePolicy for the active version. flag is the value of --file and goes before named,
+// the policy that the file cases names. A relative name is relative to cases. If both are empty, the active version is tested.
+func policyToTest(cases, named, flag string) string {
 	switch {
-	case asked != "":
-		return asked
+	case flag != "":
+		return flag
 	case named == "" || named == activePolicy:
 		return activePolicy
 	case filepath.IsAbs(named):

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { devstacktest.Main(m) }
 
-// between is a client that runs other before it gives a command its schedules.
+// between is a client that runs other before it first gives a command its schedules, as if another command ran at that moment.
 type between struct {
 	temporal.Client
 	other func()

@@ -24,9 +24,9 @@ type unsealedRow struct {
 	LostID        string
 }
 
-// VerifyAudit verifies the chains of all tenants, or of one, and calls report for each. It verifies the seals
-// that a chain has when its verification begins. It takes RetentionDays and Now from the database, not from
-// terms. It also reports on a tenant that only the exported heads of terms name.
+// VerifyAudit verifies the chain of the given tenant, or of every tenant, and calls report for each. It ignores seals that are added to a
+// chain after the verification of that chain has begun. It takes RetentionDays and Now from the database, not from terms. Without a given
+// tenant it also verifies each tenant of terms.Exported, so that it reports a chain that is missing in the database.
 func (s *Store) VerifyAudit(ctx context.Context, terms audit.Terms, report func(audit.Report), tenant ...string) error {
 	heads, err := s.AuditHeads(ctx, tenant...)
 	if err != nil {

@@ -58,7 +58,7 @@ func (e *Error) LogReason() string { return e.Error() }
 func (e *Error) Unwrap() error { return e.context }
 
 // Failure turns an error of the driver into an Error. It marks the error as transient if another
-// try may succeed. It returns an error that contains an Error unchanged.
+// try may succeed. If err already wraps an Error, Failure returns err unchanged.
 func Failure(op string, err error) error {
 	if err == nil {
 		return nil

@@ -60,21 +60,21 @@ func (d *DB) MigrateWithin(ctx context.Context, wait time.Duration) (applied []M
 	return applied, err
 }
 
-// MigrationStatus lists the steps of this build, applied or not.
+// MigrationStatus lists all migrations of this build. AppliedAt is zero for one that is not applied.
 func (d *DB) MigrationStatus(ctx context.Context) ([]Migration, error) {
 	const op = "migration status"
-	var steps []Migration
+	var all []Migration
 	err := d.withGoose(ctx, func(p *goose.Provider) error {
-		all, err := p.Status(ctx)
-		for _, st := range all {
-			steps = append(steps, Migration{Version: st.Source.Version, Name: st.Source.Path, AppliedAt: st.AppliedAt})
+		statuses, err := p.Status(ctx)
+		for _, st := range statuses {
+			all = append(all, Migration{Version: st.Source.Version, Name: st.Source.Path, AppliedAt: st.AppliedAt})
 		}
 		return err
 	})
-	return steps, explained(op, 0, err)
+	return all, explained(op, 0, err)
 }
 
-// SchemaBehind means that the database lacks steps that this build needs.
+// SchemaBehind means that the database lacks migrations that this build needs.
 type SchemaBehind struct {
 	Have, Need int64
 }

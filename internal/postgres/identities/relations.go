@@ -106,8 +106,8 @@ func (s *Store) Relations(ctx context.Context, tenantID, who string) ([]Relation
 	return db.Column(rows, relationRow.record), err
 }
 
-// RelatedRoles reads which of the roles of the approvers of a policy a relation gives to somebody. It does not check
-// whether a group that has a role has members.
+// RelatedRoles reads the relations of each role that p names as an approver. The function that it returns reports whether a role of a tenant
+// has a member. A group counts as a member, also if it is empty. The function knows only the roles of p, and sees no later change.
 func (s *Store) RelatedRoles(ctx context.Context, p *policy.Policy) (related func(tenantID, role string) bool, err error) {
 	given := map[[2]string]bool{}
 	for _, named := range p.Document().Named {

@@ -58,8 +58,8 @@ type slotsRow struct {
 	Ahead   int
 }
 
-// TakeSlots takes a slot of every semaphore or joins its queue. If one semaphore refuses the
-// call, TakeSlots takes nothing anywhere.
+// TakeSlots takes a slot of each semaphore, or joins its queue. If one semaphore is full and the call may not wait for it, the call takes no
+// slot and joins no queue. Before that, TakeSlots marks the expired slots of other calls as lost.
 func (s *Store) TakeSlots(ctx context.Context, in capacity.SlotsRow) (capacity.Answer, error) {
 	slots := slices.SortedFunc(slices.Values(in.Slots), func(a, b capacity.Slot) int { return strings.Compare(a.Key, b.Key) })
 	keys := db.Column(slots, func(p capacity.Slot) string { return db.Text(p.Key) })

@@ -45,12 +45,12 @@ func (s *Store) Begin(ctx context.Context, in attempt.BeginRow) error {
 	return err
 }
 
-// overMargin is the time after the end of the budget at which the tool of an attempt counts as
-// ended. It covers the time to stop and a slow machine.
+// overMargin is the time from the end of a tool's budget until the claim of its attempt is over: the tool counts as ended then. It
+// covers the time that the tool takes to stop, and a slow machine.
 const overMargin = 10 * time.Second
 
-// endMargin is the part of overMargin that allows for a slow machine or a request on its way. The
-// tool itself has ended at the latest endMargin before its claim is over.
+// endMargin is the last part of overMargin. It allows for a slow machine, and for requests that the tool has already sent. The tool
+// itself must end endMargin before its claim is over.
 const endMargin = 8 * time.Second
 
 // earlierRow is a row of the statement Earlier.

@@ -9,7 +9,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// fenceID is the id of the claim that FenceAll writes. No attempt has a claim with this id, because attempts have random ids.
+// fenceID is the id of the claim that FenceAll writes after a restore, for a dispatch that the record may have lost. The claims of attempts have random
+// ids, so no worker has this id.
 const fenceID = "restored"
 
 type workflowRow struct {
