@@ -135,11 +135,21 @@ func (f fence) allows(imported string) bool {
 }
 
 // owners are the trees that may import a dependency, so that its replacement changes
-// few places. A module that ends in / means all modules of an organisation.
+// few places. A module that ends in / means all modules of an organisation. A module without trees is
+// for nobody.
 var owners = []struct {
 	module string
 	trees  []string
 }{
+	// Frameworks for agents, and clients of model providers: the loop is workflows/agent, and requests are those of provider.
+	{"github.com/tmc/langchaingo", nil},
+	{"github.com/cloudwego/", nil},
+	{"github.com/firebase/genkit", nil},
+	{"github.com/anthropics/", nil},
+	{"github.com/openai/", nil},
+	{"github.com/ollama/", nil},
+	{"google.golang.org/genai", nil},
+	{"google.golang.org/adk", nil},
 	{"github.com/kaptinlin/", []string{"toolspec/jsonschema"}},
 	{"github.com/invopop/jsonschema", []string{"toolspec/schema", "internal/docsgen"}},
 	{"github.com/kljensen/snowball", []string{"toolspec/catalog"}},

@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/internal/e2etest"
 	"github.com/pawl-run/pawl/internal/modelserver"
+	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/conversation"
 )
@@ -29,7 +30,7 @@ func forkOf(source string, rounds int, runID string, texts ...string) agent.Inpu
 
 // TestFork: a fork continues the conversation of another run after one of its rounds, with a new message or by repeating the next round, also if its worker
 // is killed during the copy. No call of the copied rounds runs again, and the usage of these rounds does not count. The error for a source of another actor,
-// tenant or subject is the same as for a source that does not exist.
+// tenant or subject is the same as for a source that does not exist. The calls of a run carry the proof of its subject.
 func TestFork(t *testing.T) {
 	t.Parallel()
 	file, asked := filepath.Join(t.TempDir(), "effects"), filepath.Join(t.TempDir(), "asked")
@@ -161,4 +162,17 @@ func TestFork(t *testing.T) {
 	in = forkOf("sues", 1, "vouched", "more")
 	in.Context.SubjectID, in.SubmitterProof = e2etest.Sue, proof("vouched", e2etest.Sue, time.Hour)
 	want(t, w.run(in), agent.Completed, "more done")
+
+	// The calls of a run carry its proof.
+	w.Relate("acme", authz.Relation{Kind: authz.Delegates, Subject: e2etest.Actor, Object: e2etest.Sue, Tools: "*"})
+	for runID, codes := range map[string]string{"proven": "ok ok", "unproven": "authz_denied authz_denied"} {
+		in := input(runID, "go")
+		if in.Context.SubjectID = e2etest.Sue; runID == "proven" {
+			in.SubmitterProof = proof(runID, e2etest.Sue, time.Hour)
+		}
+		want(t, w.run(in), agent.Completed, "go done")
+		if got := w.codes(runID); got != codes {
+			t.Errorf("the calls of the run %s ended %q, want %q", runID, got, codes)
+		}
+	}
 }

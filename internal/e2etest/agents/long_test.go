@@ -27,7 +27,10 @@ func TestVeryLongRun(t *testing.T) {
 	if *long == 0 {
 		t.Skip("it takes minutes: -long 10000")
 	}
-	const width = 10
+	const (
+		width     = 10
+		maxEvents = 4096 + 512 // Temporal suggests a new history at 4096 events; the current round still ends in the old one
+	)
 	rounds := *long / width
 	file := filepath.Join(t.TempDir(), "effects")
 	server := devstacktest.OwnTemporal(t, devstack.TemporalOptions{})
@@ -67,6 +70,9 @@ func TestVeryLongRun(t *testing.T) {
 	reach(*long / 2)
 	late := rss(t, worker)
 	t.Logf("the worker had %d MiB at %d calls and %d MiB at %d", early>>20, *long/10, late>>20, *long/2)
+	if late > early+early/4 {
+		t.Errorf("the memory of the worker grew from %d MiB to %d MiB", early>>20, late>>20)
+	}
 	again := func(how string, stop func()) {
 		t.Helper()
 		// The worker must be stopped during calls. The loss of a worker that waits for a model is noticed later, by the missing heartbeat of the request.
@@ -100,6 +106,9 @@ func TestVeryLongRun(t *testing.T) {
 	events := w.chain(agent.WorkflowID("acme", "run"))
 	t.Logf("%d calls in %s; %d histories, the longest with %d events; the last worker has %d MiB", result.Calls, time.Since(began).Round(time.Second),
 		len(events), slices.Max(events), rss(t, worker)>>20)
+	if longest := slices.Max(events); longest > maxEvents {
+		t.Errorf("the longest history has %d events, want %d at most", longest, maxEvents)
+	}
 	if settled := e2etest.Scalar[int](w.World, "SELECT count(*)::int FROM invocations WHERE run_id = 'run' AND state = 'settled' AND error_code IS NULL"); result.Calls != rounds*width || settled != result.Calls {
 		t.Errorf("%d calls, and %d in the record, want %d", result.Calls, settled, rounds*width)
 	}
