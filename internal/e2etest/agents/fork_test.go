@@ -167,7 +167,8 @@ func TestFork(t *testing.T) {
 	w.Relate("acme", authz.Relation{Kind: authz.Delegates, Subject: e2etest.Actor, Object: e2etest.Sue, Tools: "*"})
 	for runID, codes := range map[string]string{"proven": "ok ok", "unproven": "authz_denied authz_denied"} {
 		in := input(runID, "go")
-		if in.Context.SubjectID = e2etest.Sue; runID == "proven" {
+		in.Context.SubjectID = e2etest.Sue
+		if runID == "proven" {
 			in.SubmitterProof = proof(runID, e2etest.Sue, time.Hour)
 		}
 		want(t, w.run(in), agent.Completed, "go done")
