@@ -111,6 +111,8 @@ func (r *recorder) doubtLater(t *testing.T) {
 	r.ended(w, "parked_fenced", fenced)
 
 	w.Apply(strings.Replace(e2etest.ParkingPolicy, "    mode: auto\n", "    mode: auto\n    rules: [{tool: test__send, decision: require_approval}]\n", 1))
+	// The new policy sends a recheck. If it arrived during the workflow task of the decision, the server would refuse this task and forget the update.
+	shows(w, refused, "local reviewDecision", 1)
 	decideLast(w, asking, toolspec.Decision{ApprovalID: view.ApprovalID, Decision: toolspec.Retry, Approver: "user:bob"})
 	e2etest.WantCode(t, w.Result(asking), toolspec.CodeOutcomeUnknown)
 	r.ended(w, "parked_not_approved", refused)
