@@ -7,6 +7,3 @@ SET LOCAL lock_timeout = '5s';
 ALTER TABLE claims
     ADD COLUMN answer json,
     ADD COLUMN subject text;
-
--- Upkeep deletes the answers that a worker of release 0.1.0 leaves behind when it settles a call.
-CREATE INDEX claims_with_answer ON claims (invocation_id) WHERE answer IS NOT NULL;

@@ -7,7 +7,7 @@ SET LOCAL lock_timeout = '5s';
 -- and it can have calls and results, which nobody has masked.
 ALTER TABLE agent_runs ADD shown json;
 
--- A trigger, so that a run of an earlier release has the column too.
+-- A trigger, so that a run that an earlier release opens has the column too. Migration 42 fills the column of the runs that are there.
 -- +goose StatementBegin
 CREATE FUNCTION show_agent_run() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -33,5 +33,3 @@ $$;
 -- +goose StatementEnd
 
 CREATE TRIGGER agent_runs_show BEFORE INSERT OR UPDATE OF input ON agent_runs FOR EACH ROW EXECUTE FUNCTION show_agent_run();
-
-UPDATE agent_runs SET input = input;

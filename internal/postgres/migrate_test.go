@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -94,21 +95,13 @@ func TestCheckSchema(t *testing.T) {
 // run (ADR 0069).
 // A sixth migration has functions that let a worker do a few things that only the owner of the tables may do (ADR 0057). A seventh has a function for programs of others (ADR 0067).
 func TestMigrationsGoForward(t *testing.T) {
-	names, err := fs.Glob(migrations.FS(), "*.sql")
-	if err != nil || len(names) == 0 {
-		t.Fatal(names, err)
-	}
 	functions := []string{"0020_runs.sql", "0021_output_bucket.sql", "0032_roles.sql", "0033_audit.sql", "0038_trigger_queue.sql", "0039_trigger_sources.sql", "0041_agent_runs_shown.sql"}
-	for _, name := range names {
-		text, err := fs.ReadFile(migrations.FS(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for name, text := range migrationTexts(t) {
 		for _, no := range []string{"+goose down", "create function", "create or replace function", "create trigger", "create extension"} {
 			if slices.Contains(functions, name) && contains(no, "create") && no != "create extension" {
 				continue
 			}
-			if contains(strings.ToLower(string(text)), no) {
+			if contains(strings.ToLower(text), no) {
 				t.Errorf("%s has %q", name, no)
 			}
 		}
@@ -191,15 +184,77 @@ func TestPartitions(t *testing.T) {
 	}
 }
 
-// TestMigrationsWaitShortlyForLocks: a migration that locks a table of calls has a short limit for the wait, because all calls wait behind it.
-func TestMigrationsWaitShortlyForLocks(t *testing.T) {
-	for _, name := range []string{"0017_hook_entries.sql", "0018_endings.sql"} {
+// TestMigrationsBesideCalls: a migration holds no lock while it reads or writes a whole table. So it builds an index, and changes rows, outside of a transaction.
+// The first release is as it is, and it had few rows.
+func TestMigrationsBesideCalls(t *testing.T) {
+	const released = "0034_agent_runs_swept.sql"
+	small := []string{"triggers", "outbox", "trigger_queue"} // of the rows in outbox, the index has only those that wait
+	builds := regexp.MustCompile(`(?m)^CREATE (?:UNIQUE )?INDEX \w+ ON (\w+)`)
+	rewrites := regexp.MustCompile(`(?m)^\s*(UPDATE|DELETE FROM) \w+`)
+	for name, text := range migrationTexts(t) {
+		if name <= released || strings.HasPrefix(text, "-- +goose NO TRANSACTION\n") {
+			continue
+		}
+		for _, m := range builds.FindAllStringSubmatch(text, -1) {
+			if !strings.Contains(text, "CREATE TABLE "+m[1]+" (") && !slices.Contains(small, m[1]) {
+				t.Errorf("%s builds an index of %s in a transaction", name, m[1])
+			}
+		}
+		if m := rewrites.FindString(functionBodies.ReplaceAllString(text, "")); m != "" {
+			t.Errorf("%s has %q in a transaction", name, m)
+		}
+	}
+}
+
+// functionBodies are the functions of a migration, which it defines and does not run.
+var functionBodies = regexp.MustCompile(`(?s)CREATE FUNCTION .*?\$\$;`)
+
+// migrationTexts returns the migrations by their names.
+func migrationTexts(t *testing.T) map[string]string {
+	names, err := fs.Glob(migrations.FS(), "*.sql")
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
+	}
+	texts := make(map[string]string, len(names))
+	for _, name := range names {
 		text, err := fs.ReadFile(migrations.FS(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(string(text), "\nSET LOCAL lock_timeout = '5s';\n") {
-			t.Errorf("%s waits for its locks without a limit", name)
-		}
+		texts[name] = string(text)
+	}
+	return texts
+}
+
+// TestShownBefore: the runs of an earlier release get the column shown in batches. While a batch waits for a run that is locked, the batches before it are
+// visible, and other programs read and write the table.
+func TestShownBefore(t *testing.T) {
+	b := openAsOwner(t)
+	b.sql(`INSERT INTO agent_runs (tenant_id, run_id, input_digest, agent, version, document, input)
+		SELECT $1, to_char(n, 'FM000'), '', 'a', '1', '{}', '{"context":{"actorId":"user:ann"}}' FROM generate_series(1, 250) n`, tenant)
+	b.sql(`UPDATE agent_runs SET shown = NULL`)
+	b.sql(`DELETE FROM goose_db_version WHERE version_id >= 42`)
+	shown := func() int {
+		return value[int](b, `SELECT count(*) FROM agent_runs WHERE shown->>'actorId' = 'user:ann'`)
+	}
+	held := b.holds(`SELECT FROM agent_runs WHERE run_id = '240' FOR UPDATE`)
+	done := make(chan error, 1)
+	go func() {
+		_, err := b.Migrate(t.Context())
+		done <- err
+	}()
+	b.waitForLock()
+	if n := shown(); n != 200 {
+		t.Errorf("%d runs have the column, want the first two batches", n)
+	}
+	b.sql(`UPDATE agent_runs SET rounds = 1 WHERE run_id <= '200'`)
+	if err := held.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if n := shown(); n != 250 {
+		t.Errorf("%d runs have the column", n)
 	}
 }
