@@ -38,6 +38,9 @@ func TestUnits(t *testing.T) {
 		copies = append(copies, name)
 	}
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal(err)
+		}
 		t.Skip("systemd-analyze is not here (apt-get install systemd)")
 	}
 	if out, err := exec.CommandContext(t.Context(), "systemd-analyze", append([]string{"verify", "--man=no"}, copies...)...).CombinedOutput(); err != nil || len(out) > 0 {
