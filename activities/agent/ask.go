@@ -31,7 +31,7 @@ const maxCallBytes = 1 << 20
 const askTime = contract.AgentAskTime - time.Minute
 
 // Ask asks the model and records its response as a round, if the round is not recorded yet. A response that was
-// not recorded has no effect.
+// not recorded has no effect: the worker was lost, or the request was cancelled, between the response and its record. Its usage does not count.
 func (a *Agents) Ask(ctx context.Context, in contract.AgentAskIn) (out contract.AgentAskOut, err error) {
 	// Everybody with access to the namespace can schedule this activity.
 	if contract.Executing(ctx).WorkflowID != pawlagent.WorkflowID(in.Run.TenantID, in.Run.RunID) {
@@ -76,6 +76,7 @@ func (a *Agents) ask(ctx, asking context.Context, in contract.AgentAskIn) (out c
 	}
 	var failed *provider.Error
 	var unusable *unusableError
+	var over *limitError
 	switch {
 	case err == nil:
 	case errors.As(err, &failed):
@@ -83,10 +84,36 @@ func (a *Agents) ask(ctx, asking context.Context, in contract.AgentAskIn) (out c
 		return contract.AgentAskOut{Fault: &contract.AgentFault{Reason: failed.Error() + at(model), Retry: failed.Retry, AfterMs: failed.After.Milliseconds()}}, nil
 	case errors.As(err, &unusable):
 		return contract.AgentAskOut{Fault: &contract.AgentFault{Reason: unusable.Error()}}, nil
+	case errors.As(err, &over):
+		return contract.AgentAskOut{Fault: &contract.AgentFault{Reason: over.Error(), OverBudget: true}}, nil
 	default:
 		return out, err
 	}
-	return out, a.Store.RecordRound(ctx, in.Run, round, promptHash, taken)
+	return out, a.record(ctx, in.Run, round, promptHash, taken)
+}
+
+// recordPause is the time between two tries to record a response.
+const recordPause = time.Second
+
+// record records a response. While the database is away, record tries again until ctx ends: another execution of the activity would ask the
+// model again, and the usage of this response would not count.
+func (a *Agents) record(ctx context.Context, of contract.AgentRun, r Round, promptHash string, taken int64) error {
+	for try := 1; ; try++ {
+		err := a.Store.RecordRound(ctx, of, r, promptHash, taken)
+		if !errs.IsTransient(err) {
+			return err
+		}
+		if try == 1 {
+			a.Log.WarnContext(ctx, "the response of a model waits for the database", "workflowId", contract.Executing(ctx).WorkflowID, "round", r.Round, "reason", errs.Reason(err))
+		}
+		pause := time.NewTimer(recordPause)
+		select {
+		case <-ctx.Done():
+			pause.Stop()
+			return err
+		case <-pause.C:
+		}
+	}
 }
 
 // Round reads the response of a round, or how the run ends before it.
@@ -129,26 +156,6 @@ func (e *unusableError) LogReason() string { return e.reason }
 
 func unusable(format string, args ...any) error { return &unusableError{fmt.Sprintf(format, args...)} }
 
-// endByLimit returns how a run ends that has used up a limit, or nil.
-func endByLimit(run Run) *contract.AgentEnd {
-	over := func(unit string, limit any) *contract.AgentEnd {
-		return &contract.AgentEnd{Outcome: pawlagent.OverBudget, Reason: fmt.Sprintf("the run has used its %s: %v", unit, limit)}
-	}
-	switch l, used := run.Document.Limits, run.Totals; {
-	case used.Rounds >= l.Rounds:
-		return over("rounds", l.Rounds)
-	case l.Calls > 0 && used.Calls >= l.Calls:
-		return over("calls", l.Calls)
-	case l.Tokens > 0 && used.Tokens() >= int64(l.Tokens):
-		return over("tokens", l.Tokens)
-	case l.MicroUSD > 0 && used.MicroUSD >= l.MicroUSD:
-		return over("cost in millionths of a dollar", l.MicroUSD)
-	case l.MicroUSD > 0 && used.Unpriced > 0:
-		return &contract.AgentEnd{Outcome: pawlagent.Failed, Reason: "the run has a limit of cost, and the worker's table of prices has no price of its model"}
-	}
-	return nil
-}
-
 // askModel asks the model for the response of a round. It returns the round, the hash of its prompt, and the number of the last message of
 // a person in the request.
 func (a *Agents) askModel(ctx context.Context, in contract.AgentAskIn, run Run, model pawlagent.Model) (r Round, promptHash string, taken int64, err error) {
@@ -175,8 +182,8 @@ func (a *Agents) askModel(ctx context.Context, in contract.AgentAskIn, run Run, 
 	}
 	request.Codec, request.Model, request.Tools, request.Choice, request.Members = codec, model.Name, offer.Tools, offer.Choice, model.Members
 	request.MaxTokens = model.MaxTokens
-	if l := run.Document.Limits; l.Tokens > 0 {
-		request.MaxTokens = min(request.MaxTokens, int(int64(l.Tokens)-run.Totals.Tokens()))
+	if err := a.bound(&request, run, model); err != nil {
+		return r, "", 0, err
 	}
 	http, base, done, err := a.modelClient(ctx, in.Run, run, model)
 	if err != nil {

@@ -83,9 +83,6 @@ func (a *Agents) summarize(ctx context.Context, of contract.AgentRun, run Run, w
 	if !ok {
 		return s, unusable("the format %s of the model is unknown to this worker", model.Format)
 	}
-	if run.Document.Limits.MicroUSD > 0 && a.price(model, wire.Usage{Reported: true}) == nil {
-		return s, unusable("the run has a limit of cost, and the worker's table of prices has no price of this model")
-	}
 	// Read the rounds with their whole outputs: a reference says nothing about the output.
 	whole, err := a.Store.AgentConversation(ctx, of, Context{TrimmedTo: 1, From: run.Context.From})
 	if err != nil {
@@ -98,8 +95,8 @@ func (a *Agents) summarize(ctx context.Context, of contract.AgentRun, run Run, w
 		return s, err
 	}
 	request.Codec, request.Model, request.Members, request.MaxTokens = codec, model.Name, model.Members, model.MaxTokens
-	if l := run.Document.Limits; l.Tokens > 0 {
-		request.MaxTokens = min(request.MaxTokens, int(int64(l.Tokens)-run.Totals.Tokens()))
+	if err := a.bound(&request, run, model); err != nil {
+		return s, err
 	}
 	http, base, done, err := a.modelClient(ctx, of, run, model)
 	if err != nil {

@@ -52,6 +52,9 @@ func (r *run) ask(ctx workflow.Context) (contract.AgentRoundOut, *contract.Agent
 			// worker may still run. If the run asks again, the record still keeps only one response.
 			fault = &contract.AgentFault{Reason: "the response of the model was not recorded", Retry: true}
 		}
+		if fault.OverBudget {
+			return out, &contract.AgentEnd{Outcome: pawlagent.OverBudget, Reason: fault.Reason}, nil
+		}
 		last := !fault.Retry || try >= maxTries
 		switch {
 		case last && !in.Fallback && r.open.HasFallback:

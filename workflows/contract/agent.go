@@ -137,6 +137,8 @@ type AgentFault struct {
 	// Retry says that the same request may succeed later, and AfterMs how long the provider asks to wait.
 	Retry   bool  `json:"retry,omitempty"`
 	AfterMs int64 `json:"afterMs,omitempty"`
+	// OverBudget says that the model was not asked, because the request would use more of a limit than the run has left.
+	OverBudget bool `json:"overBudget,omitempty"`
 }
 
 // AgentEnd says how a run ends.

@@ -9,6 +9,7 @@ import (
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/internal/e2etest"
 	"github.com/pawl-run/pawl/internal/modelserver"
+	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
 // TestProviderFaults: a provider that is overloaded, fails or cuts its stream is asked again, after the pause that it asks for. No call of a broken response
@@ -189,14 +190,14 @@ func TestOutput(t *testing.T) {
 func TestUsageOfFaults(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "anthropic", func(modelserver.Request) modelserver.Reply {
-		return modelserver.Reply{Text: "overloaded", InStream: true, Status: 529}
+		return modelserver.Reply{Text: "overloaded", InStream: true, Status: 529, Usage: wire.Usage{Input: 1000, Output: 5}}
 	})
 	w.work()
 	d := w.document("anthropic")
-	d.Limits.Tokens = 20
+	d.Limits.Tokens = 2000
 	w.apply(d)
 	result := w.run(input("run", "go"))
-	if result.Outcome != agent.OverBudget || result.InputTokens != 20 || result.OutputTokens != 2 || result.Rounds != 0 {
+	if result.Outcome != agent.OverBudget || result.InputTokens != 2000 || result.OutputTokens != 2 || result.Rounds != 0 {
 		t.Errorf("the run ended %+v", result)
 	}
 	if n := w.model.Asked(0); n != 2 {

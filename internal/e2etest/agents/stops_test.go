@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/pawl-run/pawl/internal/e2etest"
 	"github.com/pawl-run/pawl/internal/modelserver"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
 // TestCancel: a run that is cancelled while a call waits for a person, or during a request to the model, ends with the outcome cancelled. Its call is
@@ -109,9 +111,10 @@ func TestBudgets(t *testing.T) {
 	on := func(r modelserver.Request) modelserver.Reply {
 		reply := calls(call("test__echo", fmt.Sprintf("%d-a", r.Answers)), call("test__echo", fmt.Sprintf("%d-b", r.Answers)))
 		reply.Text = fmt.Sprintf("round %d", r.Answers+1)
+		reply.Usage = wire.Usage{Input: 1000, Output: 500}
 		return reply
 	}
-	w := newWorldOf(t, "openai", scripts{"rounds": on, "calls": on, "tokens": on, "cost": on, "price": on, "time": modelserver.Script(calls(call("test__held", "a")))})
+	w := newWorldOf(t, "openai", scripts{"rounds": on, "calls": on, "tokens": on, "tokens-left": on, "cost": on, "cost-left": on, "price": on, "time": modelserver.Script(calls(call("test__held", "a")))})
 	var runs e2etest.Ledger
 	hung := e2etest.NewHung()
 	w.workPriced("model", e2etest.Tool("test__echo", runs.Counted(e2etest.Echo)), e2etest.Tool("test__held", hung.Run, e2etest.Attempts(1)))
@@ -126,11 +129,13 @@ func TestBudgets(t *testing.T) {
 		{"rounds", func(d *agent.Document) { d.Limits.Rounds = 3 }, agent.OverBudget, "rounds: 3", 3, 6},
 		// The third call of the second round does not start.
 		{"calls", func(d *agent.Document) { d.Limits.Calls = 3 }, agent.OverBudget, "calls: 3", 2, 3},
-		// A round has 15 tokens.
-		{"tokens", func(d *agent.Document) { d.Limits.Tokens = 31 }, agent.OverBudget, "tokens: 31", 3, 6},
-		// A round costs 10 + 5·2 millionths of a dollar.
-		{"cost", func(d *agent.Document) { d.Limits.MicroUSD = 40 }, agent.OverBudget, "cost in millionths of a dollar: 40", 2, 4},
-		{"price", func(d *agent.Document) { d.Limits.MicroUSD, d.Model.Name = 40, "unknown" }, agent.Failed, "no price", 1, 2},
+		// A round has 1500 tokens. The next request has more than 20, so there is none.
+		{"tokens", func(d *agent.Document) { d.Limits.Tokens = 3000 }, agent.OverBudget, "used its tokens: 3000", 2, 4},
+		{"tokens-left", func(d *agent.Document) { d.Limits.Tokens = 3020 }, agent.OverBudget, "limit of tokens: 3020", 2, 4},
+		// A round costs 1000 + 500·2 millionths of a dollar.
+		{"cost", func(d *agent.Document) { d.Limits.MicroUSD = 4000 }, agent.OverBudget, "used its cost in millionths of a dollar: 4000", 2, 4},
+		{"cost-left", func(d *agent.Document) { d.Limits.MicroUSD = 4020 }, agent.OverBudget, "limit of cost in millionths of a dollar: 4020", 2, 4},
+		{"price", func(d *agent.Document) { d.Limits.MicroUSD, d.Model.Name = 40, "unknown" }, agent.Failed, "no price of the model unknown", 0, 0},
 		{"time", func(d *agent.Document) { d.Limits.Seconds = 4 }, agent.OverBudget, "the time of the run", 1, 1},
 	} {
 		d := w.document("openai", "test__echo", "test__held")
@@ -141,7 +146,7 @@ func TestBudgets(t *testing.T) {
 		if result.Outcome != tc.outcome || !strings.Contains(result.Reason, tc.reason) || result.Rounds != tc.rounds || result.Calls != tc.calls || w.dones(tc.run) != 1 {
 			t.Errorf("%s: the run ended %+v with %d done events", tc.run, result, w.dones(tc.run))
 		}
-		if tc.run != "time" && result.Text != fmt.Sprintf("round %d", tc.rounds) {
+		if tc.rounds > 1 && result.Text != fmt.Sprintf("round %d", tc.rounds) {
 			t.Errorf("%s: the text is %q", tc.run, result.Text)
 		}
 		if n := len(w.asks(tc.run)); n != tc.rounds {
@@ -152,23 +157,44 @@ func TestBudgets(t *testing.T) {
 		}
 	}
 	w.Until(func() bool { return w.codes("time") == string(toolspec.CodeCancelled) }, "the call of the run without time is cancelled")
-	if cost := e2etest.Scalar[int](w.World, "SELECT micro_usd::int FROM agent_runs WHERE run_id = 'cost'"); cost != 40 {
-		t.Errorf("the cost is %d, want 40", cost)
+	if cost := e2etest.Scalar[int](w.World, "SELECT micro_usd::int FROM agent_runs WHERE run_id = 'cost'"); cost != 4000 {
+		t.Errorf("the cost is %d, want 4000", cost)
 	}
 }
 
-// TestTokensLeft: a request allows the model at most as many tokens as the run has left.
-func TestTokensLeft(t *testing.T) {
+// TestOutputLeft: a request allows the model at most as many tokens as the run has left of its limits of tokens and of cost, without the input of the
+// request. The input is an estimate: the bodies of these requests have between 200 and 2000 bytes.
+func TestOutputLeft(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "anthropic", modelserver.Script(calls(call("test__echo", "a")), modelserver.Reply{Text: "done"}))
-	w.work(e2etest.Tool("test__echo", e2etest.Echo))
-	d := w.document("anthropic", "test__echo")
-	d.Limits.Tokens = 100
-	w.apply(d)
-	want(t, w.run(input("run", "go")), agent.Completed, "done")
-	for i, most := range []string{`"max_tokens":100`, `"max_tokens":85`} {
-		if body := string(w.asks("go")[i].Body); !strings.Contains(body, most) {
-			t.Errorf("request %d is %s, want %s in it", i, body, most)
+	on := modelserver.Script(calls(call("test__echo", "a")), modelserver.Reply{Text: "done"})
+	w := newWorldOf(t, "openai", scripts{"tokens": on, "cost": on})
+	w.workPriced("model", e2etest.Tool("test__echo", e2etest.Echo))
+	for _, tc := range []struct {
+		run   string
+		limit func(*agent.Limits)
+		// left is what the limits allow to each request without its input, in tokens. inputCost is how many tokens of output a token of input costs.
+		left      [2]float64
+		inputCost float64
+	}{
+		{"tokens", func(l *agent.Limits) { l.Tokens = 1000 }, [2]float64{1000, 985}, 1},
+		{"cost", func(l *agent.Limits) { l.MicroUSD = 1000 }, [2]float64{500, 490}, 0.5},
+	} {
+		d := w.document("openai", "test__echo")
+		d.Version = tc.run
+		tc.limit(&d.Limits)
+		w.apply(d)
+		want(t, w.run(input(tc.run, tc.run)), agent.Completed, "done")
+		for i, asked := range w.asks(tc.run) {
+			var body struct {
+				MaxTokens float64 `json:"max_completion_tokens"`
+			}
+			if err := json.Unmarshal(asked.Body, &body); err != nil {
+				t.Fatal(err)
+			}
+			estimated := (tc.left[i] - body.MaxTokens) / tc.inputCost
+			if real := float64(len(asked.Body)) / 4; estimated < real/2 || estimated > real {
+				t.Errorf("%s: request %d has about %.0f tokens, counts as %.0f, and allows %.0f", tc.run, i, real, estimated, body.MaxTokens)
+			}
 		}
 	}
 }
