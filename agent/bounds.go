@@ -18,7 +18,7 @@ const (
 	DefaultMaxTokens = 8192
 	// MaxMaxTokens bounds Model.MaxTokens.
 	MaxMaxTokens = 1_000_000
-	// MaxLine bounds the name of a model, the id of a connection, and the name and the version of a graph, in characters.
+	// MaxLine bounds the name of a model, the id of a connection, and the name, the version and the id of a run of a graph, in characters.
 	MaxLine = 200
 )
 

@@ -40,7 +40,7 @@ type Document struct {
 	Output json.RawMessage `json:"output,omitempty"`
 	// Limits bound a run.
 	Limits Limits `json:"limits"`
-	// Graph names the graph of which the agent is a part. It is only recorded.
+	// Graph names the graph of which the agent is a part. It is only recorded, and Input.GraphRunID needs it.
 	Graph *Graph `json:"graph,omitempty"`
 }
 

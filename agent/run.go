@@ -91,6 +91,9 @@ type Input struct {
 	Stays bool `json:"stays,omitempty"`
 	// Fork is set for a run that goes on with the conversation of another run.
 	Fork *Fork `json:"fork,omitempty"`
+	// GraphRunID is the caller's id of the run of a graph to which this run belongs. Only the run of an agent with a Graph may have one. It
+	// is only recorded.
+	GraphRunID string `json:"graphRunId,omitempty"`
 }
 
 // ReadInput reads the input of a run. The error says what is wrong, without a value of the input.
@@ -136,6 +139,11 @@ func (in Input) Check() error {
 	}
 	if in.Fork != nil {
 		if err := in.checkFork(); err != nil {
+			return err
+		}
+	}
+	if in.GraphRunID != "" {
+		if err := toolspec.CheckVisible("graphRunId", in.GraphRunID, MaxLine); err != nil {
 			return err
 		}
 	}

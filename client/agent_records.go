@@ -64,10 +64,11 @@ type AgentRunSummary struct {
 	// PromptHash is the agent.PromptHash of the last request. Runs with the same hash asked their models
 	// in the same way.
 	PromptHash string `json:"promptHash,omitempty"`
-	// Graph and GraphVersion name the graph of the agent. GraphID is the graph in the context of the
-	// run.
+	// Graph and GraphVersion name the graph of the agent, and GraphRunID the run of this graph. GraphID is the graph in the context of the
+	// calls.
 	Graph        string     `json:"graph,omitempty"`
 	GraphVersion string     `json:"graphVersion,omitempty"`
+	GraphRunID   string     `json:"graphRunId,omitempty"`
 	GraphID      string     `json:"graphId,omitempty"`
 	OpenedAt     time.Time  `json:"openedAt"`
 	EndedAt      *time.Time `json:"endedAt,omitempty"`

@@ -12,7 +12,7 @@ ALTER TABLE agent_runs ADD shown json;
 CREATE FUNCTION show_agent_run() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     NEW.shown := json_build_object(
-        'actorId', NEW.input #>> '{context,actorId}', 'graphId', NEW.input #>> '{context,graphId}', 'stays', NEW.input -> 'stays', 'fork', NEW.input -> 'fork',
+        'actorId', NEW.input #>> '{context,actorId}', 'graphId', NEW.input #>> '{context,graphId}', 'graphRunId', NEW.input ->> 'graphRunId', 'stays', NEW.input -> 'stays', 'fork', NEW.input -> 'fork',
         'began', (
             SELECT json_agg(json_build_object('role', m.value ->> 'role', 'text', t.text) ORDER BY m.n)
             FROM json_array_elements(CASE json_typeof(NEW.input -> 'messages') WHEN 'array' THEN NEW.input -> 'messages' END) WITH ORDINALITY AS m (value, n)

@@ -24,6 +24,9 @@ const noSource = "the run cannot start: there is no such run of this actor to fo
 
 // begin writes a run, if there is none with its ids, and returns the run with these ids. If the run cannot start, reason says why.
 func (a *Agents) begin(ctx context.Context, r NewRun) (run Run, reason string, err error) {
+	if r.Input.GraphRunID != "" && r.Document.Graph == nil {
+		return run, "the run cannot start: graphRunId needs an agent with the name and the version of a graph", nil
+	}
 	if r.Input.Fork != nil {
 		return a.openFork(ctx, r)
 	}

@@ -1223,7 +1223,7 @@ CREATE OR REPLACE FUNCTION public.show_agent_run()
 AS $function$
 BEGIN
     NEW.shown := json_build_object(
-        'actorId', NEW.input #>> '{context,actorId}', 'graphId', NEW.input #>> '{context,graphId}', 'stays', NEW.input -> 'stays', 'fork', NEW.input -> 'fork',
+        'actorId', NEW.input #>> '{context,actorId}', 'graphId', NEW.input #>> '{context,graphId}', 'graphRunId', NEW.input ->> 'graphRunId', 'stays', NEW.input -> 'stays', 'fork', NEW.input -> 'fork',
         'began', (
             SELECT json_agg(json_build_object('role', m.value ->> 'role', 'text', t.text) ORDER BY m.n)
             FROM json_array_elements(CASE json_typeof(NEW.input -> 'messages') WHEN 'array' THEN NEW.input -> 'messages' END) WITH ORDINALITY AS m (value, n)

@@ -16,17 +16,17 @@ func TestShownInput(t *testing.T) {
 		want         client.AgentRunRecord
 	}{
 		"texts": {
-			`{"submitterProof":"secret","stays":true,"context":{"actorId":"user:ann","graphId":"g"},"messages":[
+			`{"submitterProof":"secret","stays":true,"graphRunId":"gr-1","context":{"actorId":"user:ann","graphId":"g"},"messages":[
 				{"role":"user","content":[{"type":"text","text":"a\u0041"},{"type":"text","text":"b"}]},
 				{"role":"assistant","content":[{"type":"tool_call","toolCallId":"c","toolName":"core__ls","args":{"path":"secret"}}]},
 				{"role":"tool","content":[{"type":"tool_result","toolCallId":"c","result":"secret"}]},
 				{"role":"assistant","content":[{"type":"text","text":"c"}]}]}`,
-			`{"actorId":"user:ann","graphId":"g","stays":true,"fork":null,"began":[{"role":"user","text":"aAb"},{"role":"assistant","text":"c"}]}`,
-			client.AgentRunRecord{AgentRunSummary: client.AgentRunSummary{ActorID: "user:ann", GraphID: "g", Stays: true}, Began: []client.BeganMessage{{Role: "user", Text: "aAb"}, {Role: "assistant", Text: "c"}}},
+			`{"actorId":"user:ann","graphId":"g","graphRunId":"gr-1","stays":true,"fork":null,"began":[{"role":"user","text":"aAb"},{"role":"assistant","text":"c"}]}`,
+			client.AgentRunRecord{AgentRunSummary: client.AgentRunSummary{ActorID: "user:ann", GraphID: "g", GraphRunID: "gr-1", Stays: true}, Began: []client.BeganMessage{{Role: "user", Text: "aAb"}, {Role: "assistant", Text: "c"}}},
 		},
 		"fork": {
 			`{"context":{"actorId":"user:ann"},"messages":null,"fork":{"runId":"texts","rounds":2}}`,
-			`{"actorId":"user:ann","graphId":null,"stays":null,"fork":{"runId":"texts","rounds":2},"began":null}`,
+			`{"actorId":"user:ann","graphId":null,"graphRunId":null,"stays":null,"fork":{"runId":"texts","rounds":2},"began":null}`,
 			client.AgentRunRecord{AgentRunSummary: client.AgentRunSummary{ActorID: "user:ann", ForkOf: "texts", ForkRounds: 2}},
 		},
 		"a text that Postgres cannot read": {`{"context":{"actorId":"user:ann"},"messages":[{"role":"user","content":[{"type":"text","text":"\ud800"}]}]}`, `{}`, client.AgentRunRecord{}},
@@ -40,7 +40,7 @@ func TestShownInput(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.ActorID != tc.want.ActorID || got.GraphID != tc.want.GraphID || got.Stays != tc.want.Stays || got.ForkOf != tc.want.ForkOf || got.ForkRounds != tc.want.ForkRounds ||
+		if got.ActorID != tc.want.ActorID || got.GraphID != tc.want.GraphID || got.GraphRunID != tc.want.GraphRunID || got.Stays != tc.want.Stays || got.ForkOf != tc.want.ForkOf || got.ForkRounds != tc.want.ForkRounds ||
 			!reflect.DeepEqual(got.Began, tc.want.Began) {
 			t.Errorf("%s: %+v", run, got)
 		}

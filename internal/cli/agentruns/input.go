@@ -18,9 +18,9 @@ import (
 
 // inputFlags are the flags for the input of a run.
 type inputFlags struct {
-	version, runID, actor, session string
-	tools                          []string
-	connections                    map[string]string
+	version, runID, actor, session, graphRun string
+	tools                                    []string
+	connections                              map[string]string
 }
 
 func (f *inputFlags) define(flags *pflag.FlagSet) {
@@ -28,6 +28,7 @@ func (f *inputFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.runID, "run", "", "`id` of the run, in 1 to 64 characters; default a new one. The same id with the same input is the same run")
 	app.ActorVar(flags, &f.actor, "actor", "", "the actor of the calls; default agent:NAME")
 	flags.StringVar(&f.session, "session", "", "`id` of the session of the calls")
+	flags.StringVar(&f.graphRun, "graph-run", "", "your `id` of the run of the graph that this run belongs to; the agent needs a graph")
 	flags.StringSliceVar(&f.tools, "tools", nil, "`ids` of the only tools of the agent that this run may call")
 	flags.StringToStringVar(&f.connections, "connection", nil, "`TOOL=ID`: the connection that a tool uses; may be repeated")
 }
@@ -47,7 +48,7 @@ func (f *startFlags) define(flags *pflag.FlagSet) {
 // input returns the input of a run without its messages.
 func (f *inputFlags) input(tenant, name, word string) agent.Input {
 	in := agent.Input{
-		Agent: name, Version: f.version, Connections: f.connections,
+		Agent: name, Version: f.version, Connections: f.connections, GraphRunID: f.graphRun,
 		Context: toolspec.Context{TenantID: tenant, RunID: f.runID, ActorID: f.actor, SessionID: f.session, ToolIDs: f.tools},
 	}
 	if in.Context.RunID == "" {

@@ -137,7 +137,8 @@ func printRun(w io.Writer, r client.AgentRunRecord) {
 	row("used", costs(r.Totals))
 	row("prompt", r.PromptHash)
 	row("graph", strings.TrimSpace(r.Graph+" "+r.GraphVersion))
-	row("graph run", r.GraphID)
+	row("graph run", r.GraphRunID)
+	row("graph id", r.GraphID)
 	printRounds(w, r, true)
 }
 

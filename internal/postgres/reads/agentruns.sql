@@ -4,7 +4,7 @@ SELECT run_id, agent, version, coalesce(shown->>'actorId', '') AS actor_id, coal
     coalesce(result->>'outcome', '') AS outcome, coalesce(result->>'reason', '') AS reason,
     rounds, calls, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, micro_usd, unpriced, prompt_hash,
     coalesce(document->'graph'->>'name', '') AS graph, coalesce(document->'graph'->>'version', '') AS graph_version,
-    coalesce(shown->>'graphId', '') AS graph_id, opened_at, ended_at
+    coalesce(shown->>'graphId', '') AS graph_id, coalesce(shown->>'graphRunId', '') AS graph_run_id, opened_at, ended_at
 FROM agent_runs
 WHERE tenant_id = @tenant_id AND (@agent::text = '' OR agent = @agent) AND (NOT @open::boolean OR ended_at IS NULL)
     AND (@before::timestamptz IS NULL OR (opened_at, run_id) < (@before, @before_id::text))
@@ -16,7 +16,7 @@ SELECT run_id, agent, version, coalesce(shown->>'actorId', '') AS actor_id, coal
     coalesce(result->>'outcome', '') AS outcome, coalesce(result->>'reason', '') AS reason,
     rounds, calls, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, micro_usd, unpriced, prompt_hash,
     coalesce(document->'graph'->>'name', '') AS graph, coalesce(document->'graph'->>'version', '') AS graph_version,
-    coalesce(shown->>'graphId', '') AS graph_id, opened_at, ended_at, shown->'began' AS began, result
+    coalesce(shown->>'graphId', '') AS graph_id, coalesce(shown->>'graphRunId', '') AS graph_run_id, opened_at, ended_at, shown->'began' AS began, result
 FROM agent_runs WHERE tenant_id = @tenant_id AND run_id = @run_id;
 
 -- name: ShowAgentRounds
