@@ -119,6 +119,8 @@ func Cases() []Case {
 		ended("agent_joined", "activity agentAsk", "child", "activity joinCall", "activity completed", "local agentAnswer", "local agentClose", "ended completed"),
 		ended("trigger_fired", "local triggerFire", "ended "),
 		waits("agent_waiting_call", "activity agentAsk", "child", "child started"),
+		waits("agent_waiting_model", "activity agentAsk", "activity completed", "timer"),
+		waits("agent_waiting_response", "local agentOpen", "activity agentAsk"),
 		waits("agent_waiting_message", "local agentClose", "update message", "activity agentAsk", "local agentClose"),
 		waits("waiting_approval", "local requestApproval", "timer"),
 		waits("waiting_edited", "update decide", "local hydrate", "local requestApproval", "timer"),
@@ -130,6 +132,10 @@ func Cases() []Case {
 		waits("waiting_probe", "activity execute", "local checkAttempt", "activity reconcile", "timer"),
 		waits("waiting_parked", "activity execute", "local requestApproval", "timer"),
 		waits("waiting_capacity", "local willAcquireSemaphore", "timer"),
+		waits("waiting_quota", "local willAcquireQuota", "timer"),
+		waits("waiting_read", "local willReadCache", "timer"),
+		waits("waiting_hook", "local requestApproval", "timer", "local reviewDecision", "local willAuthorize", "timer"),
+		waits("waiting_database", "local admit failed", "timer"),
 	}
 }
 

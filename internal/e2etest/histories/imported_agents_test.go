@@ -1,7 +1,9 @@
 package histories
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/workflowservice/v1"
@@ -26,7 +28,7 @@ func runGoesOn(t *testing.T, address string, r historytest.Recorded) {
 	w.WorkWith(c, a.tools)
 	moves := &agentWorld{World: w, hung: a.hung}
 	id := historytest.WorkflowID(r.History)
-	run := movedRun(w, r.History)
+	run := movedRun(w, r.History, map[string]time.Duration{"agent_waiting_model": 58 * time.Second}[r.Case])
 	runID := run.GetEvents()[0].GetWorkflowExecutionStartedEventAttributes().GetOriginalExecutionRunId()
 	move := func() {
 		for _, table := range []string{"agent_runs", "invocations"} {
@@ -64,6 +66,15 @@ func runGoesOn(t *testing.T, address string, r historytest.Recorded) {
 		if result := w.RunResult(w.Pawl.AttachAgent(t.Context(), "acme", r.Case)); result.Outcome != pawlagent.Completed {
 			t.Errorf("the run ended %+v", result)
 		}
+	case "agent_waiting_model", "agent_waiting_response":
+		last := map[string]string{"agent_waiting_model": "timer", "agent_waiting_response": "activity " + contract.AgentAsk.Name()}[r.Case]
+		before := a.start(r.Case)
+		a.Until(func() bool { return slices.Contains(historytest.Outline(a.History(before, "")), last) }, "the run waits")
+		move()
+		moves.end(r.Case)
+		if result := w.RunResult(w.Pawl.AttachAgent(t.Context(), "acme", r.Case)); result.Outcome != pawlagent.Completed || result.Text != "done" || result.Rounds != 1 {
+			t.Errorf("the run ended %+v", result)
+		}
 	default:
 		t.Fatalf("how does %s go on?", r.Case)
 	}
@@ -71,9 +82,9 @@ func runGoesOn(t *testing.T, address string, r historytest.Recorded) {
 }
 
 // movedRun is moved for a run of an agent. It also moves the deadline of the run, which is in the result of its first step.
-func movedRun(w *e2etest.World, h *historypb.History) *historypb.History {
+func movedRun(w *e2etest.World, h *historypb.History, ago time.Duration) *historypb.History {
 	w.T.Helper()
-	run := moved(h, 0)
+	run := moved(h, ago)
 	by := run.GetEvents()[0].GetEventTime().AsTime().Sub(h.GetEvents()[0].GetEventTime().AsTime())
 	for _, e := range run.GetEvents() {
 		if historytest.ActivityOf(e) != contract.AgentOpen.Name() {

@@ -21,6 +21,7 @@ import (
 	"github.com/pawl-run/pawl/internal/e2etest"
 	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/worker"
 	"github.com/pawl-run/pawl/workflows/historytest"
 )
@@ -119,7 +120,7 @@ func TestRecordedCallsGoOn(t *testing.T) {
 			w := e2etest.NewWorldOn(t, server.Address(), postgrestest.Database(t), e2etest.PlainPolicy)
 			var effects e2etest.Ledger
 			w.Work(worker.Tools(waitingTools(func(string) e2etest.Run { return effects.Counted(e2etest.Echo) })...),
-				worker.ToolHooks(allTool, onAll("all", normalise)), worker.ToolHooks("test__closed", later(longRetry)))
+				worker.ToolHooks(allTool, onAll("all", normalise)), worker.ToolHooks("test__closed", later(longRetry)), gateHook)
 			type ending struct {
 				ago     time.Duration
 				verb    toolspec.Verb
@@ -137,6 +138,10 @@ func TestRecordedCallsGoOn(t *testing.T) {
 				"waiting_worker":     {text: "hello", effects: 1},
 				"waiting_execute":    {text: "hello", effects: 1},
 				"waiting_capacity":   {text: "hello", effects: 1},
+				"waiting_quota":      {ago: longRetry - time.Second, text: "hello", effects: 1},
+				"waiting_read":       {text: "hello", effects: 1}, // the call that it waited for is not in this record
+				"waiting_hook":       {text: "hello", effects: 1},
+				"waiting_database":   {text: "hello", effects: 1},
 				// No worker key of this database has signed the permit of the recorded call, so the probe is not called again.
 				"waiting_probe":  {ago: 8 * time.Second, code: toolspec.CodeOutcomeUnknown},
 				"waiting_parked": {verb: toolspec.SettleOK, decide: e2etest.Ann}, // the effect happened before the recording
@@ -212,7 +217,8 @@ func waitingTools(f func(toolID string) e2etest.Run) []toolspec.Tool {
 		"test__write": {e2etest.Idempotent, e2etest.Risky}, allTool: {e2etest.Idempotent, e2etest.Risky, e2etest.Attempts(2)},
 		"test__busy": {e2etest.Once, e2etest.Attempts(3)}, "test__closed": {e2etest.Fast},
 		"test__gone": {e2etest.Idempotent, e2etest.Risky}, "test__slow": {e2etest.Within(time.Minute)},
-		"test__place": {e2etest.Within(2 * time.Minute)}, "test__send": {e2etest.Once, brief},
+		"test__place": {e2etest.Within(2 * time.Minute)}, "test__hourly": {e2etest.Fast}, "test__read": {e2etest.Fast},
+		"test__kept": {kept, e2etest.Within(2 * time.Minute)}, "test__hooked": {e2etest.Idempotent, e2etest.Risky}, "test__send": {e2etest.Once, brief},
 	} {
 		all = append(all, e2etest.Tool(toolID, f(toolID), change...))
 	}
@@ -224,6 +230,12 @@ func waitingTools(f func(toolID string) e2etest.Run) []toolspec.Tool {
 	}
 	return all
 }
+
+// kept lets the results of a read be kept and shared.
+func kept(d *toolspec.Definition) { d.CacheFor = time.Hour }
+
+// gateHook is the hook of test__hooked.
+var gateHook = worker.ToolHooks("test__hooked", hook.New("gate", hook.WillAuthorize.Do(func(context.Context, *hook.Gate) error { return nil })))
 
 // brief is a short time limit that is still long enough for a second attempt on a busy machine.
 var brief = e2etest.Within(3 * time.Second)

@@ -61,6 +61,9 @@ type planted struct {
 
 func (p *planted) step(e *historypb.HistoryEvent) {
 	p.T.Helper()
+	if e.GetMarkerRecordedEventAttributes().GetFailure() != nil {
+		return // the step has written nothing
+	}
 	ctx, result := p.executing(), e.GetMarkerRecordedEventAttributes().GetDetails()["result"]
 	take := func(to any) {
 		p.T.Helper()

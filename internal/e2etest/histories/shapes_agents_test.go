@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"go.temporal.io/sdk/client"
@@ -38,12 +39,20 @@ func newAgentWorld(w *e2etest.World) *agentWorld {
 	}
 	done := modelserver.Reply{Text: "done"}
 	retried := modelserver.Reply{Text: "done", Before: []modelserver.Reply{{Status: 503}}}
+	var asked atomic.Int32
 	held := call("test__held")
 	held.Calls = append(held.Calls, held.Calls[0])
 	scripts := map[string]func(modelserver.Request) modelserver.Reply{
 		"agent_calls": modelserver.Script(call("test__read"), call("test__read"), done), "agent_approved": modelserver.Script(call("test__write"), done),
 		"agent_interrupted": modelserver.Script(held, done), "agent_cancelled": modelserver.Script(call("test__write"), done),
 		"agent_retried": modelserver.Script(retried), "agent_waiting_call": modelserver.Script(call("test__write"), done),
+		"agent_waiting_model": modelserver.Script(modelserver.Reply{Text: "done", Before: []modelserver.Reply{{Status: 503, RetryAfter: "60"}}}),
+		"agent_waiting_response": func(modelserver.Request) modelserver.Reply {
+			if asked.Add(1) == 1 {
+				return modelserver.Reply{Text: "late", Delay: make(chan struct{})}
+			}
+			return done
+		},
 		"agent_waiting_message": func(modelserver.Request) modelserver.Reply { return done },
 		"agent_joined":          modelserver.Script(call("test__write"), done),
 		"agent_child": modelserver.Script(modelserver.Reply{Calls: []modelserver.Call{
@@ -164,6 +173,8 @@ func (r *recorder) agents(t *testing.T) {
 
 	a.waitsForCall()
 	r.rests(a.World, "agent_waiting_call", "child started", pawlagent.WorkflowID("acme", "agent_waiting_call"))
+	r.rests(a.World, "agent_waiting_model", "timer", a.start("agent_waiting_model"))
+	r.rests(a.World, "agent_waiting_response", "activity agentAsk", a.start("agent_waiting_response"))
 	a.waitsForMessage()
 	r.rests(a.World, "agent_waiting_message", "local agentClose", pawlagent.WorkflowID("acme", "agent_waiting_message"))
 }

@@ -3,7 +3,6 @@ package histories
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/pawl-run/pawl/internal/e2etest"
 	"github.com/pawl-run/pawl/toolspec"
@@ -65,9 +64,8 @@ func (r *recorder) doubt(t *testing.T) {
 func (r *recorder) cached(t *testing.T) {
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	h := e2etest.NewHung()
-	kept := func(d *toolspec.Definition) { d.CacheFor = time.Hour }
 	w.Work(worker.Tools(e2etest.Tool("test__read", e2etest.Echo, e2etest.Fast, kept),
-		e2etest.Tool("test__slow", h.Run, kept, e2etest.Within(2*time.Minute))))
+		waitingTool("test__kept", h.Run)))
 	first := e2etest.Invocation("cache_kept", "test__read", `{"text":"hello"}`)
 	e2etest.WantText(t, w.Invoke(first), "hello")
 	r.ended(w, "cache_kept", first)
@@ -75,11 +73,12 @@ func (r *recorder) cached(t *testing.T) {
 	e2etest.WantText(t, w.Invoke(again), "hello")
 	r.ended(w, "cache_found", again)
 
-	reads := w.Start(e2etest.Invocation("reads", "test__slow", `{"text":"hello"}`))
+	reads := w.Start(e2etest.Invocation("reads", "test__kept", `{"text":"hello"}`))
 	e2etest.Receive(t, h.Entered)
-	inv := e2etest.Invocation("flight_joined", "test__slow", `{"text":"hello"}`)
+	inv := e2etest.Invocation("flight_joined", "test__kept", `{"text":"hello"}`)
 	joins := w.Start(inv)
 	w.Queued(joins)
+	r.waits(w, "waiting_read", "timer", inv)
 	close(h.Release)
 	e2etest.WantText(t, w.Result(reads), "hello")
 	e2etest.WantText(t, w.Result(joins), "hello")

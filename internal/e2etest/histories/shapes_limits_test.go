@@ -23,6 +23,7 @@ tenants:
       - {tool: test__place, concurrent: 1, then: wait}
       - {tool: test__brief, concurrent: 1, then: wait, waitFor: 5s}
       - {tool: test__token, quota: {tokens: 1, every: 1h}}
+      - {tool: test__hourly, quota: {tokens: 1, every: 5m}, then: wait}
       - {tool: test__changed, concurrent: 1, then: wait}
     approvals: {enabled: true, allowUnsigned: true}
     rules: [{tool: test__changed, when: 'args.text == "changed"', decision: require_approval}]
@@ -34,7 +35,7 @@ func (r *recorder) limits(t *testing.T) {
 	h := e2etest.NewHung()
 	stays := e2etest.Within(2 * time.Minute)
 	w.Work(worker.Tools(e2etest.Tool("test__place", h.Run, stays), e2etest.Tool("test__brief", h.Run, stays),
-		e2etest.Tool("test__token", e2etest.Echo, e2etest.Fast), e2etest.Tool("test__changed", e2etest.Echo, e2etest.Fast)),
+		e2etest.Tool("test__token", e2etest.Echo, e2etest.Fast), waitingTool("test__hourly", e2etest.Echo), e2etest.Tool("test__changed", e2etest.Echo, e2etest.Fast)),
 		worker.ToolHooks("test__changed", hook.New("changes", hook.WillNormalizeInput.Do(func(_ context.Context, v *hook.Input) error {
 			v.SetArgs(e2etest.In{Text: "changed"})
 			return nil
@@ -44,6 +45,10 @@ func (r *recorder) limits(t *testing.T) {
 	inv := e2etest.Invocation("quota_used_up", "test__token", `{"text":"hello"}`)
 	e2etest.WantCode(t, w.Invoke(inv), toolspec.CodeRateLimited)
 	r.ended(w, "quota_used_up", inv)
+	e2etest.WantText(t, w.Invoke(e2etest.Invocation("hourly", "test__hourly", `{"text":"hello"}`)), "hello")
+	inv = e2etest.Invocation("waiting_quota", "test__hourly", `{"text":"hello"}`)
+	w.Queued(w.Start(inv))
+	r.waits(w, "waiting_quota", "timer", inv)
 
 	// Each of two calls gets the one slot, because the call that waits for a person gives it back.
 	inv = e2etest.Invocation("capacity_given_back", "test__changed", `{"text":"hello"}`)

@@ -10,7 +10,6 @@ import (
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/e2etest"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/worker"
 	"github.com/pawl-run/pawl/workflows/historytest"
 )
@@ -88,16 +87,16 @@ func (r *recorder) deploys(t *testing.T) {
 	}, e2etest.Idempotent, e2etest.Attempts(2))
 	changed := e2etest.Tool("test__change", e2etest.Echo, e2etest.Idempotent, e2etest.Attempts(2),
 		func(d *toolspec.Definition) { d.Version = "2" })
-	gone, hooked := waitingTool("test__gone", e2etest.Echo), e2etest.Tool("test__hooked", e2etest.Echo, e2etest.Idempotent, e2etest.Risky)
-	gate := worker.ToolHooks("test__hooked", hook.New("gate", hook.WillAuthorize.Do(func(context.Context, *hook.Gate) error { return nil })))
+	gone, hooked := waitingTool("test__gone", e2etest.Echo), waitingTool("test__hooked", e2etest.Echo)
 
-	stop := w.Work(worker.Tools(changing, gone, hooked), gate)
+	stop := w.Work(worker.Tools(changing, gone, hooked), gateHook)
 	calls := map[string]toolspec.Invocation{
 		"tool_missing": e2etest.Invocation("tool_missing", "test__gone", `{"text":"hello"}`),
 		"hook_missing": e2etest.Invocation("hook_missing", "test__hooked", `{"text":"hello"}`),
 	}
 	lacking := e2etest.Invocation("waiting_worker", "test__gone", `{"text":"hello"}`)
-	for _, inv := range append([]toolspec.Invocation{lacking}, calls["tool_missing"], calls["hook_missing"]) {
+	unhooked := e2etest.Invocation("waiting_hook", "test__hooked", `{"text":"hello"}`)
+	for _, inv := range []toolspec.Invocation{lacking, unhooked, calls["tool_missing"], calls["hook_missing"]} {
 		w.Waiting(w.Start(inv).WorkflowID)
 	}
 	calls["tool_changed"] = e2etest.Invocation("tool_changed", "test__change", `{"text":"hello"}`)
@@ -106,17 +105,19 @@ func (r *recorder) deploys(t *testing.T) {
 
 	// One worker lacks a tool and a hook and has another version of the second tool; the next has everything.
 	stop = w.Work(worker.Tools(changed, hooked))
-	for _, inv := range []toolspec.Invocation{lacking, calls["tool_missing"], calls["hook_missing"]} {
+	for _, inv := range []toolspec.Invocation{lacking, unhooked, calls["tool_missing"], calls["hook_missing"]} {
 		w.Approve(inv.Identity().WorkflowID())
 	}
 	// The first timer of each call is for its approval.
 	shows(w, lacking, "timer", 2)
 	r.waits(w, "waiting_worker", "timer", lacking)
+	shows(w, unhooked, "timer", 2)
+	r.waits(w, "waiting_hook", "timer", unhooked)
 	for _, shape := range []string{"tool_missing", "hook_missing"} {
 		shows(w, calls[shape], "timer", 2)
 	}
 	stop()
-	w.Work(worker.Tools(changed, gone, hooked), gate)
+	w.Work(worker.Tools(changed, gone, hooked), gateHook)
 	for shape, inv := range calls {
 		e2etest.WantText(t, w.Invoke(inv), "hello")
 		r.ended(w, shape, inv)
@@ -128,7 +129,7 @@ func (r *recorder) deploys(t *testing.T) {
 func (r *recorder) databaseAway(t *testing.T) {
 	p := devstacktest.OwnPostgres(t)
 	w := e2etest.NewWorldOn(t, devstacktest.Temporal(t), p.URL(), e2etest.PlainPolicy)
-	w.Work(worker.Tools(e2etest.Tool("test__read", e2etest.Echo, e2etest.Fast)))
+	w.Work(worker.Tools(waitingTool("test__read", e2etest.Echo)))
 	w.Until(func() bool { return w.Log.Has("worker runs") }, "the worker runs")
 	if err := p.StopImmediate(t.Context()); err != nil {
 		t.Fatal(err)
@@ -136,6 +137,7 @@ func (r *recorder) databaseAway(t *testing.T) {
 	inv := e2etest.Invocation("database_away", "test__read", `{"text":"hello"}`)
 	call := w.Start(inv)
 	shows(w, inv, "timer", 1)
+	r.waits(w, "waiting_database", "timer", inv)
 	if err := p.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
