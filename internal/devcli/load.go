@@ -129,6 +129,9 @@ func loadReport(a devApp, r *chaos.LoadReport) {
 			rows = append(rows, []string{l.Lane, strconv.Itoa(l.Calls), ms(l.P50Ms), ms(l.P95Ms), ms(l.P99Ms), ms(l.MaxMs)})
 		}
 		fmt.Fprintf(a.Out, "\n%d workers, %d at once; %s:\n", s.Workers, s.Submitters, s.Processors)
+		for _, use := range s.Uses {
+			fmt.Fprintln(a.Out, use)
+		}
 		app.PrintTable(a.Out, "", []string{"CALL", "CALLS", "P50 MS", "P95", "P99", "MAX"}, rows)
 	}
 	rows = nil

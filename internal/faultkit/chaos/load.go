@@ -187,9 +187,15 @@ func (l *load) step(ctx context.Context, step LoadStep) (StepFigures, error) {
 	var end time.Time
 	var measuring sync.WaitGroup
 	measuring.Go(func() {
-		pause(submitting, l.For) // there may be fewer calls than the time allows
+		pause(submitting, l.For/10)
+		early, earlyErr := l.use(ctx, began)
+		pause(submitting, l.For-l.For/10) // there may be fewer calls than the time allows
 		end = time.Now()
+		late, lateErr := l.use(ctx, began)
 		figures = StepFigures{LoadStep: step, Seconds: end.Sub(began).Seconds(), Processors: l.processors().since(used, end.Sub(began))}
+		if earlyErr == nil && lateErr == nil { // otherwise a fault has stopped the database
+			figures.Uses = []Use{early, late}
+		}
 	})
 	l.submitAll(ending, step.Submitters, l.take(ending, l.Calls, began.Add(l.For), l.options.Rate))
 	submitted()

@@ -29,7 +29,9 @@ tenants:
 
 // loadMix returns the share of each tool under load.
 func loadMix() []share {
-	return []share{{ledger.LocalRead, 40}, {ledger.Read, 10}, {ledger.Account, 10}, {ledger.Put, 15}, {ledger.Send, 20}, {ledger.Ask, 5}}
+	return []share{
+		{ledger.LocalRead, 35}, {ledger.Read, 10}, {ledger.Account, 10}, {ledger.Put, 10}, {ledger.QuickPut, 10}, {ledger.Send, 10}, {ledger.Quick, 10}, {ledger.Ask, 5},
+	}
 }
 
 // loadStream is the random stream of the calls under load.

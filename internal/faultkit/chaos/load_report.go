@@ -71,6 +71,8 @@ type StepFigures struct {
 	Lanes []LaneFigures `json:"lanes"`
 	// Processors is the mean number of processors that each program used: empty if the system does not tell.
 	Processors processors `json:"processors"`
+	// Uses are what the workers use after a tenth of the step and at its end. A worker that is not there does not count.
+	Uses []Use `json:"uses"`
 }
 
 // LaneFigures are the times of the calls of one kind.
@@ -96,6 +98,10 @@ func laneName(toolID string) string {
 		return "idempotent write, semaphore, quota"
 	case ledger.Send:
 		return "write"
+	case ledger.Quick:
+		return "write, claimed lane"
+	case ledger.QuickPut:
+		return "idempotent write, claimed lane"
 	default:
 		return "write with an approval"
 	}

@@ -36,6 +36,9 @@ func TestLoad(t *testing.T) {
 		t.Errorf("searched %+v for the secret of %v", report.Secrets, report.Calls[ledger.Account])
 	}
 	for _, s := range report.Steps {
+		if canTell && (len(s.Uses) != 2 || slices.ContainsFunc(s.Uses, func(u Use) bool { return u.MemoryMiB < 20 || u.Files < 10 || u.Connections < 1 })) {
+			t.Errorf("the workers use %+v", s.Uses)
+		}
 		if s.Ended == 0 || s.PerSecond == 0 || len(s.Lanes) == 0 || s.Lanes[0].P50Ms == 0 {
 			t.Errorf("figures %+v", s)
 		}

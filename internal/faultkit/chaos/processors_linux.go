@@ -39,6 +39,18 @@ func seconds(pids ...int) (sum float64) {
 	return sum
 }
 
+// memory returns the resident memory of a process, in bytes, and the number of its open files and sockets.
+func memory(pid int) (bytes int64, files int) {
+	dir := filepath.Join("/proc", strconv.Itoa(pid))
+	text, err := os.ReadFile(filepath.Join(dir, "statm"))
+	if fields := strings.Fields(string(text)); err == nil && len(fields) > 1 {
+		pages, _ := strconv.ParseInt(fields[1], 10, 64)
+		bytes = pages * int64(os.Getpagesize())
+	}
+	open, _ := os.ReadDir(filepath.Join(dir, "fd"))
+	return bytes, len(open)
+}
+
 // withChildren returns a process and its children.
 func withChildren(pid int) []int {
 	pids := []int{pid}
