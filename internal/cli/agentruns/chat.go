@@ -42,7 +42,7 @@ func Chat(a *app.App) *cobra.Command {
 			case a.JSON:
 				return app.Usage(errors.New("chat is for people; for a program there are `pawl agent run --json`, `watch --json` and `say --json`"))
 			}
-			s, err := app.Connect(cmd.Context(), true, true)
+			s, err := app.Connect(cmd.Context(), app.Servers{Temporal: true, Database: true})
 			if err != nil {
 				return err
 			}

@@ -33,7 +33,7 @@ func onRun(cmd *cobra.Command, needStore bool, do func(ctx context.Context, s *a
 		if runID == "" {
 			return app.Usage(errors.New(missingRun))
 		}
-		s, err := app.Connect(cmd.Context(), true, needStore)
+		s, err := app.Connect(cmd.Context(), app.Servers{Temporal: true, Database: needStore})
 		if err != nil {
 			return err
 		}

@@ -32,7 +32,7 @@ func newFork(a *app.App) *cobra.Command {
 					return err
 				}
 			}
-			s, err := app.Connect(cmd.Context(), true, true)
+			s, err := app.Connect(cmd.Context(), app.Servers{Temporal: true, Database: true})
 			if err != nil {
 				return err
 			}

@@ -52,7 +52,7 @@ func newRun(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := app.Connect(cmd.Context(), true, true)
+			s, err := app.Connect(cmd.Context(), app.Servers{Temporal: true, Database: true})
 			if err != nil {
 				return err
 			}

@@ -63,7 +63,7 @@ func newApply(a *app.App) *cobra.Command {
 
 // checkAgent prints what applying the document would change. Without a database it says that it compares nothing.
 func checkAgent(ctx context.Context, a *app.App, d agent.Document) error {
-	s, err := app.Connect(ctx, false, true)
+	s, err := app.Connect(ctx, app.Servers{Database: true})
 	if err != nil {
 		fmt.Fprintln(a.Err, "the agent was not compared with the active version and the published tools:", app.Printable(err.Error()))
 		digest, err := d.Digest()

@@ -14,7 +14,7 @@ func AuditedCommand(cmd *cobra.Command, needTemporal bool, change func(ctx conte
 		if err := RequireIdentity(by, ForAudit); err != nil {
 			return err
 		}
-		s, err := Connect(cmd.Context(), needTemporal, true)
+		s, err := Connect(cmd.Context(), Servers{Temporal: needTemporal, Database: true})
 		if err != nil {
 			return err
 		}

@@ -36,8 +36,11 @@ type Session struct {
 	Store    *postgres.Store
 }
 
+// Servers are the servers that a command needs.
+type Servers struct{ Temporal, Database bool }
+
 // Connect opens the connections that a command needs. The caller must call Close.
-func Connect(ctx context.Context, needTemporal, needStore bool) (*Session, error) {
+func Connect(ctx context.Context, needs Servers) (*Session, error) {
 	c, err := worker.LoadConfig()
 	if err != nil {
 		return nil, err
@@ -45,7 +48,7 @@ func Connect(ctx context.Context, needTemporal, needStore bool) (*Session, error
 	s := &Session{Config: c}
 	ctx, cancel := context.WithTimeout(ctx, DialTimeout)
 	defer cancel()
-	if needStore {
+	if needs.Database {
 		if c.DatabaseURL == "" {
 			return nil, errors.New("no database: run `pawl dev` in this directory, or set PAWL_DATABASE_URL")
 		}
@@ -58,7 +61,7 @@ func Connect(ctx context.Context, needTemporal, needStore bool) (*Session, error
 			return nil, err
 		}
 	}
-	if needTemporal {
+	if needs.Temporal {
 		if s.Temporal, err = temporal.DialContext(ctx, WithTimeout(c.Temporal, DialTimeout)); err != nil {
 			s.Close()
 			return nil, devstate.Explain(ExplainTemporalError(ctx, c.Temporal, err))
@@ -98,7 +101,7 @@ func ExplainTemporalError(ctx context.Context, o temporal.Options, err error) er
 
 // WithStore opens the database, calls use, and closes the database.
 func WithStore(ctx context.Context, use func(*Session) error) error {
-	s, err := Connect(ctx, false, true)
+	s, err := Connect(ctx, Servers{Database: true})
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ type batchRow struct {
 // decideEach sends the same decision on each request. A failure on one request does not stop the
 // other requests.
 func decideEach(a *app.App, cmd *cobra.Command, ids []string, p proving, said toolspec.Decision) error {
-	s, err := app.Connect(cmd.Context(), true, true)
+	s, err := app.Connect(cmd.Context(), app.Servers{Temporal: true, Database: true})
 	if err != nil {
 		return err
 	}

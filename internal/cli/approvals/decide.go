@@ -74,7 +74,7 @@ func newDecide(a *app.App, cmd *cobra.Command, say func(args []string, d *toolsp
 		if p.printNonce {
 			return printNonce(a, cmd, p, said)
 		}
-		s, err := app.Connect(cmd.Context(), true, true)
+		s, err := app.Connect(cmd.Context(), app.Servers{Temporal: true, Database: true})
 		if err != nil {
 			return err
 		}

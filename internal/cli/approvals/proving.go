@@ -78,7 +78,7 @@ func (p *proving) token(d toolspec.Decision) (string, error) {
 
 // printNonce prints the nonce that the ID token for the decision must contain.
 func printNonce(a *app.App, cmd *cobra.Command, p proving, d toolspec.Decision) error {
-	s, err := app.Connect(cmd.Context(), false, true)
+	s, err := app.Connect(cmd.Context(), app.Servers{Database: true})
 	if err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ func verify(ctx context.Context, a *app.App, o verifyFlags, only []string) error
 	if err != nil {
 		return err
 	}
-	s, err := app.Connect(ctx, o.calls > 0, true)
+	s, err := app.Connect(ctx, app.Servers{Temporal: o.calls > 0, Database: true})
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func newInvoke(a *app.App) *cobra.Command {
 					return err
 				}
 			}
-			s, err := app.Connect(cmd.Context(), true, false)
+			s, err := app.Connect(cmd.Context(), app.Servers{Temporal: true})
 			if err != nil {
 				return err
 			}

@@ -67,7 +67,7 @@ func runTurn(ctx context.Context, a *app.App, f turnFlags) error {
 	if f.dry {
 		return dryTurn(a, t)
 	}
-	s, err := app.Connect(ctx, true, false)
+	s, err := app.Connect(ctx, app.Servers{Temporal: true})
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func newKeyringRotate(a *app.App) *cobra.Command {
 			"is that of PAWL_KEYRING_FILE or PAWL_KEYRING.",
 		Args: app.AtMostOneArg("at most the file of a key ring"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := app.Connect(cmd.Context(), true, true)
+			s, err := app.Connect(cmd.Context(), app.Servers{Temporal: true, Database: true})
 			if err != nil {
 				return err
 			}

@@ -28,7 +28,7 @@ func (f *triggerFlags) add(cmd *cobra.Command) {
 
 // withServers calls use with a session that has the database, and Temporal if webhooks start runs.
 func (f *triggerFlags) withServers(ctx context.Context, use func(*app.Session) error) error {
-	s, err := app.Connect(ctx, f.fires, true)
+	s, err := app.Connect(ctx, app.Servers{Temporal: f.fires, Database: true})
 	if err != nil {
 		return err
 	}

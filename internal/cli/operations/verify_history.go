@@ -68,7 +68,7 @@ func verifyHistory(ctx context.Context, a *app.App, o searched) error {
 	if o.skipTables && o.skipHistories {
 		return app.Usage(errors.New("--skip-tables and --skip-histories leave nothing to search"))
 	}
-	s, err := app.Connect(ctx, !o.skipHistories, !o.skipTables || o.connections)
+	s, err := app.Connect(ctx, app.Servers{Temporal: !o.skipHistories, Database: !o.skipTables || o.connections})
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ type comparison struct {
 func (c *comparison) lostRecords() bool { return c.older != olderTemporal }
 
 func run(ctx context.Context, a *app.App, older string, mend bool, skip []string) error {
-	s, err := app.Connect(ctx, true, true)
+	s, err := app.Connect(ctx, app.Servers{Temporal: true, Database: true})
 	if err != nil {
 		return err
 	}
