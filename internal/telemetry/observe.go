@@ -84,7 +84,7 @@ func (t *Telemetry) count(ctx context.Context, name string, in, out any, took ti
 		}
 	case contract.ExecuteOut:
 		if in, ok := in.(contract.ExecuteIn); ok {
-			result := keyOutcome.String(attemptOutcome(out))
+			result := keyOutcome.String(string(out.Outcome))
 			t.attempts.Add(ctx, 1, metric.WithAttributes(keyTool.String(t.tools.label(in.Facts.ToolID)), result))
 			t.attemptTime.Record(ctx, took.Seconds(), metric.WithAttributes(keyTool.String(t.timed.label(in.Facts.ToolID))))
 		}
@@ -105,7 +105,11 @@ func (t *Telemetry) count(ctx context.Context, name string, in, out any, took ti
 		}
 	case contract.AgentAskOut:
 		result := "ok"
-		if out.Fault != nil {
+		switch {
+		case out.Fault == nil:
+		case out.Fault.OverBudget:
+			return // the model was not asked
+		default:
 			result = "fault"
 		}
 		t.agentRounds.Add(ctx, 1, metric.WithAttributes(keyOutcome.String(result)))
@@ -159,14 +163,6 @@ func isDecision(s contract.RequestState) bool {
 	case contract.RequestOpen, contract.RequestLost:
 	}
 	return false
-}
-
-// attemptOutcome returns the outcome of an attempt, or "failed" if the tool failed.
-func attemptOutcome(out contract.ExecuteOut) string {
-	if out.Outcome == contract.Done && out.Failure != nil {
-		return "failed"
-	}
-	return string(out.Outcome)
 }
 
 // callOf returns the ids of the call in the input of an activity.
@@ -231,7 +227,7 @@ func outcome(span trace.Span, out any) {
 			span.SetAttributes(spanCode.String(string(out.Failure.Code)))
 		}
 	case contract.ExecuteOut:
-		span.SetAttributes(spanOutcome.String(attemptOutcome(out)))
+		span.SetAttributes(spanOutcome.String(string(out.Outcome)))
 		if out.Failure != nil {
 			span.SetAttributes(spanCode.String(string(out.Failure.Code)))
 		}

@@ -89,14 +89,16 @@ func TestCounts(t *testing.T) {
 	tel.ran(t.Context(), "admit", contract.AdmitIn{}, contract.AdmitOut{Outcome: contract.Done, Epoch: 1}, nil)
 	tel.ran(t.Context(), "checkAttempt", contract.CheckIn{}, contract.CheckOut{Outcome: contract.Lost}, nil)
 	tel.ran(t.Context(), "willAcquire", hook.StageInput{}, hook.Verdict{Outcome: hook.Waited}, nil)
-	tel.ran(t.Context(), "execute", contract.ExecuteIn{}, contract.ExecuteOut{Outcome: contract.Done, Failure: &hook.Failure{}}, nil)
+	tel.ran(t.Context(), "execute", contract.ExecuteIn{}, contract.ExecuteOut{Outcome: contract.Refused, Failure: &hook.Failure{}}, nil)
 	tel.ran(t.Context(), "execute", contract.ExecuteIn{}, contract.ExecuteOut{}, errors.New("canary-4711"))
+	tel.ran(t.Context(), "agentAsk", contract.AgentAskIn{}, contract.AgentAskOut{Fault: &contract.AgentFault{OverBudget: true}}, nil)
+	tel.ran(t.Context(), "agentAsk", contract.AgentAskIn{}, contract.AgentAskOut{Fault: &contract.AgentFault{}}, nil)
 	tel.ran(t.Context(), "sweepCalls", contract.SweepCallsIn{}, contract.SweepCallsOut{Cancelled: 3}, nil)
 	body := scrape(t, tel)
 	for _, want := range []string{
 		`pawl_calls_total{code="ok",effect="read_only",tool="core__ls"} 1`, `pawl_call_duration_seconds_sum{effect="read_only"} 4`,
 		`pawl_approval_decision_duration_seconds_sum{state="approved"} 40`, `pawl_capacity_wait_duration_seconds_sum{step="willAcquire"} 3`,
-		`pawl_takeovers_total 1`, `pawl_claims_lost_total 1`, `pawl_capacity_waits_total{step="willAcquire"} 1`, `pawl_attempts_total{outcome="failed",tool="other"} 1`,
+		`pawl_takeovers_total 1`, `pawl_claims_lost_total 1`, `pawl_capacity_waits_total{step="willAcquire"} 1`, `pawl_attempts_total{outcome="refused",tool="other"} 1`, `pawl_agent_rounds_total{outcome="fault"} 1`,
 		`pawl_step_failures_total{step="execute"} 1`, `pawl_sweeps_total 1`, `pawl_swept_total{code="cancelled"} 3`,
 	} {
 		if !strings.Contains(body, want+"\n") {
