@@ -296,7 +296,8 @@ type State struct {
 	Phase Phase `json:"phase"`
 	// Round is the number of the current round, from 1.
 	Round int `json:"round"`
-	// Calls are the open calls. An approval that one of them waits for is in the state of the call.
+	// Calls are the open calls. An approval that one of them waits for is in the state of the call. client.Approvals with the RunID lists the
+	// approvals that all of them wait for, also inside of agents that they run.
 	Calls []OpenCall `json:"calls,omitempty"`
 	// Result is set when the run has ended.
 	Result *Result `json:"result,omitempty"`

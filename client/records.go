@@ -40,6 +40,9 @@ type CallFilter struct {
 type ApprovalFilter struct {
 	// TenantID is required.
 	TenantID string
+	// RunID leaves out the requests of calls with another run id; empty means all runs. The calls of an agent that a run has started have
+	// the run id of that run.
+	RunID string
 	// Decided adds the requests that no decision can change any more.
 	Decided bool
 	// After is the last request of the previous page. The list continues with older requests.

@@ -159,36 +159,19 @@ func (c *chat) comeBack(ctx context.Context) (ended bool, err error) {
 	c.setBusy(true)
 	if state, err := stateOf(ctx, c.client, c.a.Tenant, c.runID); err == nil {
 		c.setBusy(state.Phase != agent.Waiting)
-		if err := c.findApprovals(ctx, state); err != nil {
-			return true, err
-		}
+	}
+	if err := c.findApprovals(ctx); err != nil {
+		return true, err
 	}
 	c.feed = follow(ctx, c.client, c.a.Tenant, c.runID, c.seq)
 	return false, nil
 }
 
-// findApprovals finds the open approval requests of the open calls.
-func (c *chat) findApprovals(ctx context.Context, state agent.State) error {
-	if len(state.Calls) == 0 {
-		return nil
-	}
-	calls := state.Calls
-	for _, call := range state.Calls {
-		if call.AgentRunID == "" {
-			continue
-		}
-		// The approvals that the agent of this call waits for are those of its own calls.
-		if of, err := stateOf(ctx, c.client, c.a.Tenant, call.AgentRunID); err == nil {
-			calls = append(calls, of.Calls...)
-		}
-	}
-	open, err := c.client.Approvals(ctx, client.ApprovalFilter{TenantID: c.a.Tenant})
+// findApprovals finds the open approval requests of the run and of the agents that it has started.
+func (c *chat) findApprovals(ctx context.Context) error {
+	open, err := c.client.Approvals(ctx, client.ApprovalFilter{TenantID: c.a.Tenant, RunID: c.runID})
 	for _, request := range open {
-		for _, call := range calls {
-			if request.InvocationID == call.InvocationID {
-				c.waiting = append(c.waiting, request.ApprovalID)
-			}
-		}
+		c.waiting = append(c.waiting, request.ApprovalID)
 	}
 	return err
 }

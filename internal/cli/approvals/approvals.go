@@ -44,6 +44,7 @@ func newApprovals(a *app.App) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&after, "after", "", "id of the last request of the previous page: list older requests")
 	cmd.Flags().IntVar(&f.Limit, "limit", client.MaxList, "maximum number of requests, 1–500")
+	cmd.Flags().StringVar(&f.RunID, "run", "", "only requests of calls with this run `id`, also of agents that the run has started")
 	cmd.Flags().BoolVar(&f.Decided, "all", false, "also list requests that are decided or expired")
 	cmd.AddCommand(newGrants(a), newRevokeGrant(a))
 	return cmd

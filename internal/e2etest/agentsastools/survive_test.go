@@ -6,6 +6,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 
 	"github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/client"
 	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/e2etest"
 	"github.com/pawl-run/pawl/internal/modelserver"
@@ -41,6 +42,11 @@ func TestApprovalInside(t *testing.T) {
 	state, err = w.Pawl.AgentState(t.Context(), "acme", state.Calls[0].AgentRunID)
 	if err != nil || len(state.Calls) != 1 || state.Calls[0].WorkflowID != inside.WorkflowID() {
 		t.Fatalf("the state of the run of the agent is %+v, %v", state, err)
+	}
+	for runID, want := range map[string]int{"run": 1, "other": 0, "": 1} {
+		if open, err := w.Store.Approvals(t.Context(), client.ApprovalFilter{TenantID: "acme", RunID: runID}); err != nil || len(open) != want || want == 1 && open[0].ApprovalID != view.ApprovalID {
+			t.Errorf("the run %q waits for %+v, %v", runID, open, err)
+		}
 	}
 	if answer := w.Decide(inside.WorkflowID(), e2etest.Approving(view.ApprovalID, e2etest.Actor)); answer.Counted {
 		t.Error("the agent approved its own call")

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // Use is what the workers use at a time of a step.
@@ -32,11 +30,7 @@ func (l *load) use(ctx context.Context, began time.Time) (u Use, err error) {
 		u.MemoryMiB += int(bytes >> 20)
 		u.Files += files
 	}
-	conn, err := pgx.Connect(ctx, l.servers.stack.DatabaseURL())
-	if err != nil {
-		return u, err
-	}
-	defer func() { _ = conn.Close(ctx) }()
-	err = conn.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'pawl'`).Scan(&u.Connections)
+	sessions, err := l.servers.store.WorkerSessions(ctx)
+	u.Connections = int(sessions)
 	return u, err
 }

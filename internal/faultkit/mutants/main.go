@@ -46,7 +46,7 @@ func run(ctx context.Context, names []string) error {
 		return err
 	}
 	survivors := 0
-	for _, m := range slices.Concat(mutants, named, ofTools, ofClaimedLane, ofDenials, all) {
+	for _, m := range slices.Concat(mutants, named, ofTools, ofClaimedLane, ofDenials, ofAgents, all) {
 		if !chosen(m.guard, names) {
 			continue
 		}

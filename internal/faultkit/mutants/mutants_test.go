@@ -18,7 +18,7 @@ func TestMutantsApply(t *testing.T) {
 		t.Fatalf("%d conditions, %v", len(all), err)
 	}
 	seen := map[string]bool{}
-	for _, m := range slices.Concat(mutants, named, ofTools, ofClaimedLane, ofDenials, all) {
+	for _, m := range slices.Concat(mutants, named, ofTools, ofClaimedLane, ofDenials, ofAgents, all) {
 		if _, err := m.write(root, t.TempDir()); err != nil {
 			t.Errorf("%s: %v", m.guard, err)
 		}

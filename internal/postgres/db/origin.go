@@ -55,11 +55,17 @@ func isDenied(err error) bool {
 
 type sessionsRow struct{ Sessions int64 }
 
+// WorkerSessions returns the number of connections of workers to the database.
+func (d *DB) WorkerSessions(ctx context.Context) (int64, error) {
+	row, _, err := First[sessionsRow](ctx, d.With(files), "worker sessions", Query("WorkerSessions", Values{}))
+	return row.Sessions, err
+}
+
 // CheckNoWorkers returns an error if workers are connected to the database.
 func (d *DB) CheckNoWorkers(ctx context.Context) error {
-	row, _, err := First[sessionsRow](ctx, d.With(files), "worker sessions", Query("WorkerSessions", Values{}))
-	if err == nil && row.Sessions > 0 {
-		err = fmt.Errorf("workers have %d connections to the database: stop all workers first", row.Sessions)
+	sessions, err := d.WorkerSessions(ctx)
+	if err == nil && sessions > 0 {
+		err = fmt.Errorf("workers have %d connections to the database: stop all workers first", sessions)
 	}
 	return err
 }

@@ -67,7 +67,7 @@ func (s *Store) Approvals(ctx context.Context, f ApprovalFilter) ([]Approval, er
 		before, beforeID = &f.After.CreatedAt, &f.After.ApprovalID
 	}
 	rows, err := db.All[approvalRow](ctx, s.db, op, db.Query("ListApprovals", db.Values{
-		"tenant_id": db.Text(f.TenantID), "only_open": !f.Decided, "before": before, "before_id": beforeID,
+		"tenant_id": db.Text(f.TenantID), "run_id": f.RunID, "only_open": !f.Decided, "before": before, "before_id": beforeID,
 		"max": db.Limit(cmp.Or(f.Limit, db.MaxList)),
 	}))
 	if err != nil {

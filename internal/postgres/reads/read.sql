@@ -96,6 +96,7 @@ SELECT approval_id, invocation_id::text, workflow_id, number, digest, a.tool_id,
     a.created_at, rule, a.preview, coalesce(a.granted ->> 'previewDigest', '') AS preview_digest, now() AS now
 FROM approvals a JOIN invocations i USING (invocation_id)
 WHERE a.tenant_id = @tenant_id AND (NOT @only_open::boolean OR a.state = 'open' AND a.expires_at > now())
+    AND (@run_id::text = '' OR i.run_id = @run_id)
     AND (@before::timestamptz IS NULL OR (a.created_at, approval_id) < (@before::timestamptz, @before_id::text))
 ORDER BY a.created_at DESC, approval_id DESC
 LIMIT @max;
