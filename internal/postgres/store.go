@@ -223,5 +223,8 @@ func (s *Store) CheckOrigin(ctx context.Context) error { return s.db.CheckOrigin
 // NoteOrigin notes that the rows belong to this database.
 func (s *Store) NoteOrigin(ctx context.Context) error { return s.db.NoteOrigin(ctx) }
 
+// WorkerSessions returns the number of connections of workers to the database.
+func (s *Store) WorkerSessions(ctx context.Context) (int64, error) { return s.db.WorkerSessions(ctx) }
+
 // CheckNoWorkers returns an error if workers are connected to the database.
 func (s *Store) CheckNoWorkers(ctx context.Context) error { return s.db.CheckNoWorkers(ctx) }

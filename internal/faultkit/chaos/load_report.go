@@ -69,7 +69,7 @@ type StepFigures struct {
 	PerSecond float64 `json:"perSecond"`
 	// Lanes are the times from the submit to the result, by kind of call.
 	Lanes []LaneFigures `json:"lanes"`
-	// Processors is the mean number of processors that each program used: empty if the system does not tell.
+	// Processors is the mean number of processors that each program used: empty if the system does not tell, or if faults end programs.
 	Processors processors `json:"processors"`
 	// Uses are what the workers use after a tenth of the step and at its end. A worker that is not there does not count.
 	Uses []Use `json:"uses"`
@@ -166,8 +166,11 @@ func (p processors) String() string {
 	return fmt.Sprintf("%.2f processors: %s", sum, strings.Join(words, ", "))
 }
 
-// processors returns the processor time of each program so far. A worker that ended does not count.
+// processors returns the processor time of each program so far. It returns nil for a run with faults, because they end programs.
 func (l *load) processors() processors {
+	if !canTell || len(l.plan.Faults) > 0 {
+		return nil
+	}
 	workers := []int{}
 	for _, s := range l.workers.slots {
 		workers = append(workers, s.get().pid())
@@ -181,9 +184,6 @@ func (l *load) processors() processors {
 	}
 	if p := l.servers.stack.Postgres(); p != nil {
 		used = append(used, programTime{"Pawl's Postgres", seconds(withChildren(p.PID())...)})
-	}
-	if !canTell {
-		return nil
 	}
 	return used
 }
