@@ -12,7 +12,7 @@ DECLARE
 BEGIN
     LOOP
         FOR run IN
-            SELECT tenant_id, run_id FROM agent_runs WHERE (tenant_id, run_id) > (after_tenant, after_run) ORDER BY tenant_id, run_id LIMIT 100
+            SELECT tenant_id, run_id FROM agent_runs WHERE (tenant_id, run_id) > (after_tenant, after_run) ORDER BY tenant_id, run_id LIMIT 10
         LOOP
             UPDATE agent_runs SET input = input WHERE tenant_id = run.tenant_id AND run_id = run.run_id AND shown IS NULL;
             after_tenant := run.tenant_id;

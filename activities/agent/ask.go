@@ -89,22 +89,22 @@ func (a *Agents) ask(ctx, asking context.Context, in contract.AgentAskIn) (out c
 	default:
 		return out, err
 	}
-	return out, a.record(ctx, in.Run, round, promptHash, taken)
+	return out, a.record(ctx, func() error { return a.Store.RecordRound(ctx, in.Run, round, promptHash, taken) })
 }
 
 // recordPause is the time between two tries to record a response.
 const recordPause = time.Second
 
-// record records a response. While the database is away, record tries again until ctx ends: another execution of the activity would ask the
-// model again, and the usage of this response would not count.
-func (a *Agents) record(ctx context.Context, of contract.AgentRun, r Round, promptHash string, taken int64) error {
+// record calls write, which records a response. While the database is away, record tries again until ctx ends: another execution of the
+// activity would ask the model again, and the usage of this response would not count.
+func (a *Agents) record(ctx context.Context, write func() error) error {
 	for try := 1; ; try++ {
-		err := a.Store.RecordRound(ctx, of, r, promptHash, taken)
+		err := write()
 		if !errs.IsTransient(err) {
 			return err
 		}
 		if try == 1 {
-			a.Log.WarnContext(ctx, "the response of a model waits for the database", "workflowId", contract.Executing(ctx).WorkflowID, "round", r.Round, "reason", errs.Reason(err))
+			a.Log.WarnContext(ctx, "the response of a model waits for the database", "workflowId", contract.Executing(ctx).WorkflowID, "reason", errs.Reason(err))
 		}
 		pause := time.NewTimer(recordPause)
 		select {
@@ -123,6 +123,9 @@ func (a *Agents) Round(ctx context.Context, in contract.AgentRoundIn) (out contr
 		return roundOut(run, recorded), err
 	}
 	out.End, err = a.endOf(ctx, in.Run, run)
+	if err == nil && out.End == nil && in.OverBudget != "" {
+		out.End = &contract.AgentEnd{Outcome: pawlagent.OverBudget, Reason: in.OverBudget}
+	}
 	return out, err
 }
 
@@ -182,7 +185,7 @@ func (a *Agents) askModel(ctx context.Context, in contract.AgentAskIn, run Run, 
 	}
 	request.Codec, request.Model, request.Tools, request.Choice, request.Members = codec, model.Name, offer.Tools, offer.Choice, model.Members
 	request.MaxTokens = model.MaxTokens
-	if err := a.bound(&request, run, model); err != nil {
+	if err := a.bound(&request, run, model, cached(past, model)); err != nil {
 		return r, "", 0, err
 	}
 	http, base, done, err := a.modelClient(ctx, in.Run, run, model)

@@ -42,8 +42,8 @@ func (e *limitError) Error() string { return e.reason }
 func (e *limitError) LogReason() string { return e.reason }
 
 // bound bounds the response to a request by what the run has left of its limits of tokens and cost, without the estimated input of the
-// request. If less than leastOutput is left, the error is a *limitError.
-func (a *Agents) bound(r *provider.Request, run Run, model pawlagent.Model) error {
+// request. cached says that the provider has probably cached the input. If less than leastOutput is left, the error is a *limitError.
+func (a *Agents) bound(r *provider.Request, run Run, model pawlagent.Model, cached bool) error {
 	within := func(most int64, unit string, limit any) error {
 		if most < leastOutput {
 			return &limitError{fmt.Sprintf("the next request would use more than is left of the run's limit of %s: %v", unit, limit)}
@@ -61,7 +61,7 @@ func (a *Agents) bound(r *provider.Request, run Run, model pawlagent.Model) erro
 		return nil
 	}
 	estimated := wire.Usage{Reported: true, Input: input}
-	if used.CacheReadTokens > 0 { // the provider keeps the beginning of the requests
+	if cached {
 		estimated = wire.Usage{Reported: true, CacheRead: input}
 	}
 	cost := a.price(model, estimated)
@@ -76,18 +76,29 @@ func (a *Agents) bound(r *provider.Request, run Run, model pawlagent.Model) erro
 	return within(int64(float64(left)*1_000_000/float64(*million)), "cost in millionths of a dollar", l.MicroUSD)
 }
 
-// base64Data finds the content of a file in a message, and dataTokens is an estimate of its tokens: providers count an image by its
-// size in pixels, and not by its bytes.
-var base64Data = regexp.MustCompile(`[A-Za-z0-9+/_-]{1000,}`)
+// cached reports whether the provider had cached a part of the last request of the conversation to the same model. It keeps the beginning of a
+// request for some minutes, and the next request begins in the same way.
+func cached(past Conversation, model pawlagent.Model) bool {
+	if len(past.Rounds) == 0 {
+		return false
+	}
+	last := past.Rounds[len(past.Rounds)-1]
+	return last.Format == model.Format && last.Model == model.Name && last.Usage.CacheRead > 0
+}
 
+// fileData finds the content of an image or another file in a message, in the form of each format. A text of a tool cannot have this form,
+// because its quotes are escaped.
+var fileData = regexp.MustCompile(`"(?:data|url|image_url|file_data)":"(?:data:[^"]*;base64,)?[A-Za-z0-9+/=_-]{1000,}"|"images":\["[A-Za-z0-9+/=]{1000,}"`)
+
+// dataTokens is an estimate of the tokens of a file: providers count an image by its size in pixels, and not by its bytes.
 const dataTokens = 1500
 
-// estimateInput estimates the tokens of a request. A token has about four bytes.
+// estimateInput estimates the tokens of a request before it is sent. A token has about four bytes.
 func estimateInput(r provider.Request) int64 {
 	n := len(r.System) + len(r.Tools)
 	for _, m := range r.Messages {
 		n += len(m)
-		for _, at := range base64Data.FindAllIndex(m, -1) {
+		for _, at := range fileData.FindAllIndex(m, -1) {
 			n -= max(at[1]-at[0]-4*dataTokens, 0)
 		}
 	}

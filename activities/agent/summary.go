@@ -67,9 +67,12 @@ func (a *Agents) moveContext(ctx context.Context, of contract.AgentRun, run Run,
 	if err != nil {
 		a.Log.WarnContext(ctx, "the oldest rounds of a run are left out without a summary", "workflowId", contract.Executing(ctx).WorkflowID,
 			"before", w.context.From, "model", model.Name, "reason", errs.Reason(err))
-		return a.Store.MoveContext(ctx, of, w.context)
+		if err := a.Store.MoveContext(ctx, of, w.context); err != nil {
+			return err
+		}
+		return errMoved // the totals of the run may have changed
 	}
-	if err := a.Store.RecordSummary(ctx, of, w.context, s); err != nil {
+	if err := a.record(ctx, func() error { return a.Store.RecordSummary(ctx, of, w.context, s) }); err != nil {
 		return err
 	}
 	return errMoved
@@ -95,7 +98,7 @@ func (a *Agents) summarize(ctx context.Context, of contract.AgentRun, run Run, w
 		return s, err
 	}
 	request.Codec, request.Model, request.Members, request.MaxTokens = codec, model.Name, model.Members, model.MaxTokens
-	if err := a.bound(&request, run, model); err != nil {
+	if err := a.bound(&request, run, model, false); err != nil {
 		return s, err
 	}
 	http, base, done, err := a.modelClient(ctx, of, run, model)

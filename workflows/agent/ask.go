@@ -38,7 +38,11 @@ func (r *run) ask(ctx workflow.Context) (contract.AgentRoundOut, *contract.Agent
 		if err != nil {
 			return contract.AgentRoundOut{}, &contract.AgentEnd{Outcome: pawlagent.Failed, Reason: "the model could not be asked; the worker's log says why"}, nil
 		}
-		out, err := steps.Local(steps.Disconnected(ctx), contract.AgentRound, contract.AgentRoundIn{Run: in.Run, Round: in.Round}, steps.Options("read the response", steps.Forever))
+		round := contract.AgentRoundIn{Run: in.Run, Round: in.Round}
+		if asked.Fault != nil && asked.Fault.OverBudget {
+			round.OverBudget = asked.Fault.Reason
+		}
+		out, err := steps.Local(steps.Disconnected(ctx), contract.AgentRound, round, steps.Options("read the response", steps.Forever))
 		if err != nil {
 			return out, nil, err
 		}
@@ -51,9 +55,6 @@ func (r *run) ask(ctx workflow.Context) (contract.AgentRoundOut, *contract.Agent
 			// This answer is not from a worker, because a worker records the response or returns a fault. The request of the
 			// worker may still run. If the run asks again, the record still keeps only one response.
 			fault = &contract.AgentFault{Reason: "the response of the model was not recorded", Retry: true}
-		}
-		if fault.OverBudget {
-			return out, &contract.AgentEnd{Outcome: pawlagent.OverBudget, Reason: fault.Reason}, nil
 		}
 		last := !fault.Retry || try >= maxTries
 		switch {

@@ -94,6 +94,8 @@ type AgentAskOut struct {
 type AgentRoundIn struct {
 	Run   AgentRun `json:"run"`
 	Round int      `json:"round"`
+	// OverBudget is the reason of a fault with OverBudget, or empty. It ends the run if the record has no response.
+	OverBudget string `json:"overBudget,omitempty"`
 }
 
 // AgentRoundOut is the answer of AgentRound.
@@ -137,7 +139,8 @@ type AgentFault struct {
 	// Retry says that the same request may succeed later, and AfterMs how long the provider asks to wait.
 	Retry   bool  `json:"retry,omitempty"`
 	AfterMs int64 `json:"afterMs,omitempty"`
-	// OverBudget says that the model was not asked, because the request would use more of a limit than the run has left.
+	// OverBudget says that the model was not asked, because the request would use more of a limit than the run has left. AgentRound ends the run
+	// then, and not the workflow: a workflow of an earlier release does not know this member, and must replay in the same way.
 	OverBudget bool `json:"overBudget,omitempty"`
 }
 

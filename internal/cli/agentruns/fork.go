@@ -19,7 +19,7 @@ func newFork(a *app.App) *cobra.Command {
 			"does. The other run does not change, and no call of its rounds runs again. The text is what you say next, and - reads it\n" +
 			"from standard input. Without a text the next round is made again, with the messages that it had: so --rounds 2 retries\n" +
 			"the run from round 3. Without --rounds the new run keeps all rounds whose calls have answers.\n\n" +
-			"The actor is that of the other run. Its --tools, --connection and --session do not come along: give them again. A run that\n" +
+			"The actor is that of the other run. Its --tools, --connection, --session and --graph-run do not come along: give them again. A run that\n" +
 			"acts for a subject is forked by a program, with a proof of its submitter.\n\n" + statuses,
 		Example: `  pawl agent fork run-tdunnmwndcs7 --rounds 1 "Now look at the tests."
   pawl agent fork run-tdunnmwndcs7 --rounds 2 --version 3`,

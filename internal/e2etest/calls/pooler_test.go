@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/e2etest"
@@ -23,10 +24,14 @@ func TestCallThroughAPooler(t *testing.T) {
 		e2etest.Tool("test__look", func(context.Context, e2etest.In, toolspec.Call) (e2etest.Out, error) {
 			return e2etest.Out{Text: strings.Repeat("x", 200_000)}, nil
 		}), e2etest.Tool("test__send", e2etest.Echo, e2etest.Once, e2etest.Risky),
+		e2etest.Tool("test__read", e2etest.Echo, e2etest.Fast), e2etest.Tool("test__quick", e2etest.Echo, e2etest.Once, e2etest.Fast, e2etest.Within(time.Second)),
 	))
 	w.Account("acme", "c1", e2etest.Actor)
 	if r := w.Invoke(e2etest.Invocation("look", "test__look", `{}`)); !r.OK || r.OutputRef == "" {
 		t.Errorf("look: %+v", r)
+	}
+	for _, tool := range []string{"test__read", "test__quick"} {
+		e2etest.WantText(t, w.Invoke(e2etest.Invocation(tool, tool, `{"text":"hello"}`)), "hello")
 	}
 	sending := w.Start(e2etest.Over(e2etest.Invocation("send", "test__send", `{"text":"hello"}`), "c1"))
 	w.Waiting(sending.WorkflowID)

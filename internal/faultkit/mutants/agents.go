@@ -17,7 +17,7 @@ var ofAgents = []mutant{
 	{
 		guard: "agents: only the workflow of the run asks", file: "activities/agent/ask.go",
 		edits: []edit{{"!= pawlagent.WorkflowID(in.Run.TenantID, in.Run.RunID) {", "== \"\" {"}},
-		run:   "Forged", packages: onAgents,
+		run:   "TestAttack", packages: []string{"./internal/attack"},
 	},
 	{
 		guard: "agents: a response waits for the database", file: "activities/agent/ask.go",
@@ -61,18 +61,19 @@ var ofAgents = []mutant{
 	},
 	{
 		guard: "agents: only a planned call starts a run", file: "activities/agent/children.go",
-		edits: []edit{{"case !found || round.Answers != nil || !round.plansChild(call.ToolCallID):", "case !found:"}},
+		edits: []edit{{"case !found || round.Answers != nil || !round.plansChild(call.ToolCallID):", "case !found || round.Round < 0:"}},
 		run:   "TestDepth|TestAgentsOfTheAgent", packages: onAgentsAsTools,
 	},
 	{
 		guard: "agents: only agents of the agent", file: "activities/agent/children.go",
-		edits: []edit{{"case !slices.Contains(run.Document.Agents, call.Agent):", "case false:"}},
-		run:   "TestAgentsOfTheAgent", packages: onAgentsAsTools,
+		edits:     []edit{{"case !slices.Contains(run.Document.Agents, call.Agent):", "case false:"}},
+		elsewhere: map[string][]edit{"activities/agent/plan.go": {{"&& !run.allows(inv.Args):", "&& false:"}}},
+		run:       "TestAgentsOfTheAgent", packages: onAgentsAsTools,
 	},
 	{
 		guard: "agents: children share what is left", file: "internal/postgres/agents/children.sql",
 		edits: []edit{{"(p.tokens - r.tokens)::bigint AS tokens", "p.tokens::bigint AS tokens"}},
-		run:   "TestStartChild", packages: onAgentRecord,
+		run:   "TestBudgetsSideBySide", packages: onAgentsAsTools,
 	},
 	{
 		guard: "agents: the usage of a child counts once", file: "internal/postgres/agents/runs.sql",
@@ -91,7 +92,7 @@ var ofAgents = []mutant{
 	},
 	{
 		guard: "agents: a fork may read its source", file: "activities/agent/fork.go",
-		edits: []edit{{"err != nil || !may {", "err != nil {"}},
+		edits: []edit{{"err != nil || !may {", "err != nil || !may && false {"}},
 		run:   "TestFork", packages: onAgents,
 	},
 	{
