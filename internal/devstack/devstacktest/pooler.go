@@ -1,6 +1,7 @@
 package devstacktest
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -35,14 +36,15 @@ func Pooler(t testing.TB, database string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := free.Addr().(*net.TCPAddr)
-	if err := free.Close(); err != nil {
+	address := free.Addr().String()
+	_, port, err := net.SplitHostPort(address)
+	if err = errors.Join(err, free.Close()); err != nil {
 		t.Fatal(err)
 	}
 	password, _ := u.User.Password()
 	file := filepath.Join(t.TempDir(), "pgbouncer.ini")
-	config := fmt.Sprintf("[databases]\n* = host=%s port=%s user=%s password='%s'\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %d\nauth_type = any\n"+
-		"pool_mode = transaction\ndefault_pool_size = 2\nunix_socket_dir =\n", u.Hostname(), u.Port(), u.User.Username(), password, address.Port)
+	config := fmt.Sprintf("[databases]\n* = host=%s port=%s user=%s password='%s'\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %s\nauth_type = any\n"+
+		"pool_mode = transaction\ndefault_pool_size = 2\nunix_socket_dir =\n", u.Hostname(), u.Port(), u.User.Username(), password, port)
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +58,7 @@ func Pooler(t testing.TB, database string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = process.Wait() })
-	u.Host = address.String()
+	u.Host = address
 	listens := func() bool {
 		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", u.Host)
 		if err == nil {

@@ -1,10 +1,16 @@
 package agents
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
 	"time"
+
+	temporal "go.temporal.io/sdk/client"
+	sdktemporal "go.temporal.io/sdk/temporal"
+	sdkworker "go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/client"
@@ -88,6 +94,42 @@ func TestForgedJoin(t *testing.T) {
 	want(t, w.result(all[1]), agent.Completed, "done")
 	if got := answersIn(t, w.asks("genuine")); len(got) != 1 || strings.Contains(got[0], "is_error") || strings.Contains(got[0], "outcome_unknown") {
 		t.Errorf("the model was told %q", got)
+	}
+}
+
+// TestForgedRequest: an attacker with access to the namespace of Temporal starts the activity that asks the model of a run, while the run waits for its call. The
+// worker asks no model.
+func TestForgedRequest(t *testing.T) {
+	t.Parallel()
+	hung := e2etest.NewHung()
+	w := newWorld(t, "openai", modelserver.Script(calls(call("test__held", "a")), modelserver.Reply{Text: "done"}))
+	w.work(e2etest.Tool("test__held", hung.Run))
+	w.apply(w.document("openai", "test__held"))
+	run := w.start(input("run", "go"))
+	e2etest.Receive(t, hung.Entered)
+	ctx, cancel := context.WithTimeout(t.Context(), e2etest.WaitTimeout)
+	defer cancel()
+	attacker := sdkworker.New(w.Temporal, "attacker", sdkworker.Options{})
+	attacker.RegisterWorkflowWithOptions(func(ctx workflow.Context) error {
+		return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+			TaskQueue: toolspec.TaskQueue, StartToCloseTimeout: time.Minute, RetryPolicy: &sdktemporal.RetryPolicy{MaximumAttempts: 1},
+		}), contract.AgentAsk.Name(), contract.AgentAskIn{Run: contract.AgentRun{TenantID: "acme", RunID: "run"}, Round: 2}).Get(ctx, nil)
+	}, workflow.RegisterOptions{Name: "forge"})
+	if err := attacker.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer attacker.Stop()
+	forged, err := w.Temporal.ExecuteWorkflow(ctx, temporal.StartWorkflowOptions{TaskQueue: "attacker"}, "forge")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := forged.Get(ctx, nil); err == nil || !strings.Contains(err.Error(), contract.AgentAsk.Name()) {
+		t.Errorf("the activity of the attacker ended with %v", err)
+	}
+	close(hung.Release)
+	want(t, w.result(run), agent.Completed, "done")
+	if n := len(w.asks("go")); n != 2 {
+		t.Errorf("the model was asked %d times, want 2", n)
 	}
 }
 

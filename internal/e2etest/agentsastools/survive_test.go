@@ -6,7 +6,6 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 
 	"github.com/pawl-run/pawl/agent"
-	"github.com/pawl-run/pawl/client"
 	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/e2etest"
 	"github.com/pawl-run/pawl/internal/modelserver"
@@ -44,7 +43,7 @@ func TestApprovalInside(t *testing.T) {
 		t.Fatalf("the state of the run of the agent is %+v, %v", state, err)
 	}
 	for runID, want := range map[string]int{"run": 1, "other": 0, "": 1} {
-		if open, err := w.Store.Approvals(t.Context(), client.ApprovalFilter{TenantID: "acme", RunID: runID}); err != nil || len(open) != want || want == 1 && open[0].ApprovalID != view.ApprovalID {
+		if open, err := w.Store.Approvals(t.Context(), pawl.ApprovalFilter{TenantID: "acme", RunID: runID}); err != nil || len(open) != want || want == 1 && open[0].ApprovalID != view.ApprovalID {
 			t.Errorf("the run %q waits for %+v, %v", runID, open, err)
 		}
 	}

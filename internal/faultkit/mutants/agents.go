@@ -17,7 +17,7 @@ var ofAgents = []mutant{
 	{
 		guard: "agents: only the workflow of the run asks", file: "activities/agent/ask.go",
 		edits: []edit{{"!= pawlagent.WorkflowID(in.Run.TenantID, in.Run.RunID) {", "== \"\" {"}},
-		run:   "TestAttack", packages: []string{"./internal/attack"},
+		run:   "TestForgedRequest", packages: onAgents,
 	},
 	{
 		guard: "agents: a response waits for the database", file: "activities/agent/ask.go",
