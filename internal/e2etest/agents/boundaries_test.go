@@ -21,8 +21,8 @@ var boundaries = map[string]string{
 }
 
 // lostAt makes four runs, each of which is at another boundary when a server is lost. lose ends the server, returns after the loss has had its effect, and
-// may release the statements. start starts the server again. In the run that records a response, the model must be asked the number of times in asks.
-func lostAt(t *testing.T, w *world, files string, thought chan struct{}, lose func(first *process, release func()), start func() error, asks int) {
+// may release the statements. start starts the server again. No model is asked again.
+func lostAt(t *testing.T, w *world, files string, thought chan struct{}, lose func(first *process, release func()), start func() error) {
 	t.Helper()
 	first := w.child()
 	w.apply(w.document("openai", "test__send"))
@@ -43,11 +43,7 @@ func lostAt(t *testing.T, w *world, files string, thought chan struct{}, lose fu
 		t.Fatal(err)
 	}
 	for name := range boundaries {
-		want := 2
-		if name == "recording" {
-			want = asks
-		}
-		w.whole(name, want, want)
+		w.whole(name, 2, 2)
 		if got := w.Effects(filepath.Join(files, name)); len(got) != 1 {
 			t.Errorf("%s: the tool was run by %v", name, got)
 		}
@@ -71,7 +67,7 @@ func boundaryScripts(files string, thought chan struct{}) func(modelserver.Reque
 }
 
 // TestDatabaseLostAtBoundaries: the database is killed while it executes the statements with which runs open, record a response, store answers and
-// close. The model is asked again only for the response that was lost.
+// close. The model is not asked again: its response waits for the database.
 func TestDatabaseLostAtBoundaries(t *testing.T) {
 	t.Parallel()
 	thought, files := make(chan struct{}), t.TempDir()
@@ -81,10 +77,11 @@ func TestDatabaseLostAtBoundaries(t *testing.T) {
 		if err := p.StopImmediate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		for _, activity := range []string{"agentOpen", "agentAsk", "agentAnswer", "agentClose"} {
+		w.Until(func() bool { return w.Log.Has("the response of a model waits for the database") }, "the response cannot be recorded")
+		for _, activity := range []string{"agentOpen", "agentAnswer", "agentClose"} {
 			w.Until(func() bool { return w.Log.Has(`will be tried again" activity=` + activity + ` `) }, activity+" is tried again")
 		}
-	}, func() error { return p.Restart(t.Context()) }, 3)
+	}, func() error { return p.Restart(t.Context()) })
 }
 
 // TestDatabaseFrozenAtBoundaries: the database stalls in the middle of these statements until the worker has repeated each step, and then goes on. The statements of
@@ -104,7 +101,7 @@ func TestDatabaseFrozenAtBoundaries(t *testing.T) {
 		}
 		thaw()
 		release()
-	}, func() error { return nil }, 2)
+	}, func() error { return nil })
 }
 
 // TestTemporalLostAtBoundaries: Temporal is killed while the database executes these statements. The worker is killed too, before it can report that they
@@ -127,5 +124,5 @@ func TestTemporalLostAtBoundaries(t *testing.T) {
 	}, func() error {
 		w.child()
 		return server.Restart(t.Context())
-	}, 2)
+	})
 }
