@@ -76,16 +76,13 @@ func (a *Agents) ask(ctx, asking context.Context, in contract.AgentAskIn) (out c
 	}
 	var failed *provider.Error
 	var unusable *unusableError
-	var over *limitError
 	switch {
 	case err == nil:
 	case errors.As(err, &failed):
 		a.Log.WarnContext(ctx, "a model provider gave no response", "workflowId", contract.Executing(ctx).WorkflowID, "round", in.Round, "model", model.Name, "reason", errs.Reason(err))
 		return contract.AgentAskOut{Fault: &contract.AgentFault{Reason: failed.Error() + at(model), Retry: failed.Retry, AfterMs: failed.After.Milliseconds()}}, nil
 	case errors.As(err, &unusable):
-		return contract.AgentAskOut{Fault: &contract.AgentFault{Reason: unusable.Error()}}, nil
-	case errors.As(err, &over):
-		return contract.AgentAskOut{Fault: &contract.AgentFault{Reason: over.Error(), OverBudget: true}}, nil
+		return contract.AgentAskOut{Fault: &contract.AgentFault{Reason: unusable.Error(), OverBudget: unusable.overBudget}}, nil
 	default:
 		return out, err
 	}
@@ -150,14 +147,20 @@ func at(model pawlagent.Model) string {
 }
 
 // unusableError says why a model cannot be asked at all. Its text is safe to show.
-type unusableError struct{ reason string }
+type unusableError struct {
+	reason string
+	// overBudget says that the request would use more of a limit than the run has left.
+	overBudget bool
+}
 
 func (e *unusableError) Error() string { return e.reason }
 
 // LogReason returns the same text as Error.
 func (e *unusableError) LogReason() string { return e.reason }
 
-func unusable(format string, args ...any) error { return &unusableError{fmt.Sprintf(format, args...)} }
+func unusable(format string, args ...any) error {
+	return &unusableError{reason: fmt.Sprintf(format, args...)}
+}
 
 // askModel asks the model for the response of a round. It returns the round, the hash of its prompt, and the number of the last message of
 // a person in the request.

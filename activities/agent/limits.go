@@ -33,20 +33,12 @@ func endByLimit(run Run) *contract.AgentEnd {
 // leastOutput is the least bound of a response, in tokens. Providers refuse a smaller bound.
 const leastOutput = 16
 
-// limitError says that a request would use more of a limit than the run has left. Its text is safe to show.
-type limitError struct{ reason string }
-
-func (e *limitError) Error() string { return e.reason }
-
-// LogReason returns the same text as Error.
-func (e *limitError) LogReason() string { return e.reason }
-
 // bound bounds the response to a request by what the run has left of its limits of tokens and cost, without the estimated input of the
-// request. cached says that the provider has probably cached the input. If less than leastOutput is left, the error is a *limitError.
+// request. cached says that the provider has probably cached the input. If less than leastOutput is left, the error is an *unusableError with overBudget.
 func (a *Agents) bound(r *provider.Request, run Run, model pawlagent.Model, cached bool) error {
 	within := func(most int64, unit string, limit any) error {
 		if most < leastOutput {
-			return &limitError{fmt.Sprintf("the next request would use more than is left of the run's limit of %s: %v", unit, limit)}
+			return &unusableError{reason: fmt.Sprintf("the next request would use more than is left of the run's limit of %s: %v", unit, limit), overBudget: true}
 		}
 		r.MaxTokens = int(min(int64(r.MaxTokens), most))
 		return nil

@@ -206,6 +206,16 @@ func TestMigrationsBesideCalls(t *testing.T) {
 	}
 }
 
+// TestMigrationsWaitShortlyForLocks: a migration that locks a table of calls has a short limit for the wait, because all calls wait behind it.
+func TestMigrationsWaitShortlyForLocks(t *testing.T) {
+	texts := migrationTexts(t)
+	for _, name := range []string{"0017_hook_entries.sql", "0018_endings.sql"} {
+		if !strings.Contains(texts[name], "\nSET LOCAL lock_timeout = '5s';\n") {
+			t.Errorf("%s waits for its locks without a limit", name)
+		}
+	}
+}
+
 // bodies are the functions of a migration, which it does not run, and its blocks, which can have transactions of their own.
 var bodies = regexp.MustCompile(`(?s)\$\$.*?\$\$`)
 

@@ -76,7 +76,7 @@ func behindPooler(ctx context.Context, conn *pgconn.PgConn) (bool, error) {
 	return string(results[0].Rows[0][0]) != fmt.Sprint(conn.PID()), nil
 }
 
-// MigrationStopped means that the server has ended a change of the schema. What the step had not finished is not applied.
+// MigrationStopped means that the server has ended a change of the schema. The unfinished part of the step is not applied.
 type MigrationStopped struct {
 	// What is the name of the step that was stopped, or "" if the step is not known.
 	What string
@@ -96,10 +96,10 @@ const (
 // Error says what happened, and what to do.
 func (e *MigrationStopped) Error() string {
 	if e.State == queryCanceled {
-		return e.What + ": the server has ended a statement, because it took longer than statement_timeout or because somebody has cancelled it. What it had not finished is not applied. " +
+		return e.What + ": the server has ended a statement, because it took longer than statement_timeout or because somebody has cancelled it. The unfinished part of it is not applied. " +
 			"Give the user of the database a larger statement_timeout, and run `pawl migrate up` again"
 	}
-	return fmt.Sprintf("%s: another session has held a lock for %s that this needs. What it had not finished is not applied, and calls go on. Find the session with "+
+	return fmt.Sprintf("%s: another session has held a lock for %s that this needs. The unfinished part of it is not applied, and calls go on. Find the session with "+
 		"\"SELECT pid, usename, application_name, xact_start, query FROM pg_stat_activity WHERE xact_start < now() - interval '5 seconds'\", "+
 		"let it end or end it with pg_terminate_backend(pid), and run `pawl migrate up` again", e.What, e.Waited.Round(time.Second))
 }
