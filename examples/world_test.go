@@ -30,7 +30,7 @@ const waitTimeout = 3 * time.Minute
 func programs(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", dir+string(filepath.Separator), "./...", "../cmd/pawl")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", dir+string(filepath.Separator), "./...", "../cmd/pawl")
 	if text, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}

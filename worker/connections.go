@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"time"
@@ -43,7 +44,11 @@ func (k KeyRing) open(log *slog.Logger) (broker.Sealer, error) {
 	case k.File != "" && len(k.Text) > 0:
 		return nil, errors.New("config: PAWL_KEYRING_FILE and PAWL_KEYRING are both set: one of them is enough")
 	case k.File != "":
-		return seal.OpenFile(k.File, k.Wrapper, log)
+		ring, err := seal.OpenFile(k.File, k.Wrapper, log)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%w: correct PAWL_KEYRING_FILE; a new ring (`pawl keyring new FILE`) opens no credential that is stored", err)
+		}
+		return ring, err
 	case len(k.Text) > 0:
 		return seal.Parse(k.Text, k.Wrapper)
 	}

@@ -208,6 +208,8 @@ type Plan struct {
 	Correction string `json:"correction,omitempty"`
 	// Value is the final answer of an agent with an output schema.
 	Value json.RawMessage `json:"value,omitempty"`
+	// OverBudget is set if a limit of the run has cut the response. It says which. The run ends with it.
+	OverBudget string `json:"overBudget,omitempty"`
 }
 
 // PlannedCall is a call of a response.

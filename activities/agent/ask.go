@@ -188,7 +188,8 @@ func (a *Agents) askModel(ctx context.Context, in contract.AgentAskIn, run Run, 
 	}
 	request.Codec, request.Model, request.Tools, request.Choice, request.Members = codec, model.Name, offer.Tools, offer.Choice, model.Members
 	request.MaxTokens = model.MaxTokens
-	if err := a.bound(&request, run, model, cached(past, model)); err != nil {
+	limited, err := a.bound(&request, run, model, cached(past, model))
+	if err != nil {
 		return r, "", 0, err
 	}
 	http, base, done, err := a.modelClient(ctx, in.Run, run, model)
@@ -224,6 +225,9 @@ func (a *Agents) askModel(ctx context.Context, in contract.AgentAskIn, run Run, 
 		a.Log.WarnContext(ctx, "the text of a model could not be shown to the watchers of its run", "workflowId", contract.Executing(ctx).WorkflowID, "reason", errs.Reason(published))
 	}
 	plan := a.plan(run, planned)
+	if limited != "" && plan.Finish == wire.FinishLength && len(plan.Calls) == 0 {
+		plan.OverBudget = "the response was cut at what was left of the run's limit of " + limited
+	}
 	if run.Document.Limits.Offered > 0 {
 		for _, spec := range offered {
 			plan.Offered = append(plan.Offered, spec.Name)

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 
@@ -33,24 +34,39 @@ func endByLimit(run Run) *contract.AgentEnd {
 // leastOutput is the least bound of a response, in tokens. Providers refuse a smaller bound.
 const leastOutput = 16
 
+// leastOf returns the least bound of a response of the model, in tokens. Anthropic refuses a bound that is not above the budget of the thinking.
+func leastOf(model pawlagent.Model) int64 {
+	var thinking struct {
+		Budget int64 `json:"budget_tokens"`
+	}
+	if json.Unmarshal(model.Members["thinking"], &thinking) != nil {
+		return leastOutput
+	}
+	return max(leastOutput, thinking.Budget+1)
+}
+
 // bound bounds the response to a request by what the run has left of its limits of tokens and cost, without the estimated input of the
-// request. cached says that the provider has probably cached the input. If less than leastOutput is left, the error is an *unusableError with overBudget.
-func (a *Agents) bound(r *provider.Request, run Run, model pawlagent.Model, cached bool) error {
+// request. It returns the limit that allows less than the model does, or "". cached says that the provider has probably cached the input. If too little
+// is left, the error is an *unusableError with overBudget.
+func (a *Agents) bound(r *provider.Request, run Run, model pawlagent.Model, cached bool) (limited string, err error) {
 	within := func(most int64, unit string, limit any) error {
-		if most < leastOutput {
-			return &unusableError{reason: fmt.Sprintf("the next request would use more than is left of the run's limit of %s: %v", unit, limit), overBudget: true}
+		name := fmt.Sprintf("%s: %v", unit, limit)
+		if most < leastOf(model) {
+			return &unusableError{reason: fmt.Sprintf("the next request would use more than is left of the run's limit of %s", name), overBudget: true}
 		}
-		r.MaxTokens = int(min(int64(r.MaxTokens), most))
+		if most < int64(r.MaxTokens) {
+			r.MaxTokens, limited = int(most), name
+		}
 		return nil
 	}
 	l, used, input := run.Document.Limits, run.Totals, estimateInput(*r)
 	if l.Tokens > 0 {
 		if err := within(int64(l.Tokens)-used.Tokens()-input, "tokens", l.Tokens); err != nil {
-			return err
+			return "", err
 		}
 	}
 	if l.MicroUSD == 0 {
-		return nil
+		return limited, nil
 	}
 	estimated := wire.Usage{Reported: true, Input: input}
 	if cached {
@@ -59,13 +75,14 @@ func (a *Agents) bound(r *provider.Request, run Run, model pawlagent.Model, cach
 	cost := a.price(model, estimated)
 	million := a.price(model, wire.Usage{Reported: true, Output: 1_000_000})
 	if cost == nil || million == nil {
-		return unusable("the run has a limit of cost, and the worker's table of prices has no price of the model %s", model.Name)
+		return "", unusable("the run has a limit of cost, and the worker's table of prices has no price of the model %s", model.Name)
 	}
 	left := l.MicroUSD - used.MicroUSD - *cost
 	if *million == 0 && left >= 0 {
-		return nil
+		return limited, nil
 	}
-	return within(int64(float64(left)*1_000_000/float64(*million)), "cost in millionths of a dollar", l.MicroUSD)
+	err = within(int64(float64(left)*1_000_000/float64(*million)), "cost in millionths of a dollar", l.MicroUSD)
+	return limited, err
 }
 
 // cached reports whether the provider had cached a part of the last request of the conversation to the same model. It keeps the beginning of a

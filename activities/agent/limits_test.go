@@ -2,9 +2,11 @@ package agent
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
+	pawlagent "github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/provider"
 )
 
@@ -23,6 +25,25 @@ func TestEstimateInput(t *testing.T) {
 		r := provider.Request{System: json.RawMessage(strings.Repeat("s", 100)), Tools: json.RawMessage(strings.Repeat("t", 100)), Messages: tc.messages}
 		if got := estimateInput(r); got < tc.want-2 || got > tc.want+2 {
 			t.Errorf("%d messages: %d tokens, want %d", len(tc.messages), got, tc.want)
+		}
+	}
+}
+
+// TestThinkingLeft: a response may not be bounded below the budget of its thinking, which Anthropic would refuse.
+func TestThinkingLeft(t *testing.T) {
+	model := pawlagent.Model{Members: map[string]json.RawMessage{"thinking": json.RawMessage(`{"type":"enabled","budget_tokens":2000}`)}}
+	for limit, want := range map[int]int{2000: 0, 2001: 2001, 5000: 5000, 9000: 8192} {
+		r, run := provider.Request{MaxTokens: 8192}, Run{}
+		run.Document.Limits.Tokens = limit
+		limited, err := (&Agents{}).bound(&r, run, model, false)
+		var unusable *unusableError
+		switch {
+		case want == 0:
+			if !errors.As(err, &unusable) || !unusable.overBudget {
+				t.Errorf("%d: %v", limit, err)
+			}
+		case err != nil || r.MaxTokens != want || (limited != "") != (want < 8192):
+			t.Errorf("%d: bound %d by %q, %v", limit, r.MaxTokens, limited, err)
 		}
 	}
 }

@@ -94,6 +94,9 @@ func roundOut(run Run, r Round) contract.AgentRoundOut {
 	// After a reset, the workflow reads rounds again that did not end the turn: people said something, and later rounds followed.
 	hasFollower := r.Round < run.Round
 	out := contract.AgentRoundOut{Recorded: true, Taken: run.Taken, Again: r.Plan.Correction != "" || hasFollower}
+	if r.Plan.OverBudget != "" && !hasFollower {
+		out.End = &contract.AgentEnd{Outcome: pawlagent.OverBudget, Reason: r.Plan.OverBudget}
+	}
 	if len(r.Plan.Calls) > 0 && r.Answers != nil {
 		out.Answered = true
 		_, ends := r.doneMessage()

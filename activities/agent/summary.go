@@ -98,7 +98,7 @@ func (a *Agents) summarize(ctx context.Context, of contract.AgentRun, run Run, w
 		return s, err
 	}
 	request.Codec, request.Model, request.Members, request.MaxTokens = codec, model.Name, model.Members, model.MaxTokens
-	if err := a.bound(&request, run, model, false); err != nil {
+	if _, err := a.bound(&request, run, model, false); err != nil {
 		return s, err
 	}
 	http, base, done, err := a.modelClient(ctx, of, run, model)

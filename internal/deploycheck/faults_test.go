@@ -18,6 +18,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
+	"github.com/pawl-run/pawl/broker/oauthtest"
 	"github.com/pawl-run/pawl/internal/e2etest"
 	"github.com/pawl-run/pawl/internal/seal"
 	"github.com/pawl-run/pawl/toolspec"
@@ -63,6 +64,8 @@ type watchedWorld struct {
 	vault   *e2etest.Vault
 	service *e2etest.Service
 	token   string
+	// api is the service of the connection oauth, whose first call needs a new token.
+	api *e2etest.API
 	// deaf says that the receiver of notices answers 503.
 	deaf    atomic.Bool
 	notices *httptest.Server
@@ -75,6 +78,9 @@ func newWatchedWorld(t *testing.T) *watchedWorld {
 	w.vault, w.service = e2etest.NewVault(w.World), e2etest.NewService(t, w.token)
 	w.vault.Add("c1", w.service.Provider(), w.token)
 	w.vault.Grant("c1", e2etest.Actor)
+	auth := oauthtest.New(t)
+	w.api = e2etest.NewAPI(t, auth)
+	w.vault.AddOAuth("oauth", w.api.Provider(), e2etest.Stale(auth), -time.Minute)
 	w.notices = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 		if w.deaf.Load() {
 			rw.WriteHeader(http.StatusServiceUnavailable)
@@ -92,6 +98,13 @@ func (w *watchedWorld) call(word, toolID, note string) toolspec.Invocation {
 	inv := e2etest.Invocation(id, toolID, fmt.Sprintf(`{"text":%q,"note":%q}`, w.file(id), note))
 	w.Start(inv)
 	return inv
+}
+
+// fetched makes a call over the connection oauth.
+func (w *watchedWorld) fetched() {
+	w.T.Helper()
+	w.n++
+	w.Invoke(e2etest.Over(e2etest.Invocation(fmt.Sprint("fetched-", w.n), "test__fetch", fmt.Sprintf(`{"text":%q}`, w.api.URL)), "oauth"))
 }
 
 func (w *watchedWorld) file(id string) string { return filepath.Join(w.Workspace, id) }

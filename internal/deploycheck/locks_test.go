@@ -3,6 +3,7 @@ package deploycheck
 import (
 	"testing"
 
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -12,7 +13,7 @@ func TestMonitoringOfLocks(t *testing.T) {
 	t.Parallel()
 	program := needProgram(t, "prometheus")
 	w := newWatchedWorld(t)
-	at := "127.0.0.1:" + freePort(t)
+	at := devstacktest.FreeAddress(t)
 	w.ServeInChildWith("PAWL_HEALTH_LISTEN="+at, "PAWL_WORKSPACE="+w.Workspace, "PAWL_DATABASE_CONNECTIONS=4")
 	p := startPrometheus(t, program, steady, at)
 	l := &load{w: w.World}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pawl-run/pawl/agent"
 	pawl "github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/e2etest"
 	"github.com/pawl-run/pawl/internal/modelserver"
 	"github.com/pawl-run/pawl/toolspec"
@@ -28,7 +29,7 @@ func TestMonitoringOfModels(t *testing.T) {
 		return modelserver.Reply{Text: "done"}
 	})
 	w.applyHelper(model)
-	at := "127.0.0.1:" + freePort(t)
+	at := devstacktest.FreeAddress(t)
 	w.ServeInChildWith("PAWL_HEALTH_LISTEN="+at, "PAWL_WORKSPACE="+w.Workspace, "PAWL_MODEL_URLS="+model.URL.String())
 	p := startPrometheus(t, program, steady, at)
 	w.RunResult(w.asks())

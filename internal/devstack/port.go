@@ -20,8 +20,8 @@ const (
 
 var errPortTaken = errors.New("another program took the port")
 
-// freePort returns a loopback TCP port that is free when it checks. The caller must expect that another program takes it.
-func freePort() (int, error) {
+// FreePort returns a loopback TCP port that is free when it checks. The caller must expect that another program takes it.
+func FreePort() (int, error) {
 	for range portAttempts {
 		if port := lowestPort + rand.IntN(highestPort-lowestPort); isFree(port) {
 			return port, nil
@@ -38,7 +38,7 @@ func (h *home) port(name string, except int) (port int, err error) {
 		return last, nil
 	}
 	for port = except; port == except; {
-		if port, err = freePort(); err != nil {
+		if port, err = FreePort(); err != nil {
 			return 0, err
 		}
 	}

@@ -105,7 +105,7 @@ func (t *Temporal) makeTables(ctx context.Context) error {
 func (f *full) choosePorts(frontend int) error {
 	f.ports = nil
 	for len(f.ports) < 2*len(fullServices)-1 {
-		port, err := freePort()
+		port, err := FreePort()
 		if err != nil {
 			return err
 		}

@@ -2,7 +2,10 @@ package e2etest
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
+	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -72,9 +75,9 @@ func (w *World) LockTable(table string) (release func()) {
 	}
 }
 
-// HoldInserts makes admissions wait until release is called. They wait while their statement runs. With LockTable they would wait while the statement is
-// prepared.
-func (w *World) HoldInserts() (release func()) {
+// Hold makes every statement wait that fires one of the triggers, until release is called. A trigger is the text of CREATE TRIGGER between BEFORE and EXECUTE. isHeld
+// reports whether as many statements wait as there are triggers. The statements wait while they run; with LockTable they would wait while they are prepared.
+func (w *World) Hold(triggers ...string) (isHeld func() bool, release func()) {
 	w.T.Helper()
 	ctx := context.WithoutCancel(w.T.Context())
 	conn, err := pgx.Connect(ctx, w.Database)
@@ -82,17 +85,24 @@ func (w *World) HoldInserts() (release func()) {
 		w.T.Fatal(err)
 	}
 	w.T.Cleanup(func() { _ = conn.Close(ctx) })
-	for _, sql := range []string{
-		`SELECT pg_advisory_lock(4711)`,
-		`CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(4711); RETURN NEW; END'`,
-		`CREATE TRIGGER hold BEFORE INSERT ON invocations FOR EACH ROW EXECUTE FUNCTION hold()`,
-	} {
+	statements := []string{
+		`SELECT pg_advisory_lock(4712)`,
+		`CREATE OR REPLACE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock_shared(4712); RETURN NEW; END'`,
+	}
+	for _, trigger := range triggers {
+		statements = append(statements, fmt.Sprintf(`CREATE TRIGGER hold_%s BEFORE %s EXECUTE FUNCTION hold()`, strings.ToLower(rand.Text()), trigger))
+	}
+	for _, sql := range statements {
 		if _, err := conn.Exec(ctx, sql); err != nil {
 			w.T.Fatal(err)
 		}
 	}
-	return func() {
-		if _, err := conn.Exec(ctx, `SELECT pg_advisory_unlock(4711)`); err != nil {
+	isHeld = func() bool {
+		return Scalar[bool](w, `SELECT count(*) >= $1 FROM pg_locks WHERE locktype = 'advisory' AND objid = 4712 AND NOT granted
+			AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`, len(triggers))
+	}
+	return isHeld, func() {
+		if _, err := conn.Exec(ctx, `SELECT pg_advisory_unlock(4712)`); err != nil {
 			w.T.Fatal(err)
 		}
 	}

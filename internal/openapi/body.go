@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pb33f/go-yaml"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/pawl-run/pawl/toolspec/httptool"
 )

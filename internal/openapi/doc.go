@@ -2,6 +2,5 @@
 // and 3.1. A report names the parts that it cannot map.
 //
 // It reads one document and nothing else: it never connects to a network, follows no reference out of
-// the document, and runs no tool. It is the only importer of github.com/pb33f/libopenapi, which reads and
-// checks documents. internal/cli/tools imports it.
+// the document, and runs no tool.
 package openapi

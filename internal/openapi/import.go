@@ -7,9 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pb33f/libopenapi"
-	"github.com/pb33f/libopenapi/datamodel"
-
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/httptool"
 )
@@ -75,20 +72,11 @@ func Import(source []byte, o Options) (httptool.Document, *Report, error) {
 	if err := o.check(); err != nil {
 		return httptool.Document{}, nil, err
 	}
-	parsed, err := libopenapi.NewDocumentWithConfiguration(source, &datamodel.DocumentConfiguration{
-		SkipExternalRefResolution: true, SkipJSONConversion: true, SkipMetadataCollection: true,
-	})
+	root, version, err := read(source)
 	if err != nil {
-		return httptool.Document{}, nil, fmt.Errorf("no OpenAPI document: %w", err)
+		return httptool.Document{}, nil, err
 	}
-	info := parsed.GetSpecInfo()
-	if len(info.RootNode.Content) == 0 {
-		return httptool.Document{}, nil, errors.New("no OpenAPI document: it is empty")
-	}
-	d := &doc{root: place{n: resolved(info.RootNode.Content[0])}, version: parsed.GetVersion(), options: o, report: &Report{}, found: map[string]place{}}
-	if !strings.HasPrefix(d.version, "2.0") && !strings.HasPrefix(d.version, "3.0") && !strings.HasPrefix(d.version, "3.1") {
-		return httptool.Document{}, nil, fmt.Errorf("OpenAPI %s is not supported: 2.0, 3.0 and 3.1 are", d.version)
-	}
+	d := &doc{root: place{n: root}, version: version, options: o, report: &Report{}, found: map[string]place{}}
 	d.report.Version, d.report.Title = d.version, oneLine(d.root.get("info").get("title").text(), 200)
 	return d.tools()
 }

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pb33f/go-yaml"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/pawl-run/pawl/toolspec/sanitize"
 )

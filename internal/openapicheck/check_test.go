@@ -31,21 +31,28 @@ import (
 	"github.com/pawl-run/pawl/toolspec/jsonschema"
 )
 
-var documents = flag.String("documents", "", "files of OpenAPI documents, with commas between them, besides those of libopenapi")
+var documents = flag.String("documents", "", "files of OpenAPI documents, with commas between them, besides the published ones")
 
-// published are documents of the module of libopenapi, one of each version.
+// publisher is a module that has published documents among its tests.
+const publisher = "github.com/pb33f/libopenapi@v0.42.5"
+
+// published are documents of publisher, one of each version.
 var published = []string{"k8s.json", "stripe.yaml", "docusignv3.1.json"}
 
 // TestDocuments: each operation of a published document is imported or in the report, and the request of each tool is one that
 // the document allows.
 func TestDocuments(t *testing.T) {
-	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/pb33f/libopenapi").Output()
+	text, err := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", publisher).Output()
 	if err != nil {
+		t.Fatal(err)
+	}
+	var module struct{ Dir string }
+	if err := json.Unmarshal(text, &module); err != nil {
 		t.Fatal(err)
 	}
 	var files []string
 	for _, name := range published {
-		files = append(files, filepath.Join(strings.TrimSpace(string(dir)), "test_specs", name))
+		files = append(files, filepath.Join(module.Dir, "test_specs", name))
 	}
 	if *documents != "" {
 		files = append(files, strings.Split(*documents, ",")...)

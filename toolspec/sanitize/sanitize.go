@@ -79,6 +79,9 @@ func stringEnd(value []byte, start int) int {
 var ansi = regexp.MustCompile(`(?:\x1b\[|\x{9b})[\x30-\x3f]*[\x20-\x2f]*[\x40-\x7e]|` +
 	`(?:\x1b[\]PX^_]|[\x{90}\x{98}\x{9d}-\x{9f}])[^\x07\x1b\x{9c}\n]*(?:\x07|\x1b\\|\x{9c})|\x1b[\x20-\x2f]*[\x30-\x7e]`)
 
+// escapeStarts are the characters with which ansi begins.
+const escapeStarts = "\x1b\u0090\u0098\u009b\u009d\u009e\u009f"
+
 // markers separate messages, roles and calls in the formats of chat models. The group that matches
 // stays before the backslash. The comments name a format that has the marker.
 var markers = regexp.MustCompile(`(<)(?:[|｜][^\s|｜<>]{1,40}[|｜]?>|｜[^\s|｜<>]{1,40}｜|` + // ChatML, Llama, DeepSeek, Gemma
@@ -94,8 +97,10 @@ func Text(text string) (clean string, changed []string) {
 	if isPlain(text) {
 		return text, nil
 	}
-	if without := ansi.ReplaceAllString(text, ""); len(without) < len(text) {
-		text, changed = without, append(changed, ANSIEscapes)
+	if strings.ContainsAny(text, escapeStarts) {
+		if without := ansi.ReplaceAllString(text, ""); len(without) < len(text) {
+			text, changed = without, append(changed, ANSIEscapes)
+		}
 	}
 	text, kinds := escapeCharacters(text)
 	changed = append(changed, kinds...)
@@ -198,6 +203,10 @@ func writeEscape(b *strings.Builder, r rune) {
 
 // breakMarkers writes a backslash into each marker, so that no format treats it as a marker.
 func breakMarkers(text string) string {
+	// A search for these is much faster than the expression, and most texts have none of them.
+	if !strings.ContainsAny(text, "<[]") && !strings.Contains(text, "Human:") && !strings.Contains(text, "Assistant:") {
+		return text
+	}
 	found := markers.FindAllStringSubmatchIndex(text, -1)
 	if found == nil {
 		return text

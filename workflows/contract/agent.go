@@ -102,7 +102,7 @@ type AgentRoundIn struct {
 type AgentRoundOut struct {
 	// Recorded says that the record has the response. If it is false, all fields except End are empty.
 	Recorded bool `json:"recorded,omitempty"`
-	// End is set if the run must end before this round.
+	// End is set if the run must end before this round, or with its response.
 	End *AgentEnd `json:"end,omitempty"`
 	// Taken is the number of the last message that a request to the model contained, in this round or in an earlier round.
 	// The model has not read the messages with higher numbers.

@@ -2,6 +2,7 @@ package devstacktest
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/pawl-run/pawl/internal/devstack"
@@ -33,4 +34,14 @@ func owned[S interface{ Stop(context.Context) error }](t testing.TB, server S, e
 		}
 	})
 	return server
+}
+
+// FreeAddress returns an address on loopback at which nothing listens now.
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	port, err := devstack.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprint("127.0.0.1:", port)
 }

@@ -1,7 +1,6 @@
 package devstacktest
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -32,15 +31,8 @@ func Pooler(t testing.TB, database string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	free, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := free.Addr().String()
-	_, port, err := net.SplitHostPort(address)
-	if err = errors.Join(err, free.Close()); err != nil {
-		t.Fatal(err)
-	}
+	address := FreeAddress(t)
+	_, port, _ := net.SplitHostPort(address)
 	password, _ := u.User.Password()
 	file := filepath.Join(t.TempDir(), "pgbouncer.ini")
 	config := fmt.Sprintf("[databases]\n* = host=%s port=%s user=%s password='%s'\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %s\nauth_type = any\n"+

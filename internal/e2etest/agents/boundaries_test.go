@@ -30,7 +30,7 @@ func lostAt(t *testing.T, w *world, files string, thought chan struct{}, lose fu
 	for _, name := range e2etest.SortedKeys(boundaries) {
 		triggers = append(triggers, boundaries[name])
 	}
-	isHeld, release := w.hold(triggers...)
+	isHeld, release := w.Hold(triggers...)
 	for name := range boundaries {
 		w.start(input(name, name))
 	}

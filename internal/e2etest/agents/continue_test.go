@@ -38,11 +38,11 @@ func (w *world) chain(workflowID string) (events []int) {
 	}
 }
 
-// TestLongRun: a run of hundreds of calls continues over many histories, none of them long. Every call runs once. Messages come all the time, and the model
+// TestLongRun: a run of a hundred calls continues over many histories, none of them long. Every call runs once. Messages come all the time, and the model
 // reads each of them once, in their order.
 func TestLongRun(t *testing.T) {
 	t.Parallel()
-	const rounds, width = 60, 4
+	const rounds, width = 25, 4
 	w := newShortWorld(t, func(r modelserver.Request) modelserver.Reply {
 		if r.Answers >= rounds {
 			return modelserver.Reply{Text: "done"}
@@ -100,6 +100,7 @@ func TestLongRun(t *testing.T) {
 // it answers, in a different round for each run.
 func TestStoppedAtContinue(t *testing.T) {
 	t.Parallel()
+	const last = 8 // a history has about five rounds
 	var w *world
 	var begins sync.WaitGroup
 	begins.Add(1)
@@ -129,13 +130,13 @@ func TestStoppedAtContinue(t *testing.T) {
 	d := w.document("openai", "test__echo")
 	d.Limits.Rounds = 1000
 	w.apply(d)
-	for at := 1; at <= 16; at++ {
+	for at := 1; at <= last; at++ {
 		for _, how := range []agent.Outcome{agent.Interrupted, agent.Cancelled} {
 			name := fmt.Sprintf("%d-%s", at, how)
 			w.start(input(name, name))
 		}
 	}
-	for at := 1; at <= 16; at++ {
+	for at := 1; at <= last; at++ {
 		for _, how := range []agent.Outcome{agent.Interrupted, agent.Cancelled} {
 			name := fmt.Sprintf("%d-%s", at, how)
 			if result := w.result(w.Pawl.AttachAgent(t.Context(), "acme", name)); result.Outcome != how || result.Rounds > at+2 {

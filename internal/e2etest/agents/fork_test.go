@@ -53,7 +53,7 @@ func TestFork(t *testing.T) {
 	}
 
 	// A fork with a new message, whose worker is killed during the copy.
-	isHeld, release := w.hold("INSERT ON agent_rounds FOR EACH ROW")
+	isHeld, release := w.Hold("INSERT ON agent_rounds FOR EACH ROW")
 	fork := w.start(forkOf("source", 1, "fork", "other"))
 	w.Until(isHeld, "the copy is held")
 	e2etest.Kill(first)

@@ -1,14 +1,11 @@
 package agents
 
 import (
-	"context"
 	"fmt"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/internal/e2etest"
@@ -18,38 +15,6 @@ import (
 )
 
 type process = exec.Cmd
-
-// hold makes every statement that fires one of the triggers wait until release is called. isHeld reports whether a statement waits in each of the triggers.
-func (w *world) hold(triggers ...string) (isHeld func() bool, release func()) {
-	w.T.Helper()
-	ctx := context.WithoutCancel(w.T.Context())
-	conn, err := pgx.Connect(ctx, w.Database)
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	w.T.Cleanup(func() { _ = conn.Close(ctx) })
-	statements := []string{
-		`SELECT pg_advisory_lock(4712)`,
-		`CREATE FUNCTION hold_run() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock_shared(4712); RETURN NEW; END'`,
-	}
-	for i, trigger := range triggers {
-		statements = append(statements, fmt.Sprintf(`CREATE TRIGGER hold_run_%d BEFORE %s EXECUTE FUNCTION hold_run()`, i, trigger))
-	}
-	for _, sql := range statements {
-		if _, err := conn.Exec(ctx, sql); err != nil {
-			w.T.Fatal(err)
-		}
-	}
-	isHeld = func() bool {
-		return e2etest.Scalar[bool](w.World, `SELECT count(*) >= $1 FROM pg_locks WHERE locktype = 'advisory' AND objid = 4712 AND NOT granted
-			AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`, len(triggers))
-	}
-	return isHeld, func() {
-		if _, err := conn.Exec(ctx, `SELECT pg_advisory_unlock(4712)`); err != nil {
-			w.T.Fatal(err)
-		}
-	}
-}
 
 // whole fails the test unless a run of two rounds and one call has ended as it would without a fault. asks and limit bound the number of requests to the
 // model.
@@ -94,7 +59,7 @@ func TestWorkerKilledInRun(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "effects")
 			w := newWorld(t, "openai", modelserver.Script(calls(modelserver.Call{Name: "test__send", Args: fmt.Sprintf(`{"text":%q}`, file)}), modelserver.Reply{Text: "done"}))
-			isHeld, release := w.hold(tc.trigger)
+			isHeld, release := w.Hold(tc.trigger)
 			first := w.child()
 			w.apply(w.document("openai", "test__send"))
 			w.start(input("run", "run"))

@@ -167,7 +167,7 @@ func TestMessagesAtTheEnd(t *testing.T) {
 func TestMessageWhileClosing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "openai", modelserver.Script(modelserver.Reply{Text: "done"}))
-	isHeld, release := w.hold("UPDATE ON agent_runs FOR EACH ROW WHEN (NEW.ended_at IS NOT NULL)")
+	isHeld, release := w.Hold("UPDATE ON agent_runs FOR EACH ROW WHEN (NEW.ended_at IS NOT NULL)")
 	w.work()
 	w.apply(w.document("openai"))
 	run := w.start(input("run", "go"))

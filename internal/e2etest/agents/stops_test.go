@@ -198,3 +198,26 @@ func TestOutputLeft(t *testing.T) {
 		}
 	}
 }
+
+// TestAnswerCut: an answer that is cut ends the run over budget if what was left of a limit has cut it. If the model's own bound has cut it, the run is completed, and
+// the reason says so.
+func TestAnswerCut(t *testing.T) {
+	t.Parallel()
+	on := modelserver.Script(calls(call("test__echo", "a")), modelserver.Reply{Text: "half", Length: true})
+	w := newWorldOf(t, "openai", scripts{"tokens": on, "model": on})
+	w.work(e2etest.Tool("test__echo", e2etest.Echo))
+	for run, outcome := range map[string]agent.Outcome{"tokens": agent.OverBudget, "model": agent.Completed} {
+		d := w.document("openai", "test__echo")
+		d.Version, d.Limits.Tokens = run, 100_000
+		reason := "the model did not finish its answer: length"
+		if run == "tokens" {
+			d.Limits.Tokens, reason = 1000, "the response was cut at what was left of the run's limit of tokens: 1000"
+		}
+		w.apply(d)
+		result := w.run(input(run, run))
+		want(t, result, outcome, "half")
+		if result.Reason != reason {
+			t.Errorf("%s: the reason is %q", run, result.Reason)
+		}
+	}
+}

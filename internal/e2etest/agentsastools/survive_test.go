@@ -60,6 +60,26 @@ func TestApprovalInside(t *testing.T) {
 	w.wantOnce()
 }
 
+// TestWorkerKilledAtStart: the worker is killed while the database writes the run of the child. Another worker goes on. There is one child run, and no model is asked twice for
+// the same response.
+func TestWorkerKilledAtStart(t *testing.T) {
+	t.Parallel()
+	w := asking(t)
+	isHeld, release := w.Hold("INSERT ON agent_runs FOR EACH ROW WHEN (NEW.parent_run_id IS NOT NULL)")
+	first := w.ServeInChildWith("PAWL_MODEL_URLS=" + w.model.URL.String())
+	run := w.start(input("run"))
+	w.Until(isHeld, "the child run is being written")
+	e2etest.Kill(first)
+	release()
+	w.ServeInChildWith("PAWL_MODEL_URLS=" + w.model.URL.String())
+	w.Approve(inside.WorkflowID())
+	if result := w.result(run); result.Outcome != agent.Completed || result.Text != "done" {
+		t.Errorf("the run ended %+v", result)
+	}
+	wantHas(t, w.answers(lead)[0], `"text":"sent it"`)
+	w.wantOnce()
+}
+
 // wantOnce fails the test unless each model was asked twice, there was one child run, and the record has the two calls of the run.
 func (w *world) wantOnce() {
 	w.T.Helper()

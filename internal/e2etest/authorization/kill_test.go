@@ -195,7 +195,7 @@ func TestAdmittedMeanwhile(t *testing.T) {
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	var effects e2etest.Ledger
 	w.Work(worker.Tools(e2etest.Tool("test__asks", effects.Counted(e2etest.Echo), e2etest.Once, e2etest.Risky)))
-	release := w.HoldInserts()
+	_, release := w.Hold("INSERT ON invocations FOR EACH ROW")
 	call := w.Start(e2etest.Invocation("call", "test__asks", `{"text":"hello"}`))
 	w.Until(func() bool {
 		return e2etest.Scalar[int](w, `SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'`) > 0

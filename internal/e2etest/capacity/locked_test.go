@@ -40,7 +40,7 @@ func TestAbandonedAdmit(t *testing.T) {
 	var effects e2etest.Ledger
 	w.Work(worker.Tools(e2etest.Tool("test__send", effects.Counted(e2etest.Echo), e2etest.Once)))
 	e2etest.WantText(t, w.Invoke(e2etest.Invocation("before", "test__send", `{"text":"hello"}`)), "hello")
-	release := w.HoldInserts()
+	_, release := w.Hold("INSERT ON invocations FOR EACH ROW")
 	inv := e2etest.Invocation("send", "test__send", `{"text":"hello"}`)
 	call := w.Start(inv)
 	waits := func() bool {

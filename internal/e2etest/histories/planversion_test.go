@@ -42,7 +42,7 @@ func newerBinary(t *testing.T) (path string) {
 			t.Fatal(err)
 		}
 	}
-	if text, err := exec.Command("go", "test", "-c", "-overlay", list, "-o", path, ".").CombinedOutput(); err != nil {
+	if text, err := exec.Command("go", "test", "-c", "-ldflags=-s -w", "-overlay", list, "-o", path, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
 	return path

@@ -94,7 +94,7 @@ func build(t *testing.T) (dir string) {
 		}
 	}
 	dir = t.TempDir()
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "pawl"), "./cmd/pawl")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", filepath.Join(dir, "pawl"), "./cmd/pawl")
 	cmd.Dir = root
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)

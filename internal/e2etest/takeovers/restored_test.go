@@ -2,12 +2,14 @@ package takeovers
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
@@ -20,8 +22,10 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// TestPostgresRestored: a dump is taken under load, more calls run, and then the dump replaces the database. No effect happens twice, and each call whose effect
-// is not in the record ends with an unknown outcome.
+var dumpAge = flag.Duration("dump-age", 0, "how long the load of TestPostgresRestored goes on after the dump")
+
+// TestPostgresRestored: a dump is taken under load, more calls run until the worker is killed, and then the dump replaces the database. No effect happens twice, and each
+// call whose effect is not in the record ends with an unknown outcome.
 func TestPostgresRestored(t *testing.T) {
 	t.Parallel()
 	r := restoring{e2etest.NewWorld(t, e2etest.PlainPolicy), t.TempDir()}
@@ -38,7 +42,6 @@ func TestPostgresRestored(t *testing.T) {
 	}
 	barring := r.start("barred", barredTool, "") // attempts before and after the dump report that they had no effect
 	r.runs("barred")
-	// The load ends when the worker is about to be killed.
 	loading, stopLoad := context.WithCancel(t.Context())
 	var load sync.WaitGroup
 	var calls [4][]toolspec.Invocation
@@ -47,10 +50,10 @@ func TestPostgresRestored(t *testing.T) {
 			for i := 0; loading.Err() == nil; i++ {
 				tool := []string{"test__send", "test__quick", "test__fast"}[i%3]
 				inv := r.invocation(fmt.Sprintf("load-%d-%d", n, i), tool, "")
-				if _, err := r.Pawl.Invoke(t.Context(), inv); err != nil {
+				calls[n] = append(calls[n], inv)
+				if _, err := r.Pawl.Invoke(t.Context(), inv); err != nil && loading.Err() == nil {
 					t.Errorf("%s: %v", inv.ToolCallID, err)
 				}
-				calls[n] = append(calls[n], inv)
 			}
 		})
 	}
@@ -60,7 +63,11 @@ func TestPostgresRestored(t *testing.T) {
 	r.Until(func() bool { return count() >= 8 }, "the load runs")
 	dump := filepath.Join(t.TempDir(), "dump")
 	runProgram(t, "pg_dump", "--format", "custom", "--file", dump, r.Database)
-	had, tried := count(), len(r.Effects(r.file("barred")))
+	had, tried, dumped := count(), len(r.Effects(r.file("barred"))), time.Now()
+	for time.Since(dumped) < *dumpAge && t.Context().Err() == nil {
+		more := count() + 8
+		r.Until(func() bool { return count() >= more }, "the load goes on")
+	}
 	r.Until(func() bool { return count() >= had+8 }, "the load runs on")
 
 	r.Approve(before.Identity().WorkflowID())
@@ -80,10 +87,9 @@ func TestPostgresRestored(t *testing.T) {
 	r.runs("hung")
 	late := r.start("late", "test__asked", "") // waits, and is not in the dump
 	r.Waiting(late.Identity().WorkflowID())
-	stopLoad()
-	load.Wait()
 	r.Until(func() bool { return len(r.Effects(r.file("barred"))) > tried }, "a call in the claimed lane makes another attempt")
 	r.Until(func() bool { return r.State(barring.Identity().WorkflowID()).Status == toolspec.StatusRetrying }, "the call retries")
+	stopLoad() // no call begins any more; the last ones are open when the worker is killed
 	e2etest.Kill(first)
 	tried = len(r.Effects(r.file("barred")))
 	forged := r.forge()
@@ -138,6 +144,7 @@ func TestPostgresRestored(t *testing.T) {
 	}
 
 	r.ServeInChild()
+	load.Wait()
 	r.settled(before, toolspec.CodeOutcomeUnknown, 1)
 	r.settled(ended, toolspec.CodeOutcomeUnknown, 1)
 	r.settled(hung, toolspec.CodeOutcomeUnknown, 1)
@@ -156,8 +163,18 @@ func TestPostgresRestored(t *testing.T) {
 		}
 		r.settled(inv, "", 1)
 	}
+	// The last call of each lane was open when the worker was killed.
+	var all []toolspec.Invocation
+	for _, of := range calls {
+		last := of[len(of)-1]
+		code, effects := r.Record(last).Result.ErrorCode, len(r.Effects(r.file(last.ToolCallID)))
+		if effects > 1 || effects == 0 && code == "" {
+			t.Errorf("%s was open, ended with %q, and took effect %d times", last.ToolCallID, code, effects)
+		}
+		all = append(all, of[:len(of)-1]...)
+	}
 	lost, quick := 0, 0
-	for _, inv := range append(append(calls[0], calls[1]...), append(calls[2], calls[3]...)...) {
+	for _, inv := range all {
 		if got := len(r.Effects(r.file(inv.ToolCallID))); got != 1 {
 			t.Errorf("%s took effect %d times", inv.ToolCallID, got)
 		}
@@ -183,7 +200,7 @@ func TestPostgresRestored(t *testing.T) {
 	if quick == 0 {
 		t.Error("no call in the claimed lane was found")
 	}
-	t.Logf("%d calls of the load, %d of them lost from the record", len(calls[0])+len(calls[1])+len(calls[2])+len(calls[3]), lost)
+	t.Logf("%d calls of the load, %d of them lost from the record", len(all), lost)
 	for _, inv := range []toolspec.Invocation{before, hung, busy, barring, waiting, late} {
 		r.Closed(inv)
 	}

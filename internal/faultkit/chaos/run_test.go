@@ -67,7 +67,7 @@ func TestRun(t *testing.T) {
 func breakable(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "breakable")
-	build := exec.CommandContext(t.Context(), "go", "build", "-tags", "faults", "-o", program, "./testdata/breakable")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-tags", "faults", "-o", program, "./testdata/breakable")
 	if text, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}

@@ -1,11 +1,10 @@
 package telemetry
 
 import (
-	"encoding/hex"
 	"strings"
 	"testing"
 
-	spanpb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/internal/e2etest"
@@ -19,8 +18,7 @@ import (
 // TestModel: each request of a run to its model is a span below the step that asks, with the attributes of the semantic conventions. The
 // request that the provider refuses has the status. Nothing that the person, the model or the tool has said is sent.
 func TestModel(t *testing.T) {
-	r := newReceiver(t)
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.server.URL)
+	r := receive(t, "http/protobuf")
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	canary := string(e2etest.NewCanary())
 	model := modelserver.Serve(t, "anthropic", modelserver.Script(
@@ -65,30 +63,26 @@ func TestModel(t *testing.T) {
 	documented(t, body)
 	stop()
 
-	r.mu.Lock()
-	spans := r.spans
-	r.mu.Unlock()
-	byID, names := map[string]*spanpb.Span{}, map[string]int{}
+	spans, names := r.spans(), map[string]int{}
 	for _, s := range spans {
-		byID[hex.EncodeToString(s.GetSpanId())] = s
-		names[s.GetName()]++
+		names[s.Name()]++
 	}
 	spansDocumented(t, names)
 	answered, refused, ran := 0, 0, 0
-	for _, s := range byID {
+	for _, s := range spans {
 		switch {
-		case s.GetName() == "RunActivity:execute":
+		case s.Name() == "RunActivity:execute":
 			ran++
 			if attribute(s, "gen_ai.operation.name") != "execute_tool" || attribute(s, "gen_ai.tool.name") != "test__echo" || attribute(s, "gen_ai.tool.call.id") == nil {
-				t.Errorf("the attempt has the attributes %v", s.GetAttributes())
+				t.Errorf("the attempt has the attributes %v", s.Attributes().AsRaw())
 			}
-		case s.GetName() != "chat claude-x":
+		case s.Name() != "chat claude-x":
 		default:
-			if above := byID[hex.EncodeToString(s.GetParentSpanId())]; above.GetName() != "RunActivity:agentAsk" || s.GetKind() != spanpb.Span_SPAN_KIND_CLIENT {
-				t.Errorf("a request is a span of kind %s below %q", s.GetKind(), above.GetName())
+			if above := spans[s.ParentSpanID()]; above.Name() != "RunActivity:agentAsk" || s.Kind() != ptrace.SpanKindClient {
+				t.Errorf("a request is a span of kind %s below %q", s.Kind(), above.Name())
 			}
 			if attribute(s, "gen_ai.provider.name") != "anthropic" || attribute(s, "gen_ai.request.model") != "claude-x" {
-				t.Errorf("a request has the attributes %v", s.GetAttributes())
+				t.Errorf("a request has the attributes %v", s.Attributes().AsRaw())
 			}
 			switch {
 			case attribute(s, "error.type") == "529":
@@ -96,7 +90,7 @@ func TestModel(t *testing.T) {
 			case attribute(s, "gen_ai.response.model") == "claude-x" && attribute(s, "gen_ai.usage.output_tokens") != nil:
 				answered++
 			default:
-				t.Errorf("a request has the attributes %v", s.GetAttributes())
+				t.Errorf("a request has the attributes %v", s.Attributes().AsRaw())
 			}
 		}
 	}
@@ -104,7 +98,7 @@ func TestModel(t *testing.T) {
 		t.Errorf("%d requests are answered, %d refused, %d attempts: %v", answered, refused, ran, names)
 	}
 	for _, never := range []string{canary, e2etest.Actor} {
-		if strings.Contains(r.raw.String(), never) || strings.Contains(body, never) {
+		if strings.Contains(r.text(), never) || strings.Contains(body, never) {
 			t.Errorf("%q was sent", never)
 		}
 	}

@@ -2,7 +2,6 @@ package telemetry
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,10 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
-	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
-	spanpb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"go.temporal.io/sdk/client"
 	temporal "go.temporal.io/sdk/contrib/opentelemetry"
 	"go.temporal.io/sdk/interceptor"
@@ -63,8 +62,7 @@ func scraped(t *testing.T, w *e2etest.World) string {
 // call is one trace below the span of its caller, and its steps before and after the wait are below one span of the workflow run. The metrics count the call,
 // and the log names the trace. Metrics, traces and log have no argument, no output, no secret, no text of an error and no name of a person.
 func TestCall(t *testing.T) {
-	r := newReceiver(t)
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.server.URL)
+	r := receive(t, "grpc")
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	canary := e2etest.NewCanary()
 	auth := oauthtest.New(t)
@@ -128,12 +126,15 @@ func TestCall(t *testing.T) {
 	documented(t, body)
 	stop()
 
-	spans := r.trace(caller.TraceID().String())
-	belowCaller(t, spans, caller.SpanID().String())
-	names := map[string]int{}
-	for _, s := range spans {
-		names[s.GetName()]++
+	spans, names := r.spans(), map[string]int{}
+	for id, s := range spans {
+		if s.TraceID() != pcommon.TraceID(caller.TraceID()) {
+			delete(spans, id)
+			continue
+		}
+		names[s.Name()]++
 	}
+	belowCaller(t, spans, pcommon.SpanID(caller.SpanID()))
 	for name, least := range map[string]int{
 		"RunWorkflow:InvokeTool": 1, "RunActivity:admit": 1, "RunActivity:requestApproval": 1, "RunActivity:reviewDecision": 1, "RunActivity:execute": 2, "RunActivity:settle": 1,
 		"broker.lease": 2, "sql LeaseConnection": 2, "sql ReplaceSecret": 1, "sql Settle": 1,
@@ -149,11 +150,11 @@ func TestCall(t *testing.T) {
 	}
 	refreshedOnce(t, spans)
 	spansDocumented(t, names)
-	if !r.metrics["pawl.calls"] || !r.metrics["temporal_workflow_completed"] {
-		t.Errorf("metrics sent: %v", r.metrics)
+	if sent := r.metricNames(); !sent["pawl.calls"] || !sent["temporal_workflow_completed"] {
+		t.Errorf("metrics sent: %v", sent)
 	}
-	neverSent(t, w, auth, api, r.raw.String(), body)
-	sent := r.raw.String()
+	sent := r.text()
+	neverSent(t, w, auth, api, sent, body)
 	for _, never := range []string{string(canary), e2etest.Ann, e2etest.Actor, "busy"} {
 		if strings.Contains(sent, never) || strings.Contains(body, never) {
 			t.Errorf("%q was sent", never)
@@ -168,50 +169,36 @@ func TestCall(t *testing.T) {
 }
 
 // belowCaller checks that every span has its parent in the trace, or is a child of the caller.
-func belowCaller(t *testing.T, spans map[string]*spanpb.Span, callerID string) {
+func belowCaller(t *testing.T, spans map[pcommon.SpanID]ptrace.Span, callerID pcommon.SpanID) {
 	t.Helper()
 	if len(spans) == 0 {
 		t.Fatal("no span was sent")
 	}
 	for id, s := range spans {
-		parent := hex.EncodeToString(s.GetParentSpanId())
-		above, ok := spans[parent]
+		above, ok := spans[s.ParentSpanID()]
 		switch {
-		case parent == callerID:
+		case s.ParentSpanID() == callerID:
 		case !ok:
-			t.Errorf("%s %s has the parent %q, which is not there", s.GetName(), id, parent)
-		case strings.HasPrefix(s.GetName(), "StartActivity:") && above.GetName() != "RunWorkflow:InvokeTool",
-			strings.HasPrefix(s.GetName(), "RunActivity:") && above.GetName() != "Start"+strings.TrimPrefix(s.GetName(), "Run"),
-			s.GetName() == "broker.lease" && above.GetName() != "RunActivity:execute",
-			s.GetName() == "broker.refresh" && above.GetName() != "broker.lease",
-			strings.HasPrefix(s.GetName(), "sql ") && !strings.HasPrefix(above.GetName(), "RunActivity:") && !strings.HasPrefix(above.GetName(), "broker."):
-			t.Errorf("%s is below %s", s.GetName(), above.GetName())
+			t.Errorf("%s %s has the parent %q, which is not there", s.Name(), id, s.ParentSpanID())
+		case strings.HasPrefix(s.Name(), "StartActivity:") && above.Name() != "RunWorkflow:InvokeTool",
+			strings.HasPrefix(s.Name(), "RunActivity:") && above.Name() != "Start"+strings.TrimPrefix(s.Name(), "Run"),
+			s.Name() == "broker.lease" && above.Name() != "RunActivity:execute",
+			s.Name() == "broker.refresh" && above.Name() != "broker.lease",
+			strings.HasPrefix(s.Name(), "sql ") && !strings.HasPrefix(above.Name(), "RunActivity:") && !strings.HasPrefix(above.Name(), "broker."):
+			t.Errorf("%s is below %s", s.Name(), above.Name())
 		}
-		if s.GetStatus().GetMessage() != "" || len(s.GetEvents()) > 0 {
-			t.Errorf("%s has a text: %v", s.GetName(), s)
-		}
-	}
-}
-
-// attribute returns an attribute of a span, a string or an int64, or nil.
-func attribute(s *spanpb.Span, key string) any {
-	for _, a := range s.GetAttributes() {
-		if a.GetKey() == key {
-			if text, ok := a.GetValue().GetValue().(*commonpb.AnyValue_StringValue); ok {
-				return text.StringValue
-			}
-			return a.GetValue().GetIntValue()
+		if s.Status().Message() != "" || s.Events().Len() > 0 {
+			t.Errorf("%s has a text: %q, and %d events", s.Name(), s.Status().Message(), s.Events().Len())
 		}
 	}
-	return nil
 }
 
 // refreshedOnce checks that the spans have one refresh of the token below the first attempt, and below it the statement that stores the new token.
-func refreshedOnce(t *testing.T, spans map[string]*spanpb.Span) {
+func refreshedOnce(t *testing.T, spans map[pcommon.SpanID]ptrace.Span) {
 	t.Helper()
-	above := func(s *spanpb.Span) *spanpb.Span { return spans[hex.EncodeToString(s.GetParentSpanId())] }
+	above := func(s ptrace.Span) ptrace.Span { return spans[s.ParentSpanID()] }
 	for _, s := range spans {
-		switch s.GetName() {
+		switch s.Name() {
 		case "broker.refresh":
 			if n := attribute(above(above(s)), "pawl.attempt"); n != int64(1) {
 				t.Errorf("the refresh is below the attempt %v", n)
@@ -220,8 +207,8 @@ func refreshedOnce(t *testing.T, spans map[string]*spanpb.Span) {
 				t.Errorf("the outcome of the refresh is %v", o)
 			}
 		case "sql ReplaceSecret":
-			if above(s).GetName() != "broker.refresh" {
-				t.Errorf("the token is stored below %s", above(s).GetName())
+			if above(s).Name() != "broker.refresh" {
+				t.Errorf("the token is stored below %s", above(s).Name())
 			}
 		}
 	}

@@ -13,11 +13,11 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 	"go.opentelemetry.io/otel/propagation"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
-	spanpb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/internal/e2etest"
@@ -59,8 +59,7 @@ tools:
 // TestReceiversOfOthers: servers with the instrumentation of OpenTelemetry put the requests of an HTTP tool and of an MCP tool below the attempt that has
 // sent them. The MCP server is that of the official SDK, whose tool sees the header too.
 func TestReceiversOfOthers(t *testing.T) {
-	r := newReceiver(t)
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.server.URL)
+	r := receive(t, "http/protobuf")
 	w := e2etest.NewWorld(t, othersPolicy(""))
 	seen := tracetest.NewSpanRecorder()
 	others := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(seen))
@@ -125,22 +124,20 @@ func TestReceiversOfOthers(t *testing.T) {
 	}
 	stop()
 
-	r.mu.Lock()
-	sent := map[string]*spanpb.Span{}
-	for _, s := range r.spans {
-		sent[fmt.Sprintf("%x", s.GetSpanId())] = s
-	}
-	r.mu.Unlock()
-	got := map[string]int{}
+	sent, got := r.spans(), map[string]int{}
 	for _, s := range seen.Ended() {
 		if !s.Parent().IsValid() {
 			continue // a request of no call, such as the one that lists the tools
 		}
-		above := sent[s.Parent().SpanID().String()]
+		above, ok := sent[pcommon.SpanID(s.Parent().SpanID())]
+		if !ok {
+			t.Errorf("a request to %s is below a span that was not sent", s.Name())
+			continue
+		}
 		tool := attribute(above, "gen_ai.tool.name")
-		if above.GetName() != "RunActivity:execute" || fmt.Sprintf("%x", above.GetTraceId()) != s.SpanContext().TraceID().String() || !s.Parent().IsRemote() ||
+		if above.Name() != "RunActivity:execute" || above.TraceID() != pcommon.TraceID(s.SpanContext().TraceID()) || !s.Parent().IsRemote() ||
 			tool != map[string]any{"api": "test__get", "mcp": "mcp__srv__where"}[s.Name()] {
-			t.Errorf("a request to %s is below %q of %v", s.Name(), above.GetName(), tool)
+			t.Errorf("a request to %s is below %q of %v", s.Name(), above.Name(), tool)
 		}
 		got[s.Name()]++
 		header := fmt.Sprintf("00-%s-%s-01||", s.Parent().TraceID(), s.Parent().SpanID())
