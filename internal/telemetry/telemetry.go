@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/otlptranslator"
 	"go.opentelemetry.io/otel"
 	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/metric"
 	metricnoop "go.opentelemetry.io/otel/metric/noop"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/exemplar"
@@ -65,13 +66,26 @@ type Telemetry struct {
 	policy  atomic.Pointer[string]
 	handler http.Handler
 	// registry has what only /metrics serves. It is nil if the metrics are not served.
-	registry *prometheus.Registry
+	registry prometheus.Registerer
 	// measures says whether there are metrics, and traces whether there are spans.
 	measures, traces bool
 	types            []string
 
-	meters *sdkmetric.MeterProvider
-	spans  *sdktrace.TracerProvider
+	// These providers are those of the SDK. Were they not behind interfaces, each package that has a type with a Telemetry in it, such as worker.Config, would
+	// compile the generic code of the SDK again, and each program would link all of these copies.
+	meters interface {
+		metric.MeterProvider
+		stopper
+	}
+	spans interface {
+		trace.TracerProvider
+		stopper
+	}
+}
+
+// stopper is a provider that sends what it has, and stops.
+type stopper interface {
+	Shutdown(ctx context.Context) error
 }
 
 // Start makes the exporters. It connects to no server: an exporter that reaches none tries again.

@@ -17,6 +17,7 @@ import (
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/postgres/record"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 )
 
@@ -108,7 +109,7 @@ func (c *comparison) lostCall(ctx context.Context, listed *workflow.WorkflowExec
 	// A call without an attempt needs no change if it has ended, or if it goes on in another run, which is listed too.
 	moved := listed.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW
 	switch {
-	case t.attempts() == 0 && (!running || moved):
+	case t.attempts() == 0 && (moved || !running && !t.inTask):
 		c.out.count(&c.out.Harmless)
 		return nil
 	case t.input == nil:
@@ -120,8 +121,22 @@ func (c *comparison) lostCall(ctx context.Context, listed *workflow.WorkflowExec
 		return nil //nolint:nilerr // a worker refuses such a workflow, so it is counted
 	}
 	f.InvocationID = inv.Identity().InvocationID()
+	attempts := t.attempts()
+	if t.inTask {
+		runs, err := c.runsInTasks(ctx, inv.ToolID, t.lane)
+		if err != nil {
+			return err
+		}
+		if runs {
+			attempts++
+		}
+	}
+	if attempts == 0 && !running {
+		c.out.count(&c.out.Harmless)
+		return nil
+	}
 	// If Temporal is older too, it may lack an attempt as well.
-	if t.attempts() == 0 && c.older == olderPostgres {
+	if attempts == 0 && c.older == olderPostgres {
 		f.Kind, f.Text = kindUnrecorded, "the call goes on, Temporal has no attempt of it, and the record does not know it; a worker records it again"
 		if c.mend {
 			err = c.recheck(ctx, workflowID)
@@ -130,14 +145,14 @@ func (c *comparison) lostCall(ctx context.Context, listed *workflow.WorkflowExec
 		c.out.add(f)
 		return err
 	}
-	f.Kind, f.Text = kindCall, fmt.Sprintf("a tool may have run, %d times that Temporal knows, and the record does not know the call; its workflow is %s", t.attempts(), status(info.GetStatus()))
+	f.Kind, f.Text = kindCall, fmt.Sprintf("a tool may have run, %d times as far as Temporal tells, and the record does not know the call; its workflow is %s", attempts, status(info.GetStatus()))
 	if c.mend {
 		digest, err := hydrate.InputDigest(inv)
 		if err != nil {
 			return err
 		}
 		f.Mended, err = c.Store.RecordLost(ctx, record.LostCall{
-			Invocation: inv, RunID: runID, Namespace: c.Namespace(), InputDigest: digest, StartedAt: t.startedAt, EndedAt: time.Now(), Attempts: t.attempts(),
+			Invocation: inv, RunID: runID, Namespace: c.Namespace(), InputDigest: digest, StartedAt: t.startedAt, EndedAt: time.Now(), Attempts: attempts,
 		})
 		if err != nil || !f.Mended {
 			return err // another run of the call was recorded before
@@ -151,6 +166,24 @@ func (c *comparison) lostCall(ctx context.Context, listed *workflow.WorkflowExec
 	}
 	c.out.add(f)
 	return nil
+}
+
+// runsInTasks reports whether the tool of a call may have run inside of a workflow task that did not complete, and must not be repeated. lane is the lane
+// in the history. Without one the last recorded plan of the tool tells, and of a tool without a plan nobody knows it.
+func (c *comparison) runsInTasks(ctx context.Context, toolID string, lane hook.Lane) (bool, error) {
+	if lane != "" && lane != hook.ClaimedLane {
+		return false, nil
+	}
+	c.tools.Lock()
+	defer c.tools.Unlock()
+	if runs, known := c.claimed[toolID]; known {
+		return runs, nil
+	}
+	runs, err := c.Store.RunsInTasks(ctx, toolID)
+	if err == nil {
+		c.claimed[toolID] = runs
+	}
+	return runs, err
 }
 
 // openCalls compares the calls that are open in the record.

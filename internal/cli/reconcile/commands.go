@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -58,7 +59,10 @@ type comparison struct {
 	skip  []string
 	// runs are the ids of the runs of the calls that are open in the record, by the ids of their workflows. listedCalls fills it.
 	runs map[string][]string
-	out  report
+	// claimed has the answers of RunsInTasks, by tool. tools guards it.
+	tools   sync.Mutex
+	claimed map[string]bool
+	out     report
 }
 
 // lostRecords reports whether the record may lack claims, calls or rounds.
@@ -87,7 +91,7 @@ func run(ctx context.Context, a *app.App, older string, mend bool, skip []string
 		return err
 	}
 	c := &comparison{
-		Session: s, older: older, mend: mend, skip: skip, runs: map[string][]string{}, out: report{Older: older, Mend: mend, Findings: []finding{}},
+		Session: s, older: older, mend: mend, skip: skip, runs: map[string][]string{}, claimed: map[string]bool{}, out: report{Older: older, Mend: mend, Findings: []finding{}},
 		read: reader{temporal: s.Temporal, codec: codec, keys: workerkey.New(s.Store)},
 	}
 	// After a repair, a second run of the command does not find the same difference, so the report is

@@ -52,8 +52,10 @@ type outline struct {
 	claims []record.LostClaim
 	// unclaimed counts the attempts in the claimed lane that gave no answer. Their markers do not have the claims.
 	unclaimed int
-	// local says that the plan of the call has the local lane.
-	local bool
+	// lane is the lane of the plan of the call, or "" if the history has no plan.
+	lane hook.Lane
+	// inTask says that a worker has begun a workflow task that did not complete.
+	inTask bool
 	// ended says that no attempt of a tool that must not be repeated can follow the last attempt in the history.
 	ended bool
 	// previous is the run that this run continues, or "".
@@ -116,6 +118,10 @@ func (r reader) read(ctx context.Context, workflowID, runID string, pending []*w
 		}
 		last = e
 		switch a := e.GetAttributes().(type) {
+		case *history.HistoryEvent_WorkflowTaskStartedEventAttributes:
+			t.inTask = true
+		case *history.HistoryEvent_WorkflowTaskCompletedEventAttributes:
+			t.inTask = false
 		case *history.HistoryEvent_MarkerRecordedEventAttributes:
 			r.addMarker(&t, a.MarkerRecordedEventAttributes)
 		case *history.HistoryEvent_WorkflowExecutionStartedEventAttributes:
@@ -209,11 +215,13 @@ func (r reader) addMarker(t *outline, m *history.MarkerRecordedEventAttributes) 
 	switch data.ActivityType {
 	case contract.Admit.Name():
 		var out contract.AdmitOut
-		t.local = json.Unmarshal(result, &out) == nil && out.Plan != nil && out.Plan.Lane == hook.LocalLane
+		if json.Unmarshal(result, &out) == nil && out.Plan != nil {
+			t.lane = out.Plan.Lane
+		}
 	case contract.Execute.Name():
 		var out contract.ExecuteOut
 		switch {
-		case m.GetFailure() != nil && !t.local:
+		case m.GetFailure() != nil && t.lane != hook.LocalLane:
 			t.unclaimed++
 		case json.Unmarshal(result, &out) == nil && out.ClaimID != "" && out.Dispatch >= 1 && out.Dispatch <= maxDispatch:
 			t.claims = append(t.claims, record.LostClaim{Claim: contract.Claim{Dispatch: out.Dispatch, ID: out.ClaimID}, OverAt: time.Now()})

@@ -52,4 +52,9 @@ var ofClaimedLane = []mutant{
 		edits: []edit{{"out.Outcome == contract.Refused && (!out.Retryable || !out.NothingHappened)", "out.Outcome == contract.Refused"}},
 		run:   "TestMarkers", packages: []string{"./internal/cli/reconcile"},
 	},
+	{
+		guard: "claimed lane: a lost call in a workflow task", file: "internal/cli/reconcile/calls.go",
+		edits: []edit{{"	if t.inTask {\n", "	if t.inTask && c.mend && !c.mend {\n"}},
+		run:   "TestPostgresRestored$", packages: []string{"./internal/e2etest/takeovers"},
+	},
 }

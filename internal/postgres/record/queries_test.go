@@ -39,6 +39,7 @@ func TestQueries(t *testing.T) {
 		"RecordedCalls":      reflect.TypeFor[workflowRow](),
 		"DispatchesOf":       reflect.TypeFor[Dispatched](),
 		"Fence":              reflect.TypeFor[fencedRow](),
+		"RunsInTasks":        reflect.TypeFor[runsInTasksRow](),
 		"RecordLost":         reflect.TypeFor[recordedRow](),
 	}, "Begin", "Keep", "DeleteKeptAnswers", "Refuse", "CloseOtherRequests", "CloseRequest", "LockFlight", "LockInvocation", "Forged", "LockSemaphores", "LapseSlots", "RenewLeases", "LockCapacity", "LapseReleased", "Release", "LockExpired", "LapseExpired", "DeleteIdleSemaphores", "EnsurePartitions", "LockQuotas", "DeleteFullQuotas", "DeleteExpiredCalls", "DeleteExpiredRuns", "DropPartition", "DeleteOldSessions", "DropEnding")
 }

@@ -51,6 +51,15 @@ func (s *Store) DispatchesOf(ctx context.Context, invocationIDs []string) (map[s
 	return found, err
 }
 
+type runsInTasksRow struct{ Runs bool }
+
+// RunsInTasks reports whether attempts of a tool run inside of workflow tasks and must not be repeated. So says the newest plan of the tool. Of a tool
+// without a plan nobody knows it, and it is true.
+func (s *Store) RunsInTasks(ctx context.Context, toolID string) (bool, error) {
+	row, _, err := db.First[runsInTasksRow](ctx, s.db, "lane of a tool", db.Query("RunsInTasks", db.Values{"tool_id": db.Text(toolID)}))
+	return row.Runs, err
+}
+
 // LostClaim is a claim that the record has lost: a dispatch of which Temporal says that a worker has taken it.
 type LostClaim struct {
 	contract.Claim

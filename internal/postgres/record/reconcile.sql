@@ -11,6 +11,14 @@ SELECT i.invocation_id::text, coalesce((i.plan ->> 'repeatable')::boolean, false
 FROM invocations i
 WHERE i.invocation_id = ANY (@invocation_ids::uuid[]) AND i.state = 'open';
 
+-- name: RunsInTasks
+-- Reports whether the newest plan of a tool has the claimed lane, and the tool must not be repeated. It is true for a tool without a plan.
+SELECT coalesce((
+    SELECT plan ->> 'lane' = 'claimed' AND NOT coalesce((plan ->> 'repeatable')::boolean, false)
+    FROM invocations WHERE tool_id = @tool_id AND plan ->> 'lane' IS NOT NULL
+    ORDER BY created_at DESC LIMIT 1
+), true) AS runs;
+
 -- name: Fence
 -- Writes claims that the record has lost, and ends the epoch: an attempt of a worker that was not stopped cannot claim any more. A claim
 -- without an answer stops every later attempt of a tool that must not be repeated.
