@@ -51,10 +51,7 @@ func TestPostgresRestored(t *testing.T) {
 				tool := []string{"test__send", "test__quick", "test__fast"}[i%3]
 				inv := r.invocation(fmt.Sprintf("load-%d-%d", n, i), tool, "")
 				calls[n] = append(calls[n], inv)
-				_, err := r.Pawl.Invoke(t.Context(), inv)
-				if err != nil {
-				}
-				if err != nil && loading.Err() == nil {
+				if _, err := r.Pawl.Invoke(t.Context(), inv); err != nil && loading.Err() == nil {
 					t.Errorf("%s: %v", inv.ToolCallID, err)
 				}
 			}

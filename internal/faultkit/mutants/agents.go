@@ -36,7 +36,7 @@ var ofAgents = []mutant{
 	},
 	{
 		guard: "agents: a model without a price", file: "activities/agent/limits.go",
-		edits: []edit{{"if cost == nil || million == nil {\n		return unusable(", "if cost == nil || million == nil {\n		return nil\n	}\n	if false {\n		return unusable("}},
+		edits: []edit{{"if cost == nil || million == nil {\n		return \"\", unusable(", "if cost == nil || million == nil {\n		return limited, nil\n	}\n	if false {\n		return \"\", unusable("}},
 		run:   "TestBudgets", packages: onAgents,
 	},
 	{
