@@ -7,5 +7,7 @@
 // It judges the board by Grafana's own types and the alerts by promtool, and a Prometheus server reads real workers with the shipped rules. No
 // Grafana runs.
 //
+// Package telemetry in it sends traces and metrics of calls to the receiver of the OpenTelemetry Collector.
+//
 // It is a module of its own, so that these libraries are no dependencies of Pawl. Nothing imports it.
 package deploycheck

@@ -1,4 +1,4 @@
-// Package telemetry tests what the metrics, the traces and the log say about a call.
+// Package telemetry tests what the metrics, the traces and the log say about a call. The receiver of the OpenTelemetry Collector receives the traces and the metrics.
 package telemetry
 
 import (
