@@ -282,6 +282,15 @@ func TestSuperseded(t *testing.T) {
 				}
 			}
 		}, true, 1, 2, 0},
+		{"after a wait for a worker that reads the policy, and settled there", "core__read", func(r *rig) {
+			r.records.active = unreadable
+			r.records.onState = func(int) bool { return true }
+			r.records.onAdmit = func(n int, row *admit.Record) {
+				if n == 2 {
+					row.Result = other
+				}
+			}
+		}, true, 0, 2, 1},
 		{"when it reads the gate state", "core__remote", func(r *rig) {
 			r.fail = busyOnce(2 * time.Minute)
 			r.records.onState = func(n int) bool { return n == 1 }

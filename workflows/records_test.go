@@ -12,6 +12,7 @@ import (
 	"github.com/pawl-run/pawl/activities/admit"
 	"github.com/pawl-run/pawl/activities/answer"
 	"github.com/pawl-run/pawl/activities/attempt"
+	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/activities/stage"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/proof"
@@ -317,12 +318,18 @@ func (r *records) NewOutput(attempt.StreamRow) attempt.OutputWriter { return nil
 // policies holds policies by digest.
 type policies map[string]*policy.Policy
 
+// unreadable is the digest of a version of the policy that the worker cannot read.
+const unreadable = "of a newer release"
+
 func (p policies) Policy(_ context.Context, digest string) (*policy.Policy, error) {
 	if digest == "" {
 		return nil, nil
 	}
 	if found, ok := p[digest]; ok {
 		return found, nil
+	}
+	if digest == unreadable {
+		return nil, judge.ErrPolicyUnreadable
 	}
 	return nil, errors.New("unknown policy")
 }

@@ -42,6 +42,10 @@ func (c *Call) RunOwnStep(ctx workflow.Context, step hook.Step, round int) hook.
 	return c.runPart(ctx, step, hook.PartBefore, round)
 }
 
+// changeUnread is the id for workflow.GetVersion of this change: a call ends if its record has a result after a wait for a worker that can read the
+// policy. A call with an older history runs the stage again with the policy that it had, and so waits until its deadline.
+const changeUnread = "unread-settled"
+
 // runPart runs a part of a stage. For hook.WholeStage it runs all parts that the stage has.
 func (c *Call) runPart(ctx workflow.Context, step hook.Step, part hook.Part, round int) hook.Verdict {
 	c.stage = string(step.Stage)
@@ -73,9 +77,12 @@ func (c *Call) runPart(ctx workflow.Context, step hook.Step, part hook.Part, rou
 		if v.Outcome == hook.Missing {
 			v.Failure = c.WaitForPart(ctx, &delay, v.By)
 			if v.Failure == nil && v.Unread {
-				// If the record has a result by now, there is no failure: the stage runs again, and
-				// Settle returns the result of the record.
-				v.Failure = c.ReadGateState(ctx).failure
+				next := c.ReadGateState(ctx)
+				v.Failure = next.failure
+				if next.IsEnd() && v.Failure == nil && workflow.GetVersion(ctx, changeUnread, workflow.DefaultVersion, 1) != workflow.DefaultVersion {
+					// The record has a result by now, which Settle returns in place of this failure.
+					v.Failure = Fail(nil).failure
+				}
 			}
 			if v.Failure == nil {
 				continue
