@@ -1,7 +1,13 @@
 package main
 
-// ofDenials are the guards of calls that the gate denies after it has allowed them, and of calls whose record is restored while a person decides.
+// ofDenials are the guards of calls that the gate denies after it has allowed them, of calls whose record is restored while a person decides, and of calls
+// that have a result in the record while they wait for a worker.
 var ofDenials = []mutant{
+	{
+		guard: "gate: a result beside a policy that nobody reads", file: "workflows/envelope/stage.go",
+		edits: []edit{{"if next.IsEnd() && v.Failure == nil && ", "if false && next.IsEnd() && "}},
+		run:   "TestSuperseded", packages: onWorkflow,
+	},
 	{
 		guard: "denied: in the queue", file: "workflows/attempt/lost.go",
 		edits: []edit{{"			if a.endsDenied(ctx) {", "			if false {"}},

@@ -224,11 +224,6 @@ var mutants = []mutant{
 		run:   "Panic|TestExecute", packages: onSteps,
 	},
 	{
-		guard: "gate: a result beside a policy that nobody reads", file: "workflows/envelope/stage.go",
-		edits: []edit{{"if next.IsEnd() && v.Failure == nil && ", "if false && next.IsEnd() && "}},
-		run:   "TestSuperseded", packages: onWorkflow,
-	},
-	{
 		guard: "budgets: deltas", file: "workflows/envelope/stage.go",
 		edits: []edit{{"!c.AddChangedBytes(v.Size())", "false"}},
 		run:   "Test", packages: onWorkflow,
