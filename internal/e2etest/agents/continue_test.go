@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/history/v1"
 
 	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/internal/devstack"
@@ -26,16 +27,25 @@ func newShortWorld(t *testing.T, script func(modelserver.Request) modelserver.Re
 	return &world{e2etest.NewWorldOn(t, server.Address(), postgrestest.Database(t), e2etest.PlainPolicy), modelserver.Serve(t, "openai", script)}
 }
 
-// chain returns how many events each run of a workflow has, from its last run to its first.
-func (w *world) chain(workflowID string) (events []int) {
+// histories returns the histories of the runs of a workflow, from its last run to its first.
+func (w *world) histories(workflowID string) (all []*history.History) {
 	w.T.Helper()
 	for runID := ""; ; {
 		h := w.History(workflowID, runID)
-		events = append(events, len(h.GetEvents()))
+		all = append(all, h)
 		if runID = h.GetEvents()[0].GetWorkflowExecutionStartedEventAttributes().GetContinuedExecutionRunId(); runID == "" {
-			return events
+			return all
 		}
 	}
+}
+
+// chain returns how many events each of these histories has.
+func (w *world) chain(workflowID string) (events []int) {
+	w.T.Helper()
+	for _, h := range w.histories(workflowID) {
+		events = append(events, len(h.GetEvents()))
+	}
+	return events
 }
 
 // TestLongRun: a run of a hundred calls continues over many histories, none of them long. Every call runs once. Messages come all the time, and the model

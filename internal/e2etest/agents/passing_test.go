@@ -117,17 +117,9 @@ func TestLostAtContinue(t *testing.T) {
 // passedAfter returns the number of calls in the first history of a run that continued in another one, or -1.
 func (w *world) passedAfter(workflowID string) int {
 	w.T.Helper()
-	h := w.History(workflowID, "")
-	continued := false
-	for {
-		runID := h.GetEvents()[0].GetWorkflowExecutionStartedEventAttributes().GetContinuedExecutionRunId()
-		switch {
-		case runID != "":
-			h, continued = w.History(workflowID, runID), true
-		case continued:
-			return e2etest.CountEvents(h, enumspb.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED)
-		default:
-			return -1
-		}
+	all := w.histories(workflowID)
+	if len(all) == 1 {
+		return -1
 	}
+	return e2etest.CountEvents(all[len(all)-1], enumspb.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED)
 }

@@ -53,11 +53,7 @@ func TestApprovalInside(t *testing.T) {
 	e2etest.Kill(first)
 	w.ServeInChildWith("PAWL_MODEL_URLS=" + w.model.URL.String())
 	w.Approve(inside.WorkflowID())
-	if result := w.result(run); result.Outcome != agent.Completed || result.Text != "done" {
-		t.Errorf("the run ended %+v", result)
-	}
-	wantHas(t, w.answers(lead)[0], `"text":"sent it"`)
-	w.wantOnce()
+	w.wantSent(run)
 }
 
 // TestWorkerKilledAtStart: the worker is killed while the database writes the run of the child. Another worker goes on. There is one child run, and no model is asked twice for
@@ -73,10 +69,16 @@ func TestWorkerKilledAtStart(t *testing.T) {
 	release()
 	w.ServeInChildWith("PAWL_MODEL_URLS=" + w.model.URL.String())
 	w.Approve(inside.WorkflowID())
+	w.wantSent(run)
+}
+
+// wantSent fails the test unless the run has the answer of the child run, once.
+func (w *world) wantSent(run *pawl.AgentRun) {
+	w.T.Helper()
 	if result := w.result(run); result.Outcome != agent.Completed || result.Text != "done" {
-		t.Errorf("the run ended %+v", result)
+		w.T.Errorf("the run ended %+v", result)
 	}
-	wantHas(t, w.answers(lead)[0], `"text":"sent it"`)
+	wantHas(w.T, w.answers(lead)[0], `"text":"sent it"`)
 	w.wantOnce()
 }
 
