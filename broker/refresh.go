@@ -304,10 +304,8 @@ func (b *Broker) refreshed(ctx context.Context, r Record, forced bool) (RefreshA
 
 // pause waits for a time, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -58,12 +58,10 @@ func jittered(d time.Duration) time.Duration {
 
 // pause waits for d. It returns the error of ctx if ctx ends before.
 func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	}
 }

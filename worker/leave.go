@@ -61,12 +61,10 @@ func (l *stickyResetter) run(ctx context.Context) {
 			return
 		case w = <-l.due:
 		}
-		timer := time.NewTimer(time.Until(w.at))
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return
-		case <-timer.C:
+		case <-time.After(time.Until(w.at)):
 		}
 		bounded, cancel := context.WithTimeout(ctx, leaveTime)
 		_ = l.reset(bounded, w.workflowID, w.runID)

@@ -115,14 +115,11 @@ func (p *presence) run(ctx context.Context) {
 			p.log.InfoContext(ctx, "other programs see the tools of this worker again")
 		}
 		away = err != nil
-		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return
-		case <-timer.C:
+		case <-time.After(wait):
 		case <-p.from.changed:
-			timer.Stop()
 			p.stale = true
 			if !sleep(ctx, publishPause-time.Since(p.tried)) {
 				return

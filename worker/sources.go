@@ -129,11 +129,9 @@ func (s *sources) awaitApplied() {
 		defer close(done)
 		s.applied.Wait()
 	}()
-	timer := time.NewTimer(s.stopTime)
-	defer timer.Stop()
 	select {
 	case <-done:
-	case <-timer.C:
+	case <-time.After(s.stopTime):
 		s.log.Warn("the tools of a source take long to bind; the worker does not wait for them")
 	}
 }

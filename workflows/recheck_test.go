@@ -133,12 +133,10 @@ func TestRecheckAfterALongWait(t *testing.T) {
 				return authz.Allow(), ctx.Err()
 			}
 			// A real engine takes some time to answer.
-			timer := time.NewTimer(30 * time.Millisecond)
-			defer timer.Stop()
 			select {
 			case <-ctx.Done():
 				return authz.Decision{}, ctx.Err()
-			case <-timer.C:
+			case <-time.After(30 * time.Millisecond):
 				return authz.Allow(), nil
 			}
 		}),

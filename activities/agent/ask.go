@@ -103,12 +103,10 @@ func (a *Agents) record(ctx context.Context, write func() error) error {
 		if try == 1 {
 			a.Log.WarnContext(ctx, "the response of a model waits for the database", "workflowId", contract.Executing(ctx).WorkflowID, "reason", errs.Reason(err))
 		}
-		pause := time.NewTimer(recordPause)
 		select {
 		case <-ctx.Done():
-			pause.Stop()
 			return err
-		case <-pause.C:
+		case <-time.After(recordPause):
 		}
 	}
 }

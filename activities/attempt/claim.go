@@ -112,11 +112,9 @@ func (a *Attempts) awaitEarlier(ctx context.Context, in contract.ExecuteIn, subj
 		case !found || earlier.Answer != nil || earlier.Runs <= 0:
 			return nil, nil
 		}
-		timer := time.NewTimer(min(earlier.Runs, earlierEvery))
 		select {
-		case <-timer.C:
+		case <-time.After(min(earlier.Runs, earlierEvery)):
 		case <-ctx.Done():
-			timer.Stop()
 			return nil, errs.Transient(ctx.Err())
 		}
 	}

@@ -39,12 +39,10 @@ func (a *Attempts) reportProgress(ctx context.Context, in contract.ExecuteIn, la
 		if err != nil || !watched {
 			pause = unwatchedEvery
 		}
-		timer := time.NewTimer(pause)
 		select {
 		case <-ended:
-			timer.Stop()
 			return
-		case <-timer.C:
+		case <-time.After(pause):
 		}
 	}
 }

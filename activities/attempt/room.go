@@ -26,12 +26,10 @@ func newProcessors() processors { return make(processors, max(1, runtime.GOMAXPR
 // acquire waits up to maxWait for a processor. Waiting calls are served in turn. The error is
 // a toolspec.BusyError or the error of ctx.
 func (p processors) acquire(ctx context.Context, maxWait time.Duration) (release func(), err error) {
-	timer := time.NewTimer(maxWait)
-	defer timer.Stop()
 	select {
 	case p <- struct{}{}:
 		return func() { <-p }, nil
-	case <-timer.C:
+	case <-time.After(maxWait):
 		return nil, toolspec.RetryAfter(busyDelay, "the worker is busy with other calls that need much of a processor: try again later, with fewer at once")
 	case <-ctx.Done():
 		return nil, ctx.Err()

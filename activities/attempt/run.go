@@ -39,12 +39,10 @@ func (a *Attempts) attempt(ctx context.Context, in contract.ExecuteIn, claimID s
 		return a.withStream(ctx, budget, in, output, a.judge(ctx, budget, in, claimID, bound, v))
 	case <-budget.Done():
 	}
-	timer := time.NewTimer(heartbeat.StopTimeout)
-	defer timer.Stop()
 	select {
 	case v := <-done:
 		return a.withStream(ctx, budget, in, output, a.judge(ctx, budget, in, claimID, bound, v))
-	case <-timer.C:
+	case <-time.After(heartbeat.StopTimeout):
 		a.Log.WarnContext(ctx, "tool left behind: it did not stop in time", "toolId", bound.ID(), "invocationId", in.Facts.InvocationID)
 		out := interrupted(ctx, budget)
 		out.LeftBehind = true

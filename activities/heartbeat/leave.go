@@ -29,11 +29,9 @@ func LeaveInTime(ctx, budget context.Context, cancel context.CancelFunc) {
 		return
 	case <-activity.GetWorkerStopChannel(ctx):
 	}
-	timer := time.NewTimer(stopGrace)
-	defer timer.Stop()
 	select {
 	case <-budget.Done():
-	case <-timer.C:
+	case <-time.After(stopGrace):
 		cancel()
 	}
 }

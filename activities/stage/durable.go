@@ -42,12 +42,10 @@ func (r *Runner) runHooks(ctx context.Context, in hook.StageInput, changed hook.
 		return resultInTime(ctx, budget, in, ran)
 	case <-budget.Done():
 	}
-	timer := time.NewTimer(heartbeat.StopTimeout)
-	defer timer.Stop()
 	select {
 	case ran := <-done:
 		return resultInTime(ctx, budget, in, ran)
-	case <-timer.C:
+	case <-time.After(heartbeat.StopTimeout):
 		return resultInTime(ctx, budget, in, hooksResult{err: budget.Err()})
 	}
 }

@@ -73,12 +73,10 @@ func (p *publisher) run(ctx context.Context) {
 		case <-p.arrived:
 		}
 		_ = p.flush(ctx, false) // finish tries again, and returns the error
-		timer := time.NewTimer(publishEvery)
 		select {
 		case <-p.ended:
-			timer.Stop()
 			return
-		case <-timer.C:
+		case <-time.After(publishEvery):
 		}
 	}
 }

@@ -65,12 +65,10 @@ func buildReport() toolspec.Tool {
 		ID: "report__build", Description: "Builds a report of so many milliseconds.", Version: "1",
 		Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, Redaction: toolspec.Redaction{Allow: []string{"/pages"}},
 	}, func(ctx context.Context, in reportIn, _ toolspec.Call) (reportOut, error) {
-		timer := time.NewTimer(time.Duration(in.Milliseconds) * time.Millisecond)
-		defer timer.Stop()
 		select {
 		case <-ctx.Done(): // a cancelled call ends its tool too
 			return reportOut{}, ctx.Err()
-		case <-timer.C:
+		case <-time.After(time.Duration(in.Milliseconds) * time.Millisecond):
 			return reportOut{Pages: 1}, nil
 		}
 	})

@@ -166,11 +166,9 @@ func (c *child) signal(sig syscall.Signal) error {
 // ends waits until the process ends, and checks its exit status. It waits long enough for a whole run of chaos.
 func (c *child) ends(status int) {
 	c.s.t.Helper()
-	timer := time.NewTimer(2 * waitTimeout)
-	defer timer.Stop()
 	select {
 	case <-c.done:
-	case <-timer.C:
+	case <-time.After(2 * waitTimeout):
 		c.s.t.Fatalf("%v does not end\n%s\n%s", c.cmd.Args, c.out.String(), c.err.String())
 	}
 	if got := c.cmd.ProcessState.ExitCode(); got != status {

@@ -206,11 +206,9 @@ func Eventually(ctx context.Context, holds func() bool) bool {
 // Receive waits for a value that a tool or a hook sends.
 func Receive[T any](t *testing.T, from <-chan T) (v T) {
 	t.Helper()
-	timer := time.NewTimer(WaitTimeout)
-	defer timer.Stop()
 	select {
 	case v = <-from:
-	case <-timer.C:
+	case <-time.After(WaitTimeout):
 		t.Fatal("never: a tool or hook is reached")
 	}
 	return v

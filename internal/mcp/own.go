@@ -58,13 +58,11 @@ func (s *Source) connected(ctx context.Context, t target, call toolspec.Call, us
 // awaitNotified waits until the server got the notice of the end of a call. The SDK sends the notice in the background, and not after
 // the session is closed.
 func (se *session) awaitNotified(limit time.Duration) {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
 	select {
 	case <-se.in.notified:
 	case <-se.in.broken:
 	case <-se.ended:
-	case <-timer.C:
+	case <-time.After(limit):
 	}
 }
 

@@ -137,12 +137,10 @@ func (p *process) close() {
 
 // waits reports whether the process ends within stopTime.
 func (p *process) waits() bool {
-	timer := time.NewTimer(stopTime)
-	defer timer.Stop()
 	select {
 	case <-p.exited:
 		return true
-	case <-timer.C:
+	case <-time.After(stopTime):
 		return false
 	}
 }

@@ -161,11 +161,9 @@ func endWithin(limit time.Duration, orderly, force func()) {
 		orderly()
 	}()
 	wait := func() {
-		timer := time.NewTimer(limit)
-		defer timer.Stop()
 		select {
 		case <-closed:
-		case <-timer.C:
+		case <-time.After(limit):
 		}
 	}
 	wait()

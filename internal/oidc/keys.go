@@ -68,12 +68,10 @@ func (s *keySet) ask(ctx context.Context, id, alg string) ([]jose.JSONWebKey, er
 		defer cancel()
 		return nil, s.renew(ctx)
 	})
-	timer := time.NewTimer(s.pace.wait)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return nil, s.away("no answer in time")
-	case <-timer.C:
+	case <-time.After(s.pace.wait):
 		return nil, s.away("no answer in time")
 	case result := <-answer:
 		if result.Err != nil {

@@ -22,12 +22,10 @@ func Persist(ctx context.Context, f func() error) (err error) {
 		if err = f(); !IsTransient(err) || try == persistTries-1 || time.Since(began) >= persistTime {
 			return err
 		}
-		timer := time.NewTimer(persistDelay << try)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return err
-		case <-timer.C:
+		case <-time.After(persistDelay << try):
 		}
 	}
 	return err

@@ -144,12 +144,10 @@ func (f *getFlags) copy(ctx context.Context, a *app.App, r output.Reader, info o
 		if from += n; n > 0 {
 			pause = followFirst
 		}
-		timer := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return ctx.Err()
-		case <-timer.C:
+		case <-time.After(pause):
 		}
 		pause = min(pause*2, followMost)
 		// If the output is complete now, the loop reads it once more: the tool may have written more since the last read.

@@ -58,12 +58,10 @@ func TestDurableHookTakesLong(t *testing.T) {
 	runs := make(chan time.Time, 10)
 	w.Work(lasting(func(ctx context.Context, _ *hook.Check) error {
 		runs <- time.Now()
-		timer := time.NewTimer(long)
-		defer timer.Stop()
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-timer.C:
+		case <-time.After(long):
 			return nil
 		}
 	})...)

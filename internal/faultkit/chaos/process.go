@@ -68,11 +68,9 @@ func (p *process) close() {
 	p.wanted.Store(true)
 	_ = p.cmd.Process.Signal(syscall.SIGCONT)
 	_ = p.stdin.Close()
-	timer := time.NewTimer(stopTimeout)
-	defer timer.Stop()
 	select {
 	case <-p.done:
-	case <-timer.C:
+	case <-time.After(stopTimeout):
 		p.end(syscall.SIGKILL)
 		<-p.done
 	}

@@ -190,12 +190,10 @@ func outage(ctx context.Context, kind oracle.FaultKind, away time.Duration, stop
 
 // pause waits for d. It returns false if ctx ends first.
 func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-timer.C:
+	case <-time.After(d):
 		return true
 	}
 }

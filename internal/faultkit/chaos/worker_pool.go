@@ -130,10 +130,8 @@ func (c *workerPool) freeze(ctx context.Context, n int, d time.Duration) {
 	if p.ended() || p.cmd.Process.Signal(syscall.SIGSTOP) != nil {
 		return
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 	case <-p.done:
 	case <-ctx.Done():
 	}

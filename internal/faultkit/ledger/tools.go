@@ -166,12 +166,10 @@ func work(ctx context.Context, ms int) error {
 	if ms <= 0 {
 		return ctx.Err()
 	}
-	timer := time.NewTimer(time.Duration(ms) * time.Millisecond)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-timer.C:
+	case <-time.After(time.Duration(ms) * time.Millisecond):
 		return nil
 	}
 }

@@ -110,10 +110,8 @@ func (l *link) answered(piece []byte) Verdict {
 func (l *link) gate() bool {
 	_, delay, _ := l.proxy.now()
 	if delay > 0 {
-		timer := time.NewTimer(delay)
-		defer timer.Stop()
 		select {
-		case <-timer.C:
+		case <-time.After(delay):
 		case <-l.over:
 			return false
 		}

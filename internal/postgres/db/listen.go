@@ -59,11 +59,9 @@ func (d *DB) Listen(ctx context.Context, l Listener, steps ...Step) {
 
 // Pause waits for d, or until ctx ends.
 func Pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-	case <-timer.C:
+	case <-time.After(d):
 	}
 }
 

@@ -134,12 +134,10 @@ func (d *DB) retryLocks(ctx context.Context, op string, wait time.Duration, chan
 		if !errors.As(err, &stopped) || stopped.State == queryCanceled || time.Since(begun) >= wait {
 			return err
 		}
-		timer := time.NewTimer(retryDelay)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return err
-		case <-timer.C:
+		case <-time.After(retryDelay):
 		}
 	}
 }

@@ -182,11 +182,9 @@ func (w *watch) wait(ctx context.Context) {
 	if w.readOnly || !w.store.db.Notifies() {
 		longest = readOnlyPoll
 	}
-	timer := time.NewTimer(longest)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 	case <-w.waiter.wake:
-	case <-timer.C:
+	case <-time.After(longest):
 	}
 }

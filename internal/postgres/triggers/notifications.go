@@ -134,14 +134,11 @@ func receive(ctx context.Context, conn *pgx.Conn, held chan<- *pgconn.Notificati
 		default:
 			return err
 		}
-		stalled := time.NewTimer(stalledAfter)
 		select {
 		case held <- notification:
-			stalled.Stop()
-		case <-stalled.C:
+		case <-time.After(stalledAfter):
 			return errStalled
 		case <-ctx.Done():
-			stalled.Stop()
 			return ctx.Err()
 		}
 	}

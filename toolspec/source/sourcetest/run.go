@@ -103,13 +103,11 @@ func (r *run) offer(o source.Offer) {
 
 // offered waits for the first offer and checks it.
 func (r *run) offered() error {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
 	select {
 	case <-r.first:
 	case <-r.done:
 		return errors.New("Run returned before its context ended")
-	case <-timer.C:
+	case <-time.After(limit):
 		return fmt.Errorf("no offer within %s", limit)
 	}
 	r.mu.Lock()
@@ -138,11 +136,9 @@ func (r *run) stop() error {
 
 func (r *run) end() error {
 	r.cancel()
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
 	select {
 	case <-r.done:
-	case <-timer.C:
+	case <-time.After(limit):
 		return fmt.Errorf("Run did not return within %s of the end of its context", limit)
 	}
 	r.mu.Lock()
