@@ -1,8 +1,10 @@
 package activities_test
 
 import (
+	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -216,6 +218,54 @@ func TestUnknownToolHasNoGate(t *testing.T) {
 	got, err := w.Admit(t.Context(), in)
 	if err != nil || len(got.Plan.Pre)+len(got.Plan.Execute)+len(got.Plan.Post) != 0 || len(got.Plan.Error) == 0 || got.Plan.ToolDigest != "" {
 		t.Errorf("plan %+v, %v", got.Plan, err)
+	}
+}
+
+// others has the tools that other workers have.
+type others []string
+
+func (o others) IsLive(_ context.Context, namespace, toolID string) (bool, error) {
+	return namespace == "ns" && slices.Contains(o, toolID), nil
+}
+
+func (others) PoolsOf(context.Context, string, string) ([]string, error) { return nil, nil }
+
+// TestAdmitMissingTool: a call whose tool this worker does not have waits for a live worker that has the tool, even if the operator
+// turned the tool off here. Without such a worker, the call of a tool that is turned off is denied.
+func TestAdmitMissingTool(t *testing.T) {
+	const denied, unavailable = toolspec.CodePolicyDenied, toolspec.CodeUnavailable
+	for _, tc := range []struct {
+		name, tool string
+		live, off  bool
+		want       contract.Outcome
+		code       toolspec.Code
+	}{
+		{"another worker has it", "core__gone", true, false, contract.NotHere, ""},
+		{"another worker has it, off here", "core__gone", true, true, contract.NotHere, ""},
+		{"no worker has it", "core__gone", false, false, contract.Done, unavailable},
+		{"no worker has it, off here", "core__gone", false, true, contract.Done, denied},
+		{"the tool of another tenant", "tenant-other__gone", true, false, contract.Done, unavailable},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			config := activities.Config{IsOff: func(toolID string) bool { return tc.off && toolID == tc.tool }, Workers: others{}}
+			if tc.live {
+				config.Workers = others{tc.tool}
+			}
+			w := newWorld(t, setup{config: config})
+			in := admitIn()
+			in.Namespace, in.Input = "ns", []byte(strings.Replace(sent, "core__tool", tc.tool, 1))
+			got, err := w.Admit(t.Context(), in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			code := toolspec.Code("")
+			if got.Failure != nil {
+				code = got.Failure.Code
+			}
+			if got.Outcome != tc.want || code != tc.code || (got.By == "tool "+tc.tool) != (tc.want == contract.NotHere) {
+				t.Errorf("got %+v, %+v", got, got.Failure)
+			}
+		})
 	}
 }
 

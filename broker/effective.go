@@ -60,25 +60,21 @@ func Covers(n hook.Connection, roles, needs []string) bool {
 }
 
 // Missing returns the scopes that a tool needs and that the grants of the holder, or of its roles,
-// do not allow or the connection does not have. granted is false if there is no grant or the
-// connection is revoked: then nothing may be said about the connection, and missing is nil.
+// do not allow or the connection does not have. granted is false, and missing is nil, if there is no
+// grant or the connection is revoked. A caller without a grant must not learn that the connection exists: see IsGranted.
 func Missing(n hook.Connection, roles, needs []string) (missing []string, granted bool) {
-	if n.Status == StatusRevoked {
+	if n.Status == StatusRevoked || !IsGranted(n, roles) {
 		return nil, false
 	}
 	allowed, all := map[string]bool{}, false
 	for _, g := range n.Grants {
-		if role, isRole := strings.CutPrefix(g.Grantee, RolePrefix); isRole && !g.Held && !slices.Contains(roles, role) {
+		if !applies(g, roles) {
 			continue
 		}
-		granted = true
 		for _, s := range g.Scopes {
 			allowed[s] = true
 			all = all || s == AllScopes
 		}
-	}
-	if !granted {
-		return nil, false
 	}
 	for _, need := range needs {
 		if !slices.Contains(n.Scopes, need) || !all && !allowed[need] {
@@ -86,4 +82,16 @@ func Missing(n hook.Connection, roles, needs []string) (missing []string, grante
 		}
 	}
 	return missing, true
+}
+
+// IsGranted reports whether the holder, or one of its roles, has a grant, whatever the grant allows. The holder
+// may know that the connection exists, even if the connection is revoked.
+func IsGranted(n hook.Connection, roles []string) bool {
+	return slices.ContainsFunc(n.Grants, func(g hook.ConnectionGrant) bool { return applies(g, roles) })
+}
+
+// applies reports whether a grant is to the holder or to one of its roles. roles are the roles that policy gives.
+func applies(g hook.ConnectionGrant, roles []string) bool {
+	role, isRole := strings.CutPrefix(g.Grantee, RolePrefix)
+	return !isRole || g.Held || slices.Contains(roles, role)
 }

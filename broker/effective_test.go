@@ -79,6 +79,10 @@ func TestCovers(t *testing.T) {
 		if Covers(hook.Connection{Status: StatusRevoked, Scopes: scopes, Grants: tc.grants}, tc.roles, tc.needs) {
 			t.Errorf("%s: of a connection that is revoked", name)
 		}
+		_, granted := Missing(hook.Connection{Status: "active", Grants: tc.grants}, tc.roles, nil)
+		if got := IsGranted(hook.Connection{Status: StatusRevoked, Grants: tc.grants}, tc.roles); got != granted {
+			t.Errorf("%s: of a connection that is revoked, granted: %t", name, got)
+		}
 	}
 }
 

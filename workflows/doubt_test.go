@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pawl-run/pawl/activities/admit"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows/contract"
@@ -19,7 +20,7 @@ import (
 type wire struct {
 	mu           sync.Mutex
 	lost         int
-	fences       bool
+	fences, fast bool
 	runs, probes int
 	epochs       []int
 	// at, if it is set, is called at the start of each attempt.
@@ -30,7 +31,7 @@ type wire struct {
 func (w *wire) tool() toolspec.Tool {
 	def := toolspec.Definition{
 		ID: "core__wire", Description: "test tool", Version: "1", Effect: toolspec.ExternalSideEffect, Risk: toolspec.HighRisk,
-		Redaction: toolspec.Redaction{Allow: []string{"/text"}}, Timeout: time.Second, Fences: w.fences,
+		Redaction: toolspec.Redaction{Allow: []string{"/text"}}, Timeout: time.Second, Fences: w.fences, Fast: w.fast,
 	}
 	run := func(ctx context.Context, in echoIn, call toolspec.Call) (echoOut, error) {
 		w.mu.Lock()
@@ -118,24 +119,13 @@ func TestProbe(t *testing.T) {
 }
 
 // TestProbeWhileAnAttemptMayRun: while an attempt may still run, the finding "no effect" counts only if the service refuses requests of
-// earlier attempts. The finding of an effect counts at any time.
+// earlier attempts. The finding of an effect counts at any time. This is the same in the claimed lane.
 func TestProbeWhileAnAttemptMayRun(t *testing.T) {
 	t.Parallel()
-	const over = time.Second + overMargin
 	none := toolspec.FoundNoEffect[echoOut]()
 	happened := toolspec.FoundEffect(echoOut{Text: "hello"})
 	var unclear toolspec.Found[echoOut]
-	for _, tc := range []struct {
-		name string
-		// gone says that the worker dies during the first attempt. Otherwise the function of the tool returns at its timeout.
-		gone, fences bool
-		finds        []toolspec.Found[echoOut] // of the probes; the last finding counts for all further probes
-		// early and late are the numbers of probes before and after the time of the first attempt is over.
-		early, late int
-		// again says that there is another attempt. soon says that it begins before the time of the first attempt is over.
-		again, soon bool
-		code        toolspec.Code // "" = ok
-	}{
+	cases := []lostAttempt{
 		{"no effect", true, false, []toolspec.Found[echoOut]{none}, 1, 1, true, false, ""},
 		{"no effect, of a function that has returned", false, false, []toolspec.Found[echoOut]{none}, 1, 1, true, false, ""},
 		{"no effect, and then an effect", false, false, []toolspec.Found[echoOut]{none, happened}, 1, 1, false, false, ""},
@@ -147,49 +137,97 @@ func TestProbeWhileAnAttemptMayRun(t *testing.T) {
 		{"no effect behind a fence, of a function that has returned", false, true, []toolspec.Found[echoOut]{none}, 1, 0, true, true, ""},
 		{"an effect behind a fence", true, true, []toolspec.Found[echoOut]{happened}, 1, 0, false, false, ""},
 		{"unclear behind a fence, and then none", true, true, []toolspec.Found[echoOut]{unclear, none}, 1, 1, true, false, ""},
+	}
+	const over = time.Second + overMargin
+	for _, in := range []struct {
+		name     string
+		fast     bool
+		lostTask bool
+		over     time.Duration // the time after which the first attempt is over
+	}{
+		{"regular lane", false, false, over},
+		{"claimed lane", true, false, over},
+		// The attempt that finds the claim of the lost task has waited until endMargin before the claim is over.
+		{"claimed lane, of a lost workflow task", true, true, endMargin},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			var r *rig
-			var asked, began []time.Duration
-			since := func() time.Duration { return r.env.Now().Sub(time.UnixMilli(r.records.startedAt)) }
-			w := &wire{fences: tc.fences, at: func() { began = append(began, since()) }}
-			w.probe = func(n int) (toolspec.Found[echoOut], error) {
-				asked = append(asked, since())
-				return tc.finds[min(n, len(tc.finds))-1], nil
+		for _, tc := range cases {
+			if in.lostTask && !tc.gone {
+				continue
 			}
-			if !tc.gone {
-				w.lost = 1
+			t.Run(in.name+"/"+tc.name, func(t *testing.T) {
+				t.Parallel()
+				tc.check(t, &wire{fences: tc.fences, fast: in.fast}, in.lostTask, in.over)
+			})
+		}
+	}
+}
+
+// lostAttempt is a case of TestProbeWhileAnAttemptMayRun.
+type lostAttempt struct {
+	name string
+	// gone says that the worker dies during the first attempt. Otherwise the function of the tool returns at its timeout.
+	gone, fences bool
+	finds        []toolspec.Found[echoOut] // of the probes; the last finding counts for all further probes
+	// early and late are the numbers of probes before and after the time of the first attempt is over.
+	early, late int
+	// again says that there is another attempt. soon says that it begins before the time of the first attempt is over.
+	again, soon bool
+	code        toolspec.Code // "" = ok
+}
+
+// check runs a call of the tool w. lostTask says that the call begins with the claim of a workflow task that was lost. The first attempt
+// is over after the time over.
+func (tc lostAttempt) check(t *testing.T, w *wire, lostTask bool, over time.Duration) {
+	var r *rig
+	var asked, began []time.Duration
+	since := func() time.Duration { return r.env.Now().Sub(time.UnixMilli(r.records.startedAt)) }
+	w.at = func() { began = append(began, since()) }
+	w.probe = func(n int) (toolspec.Found[echoOut], error) {
+		asked = append(asked, since())
+		return tc.finds[min(n, len(tc.finds))-1], nil
+	}
+	if !tc.gone {
+		w.lost = 1
+	}
+	r = newRig(t, rigOptions{policy: freePolicy, tools: []toolspec.Tool{w.tool()}})
+	if lostTask {
+		r.records.onAdmit = func(n int, row *admit.Record) {
+			if n == 1 {
+				row.Epoch, row.Rounds.Dispatch = 2, 1
+				r.records.claims[1] = claimed{id: "before", over: r.records.now().Add(over)}
 			}
-			r = newRig(t, rigOptions{policy: freePolicy, tools: []toolspec.Tool{w.tool()}})
-			if tc.gone {
-				r.records.onClaim = func(n int) (contract.Outcome, error) {
-					if n == 1 {
-						r.records.written(false)
-						return dies, nil
-					}
-					return "", nil
-				}
+		}
+	} else if tc.gone {
+		r.records.onClaim = func(n int) (contract.Outcome, error) {
+			if n == 1 {
+				r.records.written(false)
+				return dies, nil
 			}
-			result := r.run(call("core__wire", args))
-			if result.ErrorCode != tc.code || len(asked) != tc.early+tc.late {
-				t.Fatalf("got %+v; the probe was asked after %v", result, asked)
-			}
-			for i, d := range asked {
-				if early := d < over; early != (i < tc.early) {
-					t.Errorf("the probe was asked after %v, want %d times before %s", asked, tc.early, over)
-				}
-			}
-			if !tc.gone { // the first attempt
-				began = began[1:]
-			}
-			if len(began) > 1 || (len(began) == 1) != tc.again || tc.again && (began[0] < over) != tc.soon {
-				t.Errorf("further attempts began after %v; the first is over after %s", began, over)
-			}
-			if took := time.Duration(result.EndedAtMs-result.StartedAtMs) * time.Millisecond; tc.late == 0 && took >= over {
-				t.Errorf("the call took %s", took)
-			}
-		})
+			return "", nil
+		}
+	}
+	result := r.run(call("core__wire", args))
+	if result.ErrorCode != tc.code || len(asked) != tc.early+tc.late {
+		t.Fatalf("got %+v; the probe was asked after %v", result, asked)
+	}
+	for i, d := range asked {
+		if early := d < over; early != (i < tc.early) {
+			t.Errorf("the probe was asked after %v, want %d times before %s", asked, tc.early, over)
+		}
+	}
+	if !tc.gone { // the first attempt
+		began = began[1:]
+	}
+	if len(began) > 1 || (len(began) == 1) != tc.again || tc.again && (began[0] < over) != tc.soon {
+		t.Errorf("further attempts began after %v; the first is over after %s", began, over)
+	}
+	if took := time.Duration(result.EndedAtMs-result.StartedAtMs) * time.Millisecond; tc.late == 0 && took >= over {
+		t.Errorf("the call took %s", took)
+	}
+	for _, a := range r.records.settled[0].Attempts {
+		if (a.Lane == hook.ClaimedLane) != w.fast {
+			t.Errorf("an attempt ran in the lane %q", a.Lane)
+		}
 	}
 }
 

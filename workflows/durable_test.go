@@ -2,6 +2,7 @@ package workflows_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"sync"
@@ -199,6 +200,84 @@ func TestDurableAroundAnApproval(t *testing.T) {
 		if !strings.Contains(got, want) {
 			t.Errorf("ran %s\nand not %s", got, want)
 		}
+	}
+}
+
+// TestDurableHookAsks: a durable hook at willCheckConsent requires an approval, without naming people. The tool runs once, after the approval.
+// After an input stage or an approver has changed the arguments, the hook judges the new arguments.
+func TestDurableHookAsks(t *testing.T) {
+	t.Parallel()
+	const bob, cid = "user:bob", "user:cid"
+	decide := func(after time.Duration, n int, verb toolspec.Verb, who string, change ...func(*toolspec.Decision)) func(*rig) {
+		return func(r *rig) { r.decideAfter(after, n, verb, who, change...) }
+	}
+	edited := func(args string) func(*toolspec.Decision) {
+		return func(d *toolspec.Decision) { d.EditedArgs = json.RawMessage(args) }
+	}
+	normalized := hook.New("normal", hook.WillNormalizeInput.Do(func(_ context.Context, v *hook.Input) error {
+		v.SetArgs(echoIn{Text: "big"})
+		return nil
+	}))
+	recheck := func(r *rig) { recheckAfter(r, 30*time.Second) }
+	for _, tc := range []struct {
+		name  string
+		args  string
+		other []hook.Hook
+		steps []func(*rig)
+		// texts are the texts that the hook judged before an approval. after counts its runs after an approval.
+		texts        string
+		after, asked int
+		code         toolspec.Code // "" = ok
+	}{
+		{"it asks", big, nil, []func(*rig){decide(time.Minute, 1, toolspec.Approve, bob)}, "big", 1, 1, ""},
+		{"it does not ask", small, nil, nil, "small", 0, 0, ""},
+		{"denied", big, nil, []func(*rig){decide(time.Minute, 1, toolspec.Deny, bob)}, "big", 0, 1, toolspec.CodeApprovalDenied},
+		{"nobody decides", big, nil, nil, "big", 0, 1, toolspec.CodeApprovalExpired},
+		{"a recheck", big, nil, []func(*rig){recheck, decide(time.Minute, 1, toolspec.Approve, bob)}, "big big", 1, 1, ""},
+		{"changed arguments", small, []hook.Hook{normalized}, []func(*rig){decide(time.Minute, 1, toolspec.Approve, bob)}, "small big", 1, 1, ""},
+		{"edited arguments", big, nil, []func(*rig){
+			decide(time.Minute, 1, toolspec.Edit, bob, edited(small)), decide(2*time.Minute, 2, toolspec.Approve, cid),
+		}, "big small", 1, 2, ""},
+		{"beside a hook that may name approvers", big, []hook.Hook{(&namer{name: "amounts", late: 9}).hook()}, []func(*rig){
+			recheck, decide(time.Minute, 1, toolspec.Approve, bob),
+		}, "big", 1, 1, ""},
+		{"beside a hook that names approvers", big, []hook.Hook{(&namer{name: "amounts", person: "user:cfo"}).hook()}, []func(*rig){
+			decide(time.Minute, 1, toolspec.Approve, bob), decide(2*time.Minute, 1, toolspec.Approve, "user:cfo"),
+		}, "big", 1, 1, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			var texts []string
+			after := 0
+			h := hook.New("lasting", hook.Durable(time.Minute), hook.WillCheckConsent.Do(func(ctx context.Context, v *hook.Consent) error {
+				if activity.GetInfo(ctx).IsLocalActivity {
+					t.Error("the hook runs in a local activity")
+				}
+				if v.Approved() {
+					after++
+					return nil
+				}
+				var in echoIn
+				if err := json.Unmarshal(v.Args(), &in); err != nil {
+					return err
+				}
+				if texts = append(texts, in.Text); in.Text != "big" {
+					return nil
+				}
+				return v.RequireApproval(hook.Ask{Message: "the service asks"})
+			}))
+			r := newRig(t, rigOptions{policy: freePolicy, hooks: append([]hook.Hook{h}, tc.other...)})
+			for _, step := range tc.steps {
+				step(r)
+			}
+			result := r.run(call("core__mail", tc.args))
+			if result.ErrorCode != tc.code || r.ran() != map[bool]int{true: 1}[tc.code == ""] || r.records.asks != tc.asked {
+				t.Errorf("got %+v after %d runs and %d requests", result, r.ran(), r.records.asks)
+			}
+			if got := strings.Join(texts, " "); got != tc.texts || after != tc.after {
+				t.Errorf("the hook judged %q, want %q, and ran %d times after the approval\n%s", got, tc.texts, after, r.stages())
+			}
+		})
 	}
 }
 

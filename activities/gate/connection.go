@@ -14,7 +14,7 @@ const ruleConnection = "connection"
 
 // checkConnection refuses a call whose connection is not requested or not granted (GRANT_INTERSECTION_REQUIRED
 // in docs/internals/invariants.md). It refuses a connection that does not exist in the same way. It also
-// refuses a call whose connection has no usable credential. If this worker does not have the tool,
+// refuses a call whose connection is revoked or has no usable credential. Only a holder of a grant learns this. If this worker does not have the tool,
 // checkConnection checks no scopes; the tool cannot run here either.
 func (g *gate) checkConnection(ctx context.Context, f hook.Facts, p *policy.Policy, v *hook.Verdict) *hook.Failure {
 	c := f.Context
@@ -34,18 +34,25 @@ func (g *gate) checkConnection(ctx context.Context, f hook.Facts, p *policy.Poli
 	}
 	holder := broker.Holder(c)
 	var missing []string
+	revoked := false
 	if holder != "" {
-		lacks, ok := broker.Missing(n, p.Roles(c.TenantID, holder), scopes)
+		roles := p.Roles(c.TenantID, holder)
+		lacks, ok := broker.Missing(n, roles, scopes)
 		if missing = lacks; ok && len(missing) == 0 {
 			granted = []string{c.ConnectionID}
 		}
+		revoked = n.Status == broker.StatusRevoked && broker.IsGranted(n, roles)
 	}
 	if len(broker.Effective(granted, requested)) == 0 {
 		v.Delta.Rule = ruleConnection
 		g.Log.WarnContext(ctx, "no grant allows a call its connection", append(ids(f), "missingScopes", missing)...)
 		failure := judge.NoGrant()
-		if len(missing) > 0 { // the holder has a grant, and therefore may know that the connection exists
+		// A holder of a grant may know that the connection exists.
+		switch {
+		case len(missing) > 0:
 			failure = judge.MissingScopes(missing)
+		case revoked:
+			failure = judge.Revoked()
 		}
 		return &failure
 	}

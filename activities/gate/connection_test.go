@@ -10,7 +10,7 @@ import (
 )
 
 // TestGateChecksTheConnection: a call needs a connection that it requests and that a grant allows. The failure
-// says which of the two is missing.
+// says which of the two is missing. Only a holder of a grant learns that the connection is revoked or has no credential.
 func TestGateChecksTheConnection(t *testing.T) {
 	p := judgetest.Parse(t, approvals+"    roles: {ops: [\"user:ann\"]}\n")
 	connection := func(status string, requested bool, grantees ...string) *hook.Connection {
@@ -22,6 +22,7 @@ func TestGateChecksTheConnection(t *testing.T) {
 	}
 	const reauth = "The connection conn must be authorised again: sign in (pawl connections signin conn), or replace its secret (pawl connections rotate conn)"
 	const notRequested, noGrant = "the call does not list its connection in allowedConnectionIds", "no grant allows this connection"
+	const revoked = "the connection is revoked, and stays revoked: use another connection"
 	for _, tc := range []struct {
 		name       string
 		connection *hook.Connection
@@ -35,7 +36,11 @@ func TestGateChecksTheConnection(t *testing.T) {
 		{"requested only", connection("active", true), toolspec.CodePolicyDenied, noGrant},
 		{"unknown", &hook.Connection{Requested: true}, toolspec.CodePolicyDenied, noGrant},
 		{"no state", nil, toolspec.CodePolicyDenied, notRequested},
-		{"revoked", connection(broker.StatusRevoked, true, "user:ann"), toolspec.CodePolicyDenied, noGrant},
+		{"revoked", connection(broker.StatusRevoked, true, "user:ann"), toolspec.CodePolicyDenied, revoked},
+		{"revoked, of a role of policy", connection(broker.StatusRevoked, true, "role:ops"), toolspec.CodePolicyDenied, revoked},
+		{"revoked, of another role", connection(broker.StatusRevoked, true, "role:audit"), toolspec.CodePolicyDenied, noGrant},
+		{"revoked, without a grant", connection(broker.StatusRevoked, true), toolspec.CodePolicyDenied, noGrant},
+		{"revoked, not requested", connection(broker.StatusRevoked, false, "user:ann"), toolspec.CodePolicyDenied, notRequested},
 		{"without a credential", connection(broker.StatusNeedsReauth, true, "user:ann"), toolspec.CodeNeedsReauth, reauth},
 		{"without a credential and a grant", connection(broker.StatusNeedsReauth, true), toolspec.CodePolicyDenied, noGrant},
 	} {

@@ -88,6 +88,13 @@ func MissingScopes(scopes []string) hook.Failure {
 	return f
 }
 
+// Revoked returns the failure of a call whose connection is revoked. The caller must have a grant for the connection.
+func Revoked() hook.Failure {
+	f := NoGrant()
+	f.SafeMessage = "the connection is revoked, and stays revoked: use another connection"
+	return f
+}
+
 // NotRequested returns the failure of a call whose allowedConnectionIds do not list its connection. The failure
 // tells the caller nothing that is not in the call itself.
 func NotRequested() hook.Failure {

@@ -34,6 +34,7 @@ var rules = []rule{
 	{"environment", environmentEntersAtTheTop},
 	{"clocks", forbidsClockComparison},
 	{"stream", oneWriterOfStreams},
+	{"formats", providerFormatsHavePlaces},
 	{"import-effects", nothingHappensOnImport},
 	{"names", namesSaySomething},
 	{"language", usesTheFieldsTerms},

@@ -3,15 +3,19 @@ package postgres_test
 import (
 	"context"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/pawl-run/pawl/internal/postgres/catalog"
 	"github.com/pawl-run/pawl/toolspec"
+	toolcatalog "github.com/pawl-run/pawl/toolspec/catalog"
 )
 
 func published(name, digest, description string) toolspec.Spec {
-	return toolspec.Spec{Name: name, Digest: digest, Description: description, InputSchema: []byte(`{}`), OutputSchema: []byte(`{}`)}
+	return toolspec.Spec{
+		Name: name, Digest: digest, Description: description, InputSchema: []byte(`{}`), OutputSchema: []byte(`{}`), Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk,
+	}
 }
 
 // described returns "name digest description" of each spec.
@@ -122,9 +126,13 @@ func TestDiscoveredSpec(t *testing.T) {
 	}
 }
 
-// TestLiveSpecs follows two workers that stop renewing, one after the other, and one that comes back.
+// TestLiveSpecs follows two workers that stop renewing, one after the other, and one that comes back. A catalog has the tools of live workers
+// only.
 func TestLiveSpecs(t *testing.T) {
 	b := open(t)
+	if _, err := b.ApplyPolicy(t.Context(), otherPolicy(t, "acme"), "test"); err != nil {
+		t.Fatal(err)
+	}
 	publish := func(worker string, specs ...toolspec.Spec) {
 		t.Helper()
 		if err := b.PublishSpecs(t.Context(), catalog.Worker{ID: worker, Namespace: "ns"}, specs); err != nil {
@@ -140,12 +148,24 @@ func TestLiveSpecs(t *testing.T) {
 		if err != nil || described(got) != specs {
 			t.Errorf("live are %q, %v, want %q", described(got), err, specs)
 		}
+		var names []string
+		seen, err := b.Catalog(t.Context(), toolcatalog.Viewer{TenantID: "acme", ActorID: "agent:one"})
+		for _, e := range seen.List() {
+			names = append(names, e.Name)
+		}
+		var live []string
+		for _, s := range got {
+			live = append(live, s.Name)
+		}
+		if err != nil || !slices.Equal(names, live) {
+			t.Errorf("the catalog has %v, %v, want %v", names, err, live)
+		}
 		if other, err := b.IsLive(t.Context(), "another", "core__old"); err != nil || other {
 			t.Errorf("core__old is live in another namespace: %t, %v", other, err)
 		}
-		live, err := b.IsLive(t.Context(), "ns", "core__old")
-		if err != nil || live != strings.Contains(specs, "core__old") {
-			t.Errorf("core__old is live: %t, %v", live, err)
+		isLive, err := b.IsLive(t.Context(), "ns", "core__old")
+		if err != nil || isLive != strings.Contains(specs, "core__old") {
+			t.Errorf("core__old is live: %t, %v", isLive, err)
 		}
 	}
 	want("")

@@ -148,6 +148,9 @@ func TestConfusedDeputy(t *testing.T) {
 		if (r.connection == "unscoped" || r.connection == "no-scopes") && r.inv.Context.TenantID == "acme" && r.holder == e2etest.Actor {
 			message = "no grant covers the scopes that the tool needs: missing mail.read" // the holder has a grant
 		}
+		if r.connection == "gone" && r.inv.Context.TenantID == "acme" && r.holder == e2etest.Actor {
+			message = "the connection is revoked, and stays revoked: use another connection" // the holder has a grant
+		}
 		if !r.requested {
 			message = "the call does not list its connection in allowedConnectionIds"
 		}

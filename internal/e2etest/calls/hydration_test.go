@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	pawl "github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/client/postgres"
 	"github.com/pawl-run/pawl/internal/e2etest"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hydrate"
@@ -29,15 +31,22 @@ tenants:
 `
 
 // TestProvenance: every call, however it ends, has a row that says where its arguments came from and how they were changed. No row of any table and no line of
-// the log has the masked values of the arguments. A call with repaired arguments waits for a person, even in the mode yolo.
+// the log has the masked values of the arguments. A call with repaired arguments waits for a person, even in the mode yolo. Of the provider's own form of
+// the call, Pawl shows and stores ids and names only, and another form of the same call does not change its result (SP-05).
 func TestProvenance(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, mendingPolicy)
 	const secret = "correct-horse-battery"
+	raw := e2etest.NewCanary()
+	provider := func(name, sent string) *toolspec.Provider {
+		return &toolspec.Provider{Name: "openai", ToolCall: json.RawMessage(`{"id":"call_` + name + `","signature":"` + sent +
+			`","function":{"name":"the_` + name + `","arguments":"{\"text\":\"` + sent + `\"}"}}`)}
+	}
 	masks := func(d *toolspec.Definition) { d.Redaction.MaskInput, d.MaxArgsBytes = []string{"/note"}, 0 }
 	w.Work(worker.Tools(e2etest.Tool("test__plain", e2etest.Echo, e2etest.Fast, masks),
 		e2etest.Tool("test__connected", e2etest.Echo, e2etest.Fast, masks, func(d *toolspec.Definition) { d.RequiresConnection = true }),
 		e2etest.Tool("test__mended", e2etest.Echo, e2etest.Fast, masks)))
+	reader := pawl.New(w.Temporal, postgres.Of(w.Store).Options())
 	quote := func(s string) string {
 		raw, err := json.Marshal(s)
 		if err != nil {
@@ -94,8 +103,7 @@ func TestProvenance(t *testing.T) {
 			w := *w
 			w.T = t
 			inv := e2etest.Invocation(tc.name, tc.tool, tc.args)
-			inv.Provider = &toolspec.Provider{Name: "openai",
-				ToolCall: json.RawMessage(`{"id":"call_` + tc.name + `","function":{"name":"the_` + tc.name + `"}}`)}
+			inv.Provider = provider(tc.name, string(raw))
 			call := w.Start(inv)
 			if tc.asks {
 				view := w.Waiting(call.WorkflowID)
@@ -138,7 +146,8 @@ func TestProvenance(t *testing.T) {
 					p.DurationUs <= 0) {
 				t.Errorf("validator %+v in %d µs", p.Validator, p.DurationUs)
 			}
-			printed := w.PawlCLI("show " + tc.name)[0]
+			shown := w.PawlCLI("show "+tc.name, "show --json "+tc.name)
+			printed := shown[0]
 			for _, part := range append(slices.Concat(tc.repairs, tc.kinds), "the_"+tc.name) {
 				if !strings.Contains(printed, part) {
 					t.Errorf("pawl show does not say %s: %s", part, printed)
@@ -147,9 +156,32 @@ func TestProvenance(t *testing.T) {
 			if strings.Contains(printed, secret) {
 				t.Error("pawl show says what is masked")
 			}
+			read, err := reader.Call(t.Context(), inv.Context.TenantID, inv.ToolCallID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if where := raw.Find([]e2etest.Trace{
+				{Where: "pawl show", Text: []byte(printed)}, {Where: "pawl show --json", Text: []byte(shown[1])},
+				{Where: "the record of the client", Text: []byte(e2etest.AsJSON(read))}, {Where: "the result", Text: []byte(e2etest.AsJSON(r))},
+				{Where: "the state", Text: []byte(e2etest.AsJSON(w.State(call.WorkflowID)))},
+			}); len(where) > 0 {
+				t.Errorf("%v have the call of the provider", where)
+			}
+			other := inv
+			other.Provider = provider("other", "hello")
+			if again, run := w.Invoke(other), w.RunAgain(other); e2etest.AsJSON(again) != e2etest.AsJSON(r) || e2etest.AsJSON(run) != e2etest.AsJSON(r) {
+				t.Errorf("with another call of the provider, the result is %s, and of another run %s; want %s", e2etest.AsJSON(again), e2etest.AsJSON(run), e2etest.AsJSON(r))
+			}
+			if after := w.Record(inv); e2etest.AsJSON(after) != e2etest.AsJSON(record) {
+				t.Errorf("with another call of the provider, the record is %s, want %s", e2etest.AsJSON(after), e2etest.AsJSON(record))
+			}
 		})
 	}
-	for _, row := range w.Rows() {
+	rows := w.Rows()
+	if where := raw.Find(append(rows, e2etest.Trace{Where: "log", Text: []byte(w.Log.String())})); len(where) > 0 {
+		t.Errorf("%v have the call of the provider", where)
+	}
+	for _, row := range rows {
 		if strings.Contains(string(row.Text), secret) || strings.Contains(string(row.Text), "horse") {
 			t.Errorf("%s holds the secret: %s", row.Where, row.Text)
 		}

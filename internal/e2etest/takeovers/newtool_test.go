@@ -39,20 +39,34 @@ func TestToolOfAnotherWorker(t *testing.T) {
 	}
 }
 
-// TestToolBesideAWorkerWithoutIt checks that calls reach the worker with their tool while a worker without the tool runs.
+// TestToolBesideAWorkerWithoutIt checks that calls reach the worker with their tool while a worker without the tool runs. It makes no
+// difference whether the other worker lacks the tool or the operator turned the tool off there.
 func TestToolBesideAWorkerWithoutIt(t *testing.T) {
 	t.Parallel()
-	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
-	w.Work()
-	w.Work(worker.Tools(e2etest.Tool("test__new", e2etest.Echo, e2etest.Once)))
-	w.Until(func() bool {
-		return e2etest.Scalar[int](w, `SELECT count(*)::int FROM worker_tools WHERE tool_id = 'test__new'`) == 1
-	}, "the second worker runs")
-	var calls []*pawl.Call
-	for i := range 10 {
-		calls = append(calls, w.Start(e2etest.Invocation(fmt.Sprint("call-", i), "test__new", `{"text":"hello"}`)))
-	}
-	for _, call := range calls {
-		e2etest.WantText(t, w.Result(call), "hello")
+	added := worker.Tools(e2etest.Tool("test__new", e2etest.Echo, e2etest.Once))
+	for name, beside := range map[string]func(*e2etest.World){
+		"it lacks the tool": func(w *e2etest.World) { w.Work() },
+		"the tool is turned off there": func(w *e2etest.World) {
+			c := w.Config()
+			c.DisabledTools = []string{"test__new"}
+			w.WorkWith(c, added)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := e2etest.NewWorld(t, e2etest.PlainPolicy)
+			beside(w)
+			w.Work(added)
+			w.Until(func() bool {
+				return e2etest.Scalar[int](w, `SELECT count(*)::int FROM worker_tools WHERE tool_id = 'test__new'`) == 1
+			}, "the second worker runs")
+			var calls []*pawl.Call
+			for i := range 10 {
+				calls = append(calls, w.Start(e2etest.Invocation(fmt.Sprint("call-", i), "test__new", `{"text":"hello"}`)))
+			}
+			for _, call := range calls {
+				e2etest.WantText(t, w.Result(call), "hello")
+			}
+		})
 	}
 }
