@@ -1,22 +1,26 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 )
 
-// guarded are the SQL files whose conditions guard the state of a call.
-var guarded = []string{"admit.sql", "claim.sql", "settle.sql", "sweep.sql"}
+// guarded are the SQL files whose conditions guard the state of a call. All are in internal/postgres/record.
+var guarded = []string{"admit.sql", "claim.sql", "settle.sql", "sweep.sql", "approval.sql", "grants.sql", "quota.sql", "lease.sql", "ending.sql", "reconcile.sql"}
 
-// conditions returns a mutant for each condition of the guarded files. The condition becomes true,
-// or false if it is an alternative.
-func conditions(root string) (found []mutant, err error) {
+// condition is a statement file with one condition changed: the condition is always true, or always false if it is an alternative.
+type condition struct{ guard, text, changed string }
+
+// conditions returns a condition for each of the guarded files.
+func conditions(root string) (found []condition, err error) {
 	for _, name := range guarded {
-		file := filepath.Join("internal/postgres/record", name)
-		source, err := os.ReadFile(filepath.Join(root, file))
+		source, err := os.ReadFile(filepath.Join(root, "internal/postgres/record", name))
 		if err != nil {
 			return nil, err
 		}
@@ -27,19 +31,68 @@ func conditions(root string) (found []mutant, err error) {
 			if strings.Contains(text[strings.LastIndexByte(text[:from], '\n')+1:from], "--") {
 				continue
 			}
-			condition := operand(text[from:])
-			changed := "(" + condition + " OR true)"
+			operand := operand(text[from:])
+			changed := "(" + operand + " OR true)"
 			if word == "WHEN" || word == "OR" {
-				changed = "(" + condition + " AND false)"
+				changed = "(" + operand + " AND false)"
 			}
-			found = append(found, mutant{
-				guard: fmt.Sprintf("condition: %s:%d %s %s", name, line, word, strings.Join(strings.Fields(condition), " ")),
-				file:  file, text: text[:from] + changed + text[from+len(condition):],
-				run: "TestRecord$", elseRun: "Test", packages: onRecord,
+			found = append(found, condition{
+				guard: fmt.Sprintf("condition: %s:%d %s %s", name, line, word, strings.Join(strings.Fields(operand), " ")),
+				text:  text, changed: text[:from] + changed + text[from+len(operand):],
 			})
 		}
 	}
 	return found, nil
+}
+
+// ofStatements makes the store read the text in $PAWL_MUTANT_CHANGED in place of that in $PAWL_MUTANT_TEXT. So the tests are built once for all conditions.
+var ofStatements = mutant{
+	file: "internal/postgres/db/query.go",
+	edits: []edit{
+		{"import (\n", "import (\n\t\"os\"\n"},
+		{"addQueries(queries, path, string(text))", `addQueries(queries, path, strings.Replace(string(text), os.Getenv("PAWL_MUTANT_TEXT"), os.Getenv("PAWL_MUTANT_CHANGED"), 1))`},
+	},
+}
+
+// tryConditions runs the tests of the store for each chosen condition, and returns how many conditions no test noticed.
+func tryConditions(ctx context.Context, root string, chosen []condition) (survivors int, err error) {
+	if len(chosen) == 0 {
+		return 0, nil
+	}
+	dir, err := os.MkdirTemp("", "pawl-mutant-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	overlay, err := ofStatements.overlay(root, dir)
+	if err != nil {
+		return 0, err
+	}
+	program := filepath.Join(dir, "tests")
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-overlay="+overlay, "-o", program, "./internal/postgres")
+	build.Dir = root
+	if output, err := build.CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("build the tests: %w\n%s", err, output)
+	}
+	for _, c := range chosen {
+		began := time.Now()
+		var red []string
+		for _, tests := range []string{"TestRecord$", "Test"} {
+			test := exec.CommandContext(ctx, program, "-test.failfast", "-test.parallel=8", "-test.run", tests)
+			test.Dir = filepath.Join(root, "internal/postgres")
+			test.Env = append(test.Environ(), "PAWL_MUTANT_TEXT="+c.text, "PAWL_MUTANT_CHANGED="+c.changed)
+			if red, err = failures(ctx, test); err != nil {
+				return 0, fmt.Errorf("%s: %w", c.guard, err)
+			}
+			if len(red) > 0 {
+				break
+			}
+		}
+		if !report(c.guard, began, red) {
+			survivors++
+		}
+	}
+	return survivors, nil
 }
 
 var (

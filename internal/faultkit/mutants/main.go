@@ -9,7 +9,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,30 +44,37 @@ func run(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	survivors := 0
-	for _, m := range slices.Concat(mutants, named, ofTools, ofClaimedLane, ofDenials, ofAgents, all) {
+	survivors, err := tryConditions(ctx, strings.TrimSpace(string(root)), slices.DeleteFunc(all, func(c condition) bool { return !chosen(c.guard, names) }))
+	if err != nil {
+		return err
+	}
+	for _, m := range slices.Concat(mutants, named, ofTools, ofClaimedLane, ofDenials, ofAgents) {
 		if !chosen(m.guard, names) {
 			continue
 		}
 		began := time.Now()
-		red, err := m.try(ctx, strings.TrimSpace(string(root)), m.run)
-		if err == nil && len(red) == 0 && m.elseRun != "" {
-			red, err = m.try(ctx, strings.TrimSpace(string(root)), m.elseRun)
-		}
+		red, err := m.try(ctx, strings.TrimSpace(string(root)))
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.guard, err)
 		}
-		verdict := "red: " + strings.Join(red, ", ")
-		if len(red) == 0 {
+		if !report(m.guard, began, red) {
 			survivors++
-			verdict = "SURVIVED"
 		}
-		fmt.Fprintf(os.Stdout, "%-34s %5.0fs  %s\n", m.guard, time.Since(began).Seconds(), verdict)
 	}
 	if survivors > 0 {
 		return fmt.Errorf("%d guards can go and no test notices", survivors)
 	}
 	return nil
+}
+
+// report writes the verdict on a guard, and returns false if no test was red.
+func report(guard string, began time.Time, red []string) bool {
+	verdict := "red: " + strings.Join(red, ", ")
+	if len(red) == 0 {
+		verdict = "SURVIVED"
+	}
+	fmt.Fprintf(os.Stdout, "%-34s %5.0fs  %s\n", guard, time.Since(began).Seconds(), verdict)
+	return len(red) > 0
 }
 
 func chosen(guard string, names []string) bool {
@@ -80,16 +86,12 @@ func chosen(guard string, names []string) bool {
 	return len(names) == 0
 }
 
-// mutant removes one guard: it edits the file and perhaps other files, or replaces the whole
-// file by text. Of the tests of packages that match run, at least one must fail; if none fails,
-// one that matches elseRun must fail.
+// mutant removes one guard: it edits the file and perhaps other files. Of the tests of packages that match run, at least one must fail.
 type mutant struct {
 	guard, file string
 	edits       []edit
 	elsewhere   map[string][]edit // by file
-	text        string
 	run         string
-	elseRun     string
 	packages    []string
 }
 
@@ -104,28 +106,25 @@ var (
 )
 
 // try runs tests on the changed tree and returns those that failed.
-func (m mutant) try(ctx context.Context, root, run string) (red []string, err error) {
+func (m mutant) try(ctx context.Context, root string) (red []string, err error) {
 	dir, err := os.MkdirTemp("", "pawl-mutant-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	changed, err := m.write(root, dir)
+	overlay, err := m.overlay(root, dir)
 	if err != nil {
 		return nil, err
 	}
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": changed})
-	if err != nil {
-		return nil, err
-	}
-	overlayFile := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(overlayFile, overlay, 0o600); err != nil {
-		return nil, err
-	}
-	test := exec.CommandContext(ctx, "go", append([]string{"test", "-count=1", "-failfast", "-run", run}, m.packages...)...)
+	test := exec.CommandContext(ctx, "go", append([]string{"test", "-count=1", "-failfast", "-run", m.run}, m.packages...)...)
 	test.Dir = root
 	// The environment also reaches the programs that the tests build.
-	test.Env = append(test.Environ(), "GOFLAGS=-overlay="+overlayFile)
+	test.Env = append(test.Environ(), "GOFLAGS=-overlay="+overlay)
+	return failures(ctx, test)
+}
+
+// failures runs tests and returns those that failed.
+func failures(ctx context.Context, test *exec.Cmd) (red []string, err error) {
 	test.Cancel = func() error { return test.Process.Signal(os.Interrupt) }
 	output, err := test.CombinedOutput()
 	if ctx.Err() != nil {
@@ -147,6 +146,20 @@ func (m mutant) try(ctx context.Context, root, run string) (red []string, err er
 	return red, nil
 }
 
+// overlay writes the changed files to dir, and beside them the overlay for the compiler, whose path it returns.
+func (m mutant) overlay(root, dir string) (string, error) {
+	changed, err := m.write(root, dir)
+	if err != nil {
+		return "", err
+	}
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": changed})
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, "overlay.json")
+	return file, os.WriteFile(file, overlay, 0o600)
+}
+
 // write writes the changed files to dir. It returns the new path of each file by its path in the
 // tree.
 func (m mutant) write(root, dir string) (map[string]string, error) {
@@ -159,7 +172,7 @@ func (m mutant) write(root, dir string) (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		text := cmp.Or(m.text, string(source))
+		text := string(source)
 		for _, e := range edits {
 			if n := strings.Count(text, e.old); n != 1 {
 				return nil, fmt.Errorf("%s holds %q %d times, not once", name, e.old, n)

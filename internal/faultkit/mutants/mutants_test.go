@@ -14,11 +14,16 @@ func TestMutantsApply(t *testing.T) {
 		t.Fatal(err)
 	}
 	all, err := conditions(root)
-	if err != nil || len(all) < 100 {
+	if err != nil || len(all) < 300 {
 		t.Fatalf("%d conditions, %v", len(all), err)
 	}
 	seen := map[string]bool{}
-	for _, m := range slices.Concat(mutants, named, ofTools, ofClaimedLane, ofDenials, ofAgents, all) {
+	for _, c := range all {
+		if c.changed == c.text {
+			t.Errorf("%s changes nothing", c.guard)
+		}
+	}
+	for _, m := range slices.Concat(mutants, named, ofTools, ofClaimedLane, ofDenials, ofAgents, []mutant{ofStatements}) {
 		if _, err := m.write(root, t.TempDir()); err != nil {
 			t.Errorf("%s: %v", m.guard, err)
 		}
