@@ -241,11 +241,18 @@ func TestAdmitReadsGrants(t *testing.T) {
 	b.sql(member, "globex", "user:ann", "role:of-globex")
 	b.sql(`INSERT INTO relations (tenant_id, subject, kind, object, tools, granted_by) VALUES ($1, 'user:ann', 'delegate', 'role:delegated', '*', 'user:root')`, tenant)
 	b.sql(`INSERT INTO relations (tenant_id, subject, kind, object, tools, granted_by, expires_at) VALUES ($1, 'user:ann', 'member', 'role:expired', '', 'user:root', now())`, tenant)
+	b.sql(`INSERT INTO relations (tenant_id, subject, kind, object, tools, granted_by, expires_at) VALUES ($1, 'user:ann', 'member', 'role:lasting', '', 'user:root', now() + interval '1 hour')`, tenant)
 	b.connection(tenant, "c1")
 	b.connection(tenant, "c2")
+	b.connection("globex", "c1")
 	b.granted(tenant, "c2", "role:of-c2")
-	for _, grantee := range []string{"user:ann", "user:bob", "role:r1", "role:r8", "role:r9", "role:of-bob", "role:of-globex", "role:delegated", "role:expired"} {
+	b.granted("globex", "c1", "role:of-c1-there")
+	for _, grantee := range []string{"user:ann", "user:bob", "role:r1", "role:r8", "role:r9", "role:of-bob", "role:of-globex", "role:delegated", "role:expired", "role:lasting"} {
 		b.granted(tenant, "c1", grantee)
+	}
+	for grantee, rest := range map[string]string{"role:until-now": "0", "role:until-later": "1 hour"} {
+		b.granted(tenant, "c1", grantee)
+		b.sql(`UPDATE connection_grants SET expires_at = now() + $2::interval WHERE grantee = $1`, grantee, rest)
 	}
 	b.granted(tenant, "c1", "role:revoked")
 	b.sql(`UPDATE connection_grants SET revoked_at = now(), revoked_by = 'user:root' WHERE grantee = 'role:revoked'`)
@@ -258,7 +265,8 @@ func TestAdmitReadsGrants(t *testing.T) {
 		grants = append(grants, fmt.Sprint(g.Grantee, " ", g.Held))
 	}
 	want := []string{
-		"role:delegated false", "role:expired false", "role:of-bob false", "role:of-globex false", "role:r1 true", "role:r8 true", "role:r9 false", "user:ann true",
+		"role:delegated false", "role:expired false", "role:lasting true", "role:of-bob false", "role:of-globex false", "role:r1 true", "role:r8 true", "role:r9 false",
+		"role:until-later false", "user:ann true",
 	}
 	if slices.Sort(grants); !slices.Equal(grants, want) {
 		t.Errorf("%q\nwant %q", grants, want)

@@ -31,7 +31,7 @@ func Chat(a *app.App) *cobra.Command {
 			"Ctrl-C interrupts the turn of the agent, or gives up a message that nobody takes. At an empty line, or a second time\n" +
 			"before anything has happened, it ends the command, as Ctrl-D does. The run then waits for you: --run comes back to it,\n" +
 			"until the time limit of the agent is over. Without a terminal, each line of standard input is a message, or the answer\n" +
-			"to the open question.",
+			"to the open question. The command ends with the last line, also while the turn waits for a decision that no line made.",
 		Example: `  pawl chat --agent reviewer
   pawl chat --run chat-mfzwi3djonxg`,
 		Args: app.ExactArgs(0, "no arguments"),
@@ -94,6 +94,8 @@ type chat struct {
 	// that the person is asked about now.
 	waiting []string
 	asked   question
+	// left says that the person has not decided on a request that the turn waits for.
+	left bool
 	// reading says that the chat waits for a line. dropped says that the next line does not count,
 	// because its question is over.
 	reading, dropped bool
@@ -208,6 +210,10 @@ func (c *chat) talk(ctx context.Context) error {
 		if c.reading {
 			lines = c.console.lines()
 		}
+		var over <-chan struct{}
+		if c.left {
+			over = c.console.over() // nobody here can end the wait
+		}
 		select {
 		case line, more := <-lines:
 			c.reading = false
@@ -215,6 +221,8 @@ func (c *chat) talk(ctx context.Context) error {
 				return c.leave(c.console.failed())
 			}
 			c.handleLine(ctx, line)
+		case <-over:
+			return c.leave(c.console.failed())
 		case err := <-c.sent():
 			c.handleSent(ctx, err)
 		case e := <-events:
@@ -281,11 +289,12 @@ func (c *chat) handleEvent(e toolspec.RunEvent) {
 		}
 		return // showNextRequest prints the request
 	case toolspec.RunApprovalDecided:
+		c.left = false
 		if e.Approval != nil {
 			c.forget(e.Approval.ApprovalID)
 		}
 	case toolspec.RunDone:
-		c.waiting = nil
+		c.waiting, c.left = nil, false
 		if c.asked.approvalID != "" {
 			c.forget(c.asked.approvalID)
 		}

@@ -26,6 +26,8 @@ type console interface {
 	// lines returns the channel of the lines. It is closed at the end of the input. Then failed returns the error that ended the input, or nil.
 	lines() <-chan string
 	failed() error
+	// over returns a channel that is closed at the end of the input, when all lines have been taken. It is nil if the input has no end.
+	over() <-chan struct{}
 	// interrupts returns a channel that gets a value for Ctrl-C while the run is busy.
 	interrupts() <-chan struct{}
 	setBusy(bool)
@@ -39,7 +41,7 @@ func openConsole(in io.Reader, out io.Writer) (console, error) {
 	if isFile && alsoFile && term.IsTerminal(int(stdin.Fd())) && term.IsTerminal(int(stdout.Fd())) {
 		return openTerminal(stdin, stdout)
 	}
-	p := &pipe{Writer: out, read: make(chan string), done: make(chan struct{})}
+	p := &pipe{Writer: out, read: make(chan string), end: make(chan struct{}), done: make(chan struct{})}
 	go p.scan(in)
 	return p, nil
 }
@@ -49,11 +51,13 @@ type pipe struct {
 	io.Writer
 
 	read  chan string
+	end   chan struct{}
 	fault error
 	done  chan struct{}
 }
 
 func (p *pipe) scan(in io.Reader) {
+	defer close(p.end)
 	defer close(p.read)
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, agent.MaxMessage+len("\r\n"))
@@ -74,6 +78,7 @@ func (p *pipe) ask(string)                  {}
 func (p *pipe) cancel() bool                { return false }
 func (p *pipe) lines() <-chan string        { return p.read }
 func (p *pipe) failed() error               { return p.fault }
+func (p *pipe) over() <-chan struct{}       { return p.end }
 func (p *pipe) interrupts() <-chan struct{} { return nil }
 func (p *pipe) setBusy(bool)                {}
 func (p *pipe) close()                      { close(p.done) }
@@ -174,7 +179,7 @@ func (t *terminal) interrupt() {
 func (t *terminal) edit() {
 	defer close(t.read)
 	for prompt := range t.prompts {
-		if width, height, err := term.GetSize(int(t.out.Fd())); err == nil {
+		if width, height, err := term.GetSize(int(t.out.Fd())); err == nil && width > 0 {
 			_ = t.SetSize(width, height) // after an error, lines wrap at the earlier width
 		}
 		t.SetPrompt(prompt)
@@ -222,6 +227,7 @@ func (t *terminal) cancel() bool {
 
 func (t *terminal) lines() <-chan string        { return t.read }
 func (t *terminal) failed() error               { return nil }
+func (t *terminal) over() <-chan struct{}       { return nil }
 func (t *terminal) interrupts() <-chan struct{} { return t.pressed }
 
 func (t *terminal) setBusy(busy bool) {

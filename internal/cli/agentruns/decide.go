@@ -47,7 +47,7 @@ func (c *chat) decide(ctx context.Context, line string) {
 	case "d", "deny":
 		decision.Decision = toolspec.Deny
 	case "":
-		c.asked = question{}
+		c.asked, c.left = question{}, true
 		c.line("`pawl approve %s` or `pawl deny %s` decides later; the turn waits", asked.approvalID, asked.approvalID)
 		return
 	default:
@@ -60,11 +60,12 @@ func (c *chat) decide(ctx context.Context, line string) {
 	}
 	c.asked = question{}
 	if err != nil {
+		c.left = true
 		c.line("%s", app.OneLine(err.Error(), 400))
 		c.line("`pawl approve %s` or `pawl deny %s` decides; the turn waits", asked.approvalID, asked.approvalID)
 		return
 	}
-	c.line("%s counted %s", decision.Decision, app.OneLine(answer.Reason, 200))
+	c.line("%s", approvals.Counted(decision.Decision, answer))
 }
 
 // forget removes the question about a request that a person has decided.

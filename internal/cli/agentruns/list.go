@@ -182,8 +182,12 @@ func printRounds(w io.Writer, r client.AgentRunRecord, details bool) {
 			fmt.Fprintln(w, app.Printable(text))
 		}
 		for i, c := range round.Calls {
-			if c.Outcome == "" && round.Round <= r.ForkRounds {
+			switch {
+			case c.Outcome != "":
+			case round.Round <= r.ForkRounds:
 				c.Outcome = "in " + r.ForkOf
+			case r.Result == nil && c.InvocationID != "":
+				c.Outcome = "open"
 			}
 			printCall(w, i, c, details)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -116,7 +117,12 @@ func printAnswer(a *app.App, verb toolspec.Verb, answer toolspec.Answer) error {
 		return err
 	}
 	if !a.JSON {
-		fmt.Fprintf(a.Out, "%s counted %s\n", verb, app.OneLine(answer.Reason, 200))
+		fmt.Fprintln(a.Out, Counted(verb, answer))
 	}
 	return nil
+}
+
+// Counted says that a decision counts, and why or for what.
+func Counted(verb toolspec.Verb, answer toolspec.Answer) string {
+	return strings.TrimSpace(string(verb) + " counted " + app.OneLine(answer.Reason, 200))
 }
