@@ -39,6 +39,29 @@ func TestAskedAgainAfterTheAnswer(t *testing.T) {
 	}
 }
 
+// TestRequestClosesNoRequestOfOthers: a request for other arguments closes the earlier request of its call, and no request of another call, even one that is
+// overdue.
+func TestRequestClosesNoRequestOfOthers(t *testing.T) {
+	b := open(t)
+	for _, call := range []string{"call_1", "call_2", "call_3"} {
+		b.admit(call)
+		b.request(requestRow(call, 1))
+	}
+	b.sql(`UPDATE approvals SET created_at = now() - interval '2 hours', expires_at = now() - interval '1 hour' WHERE invocation_id = $1`, id("call_3"))
+	other := requestRow("call_1", 1)
+	other.View.Digest, other.Last = "another", 1
+	if got := b.request(other); got.Number != 2 {
+		t.Errorf("%+v", got)
+	}
+	for _, call := range []string{"call_1", "call_2", "call_3"} {
+		want := map[string]string{"call_1": "closed"}[call]
+		got := value[string](b, `SELECT coalesce(nullif(state, 'open'), '') FROM approvals WHERE number = 1 AND invocation_id = $1`, id(call))
+		if got != want {
+			t.Errorf("the first request of %s is %q, want %q", call, got, want)
+		}
+	}
+}
+
 // TestAskedAgainAfterTheExpiry: a run that asks again after the request has expired gets the answer "expired", also if no worker has noticed the expiry before.
 func TestAskedAgainAfterTheExpiry(t *testing.T) {
 	b := open(t)
