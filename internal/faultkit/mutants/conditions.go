@@ -45,12 +45,12 @@ func conditions(root string) (found []condition, err error) {
 	return found, nil
 }
 
-// ofStatements makes the store read the text in $PAWL_MUTANT_CHANGED in place of that in $PAWL_MUTANT_TEXT. So the tests are built once for all conditions.
+// ofStatements makes the store read the text in $MUTANT_CHANGED in place of that in $MUTANT_TEXT. So the tests are built once for all conditions.
 var ofStatements = mutant{
 	file: "internal/postgres/db/query.go",
 	edits: []edit{
 		{"import (\n", "import (\n\t\"os\"\n"},
-		{"addQueries(queries, path, string(text))", `addQueries(queries, path, strings.Replace(string(text), os.Getenv("PAWL_MUTANT_TEXT"), os.Getenv("PAWL_MUTANT_CHANGED"), 1))`},
+		{"addQueries(queries, path, string(text))", `addQueries(queries, path, strings.Replace(string(text), os.Getenv("MUTANT_TEXT"), os.Getenv("MUTANT_CHANGED"), 1))`},
 	},
 }
 
@@ -80,7 +80,7 @@ func tryConditions(ctx context.Context, root string, chosen []condition) (surviv
 		for _, tests := range []string{"TestRecord$", "Test"} {
 			test := exec.CommandContext(ctx, program, "-test.failfast", "-test.parallel=8", "-test.run", tests)
 			test.Dir = filepath.Join(root, "internal/postgres")
-			test.Env = append(test.Environ(), "PAWL_MUTANT_TEXT="+c.text, "PAWL_MUTANT_CHANGED="+c.changed)
+			test.Env = append(test.Environ(), "MUTANT_TEXT="+c.text, "MUTANT_CHANGED="+c.changed)
 			if red, err = failures(ctx, test); err != nil {
 				return 0, fmt.Errorf("%s: %w", c.guard, err)
 			}
