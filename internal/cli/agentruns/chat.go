@@ -94,8 +94,8 @@ type chat struct {
 	// that the person is asked about now.
 	waiting []string
 	asked   question
-	// left says that the person has not decided on a request that the turn waits for.
-	left bool
+	// left has the ids of the requests that the person has not decided on, and for which the turn waits.
+	left []string
 	// reading says that the chat waits for a line. dropped says that the next line does not count,
 	// because its question is over.
 	reading, dropped bool
@@ -211,7 +211,7 @@ func (c *chat) talk(ctx context.Context) error {
 			lines = c.console.lines()
 		}
 		var over <-chan struct{}
-		if c.left {
+		if len(c.left) > 0 {
 			over = c.console.over() // nobody here can end the wait
 		}
 		select {
@@ -289,12 +289,11 @@ func (c *chat) handleEvent(e toolspec.RunEvent) {
 		}
 		return // showNextRequest prints the request
 	case toolspec.RunApprovalDecided:
-		c.left = false
 		if e.Approval != nil {
 			c.forget(e.Approval.ApprovalID)
 		}
 	case toolspec.RunDone:
-		c.waiting, c.left = nil, false
+		c.waiting, c.left = nil, nil
 		if c.asked.approvalID != "" {
 			c.forget(c.asked.approvalID)
 		}

@@ -47,7 +47,7 @@ func (c *chat) decide(ctx context.Context, line string) {
 	case "d", "deny":
 		decision.Decision = toolspec.Deny
 	case "":
-		c.asked, c.left = question{}, true
+		c.leaveOpen(asked.approvalID)
 		c.line("`pawl approve %s` or `pawl deny %s` decides later; the turn waits", asked.approvalID, asked.approvalID)
 		return
 	default:
@@ -58,19 +58,25 @@ func (c *chat) decide(ctx context.Context, line string) {
 	if err == nil {
 		err = approvals.Refusal(answer)
 	}
-	c.asked = question{}
 	if err != nil {
-		c.left = true
+		c.leaveOpen(asked.approvalID)
 		c.line("%s", app.OneLine(err.Error(), 400))
 		c.line("`pawl approve %s` or `pawl deny %s` decides; the turn waits", asked.approvalID, asked.approvalID)
 		return
 	}
+	c.asked = question{}
 	c.line("%s", approvals.Counted(decision.Decision, answer))
+}
+
+// leaveOpen ends the question about a request without a decision.
+func (c *chat) leaveOpen(approvalID string) {
+	c.asked, c.left = question{}, append(c.left, approvalID)
 }
 
 // forget removes the question about a request that a person has decided.
 func (c *chat) forget(approvalID string) {
-	c.waiting = slices.DeleteFunc(c.waiting, func(id string) bool { return id == approvalID })
+	isDecided := func(id string) bool { return id == approvalID }
+	c.waiting, c.left = slices.DeleteFunc(c.waiting, isDecided), slices.DeleteFunc(c.left, isDecided)
 	if c.asked.approvalID == approvalID {
 		c.asked = question{}
 		c.cancelPrompt()
