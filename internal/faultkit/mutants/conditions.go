@@ -17,7 +17,7 @@ var guarded = []string{"admit.sql", "claim.sql", "settle.sql", "sweep.sql", "app
 // condition is a statement file with one condition changed: the condition is always true, or always false if it is an alternative.
 type condition struct{ guard, text, changed string }
 
-// conditions returns a condition for each of the guarded files.
+// conditions returns each condition of the guarded files.
 func conditions(root string) (found []condition, err error) {
 	for _, name := range guarded {
 		source, err := os.ReadFile(filepath.Join(root, "internal/postgres/record", name))
@@ -27,8 +27,8 @@ func conditions(root string) (found []condition, err error) {
 		text := string(source)
 		for _, at := range opening.FindAllStringSubmatchIndex(text, -1) {
 			word, from := text[at[2]:at[3]], at[1]
-			line := strings.Count(text[:from], "\n") + 1
-			if strings.Contains(text[strings.LastIndexByte(text[:from], '\n')+1:from], "--") {
+			before := text[strings.LastIndexByte(text[:from], '\n')+1 : from]
+			if strings.Contains(before, "--") {
 				continue
 			}
 			operand := operand(text[from:])
@@ -37,7 +37,7 @@ func conditions(root string) (found []condition, err error) {
 				changed = "(" + operand + " AND false)"
 			}
 			found = append(found, condition{
-				guard: fmt.Sprintf("condition: %s:%d %s %s", name, line, word, strings.Join(strings.Fields(operand), " ")),
+				guard: fmt.Sprintf("condition: %s:%d:%d %s %s", name, strings.Count(text[:from], "\n")+1, len(before)+1, word, strings.Join(strings.Fields(operand), " ")),
 				text:  text, changed: text[:from] + changed + text[from+len(operand):],
 			})
 		}

@@ -36,15 +36,16 @@ func main() {
 }
 
 func run(ctx context.Context, names []string) error {
-	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
+	line, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
 	if err != nil {
 		return fmt.Errorf("find the module: %w", err)
 	}
-	all, err := conditions(strings.TrimSpace(string(root)))
+	root := strings.TrimSpace(string(line))
+	all, err := conditions(root)
 	if err != nil {
 		return err
 	}
-	survivors, err := tryConditions(ctx, strings.TrimSpace(string(root)), slices.DeleteFunc(all, func(c condition) bool { return !chosen(c.guard, names) }))
+	survivors, err := tryConditions(ctx, root, slices.DeleteFunc(all, func(c condition) bool { return !chosen(c.guard, names) }))
 	if err != nil {
 		return err
 	}
@@ -53,7 +54,7 @@ func run(ctx context.Context, names []string) error {
 			continue
 		}
 		began := time.Now()
-		red, err := m.try(ctx, strings.TrimSpace(string(root)))
+		red, err := m.try(ctx, root)
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.guard, err)
 		}

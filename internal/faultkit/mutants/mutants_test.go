@@ -22,6 +22,10 @@ func TestMutantsApply(t *testing.T) {
 		if c.changed == c.text {
 			t.Errorf("%s changes nothing", c.guard)
 		}
+		if seen[c.guard] {
+			t.Errorf("two conditions are called %s", c.guard)
+		}
+		seen[c.guard] = true
 	}
 	for _, m := range slices.Concat(mutants, named, ofTools, ofClaimedLane, ofDenials, ofAgents, []mutant{ofStatements}) {
 		if _, err := m.write(root, t.TempDir()); err != nil {
