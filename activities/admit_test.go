@@ -188,16 +188,7 @@ func TestAdmitKnows(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newWorld(t, setup{})
 			w.records.record = tc.record
-			in := admitIn()
-			in.Input = []byte(strings.Replace(sent, "core__tool", tc.tool, 1))
-			got, err := w.Admit(t.Context(), in)
-			if err != nil {
-				t.Fatal(err)
-			}
-			code := toolspec.Code("")
-			if got.Failure != nil {
-				code = got.Failure.Code
-			}
+			got, code := admitTool(t, w, tc.tool, "")
 			if got.Outcome != tc.want || code != tc.code || got.Recorded != (tc.code != toolspec.CodeConflict) {
 				t.Errorf("got %+v", got)
 			}
@@ -207,6 +198,21 @@ func TestAdmitKnows(t *testing.T) {
 			}
 		})
 	}
+}
+
+// admitTool admits a call of a tool, and returns the answer and the code of its failure.
+func admitTool(t *testing.T, w *world, tool, namespace string) (got contract.AdmitOut, code toolspec.Code) {
+	t.Helper()
+	in := admitIn()
+	in.Namespace, in.Input = namespace, []byte(strings.Replace(sent, "core__tool", tool, 1))
+	got, err := w.Admit(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Failure != nil {
+		code = got.Failure.Code
+	}
+	return got, code
 }
 
 // TestUnknownToolHasNoGate: the plan of a call of an unknown tool has no gate. It has only the stages of
@@ -252,16 +258,7 @@ func TestAdmitMissingTool(t *testing.T) {
 				config.Workers = others{tc.tool}
 			}
 			w := newWorld(t, setup{config: config})
-			in := admitIn()
-			in.Namespace, in.Input = "ns", []byte(strings.Replace(sent, "core__tool", tc.tool, 1))
-			got, err := w.Admit(t.Context(), in)
-			if err != nil {
-				t.Fatal(err)
-			}
-			code := toolspec.Code("")
-			if got.Failure != nil {
-				code = got.Failure.Code
-			}
+			got, code := admitTool(t, w, tc.tool, "ns")
 			if got.Outcome != tc.want || code != tc.code || (got.By == "tool "+tc.tool) != (tc.want == contract.NotHere) {
 				t.Errorf("got %+v, %+v", got, got.Failure)
 			}

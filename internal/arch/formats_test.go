@@ -2,11 +2,8 @@ package arch_test
 
 import (
 	"fmt"
-	"go/ast"
-	"go/token"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -26,21 +23,13 @@ func providerFormatsHavePlaces(t *tree) (found []violation) {
 		if within(p.path, formatPackages...) {
 			continue
 		}
-		for _, f := range p.code() {
-			ast.Inspect(f.syntax, func(n ast.Node) bool {
-				lit, ok := n.(*ast.BasicLit)
-				if !ok || lit.Kind != token.STRING {
-					return true
-				}
-				text, err := strconv.Unquote(lit.Value)
-				if name, isTag := reflect.StructTag(text).Lookup("json"); err == nil && isTag {
-					text, _, _ = strings.Cut(name, ",")
-				}
-				if text = strings.Trim(text, `"`); slices.Contains(formatWords, text) {
-					found = append(found, violation{t.at(lit.Pos()), fmt.Sprintf("%s knows %s of a provider's format: only %s may", p.path, text, strings.Join(formatPackages, ", "))})
-				}
-				return true
-			})
+		for pos, text := range p.texts() {
+			if name, isTag := reflect.StructTag(text).Lookup("json"); isTag {
+				text, _, _ = strings.Cut(name, ",")
+			}
+			if text = strings.Trim(text, `"`); slices.Contains(formatWords, text) {
+				found = append(found, violation{t.at(pos), fmt.Sprintf("%s knows %s of a provider's format: only %s may", p.path, text, strings.Join(formatPackages, ", "))})
+			}
 		}
 	}
 	return found

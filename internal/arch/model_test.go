@@ -7,10 +7,12 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -82,6 +84,23 @@ func (p *pkg) name() string {
 // code returns the files that ship.
 func (p *pkg) code() []*file {
 	return slices.DeleteFunc(slices.Clone(p.files), func(f *file) bool { return f.test })
+}
+
+// texts yields the literal texts of the files that ship, with their positions.
+func (p *pkg) texts() iter.Seq2[token.Pos, string] {
+	return func(yield func(token.Pos, string) bool) {
+		for _, f := range p.code() {
+			for n := range ast.Preorder(f.syntax) {
+				lit, ok := n.(*ast.BasicLit)
+				if !ok || lit.Kind != token.STRING {
+					continue
+				}
+				if text, err := strconv.Unquote(lit.Value); err == nil && !yield(lit.Pos(), text) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // support reports whether the package exists only to help tests, such as

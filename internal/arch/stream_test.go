@@ -2,10 +2,7 @@ package arch_test
 
 import (
 	"fmt"
-	"go/ast"
-	"go/token"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -32,22 +29,11 @@ func oneWriterOfStreams(t *tree) (found []violation) {
 		case "internal/mcp", "internal/modelserver": // streams of other protocols
 			words = streamWords[1:]
 		}
-		for _, f := range p.code() {
-			ast.Inspect(f.syntax, func(n ast.Node) bool {
-				lit, ok := n.(*ast.BasicLit)
-				if !ok || lit.Kind != token.STRING {
-					return true
-				}
-				text, err := strconv.Unquote(lit.Value)
-				if err != nil {
-					return true
-				}
-				text = strings.ToLower(text)
-				if slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, word) }) {
-					found = append(found, violation{t.at(lit.Pos()), fmt.Sprintf("%s writes the stream of a run: only %s may", p.path, streamWriter)})
-				}
-				return true
-			})
+		for pos, text := range p.texts() {
+			text = strings.ToLower(text)
+			if slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, word) }) {
+				found = append(found, violation{t.at(pos), fmt.Sprintf("%s writes the stream of a run: only %s may", p.path, streamWriter)})
+			}
 		}
 	}
 	return found

@@ -82,7 +82,7 @@ func TestChatOfLines(t *testing.T) {
 		t.Errorf("a line that is too long: %d %s", p.status, p.err)
 	}
 	has(t, p.out, "you said first\n", "`pawl chat --run long` comes back")
-	// Nobody decides, so the chat leaves a turn that waits.
+	// The input ends before anybody has decided: the command ends, although the turn waits.
 	p = w.pawl("write four\n\n", "chat", "--agent", "helper", "--run", "left")
 	has(t, p.out, "decides later; the turn waits", "`pawl chat --run left` comes back")
 	has(t, w.pawl("", "agent", "runs", "show", "left").out, "call 1    test__write   open")
