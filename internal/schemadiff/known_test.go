@@ -33,6 +33,8 @@ var kaptinlinErrs = append([]difference{
 	{`{"type":"integer"}`, 0, 0, []string{`1.0`, `1e2`}, whyInteger},
 	{`{"format":"regex"}`, 2, 4, []string{`"(?=x)y"`, `"(a)\\1"`}, whyRegex},
 	{`{"format":"something-else"}`, 0, 4, []string{`"x"`, `""`, `1`}, whyFormat},
+	{`{"format":"idn-email"}`, 0, 4, []string{`"a"`, `""`, `"@example.com"`, `"a@"`, `1`}, whyFormat},
+	{`{"format":"idn-hostname"}`, 0, 4, []string{`"-a.com"`, `"a_b.com"`, `"a..b"`, `""`, `1`}, whyFormat},
 	{`{"contentMediaType":"application/json"}`, 2, 4, []string{`"{:}"`}, whyContent},
 	{`{"contentMediaType":"application/json","contentSchema":{"type":"integer"}}`, 3, 4, []string{`"\"x\""`}, whyContent},
 	{`{"contains":{"type":"string"},"unevaluatedItems":false}`, 3, 3, []string{`["a"]`}, "contains evaluates nothing in 2019-09"},
