@@ -45,6 +45,13 @@ func plant(w *e2etest.World, h *historypb.History) toolspec.Invocation {
 	return p.inv
 }
 
+// plantWorkerKey gives the record the worker key that signs the permits of recorded calls, so that the permits count where the calls are imported. A worker that
+// starts later uses this key.
+func plantWorkerKey(w *e2etest.World) {
+	w.T.Helper()
+	e2etest.Query[int](w, `INSERT INTO worker_keys (secret) VALUES (sha256('recorded'))`)
+}
+
 // planted is the state of plant, which has read the history up to some event.
 type planted struct {
 	*e2etest.World

@@ -13,6 +13,7 @@ import (
 // person.
 func (r *recorder) doubt(t *testing.T) {
 	w := e2etest.NewWorld(t, e2etest.ParkingPolicy)
+	plantWorkerKey(w)
 	leave := make(chan struct{})
 	hangs := func(ctx context.Context, in e2etest.In, call toolspec.Call) (e2etest.Out, error) {
 		if call.Attempt == 1 {

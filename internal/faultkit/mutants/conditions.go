@@ -15,7 +15,7 @@ import (
 var guarded = []string{"admit.sql", "claim.sql", "settle.sql", "sweep.sql", "approval.sql", "grants.sql", "quota.sql", "lease.sql", "ending.sql", "reconcile.sql"}
 
 // condition is a statement file with one condition changed: the condition is always true, or always false if it is an alternative.
-type condition struct{ guard, text, changed string }
+type condition struct{ guard, file, text, changed string }
 
 // conditions returns each condition of the guarded files.
 func conditions(root string) (found []condition, err error) {
@@ -38,6 +38,7 @@ func conditions(root string) (found []condition, err error) {
 			}
 			found = append(found, condition{
 				guard: fmt.Sprintf("condition: %s:%d:%d %s %s", name, strings.Count(text[:from], "\n")+1, len(before)+1, word, strings.Join(strings.Fields(operand), " ")),
+				file:  name,
 				text:  text, changed: text[:from] + changed + text[from+len(operand):],
 			})
 		}
@@ -74,10 +75,12 @@ func tryConditions(ctx context.Context, root string, chosen []condition) (surviv
 	if output, err := build.CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("build the tests: %w\n%s", err, output)
 	}
+	// The tests that noticed other conditions of the same file come before the rest: so most conditions take seconds.
+	first := map[string]string{}
 	for _, c := range chosen {
 		began := time.Now()
 		var red []string
-		for _, tests := range []string{"TestRecord$", "Test"} {
+		for _, tests := range []string{"^(TestRecord" + first[c.file] + ")$", "."} {
 			test := exec.CommandContext(ctx, program, "-test.failfast", "-test.parallel=8", "-test.run", tests)
 			test.Dir = filepath.Join(root, "internal/postgres")
 			test.Env = append(test.Environ(), "MUTANT_TEXT="+c.text, "MUTANT_CHANGED="+c.changed)
@@ -86,6 +89,11 @@ func tryConditions(ctx context.Context, root string, chosen []condition) (surviv
 			}
 			if len(red) > 0 {
 				break
+			}
+		}
+		for _, test := range red {
+			if name := "|" + regexp.QuoteMeta(test); !strings.Contains(first[c.file]+"|", name+"|") {
+				first[c.file] += name
 			}
 		}
 		if !report(c.guard, began, red) {

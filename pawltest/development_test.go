@@ -1,4 +1,4 @@
-package policy_test
+package pawltest_test
 
 import (
 	"testing"
@@ -9,5 +9,5 @@ import (
 // TestDevelopmentCases: the policy for development decides as its cases say.
 func TestDevelopmentCases(t *testing.T) {
 	t.Parallel()
-	pawltest.Cases(t, "testdata/development_cases.yaml")
+	pawltest.Cases(t, "../policy/testdata/development_cases.yaml")
 }
