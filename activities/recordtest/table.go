@@ -140,6 +140,7 @@ var table = []testCase{
 		earlier{epoch: 1, tenant: "other"},
 		earlier{epoch: 1, answered: claims(1)},
 		earlier{epoch: 1, answered: []contract.Claim{{Dispatch: 1, ID: another}}, dispatch: 1, subject: "s", runs: true},
+		earlier{epoch: 1, answered: []contract.Claim{{Dispatch: 2, ID: claimID(1)}}, dispatch: 1, subject: "s", runs: true},
 	}},
 	{"an answer is kept for its own claim", []step{
 		admit{},
@@ -190,6 +191,7 @@ var table = []testCase{
 		keep{dispatch: 1, subject: "s"},
 		claim{epoch: 1, dispatch: 2, subject: "other", want: contract.Claimed},
 		settle{epoch: 1, want: contract.Unaccounted, unaccounted: claims(1)},
+		earlier{epoch: 1, dispatch: 1, subject: "s"},
 	}},
 	{"in the claimed lane, a tool that may still run blocks the next dispatch", []step{
 		admit{},
@@ -244,6 +246,7 @@ var table = []testCase{
 	{"a tombstone is no claim", []step{
 		admit{},
 		check{epoch: 1, dispatch: 1, want: contract.Free, raised: 2},
+		earlier{epoch: 2},
 		settle{epoch: 2, code: toolspec.CodePolicyDenied, want: contract.Done},
 	}},
 	{"a settled call is not checked", []step{admit{}, settle{epoch: 1, want: contract.Done}, check{epoch: 1, dispatch: 1, want: contract.Superseded}}},
