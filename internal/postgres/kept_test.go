@@ -13,6 +13,7 @@ import (
 // TestKeptAnswersAreDeleted: the stored answer of an attempt is deleted when its call is settled, by its workflow or by the sweeper.
 func TestKeptAnswersAreDeleted(t *testing.T) {
 	b := open(t)
+	b.admit("another open call")
 	for call, settle := range map[string]func(){
 		"call_1": func() {
 			in := settleIn("call_1", 1)

@@ -244,10 +244,21 @@ func TestKept(t *testing.T) {
 	if found() != `{"text":"younger"}` {
 		t.Errorf("found %s", found())
 	}
-	b.sql(`UPDATE result_cache SET expires_at = now()`)
-	if found() != "" {
+	expire := func() {
+		t.Helper()
+		if b.sql(`UPDATE result_cache SET expires_at = now()`); found() != "" {
+			t.Errorf("found %s", found())
+		}
+	}
+	// A call replaces the expired value of a younger call.
+	expire()
+	b.admit("fifth")
+	b.sql(`UPDATE invocations SET created_at = created_at - interval '1 hour' WHERE invocation_id = $1`, id("fifth"))
+	b.settle(keeps("fifth", `{"text":"fresh"}`))
+	if found() != `{"text":"fresh"}` {
 		t.Errorf("found %s", found())
 	}
+	expire()
 	if n, err := b.DeleteExpiredCache(t.Context(), 10); err != nil || n != 1 {
 		t.Errorf("deleted %d: %v", n, err)
 	}
