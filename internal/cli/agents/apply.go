@@ -14,7 +14,9 @@ import (
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/internal/postgres/agents"
+	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
 func newApply(a *app.App) *cobra.Command {
@@ -108,7 +110,15 @@ func compare(ctx context.Context, s *app.Session, d agent.Document) (app.Version
 	if err != nil {
 		return about, err
 	}
-	about.Warnings = unpublished(d.Tools, specs)
+	pointer, _, err := s.Store.ActivePolicy(ctx)
+	if err != nil {
+		return about, err
+	}
+	rules, err := s.Store.Policy(ctx, pointer.Digest)
+	if err != nil {
+		return about, err
+	}
+	about.Warnings = notOffered(d, specs, rules)
 	return about, nil
 }
 
@@ -125,12 +135,21 @@ func diff(from, to agent.Document) (string, error) {
 	return udiff.Unified(from.Name+" "+from.Version, to.Name+" "+to.Version, string(before), string(after)), nil
 }
 
-// unpublished returns warnings about tools that no worker has published. It leaves out tools of tenants, which are registered instead.
-func unpublished(tools []string, specs []toolspec.Spec) (warnings []string) {
-	for _, id := range tools {
-		published := slices.ContainsFunc(specs, func(s toolspec.Spec) bool { return s.Name == id })
-		if !published && toolspec.TenantOfTool(id) == "" {
+// notOffered returns a warning about each tool of the agent that its runs cannot be offered now: no worker has published the tool, or the policy
+// hides it in every tenant from the actor that runs have by default. It leaves out tools of tenants, which are registered instead.
+func notOffered(d agent.Document, specs []toolspec.Spec, rules *policy.Policy) (warnings []string) {
+	actor := "agent:" + d.Name
+	for _, id := range d.Tools {
+		i := slices.IndexFunc(specs, func(s toolspec.Spec) bool { return s.Name == id })
+		isVisible := func(tenant string) bool {
+			return rules.Visible(catalog.Viewer{TenantID: tenant, ActorID: actor}, specs[i]) != catalog.Hidden
+		}
+		switch {
+		case toolspec.TenantOfTool(id) != "":
+		case i < 0:
 			warnings = append(warnings, "no worker has published the tool "+id)
+		case !slices.ContainsFunc(rules.Tenants(), isVisible):
+			warnings = append(warnings, fmt.Sprintf("the active policy lets %s use the tool %s in no tenant", actor, id))
 		}
 	}
 	return warnings
