@@ -178,9 +178,10 @@ type Options struct {
 	// Live gets each leased secret, so that redaction can remove it from output. If nil, leased
 	// secrets are registered nowhere.
 	Live *fingerprint.Set
-	// Observe is called when a refresh of a token begins, with the context of the caller that asked first. The refresh runs with
-	// the context that Observe returns, and calls the function at its end. The returned context has no end and no value of the
-	// caller, which may be a tool: a hook of httptrace in it would see the client's secret. nil observes nothing.
+	// Observe is called when a refresh of a token begins. It gets the context of the caller that asked first, and returns the context of the
+	// refresh and a function that is called with the error of the refresh at its end. The returned context must have no deadline, no
+	// cancellation and no value of the caller: the caller may be a tool, and its hook of httptrace would see the client's secret. If Observe
+	// is nil, nothing is observed.
 	Observe func(caller context.Context) (context.Context, func(error))
 }
 

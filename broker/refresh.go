@@ -312,7 +312,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// redeem gets a token and stores it. The caller must have the claim of the refresh.
+// redeem exchanges the refresh token for a new token, and stores it. RefreshMoved means that the caller must read the record again. A failure is
+// recorded: the answer is RefreshCooling, or RefreshReauth if a person must sign in again. The caller must have the claim of the refresh.
 func (b *Broker) redeem(ctx context.Context, r Record) (RefreshAnswer, error) {
 	at := r.Sealed.Binding
 	fail := func(f *fault) (RefreshAnswer, error) {

@@ -35,14 +35,14 @@ type hosted struct {
 	settled chan struct{}
 	settle  func()
 
-	// offer and earlier have the tools of the last offer that was taken. Only the goroutine of apply uses
-	// them.
+	// offer has the tools of the last offer that apply put into the registry, and earlier their earlier definitions (source.Offer.Earlier).
+	// Only the goroutine of apply uses these two fields.
 	offer, earlier []toolspec.Tool
-	// waiting is the newest offer that was not taken yet.
+	// waiting is the newest offer that apply has not put into the registry yet.
 	waiting *offered
 	// runs is odd while the source runs, and another number in each run.
 	runs int
-	// took says that an offer was taken.
+	// took says that an offer was put into the registry.
 	took bool
 	// offerFault is the fault of the last offer, and runFault is the fault of the last run.
 	offerFault, runFault string

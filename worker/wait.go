@@ -61,11 +61,13 @@ func withTemporal(ctx context.Context, c Config, step func(context.Context) erro
 			w.end()
 			return err
 		}
-		reason := errNewNamespace.Error()
-		if ctx.Err() == nil && !errors.Is(err, errNewNamespace) {
-			reason = health.TemporalFault(ctx, c.Temporal, err)
+		if ctx.Err() == nil {
+			reason := errNewNamespace.Error()
+			if !errors.Is(err, errNewNamespace) {
+				reason = health.TemporalFault(ctx, c.Temporal, err)
+			}
+			w.log(ctx, reason)
 		}
-		w.log(ctx, reason)
 		if !sleep(ctx, retryEvery) {
 			return fmt.Errorf("stopped while waiting for Temporal at %s: %w", address, ctx.Err())
 		}

@@ -23,7 +23,7 @@ type cacheInput struct {
 	// a value of the whole tenant, actor, subject and session are empty.
 	scope                   toolspec.CacheScope
 	actor, subject, session string
-	// virtualKey can select other implementations of the capabilities of the tool.
+	// virtualKey is an id that the caller chooses, Context.VirtualKeyID. A tool may get other implementations of its capabilities under another id.
 	virtualKey string
 	// generation is the generation of the connection.
 	connection, generation string

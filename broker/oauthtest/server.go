@@ -45,8 +45,8 @@ type Server struct {
 	Grace bool
 	// Scope, if set, is what every token has of the scopes that were asked for.
 	Scope string
-	// Instead answers the n-th request for a token, from 1, before it is looked at;
-	// nil goes on.
+	// Instead may answer the n-th request for a token, from 1, before the server checks the request. If Instead is nil or returns nil, the server
+	// answers.
 	Instead func(n int) *Answer
 	// Rotated is called when a new token is there, and before anybody has it. Where it
 	// says so, nobody gets it.

@@ -21,7 +21,8 @@ import (
 // form.
 const MaxAnswer = conversation.MaxResult
 
-// formMessages returns the messages of a reply whose calls all have a result.
+// formMessages returns the messages that the next request to the model adds: the message of the model, and the answers to its calls. Each
+// call of r must have a result.
 func (t Turn) formMessages(ctx context.Context, c *client.Client, r Reply) ([]json.RawMessage, error) {
 	messages, err := Items(r.Response.Message)
 	if err != nil || len(r.Outcomes) == 0 {

@@ -43,9 +43,9 @@ func lint(checked *cel.Ast) []Fault {
 	return faults
 }
 
-// unbounded finds the part of a function call that determines its work or the size of its result,
-// if that part could come from the arguments. Such calls are refused, because the library counts
-// the cost of a function only after the function returns.
+// unbounded finds an operand of a CEL function that is not written out in the condition, and that decides how much work the function does or how
+// large its result is. It could come from the arguments of the tool call. It is refused, because CEL counts the cost of a function only after the
+// function returns. of is nil if there is no such operand.
 func unbounded(call ast.CallExpr) (of ast.Expr, reason string) {
 	args := call.Args()
 	switch call.FunctionName() {

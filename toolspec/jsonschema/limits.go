@@ -18,8 +18,8 @@ const (
 	maxPatternsTotal = 50_000  // instructions of all patterns of a document
 )
 
-// read parses a document within the bounds and checks the rules of every draft. The root must be an
-// object schema, unless anyValue is true.
+// read parses a document within the bounds, and checks the rules that are the same in all drafts. The root must be an object schema,
+// unless anyValue is true.
 func read(doc json.RawMessage, anyValue bool) (*Node, error) {
 	if len(doc) > MaxDocumentBytes {
 		return nil, Refuse(nil, "larger than %d KiB", MaxDocumentBytes>>10)
@@ -46,7 +46,7 @@ func read(doc json.RawMessage, anyValue bool) (*Node, error) {
 	return root, root.Walk(checkKeywords)
 }
 
-// checkKeywords refuses keywords that no supported draft allows.
+// checkKeywords refuses $schema below the root, and $ref at the root.
 func checkKeywords(n *Node) error {
 	if _, declared := n.Object["$schema"]; declared && len(n.At) > 0 {
 		return Refuse(n.At.With("$schema"), "only the root may name a dialect")

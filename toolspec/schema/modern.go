@@ -101,7 +101,7 @@ func (w *writer) schema(n *jsonschema.Node) any {
 	}
 	if !alone {
 		w.bounds(n, out)
-		w.lists(n, out)
+		w.writeNames(n, out)
 	}
 	for _, s := range n.Subs {
 		if alone && jsonschema.RoleOf(s.Keyword) == jsonschema.Applies {
@@ -137,9 +137,9 @@ func (w *writer) bounds(n *jsonschema.Node, out map[string]any) {
 	}
 }
 
-// lists writes the parts of keywords that are not schemas: the order of properties, and the lists
-// of names in dependencies.
-func (w *writer) lists(n *jsonschema.Node, out map[string]any) {
+// writeNames writes the names of the properties in their order, to which sub adds the schemas later. It writes the lists of names in dependencies as
+// dependentRequired.
+func (w *writer) writeNames(n *jsonschema.Node, out map[string]any) {
 	if n.Object["properties"] != nil {
 		out["properties"] = tableFor(n)
 	}

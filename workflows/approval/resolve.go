@@ -43,7 +43,8 @@ func (a *Approvals) Resolve(ctx workflow.Context, cause string) Resolution {
 // again after the record had a newer epoch. A call with an older history does not.
 const changeFenceAgain = "fence-again"
 
-// fenceAgain calls FenceAgain if the epoch of the call is no longer epoch, and returns its epoch.
+// fenceAgain reads the claims of a parked call again (FenceAgain of the parts) if the epoch of the call is no longer epoch: the record was restored, or
+// another run has owned the call meanwhile. A call with an older history does not read them. It returns the epoch that the call has now.
 func (a *Approvals) fenceAgain(ctx workflow.Context, epoch int) int {
 	if a.call.Epoch() != epoch && workflow.GetVersion(ctx, changeFenceAgain, workflow.DefaultVersion, 1) != workflow.DefaultVersion {
 		a.parts.FenceAgain(ctx)

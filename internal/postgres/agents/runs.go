@@ -179,8 +179,8 @@ func (s *Store) AgentRound(ctx context.Context, of contract.AgentRun, round int)
 	return r, err == nil, db.Failure(op, err)
 }
 
-// AgentConversation returns the rounds from c.From on whose calls are all answered, their messages, and the messages that belong to
-// no round yet. Rounds before c.TrimmedTo have their trimmed answers.
+// AgentConversation returns the rounds from c.From on whose calls are all answered, and the messages of people in the rounds from c.From on
+// and in no round yet. Rounds before c.TrimmedTo have their trimmed answers.
 func (s *Store) AgentConversation(ctx context.Context, of contract.AgentRun, c activity.Context) (all activity.Conversation, err error) {
 	const op = "agent conversation"
 	var rounds []roundRow
@@ -215,7 +215,8 @@ func (row roundRow) round() (r activity.Round, err error) {
 	return r, err
 }
 
-// MoveContext stores the Context of a run. A number of c that is smaller than the stored number changes nothing.
+// MoveContext stores which rounds the requests of a run leave out or trim. The stored numbers only grow: where a number of c is smaller, the stored
+// number stays.
 func (s *Store) MoveContext(ctx context.Context, of contract.AgentRun, c activity.Context) error {
 	_, err := s.db.Exec(ctx, "move context", db.Query("MoveContext", runKey(of).With(db.Values{"trimmed_to": c.TrimmedTo, "from": c.From})))
 	return err

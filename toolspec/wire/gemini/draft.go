@@ -119,7 +119,7 @@ func (d *draft) part(v frame.Value) error {
 	if err != nil {
 		return err
 	}
-	if !p.quiet && !p.call && !p.passed {
+	if !p.thought && !p.call && !p.passed {
 		d.unread.Add(p.text)
 	}
 	var last *part
@@ -127,7 +127,7 @@ func (d *draft) part(v frame.Value) error {
 		last = &d.parts[len(d.parts)-1]
 	}
 	switch {
-	case p.raw == nil && last != nil && last.raw == nil && last.quiet == p.quiet:
+	case p.raw == nil && last != nil && last.raw == nil && last.thought == p.thought:
 		last.text = append(last.text, p.text...)
 		return nil
 	case p.raw == nil && len(p.text) == 0:
@@ -172,7 +172,7 @@ func (d *draft) response(cut bool) wire.Response {
 			r.Calls = append(r.Calls, c)
 		case p.passed:
 			r.Passed = append(r.Passed, json.RawMessage(p.raw))
-		case !p.quiet:
+		case !p.thought:
 			text = append(text, p.text...)
 		}
 		if len(message) > start {

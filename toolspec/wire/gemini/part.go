@@ -11,11 +11,11 @@ import (
 // part is one part of a content. Plain texts that follow each other are joined to one part. Its text is
 // kept with its escapes.
 type part struct {
-	raw    frame.Value // the unchanged part; empty for a plain text
-	text   []byte
-	quiet  bool // a thought
-	call   bool
-	passed bool
+	raw     frame.Value // the unchanged part; empty for a plain text
+	text    []byte
+	thought bool
+	call    bool
+	passed  bool // the provider has run a tool of its own; see wire.Response.Passed
 	// pieces says that the arguments of a call come in pieces. open says that another piece follows.
 	pieces, open bool
 }
@@ -27,7 +27,7 @@ func readPart(v frame.Value) (part, error) {
 	if err := v.Pick(got[:], "text", "thought", "functionCall"); err != nil {
 		return p, err
 	}
-	p.text, p.quiet = got[0].Escaped(), got[1].Kind() == 't'
+	p.text, p.thought = got[0].Escaped(), got[1].Kind() == 't'
 	plain := got[0].Kind() == '"'
 	for name := range v.Members() {
 		switch string(name) {
@@ -87,7 +87,7 @@ func (p part) appendTo(dst []byte) []byte {
 		return append(dst, p.raw...)
 	}
 	dst = append(append(append(dst, `{"text":"`...), p.text...), '"')
-	if p.quiet {
+	if p.thought {
 		dst = append(dst, `,"thought":true`...)
 	}
 	return append(dst, '}')
