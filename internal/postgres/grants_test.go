@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/pawl-run/pawl/activities/approval"
@@ -22,5 +23,73 @@ func TestGrantsForTheArguments(t *testing.T) {
 	found := map[string]bool{grants[0].ArgsDigest: true, grants[1].ArgsDigest: true}
 	if !found["own-1"] || !found[""] {
 		t.Errorf("got %+v", grants)
+	}
+}
+
+// TestLiveGrants: a call finds the remembered approvals of its tenant and tool that have not ended, are not revoked, and are for everybody or for its actor and session.
+func TestLiveGrants(t *testing.T) {
+	b := open(t)
+	for name, columns := range map[string]string{
+		"everybody":         `'acme', 'core__write_file', NULL, NULL, now() + interval '1 hour', NULL`,
+		"actor and session": `'acme', 'core__write_file', 'user:ann', 's1', now() + interval '1 hour', NULL`,
+		"other tenant":      `'globex', 'core__write_file', NULL, NULL, now() + interval '1 hour', NULL`,
+		"other tool":        `'acme', 'core__read_file', NULL, NULL, now() + interval '1 hour', NULL`,
+		"other actor":       `'acme', 'core__write_file', 'user:bob', NULL, now() + interval '1 hour', NULL`,
+		"other session":     `'acme', 'core__write_file', NULL, 's2', now() + interval '1 hour', NULL`,
+		"ended":             `'acme', 'core__write_file', NULL, NULL, now() - interval '1 second', NULL`,
+		"revoked":           `'acme', 'core__write_file', NULL, NULL, now() + interval '1 hour', 'user:ann'`,
+	} {
+		b.sql(`INSERT INTO approval_grants (approver, approval_id, granted, tenant_id, tool_id, actor_id, session_id, expires_at, revoked_by, revoked_at)
+			SELECT $1, $1, '{}', c.*, CASE WHEN c.revoked_by IS NOT NULL THEN now() END FROM (SELECT `+columns+`) AS c (tenant_id, tool_id, actor_id, session_id, expires_at, revoked_by)`, name)
+	}
+	live := func() (names []string) {
+		t.Helper()
+		grants, err := b.Grants(t.Context(), approval.GrantQuery{TenantID: tenant, ToolID: "core__write_file", ActorID: "user:ann", SessionID: "s1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range grants {
+			names = append(names, g.Approver)
+		}
+		return slices.Sorted(slices.Values(names))
+	}
+	if got := live(); !slices.Equal(got, []string{"actor and session", "everybody"}) {
+		t.Errorf("found %q", got)
+	}
+	// An operator sees all grants of the tenant, and takes back only those.
+	all, err := b.ListGrants(t.Context(), tenant)
+	if err != nil || len(all) != 7 {
+		t.Errorf("listed %d, %v", len(all), err)
+	}
+	ids := map[string]string{}
+	for _, g := range all {
+		if ids[g.Approver] = g.ID; g.Uses != 0 || g.Expired != (g.Approver == "ended") || (g.RevokedAt != nil) != (g.Approver == "revoked") {
+			t.Errorf("listed %+v", g)
+		}
+	}
+	b.admit("uses")
+	b.request(requestRow("uses", 1))
+	b.sql(`UPDATE approvals SET remembered = $1::uuid`, ids["everybody"])
+	if all, err = b.ListGrants(t.Context(), tenant); err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range all {
+		if (g.Uses == 1) != (g.Approver == "everybody") || g.Uses > 1 {
+			t.Errorf("%s was used %d times", g.Approver, g.Uses)
+		}
+	}
+	if revoked, err := b.RevokeGrant(t.Context(), "globex", ids["everybody"], "user:eve"); revoked || err == nil {
+		t.Errorf("another tenant revokes: %t, %v", revoked, err)
+	}
+	for _, want := range []bool{true, false} {
+		if revoked, err := b.RevokeGrant(t.Context(), tenant, ids["everybody"], "user:ann"); revoked != want || err != nil {
+			t.Errorf("revoked %t, %v", revoked, err)
+		}
+	}
+	if got := live(); !slices.Equal(got, []string{"actor and session"}) {
+		t.Errorf("found %q", got)
+	}
+	if n := value[int](b, `SELECT count(*) FROM events WHERE kind = 'grant_revoked' AND detail ->> 'grantId' = $1`, ids["everybody"]); n != 1 {
+		t.Errorf("%d events", n)
 	}
 }

@@ -1,0 +1,170 @@
+package postgres_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/activities/approval"
+	"github.com/pawl-run/pawl/activities/attempt"
+	"github.com/pawl-run/pawl/activities/upkeep"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// running admits a call that has all that an open call can have: a claim with a kept answer, an output, and an open request.
+func (b bench) running(call string) {
+	b.t.Helper()
+	b.admit(call)
+	b.request(requestRow(call, 1))
+	row := claimRow(call, 1, 1)
+	row.Subject = "subject"
+	b.claim(row)
+	b.keep(call, 1)
+	b.saved(call, 1, row.ClaimID)
+}
+
+// keep keeps an answer of a claim.
+func (b bench) keep(call string, dispatch int) {
+	b.t.Helper()
+	if err := b.Keep(b.t.Context(), attempt.KeepRow{
+		InvocationID: id(call), Claim: claimsOf(dispatch)[0], Subject: "subject", Answer: []byte(`{"of": "` + call + `"}`),
+	}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// rowsOf returns the rows of a call.
+func (b bench) rowsOf(call string) string {
+	b.t.Helper()
+	var own []string
+	for row := range strings.Lines(b.everything()) {
+		if strings.Contains(row, id(call)) {
+			own = append(own, row)
+		}
+	}
+	return strings.Join(own, "")
+}
+
+// TestOtherCallsAreLeftAlone: no statement of one call changes a row of another call, even one with the same dispatches, claims and digests. What refuses
+// a run writes nothing to its own call.
+func TestOtherCallsAreLeftAlone(t *testing.T) {
+	b := open(t)
+	b.running("bystander")
+	b.admit("idle")
+	bystander, idle := b.rowsOf("bystander"), b.rowsOf("idle")
+	for name, do := range map[string]func(call string){
+		"another request": func(call string) {
+			other := requestRow(call, 1)
+			other.View.Digest, other.Last = "other-digest", 1
+			b.request(other)
+		},
+		"approve": func(call string) { b.review(reviewRow(call, 1, 1, decision(call, 1, toolspec.Approve))) },
+		"close": func(call string) {
+			b.review(review{LookRow: approval.LookRow{InvocationID: id(call), TenantID: tenant, ApprovalID: toolspec.ApprovalID(id(call), 1), Epoch: 1, Close: true}})
+		},
+		"claim": func(call string) {
+			row := claimRow(call, 1, 2)
+			row.Answered = claimsOf(1)
+			b.claim(row)
+		},
+		"check":  func(call string) { b.check(call, 1, 2) },
+		"settle": func(call string) { b.settle(settleIn(call, 1)) },
+		"sweep":  func(call string) { b.sweep(call, 1, upkeep.OwnerTerminated, toolspec.CodeCancelled) },
+	} {
+		b.running(name)
+		before := b.rowsOf(name)
+		do(name)
+		if b.rowsOf(name) == before {
+			t.Errorf("%s does nothing", name)
+		}
+		if after := b.rowsOf("bystander"); after != bystander {
+			t.Fatalf("%s of another call:\n%s\nbefore:\n%s", name, after, bystander)
+		}
+		if after := b.rowsOf("idle"); after != idle {
+			t.Fatalf("%s of another call:\n%s\nbefore:\n%s", name, after, idle)
+		}
+	}
+	for name, do := range map[string]func() (refused bool, err error){
+		"settle of a newer epoch": func() (bool, error) {
+			out, err := b.Settle(own(t), settleIn("bystander", 2))
+			return out.Outcome == contract.Superseded, err
+		},
+		"settle without its claim": func() (bool, error) {
+			in := settleIn("bystander", 1)
+			in.Claims = nil
+			out, err := b.Settle(own(t), in)
+			return out.Outcome == contract.Unaccounted, err
+		},
+		"sweep of a newer epoch": func() (bool, error) {
+			code, err := b.Sweep(t.Context(), upkeep.SweepRow{InvocationID: id("bystander"), Namespace: namespace, RunID: ownRun, Epoch: 2, Cause: upkeep.OwnerTerminated, Code: toolspec.CodeCancelled})
+			return code == "", err
+		},
+		"keep of another claim": func() (bool, error) {
+			return true, b.Keep(t.Context(), attempt.KeepRow{
+				InvocationID: id("bystander"), Claim: contract.Claim{Dispatch: 1, ID: "another"}, Subject: "subject", Answer: []byte(`{}`),
+			})
+		},
+		"keep of another dispatch": func() (bool, error) {
+			return true, b.Keep(t.Context(), attempt.KeepRow{
+				InvocationID: id("bystander"), Claim: contract.Claim{Dispatch: 2, ID: claimID(1)}, Subject: "subject", Answer: []byte(`{}`),
+			})
+		},
+	} {
+		if refused, err := do(); err != nil || !refused {
+			t.Errorf("%s: refused %t, %v", name, refused, err)
+		}
+		if after := b.rowsOf("bystander"); after != bystander {
+			t.Fatalf("%s:\n%s\nbefore:\n%s", name, after, bystander)
+		}
+	}
+}
+
+// TestBeginOnce: a call without a claim begins once, for the run that owns it and before it is settled.
+func TestBeginOnce(t *testing.T) {
+	b := open(t)
+	for _, call := range []string{"call_1", "call_2", "settled"} {
+		b.admit(call)
+	}
+	b.settle(settleIn("settled", 1))
+	begin := func(call string, change func(*attempt.BeginRow)) {
+		t.Helper()
+		row := attempt.BeginRow{InvocationID: id(call), TenantID: tenant, Epoch: 1, SafeArgs: []byte(`{"n":1}`)}
+		change(&row)
+		ctx := own(t)
+		if row.Epoch == 0 {
+			row.Epoch, ctx = 1, executes(t.Context(), "another-run")
+		}
+		if err := b.Begin(ctx, row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := b.everything()
+	begin("call_1", func(r *attempt.BeginRow) { r.TenantID = "globex" })
+	begin("call_1", func(r *attempt.BeginRow) { r.Epoch = 2 })
+	begin("call_1", func(r *attempt.BeginRow) { r.Epoch = 0 }) // another run
+	begin("settled", func(*attempt.BeginRow) {})
+	if after := b.everything(); after != before {
+		t.Fatalf("begun:\n%s\nbefore:\n%s", after, before)
+	}
+	begin("call_1", func(*attempt.BeginRow) {})
+	begun := b.rowsOf("call_1")
+	if n := value[int](b, `SELECT count(*) FROM invocations WHERE begun_at IS NOT NULL AND tool_call_id <> 'settled'`); n != 1 {
+		t.Errorf("%d calls have begun", n)
+	}
+	if begin("call_1", func(r *attempt.BeginRow) { r.SafeArgs = []byte(`{"n":2}`) }); b.rowsOf("call_1") != begun {
+		t.Errorf("it begins again: %s", b.rowsOf("call_1"))
+	}
+}
+
+// TestSettledCallsAreNotOpen: the sweeper asks for open calls, and gets no settled call.
+func TestSettledCallsAreNotOpen(t *testing.T) {
+	b := open(t)
+	for _, call := range []string{"call_1", "call_2"} {
+		b.admit(call)
+	}
+	b.settle(settleIn("call_1", 1))
+	calls, err := b.OpenCalls(t.Context(), upkeep.OpenPage{Namespace: namespace, Limit: 10})
+	if err != nil || len(calls) != 1 || calls[0].InvocationID != id("call_2") {
+		t.Errorf("open are %+v, %v", calls, err)
+	}
+}
