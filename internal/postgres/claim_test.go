@@ -46,6 +46,7 @@ func TestCheckReturnsClaims(t *testing.T) {
 		{nil, 2 * time.Hour, 2*time.Hour + time.Minute},
 		{claimsOf(2), time.Hour, time.Hour + time.Minute},
 		{[]contract.Claim{{Dispatch: 2, ID: claimID(1)}, {Dispatch: 1}}, 2 * time.Hour, 2*time.Hour + time.Minute},
+		{[]contract.Claim{{Dispatch: 1, ID: claimID(2)}}, 2 * time.Hour, 2*time.Hour + time.Minute},
 		{claimsOf(1, 2), 0, 0},
 	} {
 		out, err := b.Check(own(t), contract.CheckIn{InvocationID: id("call_1"), Epoch: 1, Dispatch: 2, Over: c.over})
@@ -55,6 +56,8 @@ func TestCheckReturnsClaims(t *testing.T) {
 		}
 	}
 	b.sql(`UPDATE claims SET over_at = now() - interval '1 hour'`)
+	b.admit("call_2")
+	b.claim(claimRow("call_2", 1, 1))
 	if out := b.check("call_1", 1, 2); out.OverInMs != 0 {
 		t.Errorf("what is over takes %d ms", out.OverInMs)
 	}

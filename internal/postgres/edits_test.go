@@ -55,6 +55,27 @@ func TestEditedRequestIsFoundAgain(t *testing.T) {
 			}
 		})
 	}
+	// The edit answers only requests of its call for the arguments and the editor of the request that it answered.
+	for why, change := range map[string]func(b bench, row *approval.RequestRow){
+		"other arguments": func(_ bench, row *approval.RequestRow) { row.View.Digest, row.Edits = "third-digest", []int{1} },
+		"another editor":  func(_ bench, row *approval.RequestRow) { row.EditedBy, row.Edits = "user:eve", []int{1} },
+		"another call": func(b bench, row *approval.RequestRow) {
+			b.admit("call_2")
+			b.request(requestRow("call_2", 1))
+			b.sql(`DELETE FROM notices`)
+			b.sql(`UPDATE approvals SET approval_id = invocation_id || '.7', number = 7, state = 'edited', approver = 'user:bob', decided_at = now() WHERE invocation_id = $1::uuid`, id("call_2"))
+			row.Edits = []int{7}
+		},
+	} {
+		b := edited(t)
+		row := requestRow("call_1", 2)
+		row.Last = 2
+		change(b, &row)
+		b.request(row)
+		if got := value[string](b, `SELECT string_agg(state, ' ' ORDER BY number) FROM approvals WHERE invocation_id = $1::uuid`, id("call_1")); got != "edited closed open" {
+			t.Errorf("%s: the requests are %q", why, got)
+		}
+	}
 	// A request that was opened again goes before an older request that was edited.
 	b := edited(t)
 	row := requestRow("call_1", 2)

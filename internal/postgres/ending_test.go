@@ -49,7 +49,9 @@ func (b bench) end(hooks upkeep.Hooks) int {
 func TestEndings(t *testing.T) {
 	b := open(t)
 	b.swept("call_1")
-	b.admit("without_hooks")
+	without := admitRow("without_hooks")
+	without.Plan.Error = []hook.Step{{Stage: "willAudit", Phase: hook.PhaseAudit, Own: "audit"}}
+	b.admitted(without)
 	b.sweep("without_hooks", 1, upkeep.OwnerTerminated, toolspec.CodeCancelled)
 	if n := value[int](b, `SELECT count(*)::int FROM endings WHERE due_at BETWEEN now() + interval '5 seconds' AND now() + interval '1 minute'`); n != 1 {
 		t.Fatalf("%d calls are left to end once their tools have stopped, want the one with hooks", n)

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,6 +90,18 @@ func TestOtherCallsAreLeftAlone(t *testing.T) {
 			out, err := b.Settle(own(t), settleIn("bystander", 2))
 			return out.Outcome == contract.Superseded, err
 		},
+		"request of a newer epoch": func() (bool, error) {
+			other := requestRow("bystander", 2)
+			other.View.Digest, other.Last = "other-digest", 1
+			out, err := b.Request(own(t), other)
+			return out.Superseded, err
+		},
+		"request of another tenant": func() (bool, error) {
+			other := requestRow("bystander", 1)
+			other.View.Digest, other.Last, other.TenantID = "other-digest", 1, "globex"
+			out, err := b.Request(own(t), other)
+			return out.Superseded, err
+		},
 		"settle without its claim": func() (bool, error) {
 			in := settleIn("bystander", 1)
 			in.Claims = nil
@@ -156,15 +169,23 @@ func TestBeginOnce(t *testing.T) {
 	}
 }
 
-// TestSettledCallsAreNotOpen: the sweeper asks for open calls, and gets no settled call.
-func TestSettledCallsAreNotOpen(t *testing.T) {
+// TestOpenCalls: the sweeper gets the open calls of its namespace.
+func TestOpenCalls(t *testing.T) {
 	b := open(t)
-	for _, call := range []string{"call_1", "call_2"} {
-		b.admit(call)
+	for call, namespace := range map[string]string{"open": namespace, "settled": namespace, "elsewhere": "elsewhere", "nowhere": ""} {
+		row := admitRow(call)
+		row.Namespace = namespace
+		b.admitted(row)
 	}
-	b.settle(settleIn("call_1", 1))
-	calls, err := b.OpenCalls(t.Context(), upkeep.OpenPage{Namespace: namespace, Limit: 10})
-	if err != nil || len(calls) != 1 || calls[0].InvocationID != id("call_2") {
-		t.Errorf("open are %+v, %v", calls, err)
+	b.settle(settleIn("settled", 1))
+	for namespace, want := range map[string][]string{namespace: {id("open")}, "elsewhere": {id("elsewhere")}, "": nil} {
+		calls, err := b.OpenCalls(t.Context(), upkeep.OpenPage{Namespace: namespace, Limit: 10})
+		var got []string
+		for _, c := range calls {
+			got = append(got, c.InvocationID)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("open in %q are %q, %v; want %q", namespace, got, err, want)
+		}
 	}
 }

@@ -161,18 +161,39 @@ func TestSweepGuards(t *testing.T) {
 // TestSweepClosesTheRequest: nobody can decide on a request after its call was swept.
 func TestSweepClosesTheRequest(t *testing.T) {
 	b := open(t)
-	b.admit("call_1")
-	b.admit("call_2")
-	b.request(requestRow("call_1", 1))
-	b.request(requestRow("call_2", 1))
+	calls := []string{"call_1", "call_2", "call_3"}
+	for _, call := range calls {
+		b.admit(call)
+		b.request(requestRow(call, 1))
+	}
 	b.sql(`UPDATE approvals SET expires_at = now() - interval '1 second' WHERE invocation_id = $1::uuid`, id("call_2"))
-	b.sweep("call_1", 1, upkeep.OwnerTerminated, toolspec.CodeCancelled)
-	b.sweep("call_2", 1, upkeep.OwnerTerminated, toolspec.CodeCancelled)
-	if states := value[string](b, `SELECT string_agg(state, ' ' ORDER BY state) FROM approvals`); states != "closed expired" {
+	b.review(reviewRow("call_3", 1, 1, decision("call_3", 1, toolspec.Approve)))
+	for _, call := range calls {
+		b.sweep(call, 1, upkeep.OwnerTerminated, toolspec.CodeCancelled)
+	}
+	if states := value[string](b, `SELECT string_agg(state, ' ' ORDER BY state) FROM approvals`); states != "approved closed expired" {
 		t.Errorf("the requests are %s", states)
 	}
 	if r := b.review(reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Approve))); !r.Superseded {
 		t.Errorf("a decision that comes too late: %+v", r)
+	}
+}
+
+// TestStartOfASweptCall: a swept call began with its first claim, or with the sweep if it has none.
+func TestStartOfASweptCall(t *testing.T) {
+	b := open(t)
+	b.admit("claimed")
+	b.admit("buried")
+	b.claim(claimRow("claimed", 1, 1))
+	b.check("buried", 1, 1)
+	b.sql(`UPDATE claims SET at = at - interval '1 hour'`)
+	b.sweep("claimed", 1, upkeep.OwnerTerminated, toolspec.CodeCancelled)
+	b.sweep("buried", 2, upkeep.OwnerTerminated, toolspec.CodeCancelled)
+	for call, want := range map[string]time.Duration{"claimed": time.Hour, "buried": 0} {
+		ago := time.Duration(value[float64](b, `SELECT extract(epoch FROM now() - at)::float8 FROM events WHERE kind = 'tool_call_start' AND invocation_id = $1::uuid`, id(call))) * time.Second
+		if ago < want || ago > want+time.Minute {
+			t.Errorf("%s began %s ago, want %s", call, ago, want)
+		}
 	}
 }
 
