@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/activities/approval"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // TestGrantsForTheArguments: however many approvals of a tool people remember for other arguments, the approval for the arguments of the call is found. An
@@ -91,5 +92,32 @@ func TestLiveGrants(t *testing.T) {
 	}
 	if n := value[int](b, `SELECT count(*) FROM events WHERE kind = 'grant_revoked' AND detail ->> 'grantId' = $1`, ids["everybody"]); n != 1 {
 		t.Errorf("%d events", n)
+	}
+}
+
+// TestRememberedApprovalCounts: a remembered approval answers a request only while it is the tenant's, has not ended and is not revoked.
+func TestRememberedApprovalCounts(t *testing.T) {
+	b := open(t)
+	add := func(tenantID, expires, revokedBy string) string {
+		return value[string](b, `INSERT INTO approval_grants (tenant_id, tool_id, granted, approver, approval_id, expires_at, revoked_by, revoked_at)
+			VALUES ($1, 'core__write_file', '{}', 'user:bob', gen_random_uuid()::text, now() + $2::interval, nullif($3, ''), CASE WHEN $3 <> '' THEN now() END)
+			RETURNING grant_id::text`, tenantID, expires, revokedBy)
+	}
+	good := add(tenant, "1 hour", "")
+	for name, grant := range map[string]string{
+		"another tenant's": add("globex", "1 hour", ""), "ended": add(tenant, "-1 second", ""), "revoked": add(tenant, "1 hour", "user:ann"),
+		"unknown": "00000000-0000-4000-8000-000000000000",
+	} {
+		b.admit(name)
+		row := requestRow(name, 1)
+		if row.Remembered = grant; !b.request(row).Superseded {
+			t.Errorf("%s: it answers", name)
+		}
+		if row.Remembered = good; b.request(row).State != contract.RequestApproved {
+			t.Errorf("%s: the valid one does not answer", name)
+		}
+	}
+	if n := value[int](b, `SELECT count(*) FROM approvals WHERE remembered IS DISTINCT FROM $1::uuid`, good); n != 0 {
+		t.Errorf("%d requests were answered by another", n)
 	}
 }

@@ -53,6 +53,43 @@ func TestExpiredPlace(t *testing.T) {
 	}
 }
 
+// TestOnlyExpiredPlacesLapse: a call that asks for a place takes it only from calls of its tenant whose place has expired, and only while it may ask.
+func TestOnlyExpiredPlacesLapse(t *testing.T) {
+	b := open(t)
+	for _, call := range []string{"asks", "holds", "elsewhere", "flies", "settled"} {
+		b.admit(call)
+	}
+	b.settle(settleIn("settled", 1))
+	b.sql(`INSERT INTO leases (invocation_id, kind, tenant_id, key, state, ticket, most, round, epoch, expires_at)
+		VALUES ($1, 'semaphore', 'globex', 's', 'held', 1, 1, 1, 1, now()), ($2, 'single_flight', 'acme', 's', 'held', 2, 1, 1, 1, now())`,
+		id("elsewhere"), id("flies"))
+	b.wantSlot("holds", 1, capacity.Taken, 0, slot("s", 1), slot("t", 1))
+	b.wantSlot("asks", 1, capacity.Taken, 0, slot("own", 1))
+	b.sql(`UPDATE leases SET expires_at = now()`)
+	states := func() string {
+		return value[string](b, `SELECT string_agg(tool_call_id || ' ' || key || ' ' || l.state, ', ' ORDER BY tool_call_id, key) FROM leases l JOIN invocations USING (invocation_id)`)
+	}
+	all := "asks own held, elsewhere s held, flies s held, holds s held, holds t held"
+	for name, ask := range map[string]func() (capacity.Answer, error){
+		"a settled call": func() (capacity.Answer, error) { return b.slots("settled", 1, slot("s", 1)), nil },
+		"an older epoch": func() (capacity.Answer, error) { return b.slots("asks", 0, slot("s", 1)), nil },
+		"another tenant": func() (capacity.Answer, error) {
+			return b.TakeSlots(own(t), capacity.SlotsRow{InvocationID: id("asks"), TenantID: "globex", Epoch: 1, Round: 1, Slots: []capacity.Slot{slot("s", 1)}})
+		},
+		"another run": func() (capacity.Answer, error) {
+			return b.TakeSlots(executes(t.Context(), "another-run"), capacity.SlotsRow{InvocationID: id("asks"), TenantID: tenant, Epoch: 1, Round: 1, Slots: []capacity.Slot{slot("s", 1)}})
+		},
+	} {
+		if a, err := ask(); err != nil || a.State != capacity.Superseded || states() != all {
+			t.Errorf("%s: %+v, %v; the places are %s", name, a, err, states())
+		}
+	}
+	b.wantSlot("asks", 1, capacity.Taken, 0, slot("s", 1), slot("own", 1))
+	if got := states(); got != "asks own held, asks s held, elsewhere s held, flies s held, holds s lost, holds t held" {
+		t.Errorf("the places are %s", got)
+	}
+}
+
 // TestPartlyLostPlaces: a call that has lost one of its places gives up the others too, so that it and a call that waits for the same places do not wait for
 // each other.
 func TestPartlyLostPlaces(t *testing.T) {

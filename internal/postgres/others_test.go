@@ -102,6 +102,14 @@ func TestOtherCallsAreLeftAlone(t *testing.T) {
 			out, err := b.Request(own(t), other)
 			return out.Superseded, err
 		},
+		"the same request of a newer epoch": func() (bool, error) {
+			out, err := b.Request(own(t), requestRow("bystander", 2))
+			return out.Superseded, err
+		},
+		"look of another tenant": func() (bool, error) {
+			out, err := b.Review(own(t), review{LookRow: approval.LookRow{InvocationID: id("bystander"), TenantID: "globex", Epoch: 1, Gate: 7}})
+			return out.Superseded, err
+		},
 		"settle without its claim": func() (bool, error) {
 			in := settleIn("bystander", 1)
 			in.Claims = nil

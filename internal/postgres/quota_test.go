@@ -208,6 +208,33 @@ func TestQuotaWaits(t *testing.T) {
 	}
 }
 
+// TestTokensOfACall: a call pays for each bucket once. A token that it has is not refused, however long the call waits for it.
+func TestTokensOfACall(t *testing.T) {
+	b := open(t)
+	for _, call := range []string{"one", "two", "settled"} {
+		b.admit(call)
+	}
+	first, second := bucket("first", 1, time.Hour, 2*time.Hour), bucket("second", 1, time.Hour, 0)
+	b.tokens("one", 1, first)
+	if a := b.tokens("two", 1, first); a.State != capacity.Taken || a.After < 50*time.Minute {
+		t.Errorf("%+v", a)
+	}
+	first.MaxWait = 0
+	if a := b.tokens("two", 1, first); a.State != capacity.Taken || a.After < 50*time.Minute {
+		t.Errorf("asked again for less time: %+v", a)
+	}
+	b.tokens("one", 1, first, second)
+	b.tokens("one", 1, first, second)
+	if paid := value[string](b, `SELECT string_agg(key, ' ' ORDER BY key) FROM debits WHERE invocation_id = $1::uuid`, id("one")); paid != "first second" {
+		t.Errorf("it has paid for %q", paid)
+	}
+	b.settle(settleIn("settled", 1))
+	before := b.everything()
+	if a := b.tokens("settled", 1, second, bucket("third", 1, time.Hour, 0)); a.State != capacity.Superseded || b.everything() != before {
+		t.Errorf("a settled call: %+v", a)
+	}
+}
+
 // TestQuotasAreApart: two tenants with the same key have two buckets. A bucket that is full has no row.
 func TestQuotasAreApart(t *testing.T) {
 	b := open(t)
@@ -224,6 +251,9 @@ func TestQuotasAreApart(t *testing.T) {
 	a, err := b.TakeTokens(own(t), capacity.TokensRow{InvocationID: row.InvocationID, TenantID: "other", Epoch: 1, Round: 1, Buckets: []capacity.Bucket{k}})
 	if err != nil || a.State != capacity.Taken {
 		t.Errorf("%+v, %v: the tenants share a bucket", a, err)
+	}
+	if n := value[int](b, `SELECT count(*) FROM quotas WHERE full_at > now() + interval '90 minutes'`); n != 0 {
+		t.Errorf("%d buckets have lost the token of another tenant", n)
 	}
 	// A call of one tenant cannot take tokens of another tenant.
 	a, err = b.TakeTokens(own(t), capacity.TokensRow{InvocationID: row.InvocationID, TenantID: tenant, Epoch: 1, Round: 1, Buckets: []capacity.Bucket{k}})
