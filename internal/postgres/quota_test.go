@@ -257,7 +257,9 @@ func TestQuotasAreApart(t *testing.T) {
 	if a := b.tokens("one", 1, k); a.State != capacity.Taken {
 		t.Errorf("%+v", a)
 	}
-	bucketOf := func() string { return value[string](b, `SELECT full_at::text FROM quotas WHERE tenant_id = $1`, tenant) }
+	bucketOf := func() string {
+		return value[string](b, `SELECT full_at::text FROM quotas WHERE tenant_id = $1`, tenant)
+	}
 	b.sql(`UPDATE quotas SET full_at = full_at + interval '1 hour'`)
 	before := bucketOf()
 	a, err := b.TakeTokens(own(t), capacity.TokensRow{InvocationID: row.InvocationID, TenantID: "other", Epoch: 1, Round: 1, Buckets: []capacity.Bucket{k}})
