@@ -129,11 +129,43 @@ func TestAnotherRunWritesNothing(t *testing.T) {
 	}
 }
 
+// TestOwned: an activity belongs to a call only if every id of its input is that of the record.
+func TestOwned(t *testing.T) {
+	b := open(t)
+	in := admitRow("call_1")
+	in.Invocation.Context.SubjectID, in.Invocation.Context.SessionID, in.Invocation.Context.ConnectionID = "user:sue", "s1", "c1"
+	b.admitted(in)
+	for name, change := range map[string]func(*stage.OwnedRow){
+		"the call":   func(*stage.OwnedRow) {},
+		"call":       func(r *stage.OwnedRow) { r.InvocationID = id("call_2") },
+		"epoch":      func(r *stage.OwnedRow) { r.Epoch = 2 },
+		"tool":       func(r *stage.OwnedRow) { r.ToolID = "core__ls" },
+		"toolCallId": func(r *stage.OwnedRow) { r.ToolCallID = "call_2" },
+		"tenant":     func(r *stage.OwnedRow) { r.Context.TenantID = "globex" },
+		"run":        func(r *stage.OwnedRow) { r.Context.RunID = "run_2" },
+		"actor":      func(r *stage.OwnedRow) { r.Context.ActorID = "user:eve" },
+		"subject":    func(r *stage.OwnedRow) { r.Context.SubjectID = "" },
+		"session":    func(r *stage.OwnedRow) { r.Context.SessionID = "s2" },
+		"connection": func(r *stage.OwnedRow) { r.Context.ConnectionID = "c2" },
+	} {
+		row := stage.OwnedRow{InvocationID: id("call_1"), Epoch: 1, ToolID: in.Invocation.ToolID, ToolCallID: "call_1", Context: in.Invocation.Context}
+		change(&row)
+		if _, owned, err := b.Owned(own(t), row); owned != (name == "the call") || err != nil {
+			t.Errorf("%s: owned %t, %v", name, owned, err)
+		}
+	}
+	b.settle(settleIn("call_1", 1))
+	if _, owned, err := b.Owned(own(t), stage.OwnedRow{InvocationID: id("call_1"), Epoch: 1, ToolID: in.Invocation.ToolID, ToolCallID: "call_1", Context: in.Invocation.Context}); owned || err != nil {
+		t.Errorf("a settled call: owned %t, %v", owned, err)
+	}
+}
+
 // TestForgedAnswersAreNoted: each different forged answer is one event in the audit trail of its call. A call that is settled or does not exist gets none.
 func TestForgedAnswersAreNoted(t *testing.T) {
 	b := open(t)
-	b.admit("call_1")
-	b.admit("call_3")
+	for _, call := range []string{"call_1", "call_3", "another open call"} {
+		b.admit(call)
+	}
 	b.settle(settleIn("call_3", 1))
 	for _, in := range []struct{ call, answer string }{{"call_1", "a"}, {"call_1", "a"}, {"call_1", "b"}, {"call_2", "a"}, {"call_3", "a"}} {
 		if err := b.Forged(t.Context(), answer.Forged{InvocationID: id(in.call), TenantID: tenant, Activity: "execute", Answer: in.answer}); err != nil {
