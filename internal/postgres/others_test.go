@@ -140,6 +140,32 @@ func TestOtherCallsAreLeftAlone(t *testing.T) {
 	}
 }
 
+// TestOneRequestExpires: a look expires the overdue request of its call that it is about, and no request that people have decided.
+func TestOneRequestExpires(t *testing.T) {
+	b := open(t)
+	calls := []string{"decided", "looks", "waits"}
+	for _, call := range calls {
+		b.admit(call)
+		b.request(requestRow(call, 1))
+	}
+	b.review(reviewRow("decided", 1, 1, decision("decided", 1, toolspec.Approve)))
+	b.sql(`UPDATE approvals SET expires_at = now()`)
+	states := func() string {
+		return value[string](b, `SELECT string_agg(a.state, ' ' ORDER BY tool_call_id) FROM approvals a JOIN invocations USING (invocation_id)`)
+	}
+	other := reviewRow("looks", 1, 1, nil)
+	other.ApprovalID = toolspec.ApprovalID(id("waits"), 1)
+	b.review(other)
+	b.review(reviewRow("decided", 1, 1, nil))
+	if got := states(); got != "approved open open" {
+		t.Errorf("the requests are %s", got)
+	}
+	b.review(reviewRow("looks", 1, 1, nil))
+	if got := states(); got != "approved expired open" {
+		t.Errorf("the requests are %s", got)
+	}
+}
+
 // TestBeginOnce: a call without a claim begins once, for the run that owns it and before it is settled.
 func TestBeginOnce(t *testing.T) {
 	b := open(t)
