@@ -90,6 +90,22 @@ func TestOnlyExpiredPlacesLapse(t *testing.T) {
 	}
 }
 
+// TestExpiredTurn: a call that asks again keeps its turn, although its place in the queue has expired.
+func TestExpiredTurn(t *testing.T) {
+	b := open(t)
+	for _, call := range []string{"1", "2", "3"} {
+		b.admit(call)
+	}
+	s := slot("s", 1)
+	b.wantSlot("1", 1, capacity.Taken, 0, s)
+	b.wantSlot("2", 1, capacity.Waiting, 0, s)
+	b.wantSlot("3", 1, capacity.Waiting, 1, s)
+	b.sql(`UPDATE leases SET expires_at = now() WHERE invocation_id = $1`, id("2"))
+	b.wantSlot("2", 1, capacity.Waiting, 0, s)
+	b.ends("1", 1, 1)
+	b.wantRechecks("2")
+}
+
 // TestPartlyLostPlaces: a call that has lost one of its places gives up the others too, so that it and a call that waits for the same places do not wait for
 // each other.
 func TestPartlyLostPlaces(t *testing.T) {
