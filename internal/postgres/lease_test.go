@@ -260,6 +260,27 @@ func TestRaisedLimit(t *testing.T) {
 	b.wantSlot("3", 1, capacity.Waiting, 0, slot("s", 2))
 }
 
+// TestDroppedLimit: a call leaves the queue of a limit that its policy does not have any more, and keeps the places that it holds.
+func TestDroppedLimit(t *testing.T) {
+	b := open(t)
+	b.admit("1")
+	b.admit("2")
+	s, full, u := slot("s", 1), slot("full", 1), slot("u", 1)
+	b.wantSlot("1", 1, capacity.Taken, 0, full)
+	b.wantSlot("2", 1, capacity.Waiting, 0, s, full, u)
+	b.sql(`INSERT INTO leases (invocation_id, kind, tenant_id, key, state, round, epoch, expires_at)
+		VALUES ($1, 'single_flight', 'acme', 'flight', 'waiting', 1, 1, now() + interval '1 hour')`, id("2"))
+	leases := func() string {
+		return value[string](b, `SELECT string_agg(key || ' ' || state, ', ' ORDER BY key) FROM leases WHERE invocation_id = $1::uuid`, id("2"))
+	}
+	if b.slots("2", 0, s); leases() != "flight waiting, full waiting, s held, u held" {
+		t.Errorf("an older epoch leaves %s", leases())
+	}
+	if b.wantSlot("2", 1, capacity.Taken, 0, s); leases() != "flight waiting, s held, u held" {
+		t.Errorf("it has %s", leases())
+	}
+}
+
 // TestSlotsAreApart: two tenants never share a semaphore, even with the same key.
 func TestSlotsAreApart(t *testing.T) {
 	b := open(t)
