@@ -8,8 +8,10 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/activities/admit"
+	"github.com/pawl-run/pawl/activities/approval"
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
@@ -226,9 +228,9 @@ func TestRefusedInputIsNotedWithoutARecord(t *testing.T) {
 	}
 }
 
-// TestAdmitReadsGrants: admit returns the live grants of the call's connection to its holder and to roles, and says of which roles the
+// TestReadsGrants: admit and a look return the live grants of the call's connection to its holder and to roles, and say of which roles the
 // relations make the holder a member.
-func TestAdmitReadsGrants(t *testing.T) {
+func TestReadsGrants(t *testing.T) {
 	b := open(t)
 	member := `INSERT INTO relations (tenant_id, subject, kind, object, tools, granted_by) VALUES ($1, $2, 'member', $3, '', 'user:root')`
 	last := "user:ann"
@@ -256,20 +258,23 @@ func TestAdmitReadsGrants(t *testing.T) {
 	}
 	b.granted(tenant, "c1", "role:revoked")
 	b.sql(`UPDATE connection_grants SET revoked_at = now(), revoked_by = 'user:root' WHERE grantee = 'role:revoked'`)
-	got := b.admitted(callOf("one", func(r *admit.Row) { r.Invocation.Context.ConnectionID = "c1" })).Connection
-	if got == nil {
-		t.Fatal("no connection")
-	}
-	var grants []string
-	for _, g := range got.Grants {
-		grants = append(grants, fmt.Sprint(g.Grantee, " ", g.Held))
-	}
 	want := []string{
 		"role:delegated false", "role:expired false", "role:lasting true", "role:of-bob false", "role:of-globex false", "role:r1 true", "role:r8 true", "role:r9 false",
 		"role:until-later false", "user:ann true",
 	}
-	if slices.Sort(grants); !slices.Equal(grants, want) {
-		t.Errorf("%q\nwant %q", grants, want)
+	admitted := b.admitted(callOf("one", func(r *admit.Row) { r.Invocation.Context.ConnectionID = "c1" }))
+	look := b.review(review{LookRow: approval.LookRow{InvocationID: id("one"), TenantID: tenant, Epoch: 1, Gate: 1}})
+	for name, got := range map[string]*hook.Connection{"admit": admitted.Connection, "look": look.Connection} {
+		if got == nil {
+			t.Fatalf("%s: no connection", name)
+		}
+		var grants []string
+		for _, g := range got.Grants {
+			grants = append(grants, fmt.Sprint(g.Grantee, " ", g.Held))
+		}
+		if slices.Sort(grants); !slices.Equal(grants, want) {
+			t.Errorf("%s: %q\nwant %q", name, grants, want)
+		}
 	}
 }
 
