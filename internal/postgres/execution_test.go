@@ -135,6 +135,7 @@ func TestOwned(t *testing.T) {
 	in := admitRow("call_1")
 	in.Invocation.Context.SubjectID, in.Invocation.Context.SessionID, in.Invocation.Context.ConnectionID = "user:sue", "s1", "c1"
 	b.admitted(in)
+	whole := stage.OwnedRow{InvocationID: id("call_1"), Epoch: 1, ToolID: in.Invocation.ToolID, ToolCallID: "call_1", Context: in.Invocation.Context}
 	for name, change := range map[string]func(*stage.OwnedRow){
 		"the call":   func(*stage.OwnedRow) {},
 		"call":       func(r *stage.OwnedRow) { r.InvocationID = id("call_2") },
@@ -148,14 +149,14 @@ func TestOwned(t *testing.T) {
 		"session":    func(r *stage.OwnedRow) { r.Context.SessionID = "s2" },
 		"connection": func(r *stage.OwnedRow) { r.Context.ConnectionID = "c2" },
 	} {
-		row := stage.OwnedRow{InvocationID: id("call_1"), Epoch: 1, ToolID: in.Invocation.ToolID, ToolCallID: "call_1", Context: in.Invocation.Context}
+		row := whole
 		change(&row)
 		if _, owned, err := b.Owned(own(t), row); owned != (name == "the call") || err != nil {
 			t.Errorf("%s: owned %t, %v", name, owned, err)
 		}
 	}
 	b.settle(settleIn("call_1", 1))
-	if _, owned, err := b.Owned(own(t), stage.OwnedRow{InvocationID: id("call_1"), Epoch: 1, ToolID: in.Invocation.ToolID, ToolCallID: "call_1", Context: in.Invocation.Context}); owned || err != nil {
+	if _, owned, err := b.Owned(own(t), whole); owned || err != nil {
 		t.Errorf("a settled call: owned %t, %v", owned, err)
 	}
 }

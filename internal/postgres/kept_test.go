@@ -36,11 +36,7 @@ func TestKeptAnswersAreDeleted(t *testing.T) {
 		}
 		keep := func() (kept bool) {
 			t.Helper()
-			if err := b.Keep(t.Context(), attempt.KeepRow{
-				InvocationID: id(call), Claim: contract.Claim{Dispatch: 1, ID: "claim"}, Subject: "subject", Answer: []byte(`{"value": "\u0000"}`),
-			}); err != nil {
-				t.Fatal(err)
-			}
+			b.keep(call, contract.Claim{Dispatch: 1, ID: "claim"}, `{"value": "\u0000"}`)
 			return b.keepsAnswer(call)
 		}
 		if !keep() {
@@ -81,6 +77,14 @@ func TestLeftAnswersAreDeleted(t *testing.T) {
 		if kept := b.keepsAnswer(call); kept != (call == "call_3") {
 			t.Errorf("%s keeps an answer: %t", call, kept)
 		}
+	}
+}
+
+// keep keeps an answer of a claim, if the record has the claim and its call is open.
+func (b bench) keep(call string, of contract.Claim, answer string) {
+	b.t.Helper()
+	if err := b.Keep(b.t.Context(), attempt.KeepRow{InvocationID: id(call), Claim: of, Subject: "subject", Answer: []byte(answer)}); err != nil {
+		b.t.Fatal(err)
 	}
 }
 

@@ -90,9 +90,9 @@ func TestOnlyExpiredPlacesLapse(t *testing.T) {
 	}
 }
 
-// TestExpiredTurn: a call that asks again keeps its turn, although its place in the queue has expired.
-func TestExpiredTurn(t *testing.T) {
-	b := open(t)
+// inLine admits the calls 1, 2 and 3. The first call holds the place of a semaphore, and the others wait for it in this order.
+func (b bench) inLine() capacity.Slot {
+	b.t.Helper()
 	for _, call := range []string{"1", "2", "3"} {
 		b.admit(call)
 	}
@@ -100,6 +100,13 @@ func TestExpiredTurn(t *testing.T) {
 	b.wantSlot("1", 1, capacity.Taken, 0, s)
 	b.wantSlot("2", 1, capacity.Waiting, 0, s)
 	b.wantSlot("3", 1, capacity.Waiting, 1, s)
+	return s
+}
+
+// TestExpiredTurn: a call that asks again keeps its turn, although its place in the queue has expired.
+func TestExpiredTurn(t *testing.T) {
+	b := open(t)
+	s := b.inLine()
 	b.sql(`UPDATE leases SET expires_at = now() WHERE invocation_id = $1`, id("2"))
 	b.wantSlot("2", 1, capacity.Waiting, 0, s)
 	b.ends("1", 1, 1)
@@ -158,13 +165,7 @@ func TestExpiredPlaceIsHandedOn(t *testing.T) {
 // TestReleaseExpired: the sweeper takes expired places from holders that do not give them back, and gives the places to waiting calls.
 func TestReleaseExpired(t *testing.T) {
 	b := open(t)
-	for _, call := range []string{"1", "2", "3"} {
-		b.admit(call)
-	}
-	s := slot("s", 1)
-	b.wantSlot("1", 1, capacity.Taken, 0, s)
-	b.wantSlot("2", 1, capacity.Waiting, 0, s)
-	b.wantSlot("3", 1, capacity.Waiting, 1, s)
+	s := b.inLine()
 	release := func(want int) {
 		t.Helper()
 		if n, err := b.ReleaseExpired(t.Context(), 10); n != want || err != nil {

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -20,18 +21,8 @@ func (b bench) running(call string) {
 	row := claimRow(call, 1, 1)
 	row.Subject = "subject"
 	b.claim(row)
-	b.keep(call, 1)
+	b.keep(call, claimsOf(1)[0], `{"of": "`+call+`"}`)
 	b.saved(call, 1, row.ClaimID)
-}
-
-// keep keeps an answer of a claim.
-func (b bench) keep(call string, dispatch int) {
-	b.t.Helper()
-	if err := b.Keep(b.t.Context(), attempt.KeepRow{
-		InvocationID: id(call), Claim: claimsOf(dispatch)[0], Subject: "subject", Answer: []byte(`{"of": "` + call + `"}`),
-	}); err != nil {
-		b.t.Fatal(err)
-	}
 }
 
 // rowsOf returns the rows of a call.
@@ -46,8 +37,8 @@ func (b bench) rowsOf(call string) string {
 	return strings.Join(own, "")
 }
 
-// TestOtherCallsAreLeftAlone: no statement of one call changes a row of another call, even one with the same dispatches, claims and digests. What refuses
-// a run writes nothing to its own call.
+// TestOtherCallsAreLeftAlone: a statement of one call changes no row of another call. The other call has the same dispatches, claims and digests. A
+// statement that refuses its input changes no row of its own call either.
 func TestOtherCallsAreLeftAlone(t *testing.T) {
 	b := open(t)
 	b.running("bystander")
@@ -61,7 +52,9 @@ func TestOtherCallsAreLeftAlone(t *testing.T) {
 		},
 		"approve": func(call string) { b.review(reviewRow(call, 1, 1, decision(call, 1, toolspec.Approve))) },
 		"close": func(call string) {
-			b.review(review{LookRow: approval.LookRow{InvocationID: id(call), TenantID: tenant, ApprovalID: toolspec.ApprovalID(id(call), 1), Epoch: 1, Close: true}})
+			row := reviewRow(call, 1, 1, nil)
+			row.Close = true
+			b.review(row)
 		},
 		"claim": func(call string) {
 			row := claimRow(call, 1, 2)
@@ -121,14 +114,12 @@ func TestOtherCallsAreLeftAlone(t *testing.T) {
 			return code == "", err
 		},
 		"keep of another claim": func() (bool, error) {
-			return true, b.Keep(t.Context(), attempt.KeepRow{
-				InvocationID: id("bystander"), Claim: contract.Claim{Dispatch: 1, ID: "another"}, Subject: "subject", Answer: []byte(`{}`),
-			})
+			b.keep("bystander", contract.Claim{Dispatch: 1, ID: "another"}, `{}`)
+			return true, nil
 		},
 		"keep of another dispatch": func() (bool, error) {
-			return true, b.Keep(t.Context(), attempt.KeepRow{
-				InvocationID: id("bystander"), Claim: contract.Claim{Dispatch: 2, ID: claimID(1)}, Subject: "subject", Answer: []byte(`{}`),
-			})
+			b.keep("bystander", contract.Claim{Dispatch: 2, ID: claimID(1)}, `{}`)
+			return true, nil
 		},
 	} {
 		if refused, err := do(); err != nil || !refused {
@@ -173,32 +164,29 @@ func TestBeginOnce(t *testing.T) {
 		b.admit(call)
 	}
 	b.settle(settleIn("settled", 1))
-	begin := func(call string, change func(*attempt.BeginRow)) {
+	begin := func(ctx context.Context, call string, change func(*attempt.BeginRow)) {
 		t.Helper()
 		row := attempt.BeginRow{InvocationID: id(call), TenantID: tenant, Epoch: 1, SafeArgs: []byte(`{"n":1}`)}
 		change(&row)
-		ctx := own(t)
-		if row.Epoch == 0 {
-			row.Epoch, ctx = 1, executes(t.Context(), "another-run")
-		}
 		if err := b.Begin(ctx, row); err != nil {
 			t.Fatal(err)
 		}
 	}
+	unchanged := func(*attempt.BeginRow) {}
 	before := b.everything()
-	begin("call_1", func(r *attempt.BeginRow) { r.TenantID = "globex" })
-	begin("call_1", func(r *attempt.BeginRow) { r.Epoch = 2 })
-	begin("call_1", func(r *attempt.BeginRow) { r.Epoch = 0 }) // another run
-	begin("settled", func(*attempt.BeginRow) {})
+	begin(own(t), "call_1", func(r *attempt.BeginRow) { r.TenantID = "globex" })
+	begin(own(t), "call_1", func(r *attempt.BeginRow) { r.Epoch = 2 })
+	begin(executes(t.Context(), "another-run"), "call_1", unchanged)
+	begin(own(t), "settled", unchanged)
 	if after := b.everything(); after != before {
 		t.Fatalf("begun:\n%s\nbefore:\n%s", after, before)
 	}
-	begin("call_1", func(*attempt.BeginRow) {})
+	begin(own(t), "call_1", unchanged)
 	begun := b.rowsOf("call_1")
 	if n := value[int](b, `SELECT count(*) FROM invocations WHERE begun_at IS NOT NULL AND tool_call_id <> 'settled'`); n != 1 {
 		t.Errorf("%d calls have begun", n)
 	}
-	if begin("call_1", func(r *attempt.BeginRow) { r.SafeArgs = []byte(`{"n":2}`) }); b.rowsOf("call_1") != begun {
+	if begin(own(t), "call_1", func(r *attempt.BeginRow) { r.SafeArgs = []byte(`{"n":2}`) }); b.rowsOf("call_1") != begun {
 		t.Errorf("it begins again: %s", b.rowsOf("call_1"))
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/activities/attempt"
 	"github.com/pawl-run/pawl/activities/cache"
 	"github.com/pawl-run/pawl/activities/capacity"
 	"github.com/pawl-run/pawl/activities/upkeep"
@@ -75,9 +74,8 @@ func TestFlight(t *testing.T) {
 		t.Errorf("who flies and asks again found %+v; %d fly and %d wait", found, b.countLeases("held"), b.countLeases("waiting"))
 	}
 	// A flight is no place of a semaphore: who does not have it may still begin.
-	row := attempt.ClaimRow{
-		InvocationID: id("second"), TenantID: tenant, ToolID: admitRow("second").Invocation.ToolID, Epoch: 1, Dispatch: 1, ClaimID: "claim", Repeatable: true,
-	}
+	row := claimRow("second", 1, 1)
+	row.Repeatable = true
 	if got := b.claim(row); got != contract.Done {
 		t.Errorf("the second claimed with %s", got)
 	}
