@@ -110,11 +110,7 @@ func compare(ctx context.Context, s *app.Session, d agent.Document) (app.Version
 	if err != nil {
 		return about, err
 	}
-	pointer, _, err := s.Store.ActivePolicy(ctx)
-	if err != nil {
-		return about, err
-	}
-	rules, err := s.Store.Policy(ctx, pointer.Digest)
+	rules, err := s.ActivePolicy(ctx)
 	if err != nil {
 		return about, err
 	}

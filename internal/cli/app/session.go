@@ -21,6 +21,7 @@ import (
 	"github.com/pawl-run/pawl/internal/health"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/internal/postgres/reads"
+	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/worker"
@@ -34,6 +35,15 @@ type Session struct {
 	Config   worker.Config
 	Temporal temporal.Client
 	Store    *postgres.Store
+}
+
+// ActivePolicy returns the active version. If no version is active, it is the policy that denies every call.
+func (s *Session) ActivePolicy(ctx context.Context) (*policy.Policy, error) {
+	active, _, err := s.Store.ActivePolicy(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.Store.Policy(ctx, active.Digest)
 }
 
 // Servers are the servers that a command needs.

@@ -60,11 +60,7 @@ func newPolicyBacktest(a *app.App) *cobra.Command {
 				if err := checkFits(cmd.Context(), s.Store, candidate); err != nil {
 					return err
 				}
-				active, _, err := s.Store.ActivePolicy(cmd.Context())
-				if err != nil {
-					return err
-				}
-				current, err := s.Store.Policy(cmd.Context(), active.Digest)
+				current, err := s.ActivePolicy(cmd.Context())
 				if err != nil {
 					return err
 				}

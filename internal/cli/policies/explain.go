@@ -97,11 +97,7 @@ func policyOf(ctx context.Context, a *app.App, file string) (*policy.Policy, []t
 
 func activeVersion(ctx context.Context) (p *policy.Policy, specs []toolspec.Spec, err error) {
 	err = app.WithStore(ctx, func(s *app.Session) error {
-		active, _, err := s.Store.ActivePolicy(ctx)
-		if err != nil {
-			return err
-		}
-		if p, err = s.Store.Policy(ctx, active.Digest); err != nil {
+		if p, err = s.ActivePolicy(ctx); err != nil {
 			return err
 		}
 		specs, err = s.Store.Specs(ctx)
