@@ -80,8 +80,8 @@ func tryConditions(ctx context.Context, root string, chosen []condition) (surviv
 	for _, c := range chosen {
 		began := time.Now()
 		var red []string
-		for _, tests := range []string{"^(TestRecord|TestOtherCallsAreLeftAlone" + first[c.file] + ")$", "."} {
-			test := exec.CommandContext(ctx, program, "-test.failfast", "-test.parallel=8", "-test.run", tests)
+		for _, tests := range []string{"^(TestRecord|TestOtherCallsAreLeftAlone|Test.*LeavesOthers" + first[c.file] + ")$", "."} {
+			test := exec.CommandContext(ctx, program, "-test.failfast", "-test.parallel=8", "-test.timeout=5m", "-test.run", tests)
 			test.Dir = filepath.Join(root, "internal/postgres")
 			test.Env = append(test.Environ(), "MUTANT_TEXT="+c.text, "MUTANT_CHANGED="+c.changed)
 			if red, err = failures(ctx, test); err != nil {

@@ -1,0 +1,247 @@
+package postgres_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/activities/upkeep"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// plant admits the calls of a table and gives them its leases, in this order of tickets. A line has the call, semaphore or single_flight, the key behind
+// its tenant, the state, how long the lease lasts (over or live), and its round. Two calls may have a semaphore.
+func (b bench) plant(table string) {
+	b.t.Helper()
+	admitted := map[string]bool{}
+	for line := range strings.Lines(strings.TrimSpace(table)) {
+		f := strings.Fields(line)
+		if !admitted[f[0]] {
+			b.admit(f[0])
+			admitted[f[0]] = true
+		}
+		owner, key, _ := strings.Cut(f[2], "/")
+		b.sql(`INSERT INTO leases (invocation_id, kind, tenant_id, key, state, most, epoch, expires_at, round)
+			VALUES ($1, $2, $3, $4, $5, 2, 1, now() + CASE $6 WHEN 'live' THEN interval '1 hour' ELSE '0' END, $7::text::integer)`,
+			id(f[0]), f[1], owner, key, f[3], f[4], f[5])
+	}
+	b.sql(`INSERT INTO semaphores (tenant_id, key) SELECT DISTINCT tenant_id, key FROM leases WHERE kind = 'semaphore'`)
+}
+
+// wantLeases compares all leases with a table in the form of plant. A lease that ends within a minute lasts soon.
+func (b bench) wantLeases(table string) {
+	b.t.Helper()
+	var want []string
+	for line := range strings.Lines(strings.TrimSpace(table)) {
+		want = append(want, strings.Join(strings.Fields(line), " "))
+	}
+	got := value[string](b, `SELECT coalesce(string_agg(concat_ws(' ', tool_call_id, kind, l.tenant_id || '/' || key, l.state,
+			CASE WHEN l.expires_at <= clock_timestamp() THEN 'over' WHEN l.expires_at < now() + interval '1 minute' THEN 'soon' ELSE 'live' END, round), E'\n' ORDER BY ticket), '')
+		FROM leases l JOIN invocations USING (invocation_id)`)
+	if got != strings.Join(want, "\n") {
+		b.t.Errorf("the leases are\n%s\nwant\n%s", got, strings.Join(want, "\n"))
+	}
+}
+
+// crowded has every kind of lease beside those of the call gives.
+const crowded = `
+	lapsed     semaphore     acme/s   held    over 1
+	holds      semaphore     acme/s   held    live 1
+	gives      semaphore     acme/s   held    live 1
+	stale      semaphore     acme/s   waiting over 1
+	first      semaphore     acme/s   waiting live 1
+	second     semaphore     acme/s   waiting live 1
+	elsewhere  semaphore     globex/s held    over 1
+	foreign    semaphore     globex/s waiting live 1
+	lapsed     semaphore     acme/t   held    over 1
+	first      semaphore     acme/t   waiting live 1
+	second     single_flight acme/s   held    over 1
+	third      single_flight acme/s   waiting live 1
+	gives      single_flight acme/f   held    live 1
+	third      single_flight acme/f   waiting live 1
+	reader     single_flight acme/g   held    live 1
+	gives      single_flight acme/g   waiting live 1
+	fourth     single_flight acme/g   waiting live 1
+	later      semaphore     acme/u   held    over 1
+	gives      semaphore     acme/u   held    live 2
+	second     semaphore     acme/u   waiting live 1
+	lapsed     semaphore     acme/w   held    over 1
+	gives      semaphore     acme/w   waiting live 1
+	fourth     semaphore     acme/w   waiting live 1
+	lapsed     semaphore     acme/f   held    over 1
+	reader     semaphore     acme/f   waiting live 1`
+
+// TestReleaseLeavesOthers: a call that gives back what it has passes its places to the heads of their queues, takes them from calls whose places have
+// expired, and tells those that wait for its read. All other leases stay as they are. What refuses the call changes none.
+func TestReleaseLeavesOthers(t *testing.T) {
+	for name, c := range map[string]struct {
+		do    func(b bench)
+		gone  string // the leases that the call loses
+		now   string // the leases that become others
+		tells []string
+	}{
+		"settle": {
+			do:   func(b bench) { b.ends("gives", 1, 1) },
+			gone: "gives",
+			now: `
+				lapsed semaphore acme/s lost over 1
+				first semaphore acme/s held live 1
+				later semaphore acme/u lost over 1
+				second semaphore acme/u held live 1
+				lapsed semaphore acme/w lost over 1
+				fourth semaphore acme/w held live 1`,
+			tells: []string{"first", "fourth", "second", "third"},
+		},
+		"request of the first round": {
+			do: func(b bench) {
+				row := requestRow("gives", 1)
+				row.GivesBack, row.Capacity = true, 1
+				b.request(row)
+			},
+			gone: "gives semaphore acme/s, gives semaphore acme/w, gives single_flight",
+			now: `
+				lapsed semaphore acme/s lost over 1
+				first semaphore acme/s held live 1
+				lapsed semaphore acme/w lost over 1
+				fourth semaphore acme/w held live 1`,
+			tells: []string{"first", "fourth", "third"},
+		},
+		"sweep": {
+			do:   func(b bench) { b.sweep("gives", 1, upkeep.OwnerTerminated, toolspec.CodeCancelled) },
+			gone: "gives semaphore acme/w, gives single_flight",
+			now: `
+				gives semaphore acme/s held soon 1
+				gives semaphore acme/u held soon 2
+				lapsed semaphore acme/w lost over 1
+				fourth semaphore acme/w held live 1`,
+			tells: []string{"fourth", "third"},
+		},
+		"settle of a newer epoch": {do: func(b bench) {
+			in := settleIn("gives", 2)
+			in.Holds, in.Attempts = true, nil
+			b.settle(in)
+		}},
+		"settle of another run": {do: func(b bench) {
+			in := settleIn("gives", 1)
+			in.Holds, in.Attempts = true, nil
+			if out, err := b.Settle(executes(t.Context(), "another-run"), in); err != nil || out.Outcome != contract.Superseded {
+				t.Errorf("%+v, %v", out, err)
+			}
+		}},
+		"sweep of a newer epoch": {do: func(b bench) {
+			code, err := b.Sweep(t.Context(), upkeep.SweepRow{InvocationID: id("gives"), Namespace: namespace, RunID: ownRun, Epoch: 2, Cause: upkeep.OwnerTerminated, Code: toolspec.CodeCancelled})
+			if err != nil || code != "" {
+				t.Errorf("%s, %v", code, err)
+			}
+		}},
+		"settle of a settled call": {do: func(b bench) {
+			in := settleIn("gives", 1)
+			in.Attempts = nil
+			b.settle(in) // gives nothing back
+			in.Holds = true
+			b.settle(in)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := open(t)
+			b.plant(crowded)
+			c.do(b)
+			b.wantLeases(changed(crowded, c.gone, c.now))
+			b.wantRechecks(c.tells...)
+		})
+	}
+}
+
+// TestReleaseExpiredLeavesOthers: the sweeper takes expired places of a bounded number of semaphores, also those of calls that have ended, and gives them
+// to the heads of their queues. All other leases stay as they are.
+func TestReleaseExpiredLeavesOthers(t *testing.T) {
+	b := open(t)
+	const before = `
+		ended     semaphore     acme/s   held    over 1
+		expired   semaphore     acme/s   held    over 1
+		holds     semaphore     acme/s   held    live 1
+		stale     semaphore     acme/s   waiting over 1
+		first     semaphore     acme/s   waiting live 1
+		second    semaphore     acme/s   waiting live 1
+		elsewhere semaphore     globex/s held    live 1
+		foreign   semaphore     globex/s waiting live 1
+		expired   single_flight acme/s   held    over 1
+		ended     single_flight acme/s   held    over 1
+		expired   semaphore     acme/r   lost    over 1
+		first     semaphore     acme/r   waiting live 1
+		ended     semaphore     acme/r   held    live 1
+		expired   single_flight acme/r   held    over 1
+		expired   semaphore     acme/z   held    over 1
+		first     semaphore     acme/z   waiting live 1`
+	b.plant(before)
+	b.settle(settleIn("ended", 1))
+	release := func(want int, gone, now string, tells ...string) {
+		t.Helper()
+		if n, err := b.ReleaseExpired(t.Context(), 1); n != want || err != nil {
+			t.Errorf("%d places were taken, %v; want %d", n, err, want)
+		}
+		b.wantLeases(changed(before, gone, now))
+		b.wantRechecks(tells...)
+	}
+	inS := "expired semaphore acme/s lost over 1\nfirst semaphore acme/s held live 1"
+	release(2, "ended semaphore acme/s", inS, "first")
+	release(1, "ended semaphore acme/s", inS+"\nexpired semaphore acme/z lost over 1\nfirst semaphore acme/z held live 1", "first")
+	release(0, "ended semaphore acme/s", inS+"\nexpired semaphore acme/z lost over 1\nfirst semaphore acme/z held live 1")
+}
+
+// TestRenewalLeavesOthers: a claim renews the places that the call has, and no other lease. If the call may not claim, it renews none.
+func TestRenewalLeavesOthers(t *testing.T) {
+	const before = `
+		claims semaphore     acme/s held    over 1
+		claims semaphore     acme/q waiting over 1
+		claims semaphore     acme/l lost    over 1
+		claims single_flight acme/f held    over 1
+		other  semaphore     acme/s held    over 1`
+	for name, c := range map[string]struct {
+		epoch   int
+		run     string
+		settled bool
+		now     string
+	}{
+		"a claim":           {epoch: 1, run: ownRun, now: "claims semaphore acme/s held live 1"},
+		"of a newer epoch":  {epoch: 2, run: ownRun},
+		"of another run":    {epoch: 1, run: "another-run"},
+		"of a settled call": {epoch: 1, run: ownRun, settled: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := open(t)
+			b.plant(before)
+			if c.settled {
+				b.settle(settleIn("claims", 1))
+			}
+			row := claimRow("claims", c.epoch, 1)
+			row.Runtime = time.Hour
+			if out, err := b.Claim(executes(t.Context(), c.run), row); err != nil || out == contract.Done {
+				t.Errorf("%+v, %v", out, err)
+			}
+			b.wantLeases(changed(before, "", c.now))
+		})
+	}
+}
+
+// changed returns a table of leases without the lines that begin as gone says, and with the lines of now in place of those with the same call, kind and key.
+func changed(table, gone, now string) string {
+	var lines []string
+	for line := range strings.Lines(strings.TrimSpace(table)) {
+		line = strings.Join(strings.Fields(line), " ")
+		leaves := false
+		for prefix := range strings.SplitSeq(gone, ", ") {
+			leaves = leaves || prefix != "" && strings.HasPrefix(line, prefix+" ")
+		}
+		for other := range strings.Lines(strings.TrimSpace(now)) {
+			if other = strings.TrimSpace(other); strings.HasPrefix(line, strings.Join(strings.Fields(other)[:3], " ")+" ") {
+				line, leaves = other, false
+			}
+		}
+		if !leaves {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
