@@ -44,6 +44,7 @@ func Cases() []Case {
 		ended("lost_unknown", "activity execute", "activity timed out", "local checkAttempt", "ended outcome_unknown"),
 		// The workflow task was lost while the tool ran inside it.
 		ended("lost_claimed", "local execute", "local settle", "ended outcome_unknown"),
+		ended("probed_claimed", "local execute", "local checkAttempt", "activity reconcile", "ended ok"),
 		ended("lost_retried", "activity execute", "activity timed out", "local checkAttempt", "timer", "activity execute", "ended ok"),
 		ended("stopped_unknown", "activity execute", "ended outcome_unknown"),
 		// When this case was recorded first, the call waited for its tool at execute. Now the call waits at the gate.
@@ -130,12 +131,18 @@ func Cases() []Case {
 		waits("waiting_worker", "local reviewDecision", "timer"),
 		waits("waiting_execute", "activity execute"),
 		waits("waiting_probe", "activity execute", "local checkAttempt", "activity reconcile", "timer"),
+		// The workflow task was lost while the tool ran inside it.
+		waits("waiting_claimed", "local execute", "local checkAttempt", "activity reconcile", "timer"),
 		waits("waiting_parked", "activity execute", "local requestApproval", "timer"),
 		waits("waiting_capacity", "local willAcquireSemaphore", "timer"),
 		waits("waiting_quota", "local willAcquireQuota", "timer"),
 		waits("waiting_read", "local willReadCache", "timer"),
 		waits("waiting_hook", "local requestApproval", "timer", "local reviewDecision", "local willAuthorize", "timer"),
 		waits("waiting_database", "local admit failed", "timer"),
+		// The call is on the shared task queue, and only a pool without a running worker has its tool.
+		waits("waiting_pool", "local admit", "local locateTool", "timer"),
+		// The run continues another run, on the task queue of the pool.
+		waits("waiting_in_pool", "local admit", "local requestApproval", "timer"),
 	}
 }
 

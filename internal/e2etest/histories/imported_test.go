@@ -13,6 +13,7 @@ import (
 	"time"
 
 	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/converter"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -23,6 +24,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/worker"
+	"github.com/pawl-run/pawl/workflows/contract"
 	"github.com/pawl-run/pawl/workflows/historytest"
 )
 
@@ -61,13 +63,26 @@ func importingTemporal(t *testing.T) *devstack.Temporal {
 	return devstacktest.OwnTemporal(t, options)
 }
 
-// moved returns a copy of a history with other times, so that its last event was this long ago.
+// moved returns a copy of a history with other times, so that its last event was this long ago. A run that continues another run has the time at which the call
+// began in its input, and moved changes this time too.
 func moved(h *historypb.History, ago time.Duration) *historypb.History {
 	h = proto.CloneOf(h)
 	last := h.GetEvents()[len(h.GetEvents())-1].GetEventTime().AsTime()
 	by := time.Since(last) - ago
 	for _, e := range h.GetEvents() {
 		e.EventTime = timestamppb.New(e.GetEventTime().AsTime().Add(by))
+	}
+	if input := h.GetEvents()[0].GetWorkflowExecutionStartedEventAttributes().GetInput().GetPayloads(); len(input) == 2 {
+		var from contract.Moved
+		if err := converter.GetDefaultDataConverter().FromPayload(input[1], &from); err != nil {
+			panic(err)
+		}
+		from.StartedAtMs += by.Milliseconds()
+		payload, err := converter.GetDefaultDataConverter().ToPayload(from)
+		if err != nil {
+			panic(err)
+		}
+		input[1] = payload
 	}
 	return h
 }
@@ -124,6 +139,7 @@ func TestRecordedCallsGoOn(t *testing.T) {
 			var effects e2etest.Ledger
 			w.Work(worker.Tools(waitingTools(func(string) e2etest.Run { return effects.Counted(e2etest.Echo) })...),
 				worker.ToolHooks(allTool, onAll("all", normalise)), worker.ToolHooks("test__closed", later(longRetry)), gateHook)
+			workInPool(w, pooledTool(effects.Counted(e2etest.Echo)))
 			type ending struct {
 				ago     time.Duration
 				verb    toolspec.Verb
@@ -146,6 +162,9 @@ func TestRecordedCallsGoOn(t *testing.T) {
 				"waiting_hook":       {text: "hello", effects: 1},
 				"waiting_database":   {text: "hello", effects: 1},
 				"waiting_probe":      {ago: 8 * time.Second, text: "hello", effects: 1},
+				"waiting_claimed":    {ago: 6 * time.Second, text: "hello", effects: 1},
+				"waiting_pool":       {verb: toolspec.Approve, decide: e2etest.Ann, text: "hello", effects: 1}, // the approval is asked for in the pool
+				"waiting_in_pool":    {verb: toolspec.Approve, decide: e2etest.Ann, text: "hello", effects: 1},
 				"waiting_parked":     {verb: toolspec.SettleOK, decide: e2etest.Ann}, // the effect happened before the recording
 			}
 			if version == "v0.1" {
@@ -196,10 +215,11 @@ func TestRecordedCallsGoOn(t *testing.T) {
 	}
 }
 
-// wentOn checks that no workflow task has failed, and that the history begins with the recorded events.
+// wentOn checks that no workflow task of the recorded run has failed, and that its history begins with the recorded events.
 func wentOn(w *e2etest.World, workflowID string, r historytest.Recorded) {
 	w.T.Helper()
-	for i, e := range w.History(workflowID, "").GetEvents() {
+	runID := r.History.GetEvents()[0].GetWorkflowExecutionStartedEventAttributes().GetOriginalExecutionRunId()
+	for i, e := range w.History(workflowID, runID).GetEvents() {
 		if a := e.GetWorkflowTaskFailedEventAttributes(); a != nil && !e2etest.OfTheMachine(a) {
 			w.T.Errorf("event %d: %s", i+1, e)
 		}
@@ -231,6 +251,7 @@ func waitingTools(f func(toolID string) e2etest.Run) []toolspec.Tool {
 	fences := func(d *toolspec.Definition) { d.Fences = true }
 	for toolID, change := range map[string][]func(*toolspec.Definition){
 		"test__probed": {e2etest.Once, e2etest.Attempts(3), brief}, "test__fenced": {e2etest.Once, e2etest.Attempts(3), brief, fences},
+		"test__claimed": {e2etest.Once, e2etest.Attempts(3), e2etest.Fast, e2etest.Longest},
 	} {
 		all = append(all, toolspec.DefineWithProbe(e2etest.Tool(toolID, nil, change...).Definition(), f(toolID), finds))
 	}

@@ -11,6 +11,6 @@ import (
 
 func TestMain(m *testing.M) {
 	e2etest.Main(m, map[string]e2etest.Program{e2etest.ChildServe: e2etest.Serving(func(string) []worker.Option {
-		return append(historyOptions(), worker.Tools(e2etest.ChildTools()...))
+		return append(historyOptions(), worker.Tools(e2etest.ChildTools()...), worker.Tools(waitingTool("test__claimed", hangInChild)))
 	})})
 }

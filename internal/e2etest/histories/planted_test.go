@@ -2,6 +2,7 @@ package histories
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	historypb "go.temporal.io/api/history/v1"
@@ -18,10 +19,10 @@ import (
 )
 
 // plant writes the record of a recorded call. It makes the same writes as the call made according to its history: the plan, the requests, the decisions on
-// them, and the attempts that have ended.
+// them, the attempts that have ended, and the claims of attempts that were lost with their workflow task.
 func plant(w *e2etest.World, h *historypb.History) toolspec.Invocation {
 	w.T.Helper()
-	p := planted{World: w}
+	p := planted{World: w, lost: checkedClaims(w, h)}
 	for _, e := range h.GetEvents() {
 		switch {
 		case e.GetWorkflowExecutionStartedEventAttributes() != nil:
@@ -64,6 +65,45 @@ type planted struct {
 	decision  toolspec.Decision
 	gate      int
 	dispatch  int
+	lost      []contract.Claim // the claims that the history names, until those of earlier executions are written
+}
+
+// checkedClaims returns the claims that a step of the call has found in its record. The claim of an attempt in a lost workflow task is in no other event.
+func checkedClaims(w *e2etest.World, h *historypb.History) (claims []contract.Claim) {
+	w.T.Helper()
+	for _, e := range h.GetEvents() {
+		if a := e.GetMarkerRecordedEventAttributes(); a.GetFailure() == nil && historytest.ActivityOf(e) == contract.Check.Name() {
+			var out contract.CheckOut
+			e2etest.Decode(w, a.GetDetails()["result"].GetPayloads()[0], &out)
+			claims = out.Claims
+		}
+	}
+	return claims
+}
+
+// admit writes the record of the call. A higher epoch than that of the record belongs to a later execution: an execution before it was lost with its workflow
+// task, or moved the call to this task queue.
+func (p *planted) admit() error {
+	p.T.Helper()
+	row := admit.Row{
+		InvocationID: p.admitted.InvocationID, InputDigest: p.admitted.InputDigest, WorkflowID: p.inv.Identity().WorkflowID(), RunID: p.runID,
+		Namespace: p.Namespace, Invocation: p.inv, Plan: *p.admitted.Plan, StartedAt: p.startedAt,
+	}
+	record, err := p.Store.Admit(p.executing(), row)
+	for err == nil && record.Epoch < p.admitted.Epoch {
+		for _, c := range p.lost {
+			if c.Dispatch <= p.admitted.Rounds.Dispatch {
+				p.claim(record.Epoch, c)
+			}
+		}
+		p.lost = nil
+		record, err = p.Store.Admit(p.executing(), row)
+	}
+	p.dispatch = p.admitted.Rounds.Dispatch
+	if err == nil && (record.Epoch != p.admitted.Epoch || record.Rounds.Dispatch != p.dispatch) {
+		p.T.Fatalf("the record has epoch %d and dispatch %d, and was recorded with %d and %d", record.Epoch, record.Rounds.Dispatch, p.admitted.Epoch, p.dispatch)
+	}
+	return err
 }
 
 func (p *planted) step(e *historypb.HistoryEvent) {
@@ -82,16 +122,20 @@ func (p *planted) step(e *historypb.HistoryEvent) {
 	switch historytest.ActivityOf(e) {
 	case contract.Admit.Name():
 		take(&p.admitted)
-		_, err = p.Store.Admit(ctx, admit.Row{
-			InvocationID: p.admitted.InvocationID, InputDigest: p.admitted.InputDigest, WorkflowID: p.inv.Identity().WorkflowID(), RunID: p.runID,
-			Namespace: p.Namespace, Invocation: p.inv, Plan: *p.admitted.Plan, StartedAt: p.startedAt,
-		})
+		err = p.admit()
+	case contract.Execute.Name(): // in the claimed lane
+		var out contract.ExecuteOut
+		take(&out)
+		if out.Outcome != contract.Claimed { // another outcome has a claim, which this function does not write
+			p.T.Fatalf("an attempt inside the workflow task was recorded as %s", out.Outcome)
+		}
+		p.dispatch++
 	case contract.Check.Name(): // this step raises the epoch
 		var recorded, planted contract.CheckOut
 		take(&recorded)
 		p.dispatch++
 		planted, err = p.Store.Check(ctx, contract.CheckIn{InvocationID: p.admitted.InvocationID, Dispatch: p.dispatch, Epoch: p.admitted.Epoch})
-		if err == nil && (planted.Outcome != recorded.Outcome || planted.Epoch != recorded.Epoch) {
+		if err == nil && (planted.Outcome != recorded.Outcome || planted.Epoch != recorded.Epoch || !slices.Equal(planted.Claims, recorded.Claims)) {
 			p.T.Fatalf("dispatch %d is %+v, and was recorded as %+v", p.dispatch, planted, recorded)
 		}
 		p.admitted.Epoch = recorded.Epoch
@@ -136,14 +180,18 @@ func (p *planted) executing() context.Context {
 // attempted writes the claim of an attempt, unless the worker sent the task back without one.
 func (p *planted) attempted(out contract.ExecuteOut) {
 	p.T.Helper()
-	if out.ClaimID == "" {
-		return
+	if out.ClaimID != "" {
+		p.claim(p.admitted.Epoch, contract.Claim{Dispatch: p.dispatch, ID: out.ClaimID})
 	}
+}
+
+func (p *planted) claim(epoch int, c contract.Claim) {
+	p.T.Helper()
 	outcome, err := p.Store.Claim(p.executing(), attempt.ClaimRow{
-		InvocationID: p.admitted.InvocationID, TenantID: p.inv.Context.TenantID, ToolID: p.inv.ToolID, Epoch: p.admitted.Epoch,
-		Dispatch: p.dispatch, ClaimID: out.ClaimID, Repeatable: p.admitted.Plan.Repeatable,
+		InvocationID: p.admitted.InvocationID, TenantID: p.inv.Context.TenantID, ToolID: p.inv.ToolID, Epoch: epoch,
+		Dispatch: c.Dispatch, ClaimID: c.ID, Repeatable: p.admitted.Plan.Repeatable,
 	})
 	if err != nil || outcome != contract.Done {
-		p.T.Fatalf("the claim of dispatch %d: %s, %v", p.dispatch, outcome, err)
+		p.T.Fatalf("the claim of dispatch %d: %s, %v", c.Dispatch, outcome, err)
 	}
 }

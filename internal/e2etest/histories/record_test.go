@@ -101,7 +101,7 @@ func TestRecordHistories(t *testing.T) {
 			"all stages": (*recorder).allStages, "lost": (*recorder).lost, "deploys": (*recorder).deploys, "database": (*recorder).databaseAway,
 			"limits": (*recorder).limits, "doubt": (*recorder).doubt, "cache": (*recorder).cached, "connections": (*recorder).connections,
 			"pools": (*recorder).pools, "agents": (*recorder).agents, "continued": (*recorder).continued, "triggers": (*recorder).fired,
-			"denied": (*recorder).denied, "doubt later": (*recorder).doubtLater,
+			"denied": (*recorder).denied, "doubt later": (*recorder).doubtLater, "doubt claimed": (*recorder).doubtClaimed,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()

@@ -2,6 +2,7 @@ package histories
 
 import (
 	"context"
+	"os"
 	"testing"
 
 	"github.com/pawl-run/pawl/internal/e2etest"
@@ -59,6 +60,36 @@ func (r *recorder) doubt(t *testing.T) {
 		}
 		r.ended(w, shape, inv)
 	}
+}
+
+// doubtClaimed records calls of the claimed lane whose workflow task is lost while the tool runs inside it. The probe finds out what happened, or the call waits
+// because the tool could still have its effect.
+func (r *recorder) doubtClaimed(t *testing.T) {
+	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
+	plantWorkerKey(w)
+	first := w.ServeInChild()
+	open := e2etest.Invocation("waiting_claimed", "test__claimed", `{"text":"hello"}`)
+	probed := e2etest.Invocation("probed_claimed", "test__claimed", `{"text":"hello","note":"effect"}`)
+	for _, inv := range []toolspec.Invocation{open, probed} {
+		w.Start(inv)
+	}
+	for _, inv := range []toolspec.Invocation{open, probed} {
+		w.Until(func() bool { return len(w.Effects(w.Workspace+"/"+inv.ToolCallID)) >= 1 }, inv.ToolCallID+" runs")
+	}
+	e2etest.Kill(first)
+	w.Work(worker.Tools(waitingTool("test__claimed", e2etest.Echo)))
+	r.waits(w, "waiting_claimed", "timer", open)
+	e2etest.WantText(t, w.ResultOf(probed.Identity().WorkflowID(), ""), "hello")
+	r.ended(w, "probed_claimed", probed)
+}
+
+// hangInChild is a tool that writes a file with the name of its call, so that a test can end the process while the tool runs.
+func hangInChild(ctx context.Context, _ e2etest.In, call toolspec.Call) (e2etest.Out, error) {
+	if err := e2etest.Enter(call.ToolCallID, os.Getpid()); err != nil {
+		return e2etest.Out{}, err
+	}
+	<-ctx.Done()
+	return e2etest.Out{}, ctx.Err()
 }
 
 // cached records reads whose value is cached, and reads that wait for the value of another call.
