@@ -77,7 +77,8 @@ func (a ApprovalRule) Approve(v Voter, votes []Vote, requesters ...string) Rulin
 	return rulingOf(turns)
 }
 
-// turn is what an approval means for the entries of policy or of a hook.
+// turn says what one approval does in one list of entries, that of policy or of a hook: the entry that it counts for, and the people for whom
+// the list waits afterwards.
 type turn struct {
 	// entry is the entry that the approval takes, or NoEntry.
 	entry int
@@ -107,7 +108,7 @@ func next(entries []ChainEntry, votes []Vote, entryOf func(Vote) int) (i, missin
 	return NoEntry, 0
 }
 
-// turnOf returns what an approval of v means for entries.
+// turnOf returns what an approval of v does in the list entries.
 func turnOf(entries []ChainEntry, v Voter, votes []Vote, entryOf func(Vote) int) turn {
 	i, missing := next(entries, votes, entryOf)
 	if i == NoEntry {

@@ -162,8 +162,9 @@ func (r *registeredTools) look(ctx context.Context, read map[int64]*registration
 }
 
 // versionsToKeep returns the rows that the worker keeps, by id: the rows in force first, and then the newest
-// rows that have ended, as long as there is room. left is the number of rows in force without room. rows has
-// the order of RegistrationsInUse.
+// rows that have ended, at most maxEarlier of one name. It leaves out a row for which a bound of its tenant or
+// of the worker leaves no room. left is the number of rows in force that it leaves out. rows has the order of
+// RegistrationsInUse.
 func versionsToKeep(rows []registrations.InUse) (kept map[int64]registrations.InUse, left int) {
 	type room struct{ versions, servers, bytes int }
 	kept, ofTenant, earlier, all := make(map[int64]registrations.InUse, len(rows)), map[string]*room{}, map[[2]string]int{}, 0

@@ -84,8 +84,7 @@ func newGrant(open OpenRequest, f remembering, d toolspec.Decision) (*GrantRow, 
 	return row, fmt.Sprintf("remembered for %s", life)
 }
 
-// remembering holds the values for a grant that come from the call and not from the
-// request.
+// remembering holds the values of a call that a remembered approval needs, and that the request for the approval does not have.
 type remembering struct {
 	// args are the arguments of the call. They are nil for a parked call, because its
 	// request does not ask whether the call may run.

@@ -90,7 +90,7 @@ func (c *cache) read(ctx context.Context, in hook.StageInput) (v hook.Verdict, e
 			v.Delta.Cached, v.Delta.Hit = value, true
 			return v, nil
 		}
-		// The tool runs, and its value replaces the entry, even if another call wrote the entry.
+		// The tool runs. Settle replaces the entry with its value, unless a younger call has written the entry.
 		c.log.WarnContext(ctx, "a kept value breaks the contract of its tool", "toolId", f.ToolID, "invocationId", f.InvocationID, "key", entry.Key)
 	case found.InFlight:
 		return stage.Waits(hook.Wait{

@@ -113,8 +113,9 @@ func (s *Sweeper) endAll(ctx context.Context, out *contract.SweepCallsOut) error
 }
 
 // end runs the closing stages of a call that have not run. It begins no stage later than endingTime after
-// began. ended reports whether all stages have run. If this worker cannot run a stage, or if a stage does not
-// end in its time, end leaves this stage and the later stages for a later sweep.
+// began. ended reports whether no stage is left. If this worker cannot run a stage, or if a stage does not
+// end in its time, end leaves this stage and the later stages for a later sweep. After slowTries tries, a
+// stage that does not end in its time counts as run.
 func (s *Sweeper) end(ctx context.Context, e Ending, began time.Time) (ended bool, err error) {
 	stages := e.stages()
 	for e.Done < len(stages) {

@@ -164,7 +164,10 @@ func (d *demo) addRow(what string, inv toolspec.Invocation, r toolspec.Result, h
 func (d *demo) expect(ctx context.Context, inv toolspec.Invocation, code toolspec.Code) (toolspec.Result, error) {
 	_, err := d.client.Invoke(ctx, inv)
 	var call *client.CallError
-	if !errors.As(err, &call) || call.Code() != code {
+	switch {
+	case err == nil:
+		return toolspec.Result{}, fmt.Errorf("the call should have ended with %s; it succeeded", code)
+	case !errors.As(err, &call) || call.Code() != code:
 		return toolspec.Result{}, fmt.Errorf("the call should have ended with %s; it ended with: %w", code, err)
 	}
 	return call.Result, nil

@@ -45,7 +45,7 @@ func (d *demo) decide(ctx context.Context, workflowID string) error {
 	return d.send(ctx, workflowID, view, verb)
 }
 
-// answer reads a line from the terminal. The end of the input counts as an empty line.
+// answer reads a line from the terminal. The end of the input ends the line.
 // answer returns at once with an error if ctx ends, for example by Ctrl-C.
 func (d *demo) answer(ctx context.Context) (string, error) {
 	type line struct {

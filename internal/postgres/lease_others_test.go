@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,20 +47,28 @@ func (b bench) wantLeases(table string) {
 
 // crowded has every kind of lease beside those of the call gives.
 const crowded = `
+	sixth      single_flight acme/s   waiting live 1
+	first      single_flight acme/s   waiting live 1
+	second     single_flight acme/s   held    live 1
+	foreign    semaphore     globex/s waiting live 1
+	elsewhere  semaphore     globex/s held    over 1
+	somewhere  semaphore     globex/s held    live 1
 	lapsed     semaphore     acme/s   held    over 1
 	holds      semaphore     acme/s   held    live 1
 	gives      semaphore     acme/s   held    live 1
 	stale      semaphore     acme/s   waiting over 1
 	first      semaphore     acme/s   waiting live 1
 	second     semaphore     acme/s   waiting live 1
-	elsewhere  semaphore     globex/s held    over 1
-	foreign    semaphore     globex/s waiting live 1
 	lapsed     semaphore     acme/t   held    over 1
+	holds      semaphore     acme/t   held    live 1
 	first      semaphore     acme/t   waiting live 1
-	second     single_flight acme/s   held    over 1
-	third      single_flight acme/s   waiting live 1
+	reader     single_flight acme/t   held    over 1
 	gives      single_flight acme/f   held    live 1
 	third      single_flight acme/f   waiting live 1
+	fifth      single_flight globex/f waiting live 1
+	sixth      single_flight acme/h   waiting live 1
+	lapsed     semaphore     acme/f   held    over 1
+	reader     semaphore     acme/f   waiting live 1
 	reader     single_flight acme/g   held    live 1
 	gives      single_flight acme/g   waiting live 1
 	fourth     single_flight acme/g   waiting live 1
@@ -67,10 +76,9 @@ const crowded = `
 	gives      semaphore     acme/u   held    live 2
 	second     semaphore     acme/u   waiting live 1
 	lapsed     semaphore     acme/w   held    over 1
+	holds      semaphore     acme/w   held    live 1
 	gives      semaphore     acme/w   waiting live 1
-	fourth     semaphore     acme/w   waiting live 1
-	lapsed     semaphore     acme/f   held    over 1
-	reader     semaphore     acme/f   waiting live 1`
+	fourth     semaphore     acme/w   waiting live 1`
 
 // TestReleaseLeavesOthers: a call that gives back what it has passes its places to the heads of their queues, takes them from calls whose places have
 // expired, and tells those that wait for its read. All other leases stay as they are. What refuses the call changes none.
@@ -82,7 +90,7 @@ func TestReleaseLeavesOthers(t *testing.T) {
 		tells []string
 	}{
 		"settle": {
-			do:   func(b bench) { b.ends("gives", 1, 1) },
+			do:   func(b bench) { b.ends("gives", 1, 0) },
 			gone: "gives",
 			now: `
 				lapsed semaphore acme/s lost over 1
@@ -146,9 +154,21 @@ func TestReleaseLeavesOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := open(t)
 			b.plant(crowded)
+			b.tokens("gives", 1, bucket("q", 1, time.Hour, 0))
+			b.sql(`INSERT INTO quotas (tenant_id, key, full_at) VALUES ('globex', 'q', now() + interval '1 hour'), ('acme', 'r', now() + interval '1 hour')`)
+			b.sql(`INSERT INTO claims (invocation_id, dispatch, kind, epoch) VALUES ($1, 1, 'claim', 1), ($2, 1, 'tombstone', 1)`,
+				id("holds"), id("gives"))
 			c.do(b)
 			b.wantLeases(changed(crowded, c.gone, c.now))
 			b.wantRechecks(c.tells...)
+			// The token goes back too, and no other.
+			taken := "acme/q, acme/r, globex/q"
+			if c.gone != "" {
+				taken = "acme/r, globex/q"
+			}
+			if got := value[string](b, `SELECT string_agg(tenant_id || '/' || key, ', ' ORDER BY tenant_id, key) FROM quotas WHERE full_at > now() + interval '1 minute'`); got != taken {
+				t.Errorf("tokens are taken from %s, want %s", got, taken)
+			}
 		})
 	}
 }
@@ -158,36 +178,49 @@ func TestReleaseLeavesOthers(t *testing.T) {
 func TestReleaseExpiredLeavesOthers(t *testing.T) {
 	b := open(t)
 	const before = `
-		ended     semaphore     acme/s   held    over 1
-		expired   semaphore     acme/s   held    over 1
-		holds     semaphore     acme/s   held    live 1
-		stale     semaphore     acme/s   waiting over 1
-		first     semaphore     acme/s   waiting live 1
-		second    semaphore     acme/s   waiting live 1
-		elsewhere semaphore     globex/s held    live 1
-		foreign   semaphore     globex/s waiting live 1
-		expired   single_flight acme/s   held    over 1
-		ended     single_flight acme/s   held    over 1
-		expired   semaphore     acme/r   lost    over 1
-		first     semaphore     acme/r   waiting live 1
-		ended     semaphore     acme/r   held    live 1
-		expired   single_flight acme/r   held    over 1
-		expired   semaphore     acme/z   held    over 1
-		first     semaphore     acme/z   waiting live 1`
+		first     single_flight acme/s waiting live 1
+		holds     single_flight acme/s held    live 1
+		nobody    semaphore     abc/s  waiting live 1
+		somewhere semaphore     abc/s  held    live 1
+		elsewhere semaphore     zzz/s  held    over 1
+		foreign   semaphore     zzz/s  waiting live 1
+		ended     semaphore     acme/s held    over 1
+		expired   semaphore     acme/s held    over 1
+		older     semaphore     acme/s lost    over 1
+		holds     semaphore     acme/s held    live 1
+		stale     semaphore     acme/s waiting over 1
+		first     semaphore     acme/s waiting live 1
+		second    semaphore     acme/s waiting live 1
+		expired   single_flight acme/s held    over 1
+		ended     single_flight acme/s held    over 1
+		expired   semaphore     acme/r lost    over 1
+		first     semaphore     acme/r waiting live 1
+		ended     semaphore     acme/r held    live 1
+		expired   single_flight acme/r held    over 1
+		ended     semaphore     acme/y waiting over 1
+		expired   semaphore     acme/z held    over 1
+		first     semaphore     acme/z waiting live 1`
 	b.plant(before)
 	b.settle(settleIn("ended", 1))
-	release := func(want int, gone, now string, tells ...string) {
-		t.Helper()
-		if n, err := b.ReleaseExpired(t.Context(), 1); n != want || err != nil {
-			t.Errorf("%d places were taken, %v; want %d", n, err, want)
+	gone, now := "", ""
+	for _, step := range []struct {
+		taken     int
+		gone, now string
+		tells     []string
+	}{
+		{2, "ended semaphore acme/s", "expired semaphore acme/s lost over 1\nfirst semaphore acme/s held live 1", []string{"first"}},
+		{1, "", "elsewhere semaphore zzz/s lost over 1\nforeign semaphore zzz/s held live 1", []string{"foreign"}},
+		{1, "ended semaphore acme/y", "", []string{}},
+		{1, "", "expired semaphore acme/z lost over 1\nfirst semaphore acme/z held live 1", []string{"first"}},
+		{0, "", "", []string{}},
+	} {
+		if n, err := b.ReleaseExpired(t.Context(), 1); n != step.taken || err != nil {
+			t.Errorf("%d places were taken, %v; want %d", n, err, step.taken)
 		}
+		gone, now = gone+", "+step.gone, now+"\n"+step.now
 		b.wantLeases(changed(before, gone, now))
-		b.wantRechecks(tells...)
+		b.wantRechecks(step.tells...)
 	}
-	inS := "expired semaphore acme/s lost over 1\nfirst semaphore acme/s held live 1"
-	release(2, "ended semaphore acme/s", inS, "first")
-	release(1, "ended semaphore acme/s", inS+"\nexpired semaphore acme/z lost over 1\nfirst semaphore acme/z held live 1", "first")
-	release(0, "ended semaphore acme/s", inS+"\nexpired semaphore acme/z lost over 1\nfirst semaphore acme/z held live 1")
 }
 
 // TestRenewalLeavesOthers: a claim renews the places that the call has, and no other lease. If the call may not claim, it renews none.
@@ -227,19 +260,20 @@ func TestRenewalLeavesOthers(t *testing.T) {
 
 // changed returns a table of leases without the lines that begin as gone says, and with the lines of now in place of those with the same call, kind and key.
 func changed(table, gone, now string) string {
+	lease := func(line string) string { return strings.Join(strings.Fields(line)[:3], " ") }
+	becomes := map[string]string{}
+	for line := range strings.Lines(strings.TrimSpace(now)) {
+		if line = strings.TrimSpace(line); line != "" {
+			becomes[lease(line)] = line
+		}
+	}
 	var lines []string
 	for line := range strings.Lines(strings.TrimSpace(table)) {
 		line = strings.Join(strings.Fields(line), " ")
-		leaves := false
-		for prefix := range strings.SplitSeq(gone, ", ") {
-			leaves = leaves || prefix != "" && strings.HasPrefix(line, prefix+" ")
-		}
-		for other := range strings.Lines(strings.TrimSpace(now)) {
-			if other = strings.TrimSpace(other); strings.HasPrefix(line, strings.Join(strings.Fields(other)[:3], " ")+" ") {
-				line, leaves = other, false
-			}
-		}
-		if !leaves {
+		leaves := slices.ContainsFunc(strings.Split(gone, ", "), func(prefix string) bool { return prefix != "" && strings.HasPrefix(line, prefix+" ") })
+		if other, changes := becomes[lease(line)]; changes {
+			lines = append(lines, other)
+		} else if !leaves {
 			lines = append(lines, line)
 		}
 	}

@@ -20,21 +20,21 @@ type Checker struct{ typings map[string]*typing }
 // NewChecker returns a Checker.
 func NewChecker() *Checker { return &Checker{typings: map[string]*typing{}} }
 
-// Check returns the faults of a condition for calls of the tools. A fault is an argument that none
-// of the tools has, or that has another type in every tool that has it. Without tools there are no
-// faults.
+// Check returns the faults of a condition for calls of the tools: an argument that none of the tools has, an argument that has another type in
+// every tool that has it, arithmetic on a number that may be an int or a double, and what lint refuses. Without tools, or if the types of the
+// tools cannot be expressed in CEL, there are no faults.
 func (c *Checker) Check(condition *Condition, tools []toolspec.Spec) []Fault {
 	if len(tools) == 0 {
 		return nil
 	}
-	t := c.typing(tools)
+	t := c.typingOf(tools)
 	if t == nil {
 		return nil
 	}
-	clear(t.types.misses)
+	clear(t.types.misses) // Compile fills it
 	checked, issues := t.env.Compile(condition.text)
 	if issues.Err() != nil {
-		return translateIssues(condition.text, issues, func(field string) string { return unknownField(t.toolsHave, field, t.types.misses[field]) })
+		return translateIssues(condition.text, issues, func(field string) string { return unknownField(t.subject, field, t.types.misses[field]) })
 	}
 	if faults := lint(checked); len(faults) > 0 {
 		return faults
@@ -46,15 +46,15 @@ func (c *Checker) Check(condition *Condition, tools []toolspec.Spec) []Fault {
 type typing struct {
 	env   *cel.Env
 	types *typed
-	// toolsHave is the beginning of a message about the tools: "mail__send has".
-	toolsHave string
+	// subject is the beginning of a message about the tools: "mail__send has".
+	subject string
 }
 
-// typing returns the typing for the arguments of the tools. It returns nil if it cannot build the
-// environment; then the condition is not checked.
-func (c *Checker) typing(matching []toolspec.Spec) *typing {
-	names := make([]string, len(matching))
-	for i, s := range matching {
+// typingOf returns the environment for conditions on the arguments of the tools. It builds the environment once for each list of tool names.
+// It returns nil if it cannot build the environment.
+func (c *Checker) typingOf(tools []toolspec.Spec) *typing {
+	names := make([]string, len(tools))
+	for i, s := range tools {
 		names[i] = s.Name
 	}
 	key := strings.Join(names, " ")
@@ -62,16 +62,16 @@ func (c *Checker) typing(matching []toolspec.Spec) *typing {
 		return t
 	}
 	var args *shape
-	for _, s := range matching {
+	for _, s := range tools {
 		if next := shapeOf(s.InputSchema); args == nil {
 			args = next
 		} else {
 			args = merged(args, next)
 		}
 	}
-	t := &typing{types: newTyped(baseEnv().CELTypeProvider()), toolsHave: "the tools of the rule have"}
+	t := &typing{types: newTyped(baseEnv().CELTypeProvider()), subject: "the tools of the rule have"}
 	if len(names) == 1 {
-		t.toolsHave = names[0] + " has"
+		t.subject = names[0] + " has"
 	}
 	var err error
 	if t.env, err = t.types.env(args); err != nil {
@@ -101,7 +101,7 @@ func (t *typing) unknownIndexes(tree *ast.AST) []Fault {
 		if !ok || s == nil || s.open || s.fields[string(name)] != nil {
 			return
 		}
-		faults = append(faults, faultAt(tree, key.ID(), unknownField(t.toolsHave, string(name), s)))
+		faults = append(faults, faultAt(tree, key.ID(), unknownField(t.subject, string(name), s)))
 	}))
 	return faults
 }
@@ -120,11 +120,11 @@ func (t *typing) ambiguousArithmetic(tree *ast.AST) []Fault {
 			return
 		}
 		for _, operand := range e.AsCall().Args() {
-			if operand.Kind() != ast.SelectKind {
+			object, name := fieldOf(operand)
+			if object == nil {
 				continue
 			}
-			name := operand.AsSelect().FieldName()
-			s := t.types.objects[tree.GetType(operand.AsSelect().Operand().ID()).TypeName()]
+			s := t.types.objects[tree.GetType(object.ID()).TypeName()]
 			if s == nil || s.fields[name] == nil || s.fields[name].kind != number {
 				continue
 			}
@@ -135,10 +135,23 @@ func (t *typing) ambiguousArithmetic(tree *ast.AST) []Fault {
 	return faults
 }
 
+// fieldOf returns the object and the name of an expression of the form object.name or object["name"], or nil.
+func fieldOf(e ast.Expr) (object ast.Expr, name string) {
+	switch {
+	case e.Kind() == ast.SelectKind:
+		return e.AsSelect().Operand(), e.AsSelect().FieldName()
+	case e.Kind() == ast.CallKind && e.AsCall().FunctionName() == operators.Index:
+		if key, ok := e.AsCall().Args()[1].AsLiteral().(types.String); ok {
+			return e.AsCall().Args()[0], string(key)
+		}
+	}
+	return nil, ""
+}
+
 // unknownField returns the message for an unknown field, with the most similar name or the known
-// names. toolsHave is the beginning of the message.
-func unknownField(toolsHave, field string, s *shape) string {
-	message := fmt.Sprintf("%s no argument %s", toolsHave, field)
+// names. subject is the beginning of the message.
+func unknownField(subject, field string, s *shape) string {
+	message := fmt.Sprintf("%s no argument %s", subject, field)
 	if s == nil {
 		return message
 	}

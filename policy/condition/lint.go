@@ -11,8 +11,8 @@ import (
 	"github.com/pawl-run/pawl/policy/document"
 )
 
-// Bounds of the texts that a condition inserts into texts of a call, or searches for in them, in
-// bytes.
+// Bounds of the texts that a condition writes out for functions of texts, in bytes: maxInsert for the separator of join and for both texts of
+// replace, maxSearch for the text that indexOf and lastIndexOf look for.
 const (
 	maxInsert = 16
 	maxSearch = 64
@@ -32,8 +32,8 @@ func lint(checked *cel.Ast) []Fault {
 				faults = append(faults, faultAt(tree, of.ID(), reason))
 			}
 		case ast.ComprehensionKind:
-			// The library iterates over these maps in a different order each time. Objects in the
-			// arguments have a fixed order: see ordered.
+			// CEL walks a map that is written out in a different order each time. AccuInit has such a map in cel.bind. Objects in the arguments
+			// have a fixed order: see ordered.
 			if within := e.AsComprehension(); holdsMap(within.IterRange()) || holdsMap(within.AccuInit()) {
 				faults = append(faults, faultAt(tree, e.ID(), "a map that is written out cannot be walked; walk a list"))
 			}
@@ -59,17 +59,17 @@ func unbounded(call ast.CallExpr) (of ast.Expr, reason string) {
 		}
 	case "join":
 		if len(args) > 0 && !written(args[0], maxInsert) {
-			return args[0], fmt.Sprintf("what join puts between must be written out here, in at most %d characters", maxInsert)
+			return args[0], fmt.Sprintf("what join puts between must be written out here, in at most %d bytes", maxInsert)
 		}
 	case "replace":
 		for _, of := range args[:2] {
 			if !written(of, maxInsert) {
-				return of, fmt.Sprintf("what replace is to find and put in must be written out here, each in at most %d characters", maxInsert)
+				return of, fmt.Sprintf("what replace is to find and put in must be written out here, each in at most %d bytes", maxInsert)
 			}
 		}
 	case "indexOf", "lastIndexOf":
 		if !written(args[0], maxSearch) {
-			return args[0], fmt.Sprintf("what %s is to find must be written out here, in at most %d characters", call.FunctionName(), maxSearch)
+			return args[0], fmt.Sprintf("what %s is to find must be written out here, in at most %d bytes", call.FunctionName(), maxSearch)
 		}
 	case "sets.contains", "sets.equivalent", "sets.intersects":
 		if !short(args[0]) && !short(args[1]) {

@@ -171,20 +171,10 @@ func (r *reader) toolPattern(n *yaml.Node, path string) Pattern {
 	if !ok {
 		return ""
 	}
-	prefix, glob := strings.CutSuffix(v, "*")
-	switch err := toolspec.CheckToolID(v); {
-	case strings.Contains(prefix, "*"):
-		r.Fail(n, path, "* may stand only at the end")
-	case !glob && err != nil:
-		r.Fail(n, path, "a tool id %s", err)
-	// A prefix is valid if an id can begin with it.
-	case glob && strings.Trim(prefix, idCharacters) != "":
-		r.Fail(n, path, "a tool id may hold only letters, digits, '_' and '-'")
-	default:
-		r.mentions = append(r.mentions, Mention{Pattern: Pattern(v), At: r.Position(n, ""), Path: path})
-		return Pattern(v)
+	if err := Pattern(v).CheckTool(); err != nil {
+		r.Fail(n, path, "%s", err)
+		return ""
 	}
-	return ""
+	r.mentions = append(r.mentions, Mention{Pattern: Pattern(v), At: r.Position(n, ""), Path: path})
+	return Pattern(v)
 }
-
-const idCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"

@@ -1,6 +1,8 @@
 package document
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -20,6 +22,22 @@ func (p Pattern) Matches(s string) bool {
 		return len(s) >= last && s[:last] == string(p[:last])
 	}
 	return s == string(p)
+}
+
+const idCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+
+// CheckTool returns an error if no id of a tool matches p. A prefix is valid if an id can begin with it.
+func (p Pattern) CheckTool() error {
+	prefix, glob := strings.CutSuffix(string(p), "*")
+	switch err := toolspec.CheckToolID(string(p)); {
+	case strings.Contains(prefix, "*"):
+		return errors.New("* may stand only at the end")
+	case !glob && err != nil:
+		return fmt.Errorf("a tool id %w", err)
+	case glob && strings.Trim(prefix, idCharacters) != "":
+		return errors.New("a tool id may hold only letters, digits, '_' and '-'")
+	}
+	return nil
 }
 
 // Quoted returns the pattern for use within a sentence.

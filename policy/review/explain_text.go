@@ -7,8 +7,8 @@ import (
 	"github.com/pawl-run/pawl/policy"
 )
 
-// Text returns the explanation for people: the verdict and the deciding rule, the rules that also
-// apply, and the reasons why the other rules do not apply.
+// Text returns the explanation for people: the verdict and the deciding rule, the risk, the approvers, the rules that also apply, and the
+// reasons why the other rules do not apply.
 func (x Explanation) Text() string {
 	var b strings.Builder
 	d := x.Decision

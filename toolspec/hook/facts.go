@@ -146,10 +146,18 @@ func (f Facts) clone() Facts {
 	f.Args, f.SafeArgs, f.Output, f.Cached = slices.Clone(f.Args), slices.Clone(f.SafeArgs), slices.Clone(f.Output), slices.Clone(f.Cached)
 	f.ArgsHistory, f.OutputHistory = cloneAll(f.ArgsHistory), cloneAll(f.OutputHistory)
 	f.AuditIDs, f.Failure = slices.Clone(f.AuditIDs), f.Failure.clone()
+	f.Discovered = f.Discovered.Clone()
+	if f.Submitter != nil {
+		submitter := *f.Submitter
+		f.Submitter = &submitter
+	}
 	f.Bindings, f.Kills, f.Connection = slices.Clone(f.Bindings), slices.Clone(f.Kills), f.Connection.clone()
 	f.Data = slices.Clone(f.Data)
 	for i, e := range f.Data {
 		f.Data[i].Value = slices.Clone(e.Value)
+	}
+	for i, b := range f.Bindings {
+		f.Bindings[i].Args = slices.Clone(b.Args)
 	}
 	f.Approval = f.Approval.clone()
 	return f
@@ -164,8 +172,8 @@ type GrantedApproval struct {
 	Effect     toolspec.Effect `json:"effect"`
 	Risk       toolspec.Risk   `json:"risk"`
 	RuleDigest string          `json:"ruleDigest"`
-	// ConnectionID is the call's connection, and Generation the generation of that connection. They
-	// are empty and 0 for a call without a connection.
+	// ConnectionID is the call's connection, and Generation was its [Connection.Generation] when the request was opened. They are empty and 0 for
+	// a call without a connection.
 	ConnectionID string `json:"connectionId,omitempty"`
 	Generation   int    `json:"generation,omitempty"`
 	// PreviewDigest is the previewDigest of the request; empty if the approval covers the arguments alone.

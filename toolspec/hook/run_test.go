@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
 // canary is a text that must never leave a hook.
@@ -32,6 +33,9 @@ func facts() hook.Facts {
 		Failure: &hook.Failure{Code: toolspec.CodeExecution, SafeMessage: "m", Details: &toolspec.Details{Rule: "r", Problems: []toolspec.Problem{{Path: "/p"}}}},
 		Source:  toolspec.SourceExecuted, Challenge: true, Attempts: 4, AuditIDs: []string{"audit-1"},
 		Approval: &hook.GrantedApproval{ApprovalID: "inv.1", Approver: "user:bob"}, StartedAtMs: 1000, NowMs: 2000,
+		Submitter: &hook.Submitter{KeyID: "key"}, Discovered: &toolspec.Discovered{Digest: "dd", Annotations: raw(`{"n":1}`)},
+		Bindings:   []provide.Binding{{Recipe: provide.Recipe{Args: raw(`{"b":1}`)}}},
+		Connection: &hook.Connection{Status: "active", Scopes: []string{"s"}, Grants: []hook.ConnectionGrant{{Grantee: "user:ann", Scopes: []string{"s"}}}},
 	}
 }
 

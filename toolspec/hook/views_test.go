@@ -189,12 +189,14 @@ func TestMutatingHook(t *testing.T) {
 		}
 	}
 	mutatingHook := func(_ context.Context, f hook.Facts) (bool, error) {
-		overwrite(f.Args, f.SafeArgs, f.Output, f.Cached, f.Data[0].Value)
+		overwrite(f.Args, f.SafeArgs, f.Output, f.Cached, f.Data[0].Value, f.Bindings[0].Args, f.Discovered.Annotations)
 		overwrite(f.ArgsHistory...)
 		overwrite(f.OutputHistory...)
 		f.ArgsHistory[0], f.OutputHistory[0], f.Data[0].Key = nil, nil, "X"
 		f.Failure.Code, f.Failure.Details.Rule, f.Failure.Details.Problems[0].Path = "X", "X", "X"
 		f.Approval.Approver, f.AuditIDs[0], f.Context.ToolIDs[0] = "X", "X", "X"
+		f.Submitter.KeyID, f.Discovered.Digest, f.Connection.Status = "X", "X", "X"
+		f.Connection.Scopes[0], f.Connection.Grants[0].Scopes[0], f.Connection.Grants[0].Grantee = "X", "X", "X"
 		return true, nil
 	}
 	f := facts()

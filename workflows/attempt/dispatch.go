@@ -112,8 +112,9 @@ func (a *Attempts) executeIn(ctx workflow.Context, dispatch int) contract.Execut
 // executeWatched runs an attempt as an activity of its own. If the call uses a
 // connection, executeWatched asks the gate after each recheck. If the gate then denies
 // the call, executeWatched cancels the attempt, because the tool must not continue
-// without the right to its connection. If the tool still answers, the answer counts.
-// Otherwise the recheck stays pending, so the whole gate judges the call before another attempt.
+// without the right to its connection. If the tool still answers, the answer counts. If the
+// gate does not deny the call, the recheck stays pending, so the whole gate judges the call
+// before another attempt.
 func (a *Attempts) executeWatched(ctx workflow.Context, in contract.ExecuteIn, options workflow.ActivityOptions) (out contract.ExecuteOut, err error) {
 	c := a.call
 	if c.Connection() == nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	temporal "go.temporal.io/sdk/client"
 
+	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/internal/cli/app"
@@ -153,8 +154,8 @@ func search(ctx context.Context, s *app.Session, v *verify.Verifier, o searched,
 	return v.Outputs(ctx, s.Store)
 }
 
-// queryOf builds the visibility query from the flags. It selects a tenant by the workflow id,
-// which exists without search attributes too.
+// queryOf builds the visibility query from the flags. It selects the calls and the runs of agents of a tenant by the
+// workflow id, which exists without search attributes too.
 func queryOf(o searched, tenant string) string {
 	var parts []string
 	if o.query != "" {
@@ -164,7 +165,7 @@ func queryOf(o searched, tenant string) string {
 		parts = append(parts, "WorkflowId = "+quoted(o.workflow))
 	}
 	if o.byTenant {
-		parts = append(parts, "WorkflowId STARTS_WITH "+quoted("tool:"+tenant+":"))
+		parts = append(parts, "(WorkflowId STARTS_WITH "+quoted("tool:"+tenant+":")+" OR WorkflowId STARTS_WITH "+quoted(agent.WorkflowID(tenant, ""))+")")
 	}
 	return strings.Join(parts, " AND ")
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/postgres/policies"
+	"github.com/pawl-run/pawl/policy/document"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -44,17 +45,13 @@ func (f *killFlags) scope(tenant string) (policies.KillScope, error) {
 	if f.everyTenant {
 		scope.TenantID = ""
 	}
-	prefix, glob := strings.CutSuffix(f.tool, "*")
-	err := toolspec.CheckToolID(f.tool)
-	switch {
+	switch err := document.Pattern(f.tool).CheckTool(); {
 	case f.by == "":
 		return scope, app.RequireIdentity(f.by, app.ForAudit)
 	case f.tool == "":
 		return scope, app.Usage(errors.New("--tool is missing; '*' is every tool"))
-	case strings.Contains(prefix, "*"):
-		return scope, app.Usage(errors.New("--tool: * is allowed only at the end"))
-	case !glob && err != nil:
-		return scope, app.Usage(fmt.Errorf("--tool: a tool id %w", err))
+	case err != nil:
+		return scope, app.Usage(fmt.Errorf("--tool: %w", err))
 	case scope.Effect != "" && !scope.Effect.Valid():
 		return scope, app.Usage(errors.New("--effect is read_only, state_change or external_side_effect"))
 	}

@@ -26,6 +26,7 @@ import (
 	sdkworker "go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/internal/e2etest"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -68,6 +69,7 @@ func TestWhatIsPlantedIsFound(t *testing.T) {
 	l := &leaky{World: w, planted: map[string]string{}, where: map[string]string{}}
 	l.plantRows()
 	l.plantHistory()
+	l.plantTenants()
 	l.plantSchedule()
 	if _, err := w.Log.Write([]byte("level=INFO msg=" + l.secret("log", "the log"))); err != nil {
 		t.Fatal(err)
@@ -149,6 +151,13 @@ func (l *leaky) command() {
 			t.Error("it prints a secret")
 		}
 	}
+	c = l.World.Command("verify-history", "--json", "--skip-tables", "--tenant", "acme", "--secrets", file)
+	c.Wait()
+	for i, carrier := range carriers {
+		if got, want := c.Out.Has(fmt.Sprintf(`"%s:%d"`, file, i+1)), slices.Contains(ofAcme, carrier); got != want {
+			t.Errorf("with --tenant, %s is found: %t", carrier, got)
+		}
+	}
 	// A text that is not stored is not found, and a file that other users can read is refused.
 	if err := os.WriteFile(file, []byte("ghp_16C7e42F292c6912E7710c838347Ae178B4a\nshort\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -183,6 +192,23 @@ func (l *leaky) plantRows() {
 	// Store one in a table of Pawl.
 	e2etest.Query[string](l.World, `INSERT INTO policies (digest, source) VALUES (encode(sha256(convert_to($1, 'UTF8')), 'hex'), $1) RETURNING digest`,
 		"# "+l.secret("column of the schema", "table policies, column source"))
+}
+
+// ofAcme has the carriers of the workflows of the tenant acme.
+var ofAcme = []string{"call of acme", "run of acme"}
+
+// plantTenants starts workflows with the ids of calls and of runs of agents of two tenants.
+func (l *leaky) plantTenants() {
+	for carrier, id := range map[string]string{
+		ofAcme[0]: "tool:acme:run:one", ofAcme[1]: agent.WorkflowID("acme", "run"), "call of another": "tool:acme2:run:one", "run of another": agent.WorkflowID("acme2", "run"),
+	} {
+		if _, err := l.Temporal.ExecuteWorkflow(l.T.Context(), client.StartWorkflowOptions{ID: id, TaskQueue: "nobody"}, "Nothing", l.secret(carrier, "workflow "+id)); err != nil {
+			l.T.Fatal(err)
+		}
+		if err := l.Temporal.TerminateWorkflow(l.T.Context(), id, "", "the test has ended it"); err != nil {
+			l.T.Fatal(err)
+		}
+	}
 }
 
 func (l *leaky) plantSchedule() {

@@ -45,7 +45,7 @@ type sourcesRow struct {
 	Sources  json.RawMessage
 }
 
-// WorkerSources returns the sources of the running workers of the namespace of UseNamespace. It leaves out
+// WorkerSources returns the sources of the running workers in the namespace that UseNamespace set. It leaves out
 // workers of old releases, which do not publish their sources.
 func (s *Store) WorkerSources(ctx context.Context) ([]WorkerSources, error) {
 	const op = "worker sources"

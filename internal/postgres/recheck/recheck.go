@@ -15,8 +15,8 @@ const (
 	// After five seconds, an admission that read the state before the change has committed, or
 	// its result is not used.
 	recheckAgain = 5 * time.Second
-	// recheckMargin is how long before the change an admission may have begun and still be
-	// missed by the first scan.
+	// recheckMargin is how far before the change the second scan looks. A call that began shortly before the change may have committed after
+	// the first scan, which did not see it then. The margin is several times as long as an admission can take.
 	recheckMargin = 10 * time.Second
 	recheckBatch  = 32
 )
