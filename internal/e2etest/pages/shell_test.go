@@ -15,7 +15,7 @@ import (
 const root = "../../.."
 
 // mostNotRun bounds the number of blocks that no test runs. A comment in front of each such block says why: for example, the block needs an account at a
-// service, a person at a browser, Docker, the rights of root, or more than a minute.
+// service, a person at a browser, Docker, the rights of root, or minutes.
 const mostNotRun = 23
 
 // TestShellRuns runs the shell blocks of a page unchanged, one after the other in one shell. The shell has a new directory and a running `pawl dev`. If the
