@@ -80,7 +80,7 @@ func TestComposeAnswersACall(t *testing.T) {
 		t.Fatal(err)
 	}
 	shown := ""
-	commands := regexp.MustCompile(`(?m)^\$ docker compose exec worker (.+)$`).FindAllSubmatch(page, -1)
+	commands := regexp.MustCompile(`(?m)^docker compose exec worker (.+)$`).FindAllSubmatch(page, -1)
 	if len(commands) < 5 {
 		t.Fatalf("the page has %d commands", len(commands))
 	}

@@ -3,6 +3,7 @@ package docsgen
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,7 +41,8 @@ func TestCommandsOfPagesExist(t *testing.T) {
 func TestWrongCommands(t *testing.T) {
 	t.Parallel()
 	text := "`pawl show ID` `pawl shew ID` `pawl approvals --nothing` `pawl agent runs`\n\n" +
-		"```text\n$ A=b pawl policy dance x | jq .\nthe pawl turns\n$ pawl policy apply f --actor x\n$ pawl agent stop --run r # --why\n```\n" +
+		"```text\nthe pawl turns\n```\n" +
+		"```sh\nA=b pawl policy dance x | jq .\npawl policy apply f --actor x\npawl agent stop --run r # --why\n```\n" +
 		"```sh\necho $(pawl dev --nothing-else)\npawl dev -- go test --race\n```\n"
 	wrong, seen := wrongCommands(t, helpOfCommands(t), pagetest.Page{Path: "docs/a.md", Text: text})
 	want := []string{
@@ -83,10 +85,8 @@ func wrongCommands(t *testing.T, help map[string]string, page pagetest.Page) (wr
 		}
 	}
 	for _, block := range page.Blocks(t) {
-		for line := range strings.Lines(block.Text) {
-			if line, isPrompt := strings.CutPrefix(line, "$ "); block.Language == "sh" || isPrompt {
-				texts = append(texts, line)
-			}
+		if block.Language == "sh" {
+			texts = slices.AppendSeq(texts, strings.Lines(block.Text))
 		}
 	}
 	for _, text := range texts {

@@ -37,6 +37,13 @@ var (
 	stray = regexp.MustCompile("(?m)^[ \t>]+```")
 )
 
+// commands match a command in a block in which no test would find it: behind a prompt,
+// or in a text.
+var commands = map[string]*regexp.Regexp{
+	"sh":   regexp.MustCompile(`(?m)^[ \t]*\$ .*`),
+	"text": regexp.MustCompile(`(?m)^(?:[ \t]*[$#] |(?:[A-Z_]+=\S* +)*pawl ).*`),
+}
+
 // Prose returns a page without its blocks of code.
 func Prose(text string) string { return fence.ReplaceAllString(text, "") }
 
@@ -51,6 +58,9 @@ func Blocks(page, text string) ([]Block, error) {
 	for _, at := range fence.FindAllStringSubmatchIndex(text, -1) {
 		b := Block{Page: page, Line: lineOf(text, at[4]), Text: text[at[4]:at[5]]}
 		b.Language, b.Kind, _ = strings.Cut(text[at[2]:at[3]], " ")
+		if command := commands[b.Language]; command != nil && command.MatchString(b.Text) {
+			return nil, fmt.Errorf("%s: no test finds the command %q in a block of %s: write it into a block of sh, without a prompt", b, command.FindString(b.Text), b.Language)
+		}
 		b, err := withComments(b, text[:at[0]])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", b, err)

@@ -42,6 +42,10 @@ func TestBlocksRefuses(t *testing.T) {
 		"<!-- not run: -->\n```sh\nls\n```\n",
 		"<!-- not run: it is slow -->\n```go\nx++\n```\n",
 		"<!-- serves: a text\nand more -->\n```sh\nls\n```\n",
+		"```text\nThe files:\n  $ ls\n```\n",
+		"```text\n# systemctl start pawl\n```\n",
+		"```text\nls\nA=b pawl worker\n```\n",
+		"<!-- not run: it is slow -->\n```sh\n$ ls\n```\n",
 	} {
 		if blocks, err := Blocks("docs/a.md", page); err == nil {
 			t.Errorf("%q is taken as %+v", page, blocks)

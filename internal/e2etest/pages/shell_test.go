@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -13,16 +14,17 @@ import (
 // root is the root directory of the repository, relative to this package.
 const root = "../../.."
 
-// mostNotRun bounds the number of blocks that no test runs. A block is not run if it needs something that no machine of CI has: an account at a service, a
-// person at a browser, the rights of root, or several minutes. A comment in front of each such block says why.
-const mostNotRun = 10
+// mostNotRun bounds the number of blocks that no test runs. A comment in front of each such block says why: for example, the block needs an account at a
+// service, a person at a browser, Docker, the rights of root, or minutes.
+const mostNotRun = 23
 
 // TestShellRuns runs the shell blocks of a page unchanged, one after the other in one shell. The shell has a new directory and a running `pawl dev`. If the
 // page does not start one itself, the test does. A block fails with the first command that fails.
 //
 // Comments in front of a block say what the block needs (see package pagetest): commands that run before it in the same shell, or the text that a program
 // prints when it is ready and then runs until the end of the page. The environment has CHECKOUT, the directory of the repository, and the programs `pawl`
-// and `temporal`.
+// and `temporal` and those of Postgres. The function `shown` prints a file that the reader saves: the last block in front of this one with the given words
+// behind its fence.
 func TestShellRuns(t *testing.T) {
 	t.Parallel()
 	notRun, run := 0, 0
@@ -63,6 +65,7 @@ func TestShellRunsFindsMistakes(t *testing.T) {
 	t.Parallel()
 	programs := t.TempDir()
 	serves := pagetest.Block{Page: "docs/a.md", Line: 3, Language: "sh", Text: "pawl dev\n", Setup: "pawl() { echo ready; while :; do sleep 1; done; }\n", Serves: "ready"}
+	page := "CHECKOUT=$PWD; mkdir docs; printf '```%s\\n%s\\n```\\n' yaml one 'yaml kind' two json 3 > docs/a.md\n"
 	for _, c := range []struct {
 		block pagetest.Block
 		want  string
@@ -73,6 +76,8 @@ func TestShellRunsFindsMistakes(t *testing.T) {
 		{pagetest.Block{Text: "echo $UNSET\n"}, "docs/a.md:7"},
 		{pagetest.Block{Text: "true\n", Setup: "false\n"}, "docs/a.md:7"},
 		{pagetest.Block{Text: "echo never\n", Serves: "ready"}, "docs/a.md:7"},
+		{pagetest.Block{Text: "[ \"$(cat file)\" = two ]\n", Setup: page + "shown 'yaml kind' > file\n"}, ""},
+		{pagetest.Block{Text: "true\n", Setup: page + "shown json > file\n"}, "docs/a.md:7"},
 	} {
 		t.Run(c.block.Text, func(t *testing.T) {
 			t.Parallel()
@@ -88,7 +93,7 @@ func TestShellRunsFindsMistakes(t *testing.T) {
 // build compiles the pawl program without changes, as a user would.
 func build(t *testing.T) (dir string) {
 	t.Helper()
-	for _, needed := range []string{"bash", "jq", "openssl"} {
+	for _, needed := range []string{"bash", "curl", "jq", "openssl"} {
 		if _, err := exec.LookPath(needed); err != nil {
 			t.Fatalf("the pages use %s: %v", needed, err)
 		}
@@ -113,6 +118,14 @@ serves() {
     sleep 0.1
   done
 }
+shown() {
+  awk -v end="${place##*:}" -v fence="$1" '
+    NR >= end { exit }
+    sub(/^\140\140\140/, "") { inside = $0 == fence; if (inside) text = ""; next }
+    inside { text = text $0 "\n" }
+    END { printf "%s", text; exit text == "" }
+  ' "$CHECKOUT/${place%:*}"
+}
 `
 
 // script returns the script with all blocks of a page.
@@ -131,10 +144,13 @@ func script(blocks []pagetest.Block) string {
 	return b.String()
 }
 
+// startsDev matches the command that starts the servers, but not `pawl dev model` or `pawl dev env`.
+var startsDev = regexp.MustCompile(`(?m)\bpawl dev( -|$)`)
+
 // withServers adds a block with `pawl dev` in front of the blocks of a page that does not start it.
 func withServers(blocks []pagetest.Block) []pagetest.Block {
 	for _, block := range blocks {
-		if block.Serves != "" && strings.Contains(block.Text, "pawl dev") {
+		if block.Serves != "" && startsDev.MatchString(block.Text) || startsDev.MatchString(block.Setup) {
 			return blocks
 		}
 	}

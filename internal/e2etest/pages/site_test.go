@@ -51,7 +51,7 @@ func newSite(t *testing.T, programs string) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := []string{filepath.Join(dir, "bin"), programs, filepath.Dir(temporal), os.Getenv("PATH")}
+	path := []string{filepath.Join(dir, "bin"), programs, filepath.Dir(temporal), postgresPrograms(t), os.Getenv("PATH")}
 	s.env = []string{
 		"PATH=" + strings.Join(path, string(filepath.ListSeparator)), "HOME=" + filepath.Join(dir, "home"), "GOBIN=" + filepath.Join(dir, "bin"),
 		"XDG_CACHE_HOME=" + filepath.Join(dir, "cache"), "TMPDIR=" + filepath.Join(dir, "tmp"), "TZ=UTC", "CHECKOUT=" + checkout,
@@ -66,6 +66,19 @@ func newSite(t *testing.T, programs string) *site {
 		s.env = append(s.env, names[i]+"="+value)
 	}
 	return s
+}
+
+// postgresPrograms returns the directory of the programs of Postgres, which Debian does not put on PATH.
+func postgresPrograms(t *testing.T) string {
+	t.Helper()
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/pg_restore")
+	if path, lookErr := exec.LookPath("pg_restore"); err == nil && len(found) == 0 && lookErr == nil {
+		found = []string{path}
+	}
+	if err != nil || len(found) == 0 {
+		t.Fatalf("the pages use the programs of Postgres: pg_restore is not here: %v", err)
+	}
+	return filepath.Dir(found[len(found)-1])
 }
 
 // run runs a script with bash in the working directory, and then ends the programs that the script has left running.
