@@ -81,13 +81,13 @@ const crowded = `
 	fourth     semaphore     acme/w   waiting live 1`
 
 // TestReleaseLeavesOthers: a call that gives back what it has passes its places to the heads of their queues, takes them from calls whose places have
-// expired, and tells those that wait for its read. All other leases stay as they are. What refuses the call changes none.
+// expired, and rechecks those that wait for its read. All other leases stay as they are. What refuses the call changes none.
 func TestReleaseLeavesOthers(t *testing.T) {
 	for name, c := range map[string]struct {
-		do    func(b bench)
-		gone  string // the leases that the call loses
-		now   string // the leases that become others
-		tells []string
+		do       func(b bench)
+		gone     string // the leases that the call loses
+		now      string // the leases that become others
+		rechecks []string
 	}{
 		"settle": {
 			do:   func(b bench) { b.ends("gives", 1, 0) },
@@ -99,7 +99,7 @@ func TestReleaseLeavesOthers(t *testing.T) {
 				second semaphore acme/u held live 1
 				lapsed semaphore acme/w lost over 1
 				fourth semaphore acme/w held live 1`,
-			tells: []string{"first", "fourth", "second", "third"},
+			rechecks: []string{"first", "fourth", "second", "third"},
 		},
 		"request of the first round": {
 			do: func(b bench) {
@@ -113,7 +113,7 @@ func TestReleaseLeavesOthers(t *testing.T) {
 				first semaphore acme/s held live 1
 				lapsed semaphore acme/w lost over 1
 				fourth semaphore acme/w held live 1`,
-			tells: []string{"first", "fourth", "third"},
+			rechecks: []string{"first", "fourth", "third"},
 		},
 		"sweep": {
 			do:   func(b bench) { b.sweep("gives", 1, upkeep.OwnerTerminated, toolspec.CodeCancelled) },
@@ -123,7 +123,7 @@ func TestReleaseLeavesOthers(t *testing.T) {
 				gives semaphore acme/u held soon 2
 				lapsed semaphore acme/w lost over 1
 				fourth semaphore acme/w held live 1`,
-			tells: []string{"fourth", "third"},
+			rechecks: []string{"fourth", "third"},
 		},
 		"settle of a newer epoch": {do: func(b bench) {
 			in := settleIn("gives", 2)
@@ -160,7 +160,7 @@ func TestReleaseLeavesOthers(t *testing.T) {
 				id("holds"), id("gives"))
 			c.do(b)
 			b.wantLeases(changed(crowded, c.gone, c.now))
-			b.wantRechecks(c.tells...)
+			b.wantRechecks(c.rechecks...)
 			// The token goes back too, and no other.
 			taken := "acme/q, acme/r, globex/q"
 			if c.gone != "" {
@@ -178,6 +178,7 @@ func TestReleaseLeavesOthers(t *testing.T) {
 func TestReleaseExpiredLeavesOthers(t *testing.T) {
 	b := open(t)
 	const before = `
+		second    single_flight acme/s waiting live 1
 		first     single_flight acme/s waiting live 1
 		holds     single_flight acme/s held    live 1
 		nobody    semaphore     abc/s  waiting live 1
@@ -206,7 +207,7 @@ func TestReleaseExpiredLeavesOthers(t *testing.T) {
 	for _, step := range []struct {
 		taken     int
 		gone, now string
-		tells     []string
+		rechecks  []string
 	}{
 		{2, "ended semaphore acme/s", "expired semaphore acme/s lost over 1\nfirst semaphore acme/s held live 1", []string{"first"}},
 		{1, "", "elsewhere semaphore zzz/s lost over 1\nforeign semaphore zzz/s held live 1", []string{"foreign"}},
@@ -219,7 +220,7 @@ func TestReleaseExpiredLeavesOthers(t *testing.T) {
 		}
 		gone, now = gone+", "+step.gone, now+"\n"+step.now
 		b.wantLeases(changed(before, gone, now))
-		b.wantRechecks(step.tells...)
+		b.wantRechecks(step.rechecks...)
 	}
 }
 
@@ -255,6 +256,26 @@ func TestRenewalLeavesOthers(t *testing.T) {
 			}
 			b.wantLeases(changed(before, "", c.now))
 		})
+	}
+}
+
+// TestIdleSemaphores: a semaphore is deleted if it was not used for a day and no call has a lease of it.
+func TestIdleSemaphores(t *testing.T) {
+	b := open(t)
+	b.plant(`
+		holds semaphore     acme/held   held    live 1
+		holds semaphore     acme/over   lost    over 1
+		holds semaphore     globex/free held    live 1
+		holds single_flight acme/free   waiting live 1`)
+	b.sql(`INSERT INTO semaphores (tenant_id, key) VALUES ('acme', 'free'), ('acme', 'other'), ('acme', 'recent')`)
+	b.sql(`UPDATE semaphores SET used_at = now() - CASE key WHEN 'recent' THEN interval '23 hours' ELSE '25 hours' END`)
+	for _, want := range []int{1, 1, 0} {
+		if n, err := b.DeleteIdleCapacity(t.Context(), 1); n != want || err != nil {
+			t.Errorf("%d rows deleted, %v; want %d", n, err, want)
+		}
+	}
+	if got := value[string](b, `SELECT string_agg(tenant_id || '/' || key, ' ' ORDER BY tenant_id, key) FROM semaphores`); got != "acme/held acme/over acme/recent globex/free" {
+		t.Errorf("left are %s", got)
 	}
 }
 

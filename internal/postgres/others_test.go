@@ -37,6 +37,13 @@ func (b bench) rowsOf(call string) string {
 	return strings.Join(own, "")
 }
 
+// closing closes the first request of a call.
+func closing(call string) review {
+	row := reviewRow(call, 1, 1, nil)
+	row.Close = true
+	return row
+}
+
 // TestOtherCallsAreLeftAlone: a statement of one call changes no row of another call. The other call has the same dispatches, claims and digests. A
 // statement that refuses its input changes no row of its own call either.
 func TestOtherCallsAreLeftAlone(t *testing.T) {
@@ -51,11 +58,7 @@ func TestOtherCallsAreLeftAlone(t *testing.T) {
 			b.request(other)
 		},
 		"approve": func(call string) { b.review(reviewRow(call, 1, 1, decision(call, 1, toolspec.Approve))) },
-		"close": func(call string) {
-			row := reviewRow(call, 1, 1, nil)
-			row.Close = true
-			b.review(row)
-		},
+		"close":   func(call string) { b.review(closing(call)) },
 		"claim": func(call string) {
 			row := claimRow(call, 1, 2)
 			row.Answered = claimsOf(1)
@@ -102,6 +105,28 @@ func TestOtherCallsAreLeftAlone(t *testing.T) {
 		"look of another tenant": func() (bool, error) {
 			out, err := b.Review(own(t), review{LookRow: approval.LookRow{InvocationID: id("bystander"), TenantID: "globex", Epoch: 1, Gate: 7}})
 			return out.Superseded, err
+		},
+		"close of a newer epoch": func() (bool, error) {
+			row := closing("bystander")
+			row.Epoch = 2
+			out, err := b.Review(own(t), row)
+			return out.Superseded, err
+		},
+		"close of another tenant": func() (bool, error) {
+			row := closing("bystander")
+			row.TenantID = "globex"
+			out, err := b.Review(own(t), row)
+			return out.Superseded, err
+		},
+		"close of another run": func() (bool, error) {
+			out, err := b.Review(executes(t.Context(), "another-run"), closing("bystander"))
+			return out.Superseded, err
+		},
+		"close of the request of another call": func() (bool, error) {
+			row := closing("idle")
+			row.ApprovalID = toolspec.ApprovalID(id("bystander"), 1)
+			_, err := b.Review(own(t), row)
+			return true, err
 		},
 		"settle without its claim": func() (bool, error) {
 			in := settleIn("bystander", 1)
