@@ -115,7 +115,7 @@ func newCached(c *core) *Cached { return &Cached{*newCheck(c)} }
 // Value returns the cached value.
 func (v *Cached) Value() json.RawMessage { return slices.Clone(v.reads.c.facts.Cached) }
 
-// Ignore lets the tool run although the result cache has a value. The value of the tool then replaces the entry, unless a younger call has
+// Ignore lets the tool run although the result cache has a value; the value of the tool then replaces the entry, unless a younger call has
 // written it. A value that a hook passed to Lookup.Found needs no Ignore: it answers the call only if a hook at didCacheHit responds with it.
 func (v *Cached) Ignore() { v.reads.c.delta.Ignored = true }
 
