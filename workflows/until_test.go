@@ -49,6 +49,12 @@ func TestWaitUntil(t *testing.T) {
 		}
 		return v.RequireApproval(hook.Ask{Approvals: &hook.Approvals{Approvers: []string{"user:cfo"}}})
 	})
+	authorizedOnce := hook.WillAuthorize.Do(func(_ context.Context, v *hook.Gate) error {
+		if v.Round() == 1 {
+			return nil
+		}
+		return v.Abort("not authorized any more")
+	})
 	const denies = "version: 1\ntenants: {acme: {allowedTools: [core__read]}}\n"
 	approve := func(after time.Duration, who string) func(*rig) {
 		return func(r *rig) { r.decideAfter(after, 1, toolspec.Approve, who) }
@@ -67,6 +73,7 @@ func TestWaitUntil(t *testing.T) {
 	for _, tc := range []struct {
 		name, policy string
 		at           hook.Handler
+		also         []hook.Option
 		names        bool
 		steps        []func(*rig)
 		code         toolspec.Code
@@ -80,6 +87,7 @@ func TestWaitUntil(t *testing.T) {
 		{name: "a hook that names approvers", policy: freePolicy, at: asking, names: true, steps: []func(*rig){approve(night+time.Minute, "user:cfo")}, took: night + time.Minute, asked: 1},
 		{name: "policy asks too, and the hook names approvers", at: asking, names: true, steps: []func(*rig){approve(night+time.Minute, "user:cfo")}, took: night + time.Minute, asked: 1},
 		{name: "denied by then", at: onceApproved, steps: []func(*rig){approve(time.Minute, "user:bob"), activate(night/2, denies, false)}, code: toolspec.CodePolicyDenied, took: night, asked: 1},
+		{name: "not authorized any more", policy: freePolicy, at: atConsent, also: []hook.Option{authorizedOnce}, code: toolspec.CodeAborted, took: night},
 		{name: "denied meanwhile", policy: freePolicy, at: atConsent, steps: []func(*rig){activate(night/2, denies, true)}, code: toolspec.CodePolicyDenied, took: night / 2},
 		{name: "a recheck that changes nothing", policy: freePolicy, at: atConsent, steps: []func(*rig){func(r *rig) { recheckAfter(r, time.Hour) }}, took: night},
 		{name: "policy asks no more", at: afterRecheck, steps: []func(*rig){activate(time.Minute, freePolicy, true)}, took: night, asked: 1},
@@ -88,7 +96,7 @@ func TestWaitUntil(t *testing.T) {
 		{name: "a time that is over", policy: freePolicy, at: again, took: 10 * time.Second},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			options := []hook.Option{tc.at}
+			options := append([]hook.Option{tc.at}, tc.also...)
 			if tc.names {
 				options = append(options, hook.NamesApprovers())
 			}
