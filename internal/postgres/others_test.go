@@ -156,6 +156,37 @@ func TestOtherCallsAreLeftAlone(t *testing.T) {
 	}
 }
 
+// TestDecideRefuses: a decision that was judged for another call, or for what the call was before, is not written.
+func TestDecideRefuses(t *testing.T) {
+	b := open(t)
+	for _, call := range []string{"bystander", "done"} {
+		b.running(call)
+	}
+	b.admit("idle")
+	b.settle(settleIn("done", 1))
+	decide := func(ctx context.Context, call string, change func(*approval.DecideRow)) {
+		t.Helper()
+		before := b.rowsOf(call)
+		row := approval.DecideRow{
+			InvocationID: id(call), TenantID: tenant, ApprovalID: toolspec.ApprovalID(id(call), 1), Epoch: 1, Decision: *decision(call, 1, toolspec.Approve),
+			Judgement: approval.Judgement{Answer: toolspec.Answer{Counted: true}, Final: true}, Becomes: contract.RequestApproved,
+		}
+		change(&row)
+		if out, err := b.Decide(ctx, row); err != nil || !out.Superseded {
+			t.Errorf("%+v: %+v, %v", row, out, err)
+		}
+		if after := b.rowsOf(call); after != before {
+			t.Errorf("%+v:\n%s\nbefore:\n%s", row, after, before)
+		}
+	}
+	decide(own(t), "bystander", func(r *approval.DecideRow) { r.Epoch = 2 })
+	decide(own(t), "bystander", func(r *approval.DecideRow) { r.TenantID = "globex" })
+	decide(own(t), "bystander", func(r *approval.DecideRow) { r.InvocationID = id("idle") })
+	decide(own(t), "bystander", func(r *approval.DecideRow) { r.ApprovalID = toolspec.ApprovalID(id("bystander"), 2) })
+	decide(executes(t.Context(), "another-run"), "bystander", func(*approval.DecideRow) {})
+	decide(own(t), "done", func(*approval.DecideRow) {})
+}
+
 // TestOneRequestExpires: a look expires the overdue request of its call that it is about, and no request that people have decided.
 func TestOneRequestExpires(t *testing.T) {
 	b := open(t)
