@@ -187,9 +187,13 @@ func TestEndStageOfAnotherTake(t *testing.T) {
 		return taken
 	}
 	slow, other := take(), take()
-	end := func(by upkeep.Ending) bool {
+	b.sql(`UPDATE endings SET due_at = now()`)
+	if taken, ok, err := b.TakeEnding(t.Context(), "another"); ok || err != nil {
+		t.Errorf("a sweep of another namespace takes %+v, %v", taken, err)
+	}
+	end := func(by upkeep.Ending, done int) bool {
 		t.Helper()
-		ended, err := b.EndStage(t.Context(), upkeep.EndedStage{InvocationID: by.InvocationID, Tries: by.Tries, Done: 1, Stage: "onError", Outcome: "ok", At: by.SeenAt})
+		ended, err := b.EndStage(t.Context(), upkeep.EndedStage{InvocationID: by.InvocationID, Tries: by.Tries, Done: done, Stage: "onError", Outcome: "ok", At: by.SeenAt})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,14 +202,17 @@ func TestEndStageOfAnotherTake(t *testing.T) {
 	stages := func() int {
 		return value[int](b, `SELECT count(*)::int FROM stage_events WHERE stage = 'onError'`)
 	}
-	if end(slow) || stages() != 0 {
+	if end(slow, 1) || stages() != 0 {
 		t.Errorf("the slow sweep has recorded %d stages", stages())
 	}
 	if err := b.DropEnding(t.Context(), slow.InvocationID, slow.Tries); err != nil {
 		t.Fatal(err)
 	}
-	if !end(other) || stages() != 1 {
+	if !end(other, 1) || stages() != 1 {
 		t.Errorf("the sweep that has the call has recorded %d stages", stages())
+	}
+	if end(other, 1) || end(other, 3) || stages() != 1 {
+		t.Errorf("a stage out of its order was recorded: %d stages", stages())
 	}
 	backlog, err := b.EndingBacklog(t.Context(), namespace)
 	if err != nil || backlog.Calls != 1 || backlog.Tries != 2 || backlog.Since == nil || !backlog.Since.Equal(slow.SettledAt) {

@@ -185,6 +185,25 @@ func TestDecideRefuses(t *testing.T) {
 	decide(own(t), "bystander", func(r *approval.DecideRow) { r.ApprovalID = toolspec.ApprovalID(id("bystander"), 2) })
 	decide(executes(t.Context(), "another-run"), "bystander", func(*approval.DecideRow) {})
 	decide(own(t), "done", func(*approval.DecideRow) {})
+
+	// A judgement of other votes is not written, and a decision is written once.
+	row := approval.DecideRow{
+		InvocationID: id("bystander"), TenantID: tenant, ApprovalID: toolspec.ApprovalID(id("bystander"), 1), Epoch: 1, Decision: *decision("bystander", 1, toolspec.Approve),
+		Judgement: approval.Judgement{Answer: toolspec.Answer{Counted: true}}, Votes: 1,
+	}
+	before := b.rowsOf("bystander")
+	if out, err := b.Decide(own(t), row); err != nil || !out.Stale || b.rowsOf("bystander") != before {
+		t.Errorf("votes of another look: %+v, %v", out, err)
+	}
+	row.Votes = 0
+	for want := 1; want <= 2; want++ {
+		if out, err := b.Decide(own(t), row); err != nil || !out.Answer.Counted {
+			t.Errorf("time %d: %+v, %v", want, out, err)
+		}
+		if n := value[int](b, `SELECT votes FROM approvals WHERE invocation_id = $1`, id("bystander")); n != 1 {
+			t.Errorf("time %d: %d votes", want, n)
+		}
+	}
 }
 
 // TestOneRequestExpires: a look expires the overdue request of its call that it is about, and no request that people have decided.

@@ -2,6 +2,8 @@ package postgres_test
 
 import (
 	"errors"
+	"maps"
+	"reflect"
 	"testing"
 	"time"
 
@@ -68,6 +70,50 @@ func TestFences(t *testing.T) {
 	row.Answered = []contract.Claim{{Dispatch: 1, ID: claimRow("two", 1, 1).ClaimID}}
 	if got := b.claim(row); got != contract.Claimed {
 		t.Errorf("an attempt of a call that may have run: %s", got)
+	}
+}
+
+// TestReadsForReconcile: what is read about some calls names no other call, and no call that is not open.
+func TestReadsForReconcile(t *testing.T) {
+	b := open(t)
+	for _, call := range []string{"asked", "other", "settled", "not asked"} {
+		b.admit(call)
+		b.claim(claimRow(call, 1, 1))
+	}
+	b.admit("idle")
+	b.settle(settleIn("settled", 1))
+	if _, err := b.FenceAll(t.Context(), namespace, record.Dispatched{InvocationID: id("other"), Dispatches: []int{1}}, 1); err != nil {
+		t.Fatal(err)
+	}
+	found, err := b.DispatchesOf(t.Context(), []string{id("asked"), id("other"), id("settled"), id("idle")})
+	got := map[string]record.Dispatched{}
+	for call, of := range found {
+		got[call] = record.Dispatched{Dispatches: of.Dispatches, Fenced: of.Fenced}
+	}
+	want := map[string]record.Dispatched{id("asked"): {Dispatches: []int{1}}, id("other"): {Dispatches: []int{1, 2}, Fenced: true}, id("idle"): {Dispatches: []int{}}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("the dispatches are %+v, %v", got, err)
+	}
+	asked, settled := admitRow("asked").WorkflowID, admitRow("settled").WorkflowID
+	recorded, err := b.RecordedCalls(t.Context(), []string{asked, settled, "tool:acme:run:nobody"})
+	if err != nil || !maps.Equal(recorded, map[string]bool{asked: false, settled: true}) {
+		t.Errorf("recorded are %v, %v", recorded, err)
+	}
+}
+
+// TestRunsInTasks: the newest plan of a tool says whether its attempts run inside of workflow tasks and must not be repeated.
+func TestRunsInTasks(t *testing.T) {
+	b := open(t)
+	for call, plan := range map[string]string{"claimed": `{"lane":"claimed"}`, "repeatable": `{"lane":"claimed","repeatable":true}`, "regular": `{"lane":"regular"}`, "none": `{}`} {
+		b.admit(call)
+		b.sql(`UPDATE invocations SET tool_id = $2, plan = $3::text::json WHERE invocation_id = $1`, id(call), "test__"+call, plan)
+	}
+	// The newest call of a tool has no plan with a lane.
+	b.sql(`UPDATE invocations SET tool_id = 'test__regular', created_at = now() + interval '1 minute' WHERE invocation_id = $1`, id("none"))
+	for tool, want := range map[string]bool{"test__claimed": true, "test__repeatable": false, "test__regular": false, "test__unknown": true} {
+		if runs, err := b.RunsInTasks(t.Context(), tool); err != nil || runs != want {
+			t.Errorf("%s: %t, %v", tool, runs, err)
+		}
 	}
 }
 
