@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pawl-run/pawl/activities/approval"
 	"github.com/pawl-run/pawl/activities/attempt"
@@ -203,6 +204,17 @@ func TestDecideRefuses(t *testing.T) {
 		if n := value[int](b, `SELECT votes FROM approvals WHERE invocation_id = $1`, id("bystander")); n != 1 {
 			t.Errorf("time %d: %d votes", want, n)
 		}
+	}
+
+	// An approval that does not count is not remembered.
+	b.sql(`UPDATE approvals SET expires_at = now() WHERE invocation_id = $1`, id("bystander"))
+	late := row
+	late.Votes, late.Decision.Approver, late.Judgement.Grant = 1, "user:carol", &approval.GrantRow{For: time.Hour}
+	if out, err := b.Decide(own(t), late); err != nil || out.Answer.Counted {
+		t.Errorf("after the end of the request: %+v, %v", out, err)
+	}
+	if n := value[int](b, `SELECT count(*)::int FROM approval_grants`); n != 0 {
+		t.Errorf("%d approvals are remembered", n)
 	}
 }
 

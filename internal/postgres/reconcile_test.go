@@ -40,6 +40,12 @@ func TestFences(t *testing.T) {
 			t.Errorf("a fence of %+v gives epoch %d and %+v", other, got, dispatched("one"))
 		}
 	}
+	b.admit("settled")
+	b.settle(settleIn("settled", 1))
+	before := b.rowsOf("settled")
+	if got := fence("settled", namespace, 1); got != 1 || b.rowsOf("settled") != before {
+		t.Errorf("a fence of a settled call gives epoch %d", got)
+	}
 	if got := fence("one", namespace, 1); got != 2 {
 		t.Errorf("the epoch is %d", got)
 	}
