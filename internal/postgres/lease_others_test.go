@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pawl-run/pawl/activities/capacity"
 	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows/contract"
@@ -79,6 +80,40 @@ const crowded = `
 	holds      semaphore     acme/w   held    live 1
 	gives      semaphore     acme/w   waiting live 1
 	fourth     semaphore     acme/w   waiting live 1`
+
+// TestTakingLeavesOthers: a call that takes places keeps those that it has, leaves the queues that its policy does not name any more, and changes no other
+// lease. Only the places and the queues of the same semaphore count.
+func TestTakingLeavesOthers(t *testing.T) {
+	const before = `
+		asks    semaphore     acme/gone  waiting live 1
+		asks    single_flight acme/gone  waiting live 1
+		asks    semaphore     acme/kept  held    live 1
+		asks    semaphore     acme/lost  lost    over 1
+		other   semaphore     acme/gone  waiting live 1
+		asks    semaphore     acme/own   held    over 1
+		asks    single_flight acme/own   lost    over 1
+		other   semaphore     acme/own   held    live 1
+		second  semaphore     acme/own   waiting live 1
+		other   semaphore     acme/new   held    live 1
+		other   single_flight acme/new   held    live 1
+		stale   semaphore     acme/new   waiting over 1
+		second  single_flight acme/new   waiting live 1
+		foreign semaphore     globex/new waiting live 1
+		asks    single_flight acme/new   held    live 1`
+	taking := []capacity.Slot{slot("own", 2), slot("new", 2)}
+	b := open(t)
+	b.plant(before)
+	if a := b.slots("asks", 2, taking...); a.State != capacity.Superseded {
+		t.Errorf("in another epoch: %+v", a)
+	}
+	b.wantLeases(before)
+	if a := b.slots("asks", 1, taking...); a.State != capacity.Taken || a.Key != "" {
+		t.Errorf("%+v", a)
+	}
+	b.wantLeases(changed(before, "asks semaphore acme/gone, asks semaphore acme/lost", `
+		asks semaphore acme/own held live 1
+		stale semaphore acme/new lost over 1`) + "\nasks semaphore acme/new held live 1")
+}
 
 // TestReleaseLeavesOthers: a call that gives back what it has passes its places to the heads of their queues, takes them from calls whose places have
 // expired, and rechecks those that wait for its read. All other leases stay as they are. What refuses the call changes none.
@@ -185,6 +220,7 @@ func TestReleaseExpiredLeavesOthers(t *testing.T) {
 		somewhere semaphore     abc/s  held    live 1
 		elsewhere semaphore     zzz/s  held    over 1
 		foreign   semaphore     zzz/s  waiting live 1
+		closed    semaphore     zzz/s  waiting over 1
 		ended     semaphore     acme/s held    over 1
 		expired   semaphore     acme/s held    over 1
 		older     semaphore     acme/s lost    over 1
@@ -203,6 +239,7 @@ func TestReleaseExpiredLeavesOthers(t *testing.T) {
 		first     semaphore     acme/z waiting live 1`
 	b.plant(before)
 	b.settle(settleIn("ended", 1))
+	b.settle(settleIn("closed", 1))
 	gone, now := "", ""
 	for _, step := range []struct {
 		taken     int
@@ -210,7 +247,7 @@ func TestReleaseExpiredLeavesOthers(t *testing.T) {
 		rechecks  []string
 	}{
 		{2, "ended semaphore acme/s", "expired semaphore acme/s lost over 1\nfirst semaphore acme/s held live 1", []string{"first"}},
-		{1, "", "elsewhere semaphore zzz/s lost over 1\nforeign semaphore zzz/s held live 1", []string{"foreign"}},
+		{2, "closed semaphore zzz/s", "elsewhere semaphore zzz/s lost over 1\nforeign semaphore zzz/s held live 1", []string{"foreign"}},
 		{1, "ended semaphore acme/y", "", []string{}},
 		{1, "", "expired semaphore acme/z lost over 1\nfirst semaphore acme/z held live 1", []string{"first"}},
 		{0, "", "", []string{}},
