@@ -168,13 +168,20 @@ func TestForgedAnswersAreNoted(t *testing.T) {
 		b.admit(call)
 	}
 	b.settle(settleIn("call_3", 1))
-	for _, in := range []struct{ call, answer string }{{"call_1", "a"}, {"call_1", "a"}, {"call_1", "b"}, {"call_2", "a"}, {"call_3", "a"}} {
-		if err := b.Forged(t.Context(), answer.Forged{InvocationID: id(in.call), TenantID: tenant, Activity: "execute", Answer: in.answer}); err != nil {
+	// An event of another kind that has the same member.
+	b.sql(`INSERT INTO events (month, kind, tenant_id, invocation_id, workflow_id, detail)
+		SELECT month, 'decision', tenant_id, invocation_id, workflow_id, '{"answer":"a"}' FROM invocations WHERE invocation_id = $1`, id("call_1"))
+	for _, in := range []struct{ tenant, call, answer string }{
+		{"globex", "call_1", "of another tenant"}, {tenant, "call_1", "a"}, {tenant, "call_1", "a"}, {tenant, "call_1", "b"}, {tenant, "call_2", "a"},
+		{tenant, "call_3", "a"}, {tenant, "another open call", "a"},
+	} {
+		if err := b.Forged(t.Context(), answer.Forged{InvocationID: id(in.call), TenantID: in.tenant, Activity: "execute", Answer: in.answer}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want := `{"activity" : "execute", "answer" : "a"}, {"activity" : "execute", "answer" : "b"}`
-	if got := value[string](b, `SELECT string_agg(detail::text, ', ' ORDER BY at) FROM events WHERE kind = 'answer_forged'`); got != want {
+	want := "another open call execute a, call_1 execute a, call_1 execute b"
+	if got := value[string](b, `SELECT string_agg(concat_ws(' ', tool_call_id, detail ->> 'activity', detail ->> 'answer'), ', ' ORDER BY tool_call_id, at)
+		FROM events JOIN invocations USING (invocation_id) WHERE kind = 'answer_forged'`); got != want {
 		t.Errorf("noted %s", got)
 	}
 }

@@ -107,6 +107,14 @@ func TestOtherCallsAreLeftAlone(t *testing.T) {
 			out, err := b.Review(own(t), review{LookRow: approval.LookRow{InvocationID: id("bystander"), TenantID: "globex", Epoch: 1, Gate: 7}})
 			return out.Superseded, err
 		},
+		"request of another run": func() (bool, error) {
+			out, err := b.Request(executes(t.Context(), "another-run"), requestRow("bystander", 1))
+			return out.Superseded, err
+		},
+		"request of a settled call": func() (bool, error) {
+			out, err := b.Request(own(t), requestRow("settle", 1)) // settled above
+			return out.Superseded, err
+		},
 		"close of a newer epoch": func() (bool, error) {
 			row := closing("bystander")
 			row.Epoch = 2
