@@ -116,7 +116,7 @@ func TestTakingLeavesOthers(t *testing.T) {
 }
 
 // TestReleaseLeavesOthers: a call that gives back what it has passes its places to the heads of their queues, takes them from calls whose places have
-// expired, and rechecks those that wait for its read. All other leases stay as they are. What refuses the call changes none.
+// expired, and sends a recheck to the calls that wait for its read. All other leases stay as they are. A statement that refuses the call changes no lease.
 func TestReleaseLeavesOthers(t *testing.T) {
 	for name, c := range map[string]struct {
 		do       func(b bench)
@@ -161,14 +161,12 @@ func TestReleaseLeavesOthers(t *testing.T) {
 			rechecks: []string{"fourth", "third"},
 		},
 		"settle of a newer epoch": {do: func(b bench) {
-			in := settleIn("gives", 2)
-			in.Holds, in.Attempts = true, nil
+			in := holding("gives")
+			in.Epoch = 2
 			b.settle(in)
 		}},
 		"settle of another run": {do: func(b bench) {
-			in := settleIn("gives", 1)
-			in.Holds, in.Attempts = true, nil
-			if out, err := b.Settle(executes(t.Context(), "another-run"), in); err != nil || out.Outcome != contract.Superseded {
+			if out, err := b.Settle(executes(t.Context(), "another-run"), holding("gives")); err != nil || out.Outcome != contract.Superseded {
 				t.Errorf("%+v, %v", out, err)
 			}
 		}},
@@ -179,11 +177,8 @@ func TestReleaseLeavesOthers(t *testing.T) {
 			}
 		}},
 		"settle of a settled call": {do: func(b bench) {
-			in := settleIn("gives", 1)
-			in.Attempts = nil
-			b.settle(in) // gives nothing back
-			in.Holds = true
-			b.settle(in)
+			b.settle(settleIn("gives", 1)) // gives nothing back
+			b.settle(holding("gives"))
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

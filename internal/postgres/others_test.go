@@ -165,6 +165,14 @@ func TestOtherCallsAreLeftAlone(t *testing.T) {
 	}
 }
 
+// approving returns the row of an approval of the first request of a call. The approval counts, and does not end the request.
+func approving(call string) approval.DecideRow {
+	return approval.DecideRow{
+		InvocationID: id(call), TenantID: tenant, ApprovalID: toolspec.ApprovalID(id(call), 1), Epoch: 1, Decision: *decision(call, 1, toolspec.Approve),
+		Judgement: approval.Judgement{Answer: toolspec.Answer{Counted: true}},
+	}
+}
+
 // TestDecideRefuses: a decision that was judged for another call, or for what the call was before, is not written.
 func TestDecideRefuses(t *testing.T) {
 	b := open(t)
@@ -175,11 +183,8 @@ func TestDecideRefuses(t *testing.T) {
 	b.settle(settleIn("done", 1))
 	decide := func(ctx context.Context, call string, change func(*approval.DecideRow)) {
 		t.Helper()
-		before := b.rowsOf(call)
-		row := approval.DecideRow{
-			InvocationID: id(call), TenantID: tenant, ApprovalID: toolspec.ApprovalID(id(call), 1), Epoch: 1, Decision: *decision(call, 1, toolspec.Approve),
-			Judgement: approval.Judgement{Answer: toolspec.Answer{Counted: true}, Final: true}, Becomes: contract.RequestApproved,
-		}
+		before, row := b.rowsOf(call), approving(call)
+		row.Judgement.Final, row.Becomes = true, contract.RequestApproved
 		change(&row)
 		if out, err := b.Decide(ctx, row); err != nil || !out.Superseded {
 			t.Errorf("%+v: %+v, %v", row, out, err)
@@ -194,28 +199,28 @@ func TestDecideRefuses(t *testing.T) {
 	decide(own(t), "bystander", func(r *approval.DecideRow) { r.ApprovalID = toolspec.ApprovalID(id("bystander"), 2) })
 	decide(executes(t.Context(), "another-run"), "bystander", func(*approval.DecideRow) {})
 	decide(own(t), "done", func(*approval.DecideRow) {})
+}
 
-	// A judgement of other votes is not written, and a decision is written once.
-	row := approval.DecideRow{
-		InvocationID: id("bystander"), TenantID: tenant, ApprovalID: toolspec.ApprovalID(id("bystander"), 1), Epoch: 1, Decision: *decision("bystander", 1, toolspec.Approve),
-		Judgement: approval.Judgement{Answer: toolspec.Answer{Counted: true}}, Votes: 1,
-	}
-	before := b.rowsOf("bystander")
-	if out, err := b.Decide(own(t), row); err != nil || !out.Stale || b.rowsOf("bystander") != before {
+// TestDecideOnce: a decision is written once, only with the votes that it was judged with, and is remembered only if it counts.
+func TestDecideOnce(t *testing.T) {
+	b := open(t)
+	b.running("call_1")
+	row, before := approving("call_1"), b.rowsOf("call_1")
+	row.Votes = 1
+	if out, err := b.Decide(own(t), row); err != nil || !out.Stale || b.rowsOf("call_1") != before {
 		t.Errorf("votes of another look: %+v, %v", out, err)
 	}
 	row.Votes = 0
-	for want := 1; want <= 2; want++ {
+	for try := 1; try <= 2; try++ {
 		if out, err := b.Decide(own(t), row); err != nil || !out.Answer.Counted {
-			t.Errorf("time %d: %+v, %v", want, out, err)
+			t.Errorf("try %d: %+v, %v", try, out, err)
 		}
-		if n := value[int](b, `SELECT votes FROM approvals WHERE invocation_id = $1`, id("bystander")); n != 1 {
-			t.Errorf("time %d: %d votes", want, n)
+		if n := value[int](b, `SELECT votes FROM approvals WHERE invocation_id = $1`, id("call_1")); n != 1 {
+			t.Errorf("try %d: %d votes", try, n)
 		}
 	}
 
-	// An approval that does not count is not remembered.
-	b.sql(`UPDATE approvals SET expires_at = now() WHERE invocation_id = $1`, id("bystander"))
+	b.sql(`UPDATE approvals SET expires_at = now() WHERE invocation_id = $1`, id("call_1"))
 	late := row
 	late.Votes, late.Decision.Approver, late.Judgement.Grant = 1, "user:carol", &approval.GrantRow{For: time.Hour}
 	if out, err := b.Decide(own(t), late); err != nil || out.Answer.Counted {

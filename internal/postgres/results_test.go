@@ -31,7 +31,8 @@ func (b bench) lookup(row cache.LookupRow) cache.Finding {
 	return found
 }
 
-// holding returns the settle of a call that took part in a flight, which is the single run of a tool for several calls with the same key of the cache.
+// holding returns the settle of a call that gives back what it has, such as its part in a flight: the single run of a tool for several calls with the
+// same key of the cache.
 func holding(call string) contract.SettleIn {
 	in := settleIn(call, 1)
 	in.Holds = true
