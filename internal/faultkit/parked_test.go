@@ -21,7 +21,7 @@ import (
 const (
 	// parkedCalls is the number of calls that wait at the same time. Each round restarts one worker
 	// and decides on an equal part of the calls.
-	parkedCalls  = 200
+	parkedCalls  = 80
 	parkedRounds = 8
 	// resumeBound leaves room for a busy machine: a call needs seconds.
 	resumeBound = time.Minute
@@ -40,7 +40,7 @@ type parked struct {
 	err         error
 }
 
-// TestParkedApprovals: two workers with a workflow cache of one are restarted in turn while decisions arrive for 200 calls. Each call is
+// TestParkedApprovals: two workers with a workflow cache of one are restarted in turn while decisions arrive for 80 calls. Each call is
 // decided once, has one effect, and continues within resumeBound. The test is not parallel, because it measures time.
 func TestParkedApprovals(t *testing.T) {
 	w := newWorld(t)

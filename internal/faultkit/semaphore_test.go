@@ -21,10 +21,10 @@ import (
 
 // The size of TestSemaphoreUnderKills.
 const (
-	semaphoreCalls = 500
+	semaphoreCalls = 150
 	semaphoreMost  = 5
 	semaphoreKills = 5
-	semaphoreEnds  = 15 // number of calls that are terminated
+	semaphoreEnds  = 10 // number of calls that are terminated
 	// insideMs is the milliseconds that a tool works after its effect.
 	insideMs = 60
 	// crowdTimeout bounds the time until all calls have ended.
@@ -40,7 +40,7 @@ tenants:
     limits: [{tool: "chaos__*", concurrent: 5, then: wait}]
 `
 
-// TestSemaphoreUnderKills: 500 calls on two workers share five slots, while workers are killed and some workflows are terminated. The
+// TestSemaphoreUnderKills: 150 calls on two workers share five slots, while workers are killed and some workflows are terminated. The
 // ledger never shows more than five tools at the same time, no waiting call is overtaken by more than five later calls, all calls end, and
 // no slot is left. The test is not parallel, because its calls keep the server busy.
 func TestSemaphoreUnderKills(t *testing.T) {

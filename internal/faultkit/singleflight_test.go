@@ -112,18 +112,18 @@ func (w *world) leases() (n int) {
 	return n
 }
 
-// TestOneReadForAHundred: a hundred calls read one value at the same time on two workers. The tool runs once, and all calls get the value
-// (fault 38).
+// TestOneReadForAHundred: a hundred calls read one value at the same time on two workers, and few do so in the regular lane. The tool runs once,
+// and all calls get the value (fault 38).
 func TestOneReadForAHundred(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.apply(keptRules)
 	w.work(healthy).runs()
 	w.work(healthy).runs()
-	for _, tool := range []string{ledger.LocalRead, ledger.Read} {
+	for tool, readers := range map[string]int{ledger.LocalRead: 100, ledger.Read: few} {
 		before := len(w.ledger.Effects())
 		began := time.Now()
-		calls := w.read(100, tool, ledger.In{Text: tool, AfterMs: while(tool, 500, 1500)}, func(ledger.Effect) {})
+		calls := w.read(readers, tool, ledger.In{Text: tool, AfterMs: while(tool, 500, 1500)}, func(ledger.Effect) {})
 		from, most := w.sources(calls, tool)
 		effects := len(w.ledger.Effects()) - before
 		if effects < 1 || effects > most || !oneRead(from, len(calls), began) {

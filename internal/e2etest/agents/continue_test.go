@@ -48,11 +48,11 @@ func (w *world) chain(workflowID string) (events []int) {
 	return events
 }
 
-// TestLongRun: a run of a hundred calls continues over many histories, none of them long. Every call runs once. Messages come all the time, and the model
+// TestLongRun: a run of sixty calls continues over many histories, none of them long. Every call runs once. Messages come all the time, and the model
 // reads each of them once, in their order.
 func TestLongRun(t *testing.T) {
 	t.Parallel()
-	const rounds, width = 25, 4
+	const rounds, width = 30, 2
 	w := newShortWorld(t, func(r modelserver.Request) modelserver.Reply {
 		if r.Answers >= rounds {
 			return modelserver.Reply{Text: "done"}

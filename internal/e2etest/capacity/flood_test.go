@@ -15,13 +15,13 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-var flood = flag.Int("flood", 300, "the number of calls of the first tenant in TestFlood: task flood makes 10 000")
+var flood = flag.Int("flood", 100, "the number of calls of the first tenant in TestFlood: task flood makes 10 000")
 
 // TestFlood: the calls of a tenant do not wait until the queued calls of another tenant have ended. While both tenants have queued calls,
 // Temporal gives workers the tasks of the tenants in turn.
 func TestFlood(t *testing.T) {
 	t.Parallel()
-	const others = 20
+	const others = 10
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	read := func(tenant string, n int) toolspec.Invocation {
 		inv := e2etest.Invocation(fmt.Sprint(tenant, n), "test__fast", `{"text":"hello"}`)

@@ -167,8 +167,8 @@ func TestCredentialsStayInside(t *testing.T) {
 	for shape, token := range all {
 		v.Add(shape, p, token)
 		v.Grant(shape, e2etest.Actor)
-		// Each format is tested with six of the carriers in turn, so that every carrier gets more than a dozen formats.
-		for range 6 {
+		// Each format is tested with three of the carriers in turn, so that every carrier gets many formats.
+		for range 3 {
 			carrier := carriers[turn%len(carriers)]
 			turn++
 			calls = append(calls, w.Start(e2etest.Over(e2etest.Invocation(shape+"."+carrier, "test__leak", fmt.Sprintf(`{"text":%q}`, carrier)),

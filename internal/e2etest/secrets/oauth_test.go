@@ -23,7 +23,7 @@ import (
 // TestOneRefresh: 200 calls on two workers need a token that has expired, and the workers make one request for a new token (fault 53).
 func TestOneRefresh(t *testing.T) {
 	t.Parallel()
-	const many = 200
+	const many = 60
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	auth := oauthtest.New(t)
 	v, s := e2etest.NewVault(w), e2etest.NewAPI(t, auth)

@@ -137,11 +137,8 @@ func TestClosingTask(t *testing.T) {
 				t.Parallel()
 				w := *w
 				w.T = t
-				wanted, counted := 50, 0
-				if name == "update-and-signal" {
-					wanted = 10 // fewer than in other cases, because the client needs time to send the update again
-				}
-				most := wanted + wanted/2
+				const wanted, most = 10, 15
+				counted := 0
 				for i := 0; counted < wanted; i++ {
 					if i == most {
 						t.Fatalf("of %d closing tasks %d were thrown away, want %d", i, counted, wanted)

@@ -17,7 +17,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire/openai"
 )
 
-var manyRuns = flag.Int("runs", 50, "the number of runs of TestManyRuns: task many-runs makes 1 000")
+var manyRuns = flag.Int("runs", 20, "the number of runs of TestManyRuns: task many-runs makes 1 000")
 
 // TestManyRuns: under load, no turn of a run ends between the start and the result of a call, each call has one start event and one result event, and the events
 // of a run are numbered without gaps (EV-03, EV-07).
