@@ -218,69 +218,6 @@ func TestOutputIsNotCompleteBeforeItsEnd(t *testing.T) {
 	}
 }
 
-func TestOutputExpires(t *testing.T) {
-	t.Parallel()
-	b := open(t)
-	b.admit("call_1")
-	ref := b.streamed(streamRow("call_1"), lines(30_000))
-	b.sql(`UPDATE outputs SET expires_at = now()`)
-	for range 2 { // before and after upkeep
-		if _, err := b.Info(t.Context(), tenant, ref); !errors.Is(err, output.ErrExpired) {
-			t.Errorf("described: %v", err)
-		}
-		if _, err := b.Output(t.Context(), tenant, ref); !errors.Is(err, output.ErrExpired) {
-			t.Errorf("read: %v", err)
-		}
-		b.reclaim()
-	}
-	if n := value[int](b, `SELECT count(*) FROM output_chunks`); n != 0 {
-		t.Errorf("%d chunks are left", n)
-	}
-	b.sql(`UPDATE outputs SET touched_at = now() - interval '31 days'`)
-	b.reclaim()
-	if _, err := b.Info(t.Context(), tenant, ref); !errors.Is(err, output.ErrNotFound) {
-		t.Errorf("after 30 days: %v", err)
-	}
-}
-
-// TestOutputExpiresWhileItIsRead: a reader gets an error when the rest of the output expires.
-func TestOutputExpiresWhileItIsRead(t *testing.T) {
-	t.Parallel()
-	b := open(t)
-	b.admit("call_1")
-	ref := b.streamed(streamRow("call_1"), bytes.Repeat([]byte("0123456789abcdef"), 500_000))
-	var last error
-	n := 0
-	for _, last = range b.Chunks(t.Context(), tenant, ref, output.Position{}) {
-		if n++; n == 1 {
-			b.sql(`UPDATE outputs SET expires_at = now()`)
-			b.reclaim()
-		}
-	}
-	if !errors.Is(last, output.ErrExpired) {
-		t.Errorf("the reader got %d chunks and then %v", n, last)
-	}
-}
-
-func TestOutputIsDeleted(t *testing.T) {
-	t.Parallel()
-	b := open(t)
-	b.admit("call_1")
-	ref := b.streamed(streamRow("call_1"), lines(30_000))
-	if err := b.DeleteOutput(t.Context(), tenant, ref, "user:ann"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.Info(t.Context(), tenant, ref); !errors.Is(err, output.ErrExpired) {
-		t.Errorf("%v", err)
-	}
-	if got := value[string](b, `SELECT detail->>'by' FROM events WHERE kind = 'output_deleted'`); got != "user:ann" {
-		t.Errorf("the audit trail says that %q deleted it", got)
-	}
-	if left := b.counted(); left != 0 {
-		t.Errorf("%d chunks are left", left)
-	}
-}
-
 // TestOutputQuota: concurrent writers of a tenant store no more than its quota, and the outputs that fit are complete.
 func TestOutputQuota(t *testing.T) {
 	t.Parallel()

@@ -92,3 +92,37 @@ func TestFaultsAreShort(t *testing.T) {
 		t.Errorf("a fault without a path is %q", got)
 	}
 }
+
+// TestCallBounds: an id of 128 characters and arguments of 8192 bytes pass, and one more of each
+// does not (VA-09, VA-10).
+func TestCallBounds(t *testing.T) {
+	long := target(t)
+	long.Validator, long.AllowNoSchema = nil, true
+	args := func(n int) []byte { return []byte(`{"path":"` + strings.Repeat("a", n-11) + `"}`) }
+	for _, tc := range []struct {
+		name string
+		id   int
+		args int
+		ok   bool
+	}{{"most", 128, 8192, true}, {"a longer id", 129, 20, false}, {"larger arguments", 1, 8193, false}, {"far larger ones", 1, 10 << 20, false}} {
+		r := hydrate.Call(long, true, hydrate.Given{ID: strings.Repeat("é", tc.id), Args: args(tc.args)})
+		if r.Success != tc.ok || !tc.ok && r.Errors[0].Detail.Kind != hydrate.KindTooLarge {
+			t.Errorf("%s: %+v", tc.name, r.Errors)
+		}
+	}
+	// A text that was cut is not JSON. If it is larger than the bound of the tool, it is refused as too large, and its size is recorded.
+	for _, size := range []int{8195, 10 << 10, 6*8192 + 3, 64 << 10} {
+		r := hydrate.Call(long, true, hydrate.Given{ID: "c", Args: args(size)[:size-2]})
+		if p := r.Provenance; r.Success || r.Errors[0].Detail.Kind != hydrate.KindTooLarge || p.OriginalBytes != size-2 || p.OriginalDigest == "" || len(p.Tolerances) != 0 {
+			t.Errorf("%d bytes that are no JSON: %+v", size, r)
+		}
+	}
+	// For arguments in a string, the bytes without the escapes count.
+	if r := long.Hydrate(quoted(t, `{"path":"`+strings.Repeat(`\"`, 4000)+`"}`)); !r.Success {
+		t.Errorf("a string with escapes: %+v", r.Errors)
+	}
+	long.MaxArgs = 100
+	if r := hydrate.Call(long, true, hydrate.Given{Args: args(101)}); r.Success {
+		t.Error("the tool's own bound does not count")
+	}
+}
