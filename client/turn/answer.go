@@ -103,17 +103,18 @@ func formAnswer(ctx context.Context, c *client.Client, tenantID string, o Outcom
 	return a, err
 }
 
-// wholeValue returns the value of a result. It reads a stored value if the result has nothing else, and
-// if it has parts without their data. If c cannot read it, it returns the value of the result.
+// wholeValue returns the value of a result. If the result has only a reference, or only the short form of a list
+// of parts, wholeValue reads the stored value with c. If c cannot read it, wholeValue returns what the result has.
 func wholeValue(ctx context.Context, c *client.Client, tenantID string, r toolspec.Result) (json.RawMessage, error) {
-	short := r.Truncated && r.Kind == toolspec.KindParts
-	if r.OutputRef == "" || len(r.Value) > 0 && !short { // the result has its value or a short form of it; its OutputRef may name a stream
+	hasShortParts := r.Truncated && r.Kind == toolspec.KindParts
+	if r.OutputRef == "" || len(r.Value) > 0 && !hasShortParts { // the result has its value or a short form of it; its OutputRef may name a stream
 		return r.Value, nil
 	}
 	stored, err := c.Output(ctx, tenantID, r.OutputRef)
 	isGone := errors.Is(err, client.ErrNotFound) || errors.Is(err, output.ErrExpired) || errors.Is(err, client.ErrOutputTooLarge)
 	if errors.Is(err, client.ErrNoOutputs) || isGone {
-		// A program may take the same turn again when the output is deleted. The call has still ended.
+		// A program may take the same turn again after the output was deleted. The call has ended all the same, so
+		// this is no error.
 		return r.Value, nil
 	}
 	return stored, err
@@ -180,6 +181,8 @@ type failureDetails struct {
 // maxProblems bounds the problems in one answer.
 const maxProblems = 16
 
+// encodeFailure returns the JSON of a failure for a model, in at most MaxAnswer bytes if it can: it leaves out
+// problems from the end of the list, and at last all details.
 func encodeFailure(r toolspec.Result) (json.RawMessage, error) {
 	// The codec adds the prefix itself.
 	f := failure{ErrorCode: r.ErrorCode, Message: strings.TrimPrefix(r.SafeMessage, toolspec.ErrorPrefix), RetryAfterMs: r.RetryAfterMs}
