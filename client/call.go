@@ -8,9 +8,10 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// isCall reports whether a workflow is a call. Any program in the namespace can start a workflow
-// under the id of a call. The first run of a call is on the shared task queue, and the workers there
-// move it to the task queue of a pool if only a pool has its tool.
+// isCall reports whether a workflow is a call. Any program in the namespace can start a workflow under the id of a
+// call, so isCall checks its type and its task queue. The first Temporal run of a call is on the shared task
+// queue. The workers there move the call to the task queue of a pool if only a pool has its tool, so a workflow on
+// such a queue is a call only if its first Temporal run was on the shared one.
 func (c *Client) isCall(ctx context.Context, w *workflowservice.DescribeWorkflowExecutionResponse) (bool, error) {
 	info := w.GetWorkflowExecutionInfo()
 	pool, known := toolspec.PoolOf(info.GetTaskQueue())

@@ -15,7 +15,8 @@ var ErrNotFound = errors.New("not found")
 // more, and the call cannot be stopped.
 var ErrSettled = errors.New("the call is settled; its result cannot change")
 
-// ErrOtherRun says that the id of a run is taken: by a run of an agent with another input, or by a workflow that is no run.
+// ErrOtherRun says that the id of a run is in use: a run of an agent with another input has it, or a workflow that
+// is no run of an agent.
 var ErrOtherRun = errors.New("another run, or a workflow that is no run, has the id of this run: give each run an id of its own")
 
 // ErrNotConfirmed says that no worker answered in time. The decision may still count: ask for the
