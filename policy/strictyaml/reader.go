@@ -96,8 +96,8 @@ func (r *Reader) Mapping(n *yaml.Node, path string, fields ...Field) {
 // Unlimited is the limit of a mapping that only the size of the document bounds.
 const Unlimited = math.MaxInt
 
-// Entries calls visit once for every key of a mapping of at most limit entries. It returns false if n
-// is not a mapping, or has more entries.
+// Entries calls visit once for every key of a mapping of at most limit entries. at is the node of the key. It
+// returns false if n is not a mapping, or has more entries.
 func (r *Reader) Entries(n *yaml.Node, path string, limit int, visit func(key string, at, value *yaml.Node)) bool {
 	if n.Kind == yaml.MappingNode && len(n.Content)/2 > limit {
 		r.Fail(n, path, "has more than %d entries", limit)
@@ -153,7 +153,8 @@ func (r *Reader) NotEmpty(n *yaml.Node, path, instead string) {
 	}
 }
 
-// Scalar returns the text of a scalar with the given resolved tag.
+// Scalar returns the text of a scalar. tag is the type that the scalar must have, such as !!str, and want says in
+// the fault what to write.
 func (r *Reader) Scalar(n *yaml.Node, path, tag, want string) (string, bool) {
 	if !r.Plain(n, path) {
 		return "", false

@@ -103,6 +103,7 @@ func Contract(t *testing.T, engine authz.Port, submitter string) {
 	}
 }
 
+// request returns the request of a test case: call is "tenant actor tool", and optionally "@subject" and "/graph".
 func request(call, submitter string) authz.Request {
 	parts := strings.Fields(call)
 	r := authz.Request{
