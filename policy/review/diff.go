@@ -39,6 +39,8 @@ func plain(p *policy.Policy) any {
 	return v
 }
 
+// differences compares two decoded JSON values at a path. It compares objects key by key, lists entry by entry,
+// and other values as a whole.
 func differences(path string, from, to any) []Change {
 	a, aMap := from.(map[string]any)
 	b, bMap := to.(map[string]any)
