@@ -128,9 +128,9 @@ func (p *Policy) DenyUnreviewed(f Facts) (d Decision, ok bool) {
 	return Decision{}, false
 }
 
-// UnderReview returns the facts of a discovered tool with the effect and the risk of its review, if its
-// definition follows the review or is about to follow it. A definition that follows its review keeps a
-// higher risk, because the annotations of its server have raised it.
+// UnderReview returns f with the effect and the risk of the tool's review, if the tool is Reviewed or Pending. The
+// risk of a Reviewed tool stays if it is higher than that of the review: annotations of the MCP server have then
+// raised it.
 func (p *Policy) UnderReview(f Facts) Facts {
 	state := p.ReviewOf(f.ToolID, f.Discovered)
 	if state != Pending && state != Reviewed {
