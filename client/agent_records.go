@@ -40,7 +40,7 @@ type RoundFilter struct {
 	TenantID, RunID string
 	// Before leaves out the rounds from this number on; 0 means none.
 	Before int
-	// Limit is the number of rounds, 1–MaxList; 0 means 50. The last rounds are read.
+	// Limit is the number of rounds, 1–MaxList; 0 means 50. If there are more, the last ones are read.
 	Limit int
 }
 
@@ -50,7 +50,7 @@ type AgentRunSummary struct {
 	Agent   string `json:"agent"`
 	Version string `json:"version"`
 	ActorID string `json:"actorId"`
-	// Stays says that the run waits for messages after its answers.
+	// Stays says that the run waits for the next message of a person after each final answer.
 	Stays bool `json:"stays,omitempty"`
 	// ForkOf is the run of which this run is a fork: this run began with the first ForkRounds rounds of that run.
 	// It is empty if the run is no fork. These rounds count in the total Rounds, and in no other total.
@@ -113,8 +113,8 @@ type BeganMessage struct {
 	Text string            `json:"text"`
 }
 
-// AgentMessage is a message of a person. Round is the first round whose model has read the message,
-// or 0.
+// AgentMessage is a message of a person. Round is the first round whose model has read the message, or 0 if no
+// round has read it yet.
 type AgentMessage struct {
 	Round int       `json:"round,omitempty"`
 	By    string    `json:"by,omitempty"`

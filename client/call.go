@@ -23,10 +23,10 @@ func (c *Client) isCall(ctx context.Context, w *workflowservice.DescribeWorkflow
 	}
 	first, err := c.temporal.DescribeWorkflowExecution(ctx, info.GetExecution().GetWorkflowId(), info.GetFirstRunId())
 	if isGone(err) {
-		// Temporal has deleted the first run, so its task queue is unknown. This happens to a call that waits
-		// for an approval for longer than the retention and then moves to a pool. Accepting the workflow is
-		// safe enough: a program that makes its own workflow look like a call must know the id of the call
-		// before the call starts, and delete the first run of its workflow.
+		// Temporal has deleted the first Temporal run, so its task queue is unknown. This happens to a call that
+		// waits for an approval for longer than the retention and then moves to a pool. Accepting the workflow is
+		// safe enough: a program that makes its own workflow look like a call must know the id of the call before
+		// the call starts, and delete the first Temporal run of its workflow.
 		return true, nil
 	}
 	return first.GetWorkflowExecutionInfo().GetTaskQueue() == toolspec.TaskQueue, err

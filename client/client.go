@@ -41,8 +41,8 @@ type Catalogs interface {
 type Options struct {
 	// Catalogs reads the tools for Catalog, PickTools and Offer.
 	Catalogs Catalogs
-	// Outputs reads values for Output. Without it, the answer to a model has only the reference
-	// of a value beyond toolspec.MaxInline.
+	// Outputs reads values for Output. Package turn reads with it the images and documents of a value that is too
+	// large for the result. Without it, a model gets the short form and the reference of such a value.
 	Outputs Outputs
 	// OutputReader reads stored outputs of any size for OutputInfo and OpenOutput.
 	OutputReader output.Reader

@@ -28,7 +28,8 @@ var ErrNotConfirmed = errors.New("not confirmed: no worker answered; the decisio
 // or terminate its workflow.
 var ErrSpent = errors.New("the call takes no more updates and signals; cancel it or wait until the request expires")
 
-// ErrNoOutputs is the error of Client.Output for a client without Options.Outputs.
+// ErrNoOutputs is the error of Client.Output for a client without Options.Outputs, and of Client.OutputInfo and
+// Client.OpenOutput for a client without Options.OutputReader.
 var ErrNoOutputs = errors.New("this client has no reader of outputs: set Options.Outputs")
 
 // ErrNoCatalogs is the error of Client.Catalog, Client.PickTools and Client.Offer for a client
@@ -36,7 +37,7 @@ var ErrNoOutputs = errors.New("this client has no reader of outputs: set Options
 var ErrNoCatalogs = errors.New("this client has no reader of catalogs: set Options.Catalogs")
 
 // ErrNoRecords is the error of Client.Calls, Client.Call and Client.Approvals for a client without
-// Options.Records.
+// Options.Records, and of Client.AgentRuns and Client.AgentRun for a client without Options.AgentRecords.
 var ErrNoRecords = errors.New("this client has no reader of the record: set Options.Records and Options.AgentRecords")
 
 // ErrNoRuns is the error of Client.Watch, Client.Append and Client.Run for a client without

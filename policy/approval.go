@@ -41,7 +41,7 @@ type ApprovalRule struct {
 	RememberForMs    int64 `json:"rememberForMs,omitempty"`
 	RememberAnyArgs  bool  `json:"rememberAnyArgs,omitempty"`
 	RememberAnyActor bool  `json:"rememberAnyActor,omitempty"`
-	// Chain asks several entries, one after the other. It replaces Approvers and Quorum.
+	// Chain has groups of approvers who are asked one after the other. It replaces Approvers and Quorum.
 	Chain []ChainEntry `json:"chain,omitempty"`
 	// RemindAfterMs is how long a request waits before its approvers get a reminder, in
 	// milliseconds; 0 sends no reminder.

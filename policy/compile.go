@@ -47,7 +47,7 @@ func (c *compiler) tenant(id string, doc document.Tenant) *tenant {
 			Source: "requireApprovalForEffects", Message: "calls with this effect need an approval",
 		})
 	}
-	// In every mode, repaired arguments need an approval, and unchecked arguments need an
+	// In every mode, arguments that were repaired need an approval. Arguments that no schema checks need an
 	// approval or are denied.
 	unchecked := Rule{
 		Class: Denying, Verb: Deny, Tool: document.EveryTool, cond: when(func(f Facts) bool { return f.NoSchema }),

@@ -13,7 +13,7 @@ import (
 // MCPReview is what a person says about a tool that an MCP server offers.
 type MCPReview = document.MCPReview
 
-// ruleMCP is the rule of a decision on a tool without a valid review.
+// ruleMCP is Decision.Rule of a decision that denies a tool without a valid review.
 const ruleMCP = "mcp"
 
 // Review returns the review of a tool of an MCP server, by the tool's own name at the server. The caller

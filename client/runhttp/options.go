@@ -14,8 +14,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
-// Watcher reads the events of a run: first the events whose sequence numbers are greater than the
-// parameter after, and then each event as it is written, until ctx ends. It ends soon after ctx.
+// Watcher reads the events of a run: first the events whose sequence numbers are greater than the parameter after,
+// and then each event as it is written. When ctx ends, it must end soon.
 type Watcher interface {
 	Watch(ctx context.Context, tenantID, runID string, after int64) iter.Seq2[toolspec.RunEvent, error]
 }

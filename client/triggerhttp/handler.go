@@ -53,9 +53,10 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// New returns the handler of Path. It answers 202 if the run of an event has started, now or before, or if the event waits in the queue; 401 if there is no such trigger or the
-// request is not signed with its secret; 408 for a body that does not arrive whole within 15 seconds; 413 for a body of more than
-// trigger.MaxEvent bytes; 422 if the event starts no run, which the record then says; 503 if the sender may send the event again later.
+// New returns the handler of Path. It answers 202 if the run of an event has started, now or before, or if the
+// event waits in the queue; 401 if there is no such trigger or the request is not signed with its secret; 408 for
+// a body that does not arrive whole within 15 seconds; 413 for a body of more than trigger.MaxEvent bytes; 422 if
+// the event starts no run, for a reason that the record has; 503 if the sender may send the event again later.
 func New(o Options) (http.Handler, error) {
 	if o.Firer.Store == nil || o.Firer.Start == nil || o.Secrets == nil {
 		return nil, errors.New("triggerhttp: Firer and Secrets are required")

@@ -67,8 +67,9 @@ func Items(message json.RawMessage) (items []json.RawMessage, err error) {
 	return items, err
 }
 
-// formAnswer returns the answer to a call. Of a stored value that c cannot read, because it has no
-// reader of outputs or the output has expired, the answer has only the reference.
+// formAnswer returns the answer to a call. If c cannot read a stored value, because it has no reader of outputs or
+// the output has expired, the answer has what the result has of it: the short form, if there is one, and the
+// reference.
 func formAnswer(ctx context.Context, c *client.Client, tenantID string, o Outcome) (a wire.Answer, err error) {
 	a = wire.Answer{Index: o.Call.Index, CallID: o.Call.ID, Name: o.Call.Name, IsError: !o.Result.OK, OutputRef: o.Result.OutputRef}
 	if a.IsError {

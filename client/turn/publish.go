@@ -16,7 +16,8 @@ const (
 	// publishEvery is the least time between two events of a text, so that the tokens of a model do not
 	// become an event each.
 	publishEvery = 50 * time.Millisecond
-	// publishTime bounds the write of an event: the calls of a response wait for its text.
+	// publishTime bounds the time to write one event. The calls of a response start only after its text is
+	// written.
 	publishTime = 5 * time.Second
 )
 

@@ -36,7 +36,7 @@ func (t Turn) runAll(ctx context.Context, c *client.Client, plan Plan) []Outcome
 		}
 		_ = group.Wait() // each error is in its outcome
 		for _, i := range batch {
-			// A later call must not overtake a call whose outcome is unknown.
+			// A later call must not run before a call that has no result yet.
 			stop = stop || outcomes[i].Pending && plan.Calls[i].Same < 0
 		}
 	}

@@ -18,9 +18,9 @@ import (
 // the same turn, at once or later: Take starts no call a second time, and the messages are the
 // same.
 type Turn struct {
-	// Key names the response: 1–64 of [A-Za-z0-9_.-], unique in a run. A call without an id of
-	// the provider gets <Key>-<index>, counted from 0. Key is required, because a new id would
-	// be another call.
+	// Key names the response: 1–64 of [A-Za-z0-9_.-], unique in a run. A call without an id of the provider gets
+	// <Key>-<index>, counted from 0. Key is required: if the same turn were taken again with another key, such a
+	// call would get another id and run a second time.
 	Key string
 	// Codec is the codec of the provider's format.
 	Codec wire.Codec
@@ -81,9 +81,8 @@ type Outcome struct {
 	// for a person; client.State says which. A call that has not started waits for the calls before
 	// it, until the turn is taken again.
 	Pending, Started bool
-	// Err says why the outcome is unknown: Temporal did not answer, or refused this program. It
-	// is neither the error of a tool nor an output that could not be read, which is an error of
-	// Take.
+	// Err says why Take cannot know the result: Temporal did not answer, or refused this program. The error of a
+	// tool is in Result, not in Err. An output that could not be read is an error of Take.
 	Err error
 
 	hint string

@@ -116,7 +116,7 @@ func (r *reader) reachable(n *yaml.Node, path string, s ChainEntry) {
 	}
 }
 
-// addApprovers adds the approvers of a place to those of the document, if there are any.
+// addApprovers adds the approvers at path to r.approving, if there are any.
 func (r *reader) addApprovers(n *yaml.Node, path string, approvers Approvers, quorum int64) {
 	if len(approvers) > 0 {
 		r.approving = append(r.approving, NamedApprovers{TenantID: r.tenantID, Approvers: approvers, Quorum: quorum, At: r.Position(n, ""), Path: path})

@@ -128,9 +128,9 @@ type Shift struct {
 	After    policy.Decision
 }
 
-// Shifts judges a call of every tool for every tenant that either policy names, without arguments
-// and without an actor, and returns the calls whose verdicts differ, sorted. A rule that needs
-// more facts may still decide differently.
+// Shifts judges a call of every tool for every tenant that either policy names, without arguments and without an
+// actor, and returns the calls whose verdicts differ, sorted. Calls with an actor and arguments can get different
+// verdicts where Shifts finds no difference.
 func Shifts(from, to *policy.Policy, tools []toolspec.Spec) []Shift {
 	var shifts []Shift
 	for _, id := range Tenants(from, to) {

@@ -53,7 +53,8 @@ func (r *Reader) Fail(n *yaml.Node, path, format string, args ...any) {
 	r.FailAt(n.Line, n.Column, path, format, args...)
 }
 
-// Plain refuses YAML features that give a text another meaning than a reader sees.
+// Plain reports whether a node has no anchor, alias or tag, and adds a fault if it has one: they give a text
+// another meaning than a person reads.
 func (r *Reader) Plain(n *yaml.Node, path string) bool {
 	switch {
 	case n.Kind == yaml.AliasNode, n.Anchor != "":

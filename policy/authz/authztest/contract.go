@@ -13,7 +13,7 @@ type Fact struct {
 	authz.Relation
 }
 
-// Facts returns the relations that an engine must have before Contract.
+// Facts returns the relations that an engine must have when Contract tests it.
 func Facts() []Fact {
 	acme := func(kind authz.Kind, subject, object, tools, graph string) Fact {
 		return Fact{"acme", authz.Relation{Kind: kind, Subject: subject, Object: object, Tools: tools, GraphID: graph}}
