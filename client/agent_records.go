@@ -40,7 +40,7 @@ type RoundFilter struct {
 	TenantID, RunID string
 	// Before leaves out the rounds from this number on; 0 means none.
 	Before int
-	// Limit is the number of rounds, 1–MaxList; 0 means 50. The last rounds are read.
+	// Limit is the number of rounds, 1–MaxList; 0 means 50. If there are more, the last ones are read.
 	Limit int
 }
 
@@ -50,10 +50,10 @@ type AgentRunSummary struct {
 	Agent   string `json:"agent"`
 	Version string `json:"version"`
 	ActorID string `json:"actorId"`
-	// Stays says that the run waits for messages after its answers.
+	// Stays says that the run waits for the next message of a person after each final answer.
 	Stays bool `json:"stays,omitempty"`
-	// ForkOf is the run whose first ForkRounds rounds the run has kept, or empty. The kept rounds count in Rounds, and in no
-	// other total.
+	// ForkOf is the run of which this run is a fork: this run began with the first ForkRounds rounds of that run.
+	// It is empty if the run is no fork. These rounds count in the total Rounds, and in no other total.
 	ForkOf     string `json:"forkOf,omitempty"`
 	ForkRounds int    `json:"forkRounds,omitempty"`
 	// Outcome and Reason are the outcome and the reason of the result. They are empty while the run is
@@ -64,8 +64,8 @@ type AgentRunSummary struct {
 	// PromptHash is the agent.PromptHash of the last request. Runs with the same hash asked their models
 	// in the same way.
 	PromptHash string `json:"promptHash,omitempty"`
-	// Graph and GraphVersion name the graph of the agent, and GraphRunID the run of this graph. GraphID is the graph in the context of the
-	// calls.
+	// Graph and GraphVersion name the graph to which the file of the agent belongs. GraphRunID is the caller's id
+	// of the run of this graph. GraphID is context.graphId of the calls.
 	Graph        string     `json:"graph,omitempty"`
 	GraphVersion string     `json:"graphVersion,omitempty"`
 	GraphRunID   string     `json:"graphRunId,omitempty"`
@@ -86,12 +86,14 @@ type AgentRunRecord struct {
 	// Said are the messages that people said to the run: the messages that the rounds in Rounds have
 	// read, and the messages that no round has read yet.
 	Said []AgentMessage `json:"said,omitempty"`
-	// Summaries are those that the rounds in Rounds were the first to read. Their texts stay in the record: they can repeat masked arguments.
+	// Summaries are the summaries of earlier rounds that a round in Rounds was the first to read. They have no
+	// texts here, because a summary can repeat arguments that the record masks.
 	Summaries []AgentSummary `json:"summaries,omitempty"`
 	Result    *agent.Result  `json:"result,omitempty"`
 }
 
-// AgentSummary says which model has written a summary of the rounds before a round, and what that has used.
+// AgentSummary is a summary that a model has written of all rounds before the round Before, with the tokens and
+// the cost of writing it.
 type AgentSummary struct {
 	Before           int    `json:"before"`
 	Format           string `json:"format"`
@@ -111,8 +113,8 @@ type BeganMessage struct {
 	Text string            `json:"text"`
 }
 
-// AgentMessage is a message of a person. Round is the first round whose model has read the message,
-// or 0.
+// AgentMessage is a message of a person. Round is the first round whose model has read the message, or 0 if no
+// round has read it yet.
 type AgentMessage struct {
 	Round int       `json:"round,omitempty"`
 	By    string    `json:"by,omitempty"`
@@ -140,13 +142,14 @@ type AgentRound struct {
 
 // AgentCallView is a call of a response.
 type AgentCallView struct {
-	// Name is what the model called. ToolID, ToolCallID and InvocationID are empty for a call that could not start, and for a call that is the
-	// same as an earlier call of the response. InvocationID is also empty in a round that a fork has kept: the source has the call.
+	// Name is the tool name that the model wrote. ToolID, ToolCallID and InvocationID are empty for a call that
+	// could not start, and for a call that is the same as an earlier call of the response. InvocationID is also
+	// empty in a round that the run took over from ForkOf, because that call belongs to the other run.
 	Name         string `json:"name"`
 	ToolID       string `json:"toolId,omitempty"`
 	ToolCallID   string `json:"toolCallId,omitempty"`
 	InvocationID string `json:"invocationId,omitempty"`
-	// SameAs is the index of that earlier call.
+	// SameAs is the index in AgentRound.Calls of the earlier call that is the same, or nil.
 	SameAs *int `json:"sameAs,omitempty"`
 	// Outcome is ok or an error code. It is empty while the call is open, and after the record of the call has expired.
 	Outcome string `json:"outcome,omitempty"`

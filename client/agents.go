@@ -20,7 +20,8 @@ import (
 type AgentRun struct {
 	TenantID, RunID string
 	run             temporal.WorkflowRun
-	// isAttached says that the client has not checked yet which workflow has the id.
+	// isAttached says that AttachAgent made the handle: the client has not checked yet whether the workflow with
+	// this id is a run of an agent.
 	isAttached bool
 }
 
@@ -28,9 +29,9 @@ type AgentRun struct {
 func (r *AgentRun) WorkflowID() string { return agent.WorkflowID(r.TenantID, r.RunID) }
 
 // StartAgent starts a run of an agent, or attaches to it if it was started before. An invalid input never reaches
-// Temporal. If the id of the run has a run with another input, or a workflow that is no run, the error is ErrOtherRun;
-// SubmitterProof does not count for that. While Temporal does not answer, StartAgent tries again until ctx ends, and then
-// returns ErrNoAnswer.
+// Temporal. The error is ErrOtherRun if the id of the run belongs to a run with another input, not counting
+// SubmitterProof, or to a workflow that is no run of an agent. While Temporal does not answer, StartAgent tries
+// again until ctx ends, and then returns ErrNoAnswer.
 func (c *Client) StartAgent(ctx context.Context, in agent.Input) (*AgentRun, error) {
 	if err := in.Check(); err != nil {
 		return nil, fmt.Errorf("client: start agent: %w", err)
@@ -60,8 +61,9 @@ func (c *Client) StartAgent(ctx context.Context, in agent.Input) (*AgentRun, err
 	return r, nil
 }
 
-// compareRun returns ErrOtherRun unless a workflow is the run of an input. Every program in the namespace can start a workflow under any
-// id. The first event of a history has the input of the workflow.
+// compareRun returns ErrOtherRun unless the workflow is a run of an agent that was started with the input in. It
+// reads that input from the first event of the history. Every program in the namespace can start a workflow under
+// any id, so the id alone proves nothing.
 func (c *Client) compareRun(ctx context.Context, workflowID, runID string, in agent.Input) error {
 	started, err := c.startOf(ctx, workflowID, runID)
 	if err != nil {
@@ -82,7 +84,7 @@ func (c *Client) compareRun(ctx context.Context, workflowID, runID string, in ag
 	return nil
 }
 
-// startOf returns the first event of a workflow, and ErrOtherRun unless it is a run of an agent.
+// startOf returns the first event of a workflow, or ErrOtherRun if the workflow is no run of an agent.
 func (c *Client) startOf(ctx context.Context, workflowID, runID string) (*historypb.WorkflowExecutionStartedEventAttributes, error) {
 	first, err := c.temporal.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT).Next()
 	if err != nil {
@@ -95,8 +97,8 @@ func (c *Client) startOf(ctx context.Context, workflowID, runID string) (*histor
 	return started, nil
 }
 
-// AttachAgent returns the handle of a run that was started before. It sends no request to Temporal: AgentResult looks which workflow
-// has the id.
+// AttachAgent returns the handle of a run that was started before. It sends no request to Temporal: AgentResult
+// checks that the workflow with the id is a run of an agent.
 func (c *Client) AttachAgent(ctx context.Context, tenantID, runID string) *AgentRun {
 	return &AgentRun{TenantID: tenantID, RunID: runID, run: c.temporal.GetWorkflow(ctx, agent.WorkflowID(tenantID, runID), ""), isAttached: true}
 }
@@ -139,8 +141,8 @@ func (c *Client) SayToAgent(ctx context.Context, tenantID, runID string, m agent
 	if err := m.Check(); err != nil {
 		return fmt.Errorf("client: message to %s: %w", id, err)
 	}
-	// Each try has an id of its own: Temporal would give the answer of a try that was refused to all later tries. The record knows the
-	// message by its own id.
+	// Each try has an update id of its own: with one id for all, Temporal would answer every later try with the
+	// refusal of the first. A message that is sent twice is still added once, because the record knows it by m.ID.
 	handle, err := c.temporal.UpdateWorkflow(ctx, temporal.UpdateWorkflowOptions{
 		UpdateID: "message-" + m.ID + "-" + uuid.NewString(), WorkflowID: id, UpdateName: agent.MessageName, Args: []any{m}, WaitForStage: temporal.WorkflowUpdateStageCompleted,
 	})
@@ -157,8 +159,9 @@ func (c *Client) SayToAgent(ctx context.Context, tenantID, runID string, m agent
 	return nil
 }
 
-// InterruptAgent stops a run after its current call. A run that stays only ends its turn, unless it waits for a message. A
-// run that has ended is ErrSettled.
+// InterruptAgent stops a run after its current call. For a run that stays, it ends only the current turn, and the
+// run then waits for the next message; if the run waits for a message already, it ends. The error is ErrSettled
+// for a run that has ended.
 func (c *Client) InterruptAgent(ctx context.Context, tenantID, runID string) error {
 	return c.interrupt(ctx, tenantID, runID, agent.InterruptName)
 }
@@ -185,7 +188,8 @@ func (c *Client) CancelAgent(ctx context.Context, tenantID, runID string) error 
 	return nil
 }
 
-// AgentState asks a run what it does now, once. It needs a worker. A run that does not exist is ErrNotFound.
+// AgentState queries what a run does now. It needs a worker that answers the query, and does not repeat it. A run
+// that does not exist is ErrNotFound.
 func (c *Client) AgentState(ctx context.Context, tenantID, runID string) (state agent.State, err error) {
 	id := agent.WorkflowID(tenantID, runID)
 	value, err := c.temporal.QueryWorkflow(ctx, id, "", agent.StateName)

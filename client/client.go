@@ -41,8 +41,8 @@ type Catalogs interface {
 type Options struct {
 	// Catalogs reads the tools for Catalog, PickTools and Offer.
 	Catalogs Catalogs
-	// Outputs reads values for Output. Without it, the answer to a model has only the reference
-	// of a value beyond toolspec.MaxInline.
+	// Outputs reads values for Output. Package turn reads with it the images and documents of a value that is too
+	// large for the result. Without it, a model gets the short form and the reference of such a value.
 	Outputs Outputs
 	// OutputReader reads stored outputs of any size for OutputInfo and OpenOutput.
 	OutputReader output.Reader
@@ -55,8 +55,8 @@ type Options struct {
 	// DataConverter is the data converter of the Temporal client, if that client has its own. Progress
 	// needs it. StartAgent needs it if the run exists already.
 	DataConverter converter.DataConverter
-	// EagerStart asks Temporal to give the first task to a worker of the same process and
-	// connection.
+	// EagerStart asks Temporal to give the first workflow task of a call to a worker in this process that uses the
+	// same Temporal client.
 	EagerStart bool
 }
 
@@ -75,7 +75,8 @@ type Call struct {
 	toolCallID   string
 	inputDigest  string
 	run          temporal.WorkflowRun
-	// attached says that the client has not checked yet whether the workflow is a call.
+	// attached says that Attach made the handle: the client has not checked yet whether the workflow with this id
+	// is a call.
 	attached bool
 }
 
@@ -103,7 +104,7 @@ func (c *Client) Start(ctx context.Context, inv toolspec.Invocation) (*Call, err
 			EnableEagerStart:         c.eager,
 			StaticSummary:            inv.ToolID + " for " + inv.Context.TenantID,
 			Priority:                 sdktemporal.Priority{FairnessKey: inv.Context.TenantID},
-			// The workflow that exists may not be a call.
+			// Without it the SDK would attach to the workflow that has the id, which may be no call.
 			WorkflowExecutionErrorWhenAlreadyStarted: true,
 		}, toolspec.WorkflowType, inv)
 		var there *serviceerror.WorkflowExecutionAlreadyStarted
@@ -117,8 +118,8 @@ func (c *Client) Start(ctx context.Context, inv toolspec.Invocation) (*Call, err
 	return &Call{WorkflowID: id.WorkflowID(), InvocationID: id.InvocationID(), toolCallID: inv.ToolCallID, inputDigest: digest, run: run}, nil
 }
 
-// existing returns a run that has the id of a call. Every program in the namespace can start a
-// workflow under any id, so a workflow that is not a call of Pawl does not count.
+// existing returns the workflow that already has the id of a call, or a *CallError with the code conflict if that
+// workflow is no call of Pawl: every program in the namespace can start a workflow under any id.
 func (c *Client) existing(ctx context.Context, inv toolspec.Invocation, runID string) (temporal.WorkflowRun, error) {
 	workflowID := inv.Identity().WorkflowID()
 	described, err := c.temporal.DescribeWorkflowExecution(ctx, workflowID, runID)
@@ -135,7 +136,8 @@ func (c *Client) existing(ctx context.Context, inv toolspec.Invocation, runID st
 	return c.temporal.GetWorkflow(ctx, workflowID, runID), nil
 }
 
-// check refuses what admit would refuse, before it is written into a history.
+// check refuses an invocation that admit would refuse, so that an invalid invocation is never written into a
+// history.
 func check(inv toolspec.Invocation) error {
 	data, err := json.Marshal(inv)
 	if err != nil {
@@ -156,8 +158,8 @@ func invalid(inv toolspec.Invocation, f *hydrate.Fault) error {
 	}))
 }
 
-// refused is the error of a call that the client did not start. No worker has seen the call, so its
-// result has no InvocationID. It has no ToolCallID that looks like a credential.
+// refused is the error of a call that the client did not start. No worker has seen the call, so its result has no
+// InvocationID. The result also leaves out a ToolCallID that is not valid or that looks like a credential.
 func refused(inv toolspec.Invocation, result toolspec.Result) error {
 	if toolspec.CheckToolCallID(inv.ToolCallID) == nil && !toolspec.SecretValue(inv.ToolCallID) {
 		result.ToolCallID = inv.ToolCallID
@@ -199,7 +201,8 @@ func (c *Client) Result(ctx context.Context, call *Call) (toolspec.Result, error
 	return result, nil
 }
 
-// conflict shows nothing of the other call but its identity.
+// conflict returns the result for a caller whose id belongs to a call with another input. It shows the ids and the
+// input digest of that call, and nothing else of it.
 func conflict(other toolspec.Result) toolspec.Result {
 	r := toolspec.Failure(toolspec.CodeConflict, "", nil)
 	r.ToolCallID, r.InvocationID, r.InputDigest = other.ToolCallID, other.InvocationID, other.InputDigest

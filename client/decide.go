@@ -28,16 +28,16 @@ const (
 	askAgainFor = time.Minute
 )
 
-// Decide sends a decision as an update. The answer says whether the decision counted and, if not,
-// why. The same decision sent twice counts once.
+// Decide sends a decision as an update. The answer says whether the decision counted and, if not, why. The same
+// decision sent twice counts once.
 //
-// ErrSettled says that the decision came too late, and ErrNotFound that no call has this id.
-// ErrNotConfirmed says that no worker answered before ctx ended, or within a minute if Temporal or
-// a worker may have received the decision. If a worker asks for the decision again, Decide sends it
-// again, until ctx ends or for a minute; the answer then has Again.
+// ErrSettled says that the decision came too late, and ErrNotFound that no call has this id. ErrNotConfirmed says
+// that neither Temporal nor a worker answered in time: the decision may still count. If a worker answers that it
+// cannot verify the decision now, Decide sends it again for up to a minute; the answer has Again if that did not
+// help.
 //
-// If the call accepts no more updates, Decide sends the decision as a signal and reads the answer
-// with the state query. ErrSpent says that the call accepts no more signals either.
+// If the call accepts no more updates, Decide sends the decision as a signal and reads the answer with the state
+// query. ErrSpent says that the call accepts no more signals either.
 func (c *Client) Decide(ctx context.Context, workflowID string, d toolspec.Decision) (toolspec.Answer, error) {
 	if err := d.Check(); err != nil {
 		return toolspec.Answer{}, fmt.Errorf("client: decide: %w", err)
@@ -46,43 +46,43 @@ func (c *Client) Decide(ctx context.Context, workflowID string, d toolspec.Decis
 	if err != nil {
 		return toolspec.Answer{}, err
 	}
-	again, cancel := context.WithTimeout(ctx, askAgainFor)
+	repeating, cancel := context.WithTimeout(ctx, askAgainFor)
 	defer cancel()
 	answer, err := c.decide(ctx, workflowID, id, d)
-	for wait := askAgainAfter; err == nil && answer.Again && pause(again, wait) == nil; wait = min(2*wait, askAgainAfterMax) {
+	for wait := askAgainAfter; err == nil && answer.Again && pause(repeating, wait) == nil; wait = min(2*wait, askAgainAfterMax) {
 		// An update with the same id would get the same answer again.
 		answer, err = c.decide(ctx, workflowID, id+"."+uuid.NewString(), d)
 	}
 	return answer, err
 }
 
-// decide sends a decision until the call answers it, the call is settled or unknown, or ctx ends. Each
-// try has the same update id, so that the call counts the decision once.
+// decide sends a decision until the call answers it, the call is settled or does not exist, or ctx ends. All tries
+// have the same update id, so that the decision counts once.
 func (c *Client) decide(ctx context.Context, workflowID, id string, d toolspec.Decision) (answer toolspec.Answer, err error) {
 	for {
 		answer, err = c.update(ctx, workflowID, id, d)
-		if spent(err) { // the call takes no more updates
+		if acceptsNoUpdates(err) {
 			answer, err = c.signal(ctx, workflowID, d)
 		}
 		// A worker that stops or loses its cache fails its task, and the server drops the updates
 		// in the task. The call has not accepted them, so the client may send the same update
 		// again.
 		var dropped *serviceerror.WorkflowNotReady
-		again := errors.As(err, &dropped)
-		// A reset or replaced run loses the updates that it had not accepted. The call is not
-		// over: its new run may still wait for them. The same is true of a run that had accepted the
-		// update and moved to another task queue before it answered.
+		sendAgain := errors.As(err, &dropped)
+		// A Temporal run that is reset or replaced loses the updates that it had not accepted. The call is not
+		// over: its new run may still wait for the decision. A run that had accepted the update, and moved to
+		// another task queue before it answered, loses it too.
 		if isGone(err) || isUnanswered(err) {
-			switch open := c.checkOpen(ctx, workflowID); {
-			case open == nil:
-				again = true
-			case errors.Is(open, ErrSettled), errors.Is(open, ErrNotFound):
-				err = open
+			switch openErr := c.checkOpen(ctx, workflowID); {
+			case openErr == nil:
+				sendAgain = true
+			case errors.Is(openErr, ErrSettled), errors.Is(openErr, ErrNotFound):
+				err = openErr
 			default:
 				err = ErrNotConfirmed
 			}
 		}
-		if again && pause(ctx, sendAgainAfter) == nil {
+		if sendAgain && pause(ctx, sendAgainAfter) == nil {
 			continue
 		}
 		if err != nil {
@@ -132,14 +132,14 @@ func updateID(d toolspec.Decision) (string, error) {
 	return digest, nil
 }
 
-// decideError returns ErrNotConfirmed if there was no answer. The call may have accepted such a
-// decision, even if Temporal did not answer.
+// decideError returns ErrNotConfirmed in place of an error that says that nobody answered: the call may have
+// accepted the decision all the same. It returns every other error unchanged.
 func decideError(ctx context.Context, err error) error {
 	if errors.Is(err, ErrSettled) || errors.Is(err, ErrNotFound) {
 		return err
 	}
 	var timeout *temporal.WorkflowUpdateServiceTimeoutOrCanceledError
-	if ctx.Err() != nil || away(err) || errors.As(err, &timeout) {
+	if ctx.Err() != nil || isUnavailable(err) || errors.As(err, &timeout) {
 		return ErrNotConfirmed
 	}
 	return err

@@ -38,28 +38,28 @@ func answerOf(err error) (answer toolspec.Answer, ok bool) {
 	return answer, false
 }
 
-// spent reports whether the call accepts no more updates. The server refuses an update above its
-// limit of updates in total or in flight, and the call refuses an update above its own limit.
-func spent(err error) bool {
-	var inAll *serviceerror.FailedPrecondition
-	var atOnce *serviceerror.ResourceExhausted
+// acceptsNoUpdates reports whether err says that the call accepts no more updates. The server refuses an update
+// above its limit of updates in total or in flight, and the call refuses an update above its own limit.
+func acceptsNoUpdates(err error) bool {
+	var inTotal *serviceerror.FailedPrecondition
+	var inFlight *serviceerror.ResourceExhausted
 	var refusal *temporal.ApplicationError
-	return errors.As(err, &inAll) ||
-		errors.As(err, &atOnce) && atOnce.Cause == enumspb.RESOURCE_EXHAUSTED_CAUSE_CONCURRENT_LIMIT ||
+	return errors.As(err, &inTotal) ||
+		errors.As(err, &inFlight) && inFlight.Cause == enumspb.RESOURCE_EXHAUSTED_CAUSE_CONCURRENT_LIMIT ||
 		errors.As(err, &refusal) && refusal.Type() == toolspec.DecideBySignal
 }
 
-// signal sends a decision as a signal and finds its answer in the state of the call. It does not
-// send a decision again that already has an answer.
+// signal sends a decision as a signal and finds its answer in the state of the call. If the call has answered this
+// decision before and did not ask for it again, signal returns that answer and sends nothing.
 func (c *Client) signal(ctx context.Context, workflowID string, d toolspec.Decision) (toolspec.Answer, error) {
 	before := c.answersTo(ctx, workflowID, d)
 	if n := len(before); n > 0 && !before[n-1].Again {
 		return before[n-1].Answer(), nil
 	}
 	err := c.temporal.SignalWorkflow(ctx, workflowID, "", toolspec.DecideName, d)
-	var full *serviceerror.InvalidArgument
+	var tooManySignals *serviceerror.InvalidArgument
 	switch {
-	case errors.As(err, &full):
+	case errors.As(err, &tooManySignals):
 		return toolspec.Answer{}, ErrSpent
 	case err != nil:
 		return toolspec.Answer{}, err

@@ -15,7 +15,8 @@ var ErrNotFound = errors.New("not found")
 // more, and the call cannot be stopped.
 var ErrSettled = errors.New("the call is settled; its result cannot change")
 
-// ErrOtherRun says that the id of a run is taken: by a run of an agent with another input, or by a workflow that is no run.
+// ErrOtherRun says that the id of a run is in use: a run of an agent with another input has it, or a workflow that
+// is no run of an agent.
 var ErrOtherRun = errors.New("another run, or a workflow that is no run, has the id of this run: give each run an id of its own")
 
 // ErrNotConfirmed says that no worker answered in time. The decision may still count: ask for the
@@ -27,7 +28,8 @@ var ErrNotConfirmed = errors.New("not confirmed: no worker answered; the decisio
 // or terminate its workflow.
 var ErrSpent = errors.New("the call takes no more updates and signals; cancel it or wait until the request expires")
 
-// ErrNoOutputs is the error of Client.Output for a client without Options.Outputs.
+// ErrNoOutputs is the error of Client.Output for a client without Options.Outputs, and of Client.OutputInfo and
+// Client.OpenOutput for a client without Options.OutputReader.
 var ErrNoOutputs = errors.New("this client has no reader of outputs: set Options.Outputs")
 
 // ErrNoCatalogs is the error of Client.Catalog, Client.PickTools and Client.Offer for a client
@@ -35,7 +37,7 @@ var ErrNoOutputs = errors.New("this client has no reader of outputs: set Options
 var ErrNoCatalogs = errors.New("this client has no reader of catalogs: set Options.Catalogs")
 
 // ErrNoRecords is the error of Client.Calls, Client.Call and Client.Approvals for a client without
-// Options.Records.
+// Options.Records, and of Client.AgentRuns and Client.AgentRun for a client without Options.AgentRecords.
 var ErrNoRecords = errors.New("this client has no reader of the record: set Options.Records and Options.AgentRecords")
 
 // ErrNoRuns is the error of Client.Watch, Client.Append and Client.Run for a client without

@@ -22,12 +22,13 @@ type Offer struct {
 	// Choice has the other members of the request that say whether the model calls tools, such as
 	// `tool_choice`, by their names. It is nil if the request needs no such member.
 	Choice map[string]json.RawMessage `json:"choice,omitempty"`
-	// Names has the tool of each name in the request.
+	// Names maps each tool name in the request to its tool.
 	Names wire.Offer `json:"names"`
 	// Changed lists the tools that could not be offered unchanged. It is information for people.
 	Changed []Changed `json:"changed,omitempty"`
-	// PickError says why the vectors of OfferOptions.Picker did not count. The offer is valid: its
-	// tools were picked by their words. Do not log it if an error of the Embedder can have a secret.
+	// PickError is the reason why OfferOptions.Picker could not use its vectors, or nil. The offer is valid even
+	// then: Picker picked its tools by their words. Do not log PickError if an error of the Embedder can have a
+	// secret.
 	PickError error `json:"-"`
 }
 
@@ -56,7 +57,7 @@ type OfferOptions struct {
 	Choice wire.Choice
 	// Query, if given, narrows the offer to the tools that fit it best.
 	Query *catalog.Query
-	// Picker, if given, answers the Query with the vectors of its Embedder too.
+	// Picker, if given, answers the Query by the vectors of its Embedder and by words, not by words alone.
 	Picker *catalog.Picker
 	// Pick, if given, selects the tools of this request from the tools that the caller may see,
 	// and sets their order. It is used instead of Query. Tools that are not in the catalog are
@@ -131,9 +132,9 @@ func NewOffer(codec wire.Codec, specs []toolspec.Spec, strict bool) (Offer, erro
 	return offer, nil
 }
 
-// WithChoice returns the offer with the members of a choice, as OfferOptions.Choice has it. It
-// returns an error if the format cannot express the choice, if the choice names a tool that is not
-// offered, or if the choice demands a call and no tool is offered.
+// WithChoice returns the offer with Choice set to the members of the request that express choice, as Client.Offer
+// does for OfferOptions.Choice. It returns an error if the format cannot express the choice, if the choice names a
+// tool that is not offered, or if the choice demands a call and no tool is offered.
 func (o Offer) WithChoice(codec wire.Codec, choice wire.Choice) (Offer, error) {
 	if codec.Format() != o.Format {
 		return Offer{}, fmt.Errorf("client: offer: it is in the format %s, and the codec is for %s", o.Format, codec.Format())

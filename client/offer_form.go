@@ -20,8 +20,10 @@ type Changed struct {
 	Findings []schema.Finding `json:"findings,omitempty"`
 }
 
-// target returns the rules for the schemas of a format.
-func target(format string, strict bool) (t schema.Target, holds bool) {
+// target returns the rules that a schema must follow in a format. isStrict says that they are the rules of the
+// format's strict mode. It is false for gemini and ollama even if strict is true, because Pawl uses no strict mode
+// there.
+func target(format string, strict bool) (rules schema.Target, isStrict bool) {
 	switch {
 	case format == "anthropic" && strict:
 		return schema.AnthropicStrict, true
@@ -38,29 +40,30 @@ func target(format string, strict bool) (t schema.Target, holds bool) {
 	}
 }
 
-// formOf returns the schema of a tool in a format. If the strict form cannot express the whole
-// schema, formOf returns the form that is not strict. The worker validates the arguments in both
-// cases.
+// formOf returns the schema of a tool in a format, and how it differs from the tool's own schema. If strict is
+// asked for and the strict form cannot express the whole schema, formOf returns the form that is not strict. The
+// worker validates the arguments in both cases.
 func formOf(format string, strict bool, spec toolspec.Spec) (form wire.Form, changed Changed, err error) {
 	changed.ToolID = spec.Name
-	to, holds := target(format, strict)
-	sent, err := schema.Down(spec.InputSchema, to)
-	if holds && (err != nil || tightened(sent)) {
+	rules, isStrict := target(format, strict)
+	sent, err := schema.Down(spec.InputSchema, rules)
+	if isStrict && (err != nil || tightened(sent)) {
 		changed.NotStrict = true
-		to, holds = target(format, false)
-		sent, err = schema.Down(spec.InputSchema, to)
+		rules, isStrict = target(format, false)
+		sent, err = schema.Down(spec.InputSchema, rules)
 	}
 	if err != nil {
 		return form, changed, err
 	}
 	changed.Findings = sent.Findings
-	form = wire.Form{Schema: sent.Document, Strict: holds}
+	form = wire.Form{Schema: sent.Document, Strict: isStrict}
 	if sent.Mapping != nil {
 		form.Mapping, err = json.Marshal(sent.Mapping)
 	}
 	return form, changed, err
 }
 
+// tightened reports whether the sent schema refuses some arguments that the tool accepts.
 func tightened(sent *schema.Sent) bool {
 	return slices.ContainsFunc(sent.Findings, func(f schema.Finding) bool { return f.Effect == schema.Tightened })
 }

@@ -58,10 +58,9 @@ func (c *Client) OutputInfo(ctx context.Context, tenantID, ref string) (output.I
 	return info, nil
 }
 
-// OpenOutput returns the bytes of a stored output of any size, from an offset on. Of an output that
-// is not complete it returns what is stored. It holds a few chunks in memory. Close it after use. The
-// errors are those of OutputInfo; a Read returns output.ErrExpired if the time of the output ends
-// before its last byte.
+// OpenOutput returns a reader of a stored output of any size, from an offset on. Of an output that is not complete
+// it reads what is stored. It holds a few chunks in memory. Close it after use. The errors are those of
+// OutputInfo; a Read returns output.ErrExpired if the time of the output ends before its last byte.
 func (c *Client) OpenOutput(ctx context.Context, tenantID, ref string, offset int64) (io.ReadCloser, error) {
 	if _, err := c.OutputInfo(ctx, tenantID, ref); err != nil {
 		return nil, err

@@ -48,8 +48,9 @@ type CallRecord struct {
 	PolicyDigest  string           `json:"policyDigest,omitempty"`
 	Result        *toolspec.Result `json:"result,omitempty"`
 	SafeArgs      json.RawMessage  `json:"safeArgs,omitempty"`
-	// InputHistory and OutputHistory are the redacted values of the arguments and of the output, in
-	// order. They are nil if there was only one value.
+	// InputHistory has the redacted form of every value that the arguments had, for example before and after a
+	// hook changed them, in order. OutputHistory has the same of the output. Each is nil if there was only one
+	// value.
 	InputHistory  []json.RawMessage `json:"inputHistory,omitempty"`
 	OutputHistory []json.RawMessage `json:"outputHistory,omitempty"`
 	Stages        []StageRecord     `json:"stages,omitempty"`
@@ -117,7 +118,7 @@ type OutputRecord struct {
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
-// CapacityRecord is limited capacity that an open call holds or waits for.
+// CapacityRecord is a token of a quota or a slot of a limit that an open call holds or waits for.
 type CapacityRecord struct {
 	// Kind is quota, semaphore or another kind of lease.
 	Kind string `json:"kind"`
@@ -176,12 +177,12 @@ type DecisionRecord struct {
 	Signed  bool   `json:"signed,omitempty"`
 	KeyID   string `json:"keyId,omitempty"`
 	Counted bool   `json:"counted"`
-	// Final says that the decision gave the request its final answer. Entry is the index in the
-	// chain of approvers for which the decision counted, from 0.
+	// Final says that the decision gave the request its final answer.
 	Final bool `json:"final,omitempty"`
-	Entry int  `json:"entry,omitempty"`
-	// HookEntries are as Entry, for each hook that names approvers; -1 if the decision did not count
-	// for it.
+	// Entry is the index of the entry in the chain of approvers for which the decision counted, from 0.
+	Entry int `json:"entry,omitempty"`
+	// HookEntries has, for each hook that names approvers, the index of the hook's entry for which the decision
+	// counted, or -1 if it did not count for that hook.
 	HookEntries []int `json:"hookEntries,omitempty"`
 	// WhyNot is the answer to the sender: the reason why the decision did not count, or a remark
 	// if it did.

@@ -40,8 +40,9 @@ type CallFilter struct {
 type ApprovalFilter struct {
 	// TenantID is required.
 	TenantID string
-	// RunID leaves out the requests of calls with another run id; empty means all runs. The calls of an agent that a run has started have
-	// the run id of that run.
+	// RunID leaves out the requests of calls with another run id; empty means all runs. If a run has called
+	// another agent, the calls of that agent have the run id of the calling run, so their requests are in the list
+	// too.
 	RunID string
 	// Decided adds the requests that no decision can change any more.
 	Decided bool

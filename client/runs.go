@@ -17,11 +17,12 @@ const (
 	MaxTurnKey = 64
 )
 
-// ErrRunOpen means that a run has a call with a start or an approval request and without a result.
-// RunDone follows the results of all such calls.
+// ErrRunOpen is the error of Append for the end of a turn while a call of the run has started, or has asked for an
+// approval, and has no result yet. RunDone must come after the results of all such calls.
 var ErrRunOpen = errors.New("client: a call of the run has no result yet")
 
-// ErrTextMissing means that the run has less text of the turn than the Offset of a TurnEvent.
+// ErrTextMissing is the error of Append for a text at an Offset that the text of the turn has not reached: append
+// the earlier parts first.
 var ErrTextMissing = errors.New("client: the text of the turn before this offset is missing")
 
 // TurnEvent is a part of a model's turn for the watchers of its run: a part of its text, which they
@@ -46,7 +47,7 @@ type Runs interface {
 	Watch(ctx context.Context, tenantID, runID string, after int64) iter.Seq2[toolspec.RunEvent, error]
 	// Append writes the part of a turn that the run does not have yet. See Client.Append.
 	Append(ctx context.Context, tenantID, runID string, e TurnEvent) error
-	// Run returns the summary of a run of the tenant, and ErrNotFound for a run without calls.
+	// Run returns the summary of a run of the tenant, and ErrNotFound for a run without events.
 	Run(ctx context.Context, tenantID, runID string) (RunSummary, error)
 }
 
@@ -87,10 +88,10 @@ func (c *Client) Watch(ctx context.Context, tenantID, runID string, after int64)
 	return c.runs.Watch(ctx, tenantID, runID, after)
 }
 
-// Append writes a part of a model's turn into the events of its run. It may be repeated: it writes
-// only the part of the turn that the run does not have yet. The end of a turn in a run with an open
-// call is ErrRunOpen. A text whose beginning was not written is ErrTextMissing. After the end it
-// writes nothing. turn.Turn does this by itself if Publish is true.
+// Append writes a part of a model's turn into the events of its run. It may be repeated: it writes only the part
+// of the turn that the run does not have yet. The error is ErrRunOpen for the end of a turn in a run with an open
+// call, and ErrTextMissing for a text whose beginning was not written. After the end of the turn Append writes
+// nothing. turn.Turn calls Append itself if Publish is true.
 func (c *Client) Append(ctx context.Context, tenantID, runID string, e TurnEvent) error {
 	err := c.checkRun(tenantID, runID)
 	switch {

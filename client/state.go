@@ -47,8 +47,8 @@ func (c *Client) Progress(ctx context.Context, workflowID string) (p toolspec.Pr
 	return p, false, nil
 }
 
-// Recheck tells an open call that policy, a grant or capacity changed. A settled call is ErrSettled,
-// and an id that no call has is ErrNotFound.
+// Recheck lets the gate judge an open call again, for example after a change of policy, of a grant or of capacity.
+// A settled call is ErrSettled, and an id that no call has is ErrNotFound.
 func (c *Client) Recheck(ctx context.Context, workflowID string) error {
 	err := c.checkOpen(ctx, workflowID)
 	if err == nil {

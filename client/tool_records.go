@@ -58,7 +58,7 @@ var (
 	// ErrToolsInvalid is wrapped by errors about a document to register and its parameters. Their text is for
 	// the person who registers.
 	ErrToolsInvalid = errors.New("the document of tools is not valid")
-	// ErrToolsRefused is wrapped by errors about other registrations of the tenant that exclude the new
-	// one.
+	// ErrToolsRefused is wrapped by errors about a valid document that cannot be registered beside the other
+	// registrations of the tenant, for example because one of these has a tool with the same id.
 	ErrToolsRefused = errors.New("the tools cannot be registered")
 )

@@ -41,7 +41,7 @@ type ApprovalRule struct {
 	RememberForMs    int64 `json:"rememberForMs,omitempty"`
 	RememberAnyArgs  bool  `json:"rememberAnyArgs,omitempty"`
 	RememberAnyActor bool  `json:"rememberAnyActor,omitempty"`
-	// Chain asks several entries, one after the other. It replaces Approvers and Quorum.
+	// Chain has groups of approvers who are asked one after the other. It replaces Approvers and Quorum.
 	Chain []ChainEntry `json:"chain,omitempty"`
 	// RemindAfterMs is how long a request waits before its approvers get a reminder, in
 	// milliseconds; 0 sends no reminder.
@@ -67,12 +67,11 @@ func (a ApprovalRule) ParkUnknown() time.Duration {
 	return time.Duration(a.ParkUnknownMs) * time.Millisecond
 }
 
-// Digest identifies the part of the rule that says who may decide. A different digest makes an open
-// request stale. It is the hexadecimal SHA-256 of the RFC 8785 JSON of {allowSelfApproval,
-// allowUnsigned, approvers, enabled}, with the approvers sorted and without duplicates. The JSON
-// also has quorum if it is more than one, chain if there is a chain, and escalate if there are
-// steps, and hooks if there are hooks. It does not have the lifetime of a request, because that is fixed when the request opens.
-// It does not have the times of reminders, parking and remembered approvals.
+// Digest identifies the part of the rule that says who may decide. A different digest makes an open request stale.
+// It is the hexadecimal SHA-256 of the RFC 8785 JSON of {allowSelfApproval, allowUnsigned, approvers, enabled},
+// with the approvers sorted and without duplicates. The JSON also has quorum if it is more than one, and chain,
+// escalate and hooks if the rule has any. It does not have the lifetime of a request, because that is fixed when
+// the request opens, and not the times of reminders, parking and remembered approvals.
 func (a ApprovalRule) Digest() string {
 	parts := map[string]any{
 		"allowSelfApproval": a.AllowSelfApproval,
@@ -84,7 +83,7 @@ func (a ApprovalRule) Digest() string {
 		parts["quorum"] = a.Quorum
 	}
 	if len(a.Chain) > 0 {
-		parts["chain"] = digested(a.Chain)
+		parts["chain"] = entriesForDigest(a.Chain)
 	}
 	if len(a.Escalate) > 0 {
 		steps := make([]any, len(a.Escalate))
@@ -96,7 +95,7 @@ func (a ApprovalRule) Digest() string {
 	if len(a.Hooks) > 0 {
 		hooks := make([]any, len(a.Hooks))
 		for i, h := range a.Hooks {
-			hooks[i] = digested(h.Entries)
+			hooks[i] = entriesForDigest(h.Entries)
 		}
 		parts["hooks"] = hooks
 	}
@@ -104,7 +103,8 @@ func (a ApprovalRule) Digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-func digested(entries []ChainEntry) []any {
+// entriesForDigest returns a chain as plain data for the JSON of Digest. The names of the entries do not count.
+func entriesForDigest(entries []ChainEntry) []any {
 	out := make([]any, len(entries))
 	for i, s := range entries {
 		out[i] = map[string]any{"approvers": sortPatterns(s.Approvers), "quorum": s.quorum()}
@@ -139,7 +139,7 @@ func (a ApprovalRule) MayDecide(v Voter, requesters ...string) (ok bool, reason 
 	case !a.AllowSelfApproval && (len(requesters) == 0 || requesters[0] == "" || slices.Contains(requesters, v.Identity)):
 		return false, "policy does not let the requester decide on the own call"
 	case !slices.ContainsFunc(a.allEntries(), func(s ChainEntry) bool { return s.has(v) }):
-		if e, ok := a.comes(v); ok {
+		if e, ok := a.laterStepFor(v); ok {
 			return false, fmt.Sprintf("this approver may not decide yet; the request goes to %s after %s", e.Describe(), document.Brief(e.After()))
 		}
 		return false, "policy does not name this approver"
@@ -147,8 +147,9 @@ func (a ApprovalRule) MayDecide(v Voter, requesters ...string) (ok bool, reason 
 	return true, ""
 }
 
-// Describe returns a text that says who may decide on a call of the requesters, which are its actor and its subject, or "". Approvers see it
-// with the request: `anyone but user:ann; unsigned decisions count`.
+// Describe returns a text that says who may decide on a call. requesters are the actor and the subject of the
+// call, or "" if they are not known. Approvers see the text with the request: `anyone but user:ann; unsigned
+// decisions count`.
 func (a ApprovalRule) Describe(requesters ...string) string {
 	if !a.Enabled {
 		return "nobody; approvals are off"
@@ -176,7 +177,8 @@ func describe(entries []ChainEntry) string {
 	return strings.Join(who, ", then ")
 }
 
-// exceptRequesters returns the words that leave the requesters out of the people of text. They are not known yet if they are empty.
+// exceptRequesters returns the end of a sentence that begins with text and names approvers. It excludes the
+// requesters: ` but user:ann`. If no requester is known yet, it says `the requester`.
 func exceptRequesters(text string, requesters []string) string {
 	var names []string
 	for _, r := range requesters {

@@ -9,7 +9,8 @@ import (
 	"github.com/pawl-run/pawl/policy/document"
 )
 
-// approvers is the change that a rule or an override makes to the approvals.
+// approvers is the change that a rule or an override makes to the approvals of the tenant: who approves, and how
+// long a request stays open. The zero value changes nothing.
 type approvers struct {
 	// expiresAfterMs is 0 if the lifetime does not change.
 	expiresAfterMs int64

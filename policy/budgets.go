@@ -14,11 +14,10 @@ type Budgets struct {
 	DeadlineMs int64 `json:"deadlineMs,omitempty"`
 	// MaxAttempts limits the attempts of a tool that may be repeated: 1 to 100.
 	MaxAttempts int64 `json:"maxAttempts,omitempty"`
-	// RetryDelayMs is the pause before the second attempt, in milliseconds: 1 to an hour. The
-	// pause doubles with each attempt, up to RetryDelayMaxMs, 1 to an hour. The defaults are one
-	// second and one minute. If a tool returns a later time for the next attempt, that time
-	// applies.
-	RetryDelayMs    int64 `json:"retryDelayMs,omitempty"`
+	// RetryDelayMs is the pause before the second attempt, in milliseconds: 1 to an hour; 0 means one second. The
+	// pause doubles with each attempt. If a tool returns a later time for the next attempt, that time applies.
+	RetryDelayMs int64 `json:"retryDelayMs,omitempty"`
+	// RetryDelayMaxMs is the longest of these pauses, in milliseconds: 1 to an hour; 0 means one minute.
 	RetryDelayMaxMs int64 `json:"retryDelayMaxMs,omitempty"`
 }
 

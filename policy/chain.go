@@ -31,7 +31,8 @@ type Voter struct {
 	Roles []string
 }
 
-// NoEntry is the entry of an approval that does not count for a rule.
+// NoEntry stands in the place of the index of an entry if an approval counts for no entry of policy, or for no
+// entry of a hook.
 const NoEntry = -1
 
 // Vote is an approval that has already counted.
@@ -39,7 +40,8 @@ type Vote struct {
 	// Entry is the index of the entry of policy that the approval counts for, or NoEntry.
 	Entry    int    `json:"entry"`
 	Approver string `json:"approver"`
-	// HookEntries has the index of an entry, or NoEntry, for each element of ApprovalRule.Hooks.
+	// HookEntries has, for each hook in ApprovalRule.Hooks, the index of the hook's entry that the approval counts
+	// for, or NoEntry.
 	HookEntries []int `json:"hookEntries,omitempty"`
 }
 
@@ -70,29 +72,29 @@ func (a ApprovalRule) Approve(v Voter, votes []Vote, requesters ...string) Rulin
 	if slices.ContainsFunc(votes, func(vote Vote) bool { return vote.Approver == v.Identity }) {
 		return Ruling{Reason: "this approver has approved already; another person has to"}
 	}
-	turns := []turn{turnOf(a.entries(), v, votes, policyEntry)}
+	effects := []listEffect{effectOn(a.entries(), v, votes, policyEntry)}
 	for i, h := range a.Hooks {
-		turns = append(turns, turnOf(h.Entries, v, votes, hookEntry(i)))
+		effects = append(effects, effectOn(h.Entries, v, votes, hookEntry(i)))
 	}
-	return rulingOf(turns)
+	return rulingOf(effects)
 }
 
-// turn says what one approval does in one list of entries, that of policy or of a hook: the entry that it counts for, and the people for whom
-// the list waits afterwards.
-type turn struct {
-	// entry is the entry that the approval takes, or NoEntry.
+// listEffect is the effect of one approval on one list of entries: the entries of policy, or those of one hook.
+type listEffect struct {
+	// entry is the index of the entry that the approval counts for, or NoEntry.
 	entry int
-	// early says that the approver has a later turn.
-	early bool
-	// waits describes the people that the entries wait for, after the approval if it takes an
-	// entry. It is empty if nobody else has to approve.
-	waits string
-	// progress is set if the approval takes an entry that waits for more approvals.
+	// isEarly says that the entry that waits does not name the approver, and a later entry does.
+	isEarly bool
+	// waitsFor describes the people for whom the list still waits after the approval. It is empty if it waits for
+	// nobody.
+	waitsFor string
+	// progress is the text `1 of 2 approvals`. It is set if the approval counts for an entry that needs more
+	// approvals.
 	progress string
 }
 
-// next returns the first entry that waits for approvals, and the number of approvals that it still
-// needs. If no entry waits, next returns NoEntry. entryOf returns the entry of a vote.
+// next returns the index of the first entry that waits for approvals, and the number of approvals that it still
+// needs. If no entry waits, the index is NoEntry. entryOf returns the index of the entry that a vote counts for.
 func next(entries []ChainEntry, votes []Vote, entryOf func(Vote) int) (i, missing int) {
 	for i, s := range entries {
 		missing := s.quorum()
@@ -108,66 +110,67 @@ func next(entries []ChainEntry, votes []Vote, entryOf func(Vote) int) (i, missin
 	return NoEntry, 0
 }
 
-// turnOf returns what an approval of v does in the list entries.
-func turnOf(entries []ChainEntry, v Voter, votes []Vote, entryOf func(Vote) int) turn {
+// effectOn returns the effect of an approval by v on the list entries. votes are the approvals that have already
+// counted, and entryOf returns the entry of this list that a vote counts for.
+func effectOn(entries []ChainEntry, v Voter, votes []Vote, entryOf func(Vote) int) listEffect {
 	i, missing := next(entries, votes, entryOf)
 	if i == NoEntry {
-		return turn{entry: NoEntry}
+		return listEffect{entry: NoEntry}
 	}
 	s := entries[i]
 	switch {
 	case !s.has(v):
-		early := slices.ContainsFunc(entries[i+1:], func(s ChainEntry) bool { return s.has(v) })
-		return turn{entry: NoEntry, early: early, waits: s.describe()}
+		isEarly := slices.ContainsFunc(entries[i+1:], func(s ChainEntry) bool { return s.has(v) })
+		return listEffect{entry: NoEntry, isEarly: isEarly, waitsFor: s.describe()}
 	case missing > 1:
-		return turn{entry: i, waits: s.describe(), progress: fmt.Sprintf("%d of %d approvals", s.quorum()-missing+1, s.quorum())}
+		return listEffect{entry: i, waitsFor: s.describe(), progress: fmt.Sprintf("%d of %d approvals", s.quorum()-missing+1, s.quorum())}
 	case i == len(entries)-1:
-		return turn{entry: i}
+		return listEffect{entry: i}
 	}
-	return turn{entry: i, waits: entries[i+1].describe()}
+	return listEffect{entry: i, waitsFor: entries[i+1].describe()}
 }
 
-// rulingOf returns the ruling of an approval from its turns: first the turn for the entries of
-// policy, then one turn for each hook.
-func rulingOf(turns []turn) Ruling {
-	var refused, waits *turn
-	taken := false
-	for i := range turns {
-		t := &turns[i]
-		taken = taken || t.entry != NoEntry
-		if t.early && refused == nil {
-			refused = t
+// rulingOf returns the ruling of an approval from its effects: first the effect on the entries of policy, then one
+// for each hook. The approval does not count if it is early in one list, or counts for no entry of any list.
+func rulingOf(effects []listEffect) Ruling {
+	var early, waiting *listEffect // the first list in which the approval is early, and the first list that still waits
+	counts := false
+	for i := range effects {
+		e := &effects[i]
+		counts = counts || e.entry != NoEntry
+		if e.isEarly && early == nil {
+			early = e
 		}
-		if t.waits != "" && waits == nil {
-			waits = t
+		if e.waitsFor != "" && waiting == nil {
+			waiting = e
 		}
 	}
 	switch {
-	case waits == nil && !taken:
-		// The last vote was final, because the rule of a request does not change.
+	case waiting == nil && !counts:
+		// An earlier approval was final: the rule of a request does not change, so no list can wait again.
 		return Ruling{Reason: "nobody else has to approve"}
-	case refused != nil || !taken:
-		return Ruling{Reason: "it is not this approver's turn; the request waits for " + cmp.Or(refused, waits).waits}
+	case early != nil || !counts:
+		return Ruling{Reason: "it is not this approver's turn; the request waits for " + cmp.Or(early, waiting).waitsFor}
 	}
-	r := Ruling{Counted: true, Entry: turns[0].entry, Final: waits == nil}
-	for _, t := range turns[1:] {
-		r.HookEntries = append(r.HookEntries, t.entry)
+	r := Ruling{Counted: true, Entry: effects[0].entry, Final: waiting == nil}
+	for _, e := range effects[1:] {
+		r.HookEntries = append(r.HookEntries, e.entry)
 	}
 	switch {
 	case r.Final:
-	case waits.progress != "":
-		r.Reason = waits.progress
+	case waiting.progress != "":
+		r.Reason = waiting.progress
 	default:
-		r.Reason = "the request now waits for " + waits.waits
+		r.Reason = "the request now waits for " + waiting.waitsFor
 	}
 	return r
 }
 
-// policyEntry returns the entry of policy that a vote has taken.
+// policyEntry returns the index of the entry of policy that a vote counts for, or NoEntry.
 func policyEntry(v Vote) int { return v.Entry }
 
-// hookEntry returns a function for the hook at index i of ApprovalRule.Hooks. The function returns
-// the entry of this hook that a vote has taken.
+// hookEntry returns a function for the hook at index i of ApprovalRule.Hooks. The function returns the index of
+// the hook's entry that a vote counts for, or NoEntry.
 func hookEntry(i int) func(Vote) int {
 	return func(v Vote) int {
 		if i >= len(v.HookEntries) {
@@ -232,6 +235,7 @@ func (s ChainEntry) has(v Voter) bool {
 	})
 }
 
+// describe returns the people of the entry as text: `2 of team lead (user:ann or role:ops)`.
 func (s ChainEntry) describe() string {
 	who := "anyone"
 	if len(s.Approvers) > 0 {

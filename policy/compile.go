@@ -19,8 +19,8 @@ import (
 // compiler makes the policy of a document, and collects the faults of its conditions.
 type compiler struct{ faults strictyaml.Errors }
 
-// compile makes the policy of a document. If the document has faults, compile finds further faults,
-// and its policy must not be used.
+// compile makes the policy of a document. A document that Decode has found faulty is compiled too, to find the
+// faults of its conditions; its policy must not be used.
 func (c *compiler) compile(d document.Document) *Policy {
 	p := &Policy{tenants: make(map[string]*tenant, len(d.Tenants)), reviews: compileReviews(d.MCP), source: document.Canonical(d), doc: d}
 	for id, doc := range d.Tenants {
@@ -31,6 +31,8 @@ func (c *compiler) compile(d document.Document) *Policy {
 	return p
 }
 
+// tenant compiles the entry of a tenant. Its rules are those of the document and those that Pawl adds, sorted by
+// class.
 func (c *compiler) tenant(id string, doc document.Tenant) *tenant {
 	t := &tenant{
 		allowed: doc.AllowedTools, mode: doc.Mode, budgets: Budgets(doc.Budgets),
@@ -45,7 +47,7 @@ func (c *compiler) tenant(id string, doc document.Tenant) *tenant {
 			Source: "requireApprovalForEffects", Message: "calls with this effect need an approval",
 		})
 	}
-	// In every mode, repaired arguments need an approval, and unchecked arguments need an
+	// In every mode, arguments that were repaired need an approval. Arguments that no schema checks need an
 	// approval or are denied.
 	unchecked := Rule{
 		Class: Denying, Verb: Deny, Tool: document.EveryTool, cond: when(func(f Facts) bool { return f.NoSchema }),
@@ -85,7 +87,8 @@ func (c *compiler) tenant(id string, doc document.Tenant) *tenant {
 	return t
 }
 
-// rules returns one rule for the decision of doc, and one for the risk that it raises.
+// rules compiles the rule doc: to one rule for the decision of doc, and to another for the risk that it raises.
+// doc can have one of them or both.
 func (c *compiler) rules(doc document.Rule, source string) []Rule {
 	base := Rule{Tool: doc.Tool, Effects: doc.Effects, Risks: doc.Risks, Roles: doc.Roles, Message: string(doc.Message), Source: source, At: doc.At}
 	base.approvers = compileApprovers(doc.Approvals)
@@ -97,18 +100,18 @@ func (c *compiler) rules(doc document.Rule, source string) []Rule {
 		p, _ := script.ParsePattern(string(text)) // a faulty pattern is a fault of the document, and matches nothing
 		base.Commands = append(base.Commands, p)
 	}
-	var lines []Rule
+	var compiled []Rule
 	if doc.Risk != "" {
 		raise := base
 		raise.Class, raise.Raise = Raising, doc.Risk
-		lines = append(lines, raise)
+		compiled = append(compiled, raise)
 	}
 	classes := map[Verb]Class{Deny: Denying, RequireApproval: Asking, Allow: Allowing}
 	if doc.Decision != "" {
 		base.Class, base.Verb = classes[doc.Decision], doc.Decision
-		lines = append(lines, base)
+		compiled = append(compiled, base)
 	}
-	return lines
+	return compiled
 }
 
 // condition compiles the condition of a rule. Its faults have the right position in the file, also

@@ -52,8 +52,9 @@ func (p *Policy) Decide(f Facts) Decision {
 	return d
 }
 
-// asked returns the digest of all rules that ask for an approval of the call. If no rule asks, it
-// returns the digest of the name of the mode.
+// asked returns the digest of all rules that ask for an approval of the call. If no rule asks, it returns the
+// digest of mode, such as `mode ask, risk high`. A remembered approval covers a later call only if that call has
+// the same digest.
 func (t *tenant) asked(e *evaluation, mode string) string {
 	sum := sha256.New()
 	for i := range t.rules {
@@ -192,8 +193,8 @@ func (m *matches) changes() []approvers {
 	return changes
 }
 
-// risks returns the risk of the call, and the highest risk that it can have once the arguments
-// are known.
+// risks returns the risk of the call with what is known now, and the highest risk that it can have once the
+// arguments are known.
 func (t *tenant) risks(e *evaluation) (certain, possible toolspec.Risk) {
 	certain, possible = e.facts.Risk, e.facts.Risk
 	for i := range t.rules {
@@ -213,7 +214,7 @@ func (t *tenant) risks(e *evaluation) (certain, possible toolspec.Risk) {
 	return certain, possible
 }
 
-// verbOf returns the entry of the mode table. An unknown mode or risk needs an approval.
+// verbOf returns the verdict of a mode for calls of a risk. An unknown mode or risk needs an approval.
 func verbOf(m document.Mode, risk toolspec.Risk) Verb {
 	switch {
 	case m == document.Yolo, m == document.Auto && risk == toolspec.LowRisk:
@@ -222,7 +223,8 @@ func verbOf(m document.Mode, risk toolspec.Risk) Verb {
 	return RequireApproval
 }
 
-// modeRule returns the entry of the mode table for a risk.
+// modeRule returns a rule with the verdict of a mode for calls of a risk, for the case that no rule of the tenant
+// decides.
 func modeRule(mode document.Mode, risk toolspec.Risk) *Rule {
 	return &Rule{
 		Class:   ByMode,

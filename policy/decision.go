@@ -34,8 +34,9 @@ type Decision struct {
 	// `toolIds`, `mcp`, `requireApprovalForEffects`, `repaired call`, `call without schema`,
 	// `noSchemaMode`, `mode auto, risk medium` …
 	Rule string `json:"rule,omitempty"`
-	// Asked is the digest of the texts of all rules that ask for an approval of the call, or of the
-	// mode if no rule asks. It is set if approvals may be remembered.
+	// Asked is the digest of the texts of all rules that ask for an approval of the call, or of the mode if no
+	// rule asks. A remembered approval covers a later call only if Asked is the same. It is set if approvals may
+	// be remembered.
 	Asked string `json:"-"`
 	// Budgets and Approval are the tenant's budgets and approvals, for every verdict. They are zero if
 	// the tenant has no policy. Overrides for the tool may change both, and the deciding rule may

@@ -73,8 +73,8 @@ func widened(set, more []document.Pattern) []document.Pattern {
 	return append(slices.Clip(set), more...)
 }
 
-// comes returns the first step that is not yet due and names the voter.
-func (a ApprovalRule) comes(v Voter) (Escalation, bool) {
+// laterStepFor returns the first step that is not yet due and names the voter, and false if there is none.
+func (a ApprovalRule) laterStepFor(v Voter) (Escalation, bool) {
 	i := slices.IndexFunc(a.Escalate, func(e Escalation) bool { return ChainEntry{Approvers: e.Approvers}.has(v) })
 	if i < 0 {
 		return Escalation{}, false

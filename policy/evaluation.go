@@ -7,8 +7,8 @@ import (
 	"github.com/pawl-run/pawl/policy/condition"
 )
 
-// evaluation is the state of judging one call. It computes each value for the rules once. Only
-// one goroutine may use it.
+// evaluation judges one call. It computes the roles of the actor and the variables of conditions once, although
+// many rules use them. Only one goroutine may use it.
 type evaluation struct {
 	facts  Facts
 	tenant *tenant
@@ -41,7 +41,8 @@ func (e *evaluation) variables() *condition.Variables {
 	return e.vars
 }
 
-// script returns the script of the call. It is empty, and so covered by no pattern, if the argument is no text.
+// script returns the script of the call. It returns "", which no pattern of commands covers, if the argument is no
+// text.
 func (e *evaluation) script() string {
 	var args map[string]json.RawMessage
 	var text string

@@ -67,8 +67,8 @@ func (p *Policy) Limits(f Facts) []Limit {
 // maxKey is the maximum length of a key, in bytes. A longer key is replaced by its digest.
 const maxKey = 1000
 
-// key returns a JSON array of strings with the limit and the values of its scopes. Because it is
-// JSON, different values always give different keys.
+// key returns the limit and the values of its scopes as a JSON array: ["core__*","concurrent","actor","user:ann"].
+// Because it is JSON, different values always give different keys.
 func (l limit) key(f Facts) string {
 	parts := []string{string(l.tool), l.kind}
 	for _, scope := range l.per {

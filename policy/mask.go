@@ -16,6 +16,8 @@ type mask struct {
 	stream *toolspec.StreamMasker
 }
 
+// compileMask compiles one entry: to stream for a mask of text streams, and to masks for a mask of values. For a
+// faulty entry the mask has neither.
 func compileMask(doc document.Mask) mask {
 	if doc.With == "" { // the document has a fault, and its policy is not used
 		return mask{tool: doc.Tool}

@@ -13,7 +13,7 @@ import (
 // MCPReview is what a person says about a tool that an MCP server offers.
 type MCPReview = document.MCPReview
 
-// ruleMCP is the rule of a decision on a tool without a valid review.
+// ruleMCP is Decision.Rule of a decision that denies a tool without a valid review.
 const ruleMCP = "mcp"
 
 // Review returns the review of a tool of an MCP server, by the tool's own name at the server. The caller
@@ -128,9 +128,9 @@ func (p *Policy) DenyUnreviewed(f Facts) (d Decision, ok bool) {
 	return Decision{}, false
 }
 
-// UnderReview returns the facts of a discovered tool with the effect and the risk of its review, if its
-// definition follows the review or is about to follow it. A definition that follows its review keeps a
-// higher risk, because the annotations of its server have raised it.
+// UnderReview returns f with the effect and the risk of the tool's review, if the tool is Reviewed or Pending. The
+// risk of a Reviewed tool stays if it is higher than that of the review: annotations of the MCP server have then
+// raised it.
 func (p *Policy) UnderReview(f Facts) Facts {
 	state := p.ReviewOf(f.ToolID, f.Discovered)
 	if state != Pending && state != Reviewed {

@@ -38,9 +38,8 @@ func (t *tenant) budgetsOf(toolID string) Budgets {
 	return b.or(t.budgets)
 }
 
-// approvalOf returns who approves calls of a tool: the tenant's approvals, changed by the first
-// override for the tool that has some, and then by the rules. If there are several rules, the
-// people of all of them approve.
+// approvalOf returns who approves calls of a tool: the tenant's approvals, changed by the first override for the
+// tool that has approvals, and then by rules. If there are several rules, the people of each rule must approve.
 func (t *tenant) approvalOf(toolID string, rules ...approvers) ApprovalRule {
 	base := t.approval
 	for _, o := range t.overrides {
@@ -59,7 +58,7 @@ func (t *tenant) approvalOf(toolID string, rules ...approvers) ApprovalRule {
 	return approval
 }
 
-// or returns b. A budget that b does not have is the budget of other.
+// or returns b, with the budgets of other where b has none.
 func (b Budgets) or(other Budgets) Budgets {
 	return Budgets{
 		MaxRuntimeMs: cmp.Or(b.MaxRuntimeMs, other.MaxRuntimeMs), MaxResultBytes: cmp.Or(b.MaxResultBytes, other.MaxResultBytes),

@@ -23,7 +23,7 @@ const (
 	// Asking has require_approval rules, requireApprovalForEffects, the rule for repaired calls
 	// and, with noSchemaMode ask, the rule for calls without a schema.
 	Asking
-	// Allowing rules make the question of the mode unnecessary.
+	// Allowing has allow rules. They allow calls for which the mode would ask.
 	Allowing
 	// ByMode is the entry of the mode table that applies if no rule decides.
 	ByMode
@@ -40,7 +40,8 @@ type Rule struct {
 	Roles   []string // the actor needs one of them; empty is every actor
 	// Raise is the minimum risk of a call that a raising rule applies to.
 	Raise toolspec.Risk
-	// Otherwise is the reason why one of Pawl's own rules does not apply.
+	// Otherwise says why one of Pawl's own rules does not apply to a call: `the arguments were readable`.
+	// Explanations show it.
 	Otherwise string
 	// Message is safe to show. If it is empty, a general message is used.
 	Message string
@@ -89,8 +90,9 @@ func (r *Rule) Matching(specs []toolspec.Spec) []toolspec.Spec {
 	return matching
 }
 
-// coversScript reports whether an allowing rule is for the script of the call. A rule that names commands is for scripts only, and a rule
-// that names none is for tools that run no scripts.
+// coversScript reports whether an allowing rule fits the script of the call. A rule with commands fits a script
+// only if they match all commands of the script, and fits no tool that runs no scripts. A rule without commands
+// fits only tools that run no scripts. The result for a rule of another class is Yes.
 func (r *Rule) coversScript(e *evaluation) condition.Truth {
 	switch f := &e.facts; {
 	case r.Class != Allowing, f.ScriptArg == "" && len(r.Commands) == 0:
@@ -123,8 +125,8 @@ func (r *Rule) applies(e *evaluation) condition.Truth {
 		answer = covers
 	}
 	if answer == condition.Undetermined && e.facts.HasArgs {
-		// No more facts of the call will be known later. If the rule stayed undetermined, the
-		// call could be allowed.
+		// The arguments are known, so nothing more will become known. The condition counts as failed: a deny rule
+		// then denies the call, and an allow rule does not allow it.
 		return condition.Failed
 	}
 	return answer

@@ -13,8 +13,9 @@ func notAllowed(f Facts) Decision {
 	return Decision{Verb: Deny, Risk: f.Risk, Rule: "allowedTools", Message: "the tool is not allowed for this tenant"}
 }
 
-// allows reports whether allowedTools has a tool. A pattern can match a tool that is registered for a
-// tenant only if the pattern matches no other tools: a registration must not add to what * allows (RG-08).
+// allows reports whether a pattern of allowedTools matches a tool. A tool that is registered for a tenant is
+// matched only by a pattern that matches nothing but such tools: otherwise a registration would add to what *
+// allows (RG-08).
 func (t *tenant) allows(toolID string) bool {
 	if toolspec.TenantOfTool(toolID) == "" {
 		return document.MatchesAny(t.allowed, toolID)

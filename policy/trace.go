@@ -26,8 +26,8 @@ type Result struct {
 	Failure string
 }
 
-// Counts reports whether the rule takes part in the decision: it applies, or its condition failed
-// and it is no allow.
+// Counts reports whether the rule takes part in the decision: it applies, or its condition failed and it is no
+// allow rule.
 func (r *Result) Counts() bool {
 	return r.Applies == condition.Yes || r.Applies == condition.Failed && r.Verb != Allow
 }

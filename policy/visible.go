@@ -5,9 +5,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
-// Visible returns what a caller may see of a tool before there is a call. It is the verdict of
-// the consent gate on a call whose arguments are not known yet. A tool is hidden if its calls
-// would be denied for all arguments, and while its definition does not follow its review yet.
+// Visible returns what a caller may see of a tool before there is a call: what follows from the verdict of Decide
+// on a call without arguments. A tool is Hidden if its calls would be denied for all arguments, and while its
+// review is Pending.
 func (p *Policy) Visible(by catalog.Viewer, tool toolspec.Spec) catalog.Visibility {
 	if tool.NoSchema && tool.NoSchemaMode == toolspec.NoSchemaDeny {
 		return catalog.Hidden

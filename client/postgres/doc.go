@@ -6,6 +6,7 @@
 // of another tenant, but it does not check which person asks. A program that shows records to its users decides which tenant and which
 // calls a user may see. The record has redacted arguments and outputs, and no credentials of connections in plain text.
 //
-// It must not write. Package client never imports it, so that a program without a Database links no
+// It must not write the record of a call. Watch and Append write rows of runs, and Triggers and TriggerQueue write events of
+// triggers; everything else only reads. Package client never imports it, so that a program without a Database links no
 // database driver.
 package postgres

@@ -14,7 +14,8 @@ import (
 // Triggers returns the store of a trigger.Firer.
 func (d *Database) Triggers() trigger.Store { return d.store }
 
-// TriggerQueue returns the queue of a trigger.Firer. Workers of the Temporal namespace start the runs.
+// TriggerQueue returns the queue of a trigger.Firer. It keeps each event in Postgres; a worker of the Temporal
+// namespace starts its run when the quota of the trigger allows it.
 func (d *Database) TriggerQueue(namespace string) trigger.Queue {
 	return func(ctx context.Context, of trigger.Document, e trigger.Event) error {
 		return d.store.QueueEvent(ctx, of, namespace, e)
@@ -24,7 +25,8 @@ func (d *Database) TriggerQueue(namespace string) trigger.Queue {
 // WebhookProvider is the provider of connections that have the secret of a webhook.
 const WebhookProvider = "webhook"
 
-// WebhookSecrets returns the secrets for package triggerhttp. sealer is the key ring of the workers.
+// WebhookSecrets returns the secrets for package triggerhttp: it reads the secret of a webhook from a connection
+// of the tenant and opens it with sealer, the key ring of the workers.
 func (d *Database) WebhookSecrets(sealer broker.Sealer) triggerhttp.Secrets {
 	return webhookSecrets{d, sealer}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Role is the role of policy whose holders may register and remove tools of their tenant over HTTP. A
-// tenant without this role in its policy has nobody who may.
+// Role is the role in policy whose holders may register and remove tools of their tenant over HTTP. If the policy
+// of a tenant gives this role to nobody, nobody may.
 const Role = "tool-admin"
 
 // MaxDocument bounds a document, in bytes.
@@ -144,6 +144,7 @@ func (r *Registry) MayAdminister(ctx context.Context, tenantID, identity string)
 	return err == nil && slices.Contains(p.Roles(tenantID, identity), Role), err
 }
 
+// check returns an error if the tenant or the name of the person who registers is not valid.
 func check(tenantID, by string) error {
 	if err := (toolspec.Identity{TenantID: tenantID, RunID: "any", ToolCallID: "any"}).Check(); err != nil {
 		return &invalid{err}

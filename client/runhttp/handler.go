@@ -80,8 +80,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// enter takes a place for a viewer; leave gives the place back. If there is no place, enter answers the
-// request.
+// enter takes a place for a viewer; leave gives the place back. If there is no place, enter answers the request.
+// It answers with tooMany if the viewer holds as many places as one viewer may.
 func (h *handler) enter(w http.ResponseWriter, key viewerKey, tooMany string) (leave func(), ok bool) {
 	taken, ofViewer := h.places.take(key)
 	if taken {
@@ -184,8 +184,8 @@ func bearer(r *http.Request) (string, bool) {
 	return token, strings.EqualFold(scheme, "Bearer") && token != "" && len(token) <= maxBearer
 }
 
-// mayWatch answers a request for a run that does not exist, and for a run that the viewer may not
-// watch, in the same way. It returns the last event that was checked.
+// mayWatch reports whether the viewer may watch the run. lastSeq is the last event that the answer covers. If the
+// viewer may not, mayWatch answers the request, in the same way for a run that does not exist.
 func (h *handler) mayWatch(w http.ResponseWriter, r *http.Request, req request) (lastSeq int64, may bool) {
 	lastSeq, may, err := h.Owners.OwnsRun(r.Context(), req.tenantID, req.runID, req.viewer.Identity, 0)
 	switch {
@@ -212,7 +212,7 @@ func unauthorized(w http.ResponseWriter, words string) {
 	refuse(w, toolspec.CodeNeedsReauth, words)
 }
 
-// refuse answers with the status that the table of codes has.
+// refuse answers with the HTTP status of a code, as the table in toolspec/code.go has it.
 func refuse(w http.ResponseWriter, code toolspec.Code, words string) {
 	info, retry := toolspec.InfoOf(code), int64(0)
 	if words == "" {

@@ -14,8 +14,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
-// Watcher reads the events of a run: first the events whose sequence numbers are greater than the
-// parameter after, and then each event as it is written, until ctx ends. It ends soon after ctx.
+// Watcher reads the events of a run: first the events whose sequence numbers are greater than the parameter after,
+// and then each event as it is written. When ctx ends, it must end soon.
 type Watcher interface {
 	Watch(ctx context.Context, tenantID, runID string, after int64) iter.Seq2[toolspec.RunEvent, error]
 }
@@ -24,10 +24,10 @@ type Watcher interface {
 // record, where a run begins with its first call. An application that knows the owner earlier can
 // have its own implementation.
 type Owners interface {
-	// OwnsRun reports whether identity may watch the events of the run whose sequence numbers are
-	// greater than the parameter after, up to lastSeq; 0 means the whole run. In client/postgres,
-	// identity must be the actor or the subject of each call with such an event, and the owner of each
-	// such text. Nobody owns a run without events.
+	// OwnsRun reports whether identity may watch the events of the run whose sequence numbers are greater than the
+	// parameter after; with 0, all events. lastSeq is the last event that it has checked. In client/postgres,
+	// identity must be the actor or the subject of each call with such an event, and the owner of each such text.
+	// Nobody owns a run without events.
 	OwnsRun(ctx context.Context, tenantID, runID, identity string, after int64) (lastSeq int64, owns bool, err error)
 }
 
@@ -105,7 +105,8 @@ const (
 	writeTimeout       = 10 * time.Second
 )
 
-// complete fills in what was left out.
+// complete returns the options with defaults for what was left out, or an error if a required part is missing or a
+// value is not valid.
 func (o Options) complete() (Options, error) {
 	if o.Watcher == nil || o.Owners == nil || o.Authenticator == nil {
 		return o, errors.New("runhttp: Watcher, Owners and Authenticator are required")
@@ -136,7 +137,7 @@ func orDefault[T int | time.Duration](value, otherwise T) T {
 	return value
 }
 
-// CheckOrigin reports whether a text is an origin as browsers send it: scheme, host and port.
+// CheckOrigin returns an error unless a text is an origin as browsers send it: scheme, host and port.
 func CheckOrigin(origin string) error {
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || origin != u.Scheme+"://"+u.Host {

@@ -30,8 +30,9 @@ type event struct {
 	err error
 }
 
-// stream writes the events of the run until the message ends. While a client does
-// not read, nothing more is read for it, and after WriteTimeout the connection ends.
+// stream writes the events of the run until the message ends. The right of the viewer has been checked up to the
+// event checked. While a client does not read, nothing more is read for it, and after WriteTimeout the connection
+// ends.
 func (h *handler) stream(w http.ResponseWriter, r *http.Request, req request, checked int64) {
 	s := &stream{
 		h: h, req: req, w: w, control: http.NewResponseController(w), mapper: uistream.NewMapper(req.runID),
@@ -185,9 +186,9 @@ func (s *stream) check(ctx context.Context, e toolspec.RunEvent) error {
 	return err
 }
 
-// end writes the last parts and the end of the stream. A client that resumes after a later event than
-// the mapper has reached may know results that the mapper does not know yet, so it gets only the last
-// part.
+// end writes the last parts and the end of the stream. If the client resumes after an event that the mapper has
+// not reached yet, the client may already know the result of a call that is still open for the mapper. So it gets
+// only the last part, and not the parts that close open calls.
 func (s *stream) end(last []uistream.Part) {
 	if s.mapper.Seq() < s.req.from.Seq && len(last) > 0 {
 		last = last[len(last)-1:]

@@ -116,6 +116,7 @@ func (h *toolsHandler) enterAdministrator(w http.ResponseWriter, r *http.Request
 	return "", "", nil, false
 }
 
+// answerTools answers with body as JSON, or with the refusal for err.
 func (h *toolsHandler) answerTools(w http.ResponseWriter, r *http.Request, body any, err error) {
 	switch {
 	case errors.Is(err, client.ErrToolsInvalid):

@@ -25,10 +25,11 @@ const (
 	bodyTime = 15 * time.Second
 	// startTime bounds the time in which a run is started.
 	startTime = 20 * time.Second
-	// readers bounds the requests at the same time, from the beginning of a body to its answer, and readersOfTrigger those for one
-	// trigger. places bounds the events that are handled at the same time.
+	// readers bounds the requests that the handler reads or answers at the same time, and readersOfTrigger the
+	// requests of one trigger among these. places bounds the events that have arrived whole and are verified and
+	// started at the same time.
 	readers, readersOfTrigger, places = 1024, 256, 128
-	// placeTime bounds the search for the trigger of a request, and each wait for a place.
+	// placeTime bounds how long a request waits for the trigger to be found, and each time for a place.
 	placeTime = 5 * time.Second
 	// retryAfter is when a client may try again, in seconds.
 	retryAfter = "10"
@@ -52,9 +53,10 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// New returns the handler of Path. It answers 202 if the run of an event has started, now or before, or if the event waits in the queue; 401 if there is no such trigger or the
-// request is not signed with its secret; 408 for a body that does not arrive whole within 15 seconds; 413 for a body of more than
-// trigger.MaxEvent bytes; 422 if the event starts no run, which the record then says; 503 if the sender may send the event again later.
+// New returns the handler of Path. It answers 202 if the run of an event has started, now or before, or if the
+// event waits in the queue; 401 if there is no such trigger or the request is not signed with its secret; 408 for
+// a body that does not arrive whole within 15 seconds; 413 for a body of more than trigger.MaxEvent bytes; 422 if
+// the event starts no run, for a reason that the record has; 503 if the sender may send the event again later.
 func New(o Options) (http.Handler, error) {
 	if o.Firer.Store == nil || o.Firer.Start == nil || o.Secrets == nil {
 		return nil, errors.New("triggerhttp: Firer and Secrets are required")
@@ -83,8 +85,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusMethodNotAllowed, toolspec.CodeValidation, "send the event with POST")
 		return
 	}
-	// The trigger is found before the body is read: somebody who knows no trigger takes no place of those who do, also if he
-	// sends slowly.
+	// The trigger is looked up before the body is read, so that a sender who knows no trigger takes no place from
+	// the others, even if he sends slowly.
 	d, ok := h.triggerOf(w, r)
 	if !ok {
 		return
@@ -116,7 +118,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.receive(ctx, w, r.Header, body, d)
 }
 
-// enter waits up to placeTime for room. If it returns false, it has answered the request. leave must be called once otherwise.
+// enter waits up to placeTime until all bounds have a place. If ok is true, the caller must call leave once.
+// Otherwise enter has answered the request.
 func (h *handler) enter(w http.ResponseWriter, r *http.Request, bounds ...room.Bound) (leave func(), ok bool) {
 	ctx, cancel := context.WithTimeout(r.Context(), placeTime)
 	defer cancel()
@@ -127,7 +130,7 @@ func (h *handler) enter(w http.ResponseWriter, r *http.Request, bounds ...room.B
 	return leave, err == nil
 }
 
-// triggerOf returns the trigger of a request. If it returns false, it has answered the request.
+// triggerOf returns the trigger of a request. If ok is false, it has answered the request.
 func (h *handler) triggerOf(w http.ResponseWriter, r *http.Request) (d trigger.Document, ok bool) {
 	ctx, cancel := context.WithTimeout(r.Context(), placeTime)
 	defer cancel()

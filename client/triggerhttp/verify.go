@@ -29,9 +29,9 @@ const gitHubSignature = "X-Hub-Signature-256"
 // whsec is the prefix of a secret of Standard Webhooks.
 const whsec = "whsec_"
 
-// verifyEvent returns the id of the event of a request, if one of the secrets has signed it. Secrets are separated by
-// white space. The time of the comparison does not depend on how much of a wrong signature is right. It makes no string
-// of a secret: the caller clears secrets.
+// verifyEvent returns the id of the event of a request, if one of the secrets has signed it. Secrets are separated
+// by white space. The time of the comparison does not depend on how much of a wrong signature is right. No secret
+// is copied into a string, because the caller clears the secrets, and a string cannot be cleared.
 func verifyEvent(w trigger.WebhookOptions, secrets []byte, header http.Header, body []byte) (eventID string, ok bool) {
 	all := bytes.Fields(secrets)
 	if len(all) > maxSecrets {

@@ -67,8 +67,9 @@ func Items(message json.RawMessage) (items []json.RawMessage, err error) {
 	return items, err
 }
 
-// formAnswer returns the answer to a call. Of a stored value that c cannot read, because it has no
-// reader of outputs or the output has expired, the answer has only the reference.
+// formAnswer returns the answer to a call. If c cannot read a stored value, because it has no reader of outputs or
+// the output has expired, the answer has what the result has of it: the short form, if there is one, and the
+// reference.
 func formAnswer(ctx context.Context, c *client.Client, tenantID string, o Outcome) (a wire.Answer, err error) {
 	a = wire.Answer{Index: o.Call.Index, CallID: o.Call.ID, Name: o.Call.Name, IsError: !o.Result.OK, OutputRef: o.Result.OutputRef}
 	if a.IsError {
@@ -103,17 +104,18 @@ func formAnswer(ctx context.Context, c *client.Client, tenantID string, o Outcom
 	return a, err
 }
 
-// wholeValue returns the value of a result. It reads a stored value if the result has nothing else, and
-// if it has parts without their data. If c cannot read it, it returns the value of the result.
+// wholeValue returns the value of a result. If the result has only a reference, or only the short form of a list
+// of parts, wholeValue reads the stored value with c. If c cannot read it, wholeValue returns what the result has.
 func wholeValue(ctx context.Context, c *client.Client, tenantID string, r toolspec.Result) (json.RawMessage, error) {
-	short := r.Truncated && r.Kind == toolspec.KindParts
-	if r.OutputRef == "" || len(r.Value) > 0 && !short { // the result has its value or a short form of it; its OutputRef may name a stream
+	hasShortParts := r.Truncated && r.Kind == toolspec.KindParts
+	if r.OutputRef == "" || len(r.Value) > 0 && !hasShortParts { // the result has its value or a short form of it; its OutputRef may name a stream
 		return r.Value, nil
 	}
 	stored, err := c.Output(ctx, tenantID, r.OutputRef)
 	isGone := errors.Is(err, client.ErrNotFound) || errors.Is(err, output.ErrExpired) || errors.Is(err, client.ErrOutputTooLarge)
 	if errors.Is(err, client.ErrNoOutputs) || isGone {
-		// A program may take the same turn again when the output is deleted. The call has still ended.
+		// A program may take the same turn again after the output was deleted. The call has ended all the same, so
+		// this is no error.
 		return r.Value, nil
 	}
 	return stored, err
@@ -180,6 +182,8 @@ type failureDetails struct {
 // maxProblems bounds the problems in one answer.
 const maxProblems = 16
 
+// encodeFailure returns the JSON of a failure for a model, in at most MaxAnswer bytes if it can: it leaves out
+// problems from the end of the list, and at last all details.
 func encodeFailure(r toolspec.Result) (json.RawMessage, error) {
 	// The codec adds the prefix itself.
 	f := failure{ErrorCode: r.ErrorCode, Message: strings.TrimPrefix(r.SafeMessage, toolspec.ErrorPrefix), RetryAfterMs: r.RetryAfterMs}

@@ -15,8 +15,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
-// MaxMedia bounds the images, audio and documents of an answer, in bytes of base64. The answer names
-// the parts beyond it in words.
+// MaxMedia bounds the images, audio and documents of an answer, in bytes of base64. For a part beyond it, the
+// answer has a text that names the part.
 const MaxMedia = 4 << 20
 
 // answerParts sets the content and the parts of an answer from a value of the kind parts. ref names the
@@ -55,7 +55,8 @@ type partsAnswer struct {
 	cut         bool
 }
 
-// add adds the part at index i. It returns false for a part of no type.
+// add adds the part at index i. It returns false for a part of an unknown type, or with a media type that is not
+// valid.
 func (r *partsAnswer) add(i int, p toolspec.Part) bool {
 	switch p.Type {
 	case toolspec.PartText:

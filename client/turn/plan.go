@@ -16,13 +16,13 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
-// maxNative bounds the provider's own form of a call, wire.Call.Raw, in the record, in bytes. Of a
-// larger form the record has only the id and the name.
+// maxNative bounds wire.Call.Raw, the call as the provider wrote it, in the record, in bytes. If it is larger, the
+// record has only the id and the name of the call.
 const maxNative = 32 << 10
 
-// maxRead bounds the arguments that are parsed, in bytes, because parsing takes up to a hundred
-// times their size. It is larger than the bound of a call, because a strict form is longer than the
-// arguments that it stands for.
+// maxRead bounds the arguments that are parsed, in bytes, because parsing takes up to a hundred times their size.
+// It is larger than the bound of a tool's arguments, because the arguments that a model writes for a strict schema
+// are longer than the arguments that restoreArgs makes of them.
 const maxRead = toolspec.MaxInvocation
 
 // Plan holds the calls of a response before they start.
@@ -44,18 +44,18 @@ type PlannedCall struct {
 	Refused *toolspec.Result
 	// Same is the index of an earlier, equal call of the response, which is then the call that runs, or -1.
 	Same int
-	// Hint tells the model why its name stands for no tool.
+	// Hint tells the model why the name that it called stands for no tool, or for more than one.
 	Hint string
-	// Alone says that the call may have an effect.
+	// Alone says that the call may have an effect, so without Turn.Together no other call runs at the same time.
 	Alone bool
 }
 
-// Plan reads a response and returns the calls that Take would start. It starts nothing and uses no
-// network. If Plan returns an error of the response, the plan has only the usage that the provider has
-// reported.
+// Plan reads a response and returns the calls that Take would start. It starts nothing and uses no network. If the
+// response cannot be read or answered, Plan returns an error, and a plan that has only the usage that the provider
+// has reported.
 func (t Turn) Plan(response io.Reader) (Plan, error) { return t.planOf(response, func(string) {}) }
 
-// planOf is Plan. It calls arrived with each part of a streamed text.
+// planOf is Plan, and calls arrived with each part of the text of a streamed response.
 func (t Turn) planOf(response io.Reader, arrived func(text string)) (Plan, error) {
 	if err := t.check(); err != nil {
 		return Plan{}, err
@@ -76,13 +76,16 @@ func (t Turn) planOf(response io.Reader, arrived func(text string)) (Plan, error
 	return plan, nil
 }
 
+// plan turns the call at index i of a response into a PlannedCall: it finds the tool of the called name, refuses a
+// call that cannot start, and fills in the invocation. finish says how the response ended.
 func (t Turn) plan(i int, call wire.Call, finish wire.Finish) (PlannedCall, error) {
 	p := PlannedCall{Call: call, Same: -1, Alone: true}
 	tool, err := t.Offer.Names.Resolve(call.Name)
 	p.ToolID = call.Name
 	switch {
 	case err == nil && tool.Name != call.Name && tool.ToolID != call.Name && toolspec.CheckToolID(call.Name) == nil:
-		// A complete tool id never stands for another tool, even if that tool was offered.
+		// Resolve has taken the called name as a short name of an offered tool. But the name is itself a valid
+		// tool id, and such an id never stands for another tool.
 	case err == nil:
 		p.ToolID, p.Alone = tool.ToolID, tool.Effect != toolspec.ReadOnly
 	case errors.Is(err, wire.ErrAmbiguous):
@@ -147,8 +150,9 @@ func (t Turn) callID(i int, provider string) string {
 	return provider
 }
 
-// native returns the provider's own form of a call for the record. If the record may not have it,
-// native returns only its id and name, or nothing.
+// native returns the call as the provider wrote it, for the record. If that is too large, or if a worker would
+// refuse the call because of it, native returns only the id and the name of the call, or nothing if a worker would
+// refuse these too.
 func (t Turn) native(call wire.Call) *toolspec.Provider {
 	p := &toolspec.Provider{Name: t.Codec.Format(), ToolCall: slices.Clone(call.Raw)}
 	if len(p.ToolCall) <= maxNative && keepable(p.ToolCall) {
@@ -164,8 +168,8 @@ func (t Turn) native(call wire.Call) *toolspec.Provider {
 	return p
 }
 
-// keepable reports whether a worker accepts the provider's own form of a call. The form can have
-// any content, and it must not keep the call from running.
+// keepable reports whether a worker accepts an invocation that has raw as the provider's own form of the call. Raw
+// can have any content, and because of it a call must not be refused.
 func keepable(raw json.RawMessage) bool {
 	if len(raw) == 0 {
 		return true
@@ -186,8 +190,9 @@ func (p *PlannedCall) refuse(code toolspec.Code, message string) {
 	p.Refused, p.Invocation = &result, toolspec.Invocation{}
 }
 
-// refuseTakenIDs handles ids that a response has twice. An equal call runs once and is answered
-// each time. Another call under the same id is refused.
+// refuseTakenIDs handles a response in which two calls have the same id. If both calls are equal, the later call
+// gets the index of the earlier one in Same: the call runs once and is answered twice. If they differ, the later
+// call is refused.
 func refuseTakenIDs(calls []PlannedCall) {
 	first := map[string]int{}
 	digests := make([]string, len(calls))
@@ -202,19 +207,19 @@ func refuseTakenIDs(calls []PlannedCall) {
 			continue
 		}
 		digests[i] = digest
-		j, taken := first[p.Invocation.ToolCallID]
+		earlier, taken := first[p.Invocation.ToolCallID]
 		switch {
 		case !taken:
 			first[p.Invocation.ToolCallID] = i
-		case digests[j] == digest:
-			p.Same = j
+		case digests[earlier] == digest:
+			p.Same = earlier
 		default:
 			p.refuse(toolspec.CodeConflict, "The id of this call is that of another call in the same response; give each call an id of its own")
 		}
 	}
 }
 
-// outcome returns the outcome of a call before any call has started.
+// outcome returns the outcome of a call that has not started: the refusal, or Pending.
 func (p *PlannedCall) outcome() Outcome {
 	o := Outcome{Call: p.Call, ToolID: p.ToolID, hint: p.Hint}
 	if p.Refused != nil {
@@ -226,8 +231,8 @@ func (p *PlannedCall) outcome() Outcome {
 	return o
 }
 
-// restoreArgs turns arguments in the form that was sent to the provider into arguments of the
-// tool's own schema. It returns arguments that it cannot turn unchanged, for the worker to judge.
+// restoreArgs turns arguments in the form that was sent to the provider into arguments of the tool's own schema.
+// Arguments that it cannot turn back it returns unchanged, and the worker judges them.
 func restoreArgs(tool wire.Offered, args json.RawMessage) json.RawMessage {
 	var mapping schema.Mapping
 	args = bytes.TrimLeft(args, " \t\r\n")

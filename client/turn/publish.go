@@ -16,7 +16,8 @@ const (
 	// publishEvery is the least time between two events of a text, so that the tokens of a model do not
 	// become an event each.
 	publishEvery = 50 * time.Millisecond
-	// publishTime bounds the write of an event: the calls of a response wait for its text.
+	// publishTime bounds the time to write one event. The calls of a response start only after its text is
+	// written.
 	publishTime = 5 * time.Second
 )
 
@@ -30,7 +31,8 @@ type publisher struct {
 	stopped chan struct{}
 
 	mu sync.Mutex
-	// raw is what has arrived, and seen the number of its bytes that cleaner has got. text is what may be shown.
+	// raw is the text that has arrived; cleaner has got the first seen bytes of it. text is what cleaner has
+	// returned: the text without credentials, which watchers may see.
 	raw     strings.Builder
 	seen    int
 	cleaner cleaner
@@ -39,7 +41,7 @@ type publisher struct {
 	written int
 }
 
-// startPublisher starts to write the texts that add receives.
+// startPublisher starts a goroutine that writes the text that add receives. finish ends it.
 func (t Turn) startPublisher(ctx context.Context, c *client.Client) *publisher {
 	p := &publisher{turn: t, client: c, cleaner: cleaner{secrets: t.Secrets}, arrived: make(chan struct{}, 1), ended: make(chan struct{}), stopped: make(chan struct{})}
 	go func() {
@@ -106,8 +108,8 @@ func (p *publisher) flush(ctx context.Context, last bool) error {
 func (p *publisher) finish(ctx context.Context, whole string, cut bool) error {
 	close(p.ended)
 	<-p.stopped
-	// A response that was not streamed has all its text here. If a response takes back what it streamed,
-	// watchers keep what they have seen.
+	// A response that was not streamed has all its text here. If the whole text does not begin with the streamed
+	// text, nothing is added, and watchers keep what they have seen.
 	if rest, ok := strings.CutPrefix(whole, p.raw.String()); ok {
 		p.raw.WriteString(rest)
 	}

@@ -29,7 +29,8 @@ func (t Turn) read(response io.Reader, arrived func(text string)) (wire.Response
 	return t.checkResponse(stream.End())
 }
 
-// writer writes to a stream and passes on the text that it has read.
+// writer writes a response into the decoder of a stream, and calls arrived with each part of the text that the
+// decoder returns.
 type writer struct {
 	stream  wire.Stream
 	arrived func(text string)

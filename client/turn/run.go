@@ -10,11 +10,13 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// runAll starts the calls of a plan and waits for them, batch by batch.
+// runAll starts the calls of a plan, waits for them batch by batch, and returns the outcome of each. A call that
+// is the same as an earlier call does not start: it gets the outcome of that call. After a call without a result,
+// no later batch starts.
 func (t Turn) runAll(ctx context.Context, c *client.Client, plan Plan) []Outcome {
-	waiting, cancel := ctx, context.CancelFunc(func() {})
+	waitCtx, cancel := ctx, context.CancelFunc(func() {})
 	if t.Wait > 0 {
-		waiting, cancel = context.WithTimeout(ctx, t.Wait)
+		waitCtx, cancel = context.WithTimeout(ctx, t.Wait)
 	}
 	defer cancel()
 	outcomes := make([]Outcome, len(plan.Calls))
@@ -28,13 +30,13 @@ func (t Turn) runAll(ctx context.Context, c *client.Client, plan Plan) []Outcome
 				continue
 			}
 			group.Go(func() error {
-				runCall(ctx, waiting, c, plan.Calls[i].Invocation, &outcomes[i])
+				runCall(ctx, waitCtx, c, plan.Calls[i].Invocation, &outcomes[i])
 				return nil
 			})
 		}
 		_ = group.Wait() // each error is in its outcome
 		for _, i := range batch {
-			// A later call must not overtake a call whose outcome is unknown.
+			// A later call must not run before a call that has no result yet.
 			stop = stop || outcomes[i].Pending && plan.Calls[i].Same < 0
 		}
 	}
@@ -53,15 +55,17 @@ func batches(calls []PlannedCall, together bool) [][]int {
 	return toolspec.Batches(len(calls), func(i int) bool { return calls[i].Alone && !together })
 }
 
-// runCall starts one call, or finds it, and waits for its result until waiting ends.
-func runCall(ctx, waiting context.Context, c *client.Client, inv toolspec.Invocation, o *Outcome) {
-	if waiting.Err() != nil {
+// runCall starts one call, or finds it if it was started before, waits for its result until waitCtx ends, and
+// writes the outcome into o. waitCtx is ctx with the time limit Turn.Wait: when only this limit has ended, o stays
+// Pending, and that is no error.
+func runCall(ctx, waitCtx context.Context, c *client.Client, inv toolspec.Invocation, o *Outcome) {
+	if waitCtx.Err() != nil {
 		if ctx.Err() != nil { // else only Wait has ended, which is no error
 			o.Err = client.ErrNoAnswer
 		}
 		return
 	}
-	result, started, err := waitForEnd(waiting, c, inv)
+	result, started, err := waitForEnd(waitCtx, c, inv)
 	o.Started = started
 	switch {
 	case err == nil:
@@ -74,7 +78,8 @@ func runCall(ctx, waiting context.Context, c *client.Client, inv toolspec.Invoca
 	}
 }
 
-// waitForEnd starts a call and returns its result, with a value or without.
+// waitForEnd starts a call and returns its result. A failed call has a result too, and so has a call that the
+// client refuses: err is nil then. started says that the call was started or found.
 func waitForEnd(ctx context.Context, c *client.Client, inv toolspec.Invocation) (result toolspec.Result, started bool, err error) {
 	call, err := c.Start(ctx, inv)
 	if err == nil {

@@ -7,14 +7,15 @@ type Secrets interface {
 	// Redact returns a text without the credentials in it. It returns a text that has no credentials
 	// unchanged.
 	Redact(text string) string
-	// Reach returns how many bytes of a text a credential can take, or 0 if there are no credentials to find.
+	// Reach returns the largest number of bytes that a credential can take in a text, or 0 if there are no
+	// credentials to find.
 	Reach() int
 }
 
-// redacted stands for a credential of which a part has been shown.
+// redacted is shown in place of the end of a credential whose beginning was shown before.
 const redacted = "[redacted]"
 
-// maxWord bounds the bytes without a blank that wait for the next blank, in addition to the reach of a
+// maxWord bounds how much text without a blank the cleaner holds back, in bytes, in addition to the reach of a
 // credential.
 const maxWord = 4 << 10
 
@@ -55,7 +56,7 @@ func (c *cleaner) push(part string, last bool) string {
 	return next
 }
 
-// runeStart returns the first place at or before i at which a character begins.
+// runeStart returns i if a character begins there, and otherwise the nearest place before i at which one begins.
 func runeStart(text string, i int) int {
 	for i > 0 && i < len(text) && text[i]&0xC0 == 0x80 {
 		i--

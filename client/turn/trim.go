@@ -65,22 +65,22 @@ func (t Turn) Trim(c conversation.Conversation, keep int) conversation.Conversat
 
 func isOutput(p conversation.Part) bool { return p.Type == conversation.ToolResult }
 
-// TrimAnswer returns the answer with its output, also its parts, replaced by a reference, as Trim does it, if the reference is smaller. ref is the
-// toolspec.ResultRef of the call, whose stored result has the whole output. ref is empty if the conversation does not belong to the run
-// of the call.
+// TrimAnswer replaces the output of an answer and its parts by a reference, as Trim does, if the reference is
+// smaller. ref is the toolspec.ResultRef of the call, whose stored result has the whole output. ref is empty if
+// the conversation does not belong to the run of the call.
 func TrimAnswer(a wire.Answer, ref string) wire.Answer {
 	if a.OutputRef != "" {
 		ref = a.OutputRef
 	}
-	without := isElsewhere
+	noRef := isElsewhere
 	if a.IsError {
-		ref, without = "", isGone
+		ref, noRef = "", isGone
 	}
 	size := len(a.Content)
 	for _, part := range a.Parts {
 		size += len(part.Data)
 	}
-	if content, ok := trimOutput(a.Content, size, ref, without); ok {
+	if content, ok := trimOutput(a.Content, size, ref, noRef); ok {
 		a.Content, a.OutputRef, a.Parts = content, ref, nil
 	}
 	return a
@@ -97,18 +97,19 @@ func (t Turn) trimPart(p *conversation.Part) {
 	}
 }
 
-// trimOutput returns what replaces an output. size is the number of its bytes, with the parts beside it. without is said in place of a
-// reference if ref is empty.
-func trimOutput(output json.RawMessage, size int, ref, without string) (json.RawMessage, bool) {
+// trimOutput returns the JSON that replaces an output: ref, and how the model reads the output with it. If ref is
+// empty, the JSON has the text noRef instead. size is the number of bytes of the output and of the parts beside
+// it. ok is false if the output was trimmed before, or if the JSON is not smaller.
+func trimOutput(output json.RawMessage, size int, ref, noRef string) (replacement json.RawMessage, ok bool) {
 	if isTrimmed(output) {
 		return nil, false
 	}
-	by := trimmed{Truncated: true, Bytes: size, More: without}
+	by := trimmed{Truncated: true, Bytes: size, More: noRef}
 	if ref != "" {
 		by.OutputRef, by.More = ref, howToRead
 	}
-	text, err := encode(by)
-	return text, err == nil && len(text) < size
+	replacement, err := encode(by)
+	return replacement, err == nil && len(replacement) < size
 }
 
 // isTrimmed reports whether an output was trimmed before.

@@ -18,9 +18,9 @@ import (
 // the same turn, at once or later: Take starts no call a second time, and the messages are the
 // same.
 type Turn struct {
-	// Key names the response: 1–64 of [A-Za-z0-9_.-], unique in a run. A call without an id of
-	// the provider gets <Key>-<index>, counted from 0. Key is required, because a new id would
-	// be another call.
+	// Key names the response: 1–64 of [A-Za-z0-9_.-], unique in a run. A call without an id of the provider gets
+	// <Key>-<index>, counted from 0. Key is required: if the same turn were taken again with another key, such a
+	// call would get another id and run a second time.
 	Key string
 	// Codec is the codec of the provider's format.
 	Codec wire.Codec
@@ -53,8 +53,9 @@ type Turn struct {
 	// the run, once no call of the run is open. The subject, or else the actor, of Context may watch
 	// the text. The client needs Options.Runs. The same turn taken again writes only what is missing.
 	Publish bool
-	// TextKey names the text of the response in the events of its run; empty means Key. A response that replaces
-	// another one for the same calls has another text.
+	// TextKey names the text of the response in the events of its run; empty means Key. If the same turn may get a
+	// second response, for example because a request to the model is repeated, each response needs a TextKey of
+	// its own: the second text must not continue the first.
 	TextKey string
 	// Secrets, if not nil, takes credentials out of the text that Publish shows. The Response keeps them.
 	Secrets Secrets
@@ -80,9 +81,8 @@ type Outcome struct {
 	// for a person; client.State says which. A call that has not started waits for the calls before
 	// it, until the turn is taken again.
 	Pending, Started bool
-	// Err says why the outcome is unknown: Temporal did not answer, or refused this program. It
-	// is neither the error of a tool nor an output that could not be read, which is an error of
-	// Take.
+	// Err says why Take cannot know the result: Temporal did not answer, or refused this program. The error of a
+	// tool is in Result, not in Err. An output that could not be read is an error of Take.
 	Err error
 
 	hint string
@@ -121,12 +121,12 @@ var turnKey = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 // continue, and the same turn taken again finds them. The Reply holds everything that is known,
 // even if Take returns an error.
 func (t Turn) Take(ctx context.Context, c *client.Client, response io.Reader) (Reply, error) {
-	plan, published, err := t.receive(ctx, c, response)
+	plan, publishErr, err := t.receive(ctx, c, response)
 	if err != nil {
 		return Reply{}, err
 	}
 	reply, err := t.answer(ctx, c, plan)
-	if err = errors.Join(err, published); err != nil {
+	if err = errors.Join(err, publishErr); err != nil {
 		return reply, fmt.Errorf("turn %s: %w", t.Key, err)
 	}
 	return reply, nil
@@ -149,31 +149,31 @@ func (t Turn) answer(ctx context.Context, c *client.Client, plan Plan) (Reply, e
 	return reply, err
 }
 
-// receive reads and publishes a response. published says that it could not be published, which stops
-// no call.
-func (t Turn) receive(ctx context.Context, c *client.Client, response io.Reader) (plan Plan, published, err error) {
-	plan, published, err = t.Receive(ctx, c, response)
-	if t.Publish && err == nil && published == nil && len(plan.Calls) == 0 {
-		published = t.publishEnd(ctx, c)
+// receive reads a response, publishes its text, and ends the turn for the watchers if the response has no calls.
+// publishErr says what could not be published; it stops no call.
+func (t Turn) receive(ctx context.Context, c *client.Client, response io.Reader) (plan Plan, publishErr, err error) {
+	plan, publishErr, err = t.Receive(ctx, c, response)
+	if t.Publish && err == nil && publishErr == nil && len(plan.Calls) == 0 {
+		publishErr = t.publishEnd(ctx, c)
 	}
-	return plan, published, err
+	return plan, publishErr, err
 }
 
 // Receive is Plan, and writes the text of the response into the events of its run while it arrives, if Publish
-// says so. It starts no call and does not end the turn for the watchers. published says why a part of the text
+// says so. It starts no call and does not end the turn for the watchers. publishErr says why a part of the text
 // could not be written. The plan is complete even then.
-func (t Turn) Receive(ctx context.Context, c *client.Client, response io.Reader) (plan Plan, published, err error) {
+func (t Turn) Receive(ctx context.Context, c *client.Client, response io.Reader) (plan Plan, publishErr, err error) {
 	if !t.Publish {
 		plan, err = t.Plan(response)
 		return plan, nil, err
 	}
 	p := t.startPublisher(ctx, c)
 	plan, err = t.planOf(response, p.add)
-	published = p.finish(ctx, plan.Response.Text, err != nil || plan.Response.Finish == wire.FinishCut)
-	return plan, published, err
+	publishErr = p.finish(ctx, plan.Response.Text, err != nil || plan.Response.Finish == wire.FinishCut)
+	return plan, publishErr, err
 }
 
-// check returns an error if no response can be read with the turn.
+// check returns an error if a field of the turn is missing or not valid.
 func (t Turn) check() error {
 	switch {
 	case t.Codec == nil:

@@ -15,8 +15,8 @@ func (c *call) inputAvailable() Part {
 	return Part{Type: typeInputAvailable, ToolCallID: c.id, ToolName: c.toolName, Input: input, Dynamic: true}
 }
 
-// ensureInput gives the call an input if it has none: without it assistant-stream holds back what
-// follows.
+// ensureInput returns the part that gives the call an input, unless the stream has one already. Without an input
+// the npm package assistant-stream holds back all later parts of the call.
 func (c *call) ensureInput() []Part {
 	if c.available {
 		return nil

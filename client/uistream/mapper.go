@@ -19,10 +19,10 @@ var unknownInput = json.RawMessage("{}")
 // call of the run, and no values.
 type Mapper struct {
 	runID string
-	// seq is the number of the last event, and turn is the number of the last event of the previous
-	// message.
-	seq, turn int64
-	started   bool
+	// seq is the number of the last event. previousEnd is the number of the event that ended the previous message,
+	// or 0.
+	seq, previousEnd int64
+	started          bool
 	// done says that the model's turn has ended, and ended says that the stream has ended.
 	done, ended bool
 	// text is the id of the open part of text.
@@ -39,32 +39,32 @@ type call struct {
 	input json.RawMessage
 	// approval is the last approval request, while the call is open.
 	approval toolspec.RunApproval
-	// available says that the stream has an input, and closed that it has the result.
+	// available says that the stream has the input of the call, and closed that it has the result.
 	available, closed bool
 }
 
-// NewMapper returns the mapper of a run, which wants the events of the run from the first on.
+// NewMapper returns the mapper of a run. Its caller must pass all events of the run to Map, from the first on.
 func NewMapper(runID string) *Mapper { return &Mapper{runID: runID, calls: map[string]*call{}} }
 
 // Seq returns the sequence number of the last event, 0 before the first event.
 func (m *Mapper) Seq() int64 { return m.seq }
 
-// Start returns the part that begins a message, and nothing if the message has begun. A reader wants
-// it before the parts of the first event of the message.
+// Start returns the part that begins a message, and nothing if the message has begun. Write it before the parts of
+// the first event of the message.
 func (m *Mapper) Start() []Part {
 	if m.started || m.ended {
 		return nil
 	}
 	m.started = true
 	id := m.runID
-	if m.turn > 0 {
-		id += "/" + strconv.FormatInt(m.turn, 10)
+	if m.previousEnd > 0 {
+		id += "/" + strconv.FormatInt(m.previousEnd, 10)
 	}
 	return []Part{{Type: typeStart, MessageID: id}}
 }
 
-// Map returns the parts of an event, and whether the message ends with them. It returns no start. An
-// event that was mapped before, or that comes after the result of its call, has no parts.
+// Map returns the parts of an event, and whether the message ends with them. The part of Start is not among them.
+// An event that was mapped before, or that comes after the result of its call, has no parts.
 func (m *Mapper) Map(e toolspec.RunEvent) (parts []Part, finished bool) {
 	if m.ended || e.Seq <= m.seq {
 		return nil, false
@@ -83,7 +83,7 @@ func (m *Mapper) Map(e toolspec.RunEvent) (parts []Part, finished bool) {
 	if m.done && len(m.open) == 0 {
 		parts = append(parts, m.closeText()...)
 		parts = append(parts, Part{Type: typeFinish, FinishReason: "stop"})
-		m.started, m.done, m.turn, finished = false, false, e.Seq, true
+		m.started, m.done, m.previousEnd, finished = false, false, e.Seq, true
 	}
 	return parts, finished
 }

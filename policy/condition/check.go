@@ -13,16 +13,17 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Checker compares conditions with the input schemas of tools. It keeps the types of each set of
-// tools, so that it builds them once.
+// Checker compares conditions with the input schemas of tools. It keeps the CEL environment for each list of
+// tools, so that it builds it once.
 type Checker struct{ typings map[string]*typing }
 
 // NewChecker returns a Checker.
 func NewChecker() *Checker { return &Checker{typings: map[string]*typing{}} }
 
-// Check returns the faults of a condition for calls of the tools: an argument that none of the tools has, an argument that has another type in
-// every tool that has it, arithmetic on a number that may be an int or a double, and what lint refuses. Without tools, or if the types of the
-// tools cannot be expressed in CEL, there are no faults.
+// Check returns the faults of a condition for calls of the tools: an argument that none of the tools has, an
+// argument whose type, the same in all tools that have it, does not fit its use, arithmetic on a number that may
+// be an int or a double, and what lint refuses. Without tools, or if the types of the tools cannot be expressed in
+// CEL, there are no faults.
 func (c *Checker) Check(condition *Condition, tools []toolspec.Spec) []Fault {
 	if len(tools) == 0 {
 		return nil
@@ -31,10 +32,10 @@ func (c *Checker) Check(condition *Condition, tools []toolspec.Spec) []Fault {
 	if t == nil {
 		return nil
 	}
-	clear(t.types.misses) // Compile fills it
+	clear(t.types.unknownFields) // Compile fills it
 	checked, issues := t.env.Compile(condition.text)
 	if issues.Err() != nil {
-		return translateIssues(condition.text, issues, func(field string) string { return unknownField(t.subject, field, t.types.misses[field]) })
+		return translateIssues(condition.text, issues, func(field string) string { return unknownField(t.subject, field, t.types.unknownFields[field]) })
 	}
 	if faults := lint(checked); len(faults) > 0 {
 		return faults
@@ -45,7 +46,7 @@ func (c *Checker) Check(condition *Condition, tools []toolspec.Spec) []Fault {
 // typing is the CEL environment for conditions on some tools.
 type typing struct {
 	env   *cel.Env
-	types *typed
+	types *typeProvider
 	// subject is the beginning of a message about the tools: "mail__send has".
 	subject string
 }
@@ -69,7 +70,7 @@ func (c *Checker) typingOf(tools []toolspec.Spec) *typing {
 			args = merged(args, next)
 		}
 	}
-	t := &typing{types: newTyped(baseEnv().CELTypeProvider()), subject: "the tools of the rule have"}
+	t := &typing{types: newTypeProvider(baseEnv().CELTypeProvider()), subject: "the tools of the rule have"}
 	if len(names) == 1 {
 		t.subject = names[0] + " has"
 	}
@@ -81,7 +82,7 @@ func (c *Checker) typingOf(tools []toolspec.Spec) *typing {
 	return t
 }
 
-// unknownIndexes returns faults for unknown fields that are written as args["field"].
+// unknownIndexes returns faults for unknown fields that are written as args["field"] or "field" in args.
 func (t *typing) unknownIndexes(tree *ast.AST) []Fault {
 	var faults []Fault
 	ast.PreOrderVisit(tree.Expr(), ast.NewExprVisitor(func(e ast.Expr) {

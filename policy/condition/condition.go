@@ -13,8 +13,8 @@ import (
 // Condition is the compiled condition of a rule. Several goroutines may use it.
 type Condition struct {
 	text string
-	// program evaluates the condition if all variables are known, early if the arguments are not
-	// known. early is nil if the condition does not use the arguments.
+	// program evaluates the condition for a call with arguments. early evaluates it for a call whose arguments are
+	// not known yet; it is nil if the condition does not use the arguments.
 	program, early cel.Program
 }
 
@@ -74,6 +74,8 @@ func (c *Condition) Failure(v *Variables) string {
 	return fmt.Sprintf("it is of type %s, neither true nor false", value.Type().TypeName())
 }
 
+// answer turns a result of CEL into a Truth. A result that depends on arguments that are not known is
+// Undetermined. An error, or a value that is no bool, is Failed.
 func answer(value any, _ *cel.EvalDetails, err error) Truth {
 	switch v := value.(type) {
 	case types.Bool:

@@ -9,9 +9,9 @@ import (
 
 // Sizes for the estimate of the cost of a condition, in characters or entries.
 const (
-	// ordinarySize is the expected size of one argument, or of a list or object in the arguments.
-	// With this size, the estimate accepts conditions over two lists and refuses conditions over
-	// three.
+	// ordinarySize is the expected size of one argument, or of a list or object in the arguments. With this size,
+	// the estimate accepts a condition that walks a list inside another list, and refuses a third list inside
+	// these.
 	ordinarySize = 64
 	// shortSize is the maximum size of a variable that is not an argument.
 	shortSize = 256

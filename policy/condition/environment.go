@@ -72,8 +72,8 @@ var looseEnv = sync.OnceValue(func() *cel.Env {
 	return made
 })
 
-// localTime returns the functions that use the time zones of the machine. Two workers may have
-// different ones.
+// localTime returns the functions of CEL with the name of a time zone as a parameter. Conditions cannot use them:
+// they read the time zones of the machine, and two workers may have different ones.
 func localTime() []*env.Function {
 	byFunction := map[string]string{
 		overloads.TimeGetFullYear:     overloads.TimestampToYearWithTz,

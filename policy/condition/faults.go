@@ -59,6 +59,8 @@ func translateIssues(text string, issues *cel.Issues, missing func(field string)
 	return faults
 }
 
+// unknownName returns the message for a name that is neither a variable nor a function: with the most similar
+// known name, or with all variables.
 func unknownName(name string) string {
 	known := append(names(), argsName)
 	for function := range looseEnv().Functions() {

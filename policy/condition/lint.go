@@ -11,10 +11,12 @@ import (
 	"github.com/pawl-run/pawl/policy/document"
 )
 
-// Bounds of the texts that a condition writes out for functions of texts, in bytes: maxInsert for the separator of join and for both texts of
-// replace, maxSearch for the text that indexOf and lastIndexOf look for.
+// Bounds, in bytes, of texts that a condition passes to functions. The condition must have these texts as
+// literals.
 const (
+	// maxInsert bounds the separator in list.join(", ") and both texts in text.replace("a", "b").
 	maxInsert = 16
+	// maxSearch bounds the text in text.indexOf("a") and text.lastIndexOf("a").
 	maxSearch = 64
 )
 
@@ -32,8 +34,8 @@ func lint(checked *cel.Ast) []Fault {
 				faults = append(faults, faultAt(tree, of.ID(), reason))
 			}
 		case ast.ComprehensionKind:
-			// CEL walks a map that is written out in a different order each time. AccuInit has such a map in cel.bind. Objects in the arguments
-			// have a fixed order: see ordered.
+			// CEL walks a map literal in a different order each time, so the verdict could differ. For cel.bind
+			// the map is in AccuInit. Objects in the arguments have a fixed order: see ordered.
 			if within := e.AsComprehension(); holdsMap(within.IterRange()) || holdsMap(within.AccuInit()) {
 				faults = append(faults, faultAt(tree, e.ID(), "a map that is written out cannot be walked; walk a list"))
 			}
@@ -43,9 +45,10 @@ func lint(checked *cel.Ast) []Fault {
 	return faults
 }
 
-// unbounded finds an operand of a CEL function that is not written out in the condition, and that decides how much work the function does or how
-// large its result is. It could come from the arguments of the tool call. It is refused, because CEL counts the cost of a function only after the
-// function returns. of is nil if there is no such operand.
+// unbounded returns the operand of a function that must be a literal and is not, and the reason for the author of
+// the condition. In text.matches(args.p), such an operand is args.p: it comes from the call and decides how much
+// work the function does. CEL counts the cost of a function only after it returns, which is too late. of is nil if
+// there is no such operand.
 func unbounded(call ast.CallExpr) (of ast.Expr, reason string) {
 	args := call.Args()
 	switch call.FunctionName() {

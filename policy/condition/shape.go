@@ -107,7 +107,8 @@ func addMembers(s *shape, n *jsonschema.Node, depth int) {
 	}
 }
 
-// eitherOf returns the shape of a value that matches one of several schemas.
+// eitherOf returns the shape of a value that matches one of several schemas, the branches. siblings is the schema
+// that has the keyword anyOf or oneOf: its own properties apply too.
 func eitherOf(branches []*jsonschema.Node, siblings *jsonschema.Node, depth int) *shape {
 	var s *shape
 	null := false
@@ -130,8 +131,8 @@ func eitherOf(branches []*jsonschema.Node, siblings *jsonschema.Node, depth int)
 	return s
 }
 
-// bothOf returns the shape of a value that matches all of several schemas. An object has the
-// members of each schema.
+// bothOf returns the shape of a value that matches all of several schemas. An object has the members of each
+// schema, and the properties of siblings, the schema that has the keyword allOf.
 func bothOf(all []*jsonschema.Node, siblings *jsonschema.Node, depth int) *shape {
 	var s *shape
 	for _, part := range all {

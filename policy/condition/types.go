@@ -11,22 +11,22 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// typed tells the type checker the fields of objects. It is used for checks only, not for
-// evaluation.
-type typed struct {
+// typeProvider tells the type checker of CEL which fields the objects in the arguments have. It is used for checks
+// only, not for evaluation.
+type typeProvider struct {
 	types.Provider
 	objects map[string]*shape
 	names   map[*shape]string
-	// misses are the unknown fields that the condition uses, with the objects that lack them.
-	misses map[string]*shape
+	// unknownFields has the names of unknown fields that the condition uses, each with the object that lacks it.
+	unknownFields map[string]*shape
 }
 
-func newTyped(base types.Provider) *typed {
-	return &typed{Provider: base, objects: map[string]*shape{}, names: map[*shape]string{}, misses: map[string]*shape{}}
+func newTypeProvider(base types.Provider) *typeProvider {
+	return &typeProvider{Provider: base, objects: map[string]*shape{}, names: map[*shape]string{}, unknownFields: map[string]*shape{}}
 }
 
 // typeOf returns the CEL type of a shape.
-func (t *typed) typeOf(s *shape) *types.Type {
+func (t *typeProvider) typeOf(s *shape) *types.Type {
 	switch s.kind {
 	case boolean:
 		return nullable(s, types.BoolType)
@@ -57,7 +57,7 @@ func nullable(s *shape, of *types.Type) *types.Type {
 	return of
 }
 
-func (t *typed) name(s *shape) string {
+func (t *typeProvider) name(s *shape) string {
 	if name, ok := t.names[s]; ok {
 		return name
 	}
@@ -70,7 +70,7 @@ func (t *typed) name(s *shape) string {
 }
 
 // FindStructType returns the type of an object.
-func (t *typed) FindStructType(name string) (*types.Type, bool) {
+func (t *typeProvider) FindStructType(name string) (*types.Type, bool) {
 	if _, ok := t.objects[name]; ok {
 		return types.NewTypeTypeWithParam(types.NewObjectType(name)), true
 	}
@@ -78,7 +78,7 @@ func (t *typed) FindStructType(name string) (*types.Type, bool) {
 }
 
 // FindStructFieldNames lists the fields of an object.
-func (t *typed) FindStructFieldNames(name string) ([]string, bool) {
+func (t *typeProvider) FindStructFieldNames(name string) ([]string, bool) {
 	if s, ok := t.objects[name]; ok {
 		return sortedKeys(s.fields), true
 	}
@@ -86,7 +86,7 @@ func (t *typed) FindStructFieldNames(name string) ([]string, bool) {
 }
 
 // FindStructFieldType returns the type of a field of an object.
-func (t *typed) FindStructFieldType(name, field string) (*types.FieldType, bool) {
+func (t *typeProvider) FindStructFieldType(name, field string) (*types.FieldType, bool) {
 	s, ok := t.objects[name]
 	if !ok {
 		return t.Provider.FindStructFieldType(name, field)
@@ -97,13 +97,13 @@ func (t *typed) FindStructFieldType(name, field string) (*types.FieldType, bool)
 	if s.open {
 		return &types.FieldType{Type: types.DynType}, true
 	}
-	t.misses[field] = s
+	t.unknownFields[field] = s
 	return nil, false
 }
 
-// env returns the environment for arguments of a known shape. It gives objects the functions of
-// maps, because the arguments are both.
-func (t *typed) env(args *shape) (*cel.Env, error) {
+// env returns the environment for conditions on arguments of a known shape. In a condition an argument object is
+// also a map, so env declares args["x"], "x" in args and size(args) for objects.
+func (t *typeProvider) env(args *shape) (*cel.Env, error) {
 	options := []cel.EnvOption{cel.CustomTypeProvider(t), cel.Variable(argsName, t.typeOf(args))}
 	for _, name := range slices.Sorted(maps.Keys(t.objects)) {
 		of := types.NewObjectType(name)

@@ -11,8 +11,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Variables are what a condition sees of one call. They compute each value once. Only one goroutine
-// may use them.
+// Variables are what a condition sees of one call. They decode the arguments and compute the roles once, when a
+// condition first uses them. Only one goroutine may use them.
 type Variables struct {
 	TenantID, ActorID, SubjectID, RunID, ConnectionID, ToolID string
 
@@ -79,6 +79,7 @@ func (a *activation) ResolveName(name string) (any, bool) {
 // Parent returns nil: there is no outer scope.
 func (*activation) Parent() interpreter.Activation { return nil }
 
+// arguments returns the decoded arguments, or an error value of CEL if they are not known or are no JSON object.
 func (a *activation) arguments() any {
 	if a.args != nil {
 		return a.args

@@ -9,9 +9,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Decode reads a policy document of at most MaxDocument bytes, in YAML or its subset JSON. The file
-// name is only used in faults. The faults are in no order; the document is whole only if there are
-// none.
+// Decode reads a policy document of at most MaxDocument bytes, in YAML or its subset JSON. The file name is only
+// used in faults. The faults are in no order. If there are faults, the document can lack parts.
 func Decode(file string, doc []byte) (Document, strictyaml.Errors) {
 	return decode(&reader{Reader: strictyaml.NewReader(file)}, doc)
 }
@@ -39,8 +38,9 @@ type reader struct {
 	quorums []bareQuorum
 	// mentions are the patterns of tools so far.
 	mentions []Mention
-	// tenantID is the tenant whose entry is read. approving are the sets of approvers so far.
-	tenantID  string
+	// tenantID is the tenant whose entry is read.
+	tenantID string
+	// approving has each list of approvers that was read so far.
 	approving []NamedApprovers
 	// recorded says that an earlier Decode has accepted the document.
 	recorded bool
@@ -76,6 +76,7 @@ func (r *reader) document(root *yaml.Node) Document {
 	return d
 }
 
+// checkTenantID reports whether id is EveryTenant or a valid id of a tenant, and adds a fault if it is neither.
 func (r *reader) checkTenantID(id string, at *yaml.Node, path string) bool {
 	if id == EveryTenant {
 		return true
@@ -89,6 +90,8 @@ func (r *reader) checkTenantID(id string, at *yaml.Node, path string) bool {
 	return true
 }
 
+// tenant reads the entry of one tenant. What the entry leaves out gets its default: mode ask, DefaultApprovals,
+// and for every other key nothing.
 func (r *reader) tenant(n *yaml.Node, path string) Tenant {
 	t := Tenant{
 		AllowedTools: []Pattern{},

@@ -103,19 +103,20 @@ func (r *reader) onePlace(n *yaml.Node, path string, a RuleApprovals) {
 	}
 }
 
-// reachable refuses a quorum that is greater than the number of named people. It accepts any quorum
-// if no approver is named, or if an entry is a prefix or a role. It adds the approvers to r.approving.
+// reachable refuses a quorum that is greater than the number of named people. It accepts any quorum if no approver
+// is named, or if an approver is a prefix or a role, which can match any number of people. It also adds the
+// approvers to r.approving.
 func (r *reader) reachable(n *yaml.Node, path string, s ChainEntry) {
 	r.addApprovers(n, path, s.Approvers, s.Quorum)
-	countless := slices.ContainsFunc(s.Approvers, func(p Pattern) bool {
+	anyNumber := slices.ContainsFunc(s.Approvers, func(p Pattern) bool {
 		return strings.HasSuffix(string(p), "*") || strings.HasPrefix(string(p), authz.RolePrefix)
 	})
-	if people := len(slices.Compact(slices.Sorted(slices.Values(s.Approvers)))); people > 0 && !countless && int64(people) < s.Quorum {
+	if people := len(slices.Compact(slices.Sorted(slices.Values(s.Approvers)))); people > 0 && !anyNumber && int64(people) < s.Quorum {
 		r.Fail(n, strictyaml.Join(path, "quorum"), "asks for %d approvals and names %d people", s.Quorum, people)
 	}
 }
 
-// addApprovers adds the approvers of a place to those of the document, if there are any.
+// addApprovers adds the approvers at path to r.approving, if there are any.
 func (r *reader) addApprovers(n *yaml.Node, path string, approvers Approvers, quorum int64) {
 	if len(approvers) > 0 {
 		r.approving = append(r.approving, NamedApprovers{TenantID: r.tenantID, Approvers: approvers, Quorum: quorum, At: r.Position(n, ""), Path: path})

@@ -17,6 +17,7 @@ func (r *reader) features(n *yaml.Node, path string) map[string]Feature {
 	return features
 }
 
+// feature reads one flag. It refuses roles for a flag that is off: they would have no effect.
 func (r *reader) feature(n *yaml.Node, path string) Feature {
 	f := Feature{Tools: []Pattern{}}
 	before := len(r.Faults())

@@ -57,8 +57,8 @@ func (r *reader) limit(n *yaml.Node, path string) Limit {
 	return l
 }
 
-// scopes reads the scopes of a limit. Their order has no meaning. Calls of different tenants are
-// always counted separately.
+// scopes reads the scopes of a limit, and returns them in a fixed order, because their order has no meaning. It
+// leaves out PerTenant: calls of different tenants are always counted separately.
 func (r *reader) scopes(n *yaml.Node, path string) []Scope {
 	order := []Scope{PerTool, PerActor, PerConnection}
 	written := map[Scope]bool{}

@@ -27,8 +27,8 @@ func (r *reader) roles(n *yaml.Node, path string) map[string]Members {
 	return roles
 }
 
-// name checks a name that the document introduces. what says what it
-// names, for the error: `a role` or `a flag`.
+// name reports whether a name that the document introduces is valid, and adds a fault if it is not. what is the
+// kind of name, for the fault: `a role` or `a flag`.
 func (r *reader) name(name string, at *yaml.Node, path, what string) bool {
 	switch {
 	case name == "":

@@ -100,7 +100,7 @@ type Mention struct {
 	Pattern Pattern
 	At      strictyaml.Position
 	Path    string
-	// MCPServer is the id of an MCP server if the mention is a review: its pattern matches all tools of the server. It
-	// is empty for a pattern that the document has.
+	// MCPServer is the id of an MCP server if the mention is a key of mcp: its pattern then matches all tools of
+	// the server. It is empty for a pattern that the document has as text.
 	MCPServer string
 }

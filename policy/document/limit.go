@@ -39,7 +39,8 @@ type Quota struct {
 	Every  Duration `json:"every" jsonschema:"required"`
 }
 
-// Kind distinguishes limits with the same tool and scope.
+// Kind returns "every 1m0s" for a quota with that time, and "concurrent" for a maximum of concurrent calls. It
+// distinguishes limits with the same tool and scope.
 func (l Limit) Kind() string {
 	if l.Quota.Every != "" {
 		return "every " + string(l.Quota.Every)

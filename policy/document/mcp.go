@@ -52,6 +52,8 @@ func (r *reader) mcp(n *yaml.Node, path string) map[string]MCPServer {
 	return servers
 }
 
+// mcpServer reads the reviews of the tools of the MCP server id. It refuses two tool names that have the same tool
+// id.
 func (r *reader) mcpServer(id string, n *yaml.Node, path string) MCPServer {
 	tools := MCPServer{}
 	known := map[string]string{} // ids of tools, to their own names
@@ -71,6 +73,7 @@ func (r *reader) mcpServer(id string, n *yaml.Node, path string) MCPServer {
 	return tools
 }
 
+// mcpReview reads the review of one tool.
 func (r *reader) mcpReview(n *yaml.Node, path string) MCPReview {
 	m := MCPReview{Allow: []string{}}
 	r.Mapping(n, path,
@@ -107,7 +110,7 @@ func (r *reader) mcpReview(n *yaml.Node, path string) MCPReview {
 	return m
 }
 
-// unique returns v, and refuses it if it is in the list already.
+// unique returns v, and adds a fault if v is in the list already.
 func (r *reader) unique(n *yaml.Node, path string, list []string, v string) string {
 	if slices.Contains(list, v) {
 		r.Fail(n, path, "is there twice")

@@ -16,9 +16,8 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // Updating reports whether the golden files are rewritten.
 func Updating() bool { return *update }
 
-// Goldens is an archive of cases. A case is a file NAME.in. The archive has its expected results in
-// files with the same NAME, one for each ending in outs. Files with other endings are for all
-// cases.
+// Goldens is an archive of cases. A case is a file with the ending in. Its expected results are files with the
+// same name, one for each ending in outs. Files with other endings are for all cases.
 type Goldens struct {
 	file, in string
 	outs     []string
@@ -35,9 +34,9 @@ func ReadGoldens(t *testing.T, file, in string, outs ...string) Goldens {
 	return Goldens{file, in, outs, archive}
 }
 
-// Each compares the result of every case, one text for each of outs, with the text in the archive.
-// With -update it writes the results into the archive.
-func (g Goldens) Each(t *testing.T, comes func(t *testing.T, doc []byte) []string) {
+// Each compares the results of every case, which resultsOf returns as one text for each of outs, with the texts in
+// the archive. With -update it writes the results into the archive.
+func (g Goldens) Each(t *testing.T, resultsOf func(t *testing.T, doc []byte) []string) {
 	t.Helper()
 	written := map[string][]byte{}
 	for _, f := range g.Files {
@@ -60,7 +59,7 @@ func (g Goldens) Each(t *testing.T, comes func(t *testing.T, doc []byte) []strin
 			fresh.Files = append(fresh.Files, txtar.File{Name: name + "." + out, Data: written[name+"."+out]})
 		}
 		t.Run(name, func(t *testing.T) {
-			for i, got := range comes(t, f.Data) {
+			for i, got := range resultsOf(t, f.Data) {
 				if want := &fresh.Files[first+i]; *update {
 					want.Data = []byte(got)
 				} else if got != string(want.Data) {

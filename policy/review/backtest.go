@@ -15,7 +15,8 @@ type Backtest struct {
 	moves            map[Move]*Moved
 }
 
-// Move is a change of verdict for the calls of one tool, with the rule that decides after it.
+// Move is a change of verdict for the calls of one tool. Rule is the rule that decides in the policy after the
+// change.
 type Move struct {
 	TenantID, ToolID string
 	Before, After    policy.Verb

@@ -35,7 +35,7 @@ type Case struct {
 	Line int
 }
 
-// Undetermined is the verdict of a call that depends on its arguments.
+// Undetermined is the verdict of a case without arguments, if the policy needs the arguments to decide.
 const Undetermined = "undetermined"
 
 // Difference is one difference between the expected decision and the decision.

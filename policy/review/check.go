@@ -9,11 +9,10 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Check compares the conditions of the rules with the input schemas of the tools that the rules
-// match. A condition must fit the arguments of at least one tool that its rule matches. It is an
-// error to use an argument that none of these tools has, or an argument that has another type in
-// every tool that has it. Check does not check a rule that matches no tool of specs; Lint reports
-// such a rule. The error is a strictyaml.Errors.
+// Check compares the conditions of the rules with the input schemas of the tools that the rules match. It is an
+// error to use an argument that none of these tools has, or an argument whose type, the same in all tools that
+// have it, does not fit its use. Check does not check a rule that matches no tool of specs; Lint reports such a
+// rule. The error is a strictyaml.Errors.
 func Check(p *policy.Policy, specs []toolspec.Spec) error {
 	var faults strictyaml.Errors
 	checker := condition.NewChecker()

@@ -36,6 +36,8 @@ type caseReader struct{ *strictyaml.Reader }
 // field is a key that a mapping may have.
 type field = strictyaml.Field
 
+// cases reads the root of a file. A case without a tenant or an actor gets that of the file, and a case without a
+// name is named by its tool and its actor.
 func (r *caseReader) cases(root *yaml.Node) Cases {
 	var c Cases
 	var tenant, actor string
@@ -106,6 +108,7 @@ func (r *caseReader) toolFacts(id string, at, n *yaml.Node, path string) toolspe
 	return s
 }
 
+// testCase reads one case: the facts of its call, and the decision that its author expects.
 func (r *caseReader) testCase(n *yaml.Node, path string) Case {
 	c := Case{Line: n.Line}
 	text := func(into *string) func(n *yaml.Node, path string) {
@@ -173,6 +176,8 @@ func (r *caseReader) json(n *yaml.Node, path string) json.RawMessage {
 	return raw
 }
 
+// value returns a YAML value as data for json.Marshal: maps, lists, texts, booleans, nil and json.Number. It
+// refuses a value that JSON does not have.
 func (r *caseReader) value(n *yaml.Node, path string) any {
 	switch n.Kind {
 	case yaml.MappingNode:

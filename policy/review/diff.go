@@ -39,6 +39,8 @@ func plain(p *policy.Policy) any {
 	return v
 }
 
+// differences compares two decoded JSON values at a path. It compares objects key by key, lists entry by entry,
+// and other values as a whole.
 func differences(path string, from, to any) []Change {
 	a, aMap := from.(map[string]any)
 	b, bMap := to.(map[string]any)
@@ -126,9 +128,9 @@ type Shift struct {
 	After    policy.Decision
 }
 
-// Shifts judges a call of every tool for every tenant that either policy names, without arguments
-// and without an actor, and returns the calls whose verdicts differ, sorted. A rule that needs
-// more facts may still decide differently.
+// Shifts judges a call of every tool for every tenant that either policy names, without arguments and without an
+// actor, and returns the calls whose verdicts differ, sorted. Calls with an actor and arguments can get different
+// verdicts where Shifts finds no difference.
 func Shifts(from, to *policy.Policy, tools []toolspec.Spec) []Shift {
 	var shifts []Shift
 	for _, id := range Tenants(from, to) {

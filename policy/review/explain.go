@@ -21,7 +21,7 @@ type Explanation struct {
 	// Rules are all considered rules, in the order of their precedence. The list is empty if a
 	// precondition denies the call.
 	Rules []Considered `json:"rules,omitempty"`
-	// Off are the flags that are off. They stop the call for every verdict.
+	// Off are the flags that are off. Each of them stops the call, whatever the verdict is.
 	Off []policy.Feature `json:"off,omitempty"`
 }
 

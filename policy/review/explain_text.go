@@ -55,14 +55,15 @@ func (x Explanation) Text() string {
 	return b.String()
 }
 
-// section writes the rules with one part as a table.
+// section writes the rules that have one part in the decision, as a table with a title. It writes nothing if there
+// are none.
 func (x Explanation) section(b *strings.Builder, part Part, title string) {
 	var rules []Considered
-	rule, says := 0, 0
+	ruleWidth, saysWidth := 0, 0
 	for _, c := range x.Rules {
 		if c.Role == part {
 			rules = append(rules, c)
-			rule, says = max(rule, len([]rune(c.Rule))), max(says, len(c.Says))
+			ruleWidth, saysWidth = max(ruleWidth, len([]rune(c.Rule))), max(saysWidth, len(c.Says))
 		}
 	}
 	if len(rules) == 0 {
@@ -70,7 +71,7 @@ func (x Explanation) section(b *strings.Builder, part Part, title string) {
 	}
 	fmt.Fprintf(b, "%s\n", title)
 	for _, c := range rules {
-		line := fmt.Sprintf("  %-*s  %-*s  %s", rule, c.Rule, says, c.Says, c.Why)
+		line := fmt.Sprintf("  %-*s  %-*s  %s", ruleWidth, c.Rule, saysWidth, c.Says, c.Why)
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 }

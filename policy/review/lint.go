@@ -21,8 +21,9 @@ func Lint(p *policy.Policy, specs []toolspec.Spec) []*strictyaml.Error {
 	return LintWithRelations(p, specs, nil)
 }
 
-// LintWithRelations is Lint for a caller who can read the relations. related reports whether a relation gives the role to somebody in the
-// tenant. Lint then warns about no role that is given, and of no quorum that depends on such a role.
+// LintWithRelations is Lint for a caller who can read the relations. related reports whether a relation gives the
+// role to somebody in the tenant. For such a role, and for a quorum of approvers with such a role,
+// LintWithRelations gives no warning.
 func LintWithRelations(p *policy.Policy, specs []toolspec.Spec, related func(tenantID, role string) bool) []*strictyaml.Error {
 	found := lintApprovers(p, related)
 	for _, id := range p.Tenants() {
@@ -68,6 +69,7 @@ type tenant struct {
 	rules []policy.Rule
 }
 
+// lint returns a warning for each rule of the tenant that never applies or never decides.
 func (t *tenant) lint(specs []toolspec.Spec) (found strictyaml.Errors) {
 	for i := range t.rules {
 		r := &t.rules[i]
@@ -85,7 +87,7 @@ func (t *tenant) lint(specs []toolspec.Spec) (found strictyaml.Errors) {
 func (t *tenant) offForAll(id string, mentions []document.Mention) (found strictyaml.Errors) {
 	for name, f := range t.entry.Features {
 		path := strictyaml.Join(strictyaml.Join(strictyaml.Join("tenants", id), "features"), name)
-		// The document has no position of a feature, so the first tool of the feature has to do.
+		// The document has no position of a feature, so the warning points at the first tool of the feature.
 		at := slices.IndexFunc(mentions, func(m document.Mention) bool { return strings.HasPrefix(m.Path, path+".tools[") })
 		if len(f.Roles) > 0 && !t.hasMembers(f.Roles) && at >= 0 {
 			found = append(found, mentions[at].At.Fault(path, "is on for nobody: nobody has its roles"))
@@ -99,7 +101,8 @@ func (t *tenant) hasMembers(roles []string) bool {
 	return slices.ContainsFunc(roles, func(name string) bool { return len(t.entry.Roles[name]) > 0 })
 }
 
-// pointless returns the reason why a rule never applies or never decides, or "".
+// pointless returns the reason why a rule never applies or never decides, or "". before are the rules that come
+// before it in the order of precedence.
 func (t *tenant) pointless(r *policy.Rule, before []policy.Rule, specs []toolspec.Spec) string {
 	matching := r.Matching(specs)
 	if reason := t.scripts(r, matching, specs); reason != "" {
@@ -144,22 +147,23 @@ func (t *tenant) pointless(r *policy.Rule, before []policy.Rule, specs []toolspe
 	return ""
 }
 
-// scripts returns why an allow rule does not apply to scripts, or to anything else than scripts, or "".
+// scripts returns a warning about an allow rule that has no commands and matches a tool that runs scripts, or that
+// has commands and matches only tools that run none. It returns "" for every other rule.
 func (t *tenant) scripts(r *policy.Rule, matching, specs []toolspec.Spec) string {
 	if r.Class != policy.Allowing {
 		return ""
 	}
-	named := 0
+	allowed := 0
 	for _, s := range specs {
 		if !r.Tool.Matches(s.Name) || !document.MatchesAny(t.entry.AllowedTools, s.Name) {
 			continue
 		}
-		named++
+		allowed++
 		if len(r.Commands) == 0 && s.ScriptArg != "" {
 			return fmt.Sprintf("does not allow %s, which runs scripts: write commands to allow some of these", s.Name)
 		}
 	}
-	if len(r.Commands) > 0 && len(matching) == 0 && named > 0 {
+	if len(r.Commands) > 0 && len(matching) == 0 && allowed > 0 {
 		return "never decides: it names commands, and no tool that it matches runs scripts"
 	}
 	return ""

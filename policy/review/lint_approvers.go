@@ -13,8 +13,8 @@ import (
 	"github.com/pawl-run/pawl/policy/suggest"
 )
 
-// lintApprovers finds approvers who cannot approve: a role that nobody has, and a quorum for too few people. It
-// reports a role of a tenant once. If related is nil, the relations are not known.
+// lintApprovers finds approvers who cannot approve: a role that nobody has, and a quorum that is greater than the
+// number of approvers. It reports each role of a tenant only once. If related is nil, the relations are not known.
 func lintApprovers(p *policy.Policy, related func(tenantID, role string) bool) (found strictyaml.Errors) {
 	reported := map[[2]string]bool{}
 	for _, named := range p.Document().Named {
@@ -43,12 +43,12 @@ type approversLint struct {
 	related func(tenantID, role string) bool
 }
 
-// isRelated reports whether it is known that a relation gives the role.
+// isRelated reports whether a relation gives the role, as far as the relations are known.
 func (l approversLint) isRelated(role string) bool {
 	return l.related != nil && l.related(l.named.TenantID, role)
 }
 
-// vacant returns the roles that nobody has, as far as it is known.
+// vacant returns the roles that nobody has: neither by the policy nor, as far as it is known, by a relation.
 func (l approversLint) vacant() (roles []string) {
 	for _, role := range l.named.Approvers.Roles() {
 		if len(l.tenant.Roles[role]) == 0 && !l.isRelated(role) {
@@ -58,9 +58,10 @@ func (l approversLint) vacant() (roles []string) {
 	return roles
 }
 
-// count returns the number of people who may approve, with those whom an escalation adds. counted is false if a
-// prefix matches any number of people, if it is known that a relation gives one of the roles, or if there is no role:
-// the reader of the document has then counted the people.
+// count returns the number of people who may approve, with the people whom an escalation adds. counted is false if
+// the number is not known, because a prefix matches any number of people or because a relation gives one of the
+// roles. It is also false if the approvers have no role: the reader of the document has then compared their number
+// with the quorum already.
 func (l approversLint) count() (people int, counted bool) {
 	if len(l.named.Approvers.Roles()) == 0 {
 		return 0, false

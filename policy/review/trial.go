@@ -34,8 +34,8 @@ func (c Cases) Judge(one Case, p *policy.Policy, specs []toolspec.Spec) (Explana
 	return explained, one.Compare(explained.Decision), nil
 }
 
-// contradiction reports that the author declares another effect, another risk or other tags than
-// the published tool has. A policy that passes with such a declaration may fail in production.
+// contradiction returns an error if the author declares another effect, another risk or other tags than the
+// published tool has. A policy that passes with such a declaration may fail in production.
 func (c Cases) contradiction(spec toolspec.Spec) error {
 	i := slices.IndexFunc(c.Tools, func(s toolspec.Spec) bool { return s.Name == spec.Name })
 	if i < 0 {

@@ -38,11 +38,13 @@ func Warnings(p *policy.Policy) []string {
 	return lines
 }
 
-// webFetch is what policy knows of the tool that fetches pages of the web.
+// webFetch is the spec of the tool that fetches pages of the web, with the fields by which rules match tools.
 var webFetch = []toolspec.Spec{{Name: "core__web_fetch", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk}}
 
-// fetchesAnyHost reports whether calls of core__web_fetch run without a rule that asks every actor about hosts or
-// denies them. It does not read the hosts: a rule that denies only some counts too.
+// fetchesAnyHost reports whether mode auto lets core__web_fetch fetch pages of any host without an approval. It is
+// false if a rule for every actor denies its calls, asks for them or raises their risk, with no condition or with
+// a condition that uses host(…). It does not read which hosts such a condition names. Mode yolo has a warning of
+// its own, and mode ask asks.
 func fetchesAnyHost(t document.Tenant, rules []policy.Rule) bool {
 	mode := t.Mode
 	if at := slices.IndexFunc(t.Overrides, func(o document.Override) bool { return o.Mode != "" && o.Tool.Matches(webFetch[0].Name) }); at >= 0 {

@@ -43,6 +43,7 @@ func Plain(script string) (commands [][]string, ok bool) {
 // isOdd reports whether a character has no place in a plain script, wherever it stands.
 func isOdd(r rune) bool { return r == '\\' || r != '\n' && !unicode.IsPrint(r) }
 
+// appendPlain appends the commands of a statement, and reports whether the statement is plain as Plain says.
 func appendPlain(commands [][]string, s *syntax.Stmt) ([][]string, bool) {
 	if s.Negated || s.Background || s.Coprocess || s.Disown || len(s.Redirs) > 0 || len(s.Comments) > 0 {
 		return nil, false
@@ -74,6 +75,7 @@ func appendPlain(commands [][]string, s *syntax.Stmt) ([][]string, bool) {
 	return nil, false
 }
 
+// plainWord returns the text of a word without its quotes, and reports whether the word is plain as Plain says.
 func plainWord(w *syntax.Word) (string, bool) {
 	var text strings.Builder
 	for _, part := range w.Parts {

@@ -22,6 +22,7 @@ func (r *Reader) JSON(n *yaml.Node, path string) (json.RawMessage, bool) {
 	return json.RawMessage(b.String()), true
 }
 
+// writeJSON writes the value of a node to b as JSON. After a fault, what it has written is not valid.
 func (r *Reader) writeJSON(b *strings.Builder, n *yaml.Node, path string) {
 	first := true
 	comma := func() {

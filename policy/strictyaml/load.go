@@ -49,9 +49,9 @@ func (r *Reader) Load(doc []byte) *yaml.Node {
 	return first.Content[0]
 }
 
-// readable checks the characters of the document. The YAML library gives no position for faults
-// in characters, and it guesses at other encodings. A reader must also see the same lines as the
-// parser: in YAML a lone carriage return ends a line, and so ends a comment.
+// readable checks the characters of the document, because the YAML library gives no position for faults in
+// characters, and guesses at other encodings. It also refuses a carriage return without a line feed: in YAML it
+// ends a line, and so ends a comment, but many editors do not show it as the end of a line.
 func (r *Reader) readable(doc []byte) bool {
 	line, column := 1, 1
 	for len(doc) > 0 {

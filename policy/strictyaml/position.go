@@ -18,7 +18,8 @@ type Position struct {
 
 type place struct{ line, column int }
 
-// Position returns the position of a node, and of the lines of its text.
+// Position returns the position of a node. If text is the text of the node, the position also has the beginning of
+// each of its lines, for Within.
 func (r *Reader) Position(n *yaml.Node, text string) Position {
 	p := Position{File: r.file, Line: n.Line, Column: n.Column}
 	if text == "" {

@@ -53,7 +53,8 @@ func (r *Reader) Fail(n *yaml.Node, path, format string, args ...any) {
 	r.FailAt(n.Line, n.Column, path, format, args...)
 }
 
-// Plain refuses YAML features that give a text another meaning than a reader sees.
+// Plain reports whether a node has no anchor, alias or tag, and adds a fault if it has one: they give a text
+// another meaning than a person reads.
 func (r *Reader) Plain(n *yaml.Node, path string) bool {
 	switch {
 	case n.Kind == yaml.AliasNode, n.Anchor != "":
@@ -96,8 +97,8 @@ func (r *Reader) Mapping(n *yaml.Node, path string, fields ...Field) {
 // Unlimited is the limit of a mapping that only the size of the document bounds.
 const Unlimited = math.MaxInt
 
-// Entries calls visit once for every key of a mapping of at most limit entries. It returns false if n
-// is not a mapping, or has more entries.
+// Entries calls visit once for every key of a mapping of at most limit entries. at is the node of the key. It
+// returns false if n is not a mapping, or has more entries.
 func (r *Reader) Entries(n *yaml.Node, path string, limit int, visit func(key string, at, value *yaml.Node)) bool {
 	if n.Kind == yaml.MappingNode && len(n.Content)/2 > limit {
 		r.Fail(n, path, "has more than %d entries", limit)
@@ -153,7 +154,8 @@ func (r *Reader) NotEmpty(n *yaml.Node, path, instead string) {
 	}
 }
 
-// Scalar returns the text of a scalar with the given resolved tag.
+// Scalar returns the text of a scalar. tag is the type that the scalar must have, such as !!str, and want says in
+// the fault what to write.
 func (r *Reader) Scalar(n *yaml.Node, path, tag, want string) (string, bool) {
 	if !r.Plain(n, path) {
 		return "", false

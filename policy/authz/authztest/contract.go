@@ -13,7 +13,7 @@ type Fact struct {
 	authz.Relation
 }
 
-// Facts returns the relations that an engine must have before Contract.
+// Facts returns the relations that an engine must have when Contract tests it.
 func Facts() []Fact {
 	acme := func(kind authz.Kind, subject, object, tools, graph string) Fact {
 		return Fact{"acme", authz.Relation{Kind: kind, Subject: subject, Object: object, Tools: tools, GraphID: graph}}
@@ -103,6 +103,7 @@ func Contract(t *testing.T, engine authz.Port, submitter string) {
 	}
 }
 
+// request returns the request of a test case: call is "tenant actor tool", and optionally "@subject" and "/graph".
 func request(call, submitter string) authz.Request {
 	parts := strings.Fields(call)
 	r := authz.Request{
