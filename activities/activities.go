@@ -56,11 +56,11 @@ type Records interface {
 
 // Config has the settings of an operator.
 type Config struct {
-	// SearchAttributes says whether the workflows of new calls upsert search attributes. If the namespace lacks
-	// one of these attributes, the workflow task fails forever.
+	// SearchAttributes says whether the workflows of new calls upsert search attributes. Set it only if the
+	// namespace has all of them: without one of them, the workflow task of each new call fails forever.
 	SearchAttributes bool
-	// ConnectionKey is the key of the hash by which search attributes name a connection. If
-	// the key is empty, search attributes name no connection.
+	// ConnectionKey is the key of an HMAC. Search attributes have the HMAC of the id of a connection in place of
+	// the id. If the key is empty, search attributes name no connection.
 	ConnectionKey []byte
 	// Workers knows which tools other workers have. nil means that there are no other workers.
 	Workers admit.Workers
@@ -73,15 +73,15 @@ type Config struct {
 	Providers *provide.Registry
 	// Sessions stores the bindings of sessions. It is required if Providers has factories.
 	Sessions providers.Sessions
-	// Submitters verifies who vouches for the subject of a call. If it is nil, no proof is
-	// valid.
+	// Submitters verifies the proof with which a submitter vouches for the subject of a call. If it is nil, no
+	// proof is valid.
 	Submitters admit.Submitters
 	// Broker leases connections; nil leases none.
 	Broker connection.Broker
 	// IDTokens verifies the ID tokens of approvers. If it is nil, no token is valid.
 	IDTokens approval.IDTokens
-	// PolicyEngines returns the engine that decides by a version of the policy. It must be the same as that of the
-	// gate. nil means Pawl's own engine.
+	// PolicyEngines returns the engine that gives the verdicts of a policy version. Give the gate the same value
+	// (gate.Parts), so that approvals and attempts judge as the gate does. nil means Pawl's own engine.
 	PolicyEngines policy.Engines
 	// Repairer repairs arguments if policy allows it; nil repairs none.
 	Repairer args.Repairer
@@ -98,7 +98,8 @@ type Config struct {
 	// Own has Pawl's own steps of the gate, of capacity and of the cache. A worker gives all of them. New adds the
 	// other steps.
 	Own stage.Table
-	// SlotTimes remembers when the steps in Own asked for slots. nil means new SlotTimes.
+	// SlotTimes remembers when the steps in Own asked for slots: give it the value that capacity.Limits got. nil
+	// means new SlotTimes.
 	SlotTimes *capacity.SlotTimes
 }
 
@@ -178,7 +179,8 @@ func (a *Activities) Register(r contract.Registry) {
 	}
 }
 
-// EndSwept runs the hooks of a closing stage of a swept call. The answer holds no live secret.
+// EndSwept runs the hooks of one closing stage of a call that the sweeper has settled, and removes live secrets
+// from their verdict.
 func (a *Activities) EndSwept(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
 	return answer.Scrubbed(a.secrets, a.log, string(in.Stage), a.SweptStage, answer.LostStage)(ctx, in)
 }

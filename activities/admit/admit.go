@@ -31,18 +31,21 @@ type Admitter struct {
 	Workers Workers
 	// IsOff reports whether the operator turned a tool of this worker off. nil means that no tool is off.
 	IsOff func(toolID string) bool
-	// Submitters verifies who vouches for the subject of a call. If it is nil, no proof is
-	// valid.
+	// Submitters verifies the proof with which a submitter vouches for the subject of a call. If it is nil, no
+	// proof is valid.
 	Submitters Submitters
-	// ConnectionKey is the key of the hash by which search attributes name a connection. If
-	// the key is empty, search attributes name no connection.
+	// ConnectionKey is the key of an HMAC. Search attributes have the HMAC of the id of a connection in place of
+	// the id. If the key is empty, search attributes name no connection.
 	ConnectionKey []byte
 	// SearchAttributes says whether the workflows of new calls upsert search attributes.
 	SearchAttributes bool
 	Log              *slog.Logger
 }
 
-// Admit decodes the input of the workflow strictly, and finds or makes the record of the call.
+// Admit decodes the input of the workflow strictly, and finds or makes the record of the call. The outcome is
+// Refused for an input that has a fault or that conflicts with the record, AlreadySettled for a call that has a
+// result, and NotHere if another worker must run the call. Done with a Failure means that the tool of the call
+// does not exist or is turned off.
 func (a *Admitter) Admit(ctx context.Context, in contract.AdmitIn) (contract.AdmitOut, error) {
 	started := time.Now()
 	inv, fault := decode(in)

@@ -45,14 +45,15 @@ type Record struct {
 	// Digest is the input digest of the row. If it differs from the digest of this call,
 	// another call has taken the id.
 	Digest string
-	// Elsewhere says that the call is open and belongs to a workflow of another namespace.
+	// Elsewhere says that the call is open and belongs to a workflow of another Temporal namespace.
 	Elsewhere bool
 	// Result is nil unless the row is settled.
 	Result *toolspec.Result
 	// Watched says that somebody watches the events of the run.
 	Watched bool
 	Epoch   int
-	Rounds  contract.Rounds
+	// Rounds are the last numbers that the call has used, before this Temporal run.
+	Rounds contract.Rounds
 	// Plan is the plan that the first Admit of the call recorded.
 	Plan hook.Plan
 	// PolicyDigest is the active policy version; it is empty if there is none.

@@ -49,16 +49,16 @@ type Store interface {
 	// AgentRunAt returns a run as AgentRun does, and one of its rounds as AgentRound does. The two results agree: if run.Round is at least round,
 	// found is true.
 	AgentRunAt(ctx context.Context, of contract.AgentRun, round int) (run Run, r Round, found bool, err error)
-	// AgentConversation returns the conversation of a run from c.From on. Rounds before c.TrimmedTo have their trimmed answers, if the record
-	// has any.
+	// AgentConversation returns the conversation of a run from round c.From on. Rounds before c.TrimmedTo have the answers that RecordAnswers
+	// got as trimmed, if the record has them.
 	AgentConversation(ctx context.Context, of contract.AgentRun, c Context) (Conversation, error)
-	// MoveContext stores the Context of a run. A number that is smaller than the stored number changes nothing.
+	// MoveContext stores c for the next requests of a run. A number of c that is smaller than the stored number changes nothing.
 	MoveContext(ctx context.Context, of contract.AgentRun, c Context) error
 	// RecordSummary stores a summary of the rounds before c.From, moves the Context of the run to c, and adds the usage of the summary to the
 	// totals. It does nothing if requests of the run leave out these rounds already. ErrNotFound means that the run has ended.
 	RecordSummary(ctx context.Context, of contract.AgentRun, c Context, s NewSummary) error
-	// RecordRound writes a round, if it is not recorded yet. It assigns to this round the messages that belong to no round yet, up to the
-	// message with the number taken. ErrNotFound means that the run has ended.
+	// RecordRound writes a round, if it is not recorded yet, with the hash of its prompt (agent.PromptHash). It assigns to this round the
+	// messages of people that belong to no round yet, up to the message with the number taken. ErrNotFound means that the run has ended.
 	RecordRound(ctx context.Context, of contract.AgentRun, r Round, promptHash string, taken int64) error
 	// AddUsage adds the usage of a response that was not recorded as a round. It does nothing for a run that has ended. microUSD is nil if
 	// the price of the model is unknown.
@@ -85,8 +85,8 @@ type NewRun struct {
 type Run struct {
 	InputDigest string
 	Document    pawlagent.Document
-	// Input is the input of the run. If the run has a Parent, its calls are calls of the parent's run, and Input.Context
-	// is the context of these calls.
+	// Input is the input of the run. If the run has a Parent, its calls count as calls of the parent's run: Input.Context
+	// then has the run id of the parent.
 	Input pawlagent.Input
 	// Parent is the call that has started the run, or nil if no call has started it.
 	Parent  *pawlagent.Parent
@@ -97,15 +97,18 @@ type Run struct {
 	OpenedAt time.Time
 	// Round is the last recorded round, or 0.
 	Round int
-	// Said is the number of the last message. Taken is the number of the last message that belongs to a round.
-	Said, Taken int64
-	Totals      pawlagent.Totals
+	// Said is the number of the last message of a person.
+	Said int64
+	// Taken is the number of the last message of a person that a request of a recorded round had.
+	Taken  int64
+	Totals pawlagent.Totals
 	// Result is set if the run has ended.
 	Result *pawlagent.Result
 }
 
-// Context says which rounds the requests of a run leave out: all rounds before From. Rounds before TrimmedTo
-// have references in place of the outputs of tools. Both numbers are at least 1 and only grow.
+// Context says how much of a run's conversation the requests to the model have: no round before From, and in
+// the rounds before TrimmedTo references in place of the outputs of tools. Both numbers are at least 1 and only
+// grow. It is not the context of a call (toolspec.Context).
 type Context struct{ TrimmedTo, From int }
 
 // Round is one response of a model, with the answers to its calls.
@@ -124,7 +127,7 @@ type Round struct {
 type Conversation struct {
 	// Rounds are the rounds without calls and the rounds whose calls all have answers, in their order.
 	Rounds []Round
-	// Said are the messages of these rounds, and the messages that belong to no round yet, in the order in which they were said.
+	// Said are the messages of people that belong to these rounds or to no round yet, in the order in which people sent them.
 	Said []Said
 }
 
@@ -135,7 +138,7 @@ type Said struct {
 	Text  string
 }
 
-// Broker leases the connection of a model.
+// Broker leases the connection with which a request to a model is sent.
 type Broker interface {
 	Lease(ctx context.Context, r broker.Request) (*broker.Lease, broker.Answer, error)
 }
@@ -166,8 +169,8 @@ type Agents struct {
 	// Reason keeps a step of the reasoning of a model for core__read_reasoning. nil keeps none. A *capability.MemoryError says that memory
 	// does not take it.
 	Reason func(ctx context.Context, by capability.MemoryCaller, text string) (capability.MemoryEntry, error)
-	// Watch sees a request to a model. It returns the context of the request, and a function that takes the response, or what arrived of it before
-	// an error. nil sees none.
+	// Watch is called before each request to a model. It returns the context of the request, and a function that is then called with the response,
+	// or with the part of the response that arrived before an error. nil watches nothing.
 	Watch func(ctx context.Context, format, model string) (context.Context, func(wire.Response, error))
 	// Secrets are the live secrets. No response of a model is recorded or shown with one of them. nil has none.
 	Secrets *fingerprint.Set
@@ -204,11 +207,11 @@ type Plan struct {
 	Calls   []PlannedCall   `json:"calls,omitempty"`
 	// Offered are the ids of the tools in the request, if the agent limits their number (Limits.Offered).
 	Offered []string `json:"offered,omitempty"`
-	// Correction says to the model why its final answer does not count. It is the next message.
+	// Correction says to the model why its final answer does not count. The next request has it as a message of the user.
 	Correction string `json:"correction,omitempty"`
 	// Value is the final answer of an agent with an output schema.
 	Value json.RawMessage `json:"value,omitempty"`
-	// OverBudget is set if a limit of the run has cut the response. It says which. The run ends with it.
+	// OverBudget names the limit of the run at which the response was cut, or is empty. The run ends with this reason.
 	OverBudget string `json:"overBudget,omitempty"`
 }
 

@@ -15,7 +15,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// Answer stores the answers to the calls of a round.
+// Answer stores the answers to the calls of a round. If some results came from the activity Join (in.Joined), it
+// takes these results from the record, and out.Final says whether a call of core__done has ended the run.
 func (a *Agents) Answer(ctx context.Context, in contract.AgentAnswerIn) (out contract.AgentAnswerOut, err error) {
 	round, found, err := a.Store.AgentRound(ctx, in.Run, in.Round)
 	if err != nil || !found || round.Answers != nil {
@@ -63,7 +64,8 @@ func (a *Agents) Answer(ctx context.Context, in contract.AgentAnswerIn) (out con
 // maxMedia bounds the images, audio and documents in the answers of one round, in bytes of base64. The record has all answers of a round in one row.
 const maxMedia = 8 << 20
 
-// boundMedia replaces the media beyond maxMedia by words and a reference to the stored value.
+// boundMedia replaces each image, audio or document beyond maxMedia by a note in words, and gives its answer a
+// reference to the stored value.
 func boundMedia(answers []wire.Answer, results []toolspec.Result) {
 	left := maxMedia
 	for i := range answers {
@@ -88,8 +90,8 @@ func (a *Agents) Close(ctx context.Context, in contract.AgentCloseIn) (out contr
 }
 
 // close does the work of Close. While a call of the run is open, the watchers cannot be told of the end. close
-// then returns client.ErrRunOpen or, if always is true, ends the run without telling them.
-func (a *Agents) close(ctx context.Context, in contract.AgentCloseIn, always bool) (out contract.AgentCloseOut, err error) {
+// then returns client.ErrRunOpen or, if evenUnseen is true, ends the run without telling them.
+func (a *Agents) close(ctx context.Context, in contract.AgentCloseIn, evenUnseen bool) (out contract.AgentCloseOut, err error) {
 	run, err := a.Store.AgentRun(ctx, in.Run)
 	if err != nil {
 		return out, err
@@ -118,7 +120,7 @@ func (a *Agents) close(ctx context.Context, in contract.AgentCloseIn, always boo
 		result.Text, result.Truncated = cutTo(text, pawlagent.MaxText)
 	}
 	if run.Parent == nil {
-		err = a.tellEnd(ctx, in, always)
+		err = a.tellEnd(ctx, in, evenUnseen)
 	}
 	if err == nil && !in.Stays {
 		result, err = a.Store.CloseAgentRun(ctx, in.Run, result, answer)
@@ -127,15 +129,15 @@ func (a *Agents) close(ctx context.Context, in contract.AgentCloseIn, always boo
 }
 
 // tellEnd tells the watchers of a run that the run, or its turn, has ended. It returns client.ErrRunOpen if a call of the run is open,
-// unless always is true. close does not call it for a run with a parent, because the watchers of such a run watch the parent.
-func (a *Agents) tellEnd(ctx context.Context, in contract.AgentCloseIn, always bool) error {
+// or nil if evenUnseen is true. close does not call it for a run with a parent, because the watchers of such a run watch the parent.
+func (a *Agents) tellEnd(ctx context.Context, in contract.AgentCloseIn, evenUnseen bool) error {
 	key := "end"
 	if in.Stays {
 		// A turn that an interrupt ends may have the same round as the next turn, so the key has Said too.
 		key = fmt.Sprintf("turn%d-%d", in.Round, in.Said)
 	}
 	err := a.Client.Append(ctx, in.Run.TenantID, in.Run.RunID, client.TurnEvent{Key: key, Done: true})
-	if always && errors.Is(err, client.ErrRunOpen) {
+	if evenUnseen && errors.Is(err, client.ErrRunOpen) {
 		// Another program has started a call under the ids of this run. The run must not wait for this call.
 		a.Log.WarnContext(ctx, "the end of a run could not be shown to its watchers: it has an open call that is not its own", "workflowId", pawlagent.WorkflowID(in.Run.TenantID, in.Run.RunID))
 		return nil

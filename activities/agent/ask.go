@@ -30,8 +30,8 @@ const maxCallBytes = 1 << 20
 // there is no response.
 const askTime = contract.AgentAskTime - time.Minute
 
-// Ask asks the model and records its response as a round, if the round is not recorded yet. A response that was
-// not recorded has no effect: the worker was lost, or the request was cancelled, between the response and its record. Its usage does not count.
+// Ask asks the model and records its response as a round, if the round is not recorded yet. If the worker is lost, or the request is
+// cancelled, after the response has arrived and before it is recorded, the response has no effect, and its usage does not count.
 func (a *Agents) Ask(ctx context.Context, in contract.AgentAskIn) (out contract.AgentAskOut, err error) {
 	// Everybody with access to the namespace can schedule this activity.
 	if contract.Executing(ctx).WorkflowID != pawlagent.WorkflowID(in.Run.TenantID, in.Run.RunID) {
@@ -53,8 +53,8 @@ func (a *Agents) Ask(ctx context.Context, in contract.AgentAskIn) (out contract.
 	}
 }
 
-// ask is one try of Ask. asking is the context of the request to the model. The error is errMoved if the try has moved the Context of
-// the run: then the caller tries again.
+// ask is one try of Ask. asking is ctx with the time limit of the request to the model. The error is errMoved if the try has changed the
+// Context of the run in the record: then the caller tries again.
 func (a *Agents) ask(ctx, asking context.Context, in contract.AgentAskIn) (out contract.AgentAskOut, err error) {
 	run, err := a.Store.AgentRun(ctx, in.Run)
 	if err != nil {
@@ -124,7 +124,7 @@ func (a *Agents) Round(ctx context.Context, in contract.AgentRoundIn) (out contr
 	return out, err
 }
 
-// endOf returns how a run ends that may not ask a model any more, or nil.
+// endOf returns how the run must end because of a limit or a kill switch, or nil if the run may ask a model.
 func (a *Agents) endOf(ctx context.Context, of contract.AgentRun, run Run) (*contract.AgentEnd, error) {
 	if end := endByLimit(run); end != nil {
 		return end, nil
@@ -136,7 +136,7 @@ func (a *Agents) endOf(ctx context.Context, of contract.AgentRun, run Run) (*con
 	return &contract.AgentEnd{Outcome: pawlagent.Failed, Reason: reason}, nil
 }
 
-// at names the address of a model, if it does not depend on a connection.
+// at returns " at " and the URL of a model, for the end of an error text. It returns "" if the model has no URL.
 func at(model pawlagent.Model) string {
 	if model.URL == "" {
 		return ""
@@ -186,7 +186,7 @@ func (a *Agents) askModel(ctx context.Context, in contract.AgentAskIn, run Run, 
 	}
 	request.Codec, request.Model, request.Tools, request.Choice, request.Members = codec, model.Name, offer.Tools, offer.Choice, model.Members
 	request.MaxTokens = model.MaxTokens
-	limited, err := a.bound(&request, run, model, cached(past, model))
+	limited, err := a.bound(&request, run, model, isInputCached(past, model))
 	if err != nil {
 		return r, "", 0, err
 	}
@@ -257,7 +257,8 @@ func readFault(err error) error {
 	return &provider.Error{Kind: "foreign_response", Retry: true}
 }
 
-// offer returns the tools that the request has, in the order of the agent, and their definitions.
+// offer returns the tools of the request in the form that the model provider gets, and in offered their specs, in the order in which the
+// agent lists them. It leaves out tools that the run may not use or that pick does not choose.
 func (a *Agents) offer(ctx context.Context, in contract.AgentAskIn, run Run, c Conversation, model pawlagent.Model, codec wire.Codec) (offer client.Offer, offered []toolspec.Spec, err error) {
 	allowed := tools(run)
 	if len(allowed) == 0 {
@@ -311,14 +312,14 @@ func (a *Agents) turnOf(ctx context.Context, in contract.AgentAskIn, run Run, co
 		key = run.Parent.ToolCallID + "." + key // the calls are calls of the parent's run
 	}
 	t := turn.Turn{
-		// A provider may give calls of different rounds the same id.
+		// OwnIDs, because a provider may give calls of different rounds the same id.
 		Key: key, OwnIDs: true, Codec: codec, Streamed: true, Offer: offer, Context: run.Input.Context, Publish: run.Parent == nil, Secrets: a.secrets(),
 		Prepare: func(inv *toolspec.Invocation) error {
 			inv.Context.ConnectionID = run.Input.Connections[inv.ToolID]
 			return nil
 		},
 	}
-	// A repeated request gets another text, so the text of each attempt has a key of its own.
+	// A model answers a repeated request with another text. So the text of each attempt has a key of its own.
 	if activity.IsActivity(ctx) {
 		info := activity.GetInfo(ctx)
 		t.TextKey = fmt.Sprintf("%s.%.40s.%d", key, info.ActivityID, info.Attempt)

@@ -27,13 +27,14 @@ type NewChild struct {
 	Input             pawlagent.Input
 }
 
-// Children starts runs for calls of runs.
+// Children starts the runs that models ask for with calls of core__run_agent.
 type Children struct {
 	Store interface {
 		AgentRun(ctx context.Context, of contract.AgentRun) (Run, error)
 		AgentRound(ctx context.Context, of contract.AgentRun, round int) (r Round, found bool, err error)
-		// StartChild writes the run of a call, if there is none yet, and reserves its limits. ErrNotFound says that the
-		// calling run cannot start a run, and ErrSpent that the calling run has used up a limit.
+		// StartChild writes the run of a call, if there is none yet, and reserves the limits of tokens and cost of the new
+		// run from what the calling run has left. ErrNotFound says that the calling run cannot start a run, and ErrSpent
+		// that the calling run has used up a limit.
 		StartChild(ctx context.Context, c NewChild) (Run, error)
 	}
 	// Document does what Agents.Document does.
@@ -151,8 +152,8 @@ func (a *Agents) agentsText(ctx context.Context, run Run) (string, error) {
 	return text.String(), nil
 }
 
-// childAnswer is the value of a call of RunTool: how the run of the child ended. If Text is truncated, the
-// result of the call has a reference to the whole text.
+// childAnswer is the value of a call of RunTool: how the run that the call started has ended. If Text is
+// truncated, the result of the call has a reference to the whole text.
 type childAnswer struct {
 	Agent     string            `json:"agent"`
 	Outcome   pawlagent.Outcome `json:"outcome"`

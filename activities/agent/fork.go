@@ -68,8 +68,8 @@ func (a *Agents) openFork(ctx context.Context, r NewRun) (run Run, reason string
 }
 
 // mayFork reports whether a new run may read the conversation of a source. Both must have the same actor,
-// subject and virtual key. Anybody who can start a run can name a subject, so a submitter must vouch for the
-// subject. No run may read a child.
+// subject and VirtualKeyID. Anybody who can start a run can name a subject, so a submitter must vouch for the
+// subject. A run that a call of another run has started cannot be forked.
 func (a *Agents) mayFork(ctx context.Context, source Run, in pawlagent.Input) (bool, error) {
 	was, is := source.Input.Context, in.Context
 	isSameCaller := was.ActorID == is.ActorID && was.SubjectID == is.SubjectID && was.VirtualKeyID == is.VirtualKeyID

@@ -17,7 +17,7 @@ import (
 // read this output. A trimmed output of a later round has a reference.
 func TestTrimKept(t *testing.T) {
 	t.Parallel()
-	w := &writer{of: contract.AgentRun{TenantID: "acme", RunID: "fork"}, kept: 1}
+	w := &writer{of: contract.AgentRun{TenantID: "acme", RunID: "fork"}, copied: 1}
 	for n := 1; n <= 2; n++ {
 		round := Round{Round: n, Plan: Plan{Calls: []PlannedCall{{Call: contract.AgentCall{ToolID: "test__echo", ToolCallID: "call"}}}}}
 		round.Answers = []wire.Answer{{Content: json.RawMessage(`"` + strings.Repeat("x", 2000) + `"`)}}

@@ -10,8 +10,9 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// verifyJoined replaces the results of the activity Join by the results in the record. A worker returns a
-// value only for a settled call. So a value for a call that is not settled is forged.
+// verifyJoined replaces the results that came from the activity Join (in.Joined) by the results in the record,
+// because everybody with access to the namespace can complete that activity. A worker returns a value only for a
+// settled call. So a value for a call that is not settled is forged.
 func (a *Agents) verifyJoined(ctx context.Context, in contract.AgentAnswerIn, round Round) error {
 	if len(in.Joined) == 0 {
 		return nil

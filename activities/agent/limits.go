@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// endByLimit returns how a run ends that has used up a limit, or nil.
+// endByLimit returns how the run must end because it has used up a limit, or nil if no limit is used up.
 func endByLimit(run Run) *contract.AgentEnd {
 	over := func(unit string, limit any) *contract.AgentEnd {
 		return &contract.AgentEnd{Outcome: pawlagent.OverBudget, Reason: fmt.Sprintf("the run has used its %s: %v", unit, limit)}
@@ -34,7 +34,8 @@ func endByLimit(run Run) *contract.AgentEnd {
 // leastOutput is the least bound of a response, in tokens. Providers refuse a smaller bound.
 const leastOutput = 16
 
-// leastOf returns the least bound of a response of the model, in tokens. Anthropic refuses a bound that is not above the budget of the thinking.
+// leastOf returns the smallest bound of a response, in tokens, that the provider of the model accepts. Anthropic refuses a bound that is not
+// above the budget of the thinking.
 func leastOf(model pawlagent.Model) int64 {
 	var thinking struct {
 		Budget int64 `json:"budget_tokens"`
@@ -45,11 +46,11 @@ func leastOf(model pawlagent.Model) int64 {
 	return max(leastOutput, thinking.Budget+1)
 }
 
-// bound bounds the response to a request by what the run has left of its limits of tokens and cost, without the estimated input of the
-// request. It returns the limit that allows less than the model does, or "". cached says that the provider has probably cached the input. If too little
-// is left, the error is an *unusableError with overBudget.
-func (a *Agents) bound(r *provider.Request, run Run, model pawlagent.Model, cached bool) (limited string, err error) {
-	within := func(most int64, unit string, limit any) error {
+// bound lowers r.MaxTokens to what the run has left of its limits of tokens and cost after the estimated input of the request. It returns the
+// name of the limit that has lowered r.MaxTokens, or "". inputCached says that the provider has probably cached the input, which then costs
+// less. If too little is left for a response, the error is an *unusableError with overBudget.
+func (a *Agents) bound(r *provider.Request, run Run, model pawlagent.Model, inputCached bool) (limited string, err error) {
+	limitTo := func(most int64, unit string, limit any) error {
 		name := fmt.Sprintf("%s: %v", unit, limit)
 		if most < leastOf(model) {
 			return &unusableError{reason: fmt.Sprintf("the next request would use more than is left of the run's limit of %s", name), overBudget: true}
@@ -61,7 +62,7 @@ func (a *Agents) bound(r *provider.Request, run Run, model pawlagent.Model, cach
 	}
 	l, used, input := run.Document.Limits, run.Totals, estimateInput(*r)
 	if l.Tokens > 0 {
-		if err := within(int64(l.Tokens)-used.Tokens()-input, "tokens", l.Tokens); err != nil {
+		if err := limitTo(int64(l.Tokens)-used.Tokens()-input, "tokens", l.Tokens); err != nil {
 			return "", err
 		}
 	}
@@ -69,25 +70,25 @@ func (a *Agents) bound(r *provider.Request, run Run, model pawlagent.Model, cach
 		return limited, nil
 	}
 	estimated := wire.Usage{Reported: true, Input: input}
-	if cached {
+	if inputCached {
 		estimated = wire.Usage{Reported: true, CacheRead: input}
 	}
-	cost := a.price(model, estimated)
-	million := a.price(model, wire.Usage{Reported: true, Output: 1_000_000})
-	if cost == nil || million == nil {
+	inputCost := a.price(model, estimated)
+	millionCost := a.price(model, wire.Usage{Reported: true, Output: 1_000_000})
+	if inputCost == nil || millionCost == nil {
 		return "", unusable("the run has a limit of cost, and the worker's table of prices has no price of the model %s", model.Name)
 	}
-	left := l.MicroUSD - used.MicroUSD - *cost
-	if *million == 0 && left >= 0 {
+	left := l.MicroUSD - used.MicroUSD - *inputCost
+	if *millionCost == 0 && left >= 0 {
 		return limited, nil
 	}
-	err = within(int64(float64(left)*1_000_000/float64(*million)), "cost in millionths of a dollar", l.MicroUSD)
+	err = limitTo(int64(float64(left)*1_000_000/float64(*millionCost)), "cost in millionths of a dollar", l.MicroUSD)
 	return limited, err
 }
 
-// cached reports whether the provider had cached a part of the last request of the conversation to the same model. It keeps the beginning of a
-// request for some minutes, and the next request begins in the same way.
-func cached(past Conversation, model pawlagent.Model) bool {
+// isInputCached reports whether the provider has probably cached the input of the next request: it had cached a part of the last request, to
+// the same model. A provider keeps the beginning of a request for some minutes, and the next request begins in the same way.
+func isInputCached(past Conversation, model pawlagent.Model) bool {
 	if len(past.Rounds) == 0 {
 		return false
 	}

@@ -16,8 +16,9 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// request returns a request with the messages of a run, and the number of the last message of a person in the
-// request. If the error is errMoved, the caller must read the run again and call request again.
+// request returns a request with the messages of a run, without tools and model. taken is the number of the last
+// message of a person in the request. If the error is errMoved, the caller must read the run again and call
+// request again.
 func (a *Agents) request(ctx context.Context, of contract.AgentRun, run Run, c Conversation, codec wire.Codec) (r provider.Request, taken int64, err error) {
 	rounds := c.Rounds
 	for _, m := range c.Said {
@@ -25,7 +26,7 @@ func (a *Agents) request(ctx context.Context, of contract.AgentRun, run Run, c C
 	}
 	w := &writer{of: contract.AgentRun{TenantID: of.TenantID, RunID: run.Input.Context.RunID}, codec: codec, said: c.Said, context: run.Context, summary: run.Summary}
 	if run.Input.Fork != nil {
-		w.kept = run.Input.Fork.Rounds
+		w.copied = run.Input.Fork.Rounds
 	}
 	prelude, err := w.prelude(run)
 	if err != nil {
@@ -54,8 +55,9 @@ func (a *Agents) request(ctx context.Context, of contract.AgentRun, run Run, c C
 		if err := a.moveContext(ctx, of, run, w); err != nil {
 			return r, 0, err
 		}
-		// A fork with a subject may read the outputs of its source. Only the record has the references to these outputs.
-		trimsSource := run.Context.TrimmedTo <= w.kept && run.Context.TrimmedTo < w.context.TrimmedTo
+		// A fork with a subject may read the outputs of its source. Only the record has the references to these outputs, so
+		// the request is built again from the record.
+		trimsSource := run.Context.TrimmedTo <= w.copied && run.Context.TrimmedTo < w.context.TrimmedTo
 		if run.Input.Context.SubjectID != "" && trimsSource {
 			return r, 0, errMoved
 		}
@@ -73,9 +75,11 @@ func (a *Agents) request(ctx context.Context, of contract.AgentRun, run Run, c C
 
 // writer writes the messages of a run in one format.
 type writer struct {
-	// of is the run to which the calls belong. The rounds up to kept are copies from the source of a fork: their calls belong to other runs.
-	of      contract.AgentRun
-	kept    int
+	// of is the run to which the calls of the rounds after copied belong.
+	of contract.AgentRun
+	// copied is the number of rounds at the beginning that a fork has copied from its source; 0 without a fork. Their
+	// calls belong to other runs.
+	copied  int
 	codec   wire.Codec
 	said    []Said
 	context Context
@@ -157,8 +161,8 @@ func (w *writer) verbatim(r Round, answers []wire.Answer) ([]json.RawMessage, er
 	return append(messages, answered...), err
 }
 
-// translated returns the messages of a round whose response is in another format: its text, its calls and their answers. A model may have written arguments
-// and names that no request can have.
+// translated returns the messages of a round whose response is in another format: its text, its calls and their answers. A model may have
+// written arguments and names that no request can have: translated replaces such arguments by {}, and changes such names.
 func (w *writer) translated(r Round, answers []wire.Answer) ([]json.RawMessage, error) {
 	assistant := conversation.Message{Role: conversation.Assistant}
 	if r.Plan.Text != "" {
@@ -178,12 +182,12 @@ func (w *writer) translated(r Round, answers []wire.Answer) ([]json.RawMessage, 
 	return conversation.EncodeAnswered(assistant, answers, w.codec, wire.Repeatable)
 }
 
-// trimmed returns the answers of a round with references in place of their outputs. Answers that the record has in this form stay as they are.
+// trimmed returns the answers of a round with references in place of their outputs. Answers that are trimmed already stay as they are.
 func (w *writer) trimmed(r Round) []wire.Answer {
 	answers := make([]wire.Answer, len(r.Answers))
 	for i, a := range r.Answers {
 		invocationID := ""
-		if r.Round > w.kept {
+		if r.Round > w.copied {
 			invocationID = toolspec.Identity{TenantID: w.of.TenantID, RunID: w.of.RunID, ToolCallID: r.Plan.Calls[i].Call.ToolCallID}.InvocationID()
 		}
 		answers[i] = trimmedAnswer(a, r.Plan.Calls[i], invocationID)
@@ -207,7 +211,8 @@ func trimmedAnswer(a wire.Answer, c PlannedCall, invocationID string) wire.Answe
 
 // fit makes the messages of the rounds fit a limit, in bytes: it replaces the oldest outputs by references, and
 // then leaves out the oldest rounds. It goes on until they fit three quarters of the limit, so that the
-// beginning of the requests, which a provider may cache, changes seldom. The last round stays as it is.
+// beginning of the requests, which a provider may cache, changes seldom. The last round stays as it is. fit
+// returns the messages of the rounds that are left, and notes in w.context what it has done.
 func (w *writer) fit(rounds []Round, parts [][]json.RawMessage, limit int) ([][]json.RawMessage, error) {
 	sum := 0
 	for _, part := range parts {

@@ -70,7 +70,7 @@ func (a *Agents) modelClient(ctx context.Context, of contract.AgentRun, run Run,
 	return client, base, lease.Close, nil
 }
 
-// watch is Watch, which may be nil.
+// watch calls Watch, if it is set, before a request to the model. It returns what Watch returns.
 func (a *Agents) watch(ctx context.Context, model pawlagent.Model) (context.Context, func(wire.Response, error)) {
 	if a.Watch == nil {
 		return ctx, func(wire.Response, error) {}

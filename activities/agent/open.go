@@ -58,7 +58,8 @@ func (a *Agents) Open(ctx context.Context, in contract.AgentOpenIn) (contract.Ag
 	return opened(of, run), nil
 }
 
-// opened says where a run goes on.
+// opened returns the answer of Open for a recorded run: its result if it has ended, and what the workflow needs to
+// continue it.
 func opened(of contract.AgentRun, run Run) contract.AgentOpenOut {
 	out := contract.AgentOpenOut{
 		Run: of, Result: run.Result, Context: run.Input.Context, SubmitterProof: run.Input.SubmitterProof, Stays: run.Input.Stays,

@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
-// wanted returns the text by which the tools of a request are picked: the last message of the user in the input
+// wanted returns the text by which pick chooses the tools of a request: the last message of the user in the input
 // of the run, and the last message that a person has said since. Texts of models and tools do not count: the
 // output of a tool must not decide which tools the model has next.
 func wanted(run Run, said []Said) string {
@@ -36,9 +36,9 @@ func wanted(run Run, said []Said) string {
 }
 
 // pick returns the ids of the tools of a request, in the order of allowed, the tools that the run may use. It
-// leaves out tools that are not visible. If more than Limits.Offered tools are left, pick keeps the tool of a
-// Named choice, core__done and core__run_agent, then the tools that fit the text best, and then the first
-// tools.
+// leaves out tools that are not visible. If more than Limits.Offered tools are left, pick keeps as many as that:
+// first the tool that the agent's choice names, core__done and core__run_agent, then the tools that fit the text
+// best, and then the first tools of allowed.
 func pick(visible catalog.Catalog, run Run, allowed []string, text string) []string {
 	most := run.Document.Limits.Offered
 	seen := slices.DeleteFunc(slices.Clone(allowed), func(id string) bool {

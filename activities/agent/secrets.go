@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// unclean is the reason if the response of a model has a credential that cannot be taken out.
+// unclean is the reason why a response of a model is not recorded: it has a credential that cannot be taken out.
 const unclean = "the response of the model has a credential in it that cannot be taken out"
 
 // secrets returns the live secrets for package turn. A nil Set must become a nil interface.

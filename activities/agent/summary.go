@@ -45,8 +45,8 @@ type NewSummary struct {
 	MicroUSD *int64
 }
 
-// errMoved means that the record has another Context of the run by now. The caller must write the request
-// again.
+// errMoved means that the Context of the run has changed in the record since the caller read the run. The caller
+// must read the run again and build the request again.
 var errMoved = errors.New("the context of the run has moved")
 
 // moveContext stores the context of w, so that later requests leave out the rounds before it. If the agent has
@@ -78,7 +78,7 @@ func (a *Agents) moveContext(ctx context.Context, of contract.AgentRun, run Run,
 	return errMoved
 }
 
-// summarize asks a model, once, for a summary of the rounds before the context of w.
+// summarize asks a model, once, for a summary of the rounds before w.context.From.
 func (a *Agents) summarize(ctx context.Context, of contract.AgentRun, run Run, w *writer, model pawlagent.Model) (s NewSummary, err error) {
 	ctx, cancel := context.WithTimeout(ctx, summaryTime)
 	defer cancel()
@@ -217,7 +217,8 @@ func summaryRequest(run Run, rounds []Round, said []Said, limit int, codec wire.
 	return r, err
 }
 
-// inWords returns the content of an answer, with its parts in words.
+// inWords returns the content of an answer as text. For each part that is not a text, such as an image, it has a
+// note in words.
 func inWords(a wire.Answer) string {
 	text := string(a.Content)
 	for _, part := range a.Parts {
@@ -226,8 +227,8 @@ func inWords(a wire.Answer) string {
 	return text
 }
 
-// withinLimit removes lines until the rest has at most limit bytes. It never removes the first lines, whose
-// number is kept, and removes the oldest of the other lines first.
+// withinLimit removes lines until the rest has at most limit bytes. It never removes the first kept lines, and
+// removes the oldest of the other lines first.
 func withinLimit(lines []string, kept, limit int) []string {
 	sum := 0
 	for _, line := range lines {
@@ -240,8 +241,9 @@ func withinLimit(lines []string, kept, limit int) []string {
 	return slices.Delete(lines, kept, out)
 }
 
-// leftOut returns the messages that stand for the rounds before the context. The summary is a message of the
-// assistant, because a model wrote it: the output of a tool must not become a message of a person.
+// leftOut returns the messages that the request has in place of the rounds before w.context.From: a note and, if
+// there is one, the summary. The summary is a message of the assistant, because a model wrote it: the output of a
+// tool must not become a message of a person.
 func (w *writer) leftOut() ([]json.RawMessage, error) {
 	if w.context.From <= 1 {
 		return nil, nil

@@ -38,8 +38,8 @@ func (a *Agents) price(model pawlagent.Model, u wire.Usage) *int64 {
 	return &cost
 }
 
-// estimateUsage estimates the usage of a response if the provider has reported none. A token has about four bytes. A file counts in full, because a
-// limit must hold.
+// estimateUsage estimates the usage of a response if the provider has reported none. A token has about four bytes. Unlike
+// estimateInput, it counts all bytes of a file, because a limit must hold.
 func estimateUsage(r provider.Request, message json.RawMessage) wire.Usage {
 	return wire.Usage{Input: int64(size(r.Messages)+len(r.System)+len(r.Tools)) / 4, Output: int64(len(message)) / 4}
 }

@@ -23,10 +23,10 @@ type ReviewRecord struct {
 	Connection *hook.Connection
 	Remaining  time.Duration
 	Approver   string
-	// Request is the request before the decision. Keys are the keys of its tenant. Both
-	// are set only if Refresh asked for them; otherwise Request is nil.
+	// Request is the request before the decision. It is nil unless LookRow.Refresh asked for it.
 	Request *OpenRequest
-	Keys    RequestKeys
+	// Keys are the keys of the tenant. They are set only if LookRow.Refresh asked for them.
+	Keys RequestKeys
 }
 
 // ReviewWith reads a request. If in has a decision that is new, judge says whether the decision counts under

@@ -11,7 +11,7 @@ import (
 // decide says whether a decision of the voter counts. It applies the recorded rule of the
 // request, with the escalations that are due after open.Waited, because the voter decides
 // on the request as it was shown.
-func decide(open OpenRequest, voter policy.Voter, d toolspec.Decision, f remembering) Judgement {
+func decide(open OpenRequest, voter policy.Voter, d toolspec.Decision, call remembering) Judgement {
 	open.Rule = open.Rule.At(open.Waited)
 	// Final changes below only for an approval that needs further approvals.
 	j := Judgement{Signed: voter.Signed, Final: true}
@@ -30,7 +30,7 @@ func decide(open OpenRequest, voter policy.Voter, d toolspec.Decision, f remembe
 		return j
 	}
 	if d.Decision == toolspec.Approve {
-		// An approval counts for one step of the chain. A quorum or a later step may need
+		// An approval counts for one entry of the chain. A quorum or a later entry may need
 		// more approvals: then the ruling is not final.
 		ruling := open.Rule.Approve(voter, open.Votes, open.RequestedBy, open.OnBehalfOf)
 		j.Answer = toolspec.Answer{Counted: ruling.Counted, Reason: ruling.Reason}
@@ -46,7 +46,7 @@ func decide(open OpenRequest, voter policy.Voter, d toolspec.Decision, f remembe
 	// A vote that leaves the request open has not approved the call, so there is nothing
 	// to remember yet. The reason tells the approver how long the approval is remembered.
 	if j.Counted && j.Final && d.Remember {
-		j.Grant, j.Reason = newGrant(open, f, d)
+		j.Grant, j.Reason = newGrant(open, call, d)
 	}
 	return j
 }

@@ -21,7 +21,7 @@ import (
 // executes the call (contract.Executing). The result of the method says whether the statement has written. An
 // error that a retry can correct is marked errs.Transient.
 type Requests interface {
-	// Request opens a request, or returns an earlier request for the same digest.
+	// Request opens a request, or returns an earlier request for the same digest and the same EditedBy.
 	Request(ctx context.Context, in RequestRow) (RequestRecord, error)
 	// Roles returns the roles that relations give to an identity, each as role:NAME.
 	Roles(ctx context.Context, tenantID, identity string) ([]string, error)
@@ -39,8 +39,7 @@ type Requests interface {
 type Parts struct {
 	Requests Requests
 	Policies judge.Policies
-	// PolicyEngines returns the engine that decides by a version of the policy. If it is nil,
-	// Pawl's own engine decides.
+	// PolicyEngines returns the engine that gives the verdicts of a policy version. nil means Pawl's own engine.
 	PolicyEngines policy.Engines
 	Tools         judge.Source
 	Previews      *preview.Previews
@@ -70,27 +69,30 @@ type RequestRow struct {
 	TenantID     string
 	Epoch        int
 	// Last is the number of the last request of the call that this Temporal run knows. A new request gets the next
-	// number. But if an earlier Temporal run of the call opened a request for the same digest, and that request is
-	// still open or approved, Pawl uses it again, whatever its number is. Any other later request stays open, and
-	// the answer is Superseded: the run admits the call again, and then knows the number.
+	// number. But if the record has a request for the same digest and the same EditedBy, for example from an earlier
+	// Temporal run, Pawl uses that request again, whatever its number is, also if people have decided on it: so they
+	// are not asked twice. If the record has only other requests after Last, they stay as they are, and the answer is
+	// Superseded: the run admits the call again, and then knows their numbers.
 	Last int
-	// Edits are the numbers of the requests whose edit was delivered to this Temporal run again. A
-	// request for the same digest that was edited is found again if Edits has its number.
-	Edits       []int
-	View        toolspec.ApprovalView // ApprovalID and ExpiresAtMs are filled in
-	Granted     hook.GrantedApproval  // ApprovalID is filled in
+	// Edits are the numbers of the requests that approvers have answered with an edit, if this Temporal run has the
+	// edit. Pawl uses an edited request again only if Edits has its number.
+	Edits []int
+	// View has no ApprovalID and no ExpiresAtMs: the caller adds them to the view that it returns.
+	View toolspec.ApprovalView
+	// Granted has no ApprovalID. The record adds it.
+	Granted     hook.GrantedApproval
 	Rule        policy.ApprovalRule
 	EditedBy    string
 	PolicyRule  string
 	PolicyID    string
 	ExpireAfter time.Duration
-	// Hydrations are written by the same statement, also if the request is found again.
+	// Hydrations are written to the record by the same statement, also if Pawl uses an earlier request again.
 	Hydrations []contract.Hydration
-	// Remembered is the ID of the grant that answers the request, if the grant is still
-	// valid at the time of the write. Empty means no grant.
+	// Remembered is the ID of the remembered approval (Grant) that approves the request at once, if it is still
+	// valid at the time of the write. Empty means that people are asked.
 	Remembered string
-	// GivesBack says that the same transaction gives the capacity of the call back. A request of a parked call
-	// always gives it back.
+	// GivesBack says that the same transaction gives back the capacity of the call: its slots, its places in queues,
+	// and its tokens if no attempt was made. A request of a parked call always gives back the slots.
 	GivesBack bool
 	// Capacity is the round of the capacity that is given back. A late try of this activity may write when the
 	// call has acquired capacity again. That capacity has a later round, so the late try does not give it back.
@@ -120,15 +122,17 @@ type RequestRecord struct {
 	Keys    RequestKeys
 }
 
-// LookRow says which request of a call to read. If ApprovalID is empty, the call has no open request. Gate and
-// Capacity are the last rounds of these stages.
+// LookRow says which request of a call to read.
 type LookRow struct {
 	InvocationID string
 	TenantID     string
-	ApprovalID   string
-	Epoch        int
-	Gate         int
-	Capacity     int
+	// ApprovalID is the request. It is empty if the call has no open request.
+	ApprovalID string
+	Epoch      int
+	// Gate and Capacity are the last numbers of contract.Rounds that this Temporal run has used. Look writes them to
+	// the record, so that a run that takes over the call continues from them.
+	Gate     int
+	Capacity int
 	// Decision is the decision to judge, or nil. Look writes no decision.
 	Decision *toolspec.Decision
 	// KeyID is the ID of the key that the proof of the decision names, not yet verified.
@@ -137,8 +141,8 @@ type LookRow struct {
 	// Close asks the store to close the request, because the call needs no decision any
 	// more. It has no effect with a Decision.
 	Close bool
-	// Refresh asks for Request and Keys in the answer. Request and Keys say which decisions
-	// can count on the request.
+	// Refresh asks for LookRecord.Request and LookRecord.Keys, from which the caller learns which
+	// decisions can count on the request.
 	Refresh bool
 }
 
@@ -202,9 +206,9 @@ type OpenRequest struct {
 	// Parked says why the outcome of a parked call is unknown. It is empty for a request
 	// for an approval.
 	Parked string
-	// Digest identifies the call that the decision is about. Granted is the scope that an
-	// approval covers.
-	Digest  string
+	// Digest is the digest of the request: it identifies the call that an approver saw.
+	Digest string
+	// Granted has what an approval of the request covers, such as the tool, the risk and the connection.
 	Granted hook.GrantedApproval
 	// PolicyDigest is the digest of the active policy.
 	PolicyDigest string
@@ -212,9 +216,9 @@ type OpenRequest struct {
 	Votes []policy.Vote
 	// Key is the key that the tenant has registered under KeyID, or nil.
 	Key *proof.Registered
-	// Now is the time of the database's clock. Waited is how long the request has been
-	// open by that clock.
-	Now    time.Time
+	// Now is the time of the database's clock.
+	Now time.Time
+	// Waited is how long the request has been open, by the database's clock.
 	Waited time.Duration
 }
 
@@ -224,14 +228,14 @@ type Judgement struct {
 	toolspec.Answer
 	// Final says that the decision, if it counts, ends the request.
 	Final bool
-	// Entry and HookEntries are the steps in the chains of approvers for which an approval counts:
-	// see policy.Vote.
+	// Entry and HookEntries name the entries of the chain of policy and of the chains of hooks for which an
+	// approval counts: see policy.Vote.
 	Entry       int
 	HookEntries []int
-	// Signed says that the proof of the approver was verified. KeyID is the ID of the key
-	// that verified it.
+	// Signed says that the proof of the approver was verified.
 	Signed bool
-	KeyID  string
+	// KeyID is the ID of the key that verified the proof; empty without a verified proof.
+	KeyID string
 	// Grant is the remembered approval to write for later calls, or nil.
 	Grant *GrantRow
 }

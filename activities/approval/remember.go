@@ -23,10 +23,10 @@ type Grant struct {
 	// Granted has the approved values. A later call must have the same values.
 	Granted hook.GrantedApproval
 	// ArgsDigest is the digest of the arguments; if it is set, a later call must have the
-	// same arguments. Match lists members of the arguments that must match a pattern. If
-	// both fields are empty, the grant covers any arguments.
+	// same arguments. If ArgsDigest and Match are empty, the grant covers any arguments.
 	ArgsDigest string
-	Match      []toolspec.ArgMatch
+	// Match lists members of the arguments of a later call that must match a pattern.
+	Match []toolspec.ArgMatch
 	// ActorID limits the grant to an actor, and SessionID to a session. Empty means any.
 	ActorID, SessionID string
 	Approver           string
@@ -38,10 +38,10 @@ type GrantRow struct {
 	For time.Duration
 }
 
-// newGrant returns the grant for later calls that a decision asks for, or nil if policy or the decision does
-// not allow it. The text tells the approver for how long the approval is remembered, or why it is not
-// remembered. The grant has the tool, the effect, the risk and the rule of the request.
-func newGrant(open OpenRequest, f remembering, d toolspec.Decision) (*GrantRow, string) {
+// newGrant returns the remembered approval that a decision asks for, or nil if policy or the decision does not
+// allow it. The text tells the approver for how long the approval is remembered, or why it is not remembered. The
+// grant has the tool, the effect, the risk and the rule of the request.
+func newGrant(open OpenRequest, call remembering, d toolspec.Decision) (*GrantRow, string) {
 	scope, rule := toolspec.Scope{}, open.Rule
 	if d.Scope != nil {
 		scope = *d.Scope
@@ -52,15 +52,15 @@ func newGrant(open OpenRequest, f remembering, d toolspec.Decision) (*GrantRow, 
 		return nil, "only an approval is remembered"
 	case life == 0:
 		return nil, "for this call only: policy lets nobody remember an approval"
-	case f.args == nil:
+	case call.args == nil:
 		return nil, "for this call only: an answer to another question is not remembered"
 	case (scope.Args == toolspec.Any || scope.Args == toolspec.Match) && !rule.RememberAnyArgs:
 		return nil, "for this call only: policy remembers approvals for the same arguments only"
 	case scope.Actor == toolspec.Any && !rule.RememberAnyActor:
 		return nil, "for this call only: policy remembers approvals for the same actor only"
-	case scope.Session == toolspec.Same && f.sessionID == "":
+	case scope.Session == toolspec.Same && call.sessionID == "":
 		return nil, "for this call only: the call has no session"
-	case scope.Args == toolspec.Match && !matches(f.args, scope.Match):
+	case scope.Args == toolspec.Match && !matches(call.args, scope.Match):
 		// A reader of such a grant would believe that the approved call matches its scope.
 		return nil, "for this call only: the approved arguments do not match the scope"
 	}
@@ -69,7 +69,7 @@ func newGrant(open OpenRequest, f remembering, d toolspec.Decision) (*GrantRow, 
 	}
 	row := &GrantRow{For: life, Grant: Grant{Granted: open.Granted, Match: scope.Match, Approver: d.Approver}}
 	if scope.Args == "" || scope.Args == toolspec.Exact {
-		digest, err := strictjson.Digest(f.args)
+		digest, err := strictjson.Digest(call.args)
 		if err != nil {
 			return nil, "for this call only: the arguments have no digest"
 		}
@@ -79,7 +79,7 @@ func newGrant(open OpenRequest, f remembering, d toolspec.Decision) (*GrantRow, 
 		row.ActorID = open.RequestedBy
 	}
 	if scope.Session == toolspec.Same {
-		row.SessionID = f.sessionID
+		row.SessionID = call.sessionID
 	}
 	return row, fmt.Sprintf("remembered for %s", life)
 }
@@ -93,13 +93,14 @@ type remembering struct {
 }
 
 // findGrant returns the first grant that covers the call, or nil. digest is the digest of the arguments of the
-// call. Unless the rule allows self-approval, it skips the grants of an approver who may not approve this call:
-// the actor, the subject, or the editor of the arguments.
-func findGrant(grants []Grant, digest string, f hook.Facts, editedBy string, now hook.GrantedApproval, rule policy.ApprovalRule) *Grant {
+// call, and needed is what an approval of this call would cover. Unless the rule allows self-approval, findGrant
+// skips the grants of an approver who may not approve this call: the actor, the subject, or the editor of the
+// arguments.
+func findGrant(grants []Grant, digest string, f hook.Facts, editedBy string, needed hook.GrantedApproval, rule policy.ApprovalRule) *Grant {
 	i := slices.IndexFunc(grants, func(g Grant) bool {
 		// These fields differ from call to call: a grant covers more than one call.
-		covered, asked := g.Granted, now
-		for _, of := range []*hook.GrantedApproval{&covered, &asked} {
+		covered, needs := g.Granted, needed
+		for _, of := range []*hook.GrantedApproval{&covered, &needs} {
 			of.ApprovalID, of.Approver, of.Digest, of.PreviewDigest = "", "", "", ""
 			if g.ActorID == "" { // a grant for any actor is for any subject
 				of.SubjectID = ""
@@ -107,8 +108,8 @@ func findGrant(grants []Grant, digest string, f hook.Facts, editedBy string, now
 		}
 		// The current rule must still allow a grant for any arguments or any actor.
 		switch {
-		case asked.Asked == "", // the grant may be of an older worker, which recorded no rule
-			covered != asked,
+		case needs.Asked == "", // the grant may be of an older worker, which recorded no rule
+			covered != needs,
 			g.ArgsDigest != "" && g.ArgsDigest != digest,
 			len(g.Match) > 0 && !matches(f.Args, g.Match),
 			g.ArgsDigest == "" && !rule.RememberAnyArgs,

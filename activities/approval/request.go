@@ -93,9 +93,9 @@ func viewOf(f hook.Facts, decision policy.Decision, digest string) toolspec.Appr
 	}
 }
 
-// openRequest writes a request with the rule, and returns it. If there is a request for the same digest, it
-// returns that request with its own rule. askedBy is the name of the policy rule that asks; expireAfter is the
-// lifetime of a new request.
+// openRequest writes a request with the rule, and returns it. If the record has a request for the same digest, it
+// returns that request with its own rule. If a remembered approval covers the call, the request is approved at
+// once. askedBy is the name of the policy rule that asks; expireAfter is the lifetime of a new request.
 func (a *Approvals) openRequest(
 	ctx context.Context, started time.Time, in contract.RequestIn, decision policy.Decision, rule policy.ApprovalRule, view toolspec.ApprovalView, askedBy string,
 	expireAfter time.Duration,
@@ -153,7 +153,7 @@ func (a *Approvals) openRequest(
 	}, nil
 }
 
-// grantedApproval returns the scope that an approval of the call covers.
+// grantedApproval returns what an approval of the call covers, such as its tool, its risk and its connection.
 func grantedApproval(f hook.Facts, decision policy.Decision, digest string) hook.GrantedApproval {
 	g := hook.GrantedApproval{
 		Digest: digest, ToolDigest: f.ToolDigest, Effect: f.Effect, Risk: decision.Risk, RuleDigest: decision.Approval.Digest(),

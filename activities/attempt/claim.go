@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// claimTime bounds the claim. No heartbeat is sent before the tool runs, so it stays well below
-	// the time after which Temporal counts the activity as lost.
+	// claimTime bounds the write of the claim. No heartbeat is sent before the tool runs, so claimTime is
+	// well below the time after which Temporal counts the activity as lost.
 	claimTime = 3 * time.Second
 	// keepTime bounds the write of a kept answer, for which the workflow waits.
 	keepTime = 2 * time.Second
@@ -25,7 +25,7 @@ const (
 	afterTool = 10 * time.Second
 	// earlierEvery is the time between two looks at a claim whose tool may still run.
 	earlierEvery = 250 * time.Millisecond
-	// maxKept bounds a kept answer, in bytes: the short form of a value, and what is beside it.
+	// maxKept bounds a kept answer, in bytes: the short form of a value and the other fields of the answer.
 	maxKept = 2 * toolspec.MaxInline
 )
 
@@ -45,9 +45,9 @@ func (a *Attempts) claim(ctx context.Context, in contract.ExecuteIn, claimID, su
 	var err error
 	if approval := in.Facts.Approval; approval != nil {
 		row.ApprovalID = approval.ApprovalID
-		// This is the digest of the arguments and the tool that run now. The digest in the history
-		// may be different.
 		row.PreviewDigest = approval.PreviewDigest
+		// Compute the digest of the tool and the arguments that run now. approval.Digest comes from the history, and may
+		// be the digest of another call.
 		row.ApprovalDigest, err = judge.ApprovalSubject(in.Facts).Digest()
 	}
 	var outcome contract.Outcome
@@ -122,9 +122,9 @@ func (a *Attempts) awaitEarlier(ctx context.Context, in contract.ExecuteIn, subj
 
 // keep stores the answer of an attempt in the claimed lane, for the next execution if the workflow task is
 // lost. It does not keep the answer of an attempt that was stopped, because it says nothing about the effect.
-// It keeps no challenge, because a challenge is neither redacted nor searched for secrets. A kept answer has no
-// live secret: it is kept before the answer of the activity is searched. Without a kept answer, a lost task is a
-// lost attempt.
+// It keeps no challenge, because a challenge is neither redacted nor searched for secrets. It removes live secrets
+// from the kept answer itself, because the answer of the activity is searched for them only later. Without a kept
+// answer, the attempt is lost if its workflow task is lost.
 func (a *Attempts) keep(ctx context.Context, in contract.ExecuteIn, claimID, subject string, out contract.ExecuteOut) {
 	if out.Outcome != contract.Done && out.Outcome != contract.Refused || out.Challenge {
 		return

@@ -19,18 +19,23 @@ const (
 var errUnclean = errors.New("a credential or a text to mask cannot be taken out of the stream")
 
 // cleaner removes credentials and texts to mask from a stream. It holds back the last bytes of a part, because
-// a credential or a text to mask may continue in the next part.
+// a credential or a text to mask may continue in the next part. Bytes move from raw to searched and then to masked,
+// and are then stored.
 type cleaner struct {
 	// binary says that the stream must not be changed: a credential in it is an error.
 	binary  bool
 	masker  *toolspec.StreamMasker
 	secrets *fingerprint.Set
-	// Bytes move from raw to searched and then to masked, and are then stored. raw has bytes that may still be a part of a
-	// credential. The last fresh bytes of raw have not been searched for credentials yet. searched has bytes in which no
-	// credential is left, and in which nothing is masked yet. masked has masked bytes that are not stored yet.
-	raw, searched, masked []byte
-	fresh                 int
-	cleaned               time.Time
+	// raw has bytes that may still be a part of a credential.
+	raw []byte
+	// fresh counts the last bytes of raw that have not been searched for credentials yet.
+	fresh int
+	// searched has bytes in which no credential is left, and in which nothing is masked yet.
+	searched []byte
+	// masked has masked bytes that are not stored yet.
+	masked []byte
+	// cleaned is when the bytes were last masked and searched.
+	cleaned time.Time
 }
 
 // push takes the next part and calls emit with the bytes that may be stored. last says that no part follows.
@@ -87,8 +92,8 @@ func (c *cleaner) mask(last bool) error {
 	return nil
 }
 
-// search returns text without its credentials. beginning is the number of first bytes that may be passed on: a
-// credential that continues in the next part of the stream begins after these bytes.
+// search returns text without its credentials. Only the first beginning bytes may be passed on now: the bytes after
+// them may be the first part of a credential that continues in the next part of the stream.
 func (c *cleaner) search(text []byte, last bool) (clean []byte, beginning int, err error) {
 	if c.secrets == nil || c.secrets.Len() == 0 {
 		return text, len(text), nil

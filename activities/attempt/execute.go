@@ -25,7 +25,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// beginTime bounds the write of a start event. The tool of a watched call waits for this write.
+// beginTime bounds the write of a start event. The tool of a call whose run has watchers waits for this write.
 const beginTime = time.Second
 
 // Parts are the dependencies of attempts. All are required except PolicyEngines, Leases, Providers and Secrets.
@@ -35,13 +35,13 @@ type Parts struct {
 	Hooks    *hook.Registry
 	Keys     Keys
 	Policies judge.Policies
-	// PolicyEngines returns the engine that decides by a version of the policy. It must be the same as that of the
-	// gate. nil means Pawl's own engine.
+	// PolicyEngines returns the engine that gives the verdicts of a policy version. It must be the same value as that
+	// of the gate (gate.Parts). nil means Pawl's own engine.
 	PolicyEngines policy.Engines
 	Providers     providers.Providers
 	// Leases leases the connection of a call. If it is nil, no tool has a connection.
 	Leases Leaser
-	// Previews makes a preview that people have approved again, to compare the two.
+	// Previews makes a new preview if people have approved a preview, to compare the new one with the approved one.
 	Previews *preview.Previews
 	// Expired reports whether the call may have lost a slot that it held.
 	Expired func(in contract.ExecuteIn) bool
@@ -65,11 +65,11 @@ type Leaser interface {
 type Attempts struct {
 	Parts
 
-	// processors limits the heavy tools that run at the same time. lane limits the tools of one tenant that run inside
-	// of workflow tasks at the same time.
+	// processors limits the heavy tools that run at the same time.
 	processors processors
-	lane       *lane
-	outputs    *output.Deliverer
+	// lane limits the tools of one tenant that run inside workflow tasks at the same time.
+	lane    *lane
+	outputs *output.Deliverer
 }
 
 // New returns the Attempts of a worker.
@@ -158,8 +158,8 @@ func (a *Attempts) Execute(ctx context.Context, in contract.ExecuteIn) (contract
 	}
 	if out == nil {
 		if subject != "" {
-			// ctx ends when the worker stops, but the next worker needs the kept answer. The new ctx has its own end,
-			// because the attempt holds room of the lane.
+			// ctx ends when the worker stops, but the next worker needs the kept answer. The new ctx has a time limit,
+			// because the attempt takes up room in the lane until it ends.
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), time.Duration(in.MaxRuntimeMs)*time.Millisecond+afterTool)
 			defer cancel()
@@ -208,7 +208,7 @@ func (a *Attempts) applyMasks(ctx context.Context, in contract.ExecuteIn, policy
 	return masked, nil
 }
 
-// previewAgain makes the preview of the attempt again, if people have approved a preview. If the new preview
+// previewAgain makes and returns a new preview if people have approved a preview of the call. If the new preview
 // differs from the approved preview, or cannot be made, ended is the answer of the attempt. The tool has not
 // started, and there is no claim.
 func (a *Attempts) previewAgain(ctx context.Context, in contract.ExecuteIn, bound *catalog.Bound, caps toolspec.Capabilities) (_ *toolspec.Preview, ended *contract.ExecuteOut) {

@@ -28,8 +28,9 @@ func clip(text string) string {
 	return strings.ToValidUTF8(text[:maxSafeText], "") + "…"
 }
 
-// classify returns the failure for an error of a tool. answered says that the tool knows whether
-// the call took effect: its error has a code, or says that the call had no effect.
+// classify returns the failure for an error of a tool. retryable says that another attempt may succeed.
+// answered says that the tool knows whether the call took effect: its error has a code, or says that the
+// call had no effect.
 func classify(err error) (f hook.Failure, retryable, answered bool) {
 	var safe *toolspec.SafeError
 	var busy *toolspec.BusyError

@@ -89,8 +89,8 @@ func (a *Attempts) Permit(ctx context.Context, in hook.StageInput, v *hook.Verdi
 	return err
 }
 
-// verifyPermit returns the permit of an execution. ok is false if the execution has no permit for its tool,
-// arguments and terms. claims says whether the execution makes a claim. A local activity without a claim needs
+// verifyPermit returns the permit of an attempt or of a probe, from raw. ok is false if raw is not a permit for the call, its
+// arguments and its terms. claims says whether the attempt makes a claim. A local activity without a claim needs
 // no permit: its workflow runs in this worker and has passed the gate.
 func (a *Attempts) verifyPermit(ctx context.Context, raw json.RawMessage, f hook.Facts, t hook.Terms, claims bool) (p permit, ok bool, err error) {
 	e := contract.Executing(ctx)

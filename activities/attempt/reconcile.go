@@ -16,7 +16,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// Check reports whether a dispatch that never answered had begun.
+// Check reports whether a dispatch without an answer had begun. If it had not, Check writes a tombstone, so that the
+// dispatch never begins.
 func (a *Attempts) Check(ctx context.Context, in contract.CheckIn) (contract.CheckOut, error) {
 	return a.Store.Check(ctx, in)
 }

@@ -37,8 +37,8 @@ func (p processors) acquire(ctx context.Context, maxWait time.Duration) (release
 }
 
 // lane bounds how many tools of one tenant run at the same time inside workflow tasks, in the local and the
-// claimed lane together. These tools are local activities, as are the other steps of all calls, and a worker
-// runs a bounded number of local activities.
+// claimed lane together. These tools are local activities, as are the other steps of all calls. A worker runs a
+// bounded number of local activities, and the tools of one tenant must not take up all of them.
 type lane struct {
 	// most is the bound; 0 sets no bound.
 	most int

@@ -65,7 +65,7 @@ func (a *Attempts) runner(in contract.ExecuteIn, bound *catalog.Bound, caps tool
 			return nil, ctx.Err()
 		}
 		if bound.Definition().Heavy {
-			// The other half of the time is for the tool.
+			// Wait for a processor for at most half of the attempt's time. The other half is for the tool.
 			release, err := a.processors.acquire(ctx, time.Duration(in.MaxRuntimeMs)*time.Millisecond/2)
 			if err != nil {
 				return nil, err

@@ -23,7 +23,8 @@ type Store interface {
 	// Keep stores the answer of a claim until the call is settled. It stores nothing if the call is
 	// settled, or if the claim does not exist.
 	Keep(ctx context.Context, in KeepRow) error
-	// Begin writes the start event of a call that has no claim, unless the call has that event.
+	// Begin writes the event that shows the watchers of a run that a call has started, for a call without a claim. A
+	// second Begin writes nothing.
 	Begin(ctx context.Context, in BeginRow) error
 	// ReportProgress writes an event of a call that runs. watched reports whether somebody watches the run; if
 	// nobody does, ReportProgress writes nothing.
@@ -34,9 +35,10 @@ type Store interface {
 	NewOutput(in StreamRow) OutputWriter
 }
 
-// OutputWriter stores a stream that has no credentials and is masked. Only one goroutine may use it. It tries
-// again for a short time while the database does not answer. The error of Write and Finish wraps
-// output.ErrQuota if the tenant has no storage left. After an error the stream can only be discarded.
+// OutputWriter stores the stream of an attempt, from which its caller has removed credentials and texts to mask.
+// Only one goroutine may use it. It tries again for a short time while the database does not answer. The error of
+// Write and Finish wraps output.ErrQuota if the tenant has no storage left. After an error the stream can only be
+// discarded.
 type OutputWriter interface {
 	// Write appends bytes. It does not keep p.
 	Write(ctx context.Context, p []byte) error
@@ -51,7 +53,7 @@ type StreamRow struct {
 	InvocationID string
 	TenantID     string
 	Dispatch     int
-	// ClaimID is as in OutputRow.
+	// ClaimID is the id of the claim of this execution, or a random text without a claim.
 	ClaimID string
 	// MediaType is the media type that readers see until the stream is finished.
 	MediaType string
@@ -76,16 +78,17 @@ type ClaimRow struct {
 	// Repeatable says that earlier claims without an answer do not matter. Otherwise every
 	// earlier claim must be in Answered.
 	Repeatable bool
-	Answered   []contract.Claim
-	// Subject is set in the claimed lane: it is the digest of what the attempt runs. The answer is then
-	// also Claimed if an earlier claim that is not in Answered has a kept answer for this subject, or has
-	// no kept answer and its tool may still run.
+	// Answered are the earlier claims of the call whose answers the workflow has.
+	Answered []contract.Claim
+	// Subject is set in the claimed lane: it is the digest of what the attempt runs (permit.subject). The
+	// answer is then also Claimed if an earlier claim that is not in Answered has a kept answer for this
+	// subject, or has no kept answer and its tool may still run.
 	Subject string
 	// Runtime is how long the attempt may take. The claim extends the slots of the call by this
 	// time. If the call has lost a slot, the answer is Unleased.
 	Runtime time.Duration
-	// ApprovalID is the approval that the claim consumes; empty if there is none. It must be approved for the call
-	// with ApprovalDigest and PreviewDigest, or the answer is Refused.
+	// ApprovalID is the approval request of the call; empty if there is none. It must be approved, for ApprovalDigest
+	// and PreviewDigest, or the answer is Refused. The claim records which dispatch has used the approval.
 	ApprovalID     string
 	ApprovalDigest string
 	PreviewDigest  string
@@ -103,8 +106,9 @@ type EarlierRow struct {
 // EarlierClaim is a claim whose answer the Temporal run of the call does not have.
 type EarlierClaim struct {
 	contract.Claim
-	// Answer is the kept answer; nil if there is none. Subject is the digest of what was run.
-	Answer  json.RawMessage
+	// Answer is the kept answer; nil if there is none.
+	Answer json.RawMessage
+	// Subject is the digest of what the attempt with the kept answer ran.
 	Subject string
 	// Runs is how long the tool may still run; 0 if it has ended.
 	Runs time.Duration
@@ -118,7 +122,7 @@ type KeepRow struct {
 	Answer  json.RawMessage
 }
 
-// BeginRow begins a call in the local lane.
+// BeginRow describes the start event of a call in the local lane, which has no claim.
 type BeginRow struct {
 	InvocationID, TenantID string
 	Epoch                  int

@@ -62,7 +62,7 @@ func (a *Attempts) newStream(in contract.ExecuteIn, claimID string, bound *catal
 	}
 }
 
-// begin returns the call with the stream, for a run of the tool that ends with ctx.
+// begin returns the call with the stream, to which the tool then writes. After ctx has ended, each Write fails.
 func (s *stream) begin(ctx context.Context, call toolspec.Call) toolspec.Call {
 	if s == nil {
 		return call

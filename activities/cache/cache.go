@@ -13,9 +13,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// Bounds of the wait for another call that gets the same value. The lease of that call lasts for the timeout of
-// the tool plus leaseSlack, at most maxComputeWait. A waiting call waits for twice the lease and then runs the
-// tool itself.
+// Bounds of the wait for another call that runs the tool for the same value. The lease of that call lasts for the
+// timeout of the tool plus leaseSlack, at most maxComputeWait. A waiting call waits for at most twice the lease,
+// and then runs the tool itself.
 const (
 	leaseSlack     = 15 * time.Second
 	maxComputeWait = 5 * time.Minute
@@ -48,8 +48,9 @@ func (c *cache) mayKeep(toolID string) bool {
 	return ok && bound.Definition().Effect == toolspec.ReadOnly && bound.Definition().CacheFor >= 0
 }
 
-// entry returns the entry under which the value of a call would be kept, or nil if the cache
-// keeps none. It keeps none if the tool of this worker is not the tool of the call.
+// entry returns the entry under which the cache would keep the value of a call, and the tool of the call. Both are
+// nil if the cache keeps no value of this call, for example because this worker does not have the definition of
+// the tool with which the call was admitted.
 func (c *cache) entry(ctx context.Context, f hook.Facts) (*hook.CacheEntry, *catalog.Bound, error) {
 	p, err := c.policies.Policy(ctx, f.PolicyDigest)
 	if err != nil {
@@ -68,7 +69,8 @@ func (c *cache) entry(ctx context.Context, f hook.Facts) (*hook.CacheEntry, *cat
 	return &hook.CacheEntry{Key: in.key(), TTLMs: ttl.Milliseconds(), Tags: def.CacheTags}, bound, nil
 }
 
-// read finds a value, or waits for the call that gets it.
+// read puts the cached value into the verdict. If another call runs the tool for the same value, read makes the
+// call wait. If there is no value, the verdict is empty, and the tool runs.
 func (c *cache) read(ctx context.Context, in hook.StageInput) (v hook.Verdict, err error) {
 	f := in.Facts
 	entry, bound, err := c.entry(ctx, f)
@@ -85,12 +87,13 @@ func (c *cache) read(ctx context.Context, in hook.StageInput) (v hook.Verdict, e
 	case found.Superseded:
 		return stage.Superseded(), nil
 	case found.Value != nil:
-		// If the value breaks the contract of the tool, the stage would fail the call when it delivers the value.
+		// The stage checks the value too, but fails the call if the value breaks the contract of the tool.
 		if value, failure := c.outputs.Clean(bound, output.Value{Origin: output.FromHook, Row: output.Row{Value: found.Value}}); failure == nil {
 			v.Delta.Cached, v.Delta.Hit = value, true
 			return v, nil
 		}
-		// The tool runs. Settle replaces the entry with its value, unless a younger call has written the entry.
+		// So the tool runs. Settle replaces the cached value with the value of the tool, unless a younger call has
+		// replaced it already.
 		c.log.WarnContext(ctx, "a kept value breaks the contract of its tool", "toolId", f.ToolID, "invocationId", f.InvocationID, "key", entry.Key)
 	case found.InFlight:
 		return stage.Waits(hook.Wait{
@@ -109,7 +112,8 @@ func answer(_ context.Context, in hook.StageInput, v *hook.Verdict) error {
 	return nil
 }
 
-// write proposes the entry. Hooks may narrow the entry, and settle stores it.
+// write proposes to keep the value that the tool returned. The hooks may shorten the time (KeepFor), add
+// tags (Tag) or refuse (DoNotKeep), and Settle then stores the value.
 func (c *cache) write(ctx context.Context, in hook.StageInput) (v hook.Verdict, err error) {
 	if in.Facts.Failure != nil || in.Facts.Source != toolspec.SourceExecuted {
 		return v, nil

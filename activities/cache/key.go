@@ -12,7 +12,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// cacheVersion changes with the meaning of the fields of cacheInput.
+// cacheVersion is a part of every key. Change it when a field of cacheInput gets another meaning, so that no call
+// gets a value that was stored under the earlier meaning.
 const cacheVersion = "pawl result cache 1"
 
 // cacheInput has everything on which a cached value depends. Two calls share a value only if all
@@ -23,9 +24,10 @@ type cacheInput struct {
 	// a value of the whole tenant, actor, subject and session are empty.
 	scope                   toolspec.CacheScope
 	actor, subject, session string
-	// virtualKey is an id that the caller chooses, Context.VirtualKeyID. A tool may get other implementations of its capabilities under another id.
+	// virtualKey is Context.VirtualKeyID, an id that the caller chooses. A tool may get other implementations of its
+	// capabilities under another id, and may then return another value.
 	virtualKey string
-	// generation is the generation of the connection.
+	// generation is hook.Connection.Generation: it rises when the connection may have become another account.
 	connection, generation string
 	tool, toolDigest       string
 	policyDigest           string

@@ -16,12 +16,14 @@ import (
 const (
 	// A call in a queue gets a signal when it gets a slot. It also asks without a signal, at
 	// intervals that grow with the number of calls ahead and with the number of rounds, so that a
-	// wait of days does not fill the history.
-	queueLook    = 10 * time.Second
-	queueLookFar = time.Minute
-	queueLookOld = 5 * time.Minute
+	// wait of days does not fill the history. queueLook is the shortest interval.
+	queueLook = 10 * time.Second
+	// queueStep is the interval for each call ahead, up to queueLookFar.
 	queueStep    = 500 * time.Millisecond
+	queueLookFar = time.Minute
+	// queueRounds is after how many rounds the interval grows by queueLook, up to queueLookOld.
 	queueRounds  = 6
+	queueLookOld = 5 * time.Minute
 	// busyRetry is the retryAfter of a full semaphore. The time until a slot is free is not known.
 	busyRetry = time.Second
 )
@@ -104,7 +106,8 @@ func (l *limits) takeSlots(ctx context.Context, in hook.StageInput) (hook.Verdic
 	if err != nil {
 		return hook.Verdict{}, err
 	}
-	// In a later round the call may be in the queue of a limit that policy no longer has.
+	// In a later round the call may be in the queue of a limit that policy no longer has. Then TakeSlots must still
+	// run, so that the call leaves the queue.
 	if len(limits) == 0 && f.Round == 1 {
 		l.slotTimes.Took(f.InvocationID, asked)
 		return hook.Verdict{}, nil

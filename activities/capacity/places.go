@@ -10,8 +10,8 @@ import (
 const (
 	// HoldTime is how long a call keeps its slots without asking for them again.
 	HoldTime = 5 * time.Minute
-	// holdMargin is the time that may pass from the check of [SlotTimes.Expired] to the effect of the tool, beside the longest runtime
-	// of the tool, which Expired subtracts too.
+	// holdMargin is the time that may pass between the check of [SlotTimes.Expired] and the start of the tool. Expired reports slots as lost
+	// this much, and the longest runtime of the tool, before the end of HoldTime.
 	holdMargin = time.Minute
 	// manySlots is the number of remembered calls at which Took begins to drop expired slots.
 	manySlots = 4096

@@ -12,9 +12,9 @@ type Store interface {
 	// TakeTokens takes one token from every bucket, or none. A call that has taken tokens
 	// keeps them in later rounds.
 	TakeTokens(ctx context.Context, in TokensRow) (Answer, error)
-	// TakeSlots takes one slot of every semaphore in in.Slots. If a slot is missing, the call joins the
-	// queues of the semaphores; if that Slot does not Wait, the call is refused and takes nothing. With
-	// empty in.Slots, the call leaves its queues.
+	// TakeSlots takes one slot of every semaphore in in.Slots. If a semaphore has no free slot, the call joins the
+	// queues of the semaphores or, if Wait is not set for this semaphore, is refused and takes nothing. With empty
+	// in.Slots, the call leaves its queues.
 	TakeSlots(ctx context.Context, in SlotsRow) (Answer, error)
 }
 

@@ -12,12 +12,12 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// askTime bounds one question to the engine. It is shorter than contract.StepTimeout, the time of
+// askTime bounds one question to the authorization engine. It is shorter than contract.StepTimeout, the time of
 // one try of the stage, so that the stage ends in time and the log names the slow engine.
 const askTime = 1500 * time.Millisecond
 
-// ruleAuthz is the rule in the record of a call that the engine denied. denyUnauthorized adds to it what the
-// call lacks.
+// ruleAuthz is the rule in the record of a call that the authorization engine denied. denyUnauthorized adds what
+// the call lacks, as in "authorization: delegation".
 const ruleAuthz = "authorization"
 
 // askPermission asks the engine whether the actor may run the tool, on behalf of the subject if there is one.

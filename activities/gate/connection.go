@@ -9,13 +9,14 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// ruleConnection is the rule of a call that may not use its connection.
+// ruleConnection is the rule in the record of a call that was denied because it may not use its connection.
 const ruleConnection = "connection"
 
 // checkConnection refuses a call whose connection is not requested or not granted (GRANT_INTERSECTION_REQUIRED
-// in docs/internals/invariants.md). It refuses a connection that does not exist in the same way. It also
-// refuses a call whose connection is revoked or has no usable credential. Only a holder of a grant learns this. If this worker does not have the tool,
-// checkConnection checks no scopes; the tool cannot run here either.
+// in docs/internals/invariants.md). A connection that does not exist gets the same refusal as a connection
+// without a grant. checkConnection also refuses a call whose connection is revoked or has no usable credential,
+// and says so only to a holder of a grant. If this worker does not have the tool, checkConnection checks no
+// scopes; the tool cannot run here either.
 func (g *gate) checkConnection(ctx context.Context, f hook.Facts, p *policy.Policy, v *hook.Verdict) *hook.Failure {
 	c := f.Context
 	if c.ConnectionID == "" {

@@ -15,8 +15,7 @@ import (
 // Parts are the dependencies of the gate. All except PolicyEngines and Shadow are required.
 type Parts struct {
 	Policies judge.Policies
-	// PolicyEngines returns the engine that decides by a version of the policy. If it is nil,
-	// Pawl's own engine decides.
+	// PolicyEngines returns the engine that gives the verdicts of a policy version. nil means Pawl's own engine.
 	PolicyEngines policy.Engines
 	// Engine is the authorization engine.
 	Engine authz.Port
@@ -40,8 +39,8 @@ func Steps(p Parts) stage.Table {
 	}
 }
 
-// authorize judges the call without its arguments, then asks the authorization engine, and then
-// checks the connection.
+// authorize judges the call without its arguments. Kill switches and policy come first, and then: the masks of
+// policy, which must not break the output schema of the tool; the authorization engine; the connection.
 func (g *gate) authorize(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
 	f := in.Facts
 	bound, here := g.Tools.Find(f.ToolID, f.ToolDigest)
@@ -82,12 +81,12 @@ func (g *gate) consent(ctx context.Context, in hook.StageInput) (hook.Verdict, e
 }
 
 // judge returns the verdict of the kill switches and of policy on a call. If neither stops the call,
-// judge calls more, which may return a failure too. The facts have arguments at willCheckConsent
-// only. A worker without the tool does not judge the call unless anyWorker is set: policy may
-// ask for a property of the tool that this worker does not know, and only workers with the tool may have
-// the hooks of the call.
+// judge calls furtherChecks, which may return a failure too. The facts have arguments at willCheckConsent
+// only. A worker without the tool does not judge the call unless anyWorker is set: a rule of policy may
+// depend on a property of the tool that this worker does not know, such as a tag, and only workers with the
+// tool may have the hooks of the call.
 func (g *gate) judge(
-	ctx context.Context, f hook.Facts, anyWorker bool, more func(*policy.Policy, policy.Decision, *hook.Verdict) (*hook.Failure, error),
+	ctx context.Context, f hook.Facts, anyWorker bool, furtherChecks func(*policy.Policy, policy.Decision, *hook.Verdict) (*hook.Failure, error),
 ) (v hook.Verdict, err error) {
 	if kill := f.Killed(); kill != nil {
 		return g.killed(ctx, f, *kill), nil
@@ -107,7 +106,7 @@ func (g *gate) judge(
 		return hook.Verdict{Outcome: hook.Missing, By: judge.PendingReview(f.ToolID), Unread: true}, nil
 	}
 	if err == nil && failure == nil {
-		failure, err = more(p, decision, &v)
+		failure, err = furtherChecks(p, decision, &v)
 	}
 	if err != nil {
 		return hook.Verdict{}, err
@@ -119,8 +118,8 @@ func (g *gate) judge(
 	return v, nil
 }
 
-// decide lets policy decide, and writes the rule, the budgets and the demands of policy into the
-// verdict. It returns a failure if policy denies the call.
+// decide returns what policy says about the call, and a failure if policy denies the call. It writes the rule and
+// the budgets into v, and the stages that policy demands for the call, such as willAcquireQuota for a quota.
 func (g *gate) decide(ctx context.Context, p *policy.Policy, f hook.Facts, facts policy.Facts, v *hook.Verdict) (policy.Decision, *hook.Failure, error) {
 	decision, err := judge.Decide(ctx, g.PolicyEngines, p, facts)
 	if err != nil {
@@ -152,7 +151,8 @@ func ids(f hook.Facts) []any {
 	}
 }
 
-// staleness names what has changed since a person was asked, or returns "".
+// staleness returns what has changed since people were asked to approve the call, such as "the tool". It returns
+// "" if nothing has changed.
 func staleness(granted hook.GrantedApproval, f hook.Facts, now policy.Decision) string {
 	switch {
 	case granted.ToolDigest != f.ToolDigest:

@@ -7,8 +7,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// byKill is the name and the rule in the verdict of a kill switch. No hook can have this name,
-// because it has a space.
+// byKill stands in the verdict on a call that a kill switch stops: as the rule, and in place of the name of the
+// hook that decided. No hook can have this name, because it has a space.
 const byKill = "kill switch"
 
 // killed returns the verdict on a call that a kill switch stops. No approval and no policy

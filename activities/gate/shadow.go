@@ -14,7 +14,7 @@ import (
 // shadowHook is the hook name under which the record keeps the notes of a shadow policy.
 const shadowHook = "shadow"
 
-// undetermined is written in place of a verdict that depends on arguments that are not known yet.
+// undetermined is in a note in place of a verdict that depends on the arguments, which willAuthorize does not know.
 const undetermined = "undetermined"
 
 // ShadowNote has the verdicts of the active policy and of the shadow policy on one call, at one

@@ -241,7 +241,7 @@ func refused(f *hook.Failure) contract.HydrateOut {
 }
 
 // checkConnection refuses a call that names no connection if its tool needs a connection. It runs before
-// validation, so that such a call learns nothing about its arguments.
+// validation, so that the failure of such a call says nothing about the arguments.
 func checkConnection(bound *catalog.Bound, c toolspec.Context) *hook.Failure {
 	if !bound.Definition().RequiresConnection {
 		return nil

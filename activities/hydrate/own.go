@@ -12,8 +12,8 @@ import (
 
 // Steps returns the steps that validate arguments which hooks have changed. The steps run at willValidateInput
 // before and after the hooks, and at willNormalizeInput after the hooks. So from willValidateInput on, each
-// later stage gets arguments that the tool accepts. hooks returns the hooks of a tool at a stage. Without hooks
-// that can change the arguments there is no step, because the activity Hydrate has validated the arguments.
+// later stage gets arguments that the tool accepts. hooks returns the names of the hooks of a tool at a stage. A tool
+// without hooks that can change the arguments has no such step, because the activity Hydrate has validated the arguments.
 func (a *Hydrator) Steps(hooks func(s hook.Stage, toolID string) []string) stage.Table {
 	hasHooks := func(stages ...hook.Stage) func(toolID string) bool {
 		return func(toolID string) bool {

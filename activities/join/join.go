@@ -8,7 +8,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// Calls starts calls, or finds them, and returns their results.
+// Calls returns the results of calls, and starts the calls that nobody has started.
 type Calls interface {
 	// Join returns the result of a call. If nobody has started the call, Join starts it. If another input has used
 	// the id of the call, the result is conflict. The error is contract.ErrOpen if the call has no result when ctx

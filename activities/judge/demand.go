@@ -14,7 +14,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
-// Demand returns the on-demand stages that a call needs under a policy.
+// Demand returns the stages at which Pawl's step runs for this call only because its policy or its tool needs the
+// step: for example willAcquireQuota, if policy has a quota for the call.
 func Demand(ctx context.Context, p *policy.Policy, f hook.Facts, tools Source) []hook.Stage {
 	var demand []hook.Stage
 	facts := LimitFacts(f)
@@ -52,8 +53,8 @@ func UsesConnection(def toolspec.Definition) bool {
 	})
 }
 
-// Varies reports whether something is provided for this call or its session only. The same
-// arguments may then give another value.
+// Varies reports whether a factory provides something for this call or its session only. Another call
+// with the same arguments may then get another value, so the cache must not answer it.
 func Varies(ctx context.Context, f hook.Facts) bool {
 	return len(f.Bindings) > 0 || provide.FromContext(ctx).Vary()
 }

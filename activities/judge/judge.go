@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 )
 
-// Source finds bound tools. Activities get a bound tool from a Source only.
+// Source finds the tools of this worker. Activities get a tool from a Source only.
 type Source interface {
 	// Get returns the tool; the bool is false if this worker does not have it.
 	Get(toolID string) (*catalog.Bound, bool)
@@ -74,7 +74,7 @@ func AtWorker(facts policy.Facts, digest string, tools Source) policy.Facts {
 	return facts
 }
 
-// ApprovalSubject returns the subject of an approval: exactly the call that will run.
+// ApprovalSubject returns what an approval is for, and what its digest covers: exactly the call that will run.
 func ApprovalSubject(f hook.Facts) hydrate.Approved {
 	return hydrate.Approved{
 		InvocationID: f.InvocationID, ToolID: f.ToolID, ToolDigest: f.ToolDigest, Args: f.Args,

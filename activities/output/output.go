@@ -42,11 +42,12 @@ type Origin int
 
 // The origins.
 const (
-	// FromTool is the value of a tool or of its probe, or a response inside an attempt. It is checked
-	// before redaction, against the output schema.
+	// FromTool is the value of a tool or of its probe, or the value with which a hook responds inside an attempt. It is
+	// checked before redaction, against the output schema.
 	FromTool Origin = iota
-	// FromHook is a value that a hook made of a redacted value, a response before the attempt, or a value of the
-	// cache. It is checked after redaction, against the part of the output schema that the allowlist names.
+	// FromHook is a value that a hook made of a redacted value, the value with which a hook responds before the
+	// attempt, or a value of the cache. It is checked after redaction, against the part of the output schema that the
+	// allowlist of the tool names.
 	FromHook
 )
 
@@ -70,9 +71,10 @@ type Deliverer struct {
 // whole value, or the short form of a large value that Deliver stores. A failure says that the value must not
 // leave. The error says that a valid value could not be stored.
 //
-// The steps have this order: hard size, live secrets if a mask follows, allowlist, mask, live secrets, size of
-// the redacted value, contract, store, truncate, describe. The contract judges the raw value of a tool. The
-// hard size is first, because a validation costs more than all other steps.
+// Deliver first refuses a raw value that is much too large, because a validation costs more than all other steps.
+// Then it removes live secrets if a mask follows, applies the allowlist and the mask, removes live secrets again,
+// and checks the size of the redacted value. Then it validates the value: see Origin. At the end it stores a large
+// value, and shortens and describes it.
 func (d *Deliverer) Deliver(ctx context.Context, bound *catalog.Bound, in Value) (json.RawMessage, toolspec.OutputInfo, *hook.Failure, error) {
 	clean, failure := d.Clean(bound, in)
 	if failure != nil {

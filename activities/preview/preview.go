@@ -50,16 +50,17 @@ type Previews struct {
 	Tools     judge.Source
 	Policies  judge.Policies
 	Providers providers.Providers
-	// Secrets are the live secrets, which no preview may show; nil if there are none.
+	// Secrets are the live secrets, which no preview may show. nil means that there are none.
 	Secrets *fingerprint.Set
 	Log     *slog.Logger
 
 	room room.Room
 }
 
-// Show returns the view of a call's preview for approvers, and the digest of the preview. Both are empty if the
-// tool has no preview. The digest is empty if there is no preview to compare with before the call runs. An
-// error is transient: the worker makes as many previews as it may at a time.
+// Show returns the view of a call's preview for approvers, and the digest of the preview, with which Again compares
+// the preview of each attempt. Both are empty if the tool has no preview. If the preview fails, the view says why,
+// and the digest is empty unless the failure is a toolspec.SafeError. An error is transient: the worker makes as
+// many previews as it may at a time.
 func (p *Previews) Show(ctx context.Context, f hook.Facts) (view *toolspec.PreviewView, digest string, err error) {
 	bound, ok := p.Tools.Find(f.ToolID, f.ToolDigest)
 	switch {
@@ -107,10 +108,10 @@ func digestOfError(err error) string {
 	return Digest(toolspec.Preview{Text: "error: " + safe.Error()})
 }
 
-// Again makes the preview of an attempt and compares it with the approved preview. It returns the new preview
-// for the tool, without a State if people approved an error of the preview. If the two previews differ, the
-// error wraps toolspec.ErrStale, unless the new preview says that the effect has happened already (Done). Other
-// errors say nothing about the comparison. caps are the capabilities of the attempt, without a connection.
+// Again makes the preview of an attempt and compares it with the approved preview. It returns the new preview for
+// the tool, or an empty preview if people approved an error of the preview. If the two previews differ, the error
+// wraps toolspec.ErrStale, unless the new preview says that the effect has happened already (Done). Other errors
+// say nothing about the comparison. caps are the capabilities of the attempt, without a connection.
 func (p *Previews) Again(ctx context.Context, f hook.Facts, bound *catalog.Bound, caps toolspec.Capabilities, epoch int) (*toolspec.Preview, error) {
 	if !bound.Tool().HasPreview() {
 		return nil, fmt.Errorf("%w: the tool has no preview any more", toolspec.ErrStale)
@@ -213,8 +214,8 @@ func (p *Previews) addText(masked *catalog.Bound, f hook.Facts, view toolspec.Pr
 	}
 	// A diff mixes an old and a new text, with a mark in front of each line. The lines of a secret in one text can have lines of
 	// the other text between them. So search without the marks, and in each of the two texts alone.
-	for _, other := range []string{"", "+", "-"} {
-		if len(p.Secrets.Find([]byte(withoutMarks(text, other)))) > 0 {
+	for _, skipped := range []string{"", "+", "-"} {
+		if len(p.Secrets.Find([]byte(withoutMarks(text, skipped)))) > 0 {
 			return &toolspec.PreviewView{Missing: hasCredential}
 		}
 	}
@@ -232,13 +233,13 @@ func (p *Previews) addText(masked *catalog.Bound, f hook.Facts, view toolspec.Pr
 // of the call has the text as JSON. It cuts at the end of a line. If the first line is too long, it cuts within
 // this line.
 func fit(text string) string {
-	left, line := toolspec.MaxPreview, 0
+	left, lineStart := toolspec.MaxPreview, 0
 	for at, r := range text {
 		if left -= jsonSize(r); left < 0 {
-			return text[:cmp.Or(line, at)]
+			return text[:cmp.Or(lineStart, at)]
 		}
 		if r == '\n' {
-			line = at + 1
+			lineStart = at + 1
 		}
 	}
 	return text
@@ -257,11 +258,11 @@ func jsonSize(r rune) int {
 }
 
 // withoutMarks returns the lines of a unified diff without their first character. It leaves out the lines
-// that begin with the text without, unless without is empty.
-func withoutMarks(text, without string) string {
+// that begin with the mark skipped, which is "+" or "-"; if skipped is empty, it leaves out no line.
+func withoutMarks(text, skipped string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
-		if without == "" || !strings.HasPrefix(line, without) {
+		if skipped == "" || !strings.HasPrefix(line, skipped) {
 			b.WriteString(line[1:])
 		}
 	}

@@ -13,12 +13,13 @@ import (
 // Sessions keeps recipes for sessions. An error that a retry can correct is marked errs.Transient.
 type Sessions interface {
 	SessionBindings(ctx context.Context, key provide.SessionKey) ([]provide.Binding, error)
-	// BindSession stores recipes. A later recipe for the same token replaces an earlier recipe. BindSession
+	// BindSession stores recipes. A later recipe for the same provide.Token replaces an earlier recipe. BindSession
 	// returns the recipes with their versions, or none if the record has a newer epoch or is settled.
 	BindSession(ctx context.Context, in SessionRow) ([]provide.Binding, error)
 }
 
-// SessionRow binds recipes for a session, by a call in its epoch.
+// SessionRow has recipes to store for a session. The call InvocationID, whose hooks made the recipes, stores them
+// only if the record still has Epoch.
 type SessionRow struct {
 	InvocationID string
 	Epoch        int
@@ -30,7 +31,7 @@ type SessionRow struct {
 type Providers struct {
 	// Registry has the factories of this worker. It may be nil.
 	Registry *provide.Registry
-	// Sessions stores the recipes that are bound for sessions. It may be nil if no factory binds.
+	// Sessions stores the recipes that hooks bind to sessions. It may be nil if Registry has no factories.
 	Sessions Sessions
 }
 
@@ -77,8 +78,8 @@ func (p Providers) Recall(ctx context.Context, in hook.StageInput) (v hook.Verdi
 	return v, err
 }
 
-// Keep is Pawl's step after the hooks of willBindProviders. It stores the new bindings that the
-// hooks made for the session.
+// Keep is Pawl's step after the hooks of willBindProviders. It stores the bindings that the hooks made for the
+// session. These have the version 0 until they are stored.
 func (p Providers) Keep(ctx context.Context, in hook.StageInput, v *hook.Verdict) error {
 	var recipes []provide.Recipe
 	for _, b := range v.Delta.Bindings {

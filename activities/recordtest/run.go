@@ -101,13 +101,13 @@ func claims(dispatches ...int) []contract.Claim {
 // admit admits the call. The default is the first run with the input of the call.
 type admit struct {
 	run, input, namespace string
-	// epoch is the expected epoch; 0 expects any. code is the code of the expected
-	// result, or ok, or empty if the call is not settled.
+	// epoch is the expected epoch; 0 expects any.
 	epoch int
-	code  toolspec.Code
-	// found is the expected digest of the recorded input, and rounds are the expected
-	// rounds of the record.
-	found  string
+	// code is the code of the expected result, or ok; it is empty if the call is not settled.
+	code toolspec.Code
+	// found is the expected digest of the recorded input. Empty expects digest.
+	found string
+	// rounds are the expected rounds of the record. The zero value expects any.
 	rounds contract.Rounds
 	// elsewhere expects that the open call belongs to another namespace.
 	elsewhere bool
@@ -181,17 +181,18 @@ type claim struct {
 	tenant, tool    string
 	repeatable      bool
 	answered        []contract.Claim
-	// subject is the subject of an attempt in the claimed lane. The default runtime is a minute. ended claims a
-	// dispatch whose tool has ended already.
+	// subject is the subject of an attempt in the claimed lane.
 	subject string
-	ended   bool
-	want    contract.Outcome
+	// ended claims a dispatch whose time is over already, so that its tool cannot run any more. Otherwise the tool may
+	// run for a minute.
+	ended bool
+	want  contract.Outcome
 }
 
 func (s claim) do(ctx context.Context, c call) error {
 	runtime := time.Minute
 	if s.ended {
-		runtime = -time.Minute // the claim is over already
+		runtime = -time.Minute
 	}
 	got, err := c.store.Claim(c.executing(ctx, s.run), attempt.ClaimRow{
 		InvocationID: c.id.InvocationID(), TenantID: cmp.Or(s.tenant, tenant), ToolID: cmp.Or(s.tool, tool), Epoch: s.epoch, Dispatch: s.dispatch,
@@ -223,11 +224,12 @@ type earlier struct {
 	answered    []contract.Claim
 	// of is the subject of the attempt that asks. The default is "s".
 	of string
-	// dispatch is the dispatch of the expected claim; 0 expects no claim. subject is the subject of its kept
-	// answer, or empty if it has no answer. runs expects that its tool may still run.
+	// dispatch is the dispatch of the expected claim; 0 expects no claim.
 	dispatch int
-	subject  string
-	runs     bool
+	// subject is the subject of the kept answer of the expected claim, or empty if the claim has no answer.
+	subject string
+	// runs expects that the tool of the claim may still run.
+	runs bool
 }
 
 func (s earlier) do(ctx context.Context, c call) error {
@@ -253,9 +255,9 @@ type check struct {
 	run             string
 	epoch, dispatch int
 	want            contract.Outcome
-	// raised is the expected epoch of the call afterwards, and claims are the expected
-	// claims. Both are ignored if want is contract.Superseded.
+	// raised is the expected epoch of the call afterwards. It is ignored if want is contract.Superseded.
 	raised int
+	// claims are the expected claims of the call. They are ignored if want is contract.Superseded.
 	claims []contract.Claim
 }
 

@@ -16,8 +16,8 @@ import (
 	stored "github.com/pawl-run/pawl/toolspec/output"
 )
 
-// loadWhole returns the input of a stage with whole values instead of the short forms that the workflow has. It
-// does so for the stages that may change these values or answer with them.
+// loadWhole returns the input of a stage. At stages that may change the output or the cached value of the call, or
+// answer with it, the input then has the whole value instead of the short form that the workflow has.
 func (r *Runner) loadWhole(ctx context.Context, in hook.StageInput) (hook.StageInput, error) {
 	info, _ := hook.InfoOf(in.Stage)
 	if info.Phase != hook.PhaseOutput && in.Stage != hook.DidCacheHit.Stage() {
@@ -38,8 +38,8 @@ func (r *Runner) loadWhole(ctx context.Context, in hook.StageInput) (hook.StageI
 	return in, nil
 }
 
-// guard makes the values of a verdict ready to leave the worker: it masks the arguments, and delivers the
-// values of outputs. A value that the tool could not have returned fails the call.
+// guard makes a verdict ready to leave the worker: it masks the arguments in it, and redacts, shortens and stores
+// its values (output.Deliverer). A value that the tool could not have returned fails the call.
 func (r *Runner) guard(ctx context.Context, in hook.StageInput, v hook.Verdict) (hook.Verdict, error) {
 	d := &v.Delta
 	if d.Args == nil && d.SafeArgs == nil && d.Cached == nil && d.Output == nil && v.Value == nil {

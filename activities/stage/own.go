@@ -15,8 +15,9 @@ type Own struct {
 	// Before runs before the hooks. Any outcome except hook.Continue ends the stage. It
 	// may be nil.
 	Before func(ctx context.Context, in hook.StageInput) (hook.Verdict, error)
-	// Again says that Before runs a second time, in the part PartHooks of a stage with durable
-	// hooks. Otherwise PartHooks takes the verdict of Before from its input, which has no signature.
+	// Again says that Before runs a second time if the stage has durable hooks. Such a stage is two activities:
+	// PartBefore runs Before, and PartHooks runs the hooks. Without Again, PartHooks takes the verdict of Before
+	// from its input. Everybody with access to the namespace can forge that input.
 	Again bool
 	// After runs after hooks that let the call continue, and may change the verdict. It
 	// may be nil.

@@ -72,8 +72,8 @@ func isKilled(in hook.StageInput) bool {
 
 // runStage runs the part in.Part of a stage: PartBefore is Pawl's step alone, PartHooks the hooks and
 // Pawl's step after them, PartApprovers the hooks alone; without a part it is all three. If this
-// worker lacks a factory of the call, a stage that fails closed waits for another worker, and other
-// stages run without the factory. If Pawl's step decides, the hooks do not run.
+// worker lacks a factory of the call, a closed stage waits for another worker (hook.Missing), and a logged
+// stage runs without the factory. If Pawl's step decides, the hooks do not run.
 func (r *Runner) runStage(ctx context.Context, own Own, in hook.StageInput) (hook.Verdict, error) {
 	info, _ := hook.InfoOf(in.Stage)
 	provided, lacks := r.Providers.Provide(ctx, in.Facts)
@@ -150,7 +150,7 @@ func (r *Runner) before(ctx context.Context, own Own, in hook.StageInput) (hook.
 // runOwn runs a step of Pawl's own, which may change the verdict. If the step fails, the call fails; at a
 // logged stage, the verdict gets a note instead. The error is transient, or says that ctx is cancelled.
 func (r *Runner) runOwn(ctx context.Context, in hook.StageInput, v hook.Verdict, step func(*hook.Verdict) error) (hook.Verdict, error) {
-	name, began := hook.Own(in.Stage), v
+	name, unchanged := hook.Own(in.Stage), v
 	err := func() (err error) {
 		defer func() {
 			if recovered := recover(); recovered != nil {
@@ -171,8 +171,8 @@ func (r *Runner) runOwn(ctx context.Context, in hook.StageInput, v hook.Verdict,
 	r.Log.ErrorContext(ctx, "a step of Pawl's own failed", "step", name, "stage", string(in.Stage), "invocationId", in.Facts.InvocationID,
 		"toolId", in.Facts.ToolID, "reason", errs.Reason(err))
 	if info, _ := hook.InfoOf(in.Stage); info.Failure == hook.Logged {
-		began.Notes = append(began.Notes, hook.Note{Hook: name, Reason: "failed"})
-		return began, nil
+		unchanged.Notes = append(unchanged.Notes, hook.Note{Hook: name, Reason: "failed"})
+		return unchanged, nil
 	}
 	return hook.Verdict{Outcome: hook.Failed, By: name, Failure: &hook.Failure{
 		Code: toolspec.CodeInternal, SafeMessage: fmt.Sprintf("Pawl's step %s failed at %s", name, in.Stage),

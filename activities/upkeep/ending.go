@@ -22,8 +22,8 @@ const (
 	// run, so that the hooks of later stages can release what they hold. Tries that ended for another reason count
 	// too.
 	slowTries = 5
-	// endingsUntil is how long the closing stages of a swept call are tried, if no worker has
-	// their hooks or their hooks fail in a way that passes.
+	// endingsUntil is how long sweeps try to run the closing stages of a swept call, if no worker has their hooks or
+	// their hooks return errors.
 	endingsUntil = 7 * 24 * time.Hour
 )
 
@@ -34,8 +34,8 @@ type Hooks func(ctx context.Context, in hook.StageInput) (hook.Verdict, error)
 
 // Endings has the swept calls whose hooks at the closing stages have not all run.
 type Endings interface {
-	// TakeEnding takes the call that has been due longest. The call is due again later if it is
-	// not dropped. found is false if no call is due.
+	// TakeEnding returns the call whose closing stages have been due for the longest time. It returns the call again
+	// after a while, unless DropEnding deletes it before. found is false if no call is due.
 	TakeEnding(ctx context.Context, namespace string) (e Ending, found bool, err error)
 	// EndStage records a stage that has run. It writes nothing and returns false if TakeEnding has
 	// returned the call to another sweep since.
@@ -161,7 +161,7 @@ func (s *Sweeper) runEnding(ctx context.Context, budget time.Duration, in hook.S
 
 var errEndingTime = errors.New("the hooks did not end in their time")
 
-// postpone leaves a call to a later sweep, or drops it if its time is over.
+// postpone leaves a call to a later sweep, or drops the call if it was settled longer than endingsUntil ago.
 func (s *Sweeper) postpone(ctx context.Context, e Ending, stage hook.Stage, lacks string, err error) error {
 	attrs := []any{"invocationId", e.InvocationID, "toolId", e.Facts.ToolID, "stage", string(stage), "tries", e.Tries}
 	if err != nil {

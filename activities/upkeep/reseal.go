@@ -26,8 +26,8 @@ const (
 // Secrets stores the sealed credentials of all tenants. A temporary error is marked
 // errs.Transient.
 type Secrets interface {
-	// SecretsToReseal returns up to limit secrets that another key than keyID sealed. The
-	// secrets are in the order of their bindings, and follow the binding previous.
+	// SecretsToReseal returns up to limit secrets that another key than keyID sealed, in the order
+	// of their bindings, from the first secret after the binding previous.
 	SecretsToReseal(ctx context.Context, keyID int64, previous broker.Binding, limit int) ([]broker.Sealed, error)
 	// ResealSecrets writes the resealed secrets and returns how many it wrote. It does not
 	// write a secret that somebody else replaced or resealed in the meantime.
@@ -60,7 +60,7 @@ func (s *Resealer) Register(r contract.Registry) {
 }
 
 // Reseal seals secrets with the key in.KeyID that another key sealed. It starts after the
-// place in in.From, works for about resealTime, and reports its progress in heartbeats.
+// secret that in.From names, works for about resealTime, and reports its progress in heartbeats.
 // OtherKey in the output means that this worker does not seal with the key in.KeyID. The
 // output and the heartbeats hold no credential.
 func (s *Resealer) Reseal(ctx context.Context, in contract.ResealSecretsIn) (contract.ResealSecretsOut, error) {

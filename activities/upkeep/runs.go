@@ -34,8 +34,10 @@ type OpenRun struct {
 	// ParentRunID is the run whose call has started this run, or empty.
 	ParentRunID string
 	OpenedAt    time.Time
-	// IsLate says that the time limit of the run is over. HasChildren says that a call of the run has started another run, which is open.
-	IsLate, HasChildren bool
+	// IsLate says that the time limit of the run is over.
+	IsLate bool
+	// HasChildren says that a run that a call of this run has started is open.
+	HasChildren bool
 }
 
 func (r OpenRun) of() contract.AgentRun {

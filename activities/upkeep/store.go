@@ -47,8 +47,8 @@ type Store interface {
 	// DeleteExpiredCache deletes up to limit expired values of the result cache, and returns
 	// how many it deleted.
 	DeleteExpiredCache(ctx context.Context, limit int) (int, error)
-	// DeleteExpiredOutputs deletes stored outputs whose time is over and outputs that nobody
-	// finishes, at most about limit rows, and returns how many rows it changed.
+	// DeleteExpiredOutputs deletes stored outputs whose time is over and unfinished outputs to which
+	// no attempt writes any more, at most about limit rows, and returns how many rows it changed.
 	DeleteExpiredOutputs(ctx context.Context, limit int) (int, error)
 	// DeleteOutputObjects deletes a batch of the objects in the bucket that no output has any more, and returns
 	// how many it deleted. If the bucket refused some objects, it also returns an error.
