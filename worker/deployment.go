@@ -63,10 +63,13 @@ func (d Deployment) options() worker.DeploymentOptions {
 func CheckDeployment(ctx context.Context, temporal client.Client, d Deployment) (string, error) {
 	found, err := temporal.WorkerDeploymentClient().GetHandle(d.Name).Describe(ctx, client.WorkerDeploymentDescribeOptions{})
 	var unknown *serviceerror.NotFound
-	if err != nil && !errors.As(err, &unknown) {
+	switch {
+	case errors.As(err, &unknown):
+		return "", fmt.Errorf("Temporal has no deployment %s: no worker with this PAWL_DEPLOYMENT has polled yet, or its first poll is a moment ago", d.Name) //nolint:staticcheck // a name
+	case err != nil:
 		return "", fmt.Errorf("Temporal does not say which build of the deployment %s is current", d.Name) //nolint:staticcheck // a name
 	}
-	route := found.Info.RoutingConfig // empty if no worker of the deployment has polled yet
+	route := found.Info.RoutingConfig
 	switch {
 	case route.CurrentVersion != nil && route.CurrentVersion.BuildID == d.BuildID:
 		return fmt.Sprintf("build %s is the current one of the deployment %s", d.BuildID, d.Name), nil

@@ -77,7 +77,7 @@ func (c *Children) StartAgentRun(ctx context.Context, call capability.AgentCall)
 	}
 	document.Limits.Seconds = min(document.Limits.Seconds, int(rest/time.Second))
 	child, err := c.Store.StartChild(ctx, NewChild{
-		Parent: parent, ToolCallID: call.ToolCallID, RunID: childOf(parent, call.ToolCallID).RunID, Document: document, Input: childInput(run, call, document.Graph != nil),
+		Parent: parent, ToolCallID: call.ToolCallID, RunID: childOf(parent, call.ToolCallID).RunID, Document: document, Input: childInput(run, call, document),
 	})
 	switch {
 	case errors.Is(err, ErrNotFound):
@@ -93,15 +93,15 @@ func (c *Children) StartAgentRun(ctx context.Context, call capability.AgentCall)
 }
 
 // childInput returns the input of the run that a call starts. The calls of this run count as calls of the parent, so they have
-// the context, the connections and the proof of the parent. The run has no tool that the parent does not have. graph says that its agent
-// has a graph: then it belongs to the same run of a graph as the parent.
-func childInput(run Run, call capability.AgentCall, graph bool) pawlagent.Input {
+// the context, the connections and the proof of the parent. The run has no tool that the parent does not have. If its document has a graph, it
+// belongs to the same run of a graph as the parent.
+func childInput(run Run, call capability.AgentCall, document pawlagent.Document) pawlagent.Input {
 	in := pawlagent.Input{
 		Agent: call.Agent, Context: run.Input.Context, Connections: run.Input.Connections, SubmitterProof: run.Input.SubmitterProof,
 		Messages: []conversation.Message{{Role: conversation.User, Content: []conversation.Part{{Type: conversation.Text, Text: call.Task}}}},
 	}
 	in.Context.ToolIDs = tools(run)
-	if graph {
+	if document.Graph != nil {
 		in.GraphRunID = run.Input.GraphRunID
 	}
 	return in

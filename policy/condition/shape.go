@@ -33,6 +33,8 @@ type shape struct {
 	open   bool
 }
 
+func (s *shape) isNumeric() bool { return s.kind == whole || s.kind == number }
+
 // maxShape is the maximum depth to which a schema is read. Deeper values have the kind anything.
 const maxShape = 16
 
@@ -179,7 +181,7 @@ func typesOf(n *jsonschema.Node) (names []string, null bool) {
 // both, because a condition may use any of them.
 func merged(a, b *shape) *shape {
 	if a.kind != b.kind {
-		if a.kind+b.kind == whole+number && a.kind != anything && b.kind != anything {
+		if a.isNumeric() && b.isNumeric() {
 			return &shape{kind: number, null: a.null || b.null}
 		}
 		return &shape{}
