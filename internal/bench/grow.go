@@ -24,7 +24,7 @@ type Growth struct {
 }
 
 // fillBatch is how many calls one statement writes.
-const fillBatch = 20_000
+const fillBatch = 10_000
 
 // fill writes settled calls as they stand in the record after a read: with stages, an attempt and an audit event each. The ids are
 // derived, as the table demands.
