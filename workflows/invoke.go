@@ -22,8 +22,8 @@ import (
 // its tool, completes the workflow with a Result. The workflow fails only because of a bug.
 //
 // InvokeTool takes the input undecoded, and admit decodes it, because an input that does
-// not decode must not make the workflow fail. Callers start the workflow with the input alone. A
-// run that continues a call on another task queue also gets moved, the JSON of a contract.Moved.
+// not decode must not make the workflow fail. Callers start the workflow with the input alone. If the call has
+// moved here from another task queue, the previous Temporal run also passes moved, the JSON of a contract.Moved.
 func InvokeTool(ctx workflow.Context, input, moved converter.RawValue) (toolspec.Result, error) {
 	i, decisions := newInvocation(ctx, input, moved)
 	if err := i.listen(ctx); err != nil {
@@ -50,12 +50,12 @@ type invocation struct {
 	approvals *approval.Approvals
 	capacity  *capacity.Capacity
 	attempts  *attempt.Attempts
-	// inputDone says that the input stages have run. They run once.
+	// inputDone says that the input stages, such as willNormalizeInput, have run. They run once for the call.
 	inputDone bool
 }
 
-// newInvocation returns a call with its parts, and the decisions that the previous run of a moved
-// call has passed on.
+// newInvocation returns a call with its parts. If the call has moved here from another task queue, it also returns
+// the decisions of approvers that the previous Temporal run passed on.
 func newInvocation(ctx workflow.Context, input, moved converter.RawValue) (*invocation, []toolspec.Decision) {
 	call, decisions := envelope.New(ctx, input, moved)
 	i := &invocation{Call: call}
@@ -124,16 +124,17 @@ func (i *invocation) run(ctx workflow.Context) (toolspec.Result, error) {
 	return settle.Settle(ctx, i.Call, end)
 }
 
-// adoptRecord takes over the data of the record, also in the approvals.
+// adoptRecord copies the data that admit has read from the record into the call. It also gives the approvals the
+// id of the call, so that they refuse decisions about other calls.
 func (i *invocation) adoptRecord(out contract.AdmitOut) {
 	i.Adopt(out)
 	i.approvals.SetInvocation(out.InvocationID)
 }
 
-// waitForPlan waits for a worker that can follow the recorded plan. The activity admit
-// says whether the worker that runs it can follow the plan. The workflow does not compare
-// the plan version itself, because a newer worker must be able to replay the history of
-// an older worker.
+// waitForPlan runs admit again until a worker runs it that can follow the recorded plan. It returns how the call
+// ends, or the zero Next if there is such a worker. The activity admit compares the version of the plan with the
+// versions of its worker. The workflow does not compare them itself, because a newer worker must be able to replay
+// the history of an older worker.
 func (i *invocation) waitForPlan(ctx workflow.Context) envelope.Next {
 	delay := steps.MissingDelay
 	for i.Admitted().Outcome == contract.NotHere {
@@ -165,7 +166,7 @@ func (i *invocation) runCall(ctx workflow.Context) envelope.Next {
 	if next := i.runPreStages(ctx); next.IsEnd() {
 		return next
 	}
-	// A cancel counts until execute starts. In the local lane, a later cancel does not
+	// A call that is cancelled before execute ends as cancelled. In the local lane, a later cancel does not
 	// change the answer of the tool.
 	if ctx.Err() != nil {
 		return envelope.Fail(&hook.Failure{Code: toolspec.CodeCancelled})
@@ -208,7 +209,8 @@ func (i *invocation) runCall(ctx workflow.Context) envelope.Next {
 	}
 }
 
-// runPreStages runs the stages before execute, in the order of the plan.
+// runPreStages runs the stages before execute, in the order of the plan. It returns how the call ends, or the zero
+// Next if the call goes on to execute.
 func (i *invocation) runPreStages(ctx workflow.Context) envelope.Next {
 	i.NextGate()
 	i.NextCapacity()
@@ -261,8 +263,9 @@ func (i *invocation) runPreStages(ctx workflow.Context) envelope.Next {
 	return envelope.Next{}
 }
 
-// runGate runs a stage of the gate for the first time, and again after each wait for a time
-// that a hook names.
+// runGate runs willAuthorize or willCheckConsent. If a hook answers "wait until this time", runGate waits and runs
+// the stage again. It returns the first verdict that asks for no wait. If the call ends meanwhile, the Next says how,
+// and the verdict does not count.
 func (i *invocation) runGate(ctx workflow.Context, step hook.Step) (hook.Verdict, envelope.Next) {
 	for {
 		v := i.RunStage(ctx, step, i.Rounds().Gate)
@@ -271,7 +274,7 @@ func (i *invocation) runGate(ctx workflow.Context, step hook.Step) (hook.Verdict
 		}
 		next := gate.Wait(ctx, i.Call, *v.Wait)
 		if !next.IsEnd() && step.Stage == gate.Consent {
-			// The wait may have been long, and Authorize has judged the call before it.
+			// Authorize judged the call before this wait, which may have been long.
 			next = i.regate(ctx, gate.Authorize).Next
 		}
 		if next.IsEnd() {
@@ -290,8 +293,8 @@ func (i *invocation) hydrate(ctx workflow.Context) envelope.Next {
 	return i.regate(ctx, gate.Authorize).Next // the plan runs the consent stage later
 }
 
-// judgeArgs handles a change of the arguments. It validates the new arguments and lets
-// policy judge them, before a person is asked or the tool runs.
+// judgeArgs handles a change of the arguments: it validates the new arguments, and then the gate judges them. If
+// the gate requires an approval, judgeArgs asks a person. It returns how the call ends, or the zero Next.
 func (i *invocation) judgeArgs(ctx workflow.Context, validate func(workflow.Context, *envelope.Call) envelope.Next) envelope.Next {
 	i.TakeArgsChanged()
 	tool := i.ToolDigest()
@@ -299,7 +302,7 @@ func (i *invocation) judgeArgs(ctx workflow.Context, validate func(workflow.Cont
 		return next
 	}
 	i.NextGate()
-	// The stage willAuthorize sees no arguments. So it runs again only if the tool changed.
+	// The stage willAuthorize sees no arguments, so it runs again only if another version of the tool validated them.
 	stages := []hook.Stage{gate.Consent}
 	if i.ToolDigest() != tool {
 		stages = []hook.Stage{gate.Authorize, gate.Consent}
@@ -311,9 +314,9 @@ func (i *invocation) judgeArgs(ctx workflow.Context, validate func(workflow.Cont
 	return verdict.Next
 }
 
-// rehydrate handles a deploy that replaced the tool during the call: the new tool
-// validates the arguments, and the gate judges the call again. A call that a person has
-// approved fails with approval_stale.
+// rehydrate handles a deploy that replaced the tool during the call: the new version of the tool
+// validates the arguments, and the gate judges the call again. A call that a person has approved fails with
+// approval_stale instead, because the approval is for the old version.
 func (i *invocation) rehydrate(ctx workflow.Context) envelope.Next {
 	if i.Approval() != nil {
 		return envelope.Fail(&hook.Failure{Code: toolspec.CodeApprovalStale, Details: i.ApprovalDetails()})
@@ -357,8 +360,9 @@ func (i *invocation) judge(ctx workflow.Context) envelope.Next {
 	return i.regate(ctx, gate.Authorize, gate.Consent).WithoutAsking(i.Call)
 }
 
-// findDenial returns the reason for which a call must stop while its tool runs. It
-// returns nil if the call may continue, or if the gate gives no answer.
+// findDenial runs willAuthorize while the tool of the call runs. If the gate now denies the call, for example because
+// its grant was revoked, findDenial returns the denial, and the attempt must stop. It returns nil if the call may
+// continue, or if the gate gives no answer.
 func (i *invocation) findDenial(ctx workflow.Context) *hook.Failure {
 	step, ok := i.Plan().Step(gate.Authorize)
 	if !ok || i.ReadGateState(ctx).IsEnd() {
@@ -374,8 +378,8 @@ func (i *invocation) regate(ctx workflow.Context, stages ...hook.Stage) envelope
 	return gate.Judge(ctx, i.Call, stages...)
 }
 
-// plansRegularActivity reports whether the plan has an activity that is not a local one: an attempt outside of the workflow task, or a
-// durable hook. Hooks of the error stages do not count, because they run only if the call fails.
+// plansRegularActivity reports whether the call is going to run an activity that is not a local activity: an attempt in the
+// regular lane, or a durable hook. Hooks of the error stages do not count, because they run only if the call fails.
 func (i *invocation) plansRegularActivity() bool {
 	p := i.Plan()
 	// The gate may have moved a call of the claimed lane to the regular lane.

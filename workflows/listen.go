@@ -28,8 +28,8 @@ func (i *invocation) listen(ctx workflow.Context) error {
 	workflow.GoNamed(ctx, "signals", func(ctx workflow.Context) {
 		selector := workflow.NewNamedSelector(ctx, "signals")
 		selector.AddReceive(decisions, func(ch workflow.ReceiveChannel, _ bool) {
-			// The SDK drops a signal that does not decode. After that, a blocking receive would
-			// wait for the next decision and delay the rechecks.
+			// The SDK drops a signal that does not decode. A blocking Receive would then wait here for the next
+			// decision, and no recheck would be received meanwhile.
 			var d toolspec.Decision
 			if ch.ReceiveAsync(&d) {
 				i.approvals.Receive(ctx, d)
@@ -46,7 +46,7 @@ func (i *invocation) listen(ctx workflow.Context) error {
 	return nil
 }
 
-// state returns the answer to the query, which has no raw arguments.
+// state answers the state query: where the call is now and what it waits for, without raw arguments.
 func (i *invocation) state() (toolspec.State, error) {
 	answers, dropped := i.approvals.Answers()
 	s := toolspec.State{

@@ -7,12 +7,12 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// move returns the error that ends this run and continues the call on another task queue. The new run works as
-// a run after a reset: it finds the record of the call, raises the epoch, and asks the gate again. This run
+// move returns the ContinueAsNewError that ends this run and starts the next run on another task queue. The next run
+// works as a run after a reset: it finds the record of the call, raises the epoch, and asks the gate again. This run
 // passes on only the data that the record does not hold: see contract.Moved.
 //
-// If a signal arrives before the server has taken the end of this run, the server refuses the end. The
-// workflow task then runs again with the signal.
+// No signal is lost: if a signal arrives before the server has accepted the end of this run, the server refuses the
+// end, and the workflow task runs again with the signal.
 func (i *invocation) move(ctx workflow.Context) error {
 	// Receive the decisions that the coroutine "signals" has not received yet. No recheck is passed on,
 	// because the new run reads everything again.

@@ -11,17 +11,18 @@ import (
 )
 
 const (
-	// maxAfterEnd is how long after the deadline of the run the server ends a request. The timer of the run cancels the
-	// request before that, so the result of the run says that its time is over.
+	// maxAfterEnd is how long after the deadline of the run the server ends a request to the model. The timer of the run
+	// cancels the request earlier, at the deadline, so that the result of the run says that its time is over.
 	maxAfterEnd = time.Minute
-	// maxTries bounds the requests of a round to one model whose provider gave no response.
+	// maxTries is how often a round asks one model whose provider gives no response.
 	maxTries = 6
 	// firstPause and longestPause are the waits between these requests, if the provider does not ask for a longer wait.
 	firstPause, longestPause = time.Second, 30 * time.Second
 )
 
-// ask returns the response of the round, or how the run ends without a response. Waits between requests are timers of
-// the workflow, so a wait continues after the loss of a worker. An interrupt cancels the request.
+// ask asks the model, and the fallback if the model gives no response. It returns the response of the round, or how the
+// run ends. A wait between two requests is a timer of the workflow, so it continues after the loss of a worker. An
+// interrupt cancels the request that runs.
 func (r *run) ask(ctx workflow.Context) (contract.AgentRoundOut, *contract.AgentEnd, error) {
 	r.state.Phase = pawlagent.Asking
 	asking, stop := workflow.WithCancel(ctx)

@@ -14,10 +14,10 @@ import (
 
 // runCalls runs the calls of a response and returns their results by index. It runs adjacent reads at the same time, up
 // to the limit of the agent, and each call with an effect alone. ends says that a call that ends the run has succeeded.
-// When the run is stopped or ends, no further call starts. If isPast is true, no call starts. joined are the indexes
-// of the results that an activity gave. These results may be forged: everybody with access to the namespace can complete
-// an activity.
-func (r *run) runCalls(ctx workflow.Context, calls []contract.AgentCall, isPast bool) (results []toolspec.Result, joined []int, ends bool) {
+// After that, or after the run was stopped, no further call starts. If isTurnOver is true, no call starts. joined are the
+// indexes of the results that came from the activity Join, because the call existed already. These results may be forged:
+// everybody with access to the namespace can complete an activity.
+func (r *run) runCalls(ctx workflow.Context, calls []contract.AgentCall, isTurnOver bool) (results []toolspec.Result, joined []int, ends bool) {
 	r.state.Phase = pawlagent.Calling
 	results = make([]toolspec.Result, len(calls))
 	slots := workflow.NewSemaphore(ctx, int64(r.open.AtOnce))
@@ -34,7 +34,7 @@ func (r *run) runCalls(ctx workflow.Context, calls []contract.AgentCall, isPast 
 					return
 				}
 				defer slots.Release(1)
-				if isPast || ends || r.checkStop(ctx) != nil {
+				if isTurnOver || ends || r.checkStop(ctx) != nil {
 					results[i] = toolspec.Failure(toolspec.CodeCancelled, "The run stopped before this call started", nil)
 					return
 				}
@@ -50,7 +50,8 @@ func (r *run) runCalls(ctx workflow.Context, calls []contract.AgentCall, isPast 
 	return results, joined, ends
 }
 
-// invoke runs one call as a workflow of its own. isJoined says that an activity gave its result.
+// invoke runs one call as a workflow of its own and returns its result. isJoined says that the call existed already, so
+// the result came from the activity Join.
 func (r *run) invoke(ctx workflow.Context, c contract.AgentCall) (result toolspec.Result, isJoined bool) {
 	inv := toolspec.Invocation{
 		ToolID: c.ToolID, ToolCallID: c.ToolCallID, Args: c.Args, Context: r.open.Context, AllowedConnectionIDs: r.open.Connections,

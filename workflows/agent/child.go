@@ -54,9 +54,9 @@ func (r *run) runAgent(ctx workflow.Context, toolCallID, invocationID string) {
 	ended = true
 }
 
-// joinAgent waits for the end of a run that this workflow has started before a reset. It waits with an activity, because a
-// workflow can wait only for workflows that it has started since the reset. If ctx is cancelled, joinAgent cancels the run and
-// waits for its end.
+// joinAgent waits for the end of a run that this workflow started before the workflow was reset. It waits with an activity,
+// because a workflow can wait as a parent only for workflows that it has started since the reset. If ctx is cancelled,
+// joinAgent cancels the other run and waits for its end.
 func (r *run) joinAgent(ctx workflow.Context, childRun contract.AgentRun) {
 	id := pawlagent.WorkflowID(childRun.TenantID, childRun.RunID)
 	options := contract.JoinOptions(id)

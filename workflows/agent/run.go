@@ -13,12 +13,12 @@ import (
 	"github.com/pawl-run/pawl/workflows/steps"
 )
 
-// Run is the workflow of one run of an agent. Every end of a run completes the workflow with a Result. An error of r.run is no end: it makes the
-// workflow continue as new. If the record can finally not be read or written, the result says so, and the sweeper ends the run in the record.
+// Run is the workflow of one run of an agent. Every end of a run completes the workflow with a Result. r.run returns an error only to continue the
+// workflow as new. If an activity cannot read or write the record, the result says so, and the sweeper ends the run in the record.
 //
 // Run takes the input undecoded, because an input that does not decode must not make the workflow fail.
 func Run(ctx workflow.Context, input converter.RawValue) (pawlagent.Result, error) {
-	r := &run{state: pawlagent.State{Phase: pawlagent.Opening}, closed: -1}
+	r := &run{state: pawlagent.State{Phase: pawlagent.Opening}, closedUpTo: -1}
 	if err := r.listen(ctx); err != nil {
 		return pawlagent.Result{}, err
 	}
@@ -39,23 +39,29 @@ const unrecorded = "the record of the run could not be read or written; the work
 type run struct {
 	open  contract.AgentOpenOut
 	state pawlagent.State
-	// isOpen says that AgentOpen has answered or failed. Before that, the handler of messages waits.
+	// isOpen says that AgentOpen has answered or failed. Until then, a message of a person waits in its update handler.
 	isOpen  bool
 	signals []signal
-	// interrupted is set by the signal, and isTimeOver by the timer of the run. isClosing says that no further message
-	// can reach the model.
-	interrupted, isTimeOver, isClosing bool
-	// said is the number of the last message that was stored. taken is the number of the last message that a model has read.
-	said, taken int64
-	// closed is the number of the last message of the turns that have ended, or -1. The next turn begins with a later message.
-	closed int64
-	// saidBefore is the value that said had at the time of the interrupt.
+	// interrupted says that a signal has stopped the run, or its current turn.
+	interrupted bool
+	// isTimeOver says that the timer of the run has fired.
+	isTimeOver bool
+	// isClosing says that the run ends now, so its handler refuses further messages.
+	isClosing bool
+	// said is the number of the last message of a person that was stored.
+	said int64
+	// taken is the number of the last message that a model has read.
+	taken int64
+	// closedUpTo is the number of the last message of the turns that have ended; -1 before the first turn has ended. The
+	// next turn begins with a later message.
+	closedUpTo int64
+	// saidBefore is the value that said had at the time of the interrupt. Later messages belong to the next turn.
 	saidBefore int64
 	// stopAsking cancels the request to the model. It is nil while no request runs.
 	stopAsking workflow.CancelFunc
 }
 
-// run opens the run, works, and closes it.
+// run opens the run, runs its rounds, and closes it. It returns an error only to continue the workflow as new.
 func (r *run) run(ctx workflow.Context, input converter.RawValue) (pawlagent.Result, error) {
 	open, err := steps.Local(steps.Disconnected(ctx), contract.AgentOpen, contract.AgentOpenIn{Input: bytesOf(input)}, steps.Options("open the run", steps.Forever))
 	if err != nil {
@@ -161,8 +167,8 @@ func (r *run) round(ctx workflow.Context) (isFinal bool, end *contract.AgentEnd,
 	}
 	// If an interrupt came just after the response was recorded, the response belongs to a turn that has ended. Its calls
 	// do not start.
-	isPast := asked.Taken <= r.closed
-	results, joined, isFinal := r.runCalls(ctx, asked.Calls, isPast)
+	isTurnOver := asked.Taken <= r.closedUpTo
+	results, joined, isFinal := r.runCalls(ctx, asked.Calls, isTurnOver)
 	storing := steps.Options("store the answers", steps.Forever)
 	storing.StartToCloseTimeout = contract.AgentAnswerTime
 	answered, err := steps.Local(steps.Disconnected(ctx), contract.AgentAnswer, contract.AgentAnswerIn{Run: r.open.Run, Round: r.state.Round, Results: results, Joined: joined}, storing)
@@ -172,8 +178,9 @@ func (r *run) round(ctx workflow.Context) (isFinal bool, end *contract.AgentEnd,
 	return isFinal, nil, err
 }
 
-// finish ends a turn: after a final answer if end is nil, or after an interrupt. For a run that stays, it waits for the
-// next message. It returns how the run ends, or nil if another round follows because a person has sent a message.
+// finish ends a turn. end is nil after a final answer of the model, and says that an interrupt ended the turn otherwise.
+// For a run that stays, finish waits for the next message of a person. It returns how the run ends, or nil if another
+// round follows because such a message came.
 func (r *run) finish(ctx workflow.Context, end *contract.AgentEnd) (*contract.AgentEnd, error) {
 	if err := awaitHandlers(ctx); err != nil {
 		return nil, err
@@ -186,10 +193,10 @@ func (r *run) finish(ctx workflow.Context, end *contract.AgentEnd) (*contract.Ag
 			return end, nil
 		}
 	}
-	r.closed = max(r.said, r.taken)
+	r.closedUpTo = max(r.said, r.taken)
 	if end.Outcome == pawlagent.Interrupted {
 		// The messages after the interrupt begin the next turn.
-		r.closed = max(r.saidBefore, r.taken)
+		r.closedUpTo = max(r.saidBefore, r.taken)
 	}
 	if _, err := r.close(ctx, *end, true); err != nil {
 		return nil, err
@@ -197,13 +204,14 @@ func (r *run) finish(ctx workflow.Context, end *contract.AgentEnd) (*contract.Ag
 	r.state.Phase = pawlagent.Waiting
 	// An interrupt during the turn has ended the turn. An interrupt from now on ends the run.
 	r.interrupted = false
-	if err := workflow.Await(ctx, func() bool { return r.said > r.closed || r.interrupted }); err != nil {
+	if err := workflow.Await(ctx, func() bool { return r.said > r.closedUpTo || r.interrupted }); err != nil {
 		return r.checkStop(ctx), nil //nolint:nilerr // the error says that ctx ended, and checkStop returns why
 	}
 	return r.checkStop(ctx), nil
 }
 
-// checkStop returns how the run ends if the run was stopped, or nil.
+// checkStop returns how the run ends if its time is over, its workflow was cancelled or a person interrupted it.
+// Otherwise it returns nil.
 func (r *run) checkStop(ctx workflow.Context) *contract.AgentEnd {
 	// Receive the signals that the coroutines of onSignal have not received yet in this workflow task.
 	for _, s := range r.signals {
@@ -224,12 +232,12 @@ func (r *run) checkStop(ctx workflow.Context) *contract.AgentEnd {
 
 // close ends the run, or its turn.
 func (r *run) close(ctx workflow.Context, end contract.AgentEnd, stays bool) (pawlagent.Result, error) {
-	out, err := steps.Local(steps.Disconnected(ctx), contract.AgentClose, contract.AgentCloseIn{Run: r.open.Run, Round: r.state.Round, Said: r.closed, Stays: stays, End: end},
+	out, err := steps.Local(steps.Disconnected(ctx), contract.AgentClose, contract.AgentCloseIn{Run: r.open.Run, Round: r.state.Round, Said: r.closedUpTo, Stays: stays, End: end},
 		steps.Options("close the run", steps.Forever))
 	return out.Result, err
 }
 
-// setEnded sets the state of a run that has ended, and returns the result.
+// setEnded sets the state that the state query returns for a run that has ended, and returns the result.
 func (r *run) setEnded(result pawlagent.Result) pawlagent.Result {
 	r.state = pawlagent.State{Phase: pawlagent.Ended, Round: r.state.Round, Result: &result}
 	return result
@@ -282,7 +290,8 @@ func (r *run) onSignal(ctx workflow.Context, name, description string, do func()
 	})
 }
 
-// interrupt stops the run, or its turn: no further call starts, and the request to the model is cancelled.
+// interrupt handles the signals that stop the run, or its turn: no further call starts, and interrupt cancels the
+// request to the model that runs now.
 func (r *run) interrupt() {
 	if !r.interrupted {
 		r.saidBefore = r.said

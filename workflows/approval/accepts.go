@@ -11,13 +11,13 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// evidence says how well a call can verify the sender of a decision without the record.
-// Each kind has its own bound, so that decisions of one kind leave room for decisions of the
+// evidence says how well the workflow can verify the sender of a decision without the record. A call accepts a
+// bounded number of decisions of each kind, so that forged decisions of one kind leave room for decisions of the
 // other kinds.
 type evidence int
 
 const (
-	// unverified: only the record can tell whether the decision counts.
+	// unverified: only the activity Review can tell whether the decision counts.
 	unverified evidence = iota
 	// unlisted: the call does not know the key of the proof. The key may have been registered
 	// after the call last read the keys.
@@ -30,7 +30,7 @@ const (
 // if it has no token. If the decision cannot count, refusal says why; the text is safe to show.
 // Otherwise refusal is empty.
 //
-// Replay depends on the signals that checkEvidence refuses: a change of the rules needs
+// A replay must refuse the same signals as the first run. So a change of what checkEvidence refuses needs
 // workflow.GetVersion.
 func checkEvidence(a *contract.Acceptance, d toolspec.Decision) (kind evidence, token *decisionToken, refusal string) {
 	if d.Proof == "" {
@@ -41,7 +41,7 @@ func checkEvidence(a *contract.Acceptance, d toolspec.Decision) (kind evidence, 
 	}
 	token = parseToken(d.Proof)
 	if token == nil { // an ID token, or text that is no proof at all
-		if a.IDTokens { // the review activity verifies the ID token
+		if a.IDTokens { // the activity Review verifies the ID token
 			return unverified, nil, ""
 		}
 		return unlisted, nil, ""
@@ -56,8 +56,8 @@ func checkEvidence(a *contract.Acceptance, d toolspec.Decision) (kind evidence, 
 	return verified, token, token.refusal(a.Keys[i], d)
 }
 
-// decisionToken is the part of a proof (see package proof) that a call can verify. The
-// record verifies that the proof fits the whole decision and has not expired.
+// decisionToken is a parsed proof (see package proof), of which the workflow verifies the signature. The activity
+// Review verifies that the proof fits the whole decision and has not expired.
 type decisionToken struct {
 	keyID string
 	// signed is the signed text: header and payload. Several tokens can have the same signed text
@@ -92,8 +92,8 @@ func parseToken(text string) *decisionToken {
 	return &decisionToken{keyID: header.Key, signed: parts[0] + "." + parts[1], signature: signature, payload: parts[1]}
 }
 
-// refusal returns why the token, whose key is key, cannot count for the decision. It returns an
-// empty string if the call finds no reason.
+// refusal returns why the token cannot prove the decision d, for example because its signature is not by key. It
+// returns an empty string if it finds no reason.
 func (t *decisionToken) refusal(key contract.AcceptedKey, d toolspec.Decision) string {
 	var claims struct {
 		Subject    string `json:"sub"`

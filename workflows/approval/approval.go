@@ -12,23 +12,23 @@ import (
 	"github.com/pawl-run/pawl/workflows/steps"
 )
 
-// leastTime is the least time for opening a request about an unknown outcome, even if
-// the call's deadline has passed.
-const leastTime = time.Minute
+// parkedRequestTime is the least time that a call has to open a request about its unknown outcome. It has this time
+// even if its deadline has passed.
+const parkedRequestTime = time.Minute
 
 // Parts are the other parts of a call that an approval needs.
 type Parts struct {
-	// Regate asks the gate again.
+	// Regate runs the whole gate again.
 	Regate func(workflow.Context) envelope.Verdict
-	// Rejudge asks the gate again, without the hooks that AskHooks asks.
+	// Rejudge runs the gate again, without the hooks that AskHooks asks.
 	Rejudge func(workflow.Context) envelope.Verdict
 	// HasApproverHooks reports whether the plan of the call asks hooks before each request.
-	// AskHooks asks these hooks which approvers the request needs, and returns their questions.
 	HasApproverHooks func() bool
-	AskHooks         func(workflow.Context) ([]hook.Ask, envelope.Next)
+	// AskHooks asks these hooks which approvers the request needs, and returns their questions.
+	AskHooks func(workflow.Context) ([]hook.Ask, envelope.Next)
 	// Hydrate validates arguments that an approver has edited.
 	Hydrate func(workflow.Context) envelope.Next
-	// FenceAgain reads again which attempts a person decides about.
+	// FenceAgain reads the claims of a parked call again: the person decides about the attempts of these claims.
 	FenceAgain func(workflow.Context)
 }
 
@@ -45,7 +45,7 @@ type Approvals struct {
 	// editedBy is the approver who last edited the arguments; empty if no approver edited them.
 	// Edited arguments need an approval even if neither policy nor a hook asks for one any more.
 	editedBy string
-	// warned is the number of dropped decisions that the last warning covers.
+	// warned is the number of dropped decisions at the time of the last warning.
 	warned int
 }
 
@@ -59,13 +59,14 @@ func (a *Approvals) OpenRequest() *toolspec.ApprovalView { return a.open }
 // decisions for other calls that have arrived.
 func (a *Approvals) SetInvocation(invocationID string) { a.inbox.setInvocation(invocationID) }
 
-// Close ends the approvals: every waiting and every later decision gets the reason as its
-// answer, except a repeat of a decision that counted.
+// Close refuses every waiting and every later decision with the reason. A repeat of a decision that counted is
+// confirmed instead.
 func (a *Approvals) Close(reason string) { a.inbox.close(reason) }
 
-// Ask opens an approval request and waits for a person's decision. The call goes on if a
-// person approves it, or if policy no longer asks. The input stages have run before, so exactly
-// the approved arguments run. givesBack says that the call gives back the capacity that it holds.
+// Ask opens an approval request and waits for the decision of a person. It returns the zero Next if a person approves
+// the call, or if the gate no longer requires an approval; otherwise it returns how the call ends. The caller has run
+// the input stages before, so the tool gets exactly the approved arguments. givesBack says that the call gives back
+// its capacity while it waits.
 //
 // Ask asks the hooks that name approvers once for each request, and not at a recheck: a service that
 // a hook needs must not delay or end the wait.
@@ -97,13 +98,13 @@ func (a *Approvals) Ask(ctx workflow.Context, ask hook.Ask, givesBack bool) enve
 			granted := *request.Granted
 			granted.Approver = answer.Approver
 			c.SetApproval(granted)
-			// The gate compares the approval with the call. If it asks once more, the
-			// approval does not cover the call.
+			// The gate compares the approval with the call. If the gate requires an approval again, the
+			// approval does not cover the call, and the call ends.
 			return a.parts.Regate(ctx).WithoutAsking(c)
 		case contract.RequestEdited:
 			a.editedBy = answer.Approver
-			// Every edit stays in the history of the arguments, so all edits together
-			// have a bound.
+			// Every edit stays in the history of the arguments, so the size of all edits together
+			// is bounded.
 			if !c.AddChangedBytes(len(answer.EditedArgs)) {
 				return envelope.FailWith(toolspec.CodeApprovalDenied, "the arguments were edited too often")
 			}
@@ -112,7 +113,7 @@ func (a *Approvals) Ask(ctx workflow.Context, ask hook.Ask, givesBack bool) enve
 				return next
 			}
 		case contract.RequestOpen:
-			// A recheck came, and policy no longer asks.
+			// A recheck came, and policy no longer requires an approval.
 			a.closeRequest(ctx, request)
 			// Ask the whole gate again: a recheck ignores hooks that name a time, and runs no hooks if
 			// the plan asks the hooks before each request.
@@ -141,8 +142,8 @@ func (a *Approvals) Ask(ctx workflow.Context, ask hook.Ask, givesBack bool) enve
 }
 
 // request opens an approval request, or finds the request that the call already has for
-// the same digest. The activity "request" asks policy again, with the arguments as they will
-// run. There are three results:
+// the same digest. The activity Request asks policy again, about the arguments with which the tool
+// is going to run. There are three results:
 //   - Next says how the call ends.
 //   - The outcome is Done: the call has a request.
 //   - The outcome is Refused without a failure. Policy does not allow this parked call to
@@ -160,7 +161,7 @@ func (a *Approvals) request(ctx workflow.Context, in contract.RequestIn) (contra
 		deadline := c.Remaining(ctx)
 		if in.Parked != "" {
 			// The lost attempt may have used up the deadline. The call still asks.
-			deadline = max(deadline, leastTime)
+			deadline = max(deadline, parkedRequestTime)
 		}
 		out, err := steps.Local(ctx, contract.Request, in, steps.PreviewOptions("open the approval request", deadline))
 		if err != nil {
@@ -189,10 +190,10 @@ func (a *Approvals) request(ctx workflow.Context, in contract.RequestIn) (contra
 	}
 }
 
-// wait waits until a decision ends the request, the request expires, a recheck shows that
-// the call does not need an approval any more, or the call is cancelled. If the record
-// already has the decision, wait returns it at once. The deadline of the call does not
-// count the wait.
+// wait waits until a decision ends the request, the request expires, a recheck shows that the call does not need an
+// approval any more, or the call ends, for example by a cancel. It returns the state of the request and the decision,
+// or how the call ends. If the record already has the decision, wait returns it at once. The deadline of the call does
+// not count the wait.
 func (a *Approvals) wait(ctx workflow.Context, request contract.RequestOut) (contract.ReviewOut, envelope.Next) {
 	// An earlier run got the approval, or a remembered approval covers the call.
 	if request.Approved {
@@ -222,8 +223,8 @@ func (a *Approvals) wait(ctx workflow.Context, request contract.RequestOut) (con
 	return answer, next
 }
 
-// findEarlierEdit finds the edit that answered the request in an earlier run. It returns a
-// zero ReviewOut if the inbox does not have that edit.
+// findEarlierEdit finds in the inbox the edit that answered the request in an earlier run, and returns it with the
+// edited arguments. It returns a zero ReviewOut if the inbox does not have that edit.
 //
 // The record does not hold the edited arguments, but Temporal delivers the edit again
 // after a reset. The activity Review recognizes the edit that counted. Every other edit of the
@@ -282,8 +283,8 @@ func (a *Approvals) reviewDecisions(ctx workflow.Context, request contract.Reque
 		if decision == nil {
 			recheck = a.call.TakeRecheck()
 		}
-		// Without a decision, the review only reads the state of the request, and the gate state
-		// for a recheck.
+		// Without a decision, review only reads the state of the request, and the gate state that a
+		// recheck needs.
 		out, next := a.review(ctx, request, decision)
 		a.inbox.setAccepts(out.Accepts)
 		if decision != nil {
@@ -315,7 +316,7 @@ func (a *Approvals) reviewDecisions(ctx workflow.Context, request contract.Reque
 	}
 }
 
-// awaitDecision waits until a decision on the open request is there, a recheck is requested, or
+// awaitDecision waits until a decision on the open request has arrived, a recheck is pending, or
 // d has passed. It returns an error if the call is cancelled.
 func (a *Approvals) awaitDecision(ctx workflow.Context, d time.Duration) error {
 	timerCtx, cancel := workflow.WithCancel(ctx)

@@ -10,9 +10,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/steps"
 )
 
-// Validate returns an error if an update cannot count. The server stores nothing of a
-// refused update, and does not count it against the workflow's limit of updates.
-// Validate must not change the call.
+// Validate returns an error if the decision d, which came as an update, cannot count. The server stores nothing of
+// such an update, and does not count it against the workflow's limit of updates. Validate must not change the call.
 func (a *Approvals) Validate(ctx workflow.Context, d toolspec.Decision) error {
 	if err := d.Check(); err != nil {
 		return err
@@ -27,8 +26,8 @@ func (a *Approvals) Validate(ctx workflow.Context, d toolspec.Decision) error {
 	return nil
 }
 
-// Decide answers an update. It waits until the coroutine of the call has verified and recorded the
-// decision. Therefore decisions count in the order of their arrival.
+// Decide answers the update with the decision d. It waits until the main coroutine of the workflow has reviewed the
+// decision. That coroutine reviews all decisions, so they count in the order of their arrival.
 func (a *Approvals) Decide(ctx workflow.Context, d toolspec.Decision) (toolspec.Answer, error) {
 	entry := a.inbox.add(d, true, workflow.Now(ctx))
 	// A cancelled call still answers, after it is settled.
@@ -44,14 +43,14 @@ func (a *Approvals) Receive(ctx workflow.Context, d toolspec.Decision) {
 	a.warnDropped(ctx)
 }
 
-// Answers returns the last answers to signals, and the number of dropped signals: their
+// Answers returns the last answers to signals, and the number of signals that the call dropped, because their
 // decisions could not count.
 func (a *Approvals) Answers() (last []toolspec.SignalAnswer, dropped int) {
 	return a.inbox.answers(), a.inbox.dropped
 }
 
-// warnDropped warns that the call drops decisions: once in the log, and after every drop
-// in the details of the workflow while a request is open.
+// warnDropped warns people that the call drops decisions: in the log at the first drop, and in the details of the
+// workflow after every drop while a request is open.
 func (a *Approvals) warnDropped(ctx workflow.Context) {
 	n := a.inbox.dropped
 	if n == a.warned {

@@ -8,9 +8,10 @@ import (
 	"github.com/pawl-run/pawl/workflows/envelope"
 )
 
-// askHooks returns the questions of the hooks about the current arguments. ask is the question of the
-// gate. If the plan asks no hooks before requests and ask names approvers, the call ends: a worker of
-// the release that made the plan may continue the call, and would not ask these approvers.
+// askHooks asks the hooks which people must approve the current arguments. It returns the questions of these hooks, or
+// how the call ends. ask is the question of the gate. If the plan of an older release asks no hooks before requests,
+// and ask names approvers, the call ends: a worker of that release may continue the call, and would not ask these
+// approvers.
 func (a *Approvals) askHooks(ctx workflow.Context, ask hook.Ask) ([]hook.Ask, envelope.Next) {
 	if !a.parts.HasApproverHooks() {
 		switch {
@@ -22,8 +23,8 @@ func (a *Approvals) askHooks(ctx workflow.Context, ask hook.Ask) ([]hook.Ask, en
 		return []hook.Ask{ask}, envelope.Next{}
 	}
 	asks, next := a.parts.AskHooks(ctx)
-	// A recheck runs no hooks. So an approval stays necessary if a hook of the gate asked for it, even a
-	// durable hook, which AskHooks does not run.
+	// A recheck runs no hooks, so it cannot see whether a hook still requires the approval. The approval stays
+	// necessary if a hook of the gate asked for it, even a durable hook, which AskHooks does not run.
 	a.hooksAsk = len(asks) > 0 || ask.Hook != ""
 	return asks, next
 }

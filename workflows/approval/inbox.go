@@ -9,10 +9,11 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// maxWaiting bounds the decisions of each group that wait in the inbox of a call.
+// maxWaiting is the largest number of decisions of one group that may wait in the inbox of a call.
 const maxWaiting = 64
 
-// group is a group of decisions that share a bound, so that they leave room for the other groups.
+// group is a kind of waiting decisions. At most maxWaiting decisions of each group wait, so that a flood of forged
+// decisions leaves room for the verified decisions.
 type group int
 
 const (
@@ -26,7 +27,7 @@ const foreignDecision = "the approvalId belongs to another call"
 // delivery is a decision that arrived, with its answer.
 type delivery struct {
 	decision toolspec.Decision
-	// number is the number of the request.
+	// number is the number of the request that the decision is about.
 	number int
 	// update says that the decision came as an update, whose sender waits for the answer.
 	// Otherwise it came as a signal.
@@ -36,15 +37,14 @@ type delivery struct {
 	reply *toolspec.Answer
 }
 
-// inbox keeps each decision until its request is open. A signal may arrive before the
-// workflow opens the request: some senders decide early, and after a reset Temporal
-// delivers the signals again.
+// inbox keeps each decision until its request is open and the call reviews the decision. A signal may arrive before
+// the workflow opens the request: some senders decide early, and after a reset Temporal delivers the signals again.
 type inbox struct {
 	invocationID string
 	deliveries   []*delivery
-	// open is the open request, or nil. highest is the number of the last request that
-	// was open.
-	open    *contract.RequestOut
+	// open is the open request, or nil.
+	open *contract.RequestOut
+	// highest is the number of the last request that is or was open.
 	highest int
 	// closed is the reason why the inbox is closed; empty while the inbox is open.
 	closed string
@@ -56,20 +56,21 @@ type inbox struct {
 	quota quota
 	// dropped counts the signals that were dropped because they could not count.
 	dropped int
-	// taken holds the last answers to signals that the call accepted. refused holds the
-	// last answers to dropped signals. In one list, many dropped signals would remove the
-	// answers to accepted signals.
-	taken, refused answers
+	// acceptedAnswers holds the last answers to signals that the call accepted.
+	acceptedAnswers answers
+	// droppedAnswers holds the last answers to signals that the call dropped. In one list, many dropped signals
+	// would push out the answers to accepted signals.
+	droppedAnswers answers
 }
 
 // countedDecision is a decision that counted.
 type countedDecision struct {
-	// becomes is the state that the decision gives the request when it is final.
+	// becomes is the state that the request has after such a decision, once the decision is final.
 	becomes  contract.RequestState
 	approver string
 	// parked says that the request was about an unknown outcome.
 	parked bool
-	// confirmed counts the repeats that were confirmed.
+	// confirmed counts how often a repeat of the decision got the answer that it counted.
 	confirmed int
 }
 
@@ -107,25 +108,27 @@ func (b *inbox) answer(entry *delivery, a toolspec.Answer) {
 		b.countedEdits = append(b.countedEdits, entry.decision)
 	}
 	if !entry.update {
-		b.taken = b.taken.with(entry.decision, a)
+		b.acceptedAnswers = b.acceptedAnswers.with(entry.decision, a)
 	}
 }
 
-// drop sets the answer of a delivery that the call does not accept, and counts it if it
-// is a signal.
+// drop sets the answer of a delivery that the call does not accept. If the delivery is a signal, drop counts it in
+// dropped.
 func (b *inbox) drop(entry *delivery, a toolspec.Answer) {
 	entry.reply = &a
 	if !entry.update {
 		b.dropped++
-		b.refused = b.refused.with(entry.decision, a)
+		b.droppedAnswers = b.droppedAnswers.with(entry.decision, a)
 	}
 }
 
 // answers returns the last answers to signals.
-func (b *inbox) answers() []toolspec.SignalAnswer { return slices.Concat(b.taken, b.refused) }
+func (b *inbox) answers() []toolspec.SignalAnswer {
+	return slices.Concat(b.acceptedAnswers, b.droppedAnswers)
+}
 
-// refuse answers a decision that comes too late. A repeat of a decision that counted
-// gets the answer that it counted.
+// refuse answers a decision with the reason why it cannot count any more. A repeat of a decision that counted gets the
+// answer that it counted.
 func (b *inbox) refuse(entry *delivery, reason string) {
 	if same := b.findCounted(entry.decision, entry.number); same != nil {
 		same.confirmed++
@@ -161,8 +164,8 @@ func (b *inbox) groupOf(number int, kind evidence) group {
 	}
 }
 
-// fullReason returns why a decision cannot wait in the inbox, or an empty string. See
-// maxWaiting.
+// fullReason returns why a decision cannot wait in the inbox: maxWaiting decisions of its group wait already. If there is
+// room, fullReason returns an empty string.
 func (b *inbox) fullReason(number int, kind evidence) string {
 	own, n := b.groupOf(number, kind), 0
 	for _, entry := range b.deliveries {
@@ -195,7 +198,7 @@ func (b *inbox) add(d toolspec.Decision, update bool, now time.Time) *delivery {
 	case !ok || d.CheckForm() != nil:
 		b.drop(entry, toolspec.Answer{Reason: "the decision is malformed"})
 		return entry
-	// A closed inbox answers every decision with the reason why it is closed.
+	// If the inbox is closed, the code below answers also this decision with the reason why it is closed.
 	case b.invocationID != "" && invocationID != b.invocationID && b.closed == "":
 		b.drop(entry, toolspec.Answer{Reason: foreignDecision})
 		return entry
@@ -238,8 +241,8 @@ func (b *inbox) screenAndCount(entry *delivery, now time.Time) bool {
 	return true
 }
 
-// screen returns the kind of evidence and the token of a decision on the open request. If
-// the call does not accept the decision, the refusal says why. screen changes nothing.
+// screen returns the kind of evidence and the token of a decision on the open request. If the call does not accept the
+// decision, the refusal says why; otherwise it is zero. screen changes nothing.
 func (b *inbox) screen(d toolspec.Decision, now time.Time, update bool) (evidence, *decisionToken, refusal) {
 	if err := d.Check(); err != nil {
 		return 0, nil, refusal{err.Error(), toolspec.DecideRefused}
@@ -303,8 +306,8 @@ func (b *inbox) setInvocation(invocationID string) {
 	}, foreignDecision)
 }
 
-// openRequest makes open the open request of the inbox. It screens the decisions that
-// arrived before the request was open, and drops the decisions that cannot count.
+// openRequest makes open the open request of the inbox. It then screens the decisions on this request that arrived
+// earlier, and drops those of them that cannot count.
 func (b *inbox) openRequest(open contract.RequestOut, now time.Time) {
 	b.open, b.highest = &open, open.Number
 	if open.Accepts == nil {
@@ -315,8 +318,8 @@ func (b *inbox) openRequest(open contract.RequestOut, now time.Time) {
 	})
 }
 
-// setAccepts replaces the Acceptance of the open request. a is nil if the activity Review did
-// not read the Acceptance again; then nothing changes.
+// setAccepts replaces the Acceptance of the open request by a. If a is nil, because the activity Review did not read
+// the Acceptance again, nothing changes.
 func (b *inbox) setAccepts(a *contract.Acceptance) {
 	if a != nil && b.open != nil {
 		b.open.Accepts = a

@@ -8,18 +8,18 @@ import (
 )
 
 // A Temporal server accepts at most 2 000 updates and 10 000 signals per workflow, and
-// at most 10 updates in flight. The bounds below reserve a part of each limit for the people who
-// may decide, so that other senders cannot use up the limits.
+// at most 10 updates in flight. With the bounds below, other senders cannot use up these limits: a part of each
+// limit is left for the people who may decide.
 const (
 	// maxRepeats bounds how often a call accepts the same proof, and how often the call
 	// confirms a decision that counted.
 	maxRepeats = 8
 	// maxProofs bounds the different proofs by one key.
 	maxProofs = 32
-	// maxUnverified bounds the decisions that only the record can judge. The bound holds
+	// maxUnverified bounds the decisions that only the activity Review can verify. The bound holds
 	// for updates and for signals separately.
 	maxUnverified = 1000
-	// maxUnlisted is the number of decisions by unlisted keys that a call accepts without
+	// maxUnlisted is the number of decisions by unlisted keys (see evidence) that a call accepts without
 	// a pause. After that number, the call accepts the next such decision only after
 	// unlistedPause. The pause doubles each time, up to maxUnlistedPause.
 	maxUnlisted      = 8
@@ -27,8 +27,8 @@ const (
 	maxUnlistedPause = time.Hour
 	// maxEarlyUpdates bounds the updates in flight for requests that are not open.
 	maxEarlyUpdates = 5
-	// maxSignatures bounds the signals per workflow task whose signatures are verified. The
-	// SDK reports a deadlock if a task takes more than a second.
+	// maxSignatures is how many signatures of signals a call verifies in one workflow task. The SDK reports a
+	// deadlock if a task takes more than a second.
 	maxSignatures = 500
 )
 
@@ -36,23 +36,25 @@ const (
 // accepts it.
 type refusal struct {
 	reason string
-	// kind is the type of the error that the sender of an update gets.
+	// kind is the type of the error that the sender of an update gets, such as toolspec.DecideAgain.
 	kind string
 }
 
 // quota counts the decisions that a call has accepted, by kind of evidence.
 type quota struct {
-	// unverified counts the decisions whose sender the call cannot verify. The key is true for
+	// unverified counts the decisions whose sender the workflow cannot verify. The key is true for
 	// updates and false for signals.
 	unverified map[bool]int
-	unlisted   int
+	// unlisted counts the decisions by unlisted keys.
+	unlisted int
 	// nextUnlisted is the earliest time for the next decision by an unlisted key.
 	nextUnlisted time.Time
 	// proofs has the number of deliveries of each proof, by key id and signed text.
 	proofs map[string]map[string]int
-	// signatures counts the signatures that were verified in the workflow task at signaturesAt.
+	// signaturesAt is the time of the workflow task in which signatures were last verified.
 	signaturesAt time.Time
-	signatures   int
+	// signatures counts the signatures that were verified in that workflow task.
+	signatures int
 }
 
 // check returns why the quota does not allow another decision of this kind of evidence.

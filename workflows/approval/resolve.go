@@ -9,7 +9,8 @@ import (
 
 // Resolution is a person's decision about a call whose outcome is unknown.
 type Resolution struct {
-	// State is empty if no person was asked, and open, expired or closed if a person was asked and did not decide.
+	// State is the decision, such as retried. It is empty if no person was asked, and open, expired or closed if a
+	// person was asked and did not decide.
 	State      contract.RequestState
 	ApprovalID string
 	// Next is the end of the call if the request or the wait ended it: a failure, or the
@@ -34,17 +35,18 @@ func (a *Approvals) Resolve(ctx workflow.Context, cause string) Resolution {
 		case answer.State != contract.RequestLost:
 			return Resolution{State: answer.State, ApprovalID: request.View.ApprovalID}
 		}
-		// The record was restored from a backup. The next request is about the claims that it has now.
+		// The record has lost the request, because it was restored from a backup. The call opens another request,
+		// which is about the claims that the record has now.
 		a.parts.FenceAgain(ctx)
 	}
 }
 
-// changeFenceAgain is the id for workflow.GetVersion of this change: a call that waits for a person reads its claims
-// again after the record had a newer epoch. A call with an older history does not.
+// changeFenceAgain is the id for workflow.GetVersion of this change: if the epoch changes while a parked call waits for a
+// person, the call reads its claims again. A call with an older history does not.
 const changeFenceAgain = "fence-again"
 
-// fenceAgain reads the claims of a parked call again (FenceAgain of the parts) if the epoch of the call is no longer epoch: the record was restored, or
-// another run has owned the call meanwhile. A call with an older history does not read them. It returns the epoch that the call has now.
+// fenceAgain reads the claims of a parked call again with Parts.FenceAgain if the epoch of the call is no longer epoch: the
+// record was restored, or another Temporal run has owned the call meanwhile. It returns the epoch that the call has now.
 func (a *Approvals) fenceAgain(ctx workflow.Context, epoch int) int {
 	if a.call.Epoch() != epoch && workflow.GetVersion(ctx, changeFenceAgain, workflow.DefaultVersion, 1) != workflow.DefaultVersion {
 		a.parts.FenceAgain(ctx)

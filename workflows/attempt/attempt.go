@@ -38,8 +38,7 @@ const (
 	// Regate: the tool did not start, because the permit of the attempt is missing or does not
 	// fit. The caller reads the record and asks the gate again.
 	Regate
-	// Lease: the tool did not start, because a semaphore slot of the call has expired.
-	// The caller acquires a slot again.
+	// Lease: the tool did not start, because a slot of the call has expired. The caller acquires a slot again.
 	Lease
 	// Rehydrate: the tool did not start, because it is no longer the tool that validated
 	// the arguments. The caller validates the arguments again and calls AfterRehydrate.
@@ -64,7 +63,7 @@ type Parts struct {
 	Judge func(workflow.Context) envelope.Next
 	// Denial returns why the call must stop while its tool runs; nil if it may continue.
 	Denial func(workflow.Context) *hook.Failure
-	// LeasedAt returns when the call last asked for semaphore slots; zero if never.
+	// LeasedAt returns when the call last asked for slots; zero if it has never asked.
 	LeasedAt func() time.Time
 }
 
@@ -75,30 +74,35 @@ type Attempts struct {
 	parts Parts
 	// claims holds the claims that this run can account for.
 	claims claims
-	// delay is the wait before the next attempt, and longest its upper bound.
-	delay, longest time.Duration
-	// disagree is the next wait if two workers disagree about the call: about its tool
+	// delay is the wait before the next attempt. It doubles after each attempt.
+	delay time.Duration
+	// longest is the upper bound of delay.
+	longest time.Duration
+	// disagreeDelay is the next wait if two workers disagree about the call: about the version of its tool
 	// during a deploy, or about its permit.
-	disagree time.Duration
-	// revoked is the denial for which the call cancelled a running attempt; nil if there
+	disagreeDelay time.Duration
+	// revoked is the denial of the gate because of which the call cancelled a running attempt; nil if there
 	// is none.
 	revoked *hook.Failure
 	// last is the outcome of the last failed attempt that may have had an effect while the
-	// tool was repeatable; nil if there is none.
+	// tool was repeatable; nil if there is none. See AfterRehydrate.
 	last *outcome
-	// doubtful is the outcome of the call unless a person decides otherwise. fencedClaims
-	// are the claims of the attempts that the person decides about.
-	doubtful     outcome
+	// doubtful is the unknown outcome with which the call ends unless a person decides otherwise.
+	doubtful outcome
+	// fencedClaims are the claims of the attempts that the person decides about.
 	fencedClaims []contract.Claim
 }
 
 // outcome says how the call continues or ends after one attempt.
 type outcome struct {
+	// then is the step that the caller of Run takes next. If it is Over, conclude decides by the other fields whether
+	// another attempt follows.
 	then Then
 	// next says how the call ends if no other attempt follows.
 	next envelope.Next
-	// again says that another attempt may help. delay is the least wait before it.
+	// again says that another attempt may succeed.
 	again bool
+	// delay is the least wait before another attempt.
 	delay time.Duration
 	// noEffect says that the attempt had no effect: another attempt is safe even if the tool is not
 	// repeatable.
@@ -114,7 +118,7 @@ func failWith(f *hook.Failure) outcome { return endWith(envelope.Fail(f)) }
 
 // New returns the attempts of a call that has made none.
 func New(c *envelope.Call, parts Parts) *Attempts {
-	return &Attempts{call: c, parts: parts, disagree: steps.MissingDelay}
+	return &Attempts{call: c, parts: parts, disagreeDelay: steps.MissingDelay}
 }
 
 // Claims returns the claims that the result of the call accounts for.
@@ -128,7 +132,7 @@ func (a *Attempts) Begin() {
 	a.longest = max(a.delay, cmp.Or(time.Duration(b.RetryDelayMaxMs)*time.Millisecond, retryDelayMax))
 }
 
-// Run runs an attempt, or dispatches again an attempt that did not begin.
+// Run runs an attempt, or dispatches again an attempt that did not begin. It returns the next step of the call.
 func (a *Attempts) Run(ctx workflow.Context) Found {
 	if a.call.Attempt() > 1 {
 		if next := a.onRetry(ctx); next.IsEnd() {
@@ -205,9 +209,9 @@ func (a *Attempts) allowsAnother(o outcome) bool {
 	return o.granted || a.revoked == nil && c.Attempt() < c.MaxAttempts() && isSafe
 }
 
-// pause waits before the next attempt on a durable timer. It asks the gate again after a
-// wait longer than regateAfter, and during the wait after each recheck. It ends the call
-// if the gate ends the call, or if the call is cancelled.
+// pause waits for delay before the next attempt, on a durable timer. It asks the gate again after each recheck
+// during the wait, and after a wait that is longer than regateAfter. It returns the zero Next, or how the call
+// ends if the gate denies it or the call is cancelled.
 func (a *Attempts) pause(ctx workflow.Context, delay time.Duration) envelope.Next {
 	c := a.call
 	c.SetStatus(ctx, toolspec.StatusRetrying, fmt.Sprintf(
@@ -220,8 +224,8 @@ func (a *Attempts) pause(ctx workflow.Context, delay time.Duration) envelope.Nex
 	return a.judge(ctx)
 }
 
-// sleep waits for d on a durable timer. A recheck interrupts the wait: sleep asks the
-// gate, and then waits for the rest of d.
+// sleep waits for d on a durable timer. A recheck interrupts the wait: sleep asks the gate, and then waits for the
+// rest of d. It returns the zero Next, or how the call ends if the gate denies it or the call is cancelled.
 func (a *Attempts) sleep(ctx workflow.Context, d time.Duration) envelope.Next {
 	until := workflow.Now(ctx).Add(d)
 	for {
@@ -233,15 +237,15 @@ func (a *Attempts) sleep(ctx workflow.Context, d time.Duration) envelope.Next {
 		if err == nil && !timer.IsReady() && !a.call.RecheckPending(ctx) {
 			err = workflow.Await(ctx, timer.IsReady)
 		}
-		passed := timer.IsReady()
-		if passed {
+		isOver := timer.IsReady()
+		if isOver {
 			err = timer.Get(ctx, nil)
 		}
 		cancel()
 		switch {
 		case err != nil:
 			return envelope.Fail(&hook.Failure{Code: toolspec.CodeCancelled})
-		case passed:
+		case isOver:
 			return envelope.Next{}
 		}
 		if next := a.judge(ctx); next.IsEnd() {
@@ -250,7 +254,7 @@ func (a *Attempts) sleep(ctx workflow.Context, d time.Duration) envelope.Next {
 	}
 }
 
-// judge asks the gate. A recheck demands no more than this, so judge clears a pending recheck.
+// judge asks the gate, which is all that a recheck demands. So judge also clears a pending recheck.
 func (a *Attempts) judge(ctx workflow.Context) envelope.Next {
 	// In a history from before rechecks of running calls, the recheck stays pending until
 	// the next wait.

@@ -6,9 +6,9 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// claims holds the claims that a run can account for: their attempts answered, or a probe or a
-// person said whether they took effect. Every other claim of the call belongs to an attempt
-// without an answer.
+// claims holds the claims that this Temporal run can account for: their attempts answered, or a probe or a
+// person said whether they took effect. Every other claim in the record belongs to an attempt
+// without an answer, whose effect may have happened.
 type claims struct {
 	known []knownClaim
 }
@@ -19,22 +19,23 @@ type knownClaim struct {
 	// repeatable says that another attempt may follow this attempt, even if the tool is
 	// not repeatable.
 	repeatable bool
-	// over says that the tool of the attempt no longer runs, or has no effect any more.
+	// over says that the call need not wait for the tool of the attempt: the tool no longer runs, or can have no
+	// effect any more.
 	over bool
 }
 
 // addAnswer adds the claim of an attempt that answered. repeatable says that another
-// attempt may follow this attempt. An answer without a claim id came before any claim and
-// says nothing about the existing claims, so addAnswer ignores it.
+// attempt may follow this attempt. addAnswer ignores an answer without a claim id: its attempt
+// tried to write no claim.
 func (c *claims) addAnswer(dispatch int, out contract.ExecuteOut, repeatable bool) {
 	if out.ClaimID != "" {
 		c.known = append(c.known, knownClaim{contract.Claim{Dispatch: dispatch, ID: out.ClaimID}, repeatable, !out.LeftBehind})
 	}
 }
 
-// resolve adds claims whose attempts a probe or a person has accounted for. None of these
-// claims prevents another attempt. Their tools have ended, or the service refuses their requests,
-// or the call ends now.
+// resolve adds claims after a probe or a person said whether their attempts took effect. None of these
+// claims prevents another attempt. All of them count as over: their tools have ended, or the service refuses
+// their requests, or the call ends now.
 func (c *claims) resolve(all []contract.Claim) {
 	for _, claim := range all {
 		c.known = append(c.known, knownClaim{claim, true, true})

@@ -13,12 +13,13 @@ import (
 	"github.com/pawl-run/pawl/workflows/steps"
 )
 
-// dispatched is one dispatch of an attempt. number is 0 in the local lane. In the claimed lane it is
-// the number of the claim that has the answer. at is the time of the dispatch.
+// dispatched is one dispatch of an attempt.
 type dispatched struct {
-	lane   hook.Lane
+	lane hook.Lane
+	// number is 0 in the local lane. In the claimed lane it is the number of the claim that has the answer.
 	number int
-	at     time.Time
+	// at is the time of the dispatch.
+	at time.Time
 }
 
 // runLocally runs the tool inside the workflow task, without a claim. A cancel of the
@@ -89,8 +90,8 @@ func (a *Attempts) dispatch(ctx workflow.Context) outcome {
 	}
 }
 
-// budget returns the time of an attempt that is a regular activity: the time of the tool, and the time of
-// its preview if people have approved a preview.
+// budget returns the longest time of an attempt in the regular lane: the time of the tool, and the time to make
+// the preview of the tool again if people have approved a preview.
 func (a *Attempts) budget() time.Duration {
 	if approval := a.call.Approval(); approval != nil && approval.PreviewDigest != "" {
 		return a.call.Runtime() + toolspec.PreviewTimeout
@@ -109,20 +110,19 @@ func (a *Attempts) executeIn(ctx workflow.Context, dispatch int) contract.Execut
 	return in
 }
 
-// executeWatched runs an attempt as an activity of its own. If the call uses a
-// connection, executeWatched asks the gate after each recheck. If the gate then denies
+// executeWatched runs an attempt as an activity of its own and returns its answer. If the call uses a
+// connection, executeWatched runs willAuthorize after each recheck that comes meanwhile. If that stage denies
 // the call, executeWatched cancels the attempt, because the tool must not continue
-// without the right to its connection. If the tool still answers, the answer counts. If the
-// gate does not deny the call, the recheck stays pending, so the whole gate judges the call
-// before another attempt.
+// without the right to its connection. If the tool still answers, the answer counts. If the stage does not deny
+// the call, executeWatched leaves a recheck pending, so that the whole gate judges the call before another attempt.
 func (a *Attempts) executeWatched(ctx workflow.Context, in contract.ExecuteIn, options workflow.ActivityOptions) (out contract.ExecuteOut, err error) {
 	c := a.call
 	if c.Connection() == nil {
 		return steps.Ask(ctx, c.Owner(), contract.Execute, in, options)
 	}
 	// If the gate lacks a part on this task queue, the call must not move while the attempt runs.
-	end := c.StayForAttempt()
-	defer end()
+	allowMove := c.StayForAttempt()
+	defer allowMove()
 	// A cancel of the call stops the activity, and so does a call of cancel. In both cases
 	// the workflow still waits for the answer of the activity.
 	running, cancel := workflow.WithCancel(ctx)
@@ -132,27 +132,27 @@ func (a *Attempts) executeWatched(ctx workflow.Context, in contract.ExecuteIn, o
 		return out, err
 	}
 	steady := steps.Disconnected(ctx)
-	taken := false
+	hadRecheck := false
 	for a.revoked == nil {
 		if err := workflow.Await(steady, func() bool { return attempt.IsReady() || c.HasRecheck() }); err != nil || attempt.IsReady() {
 			break
 		}
-		taken = c.TakeRecheck()
+		hadRecheck = c.TakeRecheck()
 		if a.revoked = a.parts.Denial(steady); a.revoked != nil {
 			cancel()
 		}
 		c.SetStage(contract.Execute.Name()) // Denial has set the stages of the gate
 	}
 	out, err = steps.Answer(steady, c.Owner(), contract.Execute, attempt)
-	// Denial asks only a part of the gate, and does not report a gate that gave no answer.
-	if taken && a.revoked == nil && judgesAgain(ctx) {
+	// Denial runs only willAuthorize, and returns nil also if that stage failed. So the recheck is not done yet.
+	if hadRecheck && a.revoked == nil && judgesAgain(ctx) {
 		c.RequestRecheck()
 	}
 	return out, err
 }
 
-// interpret turns the answer of execute into an outcome. If again is true, the caller
-// dispatches the same attempt once more.
+// interpret records the answer of execute and turns it into an outcome. If again is true, the outcome does not
+// count: the caller dispatches the same attempt once more.
 func (a *Attempts) interpret(ctx workflow.Context, out contract.ExecuteOut, d dispatched, delay *time.Duration) (o outcome, again bool) {
 	c := a.call
 	a.recordTrace(out, d.at)
@@ -185,8 +185,8 @@ func (a *Attempts) interpret(ctx workflow.Context, out contract.ExecuteOut, d di
 		}
 		return outcome{then: Dispatch}, false
 	case contract.Unpermitted:
-		// The attempt has no permit of this run, or a fact that the gate judged has changed.
-		o, _ = a.waitThen(ctx, &a.disagree, "workers disagree about what the gate has permitted", Regate)
+		// The gate of this run has issued no permit, or the arguments or another fact that it judged has changed.
+		o, _ = a.waitThen(ctx, &a.disagreeDelay, "workers disagree about what the gate has permitted", Regate)
 		return o, false
 	case contract.Tombstoned: // the next dispatch has a new number
 		return outcome{then: Dispatch}, false
@@ -216,7 +216,7 @@ func (a *Attempts) interpret(ctx workflow.Context, out contract.ExecuteOut, d di
 	case contract.Changed:
 		// During a deploy, old and new workers answer in turn. The wait prevents a busy
 		// loop.
-		o, _ = a.waitThen(ctx, &a.disagree, "workers disagree about the tool", Rehydrate)
+		o, _ = a.waitThen(ctx, &a.disagreeDelay, "workers disagree about the tool", Rehydrate)
 		return o, false
 	case contract.Interrupted:
 		a.recordDispatch(d, "interrupted", out.Failure.Code, out.DurationUs)
@@ -260,9 +260,8 @@ func ranNoTool(o contract.Outcome) bool {
 	}
 }
 
-// waitThen sleeps for delay, doubles delay and returns an outcome with the next step
-// then. If no time is left, the outcome ends the call with lacking as its message. If
-// again is true, the caller may dispatch the same attempt once more.
+// waitThen sleeps for delay, doubles delay and returns an outcome whose next step is then; again is true. If the
+// deadline leaves no time for delay, the outcome ends the call with lacking as its message, and again is false.
 func (a *Attempts) waitThen(ctx workflow.Context, delay *time.Duration, lacking string, then Then) (o outcome, again bool) {
 	if f := a.call.WaitForWorker(ctx, delay, lacking); f != nil {
 		return failWith(f), false
@@ -270,8 +269,9 @@ func (a *Attempts) waitThen(ctx workflow.Context, delay *time.Duration, lacking 
 	return outcome{then: then}, true
 }
 
-// succeed ends the call with a value of the tool. The answer of a worker of an older release has only the
-// reference of a large value, without its short form. Output hooks cannot see such a value.
+// succeed ends the call with a value of the tool. A worker of an older release answers with the reference of a large
+// value and without its short form. Output hooks cannot see such a value, so the call fails if the plan has an
+// output stage that needs the value.
 func (a *Attempts) succeed(value []byte, info toolspec.OutputInfo) envelope.Next {
 	switch {
 	case info.OutputRef == "" || len(value) > 0:

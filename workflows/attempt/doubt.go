@@ -37,8 +37,8 @@ func (a *Attempts) resolveDoubt(ctx workflow.Context, why *hook.Failure) outcome
 	if !probes && !asks {
 		return endWith(envelope.OutcomeUnknown(ctx, why))
 	}
-	// If the epoch is not raised, an earlier attempt could still claim and run the tool after the
-	// answer of a probe or a person. So if raising it fails, the outcome stays unknown.
+	// While the record has the old epoch, an earlier attempt could still claim and run the tool, even after a probe or
+	// a person has answered. So if the epoch cannot be raised, the outcome stays unknown.
 	f, next := a.raiseFence(steps.Disconnected(ctx), a.endedClaims(probes))
 	if next.IsEnd() || f.failed {
 		return endWith(recordedOr(next, envelope.OutcomeUnknown(ctx, why)))
@@ -66,13 +66,13 @@ func (a *Attempts) resolveDoubt(ctx workflow.Context, why *hook.Failure) outcome
 	return outcome{then: Resolve, next: a.doubtful.next}
 }
 
-// AfterResolve returns the next step of the call after Resolve. state is the decision of
-// a person on the request approvalID, or another state if no person decided. again asks the
-// gate and acquires capacity for another attempt.
+// AfterResolve returns the next step of the call after a person was asked whether the call took effect. state is the
+// decision of the person on the request approvalID, or another state if no person decided. AfterResolve calls again if
+// the person decided `retry`: again asks the gate and acquires capacity for another attempt.
 //
-// A decision of a person says whether the attempts of the fenced claims took effect, so
-// AfterResolve resolves them. Otherwise these claims would prevent another attempt, and Settle
-// would replace the result of the person by an unknown outcome.
+// The decision says whether the attempts of the fenced claims took effect, so AfterResolve marks these claims as
+// resolved. Otherwise they would prevent another attempt, and Settle would replace the result that the person
+// decided by an unknown outcome.
 func (a *Attempts) AfterResolve(ctx workflow.Context, state contract.RequestState, approvalID string, again func(workflow.Context) envelope.Next) Found {
 	o := a.doubtful
 	switch state {
@@ -106,12 +106,12 @@ func (a *Attempts) AfterResolve(ctx workflow.Context, state contract.RequestStat
 	}
 }
 
-// FenceAgain raises the epoch and reads the claims again while a person decides about the call. A person who decides
-// later decides about the attempts of these claims too. It waits until every attempt has ended. If the record gives no
-// answer, the claims stay as they are, and Settle finds those that are not accounted for.
+// FenceAgain raises the epoch and reads the claims of the call again while the call waits for a person. The record may
+// have new claims: `pawl reconcile` writes claims after a restore from a backup, and another Temporal run may have owned
+// the call. The decision of the person is then about the attempts of all these claims.
 //
-// The record has other claims if it was restored from a backup and pawl reconcile has written claims, or if another
-// run owned the call meanwhile.
+// FenceAgain waits until each of these attempts has ended. If the record gives no answer, the call keeps the claims that
+// it knows, and Settle finds any other claim.
 func (a *Attempts) FenceAgain(ctx workflow.Context) {
 	f, next := a.raiseFence(steps.Disconnected(ctx), a.endedClaims(a.call.Plan().Probe))
 	if next.IsEnd() || f.failed || workflow.Sleep(ctx, f.overAt.Sub(workflow.Now(ctx))) != nil {
@@ -120,9 +120,9 @@ func (a *Attempts) FenceAgain(ctx workflow.Context) {
 	a.fencedClaims = f.claims
 }
 
-// recordedOr returns next if it has a result from the record, because that result is
-// final. Otherwise it returns unknown: a failure after the attempt does not say whether
-// the tool had its effect.
+// recordedOr returns next if next has a result from the record, because that result is
+// final. Otherwise it returns unknown and drops the failure in next: a failure that came after the attempt does not
+// say whether the tool had its effect.
 func recordedOr(next, unknown envelope.Next) envelope.Next {
 	if next.RecordedResult() != nil {
 		return next
@@ -134,9 +134,9 @@ func recordedOr(next, unknown envelope.Next) envelope.Next {
 // before its attempts have ended. A call with an older history waits first.
 const changeProbeEarly = "probe-early"
 
-// endedClaims returns the claims whose attempts count as ended, so that the call does not wait for
-// them. A function that has returned may leave a request behind, which a probe does not see. So if
-// the tool has a probe, only the attempts after which another attempt is safe count as ended.
+// endedClaims returns the claims whose attempts count as ended, so that the call does not wait for them. If the tool
+// has a probe, only the attempts after which another attempt is safe count as ended: the function of a tool may return
+// while its request is still on the way to the service, and the probe would not see the effect of this request.
 func (a *Attempts) endedClaims(probes bool) []contract.Claim {
 	if probes {
 		return a.claims.repeatable()
@@ -144,9 +144,9 @@ func (a *Attempts) endedClaims(probes bool) []contract.Claim {
 	return a.claims.over()
 }
 
-// reconcileEarly asks the probe once if an attempt may still run. Otherwise, and if the probe cannot
-// tell yet, known is false. The answer "it had no effect" counts only if the service refuses requests
-// of earlier attempts.
+// reconcileEarly asks the probe once while an attempt may still run. known is false if no attempt may run any more, or
+// if the probe cannot tell yet. The answer "it had no effect" counts only if the service refuses requests
+// of earlier attempts: otherwise the attempt could have its effect after the answer.
 func (a *Attempts) reconcileEarly(ctx workflow.Context, f fence) (o outcome, known bool) {
 	if mayRun := f.overAt.After(workflow.Now(ctx)); !mayRun {
 		return o, false
@@ -223,9 +223,9 @@ type fence struct {
 	// failed says that the epoch was not raised, for example because the record did not
 	// answer.
 	failed bool
-	// last is the number of the last dispatch before the fence. claims are all claims of
-	// the call. No earlier attempt can add another claim after the fence.
-	last   int
+	// last is the number of the last dispatch before the epoch was raised.
+	last int
+	// claims are all claims of the call. No earlier attempt can add another claim.
 	claims []contract.Claim
 	// overAt is the time from which no tool of these claims can run any more.
 	overAt time.Time
@@ -234,10 +234,10 @@ type fence struct {
 // raiseFence raises the epoch. After that no earlier attempt can claim, and a service
 // that checks epochs refuses requests of an earlier attempt.
 //
-// If the epoch could not be raised, the field failed of the fence is true. raiseFence does not
-// return the cause, because its caller then ends the call with the unknown outcome that it
-// already has. Next ends the call only after the answer "superseded", if the record has a
-// result by now or admit failed. ended are the claims whose attempts count as ended.
+// ended are the claims whose attempts count as ended. If the epoch could not be raised, the field failed of the fence is
+// true. raiseFence does not return the cause, because its caller then ends the call with the unknown outcome that it
+// already has. Next ends the call only if the record has a newer epoch, and admit then finds a result in the record or
+// fails.
 func (a *Attempts) raiseFence(ctx workflow.Context, ended []contract.Claim) (fence, envelope.Next) {
 	c := a.call
 	f := fence{last: c.Rounds().Dispatch}
@@ -271,8 +271,8 @@ func (a *Attempts) raiseFence(ctx workflow.Context, ended []contract.Claim) (fen
 	}
 }
 
-// probe asks the probe of the tool once. dispatch is the last dispatch that may have had
-// an effect.
+// probe asks the probe of the tool once, and returns Lost if the probe gives no answer. dispatch is the last dispatch
+// that may have had an effect.
 func (a *Attempts) probe(ctx workflow.Context, dispatch int) contract.ProbeOut {
 	c := a.call
 	name := contract.Probe.Name()

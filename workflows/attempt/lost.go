@@ -17,9 +17,9 @@ import (
 // attempt.
 const CauseRevoked toolspec.Code = "revoked"
 
-// handleLost handles an attempt that gave no answer: its worker died, or its time ran
-// out. The record knows whether the attempt had begun. If it had not, Check writes a
-// tombstone and raises the epoch, so that the attempt never begins.
+// handleLost handles a dispatch that gave no answer: its worker died, or its time ran out. The activity Check reads
+// in the record whether the attempt had begun. If the attempt had not begun, Check writes a tombstone and raises the
+// epoch, so that this dispatch never begins and the attempt can be dispatched again.
 func (a *Attempts) handleLost(ctx workflow.Context, why *hook.Failure, d dispatched) outcome {
 	c := a.call
 	steady := steps.Disconnected(ctx)

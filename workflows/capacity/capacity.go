@@ -18,8 +18,7 @@ const (
 	// shortestRest is the least delay between two tries. Without it, a wait that names no
 	// delay would be a busy loop.
 	shortestRest = 100 * time.Millisecond
-	// lastLook is the time before the call's deadline at which a wait ends, so that the
-	// call can try once more.
+	// lastLook is how long before the call's deadline a wait ends, so that the call has time to try once more.
 	lastLook = 2 * time.Second
 )
 
@@ -29,7 +28,7 @@ type Capacity struct {
 	// judge reads the gate state again and asks the gate. It runs after each wait, because
 	// a call that may no longer run must not use capacity that it got during the wait.
 	judge func(workflow.Context) envelope.Next
-	// leasedAt is the time at which the call last asked for slots at semaphores.
+	// leasedAt is the time at which the call last asked for slots at semaphores; zero if it has no slots.
 	leasedAt time.Time
 	// expiredDelay is the delay before the call asks again for a slot that expired.
 	expiredDelay time.Duration
@@ -45,8 +44,8 @@ func New(c *envelope.Call, judge func(workflow.Context) envelope.Next) *Capacity
 func (k *Capacity) LeasedAt() time.Time { return k.leasedAt }
 
 // Run runs a stage. While the stage lacks capacity, Run waits and runs it again, until
-// the stage has the capacity or the time for the wait is over. The verdict is valid only
-// if the returned Next does not end the call.
+// the stage has the capacity or the time for the wait is over. If the call ends, the returned Next says how, and the
+// verdict does not count.
 func (k *Capacity) Run(ctx workflow.Context, step hook.Step) (hook.Verdict, envelope.Next) {
 	c := k.call
 	began := workflow.Now(ctx)
@@ -67,8 +66,8 @@ func (k *Capacity) Run(ctx workflow.Context, step hook.Step) (hook.Verdict, enve
 			next = k.wait(ctx, *v.Wait, began)
 		default:
 			c.LeaveWait(ctx)
-			// The call now has slots, and slots expire. An attempt in the local lane needs to
-			// know this, because it writes no claim, which would check the slots.
+			// The call now has slots, and slots expire. The statement that writes a claim checks them. An attempt
+			// in the local lane writes no claim, so leasedAt makes its worker check how old the slots are.
 			if step.Stage == hook.WillAcquireSemaphore.Stage() && slices.Contains(c.Needs(), step.Stage) {
 				k.leasedAt = asked
 			}
@@ -94,10 +93,11 @@ func (k *Capacity) GivesBack(ctx workflow.Context) bool {
 // Acquire acquires capacity again after a wait for a person, during which the call held none.
 func (k *Capacity) Acquire(ctx workflow.Context) envelope.Next {
 	k.leasedAt = time.Time{}
-	// Effects are stored by round. Without a new round, the stages would pass for retries
-	// of their earlier runs, whose capacity is released.
+	// The record stores capacity by the round in which it was acquired. Without a new round, the record would take
+	// the stages for retries of their earlier runs, whose capacity is released.
 	k.call.NextCapacity()
-	// Only the stages that the gate requires acquire the capacity that policy asks for.
+	// Only a stage that the gate requires, such as willAcquireQuota for a tool with a quota, acquires capacity that
+	// policy limits.
 	for _, step := range k.call.Plan().Pre {
 		if step.Phase != hook.PhaseCapacity || !slices.Contains(k.call.Needs(), step.Stage) {
 			continue
@@ -140,8 +140,9 @@ func (k *Capacity) runAndContinue(ctx workflow.Context, step hook.Step) envelope
 	return k.call.NextAfter(ctx, v, step.Stage)
 }
 
-// wait ends the call if no time is left to wait. Otherwise it waits until a recheck arrives, the
-// retry delay of w has passed, or that time is used up, and then asks the gate again.
+// wait waits for capacity until a recheck arrives, the retry delay of w has passed, or the time for the wait is over.
+// It then asks the gate again. It returns how the call ends, for example because no time is left to wait, or the
+// zero Next if the stage may try again. began is the time at which the whole wait began.
 func (k *Capacity) wait(ctx workflow.Context, w hook.Wait, began time.Time) envelope.Next {
 	c := k.call
 	left := k.remainingWait(ctx, w, began)
@@ -161,13 +162,13 @@ func (k *Capacity) wait(ctx workflow.Context, w hook.Wait, began time.Time) enve
 // can continue without the capacity, the whole wait takes at most half of the time that
 // was left at its start, so that the tool has the rest.
 func (k *Capacity) remainingWait(ctx workflow.Context, w hook.Wait, began time.Time) time.Duration {
-	passed := workflow.Now(ctx).Sub(began)
+	waited := workflow.Now(ctx).Sub(began)
 	left := k.call.Remaining(ctx) - lastLook
 	if w.GoOn {
-		left = (k.call.Remaining(ctx)+passed)/2 - passed
+		left = (k.call.Remaining(ctx)+waited)/2 - waited
 	}
 	if w.DeadlineMs > 0 {
-		left = min(left, time.Duration(w.DeadlineMs)*time.Millisecond-passed)
+		left = min(left, time.Duration(w.DeadlineMs)*time.Millisecond-waited)
 	}
 	return left
 }

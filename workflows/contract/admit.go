@@ -37,8 +37,8 @@ type AdmitOut struct {
 	Rounds       Rounds           `json:"rounds,omitzero"`
 	Plan         *hook.Plan       `json:"plan,omitempty"`
 	PolicyDigest string           `json:"policyDigest,omitempty"`
-	// Watched says that somebody watches the events of the run. The statement that reads the record also
-	// reads Watched, Kills and Connection.
+	// Watched says that somebody watches the events of the run. One SQL statement reads the record, Watched, Kills and
+	// Connection.
 	Watched bool `json:"watched,omitempty"`
 	// Kills are the kill switches that apply to the call.
 	Kills []hook.Kill `json:"kills,omitempty"`
@@ -46,15 +46,15 @@ type AdmitOut struct {
 	Connection *hook.Connection `json:"connection,omitempty"`
 	// ConnectionHash is written to the search attributes instead of the connection id.
 	ConnectionHash string `json:"connectionHash,omitempty"`
-	// Provenance is written to the record. It is set if the call has a record and fails because
-	// no worker has its tool.
+	// Provenance is set if the call has a record and fails because no worker has its tool. Settle writes it to
+	// the record.
 	Provenance *toolspec.Provenance `json:"provenance,omitempty"`
 	// By names the missing part if Outcome is NotHere.
 	By         string `json:"by,omitempty"`
 	DurationUs int64  `json:"durationUs,omitempty"`
 }
 
-// Rounds holds the last number that a call has used of each of four counters. A run that takes over
+// Rounds holds the last number that a call has used of each of four counters. A Temporal run that takes over
 // the call continues from these numbers.
 type Rounds struct {
 	// Gate counts the runs of the gate stages.
@@ -67,7 +67,7 @@ type Rounds struct {
 	Capacity int `json:"capacity,omitempty"`
 }
 
-// After returns, for each counter, the higher number of r and own.
+// After returns the higher number of r and own for each counter.
 func (r Rounds) After(own Rounds) Rounds {
 	return Rounds{
 		Gate: max(r.Gate, own.Gate), Dispatch: max(r.Dispatch, own.Dispatch), Request: max(r.Request, own.Request),

@@ -32,7 +32,8 @@ type AgentRun struct {
 	RunID    string `json:"runId"`
 }
 
-// AgentOpenIn is the input of AgentOpen, which reads the input of a run and its place in the record.
+// AgentOpenIn is the input of AgentOpen, which reads the input of a run and records the run if it is new. For a run
+// that the record has, AgentOpen returns the round with which the run continues.
 type AgentOpenIn struct {
 	// Input is the undecoded input of the workflow; empty if the input is not JSON.
 	Input []byte `json:"input"`
@@ -86,7 +87,7 @@ type AgentAskIn struct {
 // AgentAskOut is the answer of AgentAsk. Everybody with access to the namespace can give such an answer, so it does not hold
 // the response of the model: AgentRound reads the response from the record.
 type AgentAskOut struct {
-	// Fault is set if the provider gave no response.
+	// Fault says why there is no response to record; nil otherwise.
 	Fault *AgentFault `json:"fault,omitempty"`
 }
 
@@ -94,7 +95,8 @@ type AgentAskOut struct {
 type AgentRoundIn struct {
 	Run   AgentRun `json:"run"`
 	Round int      `json:"round"`
-	// OverBudget is the reason of a fault with OverBudget, or empty. It ends the run if the record has no response.
+	// OverBudget is AgentFault.Reason if AgentAsk answered that the request is over budget; otherwise empty. The run then
+	// ends with this reason, unless the record has a response.
 	OverBudget string `json:"overBudget,omitempty"`
 }
 
@@ -102,18 +104,18 @@ type AgentRoundIn struct {
 type AgentRoundOut struct {
 	// Recorded says that the record has the response. If it is false, all fields except End are empty.
 	Recorded bool `json:"recorded,omitempty"`
-	// End is set if the run must end before this round, or with its response.
+	// End is set if the run must end now: before this round, or with the response of this round.
 	End *AgentEnd `json:"end,omitempty"`
-	// Taken is the number of the last message that a request to the model contained, in this round or in an earlier round.
-	// The model has not read the messages with higher numbers.
+	// Taken is the number of the last message of a person that the model has read, in this round or in an earlier round.
 	Taken int64 `json:"taken,omitempty"`
 	// Calls are the calls of the response, in its order. Without a call the response is final, unless Again is set.
 	Calls []AgentCall `json:"calls,omitempty"`
 	// Again says that the run asks the model once more, because its answer does not fit the output schema.
 	Again bool `json:"again,omitempty"`
-	// Answered says that the record has the answers to all calls. Final says that one of these calls has ended the run.
+	// Answered says that the record has the answers to all calls.
 	Answered bool `json:"answered,omitempty"`
-	Final    bool `json:"final,omitempty"`
+	// Final says that one of the answered calls has ended the run.
+	Final bool `json:"final,omitempty"`
 }
 
 // AgentCall is a call of a response.
@@ -132,15 +134,17 @@ type AgentCall struct {
 	Ends bool `json:"ends,omitempty"`
 }
 
-// AgentFault says why a provider gave no response.
+// AgentFault says why a request to a model gave no response.
 type AgentFault struct {
 	// Reason is safe to show.
 	Reason string `json:"reason"`
-	// Retry says that the same request may succeed later, and AfterMs how long the provider asks to wait.
-	Retry   bool  `json:"retry,omitempty"`
+	// Retry says that the same request may succeed later.
+	Retry bool `json:"retry,omitempty"`
+	// AfterMs is how long the provider asks to wait before the next request, in milliseconds.
 	AfterMs int64 `json:"afterMs,omitempty"`
-	// OverBudget says that the model was not asked, because the request would use more of a limit than the run has left. AgentRound ends the run
-	// then, and not the workflow: a workflow of an earlier release does not know this member, and must replay in the same way.
+	// OverBudget says that the model was not asked, because the request would use more of a limit than the run has left. The workflow passes
+	// Reason to AgentRound, which ends the run. It does not end the run itself: a workflow of an earlier release called AgentRound after this
+	// answer, and its history must replay.
 	OverBudget bool `json:"overBudget,omitempty"`
 }
 
@@ -175,7 +179,7 @@ type AgentCloseIn struct {
 	Round int      `json:"round"`
 	// Said is the number of the last message of the turn. With Round it names the turn.
 	Said int64 `json:"said,omitempty"`
-	// Stays says that only the turn ends.
+	// Stays says that only the turn ends, and the run waits for the next message.
 	Stays bool     `json:"stays,omitempty"`
 	End   AgentEnd `json:"end"`
 }

@@ -18,8 +18,9 @@ type RequestIn struct {
 	// Asks are the questions of the hooks about these arguments. The request has the approvers
 	// that the hooks name, in addition to the approvers of policy.
 	Asks []hook.Ask `json:"asks,omitempty"`
-	// Edits are the numbers of requests for which the inbox holds an edit. After a
-	// reset, Temporal delivers the decisions from before the reset again.
+	// Edits are the numbers of the requests for which the call has received an edit that it has not used. After a
+	// reset, Temporal delivers such an edit again. Request then returns the request that this edit answered, and
+	// opens no new one.
 	Edits []int `json:"edits,omitempty"`
 	// EditedBy is the approver who edited the arguments; empty if no approver edited them.
 	EditedBy string `json:"editedBy,omitempty"`
@@ -33,8 +34,9 @@ type RequestIn struct {
 	// GivesBack says that the call gives its capacity back, and acquires it again after the
 	// decision. A parked call always gives it back.
 	GivesBack bool `json:"givesBack,omitempty"`
-	// Capacity is the last round of the stages that wait for capacity. The call keeps capacity that it
-	// acquires in a later round.
+	// Capacity is the last round of the stages that acquire capacity. Request gives back only the capacity of
+	// rounds up to this one: a late retry of Request must not take the capacity that the call acquires after the
+	// decision.
 	Capacity int `json:"capacity,omitempty"`
 }
 
@@ -52,8 +54,8 @@ type RequestOut struct {
 	// Approved says that the request is already approved: an earlier run got the
 	// approval and did not use it, or a remembered approval covers the call.
 	Approved bool `json:"approved,omitempty"`
-	// Edited says that an approver already answered this request with an edit. The
-	// inbox may hold the edited arguments.
+	// Edited says that an approver already answered this request with an edit. The record does not hold the
+	// edited arguments. The call has them if Temporal has delivered the edit again.
 	Edited bool `json:"edited,omitempty"`
 	// Accepts says which decisions can count while the request is open.
 	Accepts    *Acceptance `json:"accepts,omitempty"`
@@ -151,8 +153,8 @@ type ReviewOut struct {
 	State   RequestState    `json:"state,omitempty"`
 	// PolicyDigest is the active policy, read in the same statement as State.
 	PolicyDigest string `json:"policyDigest,omitempty"`
-	// Kills are the kill switches that apply to the call. They are read in the same
-	// statement as PolicyDigest or in an earlier statement.
+	// Kills are the kill switches that apply to the call. The SQL statement that reads them is the one that
+	// reads PolicyDigest, or an earlier one.
 	Kills []hook.Kill `json:"kills,omitempty"`
 	// Connection is the state of the call's connection, read together with Kills.
 	Connection  *hook.Connection `json:"connection,omitempty"`
@@ -172,9 +174,8 @@ type ReviewOut struct {
 // waits holds them.
 const MaxAcceptedKeys = 100
 
-// Acceptance says which decisions can count on an open request. An activity reads it
-// together with the request. A call whose history has no Acceptance sends every decision
-// to Review.
+// Acceptance says which decisions can count on an open request, so that the workflow drops other decisions
+// without an activity. If the history of a call has no Acceptance, the workflow passes every decision to Review.
 type Acceptance struct {
 	// Unsigned says that decisions without a proof can count.
 	Unsigned bool `json:"unsigned,omitempty"`
@@ -182,7 +183,8 @@ type Acceptance struct {
 	IDTokens bool `json:"idTokens,omitempty"`
 	// Keys are valid keys of the people who may decide, at most MaxAcceptedKeys.
 	Keys []AcceptedKey `json:"keys,omitempty"`
-	// MoreKeys says that there may be valid keys that Keys does not have, because a bound was reached.
+	// MoreKeys says that there may be valid keys that Keys does not have, because the activity reads a limited
+	// number of keys.
 	MoreKeys bool `json:"moreKeys,omitempty"`
 }
 

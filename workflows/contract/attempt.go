@@ -45,12 +45,11 @@ type ExecuteIn struct {
 // Changed or NotHere.
 type ExecuteOut struct {
 	Outcome Outcome `json:"outcome"`
-	// ClaimID is the id of the claim that Execute tried to write; empty if it did not
-	// try.
+	// ClaimID is the id of the claim that Execute tried to write; empty if Execute tried to write no claim.
 	ClaimID string `json:"claimId,omitempty"`
 	// Dispatch is the number of the claim with the id ClaimID. It is set in the claimed lane only. It
-	// differs from the number in the input if this is the kept answer of an earlier execution. The
-	// history does not hold the input of a local activity, so "pawl reconcile" reads the number here.
+	// differs from the number in the input if this answer is the answer that the claim of an earlier execution
+	// kept. The history does not hold the input of a local activity, so "pawl reconcile" reads the number here.
 	Dispatch int `json:"dispatch,omitempty"`
 	// LeftBehind says that the tool was still running when Execute gave up the attempt.
 	LeftBehind bool `json:"leftBehind,omitempty"`
@@ -63,9 +62,10 @@ type ExecuteOut struct {
 	Responded bool          `json:"responded,omitempty"`
 	Challenge bool          `json:"challenge,omitempty"`
 	Failure   *hook.Failure `json:"failure,omitempty"`
-	// Retryable says that another attempt may succeed. NothingHappened says that the
-	// tool reported no effect, which allows another attempt of every tool.
-	Retryable       bool          `json:"retryable,omitempty"`
+	// Retryable says that another attempt may succeed.
+	Retryable bool `json:"retryable,omitempty"`
+	// NothingHappened says that the tool reported that it had no effect. Another attempt is then safe, even if
+	// the tool is not repeatable.
 	NothingHappened bool          `json:"nothingHappened,omitempty"`
 	Trace           []hook.Traced `json:"trace,omitempty"`
 	By              string        `json:"by,omitempty"`
@@ -107,7 +107,7 @@ type ProbeIn struct {
 	// Dispatch is the number of the last dispatch that may have had an effect. If the probe
 	// returns a large value, Probe stores that value under this number.
 	Dispatch int `json:"dispatch"`
-	// Permit is the permit of the attempts.
+	// Permit is the permit that the gate issued for the attempts.
 	Permit json.RawMessage `json:"permit,omitempty"`
 	hook.Terms
 }

@@ -19,7 +19,7 @@ const RequestTimeout = StepTimeout + toolspec.PreviewTimeout
 // server reports it. No field comes from the input of the activity.
 type Execution struct {
 	// RunID and WorkflowID identify the workflow run. Both are empty for an activity
-	// outside of a workflow; such an activity owns nothing in the record.
+	// outside of a workflow; such an activity cannot write to the record of a call.
 	RunID, WorkflowID string
 	// Local says that the activity is a local activity, which the workflow code of the same worker
 	// called. The server has no task for it, so no other client of the server can have started it.

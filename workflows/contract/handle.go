@@ -61,9 +61,9 @@ type Registry interface {
 // Observer is a Registry that sees every run of the activities that are bound to it.
 type Observer interface {
 	Registry
-	// Begin is called with the name and the decoded input of an activity before it runs, and done
-	// with its answer. out is the zero value of its type if err is not nil. Both must be quick, and
-	// must not change in or out.
+	// Begin is called before an activity runs, with its name and its decoded input. The activity gets the context
+	// that Begin returns. done is called after the activity, with its output and its error; out does not count if
+	// err is not nil. Both must be quick, and must not change in or out.
 	Begin(ctx context.Context, name string, in any) (observed context.Context, done func(out any, err error))
 }
 

@@ -24,10 +24,10 @@ type HydrateIn struct {
 	// PolicyDigest is the policy that decides whether Input may be repaired. Args are
 	// never repaired.
 	PolicyDigest string `json:"policyDigest,omitempty"`
-	// SafeArgs is the masked form of Args so far, and SafeHistory has the masked form of
-	// every earlier value of the arguments. If a new version of the tool masks more,
-	// Hydrate masks it in these values too.
-	SafeArgs    json.RawMessage   `json:"safeArgs,omitempty"`
+	// SafeArgs is the masked form of Args so far. If a new version of the tool masks more than the old one, Hydrate
+	// also masks that in SafeArgs and SafeHistory.
+	SafeArgs json.RawMessage `json:"safeArgs,omitempty"`
+	// SafeHistory has the masked form of every value that the arguments had.
 	SafeHistory []json.RawMessage `json:"safeHistory,omitempty"`
 }
 
@@ -41,13 +41,12 @@ type HydrateOut struct {
 	ToolDigest string          `json:"toolDigest,omitempty"`
 	Effect     toolspec.Effect `json:"effect,omitempty"`
 	Risk       toolspec.Risk   `json:"risk,omitempty"`
-	// Repeatable says whether the tool may be repeated now; nil means that the plan
-	// still decides.
+	// Repeatable says whether the current version of the tool may be repeated. If it is nil, the plan decides.
 	Repeatable *bool `json:"repeatable,omitempty"`
-	// Repaired says that Hydrate repaired the arguments. NoSchema says that the tool has
-	// no schema, so nothing checked them. In both cases a person must see the arguments
-	// before the tool runs.
+	// Repaired says that Hydrate repaired the arguments, so a person must see them before the tool runs.
 	Repaired bool `json:"repaired,omitempty"`
+	// NoSchema says that the tool has no schema, so nothing checked the arguments, and a person must see them
+	// before the tool runs.
 	NoSchema bool `json:"noSchema,omitempty"`
 	// ScriptArg names the argument that has a script of a shell; empty if the tool has none.
 	ScriptArg string `json:"scriptArg,omitempty"`

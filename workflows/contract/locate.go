@@ -26,8 +26,8 @@ type Moved struct {
 	// StartedAtMs is the time at which the call began, in milliseconds since 1970-01-01 UTC. The next run
 	// ignores a time after its own start. A time more than 366 days before its start counts as 366 days.
 	StartedAtMs int64 `json:"startedAtMs"`
-	// WaitedMs is the time since StartedAtMs that the deadline does not count. A longer time than the time
-	// since StartedAtMs counts as that time.
+	// WaitedMs is how much of the time since StartedAtMs the deadline does not count, because the call waited for
+	// a person. The next run does not accept more than the whole time since StartedAtMs.
 	WaitedMs int64 `json:"waitedMs,omitempty"`
 	// Moves counts the moves of the call.
 	Moves int `json:"moves"`

@@ -45,7 +45,7 @@ const (
 	Lost Outcome = "lost"
 	// Free: the dispatch never began and never will.
 	Free Outcome = "free"
-	// Killed: a kill switch is on; the tool did not run. Only a claim on the record returns
-	// Killed. Execute returns Refused instead.
+	// Killed: a kill switch is on, so the record accepts no claim and the tool did not run. Only the store that
+	// writes claims returns Killed. Execute returns Refused instead.
 	Killed Outcome = "killed"
 )

@@ -15,21 +15,22 @@ type SettleIn struct {
 	TenantID     string          `json:"tenantId"`
 	Epoch        int             `json:"epoch"`
 	Result       toolspec.Result `json:"result"`
-	// ToolID and Effect are of the call, for metrics. Workers of older releases leave them out.
-	ToolID string          `json:"toolId,omitempty"`
+	// ToolID is the tool of the call, for metrics. Workers of older releases leave it out.
+	ToolID string `json:"toolId,omitempty"`
+	// Effect is the effect of the tool, for metrics. Workers of older releases leave it out.
 	Effect toolspec.Effect `json:"effect,omitempty"`
-	// Holds says that the call may hold capacity to give back, because this run acquired
-	// it or an earlier run may have.
+	// Holds says that the call may hold capacity, which Settle gives back. This run acquired it, or an earlier run
+	// may have acquired it.
 	Holds    bool            `json:"holds,omitempty"`
 	SafeArgs json.RawMessage `json:"safeArgs,omitempty"`
-	// InputHistory and OutputHistory have the showable form of every value that the
-	// arguments and the output had, in order. An entry is null if nothing of that value
-	// may be shown.
-	InputHistory  []json.RawMessage `json:"inputHistory,omitempty"`
+	// InputHistory has every value that the arguments had, in order, in the masked form that people may see. An
+	// entry is null if nothing of that value may be shown.
+	InputHistory []json.RawMessage `json:"inputHistory,omitempty"`
+	// OutputHistory has the values of the output that the record may show, in order.
 	OutputHistory []json.RawMessage `json:"outputHistory,omitempty"`
 	PolicyDigest  string            `json:"policyDigest,omitempty"`
-	// Claims are the claims of which this run knows the outcome. If the record has another
-	// claim, of a tool that must not be repeated, the outcome of the call is unknown.
+	// Claims are the claims whose outcome this run knows. If the record has another claim, and its tool must not
+	// be repeated, Settle writes nothing and answers Unaccounted.
 	Claims   []Claim           `json:"claims,omitempty"`
 	Stages   []StageEvent      `json:"stages,omitempty"`
 	Attempts []AttemptEvent    `json:"attempts,omitempty"`
@@ -42,7 +43,7 @@ type SettleIn struct {
 
 // Started returns the contents of the start event (toolspec.EventStart). at is the time
 // when the first attempt began, or the zero time if none began. valid says whether the
-// arguments were valid at that time, or when hydrate last ran if no attempt began.
+// arguments were valid: always after an attempt began, otherwise if the last run of Hydrate accepted them.
 func (in SettleIn) Started() (at time.Time, valid bool) {
 	if len(in.Attempts) > 0 {
 		return time.UnixMilli(in.Attempts[0].AtMs), true

@@ -11,7 +11,7 @@ var (
 // over. The activity uses the namespace of its worker.
 type SweepCallsIn struct{}
 
-// SweepCallsOut counts the open calls that SweepCalls found, by the result of their sweep.
+// SweepCallsOut counts the open calls that SweepCalls found, by what SweepCalls did with them.
 type SweepCallsOut struct {
 	Open    int `json:"open"`
 	Running int `json:"running"`
@@ -24,8 +24,8 @@ type SweepCallsOut struct {
 	TimedOut       int `json:"timedOut,omitempty"`
 	Internal       int `json:"internal,omitempty"`
 	OutcomeUnknown int `json:"outcomeUnknown,omitempty"`
-	// Ended counts the calls, of this sweep and of earlier ones, whose hooks at the closing
-	// stages have all run.
+	// Ended counts the settled calls whose hooks at the closing stages have all run now. The sweeper may have
+	// settled them in an earlier sweep.
 	Ended int `json:"ended,omitempty"`
 	// AgentRuns counts the runs of agents that the sweeper ended.
 	AgentRuns int `json:"agentRuns,omitempty"`
@@ -55,7 +55,7 @@ type DropExpiredOut struct {
 	AgentRuns int `json:"agentRuns,omitempty"`
 	// Cached counts the deleted values of the result cache.
 	Cached int `json:"cached,omitempty"`
-	// Outputs counts changed rows of stored outputs and their chunks.
+	// Outputs counts the changed rows of stored outputs and of their chunks.
 	Outputs int `json:"outputs,omitempty"`
 	// Memories counts deleted rows of the memory of sessions.
 	Memories   int `json:"memories,omitempty"`

@@ -35,7 +35,8 @@ type TriggerFireIn struct {
 
 // TriggerFireOut is the answer of TriggerFire, and the result of the workflow.
 type TriggerFireOut struct {
-	// RunID is the id of the run that was started. Refused says why no run was started.
-	RunID   string `json:"runId,omitempty"`
+	// RunID is the id of the run that was started; empty if no run was started.
+	RunID string `json:"runId,omitempty"`
+	// Refused says why no run was started; empty if a run was started.
 	Refused string `json:"refused,omitempty"`
 }

@@ -16,9 +16,9 @@ type VerifyClosedIn struct {
 type VerifyClosedOut struct {
 	SinceMs int64 `json:"sinceMs"`
 	UntilMs int64 `json:"untilMs"`
-	// Secrets counts the secrets that were searched for. TooPlain counts the secrets that
-	// were left out, because they cannot be told apart from other text.
-	Secrets   int `json:"secrets"`
+	// Secrets counts the secrets that were searched for.
+	Secrets int `json:"secrets"`
+	// TooPlain counts the secrets that were not searched for, because other text may look the same.
 	TooPlain  int `json:"tooPlain,omitempty"`
 	Workflows int `json:"workflows"`
 	Events    int `json:"events"`

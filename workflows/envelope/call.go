@@ -42,25 +42,26 @@ type scratch struct {
 	budgets  hook.Budgets
 	data     []hook.Entry
 	bindings []hook.Binding
-	// needs lists the on-demand stages that the gate requires.
+	// needs lists the on-demand stages that the gate requires, such as willAcquireQuota for a tool with a quota.
 	needs []hook.Stage
 	// changedBytes counts the bytes that hooks and approvers have changed.
 	changedBytes int
-	// permit is the permit that the gate issued last. approval is the approval that a
-	// person granted, or nil.
-	permit   json.RawMessage
+	// permit is the permit that the gate issued last.
+	permit json.RawMessage
+	// approval is the approval that a person granted, or nil.
 	approval *hook.GrantedApproval
 	failure  *hook.Failure
 	audit    []hook.AuditEntry
 }
 
-// New returns the state of the call that this workflow runs. If the call has moved, New also returns the
-// decisions that the previous run has passed on. New does not decode the input of the call.
+// New returns the state of the call that this workflow runs. If the call has moved here from another task queue, New
+// also returns the decisions of approvers that the previous Temporal run passed on. New does not decode the input of
+// the call.
 func New(ctx workflow.Context, raw, moved converter.RawValue) (*Call, []toolspec.Decision) {
 	now := workflow.Now(ctx)
 	c := &Call{
 		raw:    raw,
-		clock:  clock{startedAt: now, from: now},
+		clock:  clock{runStartedAt: now, callStartedAt: now},
 		status: status{status: toolspec.StatusRunning, stage: contract.Admit.Name()},
 	}
 	return c, c.adoptMoved(ctx, moved).Decisions
@@ -76,8 +77,8 @@ func (c *Call) Input() (data []byte, encoding string) {
 	return payload.GetData(), string(payload.GetMetadata()[converter.MetadataEncoding])
 }
 
-// Admitted returns the last answer of admit that made this run the owner of the call.
-// Adopt sets it; Readmit does not change it.
+// Admitted returns the answer of admit that the last call of Adopt took over. Readmit, which only
+// renews the epoch, the rounds and the gate state, does not change it.
 func (c *Call) Admitted() contract.AdmitOut { return c.admitted }
 
 // Plan returns the recorded plan, or the restricted plan after RestrictPlan.
@@ -93,8 +94,8 @@ func (c *Call) RaiseEpoch(epoch int) { c.epoch = epoch }
 // capacity.
 func (c *Call) Rounds() contract.Rounds { return c.rounds }
 
-// NextGate starts a round of the gate. The record stores effects by round. Without a new number, the
-// next run of the gate would pass for a retry of its last run.
+// NextGate starts a round of the gate. The record stores by round what stages do. Without a new number, it
+// would take the next run of the gate for a retry of the last run.
 func (c *Call) NextGate() { c.rounds.Gate++ }
 
 // NextCapacity starts a round of the stages that may wait for capacity. In a new round
@@ -117,10 +118,10 @@ func (c *Call) Attempt() int { return c.attempt }
 // SetAttempt starts attempt n.
 func (c *Call) SetAttempt(n int) { c.attempt = n }
 
-// Lane returns the lane of the attempts. After an approval request it is the regular lane: only a
-// claim can consume an approval, and an attempt may first have to make the preview of the tool again.
-// A call with a connection leaves the claimed lane, because only a regular activity can be cancelled
-// when the right to the connection is lost.
+// Lane returns the lane of the attempts: the lane of the plan, with two exceptions. After an approval request it is
+// the regular lane: only a claim can consume an approval, and an attempt may first have to make the preview of the
+// tool again. A call with a connection leaves the claimed lane for the regular lane, because only a regular activity
+// can be cancelled when the right to the connection is lost.
 func (c *Call) Lane() hook.Lane {
 	if c.rounds.Request > 0 || c.plan.Lane == hook.ClaimedLane && c.connection != nil {
 		return hook.RegularLane
@@ -135,7 +136,7 @@ func (c *Call) RestrictPlan() {
 	c.plan.Lane, c.plan.Repeatable, c.plan.MaxAttempts = hook.RegularLane, false, 1
 }
 
-// Owner identifies the call for the step that checks the receipt of an answer.
+// Owner returns the ids of the call, with which steps.Answer checks the receipt of an answer.
 func (c *Call) Owner() steps.Owner {
 	return steps.Owner{InvocationID: c.admitted.InvocationID, TenantID: c.admitted.Context.TenantID}
 }
@@ -157,7 +158,7 @@ func (c *Call) Runtime() time.Duration {
 	return time.Duration(c.budgets.MaxRuntimeMs) * time.Millisecond
 }
 
-// Terms returns the terms of every attempt, under the current plan and budgets.
+// Terms returns the hooks and the bounds of every attempt, under the current plan and budgets.
 func (c *Call) Terms() hook.Terms {
 	t := hook.Terms{Once: !c.plan.Repeatable, MaxRuntimeMs: c.Runtime().Milliseconds(), MaxResultBytes: c.budgets.MaxResultBytes}
 	for _, step := range c.plan.Execute {
@@ -210,7 +211,7 @@ func (c *Call) SetFailure(f *hook.Failure) { c.failure = f }
 // Audit returns the audit entries that hooks wrote for the record.
 func (c *Call) Audit() []hook.AuditEntry { return c.audit }
 
-// ClearAudit drops the audit entries, because the hooks that wrote them run again.
+// ClearAudit drops the audit entries. A caller calls it before the hooks that wrote them run again.
 func (c *Call) ClearAudit() { c.audit = nil }
 
 // Facts returns the current facts of the call for a stage. round is the number of the run of that
@@ -230,7 +231,7 @@ func (c *Call) Facts(ctx workflow.Context, round int) hook.Facts {
 		Cached: c.cached, CachedInfo: c.cachedInfo, Hit: c.hit, Data: c.data, Bindings: c.bindings, Failure: c.failure, Approval: c.approval,
 		Attempts: c.attempt, AuditIDs: ids,
 		Repaired: c.repaired, NoSchema: c.noSchema,
-		Kills: c.kills, Connection: c.connection, StartedAtMs: c.startedAt.UnixMilli(), NowMs: workflow.Now(ctx).UnixMilli(),
+		Kills: c.kills, Connection: c.connection, StartedAtMs: c.runStartedAt.UnixMilli(), NowMs: workflow.Now(ctx).UnixMilli(),
 		RemainingMs: c.Remaining(ctx).Milliseconds(),
 	}
 }

@@ -13,9 +13,9 @@ import (
 // active policy, the kill switches, the state of the connection, and the tool.
 type gateState struct {
 	policyDigest string
-	// kills and connection are the kill switches and the state of the call's connection,
-	// read together with policyDigest.
-	kills      []hook.Kill
+	// kills are the kill switches that apply to the call, read together with policyDigest.
+	kills []hook.Kill
+	// connection is the state of the call's connection, read together with policyDigest; nil if the call names none.
 	connection *hook.Connection
 	toolDigest string
 	effect     toolspec.Effect
@@ -35,18 +35,18 @@ func (c *Call) Connection() *hook.Connection { return c.connection }
 // Before that, it is the digest in the plan.
 func (c *Call) ToolDigest() string { return c.toolDigest }
 
-// Effect returns the effect of the tool in the definition of the last SetTool.
+// Effect returns the effect of the tool, as SetTool last recorded it.
 func (c *Call) Effect() toolspec.Effect { return c.effect }
 
-// SetTool records the definition of the tool that a worker has.
+// SetTool records the parts of the tool's definition by which the gate judges the call.
 func (c *Call) SetTool(digest string, effect toolspec.Effect, risk toolspec.Risk, scriptArg string, discovered *toolspec.Discovered) {
 	c.toolDigest, c.effect, c.risk, c.scriptArg, c.discovered = digest, effect, risk, scriptArg, discovered
 }
 
-// SetGateState records the active policy, the kill switches and the connection that one
-// statement read. If the call asked for no connection at admit, the connection of the call stays
-// nil. Otherwise its field Requested keeps the value from admit. If the argument connection is nil,
-// the connection does not exist, and all other fields are empty.
+// SetGateState records the active policy, the kill switches and the state of the connection, which a step has read
+// in the record. The connection of a call that names no connection stays nil. Otherwise its field Requested keeps the
+// value that admit returned. If the argument connection is nil, the named connection does not exist, and its other
+// fields are empty.
 func (c *Call) SetGateState(policyDigest string, kills []hook.Kill, connection *hook.Connection) {
 	c.policyDigest, c.kills, c.connection = policyDigest, kills, nil
 	if asked := c.admitted.Connection; asked != nil {
@@ -58,8 +58,8 @@ func (c *Call) SetGateState(policyDigest string, kills []hook.Kill, connection *
 	}
 }
 
-// ReadGateState reads the active policy, the kill switches and the state of the connection
-// again. It starts a round of the gate.
+// ReadGateState reads the active policy, the kill switches and the state of the connection again, and starts a round
+// of the gate. It returns how the call ends if the read fails or the record has a result, otherwise the zero Next.
 func (c *Call) ReadGateState(ctx workflow.Context) Next {
 	for {
 		at := workflow.Now(ctx)
@@ -83,24 +83,24 @@ func (c *Call) ReadGateState(ctx workflow.Context) Next {
 	}
 }
 
-// Admit finds or creates the record. A cancel does not stop it, because the record of a
-// cancelled call must say that it was cancelled.
+// Admit runs the activity admit, which finds or creates the record of the call. A cancel does not stop it, because
+// the record of a cancelled call must say that the call was cancelled.
 func (c *Call) Admit(ctx workflow.Context) (contract.AdmitOut, error) {
 	info := workflow.GetInfo(ctx)
 	in := contract.AdmitIn{
 		WorkflowID:       info.WorkflowExecution.ID,
 		RunID:            info.WorkflowExecution.RunID,
 		Namespace:        info.Namespace,
-		NowMs:            c.startedAt.UnixMilli(),
+		NowMs:            c.runStartedAt.UnixMilli(),
 		SearchAttributes: true,
 	}
 	in.Input, in.Encoding = c.Input()
 	return steps.Local(steps.Disconnected(ctx), contract.Admit, in, steps.Options("find or make the record", steps.Forever))
 }
 
-// Adopt sets the state of the call to the data of the record. The plan stays as it is if
-// admit returned no plan. A restricted plan stays restricted: the record has the plan of the tool
-// that admit saw, and a worker has a less safe one.
+// Adopt sets the state of the call to the data of the record, which admit has returned. The plan stays as it is if
+// admit returned no plan. A restricted plan stays restricted: the record has the plan for the version of the tool that
+// admit saw, and a worker now has a less safe version.
 func (c *Call) Adopt(out contract.AdmitOut) {
 	c.admitted = out
 	c.epoch, c.rounds = out.Epoch, out.Rounds
@@ -118,8 +118,9 @@ func (c *Call) Adopt(out contract.AdmitOut) {
 	}
 }
 
-// Readmit runs admit again after an activity answered contract.Superseded: the record has a
-// newer epoch than this run, and the record decides. The call ends if the record has a result.
+// Readmit runs admit again after an activity answered contract.Superseded, because the record has a newer epoch than
+// this run. If the record has a result, or belongs to another call by now, Readmit returns how the call ends.
+// Otherwise this run takes the call over again, with the new epoch.
 func (c *Call) Readmit(ctx workflow.Context) (Next, error) {
 	out, err := c.Admit(ctx)
 	switch {
@@ -137,7 +138,7 @@ func (c *Call) Readmit(ctx workflow.Context) (Next, error) {
 	return Next{}, nil
 }
 
-// HandleSuperseded calls Readmit. It ends the call with a failure if admit fails.
+// HandleSuperseded does what Readmit does. If admit fails, it ends the call with a failure and returns no error.
 func (c *Call) HandleSuperseded(ctx workflow.Context) Next {
 	next, err := c.Readmit(ctx)
 	if err != nil {

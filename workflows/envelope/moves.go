@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// changeMove is the id for workflow.GetVersion of this change: a call that finds no worker with its tool
-	// on its own task queue moves to another one. A call with an older history waits.
+	// changeMove is the id for workflow.GetVersion of this change: if only workers on another task queue have the
+	// tool, the call moves there. A call with an older history waits.
 	changeMove = "move"
-	// freeMoves is the number of moves without a pause. Before each further move the call waits, so that
-	// workers that disagree about who has the tool do not keep each other busy.
+	// freeMoves is the number of moves without a pause. Before each further move the call waits: two task queues
+	// whose workers both lack the tool could otherwise send the call to each other in a busy loop.
 	freeMoves = 2
 	// maxMoves bounds the moves of a call.
 	maxMoves = 32
@@ -37,23 +37,23 @@ type moves struct {
 	paused bool
 	// to is the task queue that the call moves to now; empty while it stays.
 	to string
-	// attempt says that an attempt may run now, so the call must not move: see StayForAttempt.
-	attempt bool
+	// attemptRuns says that an attempt may run now, so the call must not move: see StayForAttempt.
+	attemptRuns bool
 	// stays says that the call must not move any more: its tool may have run, or the call ends.
 	stays bool
 	// unjudged says that the gate could not judge the call during its wait for an approval, because no worker
-	// has a part of the call: see TakeUnjudged.
+	// has a part that the gate needs, such as the tool or a hook: see TakeUnjudged.
 	unjudged bool
 }
 
-// Stay keeps the call on this task queue from now on. After a move, the next run would not know the attempts
-// of this run, or would end the call in another way than this run.
+// Stay keeps the call on this task queue from now on. The caller calls it once the tool may have run, or once the
+// call ends: after a move, the next run would not know the attempts of this run, or could end the call in another way.
 func (c *Call) Stay() { c.moves.stays, c.moves.to = true, "" }
 
 // StayForAttempt keeps the call on this task queue while an attempt runs: until the caller calls end.
 func (c *Call) StayForAttempt() (end func()) {
-	c.moves.attempt = true
-	return func() { c.moves.attempt = false }
+	c.moves.attemptRuns = true
+	return func() { c.moves.attemptRuns = false }
 }
 
 // MovesTo returns the task queue to which the call moves now, or an empty string.
@@ -62,7 +62,7 @@ func (c *Call) MovesTo() string { return c.moves.to }
 // Moved returns the data that the call passes to its next run. decisions are the decisions that may still count.
 func (c *Call) Moved(decisions []toolspec.Decision) contract.Moved {
 	return contract.Moved{
-		StartedAtMs: c.from.UnixMilli(), WaitedMs: c.waited.Milliseconds(), Moves: c.moves.made + 1, Decisions: decisions,
+		StartedAtMs: c.callStartedAt.UnixMilli(), WaitedMs: c.waited.Milliseconds(), Moves: c.moves.made + 1, Decisions: decisions,
 	}
 }
 
@@ -78,26 +78,26 @@ func (c *Call) adoptMoved(ctx workflow.Context, raw converter.RawValue) (m contr
 		return contract.Moved{}
 	}
 	c.moves.made = min(max(m.Moves, 0), maxMoves)
-	if from := time.UnixMilli(m.StartedAtMs).UTC(); m.StartedAtMs > 0 && from.Before(c.startedAt) {
-		if earliest := c.startedAt.Add(-maxAge); from.Before(earliest) {
+	if from := time.UnixMilli(m.StartedAtMs).UTC(); m.StartedAtMs > 0 && from.Before(c.runStartedAt) {
+		if earliest := c.runStartedAt.Add(-maxAge); from.Before(earliest) {
 			from = earliest
 		}
-		c.from = from
+		c.callStartedAt = from
 		// The bounds apply before the multiplication, because the product of a forged WaitedMs could overflow.
-		c.waited = time.Duration(min(max(m.WaitedMs, 0), c.startedAt.Sub(from).Milliseconds())) * time.Millisecond
+		c.waited = time.Duration(min(max(m.WaitedMs, 0), c.runStartedAt.Sub(from).Milliseconds())) * time.Millisecond
 	}
 	return m
 }
 
-// WaitForPart waits for a worker with the part that by names, as WaitForWorker does. If only workers on
-// another task queue have the tool of the call, WaitForPart does not wait: MovesTo then returns that task
-// queue, and the failure ends the work of this run.
+// WaitForPart waits for a worker that has the part that by names, such as a tool or a hook, as WaitForWorker does. If
+// only workers on another task queue have the tool of the call, WaitForPart does not wait: MovesTo then returns that
+// task queue, and the failure that WaitForPart returns ends the work of this run.
 //
-// While the call waits for an approval, the deadline does not count this wait. The wait then fails once the
-// delay has reached steps.MissingDelayMax: see TakeUnjudged.
+// While the call waits for an approval, the deadline does not count this wait, so the wait has another end: it fails
+// once delay has reached steps.MissingDelayMax. See TakeUnjudged.
 func (c *Call) WaitForPart(ctx workflow.Context, delay *time.Duration, by string) *hook.Failure {
 	lacking := MissingMessage(by)
-	if c.moves.attempt || ctx.Err() != nil || workflow.GetVersion(ctx, changeMove, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+	if c.moves.attemptRuns || ctx.Err() != nil || workflow.GetVersion(ctx, changeMove, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		return c.WaitForWorker(ctx, delay, lacking)
 	}
 	isAsking := c.Status() == toolspec.StatusWaitingApproval
@@ -119,8 +119,8 @@ func (c *Call) WaitForPart(ctx workflow.Context, delay *time.Duration, by string
 	return c.recordUnjudged(isAsking, c.WaitForWorker(ctx, delay, lacking))
 }
 
-// recordUnjudged records whether no worker could judge a call that waits for an approval. f is the failure of
-// the wait for a worker, or nil; recordUnjudged returns f.
+// recordUnjudged marks the call as unjudged if it waits for an approval and found no worker that can judge it. f is
+// the failure of the wait for a worker, or nil; recordUnjudged returns f.
 func (c *Call) recordUnjudged(isAsking bool, f *hook.Failure) *hook.Failure {
 	c.moves.unjudged = isAsking && f != nil && f.Code == toolspec.CodeUnavailable
 	return f
@@ -135,7 +135,8 @@ func (c *Call) TakeUnjudged() bool {
 	return unjudged
 }
 
-// mayMove reports whether the call may move now. A parked call may not move, because its tool may have run.
+// mayMove reports whether the call may move to another task queue now. A parked call may not move, because its tool
+// may have run.
 func (c *Call) mayMove() bool {
 	switch c.Status() {
 	case toolspec.StatusRunning, toolspec.StatusWaitingApproval, toolspec.StatusWaitingCapacity:
@@ -145,7 +146,8 @@ func (c *Call) mayMove() bool {
 	}
 }
 
-// pauseBeforeMove waits before a move after the first freeMoves moves, once in each run.
+// pauseBeforeMove waits before the next move if the call has moved freeMoves times or more. It waits once in each
+// run, and longer after each move. It returns a failure as WaitForWorker does.
 func (c *Call) pauseBeforeMove(ctx workflow.Context, lacking string) *hook.Failure {
 	if c.moves.made < freeMoves || c.moves.paused {
 		return nil

@@ -59,9 +59,8 @@ func (n Next) EndsWithOutput() bool {
 // RecordedResult returns the result that the record has, or nil.
 func (n Next) RecordedResult() *toolspec.Result { return n.recorded }
 
-// NextAfter returns whether the call continues after a stage with the verdict v, and sets
-// the output if a hook responded. The call continues after hook.Asked, because the caller
-// of NextAfter handles the question.
+// NextAfter returns whether the call continues after a stage with the verdict v. If a hook responded, it sets the
+// output of the call to the response. After hook.Asked the call continues: the caller of NextAfter asks the person.
 func (c *Call) NextAfter(ctx workflow.Context, v hook.Verdict, stage hook.Stage) Next {
 	switch v.Outcome {
 	case hook.Failed:
@@ -93,17 +92,17 @@ type Verdict struct {
 	Ask *hook.Ask
 }
 
-// WithoutAsking returns whether the call continues if no person can be asked now. If the
-// gate asks for an approval, the call fails with approval_stale. After an approval, such
-// a question means that the approval does not cover the call.
+// WithoutAsking returns whether the call continues at a point at which it cannot ask a person. If the
+// gate requires an approval, the call fails with approval_stale: either no person has approved the call, or
+// the approval does not cover the call any more.
 func (v Verdict) WithoutAsking(c *Call) Next {
 	if v.IsEnd() || v.Ask == nil {
 		return v.Next
 	}
 	f := &hook.Failure{Code: toolspec.CodeApprovalStale, Details: c.ApprovalDetails()}
 	if c.approval == nil {
-		// The call does not ask for the approval now: it may hold capacity, which it must not
-		// hold while it waits for a person.
+		// The call does not ask a person here: it may hold capacity, and must not hold capacity while it waits for
+		// a person.
 		f.SafeMessage = "Policy asks for an approval by now; make the call again to be asked about"
 	}
 	return Fail(f)

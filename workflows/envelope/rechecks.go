@@ -24,12 +24,12 @@ func (c *Call) TakeRecheck() bool {
 	return wanted
 }
 
-// changeRecheck is the id for workflow.GetVersion of this change: a call that waits
-// neither for a person nor for capacity does a recheck before its next wait. A call with
-// an older history does the recheck at that wait.
+// changeRecheck is the id for workflow.GetVersion of this change: if a recheck arrives while a call runs, the gate judges
+// the call before its next attempt, and during the pause between two attempts. In a call with an older history, the
+// recheck stays pending until the call next waits for a person or for capacity.
 const changeRecheck = "recheck-running"
 
-// RecheckPending reports whether the call must do a recheck now. It is false for a call whose
+// RecheckPending reports whether a recheck is pending that a running call must do now. It is false for a call whose
 // history is older than changeRecheck.
 func (c *Call) RecheckPending(ctx workflow.Context) bool {
 	return c.requests > 0 && workflow.GetVersion(ctx, changeRecheck, workflow.DefaultVersion, 1) != workflow.DefaultVersion

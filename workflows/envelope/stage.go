@@ -42,11 +42,12 @@ func (c *Call) RunOwnStep(ctx workflow.Context, step hook.Step, round int) hook.
 	return c.runPart(ctx, step, hook.PartBefore, round)
 }
 
-// changeUnread is the id for workflow.GetVersion of this change: a call ends if its record has a result after a wait for a worker that can read the
-// policy. A call with an older history runs the stage again with the policy that it had, and so waits until its deadline.
+// changeUnread is the id for workflow.GetVersion of this change: if a call has waited for a worker that can read the policy, and its record has a
+// result by then, the call ends. A call with an older history runs the stage again with the policy that it had, and so waits until its deadline.
 const changeUnread = "unread-settled"
 
-// runPart runs a part of a stage. For hook.WholeStage it runs all parts that the stage has.
+// runPart runs a part of a stage, or the whole stage for hook.WholeStage. It applies the changes of the stage and
+// returns the verdict, as RunStage does.
 func (c *Call) runPart(ctx workflow.Context, step hook.Step, part hook.Part, round int) hook.Verdict {
 	c.stage = string(step.Stage)
 	delay := steps.MissingDelay
@@ -54,7 +55,7 @@ func (c *Call) runPart(ctx workflow.Context, step hook.Step, part hook.Part, rou
 		at := workflow.Now(ctx)
 		in := hook.StageInput{
 			Stage: step.Stage, Own: step.Own, Hooks: step.Hooks, Part: part, PlanVersion: c.plan.V,
-			AnyWorker: c.moves.stays || c.moves.attempt, MaxResultBytes: c.Terms().MaxResultBytes, Facts: visible(step.Phase, c.Facts(ctx, round)),
+			AnyWorker: c.moves.stays || c.moves.attemptRuns, MaxResultBytes: c.Terms().MaxResultBytes, Facts: visible(step.Phase, c.Facts(ctx, round)),
 		}
 		// The gate puts the terms into the permit, which every attempt with a claim needs.
 		if step.Stage == hook.WillCheckConsent.Stage() && c.Lane() != hook.LocalLane {
@@ -95,9 +96,9 @@ func (c *Call) runPart(ctx workflow.Context, step hook.Step, part hook.Part, rou
 	}
 }
 
-// runActivity runs a stage inside the workflow task. If the plan has a durable hook at the
-// stage, it runs Pawl's own step inside the task, and then the hooks as an activity of
-// their own.
+// runActivity runs a stage as a local activity and returns its verdict. If the plan has a durable hook at the stage,
+// only Pawl's own step is a local activity, and the hooks run in a regular activity after it. If Pawl's own step does
+// not let the call continue, the hooks do not run.
 func (c *Call) runActivity(ctx workflow.Context, step hook.Step, in hook.StageInput) (hook.Verdict, error) {
 	deadline := c.Remaining(ctx)
 	if step.DurableMs == 0 || in.Part != hook.WholeStage {
@@ -119,8 +120,8 @@ func (c *Call) runActivity(ctx workflow.Context, step hook.Step, in hook.StageIn
 	return steps.Ask(ctx, c.Owner(), contract.Stage(step.Stage), in, steps.DurableOptions(summaryOf(step), budget, deadline))
 }
 
-// loadTime returns the extra time of a stage that handles a large value. The stage reads the whole value, and
-// redacts and stores the value that a hook returns. On an idle machine this takes 0.1 s for a megabyte. The
+// loadTime returns the extra time of a stage that handles a large value; 0 for other stages. The stage reads the whole
+// value, and redacts and stores the value that a hook returns. On an idle machine this takes 0.1 s for a megabyte. The
 // extra time is much longer, because a busy machine is slower, and a stage that runs out of time is repeated
 // until the deadline of the call.
 func (c *Call) loadTime(step hook.Step) time.Duration {
@@ -205,9 +206,9 @@ func (c *Call) apply(v *hook.Verdict) {
 // tool or plan that the argument names.
 func MissingMessage(what string) string { return "no worker has what the call needs: " + what }
 
-// WaitForWorker sleeps for delay before the caller tries again to find a worker that can
-// run the plan. It doubles delay, up to steps.MissingDelayMax. It returns a failure if ctx is
-// cancelled, or if the deadline leaves no time for delay. In the second case lacking is the message.
+// WaitForWorker sleeps for delay and doubles it, up to steps.MissingDelayMax. The caller then tries again, perhaps on
+// another worker. WaitForWorker returns a failure if ctx is cancelled, or if the deadline leaves no time for delay;
+// lacking is the message of the second failure.
 func (c *Call) WaitForWorker(ctx workflow.Context, delay *time.Duration, lacking string) *hook.Failure {
 	if c.Remaining(ctx) <= *delay {
 		return &hook.Failure{Code: toolspec.CodeUnavailable, SafeMessage: lacking}

@@ -16,7 +16,7 @@ import (
 type status struct {
 	status toolspec.Status
 	stage  string
-	// upserted is the status in the search attributes; empty before the first write.
+	// upserted is the status that the search attributes have; empty before their first write.
 	upserted toolspec.Status
 	// waiting is the reason of the current wait for capacity or for a time; empty outside of a
 	// wait.
@@ -32,8 +32,8 @@ func (c *Call) Stage() string { return c.stage }
 // SetStage sets the name that Stage returns: a stage, or a step that belongs to no stage, such as execute or settle.
 func (c *Call) SetStage(step string) { c.stage = step }
 
-// SetStatus enters or leaves a wait, and writes the search attributes. details says in
-// Markdown why the call waits; it is empty when the call leaves the wait.
+// SetStatus sets the status of the call when it enters or leaves a wait, and writes the search attributes. details
+// says in Markdown why the call waits; it is empty when the call leaves the wait.
 func (c *Call) SetStatus(ctx workflow.Context, s toolspec.Status, details string) {
 	c.status.status = s
 	workflow.SetCurrentDetails(ctx, details)
@@ -44,8 +44,8 @@ func (c *Call) SetStatus(ctx workflow.Context, s toolspec.Status, details string
 // string.
 func (c *Call) WaitsFor() string { return c.waiting }
 
-// EnterWait records that the call waits for capacity or for a time. The reason is plain text,
-// details is Markdown.
+// EnterWait records that the call waits for capacity, or until a time that a hook named. WaitsFor returns the reason,
+// which is plain text. The UI of Temporal shows details, which is Markdown.
 func (c *Call) EnterWait(ctx workflow.Context, reason, details string) {
 	c.waiting = reason
 	if c.Status() == toolspec.StatusWaitingCapacity {

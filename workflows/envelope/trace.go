@@ -7,14 +7,16 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// trace holds what the workflow writes to the record.
+// trace holds the events of the call that the workflow writes to the record.
 type trace struct {
-	// events and attempts are all of the call.
-	events   []contract.StageEvent
+	// events are all stages and steps that this run has run.
+	events []contract.StageEvent
+	// attempts are all dispatches that this run has made.
 	attempts []contract.AttemptEvent
-	// hydrations are those that are not written yet. hydrated counts all hydrations.
+	// hydrations are the runs of hydrate that the record does not have yet.
 	hydrations []contract.Hydration
-	hydrated   int
+	// hydrationCount counts all runs of hydrate, also those that the record has.
+	hydrationCount int
 }
 
 // StageEvents returns the stages and steps that ran, in the order in which they began.
@@ -66,8 +68,8 @@ func (c *Call) Hydrations() []contract.Hydration { return c.hydrations }
 
 // RecordHydration adds a hydration and numbers it.
 func (c *Call) RecordHydration(h contract.Hydration) {
-	c.hydrated++
-	h.Seq = c.hydrated
+	c.hydrationCount++
+	h.Seq = c.hydrationCount
 	c.hydrations = append(c.hydrations, h)
 }
 

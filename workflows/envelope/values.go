@@ -15,11 +15,12 @@ type arguments struct {
 	// safeHistory has each entry of argsHistory in the masked form that people and records
 	// may see; an entry is nil while that form is not known.
 	safeHistory []json.RawMessage
-	// argsChanged says that a hook changed the arguments after the gate judged them.
+	// argsChanged says that a hook has changed the arguments, and the gate must judge the new ones.
 	argsChanged bool
-	// repaired says that the arguments were repaired once. It stays true after every
-	// later change. noSchema says that no schema validated the arguments.
-	repaired, noSchema bool
+	// repaired says that hydrate has repaired the arguments. It stays true after every later change.
+	repaired bool
+	// noSchema says that the tool has no schema, so nothing validated the arguments.
+	noSchema bool
 }
 
 // Args returns the current arguments.
@@ -33,7 +34,7 @@ func (c *Call) SafeArgs() json.RawMessage { return c.safeArgs }
 // and records may see.
 func (c *Call) SafeHistory() []json.RawMessage { return c.safeHistory }
 
-// SetArgs replaces the arguments and adds the new ones to the history. safe is the safe
+// SetArgs replaces the arguments and adds the new ones to the history. safe is the masked
 // form of the new arguments; nil if it is not known yet.
 func (c *Call) SetArgs(args, safe json.RawMessage) {
 	c.args, c.safeArgs = args, safe
@@ -41,8 +42,8 @@ func (c *Call) SetArgs(args, safe json.RawMessage) {
 	c.safeHistory = append(c.safeHistory[:len(c.safeHistory):len(c.safeHistory)], safe)
 }
 
-// SetValidatedArgs replaces the arguments by the output of hydrate, without a new entry
-// in the history. A nil safeHistory leaves the safe history as it is.
+// SetValidatedArgs replaces the arguments by the output of hydrate, without a new entry in the history. safe is the
+// masked form of the arguments. safeHistory has the masked form of each value in the history; nil if it did not change.
 func (c *Call) SetValidatedArgs(args, safe json.RawMessage, safeHistory []json.RawMessage, repaired, noSchema bool) {
 	if c.args = args; safeHistory != nil {
 		c.safeHistory = safeHistory
@@ -51,7 +52,7 @@ func (c *Call) SetValidatedArgs(args, safe json.RawMessage, safeHistory []json.R
 	c.repaired, c.noSchema = c.repaired || repaired, noSchema
 }
 
-// setSafeArgs sets the safe form of the arguments, also in the last entry of the history.
+// setSafeArgs sets the masked form of the arguments, also in the last entry of the history.
 func (c *Call) setSafeArgs(safe json.RawMessage) {
 	c.safeArgs = safe
 	if n := len(c.safeHistory); n > 0 {
@@ -81,10 +82,11 @@ type output struct {
 	visible   []json.RawMessage
 	challenge bool
 	source    toolspec.Source
-	// cached is a value that another call got. hit says that it is from the result cache.
+	// cached is the value that willReadCache found for the call, in the result cache or by a hook; nil if there is none.
 	cached     json.RawMessage
 	cachedInfo toolspec.OutputInfo
-	hit        bool
+	// hit says that cached is from the result cache, and not from a hook.
+	hit bool
 }
 
 // Output returns the current output of the call, or its short form.
@@ -93,15 +95,15 @@ func (c *Call) Output() json.RawMessage { return c.value }
 // OutputInfo describes the current output.
 func (c *Call) OutputInfo() toolspec.OutputInfo { return c.info }
 
-// SetStoredOutput sets an output of which the workflow has only the reference. Workers of older releases give
-// such answers. Unlike SetOutput, SetStoredOutput adds nothing to the outputs that hooks see.
+// SetStoredOutput sets an output of which the workflow has only the reference, because a worker of an older release
+// gave the answer. Unlike SetOutput, SetStoredOutput adds nothing to the outputs that hooks see.
 func (c *Call) SetStoredOutput(info toolspec.OutputInfo) { c.value, c.info = nil, info }
 
 // HasStoredOutputOnly reports whether SetStoredOutput set the output.
 func (c *Call) HasStoredOutputOnly() bool { return c.info.OutputRef != "" && c.value == nil }
 
-// SetOutput replaces the output and adds the new one to the history. If the old output has a reference to the
-// stored stream of the tool, a new output without a reference gets it.
+// SetOutput replaces the output and adds the new one to the history. A reference to the stored stream of the tool is
+// kept: a new output without a reference gets the reference of the old output.
 func (c *Call) SetOutput(value json.RawMessage, info toolspec.OutputInfo) {
 	hasStream := c.value != nil && c.info.OutputRef != "" && !c.info.Truncated
 	if hasStream && info.OutputRef == "" {

@@ -20,9 +20,9 @@ var (
 
 // Judge runs stages of the gate in order and returns the verdict. It skips a stage that
 // the plan does not have, and stops after a stage that ends the call. It continues after a stage
-// that asks for an approval; if several stages ask, the last question counts. If a hook names a
-// time, Judge waits and begins again. The caller must have begun a new round of the gate
-// (NextGate) before it calls Judge.
+// that asks for an approval; if several stages ask, the verdict has the question of the last one. If a hook
+// answers "wait until this time", Judge waits and runs all stages again. The caller must call NextGate before it
+// calls Judge, to begin a new round of the gate.
 func Judge(ctx workflow.Context, c *envelope.Call, stages ...hook.Stage) envelope.Verdict {
 	for {
 		verdict, until := judge(ctx, c, c.RunStage, stages...)
@@ -35,8 +35,9 @@ func Judge(ctx workflow.Context, c *envelope.Call, stages ...hook.Stage) envelop
 	}
 }
 
-// Wait waits for the time that a hook has named, or until a recheck arrives, and begins a new
-// round of the gate. The deadline of the call does not count the wait.
+// Wait waits until the time that a hook has named, or until a recheck arrives. It then reads the gate state again,
+// which begins a new round of the gate. The deadline of the call does not count the wait. Wait returns how the call
+// ends, or the zero Next.
 func Wait(ctx workflow.Context, c *envelope.Call, w hook.Wait) envelope.Next {
 	until := time.UnixMilli(w.UntilMs).UTC()
 	c.EnterWait(ctx, w.Reason, fmt.Sprintf("**Waiting** until %s: %s.", until.Format(time.RFC3339), envelope.PlainText(w.Reason)))
@@ -56,8 +57,8 @@ const shortestWait = time.Second
 
 // Rejudge runs Authorize and Consent while the call waits for an approval, or after an edit of the
 // arguments. If the plan asks the hooks at Consent before each request, Rejudge does not run them:
-// AskApproverHooks asks them, and their answer counts for the whole wait. Rejudge ignores hooks
-// that name a time, because the gate runs again before the tool does.
+// AskApproverHooks asks them, and their answer counts for the whole wait. Rejudge ignores a hook that
+// answers "wait until this time": Judge, which runs before the tool, waits until then.
 func Rejudge(ctx workflow.Context, c *envelope.Call) envelope.Verdict {
 	verdict, _ := judge(ctx, c, func(ctx workflow.Context, step hook.Step, round int) hook.Verdict {
 		if len(step.ApproverHooks) > 0 {
@@ -91,8 +92,8 @@ func AskApproverHooks(ctx workflow.Context, c *envelope.Call) ([]hook.Ask, envel
 	}
 }
 
-// judge runs stages of the gate in order. until is the first time that a hook has named, if the
-// call goes on.
+// judge runs stages of the gate in order and returns the verdict. until is the first time that a hook has named; nil if
+// no hook named a time, or if the call ends.
 func judge(
 	ctx workflow.Context, c *envelope.Call, run func(workflow.Context, hook.Step, int) hook.Verdict, stages ...hook.Stage,
 ) (verdict envelope.Verdict, until *hook.Wait) {
@@ -120,9 +121,8 @@ func judge(
 	return verdict, until
 }
 
-// Denial runs willAuthorize while the tool runs, and returns the failure with which the
-// gate refuses the call. It returns nil if the call may go on, or if the gate itself
-// failed.
+// Denial runs willAuthorize again while the tool of the call runs. It returns the failure with which the gate
+// refuses the call, or nil if the call may go on or the gate itself failed.
 func Denial(ctx workflow.Context, c *envelope.Call, authorize hook.Step) *hook.Failure {
 	v := c.RunStage(ctx, authorize, c.Rounds().Gate)
 	if v.Outcome == hook.Failed && v.Failure != nil && slices.Contains(denials, v.Failure.Code) {

@@ -5,8 +5,8 @@ package historytest
 // testdata/frozen.txt lists are released and never change.
 const Version = "v0.2"
 
-// Case is a kind of call, or of a run of an agent, that has a recorded history, with the events that distinguish it
-// from other kinds.
+// Case is a kind of call, such as denied_by_policy, or of a run of an agent. Each version has a recorded history of
+// each case. Shows lists the events by which a test recognizes the case in its history.
 type Case struct {
 	Name string
 	// Shows are lines that the Outline of the history contains, in this order. The Outline
@@ -47,7 +47,7 @@ func Cases() []Case {
 		ended("probed_claimed", "local execute", "local checkAttempt", "activity reconcile", "ended ok"),
 		ended("lost_retried", "activity execute", "activity timed out", "local checkAttempt", "timer", "activity execute", "ended ok"),
 		ended("stopped_unknown", "activity execute", "ended outcome_unknown"),
-		// When this case was recorded first, the call waited for its tool at execute. Now the call waits at the gate.
+		// In the first recording of this case, the call waited at execute for a worker with its tool. Now the call waits at the gate.
 		ended("tool_missing", "local reviewDecision", "timer", "activity execute", "ended ok"),
 		ended("tool_missing_at_gate", "local reviewDecision", "local willAuthorize", "marker Version", "local locateTool", "timer", "local willAuthorize",
 			"activity execute", "ended ok"),
@@ -81,14 +81,14 @@ func Cases() []Case {
 		ended("quota_used_up", "local willAcquireQuota", "ended rate_limited"),
 		ended("probed_effect", "activity execute", "local checkAttempt", "activity reconcile", "ended ok"),
 		ended("probed_again", "activity execute", "local checkAttempt", "activity reconcile", "timer", "activity execute", "ended ok"),
-		// The tool still ran after the attempt. When this case was recorded first, the call asked the probe only after a wait. Now it asks before and after the wait.
+		// The tool still ran after the attempt. In the first recording of this case, the call asked the probe only after a wait. Now it asks before and after the wait.
 		ended("probed_late", "activity execute", "local checkAttempt", "timer", "timer fired", "activity reconcile", "timer", "activity execute", "ended ok"),
 		ended("probed_early", "local checkAttempt", "activity reconcile", "timer", "timer fired", "activity reconcile", "timer", "activity execute", "ended ok"),
 		ended("probed_fenced", "activity execute", "local checkAttempt", "activity reconcile", "timer", "activity execute", "ended ok"),
 		ended("parked_settled", "activity execute", "local requestApproval", "timer", "update decide", "local reviewDecision", "ended ok"),
 		ended("parked_retried", "activity execute", "local requestApproval", "timer", "update decide", "local reviewDecision", "local willAuthorize",
 			"local willCheckConsent", "timer", "activity execute", "ended ok"),
-		// The record has a claim that the call does not know. The person who decides later decides about it too.
+		// The record has a claim that the call does not know. The person who decides about the parked call decides about this claim too.
 		ended("parked_fenced", "local requestApproval", "timer", "signal recheck", "local admit", "local reviewDecision", "marker Version", "local checkAttempt",
 			"update decide", "local reviewDecision", "ended ok"),
 		ended("parked_not_approved", "local requestApproval", "timer", "update decide", "local reviewDecision", "local willAuthorize", "local willCheckConsent",
@@ -141,12 +141,12 @@ func Cases() []Case {
 		waits("waiting_database", "local admit failed", "timer"),
 		// The call is on the shared task queue, and only a pool without a running worker has its tool.
 		waits("waiting_pool", "local admit", "local locateTool", "timer"),
-		// The run continues another run, on the task queue of the pool.
+		// The call has moved: this Temporal run continues an earlier one, on the task queue of the pool.
 		waits("waiting_in_pool", "local admit", "local requestApproval", "timer"),
 	}
 }
 
-// stages returns before with the last events of a call that has a hook at every stage.
+// stages appends the closing stages of a call that has a hook at every stage, and its end, to the events in before.
 func stages(before ...string) []string {
 	return append(before, "local willAudit", "local didAudit", "local onMetrics", "local didReleaseSemaphore", "local didReleaseQuota",
 		"local willFinalizeInvoke", "local settle", "ended ok")

@@ -69,9 +69,9 @@ func read(file string) (*historypb.History, error) {
 	return client.HistoryFromJSON(text, client.HistoryJSONOptions{})
 }
 
-// Write writes a history to the file of the case shape and of Version. It does nothing if the
-// file exists, so that new code replays old histories. Write replaces the identities of workers
-// and the names of sticky task queues, because they contain host names and process ids.
+// Write writes the history of a call of the case shape to the file <Version>_<shape>.json.gz in dir. It never changes
+// a file that exists, so that tests replay the history that older code has recorded. Write replaces the identities of
+// workers and the names of sticky task queues, because they contain host names and process ids.
 func Write(dir, shape string, h *historypb.History) error {
 	if !slices.ContainsFunc(Cases(), func(c Case) bool { return c.Name == shape }) {
 		return fmt.Errorf("%s is no case: add it to Cases", shape)

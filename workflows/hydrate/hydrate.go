@@ -39,10 +39,10 @@ func validateArgs(ctx workflow.Context, c *envelope.Call, digest string) envelop
 	}, func(contract.HydrateOut) {})
 }
 
-// run calls the activity until a worker has the tool, and applies the answer to the
-// call. addArgs adds the arguments to the input of the activity. run calls accept with a
-// successful answer before it stores the validated arguments in the call: Input uses
-// accept to add the arguments to the history.
+// run calls the activity Hydrate until a worker has the tool, and writes the answer to the call. It returns how the call
+// ends, or the zero Next if the arguments are valid. addArgs adds the arguments to the input of the activity. run
+// calls accept with a successful answer before it stores the validated arguments in the call: Input uses accept
+// to add the arguments to the history.
 func run(ctx workflow.Context, c *envelope.Call, addArgs func(*contract.HydrateIn), accept func(contract.HydrateOut)) envelope.Next {
 	name := contract.Hydrate.Name()
 	c.SetStage(name)
@@ -79,8 +79,8 @@ func run(ctx workflow.Context, c *envelope.Call, addArgs func(*contract.HydrateI
 }
 
 // record adds the provenance of the arguments to the call. The activity Request or Settle
-// writes the provenance to the record. An answer has no provenance if no arguments were hydrated;
-// record then does nothing.
+// writes it to the record later. record does nothing if the answer has no provenance, because no arguments were
+// hydrated.
 func record(c *envelope.Call, out contract.HydrateOut, at time.Time) {
 	if out.Provenance == nil {
 		return
@@ -94,9 +94,8 @@ func record(c *envelope.Call, out contract.HydrateOut, at time.Time) {
 }
 
 // isLessSafe reports whether the tool is more harmful than the plan says, or may no
-// longer be repeated. In both cases the lane of the plan is not safe any more, because it
-// was chosen for the earlier version of the tool. A tool that became less harmful changes
-// nothing for running calls.
+// longer be repeated, because a deploy has replaced it. The lane of the plan was chosen for the earlier version of
+// the tool, and is then not safe any more. A tool that became less harmful changes nothing for running calls.
 func isLessSafe(plan hook.Plan, out contract.HydrateOut) bool {
 	lostRepeatable := plan.Repeatable && out.Repeatable != nil && !*out.Repeatable
 	return lostRepeatable || harm(out.Effect) > harm(plan.Effect)

@@ -18,21 +18,21 @@ import (
 func Shape(ctx workflow.Context, c *envelope.Call) (kept *contract.Kept, next envelope.Next) {
 	var entry *hook.CacheEntry
 	var value json.RawMessage
-	var whole bool // value is not a short form: the cache keeps no short forms
+	var isWhole bool // value is not a short form: the cache keeps no short forms
 	for _, step := range c.Plan().Post {
 		if step.Phase != hook.PhaseOutput || c.IsIdle(step) || nothingToKeep(c, step) {
 			continue
 		}
-		// The cache keeps the value from before willTransformOutput.
+		// The cache keeps the value as it is before willTransformOutput changes it.
 		if step.Stage == hook.WillTransformOutput.Stage() {
-			value, whole = c.Output(), !c.OutputInfo().Truncated
+			value, isWhole = c.Output(), !c.OutputInfo().Truncated
 		}
 		shown := len(c.VisibleOutputs())
 		v := c.RunStage(ctx, step, 1)
 		if step.Stage == hook.WillWriteCache.Stage() {
 			entry = v.Delta.Entry
 		}
-		// A hook redacted the output: the record must not show the values from before.
+		// A hook redacted the output, so the record must not show the earlier values.
 		if step.Stage == hook.WillRedactOutput.Stage() && len(c.VisibleOutputs()) > shown {
 			c.HideOutputs(shown)
 		}
@@ -45,9 +45,9 @@ func Shape(ctx workflow.Context, c *envelope.Call) (kept *contract.Kept, next en
 		}
 	}
 	if value == nil {
-		value, whole = c.Output(), !c.OutputInfo().Truncated
+		value, isWhole = c.Output(), !c.OutputInfo().Truncated
 	}
-	if entry != nil && isCacheable(c) && whole {
+	if entry != nil && isCacheable(c) && isWhole {
 		kept = &contract.Kept{Entry: *entry, Value: value}
 	}
 	return kept, next

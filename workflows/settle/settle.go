@@ -21,8 +21,8 @@ type Ending struct {
 	Next envelope.Next
 	// Kept is the value for the result cache; nil if the cache keeps nothing.
 	Kept *contract.Kept
-	// Claims are the claims of which this run knows the outcome. If the record has another
-	// claim, of a tool that must not be repeated, the outcome of the call is unknown.
+	// Claims are the claims whose outcome this run knows: their attempts answered, or a probe or a person said whether
+	// they took effect. If the record has another claim, and its tool must not be repeated, the outcome of the call is unknown.
 	Claims []contract.Claim
 }
 
@@ -55,7 +55,7 @@ func Settle(ctx workflow.Context, c *envelope.Call, end Ending) (toolspec.Result
 		if len(lost) == 0 || err != nil {
 			return result, err
 		}
-		// Nothing was written: run the closing stages for the outcome that is now unknown.
+		// The record has lost claims, so write wrote nothing. Run the closing stages again, for an unknown outcome.
 		end = recordLostClaims(ctx, c, end, lost)
 	}
 }
@@ -101,10 +101,10 @@ func Result(ctx workflow.Context, c *envelope.Call, next envelope.Next) toolspec
 	return r
 }
 
-// write closes the record in one round trip, and tries again until the database confirms
-// it. The workflow completes only after that: a signal that arrives during the completing
-// task makes the server discard the results of that task and run it again. If the record
-// has claims that the ending does not account for, write returns them and writes nothing.
+// write writes the result to the record in one round trip, and tries again until the database confirms it. If a signal
+// arrives while the workflow completes, the server discards the workflow task and runs it again; write then finds the
+// result in the record and returns that. If the record has claims that the ending does not account for, write returns
+// them as lost and writes nothing.
 func write(ctx workflow.Context, c *envelope.Call, end Ending) (result toolspec.Result, lost []contract.Claim, err error) {
 	c.SetStage(contract.Settle.Name())
 	result = Result(ctx, c, end.Next)

@@ -18,10 +18,10 @@ const (
 	// graceTimeout is the time that an activity has beyond its budget, so that it can
 	// still answer that its budget is used up.
 	graceTimeout = 5 * time.Second
-	// claimedTime is the time that an attempt in the claimed lane has for its statements.
+	// claimedTime is the time that an attempt in the claimed lane has to write its claim and its answer to the record.
 	claimedTime = 10 * time.Second
-	// MissingDelay is the first wait for a worker that has every part that the plan
-	// names. The wait doubles up to MissingDelayMax.
+	// MissingDelay is the first wait for a worker that has what the call needs, such as its tool and its hooks. The
+	// wait doubles up to MissingDelayMax.
 	MissingDelay = time.Second
 	// MissingDelayMax bounds each of these waits.
 	MissingDelayMax = 30 * time.Second
@@ -38,7 +38,8 @@ func Retries() *temporal.RetryPolicy {
 }
 
 // Options returns the options of a step, which is a local activity that is retried until
-// deadline. After the first tries, durable timers trigger the retries.
+// deadline. The first retries run in the same workflow task. Before a later retry, the workflow waits for a timer in
+// the history.
 func Options(summary string, deadline time.Duration) workflow.LocalActivityOptions {
 	return workflow.LocalActivityOptions{
 		StartToCloseTimeout:    min(contract.StepTimeout, deadline),

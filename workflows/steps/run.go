@@ -17,9 +17,8 @@ func Local[In, Out any](ctx workflow.Context, a contract.Activity[In, Out], in I
 	}
 	err = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options), a.Name(), raw).Get(ctx, &out)
 	if temporal.IsCanceledError(err) && ctx.Err() == nil {
-		// Nobody cancelled the call. The worker stops, so the SDK cancels the step. This
-		// cancel is not an outcome of the call. The panic fails the workflow task, and
-		// another worker runs the step.
+		// Nobody cancelled the call: the SDK cancels the step because the worker stops. The call must not end as
+		// cancelled. The panic fails the workflow task, and another worker runs the step.
 		panic("the worker stopped during " + a.Name())
 	}
 	return out, err

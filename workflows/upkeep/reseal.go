@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// resealPasses is the maximum number of passes through all secrets. More than one is
-	// needed if a worker with an older key ring seals secrets during a pass.
+	// resealPasses is the maximum number of passes through all secrets. A second pass is needed if a worker with
+	// an older key ring seals a secret with its old key during the first pass.
 	resealPasses = 5
 	// resealPause is the wait between two passes, so that workers with an older key ring can
 	// load the new key ring.
@@ -110,8 +110,8 @@ func (s ResealState) out(keyID int64, other bool) ResealOut {
 	}
 }
 
-// resealOptions returns the options of the activity. The server retries it without a
-// limit, because an unavailable database comes back.
+// resealOptions returns the options of the activity Reseal. The server retries it without a limit, because the
+// database may be unavailable for long.
 func resealOptions() workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout: 2 * time.Minute,

@@ -10,12 +10,11 @@ import (
 	"github.com/pawl-run/pawl/workflows/steps"
 )
 
-// SweepType is the type of the workflow that a Temporal Schedule starts repeatedly, and
-// SweepID is the id of the schedule. The id of each workflow is SweepID with a time as
-// suffix.
 const (
+	// SweepType is the type of the workflow of the sweeper. A Temporal Schedule starts it repeatedly.
 	SweepType = "Sweep"
-	SweepID   = "pawl-sweep"
+	// SweepID is the id of the schedule. The id of each workflow is SweepID with a time as suffix.
+	SweepID = "pawl-sweep"
 )
 
 // SweepOut is the result of the workflow Sweep.

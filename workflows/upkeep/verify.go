@@ -11,12 +11,13 @@ import (
 	"github.com/pawl-run/pawl/workflows/steps"
 )
 
-// VerifyType is the type of the workflow that a Temporal Schedule starts if a worker is
-// configured to verify histories, and VerifyID is the id of the schedule. SecretsFound is
-// the type of the failure of a workflow that found a secret.
 const (
-	VerifyType   = "VerifyHistory"
-	VerifyID     = "pawl-verify"
+	// VerifyType is the type of the workflow that searches histories for secrets. A Temporal Schedule starts it
+	// repeatedly if a worker is configured to verify histories.
+	VerifyType = "VerifyHistory"
+	// VerifyID is the id of the schedule.
+	VerifyID = "pawl-verify"
+	// SecretsFound is the type of the error with which the workflow fails if it found a secret.
 	SecretsFound = "SecretsFound"
 )
 
@@ -33,9 +34,9 @@ const (
 	verifyOverlap = 2 * time.Minute
 )
 
-// VerifyHistory searches histories for every live secret. It searches the workflows that
-// closed since the last successful run, for at most verifyMost. It fails with
-// SecretsFound if a history holds a secret, so that operators notice.
+// VerifyHistory searches the histories of closed workflows for every secret that Pawl holds now. It searches the
+// workflows that closed since the last successful run of VerifyHistory, but none that closed more than verifyMost
+// ago. It fails with SecretsFound if a history holds a secret, so that operators notice.
 func VerifyHistory(ctx workflow.Context) (contract.VerifyClosedOut, error) {
 	until := workflow.Now(ctx)
 	since := until.Add(-verifyFirst)
