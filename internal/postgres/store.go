@@ -28,7 +28,7 @@ import (
 	"github.com/pawl-run/pawl/proof"
 )
 
-// The stores that Store embeds. Each alias gives an embedded field its own name.
+// The stores that Store embeds. Without the aliases, all of the embedded fields would have the name Store.
 type (
 	recordStore     = record.Store
 	outputStore     = outputs.Store
@@ -163,7 +163,8 @@ func NewTriggerEvents(s *Store, namespace string, firer outbox.Firer, log *slog.
 	return outbox.NewTriggerEvents(s.db, namespace, firer, log)
 }
 
-// CheckURL returns an error that does not contain the address if an address of a database cannot be read. what names the address.
+// CheckURL returns an error if url is not a valid address of a database. The error begins with what, such as the name of a setting, and does
+// not contain the address.
 func CheckURL(what, url string) error { return db.CheckURL(what, url) }
 
 // NewSealer returns a sealer of the audit trail on the database of a Store. Run starts it. audit.NewSealer describes the signer.
@@ -205,7 +206,7 @@ func (s *Store) GrantRoles(ctx context.Context, wait time.Duration) error {
 	return s.db.GrantRoles(ctx, wait)
 }
 
-// Notifies reports whether the database's notifications arrive, which a pooler in front of it prevents.
+// Notifies reports whether the notifications of the database arrive. A pooler in front of the database keeps them away.
 func (s *Store) Notifies() bool { return s.db.Notifies() }
 
 // MigrationStatus lists the steps of this build, applied or not.

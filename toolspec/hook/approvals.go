@@ -27,10 +27,10 @@ const (
 	maxApprover  = 201 // characters
 )
 
-// NamesApprovers says that the Ask of the hook may have Approvals. The hook needs a function at
-// willCheckConsent and must not be Durable. Pawl runs this function before each approval request and
-// after each edit of the arguments, with the arguments that the request shows, even if policy
-// already requires an approval.
+// NamesApprovers lets the hook set Ask.Approvals, which name people who must approve. The hook needs a
+// function at willCheckConsent and must not be Durable. Pawl runs this function before each approval
+// request and after each edit of the arguments, with the arguments that the request shows, even if
+// policy already requires an approval.
 func NamesApprovers() Option { return option(func(h *Hook) { h.namesApprovers = true }) }
 
 func (h Hook) checkNamesApprovers() error {
@@ -46,8 +46,8 @@ func (h Hook) checkNamesApprovers() error {
 	return nil
 }
 
-// approverHooks returns the hooks among names that run before each approval request. If one of the hooks
-// names approvers, these are all hooks that are not durable. Otherwise it returns nil.
+// approverHooks returns the hooks among names that run before each approval request. These are all hooks
+// that are not durable if at least one of the hooks has the option NamesApprovers. Otherwise there are none.
 func (r *Registry) approverHooks(names []string) (approverHooks []string) {
 	if !slices.ContainsFunc(names, func(name string) bool { return r.byName[name].namesApprovers }) {
 		return nil
@@ -84,9 +84,10 @@ type ChainEntry struct {
 	// Name is the name of the entry for people: "team lead". If it is empty, the approvers are
 	// shown.
 	Name string `json:"name,omitempty"`
-	// Approvers and Quorum are as in Approvals.
+	// Approvers are as in Approvals.
 	Approvers []string `json:"approvers"`
-	Quorum    int      `json:"quorum,omitempty"`
+	// Quorum is as in Approvals.
+	Quorum int `json:"quorum,omitempty"`
 }
 
 // Names reports whether the approvals name people. Otherwise they only have a lifetime.
@@ -126,8 +127,8 @@ func (a *Approvals) clone() *Approvals {
 	return &c
 }
 
-// Check returns an error if the approvals are not valid in a policy, or if a list of approvers is
-// empty, because an empty list means anyone in a policy. The error contains no names.
+// Check returns an error if a policy could not have these approvals, or if a list of approvers is empty.
+// In a policy, an empty list means anyone; a hook must write "*" for that. The error contains no names.
 func (a *Approvals) Check() error {
 	if a == nil {
 		return nil

@@ -10,7 +10,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
-// AttemptInput is the part of an attempt that hooks use.
+// AttemptInput has the names of the hooks of an attempt, by stage and in the order in which they run, and
+// the Facts that they get.
 type AttemptInput struct {
 	Around, WillExecute, DidExecute []string
 	Facts                           Facts
@@ -18,7 +19,8 @@ type AttemptInput struct {
 
 // AttemptVerdict is the outcome of one attempt with its hooks.
 type AttemptVerdict struct {
-	// Outcome is Continue with a raw value in Value or with Err, or Responded, Failed or Missing.
+	// Outcome is Continue if the tool returned a value or its own error: Value or Err has it. If the tool
+	// or a hook answered or aborted, it is Responded or Failed, and Missing if this worker lacks a hook.
 	Outcome   Outcome
 	Value     json.RawMessage
 	Challenge bool
@@ -95,13 +97,15 @@ type attempt struct {
 	in    AttemptInput
 	tool  func(context.Context) (json.RawMessage, error)
 	trace []Traced
-	// kept is the error of the last Next. If an around hook drops this error, the attempt still fails.
-	kept error
+	// nextErr is the error that the last call of Next returned. If an around hook returns nil in its place,
+	// the attempt still fails with nextErr.
+	nextErr error
 	// ran reports that the tool was called.
 	ran bool
 }
 
-// ended is the error that carries an outcome through the around hooks.
+// ended is the error by which a hook or the tool ends the attempt with an outcome, for example after an
+// Abort at willExecute. Each around hook outside of it gets this error from Next.
 type ended struct {
 	end       control
 	by        string
@@ -111,7 +115,8 @@ type ended struct {
 // Error names the outcome.
 func (e *ended) Error() string { return "attempt ended: " + string(e.end.outcome) }
 
-// runAround runs the around hooks from index i on, and the body inside them.
+// runAround runs the around hooks from index i on, and runBody inside them. It returns the value of the
+// tool, or the error that ends the attempt.
 func (a *attempt) runAround(ctx context.Context, i int) (json.RawMessage, error) {
 	if i == len(a.in.Around) {
 		return a.runBody(ctx)
@@ -129,7 +134,7 @@ func (a *attempt) runAround(ctx context.Context, i int) (json.RawMessage, error)
 		}
 		var err error
 		value, err = a.runAround(ctx, i+1)
-		a.kept, c.inner = err, err
+		a.nextErr, c.nextErr = err, err
 		return value, err
 	}
 	done := a.start(AroundExecute.stage)
@@ -138,8 +143,8 @@ func (a *attempt) runAround(ctx context.Context, i int) (json.RawMessage, error)
 	switch {
 	case end != nil:
 		return nil, &ended{end: *end, by: name}
-	case c.misuse == nil && a.kept != nil:
-		return nil, a.kept
+	case c.misuse == nil && a.nextErr != nil:
+		return nil, a.nextErr
 	case err != nil:
 		return nil, endByError(AroundExecute.stage, name, err)
 	case c.skipped:
@@ -196,11 +201,11 @@ func endByError(s Stage, name string, err error) error {
 	return &ended{control{outcome: Failed, failure: internalFailure(s, name)}, name, errs.IsTransient(err)}
 }
 
-// byTool is the value of By for an outcome of the tool. No hook can have this name.
+// byTool is the value of AttemptVerdict.By if the tool itself responded or aborted. No hook can have this name.
 const byTool = "(tool)"
 
-// convertToolError converts a response or an abort of the tool to an outcome. It returns any other error
-// unchanged.
+// convertToolError converts the error by which a tool responds or aborts (toolspec.Response,
+// toolspec.AbortError) to an ended error with the outcome. It returns any other error unchanged.
 func convertToolError(err error) error {
 	var response *toolspec.Response
 	var abort *toolspec.AbortError

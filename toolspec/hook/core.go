@@ -18,7 +18,7 @@ const (
 	maxKey    = 200
 	// MaxDelta bounds the changes that the hooks of one call make, in bytes.
 	MaxDelta = 1 << 20
-	// MaxWait bounds one wait for the time that a hook names.
+	// MaxWait bounds one wait until the time that a hook names with WaitUntil.
 	MaxWait = 30 * 24 * time.Hour
 )
 
@@ -32,23 +32,25 @@ type core struct {
 	// verb is the control that a method of the view, such as Abort, has returned. The hook must return
 	// the same control.
 	verb *control
-	// misuse is the first illegal use that could not be returned as an error.
+	// misuse is the error of the first illegal use of the view. Methods such as Put return no error, so
+	// runHook reads it here after the hook.
 	misuse error
 	// rawOutput is the value of the tool before redaction. It is set at didExecute only.
 	rawOutput json.RawMessage
 	next      func() (json.RawMessage, error)
-	// inner is the error that next returned. It is not an error of the hook.
-	inner error
+	// nextErr is the error that next returned. If the hook returns it, runHook does not log it as a
+	// failure of this hook.
+	nextErr error
 	// providers finds the instances that the call is provided with, or is nil.
 	providers *provide.Providers
-	// namesApprovers says that the hook may name approvers.
+	// namesApprovers says that the hook has the option NamesApprovers.
 	namesApprovers bool
 	// skipped says that the filter kept the hook from running.
 	skipped bool
 }
 
-// control carries an outcome through the error result of a hook. Hooks get a control from a method of
-// their view, such as Abort.
+// control is the error by which a hook gives its stage an outcome. A hook gets a control from a method of
+// its view, such as Abort, and returns it.
 type control struct {
 	outcome   Outcome
 	value     json.RawMessage
@@ -61,8 +63,8 @@ type control struct {
 // Error says that a control was mistaken for an error.
 func (c *control) Error() string { return "control outcome " + string(c.outcome) }
 
-// setVerb stores a control and returns it as the error for the hook to return. A second control is a
-// misuse.
+// setVerb stores a control and returns it, so that the hook returns it as its error. A second control in
+// the same run of the hook is a misuse.
 func (c *core) setVerb(v control) error {
 	if c.verb != nil {
 		c.fail(errors.New("two verbs were called; return the first"))
@@ -138,7 +140,8 @@ func clip(s string, n int) string {
 // AbortOption adds a code or a status to an Abort.
 type AbortOption func(*Failure)
 
-// Code adds the hook's own code, at most 64 bytes. The result of the call has it in details.code. It ignores a code with the shape of a secret.
+// Code adds a code of the hook's own, which the result of the call has in details.code. It cuts a code to 64 bytes, and leaves out a code with
+// the shape of a secret.
 func Code(code string) AbortOption {
 	return func(f *Failure) { f.Details.Code = abortCode(code) }
 }

@@ -18,10 +18,10 @@ const MaxDurable = 24 * time.Hour
 // one stage: it is from one millisecond to MaxDurable. After a longer run, a Closed stage ends the
 // call with `timeout`, and at a Logged stage the record notes the failure.
 //
-// The deadline of the call is later: each stage of the hook, up to and including the output stages,
-// adds the time longest once. onRetry and onGiveUp each add it MaxAttempts-1 times, but at least
-// once. A stage that runs again adds nothing. The stages after the output stages are not part of the
-// deadline: together they have one minute, and the time longest for each stage of the hook.
+// A durable hook makes the deadline of its calls later: each stage of the hook, up to and including the
+// output stages, adds longest once. onRetry and onGiveUp each add longest MaxAttempts-1 times, but at
+// least once. A stage that runs again adds nothing. The deadline does not count the stages after the
+// output stages: together they have one minute, plus longest for each stage of the hook there.
 //
 // If the worker dies during a stage, another worker that has the hook runs the whole stage again with
 // the same IdempotencyKey. Pawl sends the heartbeats. If the call is cancelled or the worker stops,
@@ -59,7 +59,7 @@ func (h Hook) checkDurable() error {
 	return nil
 }
 
-// sumDurable returns the sum of the longest runs of the durable hooks among names, in
+// sumDurable returns the sum of the times that the durable hooks among names passed to Durable, in
 // milliseconds.
 func (r *Registry) sumDurable(names []string) (ms int64) {
 	for _, name := range names {
@@ -86,9 +86,9 @@ func (l *late) Error() string { return "the hook did not end within " + l.after.
 // LogReason returns the text of Error, which contains no data of the call.
 func (l *late) LogReason() string { return l.Error() }
 
-// replaceLate returns a late error instead of the error of a durable hook whose time is over, if the time
-// of its stage is not over. It returns a Transient error unchanged, because that asks for another run.
-// stage is the context of the stage, and own the context of the hook.
+// replaceLate returns a late error in place of err if the durable hook used up its own time, which the
+// context own bounds, before the time of the stage was over. It returns a Transient error unchanged,
+// because that asks for another run.
 func (h Hook) replaceLate(stage, own context.Context, err error) error {
 	isLate := h.durable > 0 && errors.Is(own.Err(), context.DeadlineExceeded) && stage.Err() == nil
 	if err != nil && isLate && !errs.IsTransient(err) {

@@ -15,7 +15,7 @@ type Facts struct {
 	ToolID       string           `json:"toolId"`
 	ToolCallID   string           `json:"toolCallId"`
 	Context      toolspec.Context `json:"context"`
-	// Submitter names the key of the submitter that vouches for the subject; nil without a subject.
+	// Submitter says which submitter vouches for the subject, or why nobody does; nil without a subject.
 	Submitter    *Submitter      `json:"submitter,omitempty"`
 	Effect       toolspec.Effect `json:"effect,omitempty"`
 	Risk         toolspec.Risk   `json:"risk,omitempty"`
@@ -33,8 +33,8 @@ type Facts struct {
 	SafeArgs json.RawMessage `json:"safeArgs,omitempty"`
 	// ArgsHistory begins with the hydrated arguments; each SetArgs appends a version.
 	ArgsHistory []json.RawMessage `json:"argsHistory,omitempty"`
-	// Output is redacted, and so is its history. In payloads, a large value is in its short form, and
-	// OutputInfo says so; the stages that shape the output load the whole value.
+	// Output is the redacted value. The input of an activity has a large value in its short form only, and
+	// OutputInfo says so; the stages that shape the output load the whole value. OutputHistory is redacted too.
 	Output        json.RawMessage     `json:"output,omitempty"`
 	OutputInfo    toolspec.OutputInfo `json:"outputInfo,omitzero"`
 	OutputHistory []json.RawMessage   `json:"outputHistory,omitempty"`
@@ -62,14 +62,14 @@ type Facts struct {
 	RemainingMs int64 `json:"remainingMs,omitempty"`
 	// Kills are the kill switches that are on for the call's tenant and tool.
 	Kills []Kill `json:"kills,omitempty"`
-	// Repaired says that Pawl corrected the arguments. NoSchema says that no schema
-	// has checked them.
+	// Repaired says that Pawl corrected the arguments.
 	Repaired bool `json:"repaired,omitempty"`
+	// NoSchema says that no schema has checked the arguments.
 	NoSchema bool `json:"noSchema,omitempty"`
 	// ScriptArg names the argument that has a script of a shell; empty if the tool has none.
 	ScriptArg string `json:"scriptArg,omitempty"`
 	// Discovered has the digests of the tool's definition and of its review; nil if the definition
-	// does not come from a server.
+	// does not come from an MCP server.
 	Discovered *toolspec.Discovered `json:"discovered,omitempty"`
 	// Connection is the state of the call's connection. It is nil if the call names no connection. If
 	// the connection does not exist, only Requested is set.
@@ -99,13 +99,13 @@ func (n *Connection) Value() Connection {
 	return *n
 }
 
-// ConnectionGrant is a valid grant to the actor or subject of the call, or to a role. Held
-// says that relations give the role to the actor or subject. Policy can give the role too: the gate
-// looks for that in the policy.
+// ConnectionGrant is a valid grant to the actor or subject of the call, or to a role.
 type ConnectionGrant struct {
-	Grantee string   `json:"grantee"`
-	Held    bool     `json:"held,omitempty"`
-	Scopes  []string `json:"scopes,omitempty"`
+	Grantee string `json:"grantee"`
+	// Held says that relations give the role Grantee to the actor or subject. If it is false, the gate
+	// also looks in the policy, which can give the role too.
+	Held   bool     `json:"held,omitempty"`
+	Scopes []string `json:"scopes,omitempty"`
 }
 
 func (n *Connection) clone() *Connection {
@@ -172,15 +172,16 @@ type GrantedApproval struct {
 	Effect     toolspec.Effect `json:"effect"`
 	Risk       toolspec.Risk   `json:"risk"`
 	RuleDigest string          `json:"ruleDigest"`
-	// ConnectionID is the call's connection, and Generation was its [Connection.Generation] when the request was opened. They are empty and 0 for
-	// a call without a connection.
+	// ConnectionID is the call's connection; empty for a call without a connection.
 	ConnectionID string `json:"connectionId,omitempty"`
-	Generation   int    `json:"generation,omitempty"`
+	// Generation is the [Connection.Generation] that the connection had when the request was opened.
+	Generation int `json:"generation,omitempty"`
 	// PreviewDigest is the previewDigest of the request; empty if the approval covers the arguments alone.
 	PreviewDigest string `json:"previewDigest,omitempty"`
-	// Asked is the digest of the policy rules that asked, and SubjectID the subject of the call. They
-	// are set in the record of a request only, for remembered approvals.
-	Asked     string `json:"asked,omitempty"`
+	// Asked is the digest of the policy rules that required the approval: a remembered approval counts
+	// only for a later call with the same digest. It is empty in Facts.
+	Asked string `json:"asked,omitempty"`
+	// SubjectID is the subject of the call, for remembered approvals. It is empty in Facts.
 	SubjectID string `json:"subjectId,omitempty"`
 }
 
@@ -206,9 +207,10 @@ type StageInput struct {
 	Own string `json:"own,omitempty"`
 	// Hooks are the names of hooks that the plan records, in the order in which they run.
 	Hooks []string `json:"hooks"`
-	// Part says which part of the stage to run. Before is the verdict of PartBefore for
-	// PartHooks; nil if Pawl's step has nothing to do for the call.
-	Part   Part     `json:"part,omitempty"`
+	// Part says which part of the stage to run.
+	Part Part `json:"part,omitempty"`
+	// Before is the verdict that PartBefore has returned. Only PartHooks gets it; nil if Pawl's step has
+	// nothing to do for the call.
 	Before *Verdict `json:"before,omitempty"`
 	// PlanVersion is the version of the recorded plan. A worker that does not support this version
 	// leaves the stage to another worker.
@@ -223,14 +225,15 @@ type StageInput struct {
 	// MaxResultBytes bounds the redacted values of the stage; 0 means the bound of the tool.
 	MaxResultBytes int   `json:"maxResultBytes,omitempty"`
 	Facts          Facts `json:"facts"`
-	// Terms are the terms of the attempts that the verdict may permit; nil if it can permit none.
+	// Terms are the terms that the permit of the verdict has; nil at a stage that gives no permit, and
+	// for a call in the local lane.
 	Terms *Terms `json:"terms,omitempty"`
 }
 
-// Part is a part of a stage. A stage with durable hooks runs in two parts, because the verdict of
-// Pawl's own step must come from inside the workflow task, and not from a regular activity. While a
-// call waits for an approval, a recheck runs PartBefore alone if PartApprovers has run for the
-// request.
+// Part is a part of a stage. A stage with durable hooks runs as PartBefore, inside the workflow task, and
+// then as PartHooks, in a regular activity: the verdict of Pawl's own step must come from inside the
+// workflow task. While a call waits for an approval, a recheck runs PartBefore alone if PartApprovers
+// has run for the request.
 type Part string
 
 // The parts.

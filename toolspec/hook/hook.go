@@ -15,7 +15,7 @@ type Hook struct {
 	// durable is the longest run of a durable hook, and 0 for other hooks.
 	durable  time.Duration
 	handlers []Handler
-	// namesApprovers reports that an Ask of the hook may have Approvals.
+	// namesApprovers says that the hook has the option NamesApprovers.
 	namesApprovers bool
 }
 

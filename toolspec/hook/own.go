@@ -24,8 +24,8 @@ var own = map[Stage]string{
 // hooks of the stage, after them, or both.
 func Own(s Stage) string { return own[s] }
 
-// isOnDemand reports whether Pawl's step at a stage runs only for calls for which the gate
-// demands the step.
+// isOnDemand reports whether Pawl's step at a stage runs only if the gate demands it for the call: the
+// quota step, for example, only for a call that a quota limits.
 func isOnDemand(s Stage) bool {
 	switch own[s] {
 	case "features", "quota", "semaphore", "connections", "cache":

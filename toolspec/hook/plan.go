@@ -58,7 +58,7 @@ type Plan struct {
 	Probe       bool    `json:"probe,omitempty"`
 	MaxAttempts int     `json:"maxAttempts"`
 	Budgets     Budgets `json:"budgets"`
-	// SearchAttributes reports whether this call upserts search attributes.
+	// SearchAttributes reports whether the workflow of this call sets search attributes in Temporal.
 	SearchAttributes bool   `json:"searchAttributes,omitempty"`
 	Pre              []Step `json:"pre"`
 	Execute          []Step `json:"execute,omitempty"`

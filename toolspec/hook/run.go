@@ -13,10 +13,11 @@ import (
 	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
-// Run runs the hooks of one stage in the order of their names in the input. A hook sees
-// the changes in changed, and the changes of the hooks before it. The first hook that ends the
-// stage decides; in PartApprovers all hooks run, and a failure decides. Run returns an error if
-// a hook's error is Transient or if ctx is cancelled. The whole stage must then run again.
+// Run runs the hooks of one stage in the order of their names in the input. A hook sees the changes that
+// Pawl's own step has made (changed), and the changes of the hooks before it. The first hook that ends
+// the stage decides its outcome. In PartApprovers, a hook that asks or responds does not end the stage:
+// Run collects what all hooks ask. Run returns an error if a hook's error is Transient or if ctx is
+// cancelled. The whole stage must then run again.
 func (r *Registry) Run(ctx context.Context, in StageInput, changed Delta) (Verdict, error) {
 	started := time.Now()
 	info, _ := InfoOf(in.Stage)
@@ -64,15 +65,15 @@ func (r *Registry) Run(ctx context.Context, in StageInput, changed Delta) (Verdi
 	return verdict, nil
 }
 
-// collectAsk adds the question of a hook to v, and reports whether the next hooks must still run.
-// It ignores a response, because a response must not replace the decision of people.
+// collectAsk adds the Ask of a hook to v, and reports whether the next hooks must still run. It ignores a
+// response, because a response must not replace the decision of people.
 func collectAsk(end *control, v *Verdict) bool {
 	switch end.outcome {
 	case Responded: // the hook responds again when the stage runs after the approval
 	case Asked:
 		v.Asks = append(v.Asks, *end.ask)
 		v.Outcome, v.Ask, v.By = Asked, &v.Asks[0], v.Asks[0].Hook
-	default: // a failure removes all questions
+	default: // the call fails or waits, so nobody is asked
 		v.Asks, v.Ask = nil, nil
 		return false
 	}
@@ -88,7 +89,7 @@ func (r *Registry) runHook(ctx context.Context, h Hook, handler Handler, c *core
 	defer func() {
 		if err != nil {
 			*c.delta = before
-			if c.inner == nil || !errors.Is(err, c.inner) {
+			if c.nextErr == nil || !errors.Is(err, c.nextErr) {
 				r.report(ctx, h, handler.stage, c, err)
 			}
 		}

@@ -46,8 +46,9 @@ type Verdict struct {
 	Asks []Ask `json:"asks,omitempty"`
 	// By names the hook or the step of Pawl's own that decided, or the missing part.
 	By string `json:"by,omitempty"`
-	// Unread says that this worker cannot read the version of policy, or has no definition of the tool
-	// that fits this version. At the next try, another version of policy may be active.
+	// Unread says that this worker cannot read the version of policy that the input names, or has no
+	// definition of the tool that fits this version. Before the next try, the workflow reads which version
+	// is active then.
 	Unread bool  `json:"unread,omitempty"`
 	Delta  Delta `json:"delta,omitzero"`
 	// Permit lets the attempts of the call run. Only the last stage of the gate gives a permit.
@@ -185,10 +186,10 @@ type Wait struct {
 	// DeadlineMs is how long the stage may wait in all, in milliseconds; 0 is the
 	// deadline of the call.
 	DeadlineMs int64 `json:"deadlineMs,omitempty"`
-	// Code and RetryAfterMs are in the result of a call that ends because the time for the wait is
-	// over.
-	Code         toolspec.Code `json:"code"`
-	RetryAfterMs int64         `json:"retryAfterMs,omitempty"`
+	// Code is the code of the result if the call ends because the time for the wait is over.
+	Code toolspec.Code `json:"code"`
+	// RetryAfterMs is the retryAfterMs of this result.
+	RetryAfterMs int64 `json:"retryAfterMs,omitempty"`
 	// GoOn says that the call continues without the resource when the time for the wait is over, instead of
 	// ending.
 	GoOn bool `json:"goOn,omitempty"`
@@ -225,9 +226,10 @@ type Budgets struct {
 	DeadlineMs int64 `json:"deadlineMs,omitempty"`
 	// MaxAttempts bounds the attempts.
 	MaxAttempts int `json:"maxAttempts,omitempty"`
-	// RetryDelayMs is the pause before the second attempt, which doubles up to RetryDelayMaxMs. Of two
-	// budgets, Tighten takes the longer pauses.
-	RetryDelayMs    int64 `json:"retryDelayMs,omitempty"`
+	// RetryDelayMs is the pause before the second attempt. Each later pause is twice as long, up to
+	// RetryDelayMaxMs. Of two budgets, Tighten takes the longer pause.
+	RetryDelayMs int64 `json:"retryDelayMs,omitempty"`
+	// RetryDelayMaxMs bounds each pause. Of two budgets, Tighten takes the higher bound.
 	RetryDelayMaxMs int64 `json:"retryDelayMaxMs,omitempty"`
 	// ParkUnknownMs is how long a call whose outcome is unknown waits for a person; 0 means that it
 	// does not wait. Of two budgets, Tighten takes the longer wait.

@@ -201,9 +201,9 @@ func (v *Report) ErrorCode() toolspec.Code {
 	return ""
 }
 
-// Keep is the view of willWriteCache: whether, for how long and under which tags the result cache
-// keeps the value. Settle writes the value that the call had before willTransformOutput, and only
-// if the tool was executed.
+// Keep is the view of willWriteCache, where a hook may shorten how long the result cache keeps the value,
+// and add tags. Settle writes the value that the call had before willTransformOutput, and only if the
+// tool was executed.
 type Keep struct {
 	Report
 	keeps

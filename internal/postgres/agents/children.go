@@ -11,9 +11,9 @@ import (
 
 type startedRow struct{ Made, HasTokens, HasMoney bool }
 
-// StartChild writes the run of a call, if there is none yet, and reserves its limits from the limits that the calling
-// run has left. Errors: activity.ErrNotFound for a calling run that has ended or cannot start runs, and
-// activity.ErrSpent for a calling run that has nothing left.
+// StartChild writes the run of an agent that a call of another run starts, unless it is written already. It reserves the
+// limits of the new run (tokens and cost) out of what the calling run has left. Errors: activity.ErrNotFound if the calling
+// run has ended or has a parent itself, and activity.ErrSpent if it has no tokens or no money left.
 func (s *Store) StartChild(ctx context.Context, c activity.NewChild) (activity.Run, error) {
 	const op = "start child"
 	of := contract.AgentRun{TenantID: c.Parent.TenantID, RunID: c.RunID}

@@ -179,8 +179,8 @@ func (s *Store) AgentRound(ctx context.Context, of contract.AgentRun, round int)
 	return r, err == nil, db.Failure(op, err)
 }
 
-// AgentConversation returns the rounds from c.From on whose calls are all answered, and the messages of people in the rounds from c.From on
-// and in no round yet. Rounds before c.TrimmedTo have their trimmed answers.
+// AgentConversation returns the rounds from c.From on whose calls are all answered, and the messages of people that belong to these rounds
+// or that no round has read yet. Rounds before c.TrimmedTo have their trimmed answers.
 func (s *Store) AgentConversation(ctx context.Context, of contract.AgentRun, c activity.Context) (all activity.Conversation, err error) {
 	const op = "agent conversation"
 	var rounds []roundRow
@@ -215,15 +215,15 @@ func (row roundRow) round() (r activity.Round, err error) {
 	return r, err
 }
 
-// MoveContext stores which rounds the requests of a run leave out or trim. The stored numbers only grow: where a number of c is smaller, the stored
-// number stays.
+// MoveContext stores which rounds the requests to the model leave out (the rounds before c.From), and which of the other rounds have trimmed
+// answers (those before c.TrimmedTo). The stored numbers only grow: if a number of c is smaller than the stored number, the stored number stays.
 func (s *Store) MoveContext(ctx context.Context, of contract.AgentRun, c activity.Context) error {
 	_, err := s.db.Exec(ctx, "move context", db.Query("MoveContext", runKey(of).With(db.Values{"trimmed_to": c.TrimmedTo, "from": c.From})))
 	return err
 }
 
-// RecordSummary writes a summary, and moves the Context of the run to c, so that requests to the model leave out the rounds of the summary.
-// It does nothing if requests leave out these rounds already. ErrNotFound of activities/agent means that the run has ended.
+// RecordSummary writes a summary of the rounds before c.From, and stores c as MoveContext does, so that requests to the model leave out
+// these rounds. It does nothing if requests leave them out already. ErrNotFound of activities/agent means that the run has ended.
 func (s *Store) RecordSummary(ctx context.Context, of contract.AgentRun, c activity.Context, n activity.NewSummary) error {
 	written, err := s.db.Exec(ctx, "record summary", db.Query("RecordSummary", runKey(of).With(db.Values{
 		"before": c.From, "trimmed_to": c.TrimmedTo, "format": db.Text(n.Format), "model": db.Text(n.Model), "summary": db.Text(n.Text),
@@ -239,8 +239,8 @@ func (s *Store) RecordSummary(ctx context.Context, of contract.AgentRun, c activ
 	return activity.ErrNotFound
 }
 
-// RecordRound writes a round, if it is not recorded yet. ErrNotFound of activities/agent means that the round could not be recorded, because the
-// run has ended.
+// RecordRound writes a round, if it is not recorded yet. taken is the number of the last message of people that the model has read in this
+// round. ErrNotFound of activities/agent means that the round could not be recorded, because the run has ended.
 func (s *Store) RecordRound(ctx context.Context, of contract.AgentRun, r activity.Round, promptHash string, taken int64) error {
 	const op = "record round"
 	plan, err := encodeReadable(r.Plan)
@@ -294,8 +294,8 @@ func (s *Store) DeleteExpiredAgentRuns(ctx context.Context, days, limit int) (in
 	return int(n), err
 }
 
-// CloseAgentRun ends a run, if it has not ended, and returns its recorded result. If it cannot read the row of the run, it returns the
-// given result.
+// CloseAgentRun ends a run, if it has not ended, and returns its recorded result. If this release cannot decode the row of the run, it
+// returns the given result and no error.
 func (s *Store) CloseAgentRun(ctx context.Context, of contract.AgentRun, result pawlagent.Result, answer string) (pawlagent.Result, error) {
 	const op = "close agent run"
 	text, err := encodeReadable(result)
@@ -315,8 +315,8 @@ func (s *Store) CloseAgentRun(ctx context.Context, of contract.AgentRun, result 
 	return result, nil // the run has ended, also if its row cannot be read
 }
 
-// encodeReadable returns v as JSON without the character NUL, and with U+FFFD for each half of a surrogate pair. Messages of people and of models may
-// contain them, but a text of Postgres cannot: a statement that reads any text out of the JSON would fail.
+// encodeReadable returns v as JSON without the character NUL, and with U+FFFD for each half of a surrogate pair that stands alone. Messages of people
+// and of models may contain them, but a text of Postgres cannot: a statement that reads any text out of the JSON would fail.
 func encodeReadable(v any) (*string, error) {
 	text, err := db.Encoded(v)
 	if err != nil || !strings.Contains(*text, `\u`) {
@@ -332,7 +332,7 @@ func encodeReadable(v any) (*string, error) {
 		out.WriteString(rest[:n])
 		rest = rest[n:]
 		switch first, second := escapedUnit(rest), escapedUnit(rest[min(6, len(rest)):]); {
-		case first == 0:
+		case first == 0: // NUL is left out
 			rest = rest[6:]
 		case utf16.IsSurrogate(first) && utf16.DecodeRune(first, second) != unicode.ReplacementChar:
 			out.WriteString(rest[:12])
@@ -349,7 +349,8 @@ func encodeReadable(v any) (*string, error) {
 	return &clean, nil
 }
 
-// escapedUnit returns the UTF-16 code unit at the beginning of a JSON text that is written as an escape, or -1.
+// escapedUnit returns the UTF-16 code unit of the escape with which a JSON text begins, such as \u00e9. It returns -1 if the text begins
+// with something else.
 func escapedUnit(text string) rune {
 	if len(text) < 6 || text[:2] != `\u` {
 		return -1

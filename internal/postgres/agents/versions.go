@@ -147,8 +147,9 @@ type ActiveVersion struct {
 	Version string `json:"version"`
 	Digest  string `json:"digest"`
 	Retired bool   `json:"retired"`
-	// By and At say who activated the version or retired the agent, and when.
-	By string    `json:"by"`
+	// By is the person who activated the version or retired the agent.
+	By string `json:"by"`
+	// At is the time of this.
 	At time.Time `json:"at"`
 }
 
@@ -164,8 +165,9 @@ type Version struct {
 	Digest  string `json:"digest"`
 	// Active says that runs start with it.
 	Active bool `json:"active"`
-	// By and At say who stored the version first, and when.
-	By string    `json:"by"`
+	// By is the person who stored the version first.
+	By string `json:"by"`
+	// At is the time of this.
 	At time.Time `json:"at"`
 }
 

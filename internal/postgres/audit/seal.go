@@ -120,7 +120,7 @@ func (s *Sealer) batch(ctx context.Context) (sealed int, more bool, err error) {
 	return sealed, more, nil
 }
 
-// write continues the chains of the tenants of the rows, which come in the order of the tenants.
+// write adds a seal for each event in rows to the chain of its tenant, and a new head to each of these chains. rows are ordered by tenant.
 func (s *Sealer) write(ctx context.Context, tx pgx.Tx, rows []eventRow, now time.Time) error {
 	byTenant, tenants := map[string][]audit.Row{}, []string{}
 	for _, r := range rows {
@@ -138,22 +138,22 @@ func (s *Sealer) write(ctx context.Context, tx pgx.Tx, rows []eventRow, now time
 		last[r.TenantID] = r.head()
 	}
 	var seals []audit.Seal
-	var owners []string
+	var owners []string // the tenant of each seal
 	var heads []audit.Head
 	for _, tenant := range tenants {
 		before, link := last[tenant], audit.Start(tenant)
 		if before.N > 0 {
 			link = before.Link
 		}
-		more := audit.Extend(before.N, link, byTenant[tenant])
-		head := audit.Next(before, tenant, more, now, s.retentionDays)
+		added := audit.Extend(before.N, link, byTenant[tenant])
+		head := audit.Next(before, tenant, added, now, s.retentionDays)
 		if s.signer != nil {
 			head = head.Sign(*s.signer)
 		}
-		for range more {
+		for range added {
 			owners = append(owners, tenant)
 		}
-		seals, heads = append(seals, more...), append(heads, head)
+		seals, heads = append(seals, added...), append(heads, head)
 	}
 	_, _, err = db.Sent[struct{}](ctx, s.store.db, tx, db.Query("AddSeals", sealValues(owners, seals)), db.Query("AddHeads", headValues(heads)))
 	return err

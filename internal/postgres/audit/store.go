@@ -26,7 +26,7 @@ type eventRow struct {
 	Detail                                                           json.RawMessage
 }
 
-// sealRow is a seal and its event. Without There, the event is gone.
+// sealRow is a seal and its event. There is false if retention or somebody has deleted the event.
 type sealRow struct {
 	N                                                                int64
 	SealedMonth, EventID                                             string
@@ -98,7 +98,9 @@ type Call struct {
 	ErrorCode                                                  string
 	Result                                                     json.RawMessage
 	// Audited is the kind of the event that has the end of the call: invocation, swept, or "" if there is none.
-	Audited, AuditedCode string
+	Audited string
+	// AuditedCode is the error code in this event.
+	AuditedCode string
 }
 
 // AuditedCalls returns the newest settled calls of a tenant that were created since a time, at most max.

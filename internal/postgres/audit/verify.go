@@ -60,7 +60,8 @@ func (s *Store) VerifyAudit(ctx context.Context, terms audit.Terms, report func(
 	return nil
 }
 
-// verify verifies the chain of a tenant.
+// verify verifies the chain of a tenant, from the first seal that retention has not deleted. The head before this seal is the anchor. verify
+// gives the verifier the seals and the heads in the order of their numbers.
 func (s *Store) verify(ctx context.Context, tenantID string, terms audit.Terms, u unsealedRow) (audit.Report, error) {
 	of := db.Values{"tenant_id": db.Text(tenantID)}
 	b, _, err := db.First[boundsRow](ctx, s.db, "bounds of a chain", db.Query("ChainBounds", of))

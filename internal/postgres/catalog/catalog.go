@@ -43,8 +43,9 @@ func (s *Store) Catalog(ctx context.Context, by catalog.Viewer) (catalog.Catalog
 
 type toolsRow struct{ Tools string }
 
-// permitted returns a function that reports whether relations let the actor run a tool in the graph
-// of the viewer or, if it names none, in at least one graph. Without an actor it permits every tool.
+// permitted returns a function that reports whether relations let the viewer's actor run a tool: in the
+// graph of the viewer or, if the viewer names none, in at least one graph. The function permits every
+// tool if the viewer has no actor, or if the tenant uses policy alone for authorization.
 func (s *Store) permitted(ctx context.Context, p *policy.Policy, by catalog.Viewer) (func(toolID string) bool, error) {
 	if by.ActorID == "" || p.Permissions(by.TenantID) == authz.ByPolicy {
 		return func(string) bool { return true }, nil

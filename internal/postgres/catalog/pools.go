@@ -9,8 +9,8 @@ import (
 	"github.com/pawl-run/pawl/policy/document"
 )
 
-// keepPools is how long a pool without a worker keeps its row. It is longer than a call waits for an
-// approval.
+// keepPools is how long a pool without a worker keeps its row. It is longer than the longest wait of a
+// call for an approval, because such a call is on the task queue of its pool.
 const keepPools = document.MaxExpiry + 24*time.Hour
 
 type liveRow struct{ Live bool }
@@ -40,7 +40,7 @@ type toolPoolsRow struct {
 	Pools  json.RawMessage
 }
 
-// ToolPools returns the pools of each tool that no live worker of the shared queue has, sorted. Calls of all other
+// ToolPools returns, for each tool that no live worker of the shared queue has, the pools whose live workers have it, sorted. Calls of all other
 // tools go to the shared queue.
 func (s *Store) ToolPools(ctx context.Context) (map[string][]string, error) {
 	const op = "tool pools"
@@ -60,9 +60,10 @@ func (s *Store) ToolPools(ctx context.Context) (map[string][]string, error) {
 // Pool is a pool on whose task queue calls may be.
 type Pool struct {
 	Name string
-	// Running is the number of its running workers. Live is the number of its live workers, which may be
-	// restarting: see runningFor and liveFor.
-	Running, Live int
+	// Running is the number of its running workers: see runningFor.
+	Running int
+	// Live is the number of its live workers, of which some may be restarting: see liveFor.
+	Live int
 }
 
 type poolsRow struct {

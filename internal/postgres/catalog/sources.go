@@ -8,8 +8,9 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/db"
 )
 
-// runningFor is how long after its last renewal a worker counts as running for WorkerSources and
-// ToolConflicts. It is shorter than liveFor: a worker that a deployment has replaced is no fault.
+// runningFor is how long after its last renewal a worker counts as running for WorkerSources,
+// ToolConflicts, Pools and PoolsOf. It is shorter than liveFor, so that a worker that a deployment has
+// replaced is soon left out, and is not reported as a fault.
 const runningFor = RenewEvery * 3 / 2
 
 // SourceState says what a worker has of one source of tools.
@@ -23,9 +24,10 @@ type SourceState struct {
 	Fault string `json:"fault,omitempty"`
 	// Since is when the fault began, in RFC 3339.
 	Since string `json:"since,omitempty"`
-	// LeftOut are the first of the tools that the worker has left out, LeftOutCount is their number.
-	LeftOut      []LeftOut `json:"leftOut,omitempty"`
-	LeftOutCount int       `json:"leftOutCount,omitempty"`
+	// LeftOut are the first of the tools that the worker has not taken from the source.
+	LeftOut []LeftOut `json:"leftOut,omitempty"`
+	// LeftOutCount is the number of all tools that the worker has not taken from the source.
+	LeftOutCount int `json:"leftOutCount,omitempty"`
 }
 
 // LeftOut is a tool that a worker has not taken from a source.

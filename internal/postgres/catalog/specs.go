@@ -18,12 +18,12 @@ const (
 	liveFor = 2 * time.Minute
 	// keepWorkers is how long a worker that is no longer live keeps its row.
 	keepWorkers = 15 * time.Minute
-	// keepSpecs is how long a definition is kept that no worker has any more. `pawl policy backtest` and
+	// keepSpecs is how long a definition that no worker has any more is kept. `pawl policy backtest` and
 	// `pawl mcp review` read such definitions.
 	keepSpecs = 90 * 24 * time.Hour
-	// maxUnused bounds the definitions of servers that are kept and that no worker has.
+	// maxUnused bounds how many definitions of discovered tools are kept although no worker has them any more. Registered tools do not count.
 	maxUnused = 5000
-	// maxUnusedOfTenant bounds the definitions of registered tools of a tenant that are kept and that no worker has.
+	// maxUnusedOfTenant bounds the same for the tools that are registered for one tenant.
 	maxUnusedOfTenant = 2000
 	// specBatch bounds the definitions that one call of DeleteOldSpecs deletes.
 	specBatch = 5000

@@ -39,10 +39,10 @@ type Record struct {
 	Scopes       []string    `json:"scopes"`
 	Status       string      `json:"status"`
 	Generation   int         `json:"generation"`
-	// SecretVersion counts the secrets that the connection has had. KeyID is the key that sealed
-	// the current secret.
-	SecretVersion int   `json:"secretVersion"`
-	KeyID         int64 `json:"keyId,omitempty"`
+	// SecretVersion counts the secrets that the connection has had.
+	SecretVersion int `json:"secretVersion"`
+	// KeyID is the key of the key ring that sealed the current secret.
+	KeyID int64 `json:"keyId,omitempty"`
 	// TokenExpiresAt is when the access token expires.
 	TokenExpiresAt *time.Time `json:"tokenExpiresAt,omitempty"`
 	AddedAt        time.Time  `json:"addedAt"`
@@ -235,10 +235,10 @@ func (s *Store) ConnectionGrants(ctx context.Context, tenantID, connectionID str
 	}))
 }
 
-// GrantConnection grants an actor or a role the use of a connection with some of its scopes. The
-// grant lasts for lasts from now, by the database clock; 0 means no expiry. If the grantee has
-// an earlier grant, GrantConnection ends it and sends a recheck to the open calls of the
-// connection. GrantConnection returns ErrNotFound if the tenant has no such connection.
+// GrantConnection grants an actor or a role the use of a connection with some of its scopes. lasts is
+// the time from now to the expiry, by the database clock; 0 means no expiry. If the grantee has an
+// earlier grant, GrantConnection ends it and sends a recheck to the open calls of the connection.
+// GrantConnection returns ErrNotFound if the tenant has no such connection.
 func (s *Store) GrantConnection(ctx context.Context, tenantID, connectionID, grantee string, scopes []string, lasts time.Duration, by string) (g GrantRecord, err error) {
 	v := db.Values{"tenant_id": db.Text(tenantID), "connection_id": db.Text(connectionID), "grantee": db.Text(grantee), "by": db.Text(by)}
 	row, err := recheck.Changing[grantedRow](ctx, s.db, "grant connection", recheck.Filter{TenantID: tenantID, ConnectionID: connectionID},
@@ -301,10 +301,10 @@ func (s *Store) ConnectionSecret(ctx context.Context, tenantID, connectionID str
 	return r, row.Status, err
 }
 
-// ReplaceSecret replaces the secret of the version before sealed's version. If that version is
-// not current any more, nothing happens and replaced is false. anew says that the new secret may
-// belong to another account: approvals for the old account become stale. A refreshed token does
-// not make approvals stale. lasts is the life of the access token; 0 means no expiry.
+// ReplaceSecret stores sealed in place of the current secret, if the version of the current secret is
+// one below the version of sealed. Otherwise it changes nothing, and replaced is false. anew says
+// that the new secret may belong to another account: approvals for the old account become stale. A
+// refreshed token does not make approvals stale. lasts is the life of the access token; 0 means no expiry.
 func (s *Store) ReplaceSecret(ctx context.Context, sealed broker.Sealed, lasts time.Duration, anew bool, by string) (replaced bool, err error) {
 	st := replacing(broker.Refreshed{Sealed: sealed, Lasts: lasts, By: by}, anew)
 	if !anew {
@@ -329,7 +329,8 @@ func (s *Store) SealedSecrets(ctx context.Context, previous broker.Binding, limi
 	return sealedOf(op, rows)
 }
 
-// replacing returns the statement that replaces the secret of the version before r's version.
+// replacing returns the statement that stores the secret of r, if the version of the current secret is one
+// below the version of r.
 func replacing(r broker.Refreshed, anew bool) db.Step {
 	at := r.Sealed.Binding
 	return db.Query("ReplaceSecret", db.Values{

@@ -21,9 +21,9 @@ func (s *Store) BeginRefresh(ctx context.Context, c broker.RefreshClaim) (broker
 	return row.Answer, err
 }
 
-// StoreRefreshed stores a refreshed secret in place of the secret of the version before. It stores
-// nothing if the connection needs a new sign-in or has another version (TokenSuperseded), or if
-// the connection was revoked (TokenUnwanted).
+// StoreRefreshed stores a refreshed secret in place of the secret that the worker has refreshed, and
+// returns TokenStored. It stores nothing and returns TokenSuperseded if the connection needs a new
+// sign-in or has another secret by now, and TokenUnwanted if the connection was revoked.
 func (s *Store) StoreRefreshed(ctx context.Context, r broker.Refreshed) (broker.StoreAnswer, error) {
 	row, _, err := db.First[changedRow](ctx, s.db, "refresh connection", replacing(r, false))
 	switch {
@@ -41,8 +41,8 @@ func (s *Store) StoreRefreshed(ctx context.Context, r broker.Refreshed) (broker.
 	return broker.TokenSuperseded, err
 }
 
-// FailRefresh ends the claim of a refresher that got no token, unless another refresher has
-// taken the claim over.
+// FailRefresh ends the claim that BeginRefresh gave to a refresher, which got no token, unless
+// another refresher has taken the claim over.
 func (s *Store) FailRefresh(ctx context.Context, f broker.FailedRefresh) error {
 	_, _, err := db.First[changedRow](ctx, s.db, "fail refresh", db.Query("FailRefresh", db.Values{
 		"tenant_id": db.Text(f.Binding.TenantID), "connection_id": db.Text(f.Binding.ConnectionID), "version": f.Binding.Version,

@@ -12,9 +12,9 @@ import (
 // fails and asks for a reset.
 const resetEvery = time.Second
 
-// failed returns the same error as Failure, for an error of the pool. It also closes the pool's
-// idle connections if a connection broke. A server that restarts drops all connections, and each
-// idle connection would make another try of a statement fail.
+// failed returns the same error as Failure, for an error of the pool. If err says that a connection
+// broke, failed also closes the idle connections of the pool: a server that restarts drops all
+// connections, and each of them would make another try of a statement fail.
 func (d *DB) failed(op string, err error) error {
 	if broke(err) && d.reset.allow(time.Now()) {
 		d.pool.Reset()

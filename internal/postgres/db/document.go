@@ -58,7 +58,7 @@ func Optional[T any](raw json.RawMessage) (*T, error) {
 	return Decoded[*T](raw)
 }
 
-// Column returns one field of many rows, for unnest.
+// Column returns one field of each row. A statement takes the fields of many rows as arrays, and unnests them.
 func Column[R, V any](rows []R, field func(R) V) []V {
 	values := make([]V, len(rows))
 	for i, r := range rows {

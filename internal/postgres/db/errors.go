@@ -68,7 +68,7 @@ func Failure(op string, err error) error {
 		return err
 	}
 	e := &Error{Op: op}
-	state, passes := classify(err)
+	state, transient := classify(err)
 	e.State = state
 	if state == "connection" || state == "deadline" {
 		e.Cause = causeOf(err)
@@ -82,14 +82,14 @@ func Failure(op string, err error) error {
 			e.context = cause
 		}
 	}
-	if passes {
+	if transient {
 		return errs.Transient(e)
 	}
 	return e
 }
 
-// classify returns a name for an error and whether the error is transient.
-func classify(err error) (state string, passes bool) {
+// classify returns the State of an Error for err (the SQLSTATE, or a word such as connection), and whether another try may succeed.
+func classify(err error) (state string, transient bool) {
 	var server *pgconn.PgError
 	var connect *pgconn.ConnectError
 	var network net.Error
@@ -102,7 +102,7 @@ func classify(err error) (state string, passes bool) {
 	case errors.As(err, &connect):
 		return "connection", true
 	case isServer:
-		return server.Code, passing(server.Code)
+		return server.Code, isTransientState(server.Code)
 	case errors.Is(err, context.Canceled):
 		return "cancelled", true
 	case errors.Is(err, context.DeadlineExceeded):
@@ -114,9 +114,9 @@ func classify(err error) (state string, passes bool) {
 	return fmt.Sprintf("%T", err), false
 }
 
-// passing reports whether a SQLSTATE describes the condition of the server and not a fault of
-// the statement.
-func passing(code string) bool {
+// isTransientState reports whether a SQLSTATE describes the condition of the server and not a fault of
+// the statement, so that the same statement may succeed later.
+func isTransientState(code string) bool {
 	switch code[:min(2, len(code))] {
 	case "08", // connection
 		"40", // rolled back: serialization failure, deadlock

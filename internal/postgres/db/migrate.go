@@ -17,7 +17,7 @@ import (
 //go:embed schema.sql origin.sql
 var files embed.FS
 
-// Bounds of the wait for another process that migrates: the period in seconds, and the tries.
+// A process that migrates waits for another process that migrates: it tries lockTries times, every lockPeriod seconds.
 const (
 	lockPeriod = 1
 	lockTries  = 300

@@ -11,8 +11,8 @@ import (
 // ErrOtherPooler means that a pooler keeps the notifications of another database away.
 var ErrOtherPooler = errors.New("a connection pooler is in front of the database, so notifications do not arrive: use the address of the server itself")
 
-// Outside connects to another database than that of Pawl, for its notifications. what names the address in errors, which do not contain it. The caller
-// closes the connection with Disconnect. The error is that of the driver, or ErrOtherPooler.
+// Outside connects to a database that is not the database of Pawl, to listen for its notifications. Errors name the address by what, such as the name of a
+// setting, and do not contain it. The caller closes the connection with Disconnect. The error is that of the driver, or ErrOtherPooler.
 func Outside(ctx context.Context, what, url, application string) (*pgx.Conn, error) {
 	config, err := parse(what, url)
 	if err != nil {
@@ -35,7 +35,8 @@ func Outside(ctx context.Context, what, url, application string) (*pgx.Conn, err
 	return conn, nil
 }
 
-// CheckURL returns an error that does not contain the address if an address cannot be read. what names the address.
+// CheckURL returns an error if url is not a valid address of a database. The error begins with what, such as the name of a setting, and does not contain
+// the address.
 func CheckURL(what, url string) error {
 	_, err := parse(what, url)
 	return err

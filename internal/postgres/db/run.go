@@ -89,8 +89,8 @@ type Sender interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
-// Sent does what Batched does, on the pool or transaction to. It returns the driver's error
-// unchanged.
+// Sent does what Batched does, on the pool or the transaction that the parameter to is. It returns the
+// driver's error unchanged.
 func Sent[T any](ctx context.Context, d *DB, to Sender, steps ...Step) (row T, found bool, err error) {
 	all, err := SentAll[T](ctx, d, to, steps...)
 	if len(all) > 0 {

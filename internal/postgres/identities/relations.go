@@ -59,10 +59,9 @@ func values(tenantID string, r authz.Relation) db.Values {
 	}
 }
 
-// affectedCalls selects the calls that a change of a relation affects: the calls of the named actor,
-// or all calls of the tenant if the relation is a membership or its subject is not an identity.
-// It selects all of them because it does not look up the members of a group or the approvers who
-// decided with a role.
+// affectedCalls selects the calls that a change of a relation affects: the calls of the identity
+// r.Subject, or all calls of the tenant if the relation is a membership or r.Subject is a group or a
+// role. It does not look up the members of a group, or the approvers who decided with a role.
 func affectedCalls(tenantID string, r authz.Relation) recheck.Filter {
 	f := recheck.Filter{TenantID: tenantID}
 	if r.Kind != authz.Member && authz.Identity(r.Subject) {
@@ -71,9 +70,9 @@ func affectedCalls(tenantID string, r authz.Relation) recheck.Filter {
 	return f
 }
 
-// AddRelation stores a relation, or changes the expiry of an existing relation. The relation
-// lasts for lasts from now, by the database clock; 0 means no expiry. If the relation existed,
-// the affected calls get a recheck.
+// AddRelation stores a relation, or changes the expiry of an existing relation. lasts is the time
+// from now to the expiry, by the database clock; 0 means no expiry. If the relation existed, the
+// affected calls get a recheck.
 func (s *Store) AddRelation(ctx context.Context, tenantID string, r authz.Relation, lasts time.Duration, by string) (expiresAt *time.Time, err error) {
 	if err := r.Check(); err != nil {
 		return nil, err

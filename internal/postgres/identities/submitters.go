@@ -93,7 +93,7 @@ type trusting struct {
 	engine authz.Port
 }
 
-// Check asks the engine only if there is no subject or the subject's submitter is trusted.
+// Check asks the engine if the call has no subject, or if the key that vouched for the subject is valid.
 func (t trusting) Check(ctx context.Context, r authz.Request) (authz.Decision, error) {
 	if r.SubjectID != "" {
 		row, _, err := db.First[trustedRow](ctx, t.store.db, "authorize", db.Query("SubmitterTrusted", db.Values{"tenant_id": db.Text(r.TenantID), "key_id": db.Text(r.Submitter)}))

@@ -72,8 +72,8 @@ func (s *Store) DeleteMemory(ctx context.Context, tenantID, session, path, by st
 }
 
 // DeleteSessionMemory deletes all entries of a session for a person, of every kind, and returns their
-// number. It counts expired entries that upkeep has not deleted. It fails with ErrNoMemory if there is
-// no entry. The audit trail records the person by and the number, once.
+// number, which includes expired entries that upkeep has not deleted. It returns ErrNoMemory if there
+// is no entry. The audit trail records the person by and the number in one event.
 func (s *Store) DeleteSessionMemory(ctx context.Context, tenantID, session, by string) (entries int64, err error) {
 	caller := capability.MemoryCaller{TenantID: tenantID, Session: session, ActorID: by}
 	_, err = s.write(ctx, "delete session memory", caller, func(w *write) (e capability.MemoryEntry, err error) {

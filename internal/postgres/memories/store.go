@@ -16,11 +16,14 @@ var files embed.FS
 // Limits bound what is kept. The zero value of a field means its default. A path, a title and a
 // content count with their bytes.
 type Limits struct {
-	// SessionEntries and SessionBytes bound one session: 1000 entries and 4 MiB by default.
-	SessionEntries, SessionBytes int64
-	// TenantEntries and TenantBytes bound all sessions of one tenant in total: 100 000 entries and
-	// 256 MiB by default.
-	TenantEntries, TenantBytes int64
+	// SessionEntries bounds the entries of one session. The default is 1000.
+	SessionEntries int64
+	// SessionBytes bounds the bytes of one session. The default is 4 MiB.
+	SessionBytes int64
+	// TenantEntries bounds the entries of all sessions of one tenant. The default is 100 000.
+	TenantEntries int64
+	// TenantBytes bounds the bytes of all sessions of one tenant. The default is 256 MiB.
+	TenantBytes int64
 }
 
 // Store stores the entries of sessions. It is safe for concurrent use.

@@ -133,7 +133,8 @@ func (w *write) remove(ctx context.Context, before stored) (capability.MemoryEnt
 	return before.MemoryEntry, w.count(ctx, -1, -size(before.MemoryEntry), before.MemoryEntry)
 }
 
-// count saves the answer and changes the usage of the session and of the tenant, or refuses the write.
+// count adds entries and bytes to the usage of the session and of the tenant, and saves the answer for a repeated write of the call. It returns
+// ErrMemoryFull or ErrMemoryTenantFull if the usage would exceed a limit.
 func (w *write) count(ctx context.Context, entries, bytes int64, answer capability.MemoryEntry) error {
 	most := w.store.limits
 	if entries > 0 && w.locked.Entries+entries > most.SessionEntries || bytes > 0 && w.locked.Bytes+bytes > most.SessionBytes {
@@ -156,7 +157,7 @@ func (w *write) count(ctx context.Context, entries, bytes int64, answer capabili
 	return err
 }
 
-// add stores a new entry below a directory. The last part of its path is prefix and its number.
+// add stores a new entry below a directory. It chooses the last part of the path: prefix and the next number of the session.
 func (w *write) add(ctx context.Context, dir, prefix string, next capability.MemoryEntry, keep time.Duration) (capability.MemoryEntry, error) {
 	next.Number = w.locked.Numbered + 1
 	next.Path = dir + "/" + prefix + strconv.FormatInt(next.Number, 10)

@@ -90,8 +90,8 @@ func (n *Notices) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// look creates the reminders and escalations that are due and schedules deliveries of new
-// notices. fresh is true if it found a reminder, an escalation or a new notice.
+// look creates the reminders and escalations that are due, and schedules the delivery of each new
+// notice to each notifier. fresh is true if it found a reminder, an escalation or a new notice.
 func (n *Notices) look(ctx context.Context) (fresh bool) {
 	steps := []db.Step{db.Query("HappenNotices", db.Values{"batch": noticeBatch})}
 	if len(n.notifiers) > 0 {

@@ -20,9 +20,9 @@ const (
 	pruneTimeout = time.Minute
 )
 
-// queue delivers the rows R of a table, at least once each. It takes a row for a lease: if it
-// does not record the result within the lease, the row can be taken again. Several processes may
-// deliver the rows of one table, because each row is taken by one of them.
+// queue delivers the rows R of a table, at least once each. It takes a row for a limited time, the
+// lease: if it does not record the result within this time, any process can take the row again.
+// Several processes may deliver the rows of one table: only one of them has a row at a time.
 type queue[R any] struct {
 	db  *db.DB
 	log *slog.Logger
@@ -36,11 +36,11 @@ type queue[R any] struct {
 	retryFirst, retryMost time.Duration
 	// prune deletes old rows.
 	prune db.Step
-	// lock, if not nil, precedes each read of the queue, in its transaction.
+	// lock, if not nil, is a statement that runs before each read of the queue, in the same transaction.
 	lock *db.Step
 }
 
-// drain takes rows and calls deliver for each of them, until no row is due.
+// drain takes rows with the statement take and calls deliver for each row, until no row is due.
 func (q *queue[R]) drain(ctx context.Context, take db.Step, deliver func(R)) {
 	for ctx.Err() == nil {
 		takeCtx, cancel := context.WithTimeout(ctx, takeTimeout)

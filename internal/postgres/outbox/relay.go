@@ -19,8 +19,8 @@ const (
 	// longer than a whole batch may take.
 	relayLease = time.Minute
 	relayBatch = 32
-	// policyPoll is the longest delay before OnPolicy's function runs if a database notification
-	// was lost.
+	// policyPoll is how long after a change of the active policy the function of OnPolicy runs at the
+	// latest, if the database notification was lost.
 	policyPoll = time.Minute
 	// relaySenders bounds the messages that are sent concurrently.
 	relaySenders = 8

@@ -101,7 +101,7 @@ func (s *Store) toBucket(ctx context.Context, tenantID string, chunks ...db.Valu
 	return nil
 }
 
-// errGone says that the chunk of an object was deleted after its row was read, or that somebody else deleted the object.
+// errGone is the error for an object that is not in the bucket: upkeep deleted it after its row was read, or somebody else deleted it.
 var errGone = errors.New("postgres: a part of the output is not in the bucket")
 
 // fromBucket gets the data of the chunks that are in a bucket. After an error it returns the chunks before the one that failed.
@@ -193,8 +193,8 @@ func (s *Store) deleteObjects(ctx context.Context, tenantID, ref string) (int, e
 
 var errNotTried = errors.New("postgres: the object was not tried")
 
-// DeleteOutputObjects ends reservations of objects that no writer has used, and deletes a batch of the objects in the bucket that no chunk
-// has. It returns how many rows it changed, and the first error of the bucket.
+// DeleteOutputObjects ends reservations of objects that no writer has used, and deletes a batch of the objects in the bucket to which no
+// chunk refers. It returns how many rows it changed, and the first error of the bucket.
 func (s *Store) DeleteOutputObjects(ctx context.Context) (int, error) {
 	reserved, err := s.db.Exec(ctx, "expire reservations of objects", db.Query("ExpireReservations", db.Values{"batch": objectBatch}))
 	if err != nil {

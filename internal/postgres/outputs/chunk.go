@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/db"
 )
 
-// chunkSize bounds a chunk before it is compressed, in bytes. A reader decodes a whole chunk for each position.
+// chunkSize bounds a chunk before it is compressed, in bytes. A reader decompresses a whole chunk, also if it needs one line of it.
 const chunkSize = 512 << 10
 
 // chunkCost is added to the compressed size of a chunk when the quota is counted, in bytes: for its rows and their indexes, and for the row

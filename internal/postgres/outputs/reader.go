@@ -268,6 +268,7 @@ func (s *Store) chunks(ctx context.Context, f found, at int64) iter.Seq2[output.
 		next := read(at, 1) // most readers need one chunk
 		defer func() { next() }()
 		defer stop() // a request to a bucket is cancelled at no cost
+		// scan is false for the first chunk only.
 		for scan := false; ; scan = true {
 			b := next()
 			if len(b.rows) == 0 {
@@ -325,7 +326,7 @@ func (s *Store) checkEnd(ctx context.Context, f found, at int64) error {
 
 var errDamaged = errors.New("postgres: a part of the output is damaged")
 
-// decodeChunk returns the bytes of a chunk that follows byte at.
+// decodeChunk decompresses a chunk. It returns an error if the chunk does not begin at byte at, or is damaged.
 func decodeChunk(row chunkRow, at int64) ([]byte, error) {
 	if row.FirstByte != at {
 		return nil, errors.New("postgres: a part of the output is missing")

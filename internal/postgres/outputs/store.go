@@ -53,7 +53,7 @@ func (s *Store) LimitOutputs(l Limits) {
 	s.limits = Limits{Quota: cmp.Or(l.Quota, DefaultQuota), Keep: cmp.Or(l.Keep, DefaultKeep)}
 }
 
-// doneRow is a row of the statements AppendChunk and FinishOutput.
+// doneRow is a row of the statements AppendChunk, FinishOutput and ReserveObjects. Done is false if the statement has written nothing.
 type doneRow struct{ Done bool }
 
 // quotaCheck is the name of the constraint that enforces the quota.

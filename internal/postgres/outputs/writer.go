@@ -16,8 +16,8 @@ import (
 const flushEvery = 2 * time.Second
 
 // Writer stores an output in chunks. It implements attempt.OutputWriter. It repeats a failed statement for a short time, because the tool
-// runs meanwhile, and the outcome of a tool without its output is unknown. The output is not complete before Finish. Only one goroutine may
-// use a Writer.
+// is running: if its output is lost, the outcome of the call is unknown. The output is not complete before Finish. Only one goroutine may use
+// a Writer.
 type Writer struct {
 	store *Store
 	row   attempt.StreamRow
@@ -140,6 +140,7 @@ func (w *Writer) Discard(ctx context.Context) error {
 	return err
 }
 
+// finishOf returns the statement that makes an output complete. openLine says that its last line has no newline at the end.
 func finishOf(tenantID, ref, mediaType string, size int64, openLine bool, digest []byte) db.Step {
 	last := 0
 	if openLine {

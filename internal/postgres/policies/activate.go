@@ -70,8 +70,8 @@ func (s *Store) ApplyIfNone(ctx context.Context, p *policy.Policy, by string) (c
 	return s.Activate(ctx, Activation{Policy: p, By: by, onlyIfNone: true})
 }
 
-// Activate does what ApplyPolicy does, with conditions. If several callers expect the same
-// version, one of them changes the active version.
+// Activate does what ApplyPolicy does, if the conditions of a are met. If several callers expect the
+// same active version, only one of them can replace it.
 func (s *Store) Activate(ctx context.Context, a Activation) (changed bool, err error) {
 	p := a.Policy
 	if p.Digest() == "" {

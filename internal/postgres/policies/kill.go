@@ -35,9 +35,9 @@ type KillSwitch struct {
 	Changed bool `json:"-"`
 }
 
-// KillOn turns a switch on and sends a recheck to the open calls in its scope. After it returns,
-// no call in the scope is dispatched to a tool of the regular lane. If a switch for the same
-// scope is on already, KillOn does not change it.
+// KillOn turns a switch on and sends a recheck to the open calls in its scope. After it returns, no
+// call in the scope gets a claim, so its tool does not begin, except in the local lane. If a switch
+// for the same scope is on already, KillOn does not change it.
 func (s *Store) KillOn(ctx context.Context, scope KillScope, reason, by string) (KillSwitch, error) {
 	named := db.Values{"tenant_id": db.Text(scope.TenantID), "tool": db.Text(scope.Tool), "effect": db.Text(scope.Effect)}
 	made, _, err := db.Batched[KillSwitch](ctx, s.db, "kill switch on",

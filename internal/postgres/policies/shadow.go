@@ -14,8 +14,8 @@ type shadowRow struct {
 	Announced int64
 }
 
-// SetShadow stores a version and makes it the shadow version, which is evaluated beside the
-// active version. A nil p removes the shadow version. by is the person who did it, for the
+// SetShadow stores a version and makes it the shadow version, which workers also use to judge new
+// calls, without effect. A nil p removes the shadow version. by is the person who did it, for the
 // audit trail.
 func (s *Store) SetShadow(ctx context.Context, p *policy.Policy, by string) (changed bool, err error) {
 	var steps []db.Step
@@ -32,14 +32,15 @@ func (s *Store) ShadowPolicy(ctx context.Context) (shadow Active, ok bool, err e
 	return Active{Digest: row.Digest, At: row.ActivatedAt, By: row.ActivatedBy}, ok, err
 }
 
-// Shadowed compares the decisions of a shadow version on settled calls with the decisions of the
-// active version.
+// Shadowed is a line of ShadowReport: the settled calls of one tool and tenant on which the active and
+// the shadow version gave this pair of verdicts.
 type Shadowed struct {
 	TenantID string
 	ToolID   string
 	gate.ShadowNote
-	// Calls counts the calls with these decisions. Example is the invocation id of one of them.
-	Calls   int
+	// Calls counts these calls.
+	Calls int
+	// Example is the invocation id of one of these calls.
 	Example string
 }
 
@@ -51,8 +52,8 @@ type shadowedRow struct {
 	Example  string
 }
 
-// ShadowReport returns the shadow decisions on calls since a time, most frequent first, at most
-// 500 lines. Without a tenantID it covers all tenants.
+// ShadowReport returns the verdicts of a shadow version on calls since a time, most frequent first, at
+// most 500 lines. Without a tenantID it covers all tenants.
 func (s *Store) ShadowReport(ctx context.Context, digest, tenantID string, since time.Time) ([]Shadowed, error) {
 	rows, err := db.All[shadowedRow](ctx, s.db, "shadow report", db.Query("ShadowReport", db.Values{
 		"since": since, "prefix": gate.ShadowPrefix(digest), "tenant_id": db.Text(tenantID), "max": db.MaxList,

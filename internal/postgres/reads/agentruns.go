@@ -84,7 +84,7 @@ func (s *Store) ShowAgentRun(ctx context.Context, f client.RoundFilter) (r clien
 	if err != nil {
 		return r, err
 	}
-	from, to := 0, math.MaxInt32
+	from, to := 0, math.MaxInt32 // the first and the last round of the page
 	if f.Before > 0 {
 		to = f.Before - 1
 	}
@@ -120,6 +120,7 @@ func (s *Store) agentCalls(ctx context.Context, r *client.AgentRunRecord, of db.
 	}
 	ids, started := make([]string, len(calls)), []string{}
 	for i, c := range calls {
+		// The calls of the rounds that a fork has kept belong to the other run.
 		if c.ToolCallID != "" && c.Round > r.ForkRounds {
 			ids[i] = toolspec.Identity{TenantID: r.TenantID, RunID: r.RunID, ToolCallID: c.ToolCallID}.InvocationID()
 			started = append(started, ids[i])

@@ -12,11 +12,11 @@ type NoticeBacklog struct {
 	Notifier string
 	// GivenUp counts the notices that were given up within the last day.
 	GivenUp int64
-	// Late counts the notices that failed, are tried again and happened more than five minutes
-	// ago. Since is the time of the oldest. LastError is the error of the newest notice that is
-	// late or was given up.
-	Late      int64
-	Since     *time.Time
+	// Late counts the notices of events more than five minutes ago whose delivery failed and is tried again.
+	Late int64
+	// Since is when the event of the oldest late notice happened; nil if no notice is late.
+	Since *time.Time
+	// LastError is the error of the newest notice that is late or was given up.
 	LastError string
 }
 
@@ -43,24 +43,27 @@ func (s *Store) EndingBacklog(ctx context.Context, namespace string) (EndingBack
 // Backlogs has the numbers of rows that wait. The limit of the method Backlogs bounds each number. A
 // field such as MessagesSince is when the oldest of the counted rows began to wait, or nil.
 type Backlogs struct {
-	// Messages and Notices wait to be delivered.
+	// Messages and Notices are the messages of the outbox and the notices that are not delivered yet.
 	Messages, Notices           int64
 	MessagesSince, NoticesSince *time.Time
-	// Approvals are open requests, and Unknown open questions about unknown outcomes, of all namespaces.
+	// Approvals counts the open approval requests of all namespaces. Unknown counts the parked calls of all namespaces, which ask a person how they end.
 	Approvals, Unknown           int64
 	ApprovalsSince, UnknownSince *time.Time
-	// Calls are open calls, and Endings swept calls whose closing hooks have not all run, of a namespace.
+	// Calls counts the open calls of a namespace. Endings counts its swept calls of which hooks of the closing stages have still to run.
 	Calls, Endings int64
 	CallsSince     *time.Time
 	// Unsealed are events that no worker has sealed.
 	Unsealed      int64
 	UnsealedSince *time.Time
-	// TriggerEvents are events of Pawl whose runs have not started, of calls and runs of a namespace.
+	// TriggerEvents counts the events for triggers, of calls and runs of a namespace, that have not started their runs yet.
 	TriggerEvents      int64
 	TriggerEventsSince *time.Time
-	// Quota are open calls of a namespace that wait for tokens of a quota, Places those that wait for a place at a limit of concurrent
-	// calls, and Shared those that wait for the value that another call reads.
-	Quota, Places, Shared int64
+	// Quota counts the open calls of a namespace that wait for a token of a quota.
+	Quota int64
+	// Places counts the open calls of a namespace that wait for a slot of a limit of concurrent calls.
+	Places int64
+	// Shared counts the open calls of a namespace that wait for the cached value that another call gets from the tool.
+	Shared int64
 	// Now is the time of the database.
 	Now time.Time
 }

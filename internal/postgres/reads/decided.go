@@ -28,9 +28,10 @@ type DecidedCall struct {
 	// Discovered is the digest of the definition that a server gave of the tool. It is empty for
 	// other tools.
 	Discovered string
-	// Repaired says that the arguments were repaired. NoSchema says that the arguments were not
-	// validated.
-	Repaired, NoSchema bool
+	// Repaired says that the arguments were repaired.
+	Repaired bool
+	// NoSchema says that no schema has checked the arguments.
+	NoSchema bool
 	// SafeArgs is nil if the call ended before its arguments were known.
 	SafeArgs json.RawMessage
 	// PolicyDigest is the version that judged the call last.

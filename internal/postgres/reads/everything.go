@@ -15,9 +15,9 @@ type tableRow struct {
 
 // EachRow visits every row of every table in the schemas of the search path, table by table.
 // visit receives the columns of the table's primary key, and the row as a JSON object with bytes
-// in hexadecimal. A table that cannot be read is an error, because the check must see every
-// table. EachRow holds one row at a time. row is valid until visit returns; an error of visit
-// ends EachRow.
+// in hexadecimal. If one table cannot be read, EachRow returns an error, so that its caller does not
+// take a part of the rows for all rows. EachRow holds one row at a time. row is valid until visit
+// returns; an error of visit ends EachRow.
 func (s *Store) EachRow(ctx context.Context, visit func(table string, key []string, row []byte) error) error {
 	tables, err := db.All[tableRow](ctx, s.db, "list all tables", db.Query("AllTables", db.Values{}))
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// recheckAgain is the delay of the second scan. An admission is abandoned after two seconds.
-	// After five seconds, an admission that read the state before the change has committed, or
-	// its result is not used.
+	// recheckAgain is the time from a change to its second scan. An admission may read the state
+	// before the change and commit after the first scan. Pawl abandons an admission after two
+	// seconds, so after five seconds it has committed, or its result is not used.
 	recheckAgain = 5 * time.Second
 	// recheckMargin is how far before the change the second scan looks. A call that began shortly before the change may have committed after
 	// the first scan, which did not see it then. The margin is several times as long as an admission can take.

@@ -35,7 +35,8 @@ type tokensRow struct {
 	WaitMs  int64
 }
 
-// TakeTokens takes one token from every bucket, or none from any.
+// TakeTokens takes one token from the bucket of each quota. It takes none if one of the tokens would be ready only after the MaxWait of its
+// bucket. The answer names the bucket with the longest wait, and this wait.
 func (s *Store) TakeTokens(ctx context.Context, in capacity.TokensRow) (capacity.Answer, error) {
 	buckets := slices.SortedFunc(slices.Values(in.Buckets), func(a, b capacity.Bucket) int { return strings.Compare(a.Key, b.Key) })
 	keys := db.Column(buckets, func(b capacity.Bucket) string { return db.Text(b.Key) })
@@ -79,7 +80,8 @@ func (s *Store) TakeSlots(ctx context.Context, in capacity.SlotsRow) (capacity.A
 const allRounds = math.MaxInt32
 
 // release returns the statements that give back the capacity that a call acquired in its rounds up
-// to lastRound. Settle and Sweep run them before the statement that settles the call.
+// to lastRound. Settle and Sweep run them before the statement that settles the call. A token returns
+// to its bucket only if attempts is 0. If grace is not 0, a held slot stays taken for at most this time.
 func release(invocationID string, epoch int, runID string, attempts, lastRound int, grace time.Duration) []db.Step {
 	return []db.Step{
 		db.Query("LockCapacity", db.Values{"invocation_id": invocationID}),

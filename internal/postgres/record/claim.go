@@ -18,9 +18,9 @@ type outcomeRow struct {
 	Outcome contract.Outcome
 }
 
-// Claim records the start of a dispatch and consumes its approval, or returns the reason for a
-// refusal. Do not repeat Claim after an error: the first try may have claimed, and the second
-// would return Redelivered or Claimed.
+// Claim writes the claim of a dispatch and consumes its approval, or returns the reason for a
+// refusal. Do not repeat Claim after an error: the first try may have written the claim, and the
+// second would then return Redelivered or Claimed.
 func (s *Store) Claim(ctx context.Context, in attempt.ClaimRow) (contract.Outcome, error) {
 	values := db.Values{
 		"invocation_id": in.InvocationID, "tenant_id": db.Text(in.TenantID), "tool_id": db.Text(in.ToolID), "epoch": in.Epoch,
@@ -45,12 +45,12 @@ func (s *Store) Begin(ctx context.Context, in attempt.BeginRow) error {
 	return err
 }
 
-// overMargin is the time from the end of a tool's budget until the claim of its attempt is over: the tool counts as ended then. It
-// covers the time that the tool takes to stop, and a slow machine.
+// overMargin is added to the budget of a tool to get the time at which the claim of its attempt is over: from then on, the tool counts as
+// ended. It covers the time that the tool takes to stop, and a slow machine.
 const overMargin = 10 * time.Second
 
-// endMargin is the last part of overMargin. It allows for a slow machine, and for requests that the tool has already sent. The tool
-// itself must end endMargin before its claim is over.
+// endMargin is the time between the latest end of a tool and the time at which its claim is over. It is the last part of overMargin, and
+// covers a slow machine and requests that the tool has already sent.
 const endMargin = 8 * time.Second
 
 // earlierRow is a row of the statement Earlier.
@@ -62,7 +62,8 @@ type earlierRow struct {
 	RunsMs   int64
 }
 
-// Earlier returns the claim that attempt.Store describes.
+// Earlier returns the claim whose answer is kept for in.Subject, among the claims of the call that are not in in.Answered. Without such an
+// answer, it returns the last of these claims. found is false if there is none, or if another Temporal run owns the call.
 func (s *Store) Earlier(ctx context.Context, in attempt.EarlierRow) (attempt.EarlierClaim, bool, error) {
 	values := db.Values{
 		"invocation_id": in.InvocationID, "tenant_id": db.Text(in.TenantID), "epoch": in.Epoch, "temporal_run_id": executing(ctx), "margin": endMargin,
@@ -120,8 +121,8 @@ type checkRow struct {
 	OverInMs int64
 }
 
-// Check reports whether a dispatch has begun. If it has not, Check writes a tombstone, so that
-// the dispatch cannot begin later.
+// Check reports whether a dispatch has a claim. If it has none, Check writes a tombstone, so that the
+// dispatch cannot begin later, and raises the epoch.
 func (s *Store) Check(ctx context.Context, in contract.CheckIn) (contract.CheckOut, error) {
 	const op = "check"
 	values := db.Values{

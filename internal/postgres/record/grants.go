@@ -21,12 +21,13 @@ type liveGrantRow struct {
 type GrantRecord struct {
 	ID     string `json:"grantId"`
 	ToolID string `json:"toolId"`
-	// Exact limits the grant to the approved arguments. Match limits it to arguments with these
-	// members. If neither is set, the grant covers any arguments.
-	Exact bool                `json:"exact,omitempty"`
+	// Exact limits the grant to the approved arguments. Without Exact and Match, it covers any arguments.
+	Exact bool `json:"exact,omitempty"`
+	// Match limits the grant to arguments with these members.
 	Match []toolspec.ArgMatch `json:"match,omitempty"`
-	// ActorID and SessionID limit the grant. An empty value matches any actor or session.
-	ActorID    string     `json:"actorId,omitempty"`
+	// ActorID is the actor of the calls that the grant covers. Empty means any actor.
+	ActorID string `json:"actorId,omitempty"`
+	// SessionID is the session of the calls that the grant covers. Empty means any session.
 	SessionID  string     `json:"sessionId,omitempty"`
 	Approver   string     `json:"approver"`
 	ApprovalID string     `json:"approvalId"`
@@ -118,8 +119,8 @@ func matchOf(raw json.RawMessage) ([]toolspec.ArgMatch, error) {
 	return db.Decoded[[]toolspec.ArgMatch](raw)
 }
 
-// addGrant adds the grant that an approval creates. A nil g adds empty values, and no grant is
-// created.
+// addGrant adds the parameters of the remembered approval that a decision creates. A nil g adds empty
+// values, and the statement creates no remembered approval.
 func addGrant(values db.Values, g *approval.GrantRow) error {
 	if g == nil {
 		g = &approval.GrantRow{}

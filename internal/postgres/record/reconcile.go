@@ -53,8 +53,8 @@ func (s *Store) DispatchesOf(ctx context.Context, invocationIDs []string) (map[s
 
 type runsInTasksRow struct{ Runs bool }
 
-// RunsInTasks reports whether attempts of a tool run inside of workflow tasks and must not be repeated. So says the newest plan of the tool. Of a tool
-// without a plan nobody knows it, and it is true.
+// RunsInTasks reports whether the newest recorded plan of a tool has the claimed lane, so that its attempts run inside of workflow tasks, and says that a
+// lost attempt must not be repeated. It returns true for a tool without a plan, about which the record says nothing.
 func (s *Store) RunsInTasks(ctx context.Context, toolID string) (bool, error) {
 	row, _, err := db.First[runsInTasksRow](ctx, s.db, "lane of a tool", db.Query("RunsInTasks", db.Values{"tool_id": db.Text(toolID)}))
 	return row.Runs, err
@@ -67,8 +67,8 @@ type LostClaim struct {
 	OverAt time.Time
 }
 
-// Fence writes claims that the record has lost, and returns the epoch of the call afterwards. It writes nothing if the call is not open in the
-// epoch, or belongs to another namespace.
+// Fence writes the claims that the record has lost, so that a tool that must not be repeated does not run again, and returns the epoch of the call
+// afterwards. It writes nothing if the call is not open in the epoch, or belongs to another namespace.
 func (s *Store) Fence(ctx context.Context, namespace, invocationID string, epoch int, lost []LostClaim) (int, error) {
 	row, _, err := batchLocked[fencedRow](ctx, s, "fence", invocationID, db.Query("Fence", db.Values{
 		"invocation_id": invocationID, "namespace": db.Text(namespace), "epoch": epoch,
@@ -81,8 +81,8 @@ func (s *Store) Fence(ctx context.Context, namespace, invocationID string, epoch
 
 type fencedRow struct{ Epoch int }
 
-// FenceAll writes a claim that no attempt answers. Its number follows the recorded dispatches, because it is unknown whether the call had
-// more dispatches. FenceAll returns the same as Fence.
+// FenceAll writes a claim that no attempt answers, with the number after the last recorded dispatch. It stands for the dispatches that the record may
+// have lost, so that a tool that must not be repeated does not run again. FenceAll returns the same as Fence.
 func (s *Store) FenceAll(ctx context.Context, namespace string, of Dispatched, epoch int) (int, error) {
 	next := 1
 	for _, n := range of.Dispatches {

@@ -58,7 +58,7 @@ func (s *Store) Request(ctx context.Context, in approval.RequestRow) (approval.R
 	// A call that waits for a person holds no capacity.
 	var steps []db.Step
 	switch {
-	case v.Parked != "": // the attempt has spent its token
+	case v.Parked != "": // the attempt has used the tokens of its quotas, so the call gives back its slots only
 		steps = release(in.InvocationID, in.Epoch, executing(ctx), 1, in.Capacity, 0)
 	case in.GivesBack:
 		steps = release(in.InvocationID, in.Epoch, executing(ctx), 0, in.Capacity, 0)
@@ -111,7 +111,7 @@ func (r requestRow) record(op, invocationID string) (approval.RequestRecord, err
 	}, nil
 }
 
-// requestKeys decodes the valid keys of a tenant. It returns no keys for a nil raw.
+// requestKeys decodes up to approval.MaxKeys valid keys of a tenant. More says that the tenant has other keys. It returns no keys for a nil raw.
 func requestKeys(raw json.RawMessage) (keys approval.RequestKeys, err error) {
 	if raw == nil {
 		return keys, nil

@@ -28,8 +28,8 @@ type findingRow struct {
 	RemainingMs int64
 }
 
-// Lookup reads a value of the result cache. If there is no value, the call takes the
-// single-flight lease for it, or waits for the call that holds the lease.
+// Lookup reads a value of the result cache. If there is no value, the first call gets the single-flight
+// lease of the key, and runs its tool. For the next calls InFlight is true: they wait for this value.
 func (s *Store) Lookup(ctx context.Context, in cache.LookupRow) (cache.Finding, error) {
 	row, _, err := db.Batched[findingRow](ctx, s.db, "look up",
 		db.Query("LockFlight", db.Values{"key": in.Key, "invocation_id": in.InvocationID, "tenant_id": in.TenantID}),

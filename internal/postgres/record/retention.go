@@ -21,8 +21,8 @@ func (s *Store) DeleteExpiredCalls(ctx context.Context, days, limit int) (int, e
 type deletedRow struct{ Deleted int }
 
 // DeleteExpiredRows deletes rows of the DEFAULT partitions, up to limit of each table. It deletes
-// the rows of a month if the whole month is more than the given number of days ago and no call
-// of it is left. It returns the number of rows.
+// the rows of a month if the month ended more than the given number of days ago and no call of this
+// month is left. It returns the number of rows.
 func (s *Store) DeleteExpiredRows(ctx context.Context, days, limit int) (int, error) {
 	row, _, err := db.First[deletedRow](ctx, s.db, "delete expired rows", db.Query("DeleteExpiredRows", db.Values{"days": days, "batch": limit}))
 	return row.Deleted, err

@@ -58,13 +58,13 @@ type decideRow struct {
 // the request, Look needs a second round trip.
 func (s *Store) Look(ctx context.Context, in approval.LookRow) (record approval.LookRecord, err error) {
 	const op = "review"
-	d, err := digestDecision(in.Decision)
+	digests, err := digestDecision(in.Decision)
 	if err != nil {
 		return record, db.Failure(op, err)
 	}
 	look, found, err := batchLocked[lookRow](ctx, s, op, in.InvocationID, db.Query("Look", db.Values{
 		"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "temporal_run_id": executing(ctx), "gate": in.Gate, "capacity": in.Capacity,
-		"approval_id": db.Text(in.ApprovalID), "decision_hash": d.hash, "key_id": db.Text(in.KeyID),
+		"approval_id": db.Text(in.ApprovalID), "decision_hash": digests.whole, "key_id": db.Text(in.KeyID),
 		"depth": authz.MaxNesting, "refresh": in.Refresh, "max_keys": approval.MaxKeys,
 	}))
 	switch {
@@ -122,7 +122,7 @@ func (r lookRow) record(op string, in approval.LookRow) (record approval.LookRec
 	return record, db.Failure(op, err)
 }
 
-// open returns the parts of the request that a judge may see.
+// open returns the parts of the request by which a decision is judged: its rule, its votes and the key of the decision.
 func (r lookRow) open() (open approval.OpenRequest, err error) {
 	open = approval.OpenRequest{
 		RequestedBy: r.RequestedBy, EditedBy: r.EditedBy, OnBehalfOf: r.OnBehalfOf, Parked: r.Parked, Digest: r.Digest, PolicyDigest: r.PolicyDigest, Now: r.Now,
@@ -153,15 +153,15 @@ func (r lookRow) open() (open approval.OpenRequest, err error) {
 // since Look, Decide writes nothing and returns Stale.
 func (s *Store) Decide(ctx context.Context, in approval.DecideRow) (record approval.DecideRecord, err error) {
 	const op = "review"
-	d, err := digestDecision(&in.Decision)
+	digests, err := digestDecision(&in.Decision)
 	if err != nil {
 		return record, db.Failure(op, err)
 	}
 	j := in.Judgement
 	values := db.Values{
 		"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "temporal_run_id": executing(ctx), "approval_id": in.ApprovalID,
-		"decision_hash": d.hash, "decision": db.Text(in.Decision.Decision), "approver": db.Text(in.Decision.Approver),
-		"reason": db.Text(in.Decision.Reason), "args_digest": d.args, "remember": in.Decision.Remember, "signed": j.Signed, "key_id": db.Text(j.KeyID),
+		"decision_hash": digests.whole, "decision": db.Text(in.Decision.Decision), "approver": db.Text(in.Decision.Approver),
+		"reason": db.Text(in.Decision.Reason), "args_digest": digests.args, "remember": in.Decision.Remember, "signed": j.Signed, "key_id": db.Text(j.KeyID),
 		"counts": j.Counted, "final": j.Final, "entry": j.Entry, "hook_entries": j.HookEntries, "votes": in.Votes, "becomes": string(in.Becomes), "answer": db.Text(j.Reason),
 	}
 	if err := addGrant(values, j.Grant); err != nil {

@@ -9,34 +9,34 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// seal holds digests of a decision. The store keeps them in place of the arguments and the
+// decisionDigests has digests of a decision. The store keeps them in place of the arguments and the
 // proof.
-type seal struct {
-	// hash identifies the whole decision. A decision may be delivered more than once.
-	hash string
+type decisionDigests struct {
+	// whole is the digest of the whole decision. By it, the store finds a decision that is delivered again.
+	whole string
 	// args is the digest of the edited arguments, or empty.
 	args string
 }
 
-// digestDecision returns the seal of d. For a nil d it returns an empty seal.
-func digestDecision(d *toolspec.Decision) (seal, error) {
+// digestDecision returns the digests of d. For a nil d they are empty.
+func digestDecision(d *toolspec.Decision) (decisionDigests, error) {
 	if d == nil {
-		return seal{}, nil
+		return decisionDigests{}, nil
 	}
 	raw, err := json.Marshal(d)
 	if err != nil {
-		return seal{}, err
+		return decisionDigests{}, err
 	}
-	s := seal{hash: digest(raw)}
+	digests := decisionDigests{whole: digest(raw)}
 	if len(d.EditedArgs) > 0 {
-		s.args = digest(d.EditedArgs)
+		digests.args = digest(d.EditedArgs)
 	}
-	return s, nil
+	return digests, nil
 }
 
 // digest returns the hexadecimal SHA-256 of the canonical form of raw. If raw has no canonical
-// form, for example because an object repeats a key, digest hashes the bytes as they are: a
-// decision that cannot count also needs an identifier.
+// form, for example because an object repeats a key, digest hashes the bytes as they are: the store
+// also records a decision that cannot count.
 func digest(raw json.RawMessage) string {
 	if canonical, err := strictjson.Digest(raw); err == nil {
 		return canonical

@@ -36,9 +36,9 @@ func (s *Store) SessionBindings(ctx context.Context, key provide.SessionKey) ([]
 	return db.Column(rows, bindingRow.binding), err
 }
 
-// BindSession stores recipes for a session and returns them with their versions. If the
-// executing run no longer owns the record, it stores and returns nothing. If two recipes have
-// the same token, the later one wins.
+// BindSession stores recipes for a session and returns them with their versions. If another epoch or
+// Temporal run owns the call by now, it stores and returns nothing. If two recipes have the same
+// token, it stores the later recipe.
 func (s *Store) BindSession(ctx context.Context, in providers.SessionRow) ([]provide.Binding, error) {
 	last := map[string]provide.Recipe{}
 	for _, r := range in.Recipes {

@@ -17,8 +17,9 @@ type settleRow struct {
 	Unaccounted json.RawMessage
 }
 
-// Settle closes the record and writes everything that the call produced. If a guard refuses, it
-// writes nothing and returns the reason.
+// Settle closes the record and writes everything that the call produced. It writes nothing if the
+// call is settled already, if another epoch or Temporal run owns it, or if the record has claims that
+// the result does not account for (Unaccounted). The Outcome says which.
 func (s *Store) Settle(ctx context.Context, in contract.SettleIn) (contract.SettleOut, error) {
 	const op = "settle"
 	result, err := db.Encoded(in.Result)

@@ -16,19 +16,19 @@ var files embed.FS
 const (
 	// MaxOfTenant bounds the registrations of a tenant that are in force.
 	MaxOfTenant = 100
-	// MaxVersions bounds the versions of a tenant that are in force or ended lately. Every worker has all of them, so this bound and the
-	// next two limit its memory, and how often a tenant may change.
+	// MaxVersions bounds the versions of a tenant that are in force or ended within the last hour. Every worker loads these versions, so
+	// MaxVersions, MaxServers and MaxBytes limit its memory. They also limit how often a tenant may change its registrations.
 	MaxVersions = 200
 	// MaxServers bounds how many of these versions are of MCP servers.
 	MaxServers = 20
 	// MaxBytes bounds the documents of these versions together, in bytes.
 	MaxBytes = 32 << 20
-	// lately is how long a version that has ended counts for the bounds above.
+	// lately is how long a version that has ended still counts for MaxVersions, MaxServers and MaxBytes.
 	lately = time.Hour
 	// maxEnded bounds the ended versions of a tenant that RegistrationsInUse compares with the open calls.
 	maxEnded = 500
-	// margin is how long a worker may admit calls with a version that has ended. The worker learns of the end
-	// within a second, and without a notification at its next poll.
+	// margin is how long after the end of a version a worker may still admit calls with it. The worker learns of
+	// the end within a second, or at its next poll if the notification is lost.
 	margin = 2 * time.Minute
 )
 

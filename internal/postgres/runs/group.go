@@ -16,13 +16,13 @@ const (
 	groupTime = 10 * time.Second
 )
 
-// groups writes the events of runs. The row of a run is locked until a commit, so the commits of one
-// run follow each other. Writes that arrive during a commit go into the next transaction together.
+// groups writes the events of runs. A transaction locks the row of its run until it commits, so one run
+// has one transaction at a time. Writes that arrive meanwhile go into the next transaction together.
 type groups struct {
 	db *db.DB
 
 	mu sync.Mutex
-	// waiting holds the writes of each run that has a transaction.
+	// waiting holds the writes for the next transaction, of each run for which commit runs.
 	waiting map[inRun][]*write
 }
 

@@ -13,9 +13,11 @@ import (
 )
 
 const (
-	// markLasts is how long a mark of a watched run lasts. A watcher may find the mark of another watcher.
-	// Such a mark lasts for at least half of markLasts.
-	markLasts  = 5 * time.Minute
+	// markLasts is how long the mark lasts by which a run is watched: the database sends notifications
+	// only of the events of watched runs.
+	markLasts = 5 * time.Minute
+	// renewAfter is how long after a watcher has written or found the mark it writes the mark again. A mark
+	// that it has found lasts for at least half of markLasts.
 	renewAfter = markLasts / 4
 	// pageSize bounds the events of one read, which a watcher holds in memory. A result has up to
 	// 64 KiB.
@@ -77,8 +79,9 @@ type watch struct {
 	tenantID, runID string
 	after           int64
 	waiter          *watcher
-	// marked is when the mark was written; readOnly says that the role may not write it.
-	marked   time.Time
+	// marked is when the watcher wrote the mark of the run last, or found a mark.
+	marked time.Time
+	// readOnly says that the role may not write the mark.
 	readOnly bool
 }
 
@@ -152,7 +155,7 @@ func (w *watch) mark(ctx context.Context) error {
 		return err
 	}
 	if !found {
-		return nil // Another first watcher has made the row at the same time: the next step finds it.
+		return nil // Another watcher has made the row of the run at the same time: the next step finds it.
 	}
 	w.store.hub.setKey(w.waiter, row.Key)
 	if !w.readOnly {

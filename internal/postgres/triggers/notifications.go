@@ -21,10 +21,10 @@ const (
 	maxHeld = 256
 	// queueTimeout bounds the statements that queue notifications. Notifications that a worker holds when it stops are queued within this time, or lost.
 	queueTimeout = 10 * time.Second
-	// stalledAfter is how long a worker does not read notifications while it cannot queue those that it holds. The server of the other database keeps
-	// the notifications of its sessions, and refuses to send more when it has kept too many. So the worker gives its session up.
+	// stalledAfter is how long a worker reads no notification because it holds maxHeld of them that it cannot queue. Then it closes its connection:
+	// the server of the other database keeps the unread notifications of a session, and when they are too many, every NOTIFY there fails.
 	stalledAfter = 30 * time.Second
-	// The first delay before a failed step is tried again, doubled by each failure, and its maximum.
+	// againFirst is the delay before a failed step is tried again. Each failure doubles the delay, up to againMost.
 	againFirst = 100 * time.Millisecond
 	againMost  = 10 * time.Second
 )
@@ -70,7 +70,8 @@ func reasonOf(err error) string {
 	return errs.Reason(db.Failure("listen", err))
 }
 
-// listen follows the channels of the active triggers on one connection, until it fails or ctx ends.
+// listen follows the channels of the active triggers on one connection, until it fails or ctx ends, and sends their notifications to held. It calls
+// connected each time that the connection has followed the channels.
 func (n *Notifications) listen(ctx context.Context, held chan<- *pgconn.Notification, connected func()) error {
 	conn, err := db.Outside(ctx, "PAWL_TRIGGER_DATABASE_URL", n.url, "pawl-triggers")
 	if err != nil {
@@ -121,7 +122,7 @@ func (n *Notifications) follow(ctx context.Context, conn *pgx.Conn, follows map[
 	return conn.Ping(ctx)
 }
 
-// receive passes notifications on until it is time to look for new channels.
+// receive sends the notifications of conn to held, until it is time to look for new channels.
 func receive(ctx context.Context, conn *pgx.Conn, held chan<- *pgconn.Notification) error {
 	until, cancel := context.WithTimeout(ctx, channelsEvery)
 	defer cancel()

@@ -20,7 +20,8 @@ type queuedRow struct{ Refused int64 }
 // tooMany is the reason why events were not queued.
 var tooMany = "events were not queued, because " + trigger.ErrTooMany.Error()
 
-// refusalID is the id under which it is recorded that events of the present hour were not queued: one row for an hour, so that no flood fills the table.
+// refusalID returns the event id of the record that events were not queued in this hour. A trigger has one such record for each hour, so that a flood
+// of events does not fill the table.
 func refusalID() string { return "not-queued-" + time.Now().UTC().Format("2006-01-02T15Z") }
 
 // queueEvents queues events of a source for a trigger, for the workers of a namespace, and returns the number of those that were not queued because too
@@ -51,8 +52,8 @@ func (s *Store) FileTriggers(ctx context.Context, limit int) ([]trigger.Document
 	return all, err
 }
 
-// QueueEvents queues events for a trigger, for the workers of a namespace. An event that is known is not queued again, and neither are events beyond
-// trigger.MaxWaiting, which is recorded.
+// QueueEvents queues events for a trigger, for the workers of a namespace. It does not queue an event that waits already or has started its run. If
+// trigger.MaxWaiting events wait, it does not queue more, and records this.
 func (s *Store) QueueEvents(ctx context.Context, d trigger.Document, namespace string, events []trigger.Event) error {
 	_, err := s.queueEvents(ctx, d, namespace, events)
 	return err
@@ -87,6 +88,8 @@ func (n *Notifications) queueNotified(ctx context.Context, channel string, paylo
 	return nil
 }
 
+// queueFor queues the events of the payloads for the trigger d. It logs and records that it has not queued some of them, because the trigger refuses
+// their payload or because too many wait.
 func (n *Notifications) queueFor(ctx context.Context, d trigger.Document, payloads []string) error {
 	events, reason := []trigger.Event{}, ""
 	for _, payload := range payloads {

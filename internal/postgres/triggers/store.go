@@ -33,9 +33,10 @@ type Applied struct {
 	Digest string
 	// Active says that the version is active now. It is false if the trigger is retired.
 	Active bool
-	// Changed says that another version was active, or no version. Before is the version that was active.
+	// Changed says that another version was active, or no version.
 	Changed bool
-	Before  string
+	// Before is the version that was active before.
+	Before string
 }
 
 type applyRow struct{ Outcome, Before string }
@@ -151,11 +152,13 @@ type Listed struct {
 	Agent   string `json:"agent"`
 	Actor   string `json:"actor"`
 	Retired bool   `json:"retired"`
-	// Waiting counts the events that wait for their runs, up to 10000, and WaitingSince is the time of the first of these.
-	Waiting      int64      `json:"waiting"`
+	// Waiting counts the events that wait for their runs, up to 10000.
+	Waiting int64 `json:"waiting"`
+	// WaitingSince is when the first of these events was queued.
 	WaitingSince *time.Time `json:"waitingSince,omitempty"`
-	// By and At say who activated the version or retired the trigger, and when.
-	By string    `json:"by"`
+	// By is the person who activated the version or retired the trigger.
+	By string `json:"by"`
+	// At is the time of this.
 	At time.Time `json:"at"`
 }
 
@@ -168,8 +171,9 @@ func (s *Store) Triggers(ctx context.Context, tenantID string) ([]Listed, error)
 type Happened struct {
 	EventID string `json:"eventId"`
 	Version string `json:"version"`
-	// RunID is the run that the event started. Reason says why it started no run.
-	RunID   string    `json:"runId,omitempty"`
+	// RunID is the run that the event started; empty if it started none.
+	RunID string `json:"runId,omitempty"`
+	// Reason says why the event started no run; empty if it started a run.
 	Reason  string    `json:"reason,omitempty"`
 	FirstAt time.Time `json:"firstAt"`
 	LastAt  time.Time `json:"lastAt"`
