@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
@@ -82,7 +83,7 @@ func TestMoves(t *testing.T) {
 }
 
 // TestMoved: a contract.Moved counts only in a run that continues another run. It gives the call neither a later deadline nor more moves than
-// a call without it has.
+// a call without it has. Hooks see when the call began, and not when it moved.
 func TestMoved(t *testing.T) {
 	minute := time.Minute
 	for _, tc := range []struct {
@@ -106,7 +107,10 @@ func TestMoved(t *testing.T) {
 		{name: "moved too often", moved: contract.Moved{Moves: 32}, took: 15 * minute},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			o := rigOptions{policy: freePolicy, source: lacks(2, never), workers: pools{}}
+			var seen time.Time
+			o := rigOptions{policy: freePolicy, source: lacks(2, never), workers: pools{}, hooks: []hook.Hook{
+				hook.New("clock", hook.WillAuthorize.Do(func(_ context.Context, v *hook.Gate) error { seen = v.StartedAt(); return nil })),
+			}}
 			if m, ok := tc.moved.(contract.Moved); ok && m.Moves > 0 {
 				o.workers = pools{"media"}
 			}
@@ -134,6 +138,9 @@ func TestMoved(t *testing.T) {
 			}
 			if got := time.Duration(now.UnixMilli()-result.StartedAtMs) * time.Millisecond; got != tc.startedAt {
 				t.Errorf("the call says that it began %s before this run, want %s", got, tc.startedAt)
+			}
+			if tc.took > 0 && seen.UnixMilli() != result.StartedAtMs {
+				t.Errorf("a hook sees that the call began at %s, want %s", seen, time.UnixMilli(result.StartedAtMs).UTC())
 			}
 		})
 	}

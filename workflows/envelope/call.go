@@ -231,7 +231,7 @@ func (c *Call) Facts(ctx workflow.Context, round int) hook.Facts {
 		Cached: c.cached, CachedInfo: c.cachedInfo, Hit: c.hit, Data: c.data, Bindings: c.bindings, Failure: c.failure, Approval: c.approval,
 		Attempts: c.attempt, AuditIDs: ids,
 		Repaired: c.repaired, NoSchema: c.noSchema,
-		Kills: c.kills, Connection: c.connection, StartedAtMs: c.runStartedAt.UnixMilli(), NowMs: workflow.Now(ctx).UnixMilli(),
+		Kills: c.kills, Connection: c.connection, StartedAtMs: c.callStartedAt.UnixMilli(), NowMs: workflow.Now(ctx).UnixMilli(),
 		RemainingMs: c.Remaining(ctx).Milliseconds(),
 	}
 }
