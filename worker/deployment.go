@@ -61,11 +61,16 @@ func (d Deployment) options() worker.DeploymentOptions {
 // CheckDeployment returns one sentence that says which calls the build gets. The error is one sentence too: the build gets no calls, or Temporal
 // does not say it.
 func CheckDeployment(ctx context.Context, temporal client.Client, d Deployment) (string, error) {
-	found, err := temporal.WorkerDeploymentClient().GetHandle(d.Name).Describe(ctx, client.WorkerDeploymentDescribeOptions{})
+	deployment := temporal.WorkerDeploymentClient().GetHandle(d.Name)
+	found, err := deployment.Describe(ctx, client.WorkerDeploymentDescribeOptions{})
 	var unknown *serviceerror.NotFound
+	// A workflow of Temporal keeps the deployment. While it continues in a new run, Temporal may answer that there is no deployment.
+	for again := 0; again < 2 && errors.As(err, &unknown); again++ {
+		found, err = deployment.Describe(ctx, client.WorkerDeploymentDescribeOptions{})
+	}
 	switch {
 	case errors.As(err, &unknown):
-		return "", fmt.Errorf("Temporal has no deployment %s: no worker with this PAWL_DEPLOYMENT has polled yet, or its first poll is a moment ago", d.Name) //nolint:staticcheck // a name
+		return "", fmt.Errorf("Temporal has no deployment %s: no worker with this PAWL_DEPLOYMENT has polled yet", d.Name) //nolint:staticcheck // a name
 	case err != nil:
 		return "", fmt.Errorf("Temporal does not say which build of the deployment %s is current", d.Name) //nolint:staticcheck // a name
 	}
