@@ -119,7 +119,8 @@ func (m *rememberFlags) flags(cmd *cobra.Command) {
 	f.StringVar(&m.session, "session", "", "with --remember, for which session: same or any (default any)")
 }
 
-// ask adds the flags to the decision. It returns a usage error if the flags do not fit together.
+// ask sets Remember and Scope of the decision from the flags. It returns a usage error if the flags do not fit
+// together.
 func (m *rememberFlags) ask(d *toolspec.Decision) error {
 	scope := toolspec.Scope{Args: m.args, Actor: m.actor, Session: m.session, ForMs: m.life.Milliseconds()}
 	for _, member := range m.match {
