@@ -21,15 +21,19 @@ import (
 // mostBacktest is the maximum number of calls of a tenant that a backtest reads.
 const mostBacktest = 1_000_000
 
-// backtest is the result of a backtest: the verdicts that a candidate would have changed.
+// backtest is the result of a backtest: the verdicts about recorded calls that the candidate, a policy file, would
+// change.
 type backtest struct {
 	review.Backtest
-	// masked counts calls with masked arguments. argsUnknown counts calls that ended before their
-	// arguments were known. unreadable counts calls whose policy version cannot be read.
-	masked, argsUnknown, unreadable int
-	// tools are the tools as they are published now, because records keep no tags.
+	// masked counts the calls with masked arguments.
+	masked int
+	// argsUnknown counts the calls that ended before their arguments were known.
+	argsUnknown int
+	// unreadable counts the calls that were judged by a version that cannot be read.
+	unreadable int
+	// tools are the tools that workers have published now. Their tags are used, because the record of a call has none.
 	tools map[string]toolspec.Spec
-	// cut says that the limit left out some calls.
+	// cut says that --limit has left out some calls.
 	cut bool
 }
 
