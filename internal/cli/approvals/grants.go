@@ -130,9 +130,9 @@ func (m *rememberFlags) ask(d *toolspec.Decision) error {
 		}
 		scope.Args, scope.Match = toolspec.Match, append(scope.Match, toolspec.ArgMatch{Pointer: pointer, Pattern: pattern})
 	}
-	given := m.args != "" || m.actor != "" || m.session != "" || m.life != 0 || len(m.match) > 0
+	scopeGiven := m.args != "" || m.actor != "" || m.session != "" || m.life != 0 || len(m.match) > 0
 	switch {
-	case given && !m.remember:
+	case scopeGiven && !m.remember:
 		return app.Usage(errors.New("--for, --args, --match, --actor and --session need --remember"))
 	case len(m.match) > 0 && m.args != "":
 		return app.Usage(errors.New("--match and --args exclude each other: give one of them"))
@@ -142,7 +142,7 @@ func (m *rememberFlags) ask(d *toolspec.Decision) error {
 	if err := scope.Check(); err != nil {
 		return app.Usage(err)
 	}
-	if d.Remember = m.remember; given {
+	if d.Remember = m.remember; scopeGiven {
 		d.Scope = &scope
 	}
 	return nil

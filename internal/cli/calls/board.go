@@ -152,6 +152,7 @@ func (b *board) erase() {
 	b.drawn = 0
 }
 
+// draw draws the unfinished line of text and the open calls, as many of them as the terminal has room for.
 func (b *board) draw(now time.Time) {
 	width, height := b.size()
 	room := max(min(maxDrawn, height-1), 2)

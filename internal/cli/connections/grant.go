@@ -176,12 +176,12 @@ func revokeConnection(a *app.App, cmd *cobra.Command, s *app.Session, ring, id, 
 	if err != nil {
 		return err
 	}
-	there := retire(a, cmd, s, sealer, record)
+	atService := retire(a, cmd, s, sealer, record)
 	if a.JSON {
-		return app.PrintJSON(a.Out, map[string]string{"tenant": a.Tenant, "connectionId": id, "status": "revoked", "provider": string(there)})
+		return app.PrintJSON(a.Out, map[string]string{"tenant": a.Tenant, "connectionId": id, "status": "revoked", "provider": string(atService)})
 	}
 	fmt.Fprintf(a.Out, "%s: %s is revoked, and its secret is deleted here", a.Tenant, app.Printable(id))
-	if there == broker.RetiredThere {
+	if atService == broker.RetiredThere {
 		fmt.Fprintln(a.Out, "; the service has revoked its tokens")
 	} else {
 		fmt.Fprintln(a.Out, "; revoke it at the service too")
@@ -192,7 +192,7 @@ func revokeConnection(a *app.App, cmd *cobra.Command, s *app.Session, ring, id, 
 // retire revokes the tokens of a revoked connection at the service, if the service supports it, and returns whether
 // the service has revoked them. It prints an error and does not return it. If sealer is nil, it opens the key ring of
 // the environment.
-func retire(a *app.App, cmd *cobra.Command, s *app.Session, sealer broker.Sealer, record broker.Record) (there broker.Retired) {
+func retire(a *app.App, cmd *cobra.Command, s *app.Session, sealer broker.Sealer, record broker.Record) (atService broker.Retired) {
 	if record.Provider.OAuth2 == nil || record.Provider.OAuth2.RevokeURL == "" {
 		return broker.RetiredNowhere
 	}
@@ -201,11 +201,11 @@ func retire(a *app.App, cmd *cobra.Command, s *app.Session, sealer broker.Sealer
 		sealer, err = a.OpenSealer(s, "")
 	}
 	if err == nil {
-		there, err = broker.New(s.Store, sealer, broker.Options{}).Retire(cmd.Context(), record)
+		atService, err = broker.New(s.Store, sealer, broker.Options{}).Retire(cmd.Context(), record)
 	}
 	if err != nil {
 		fmt.Fprintln(a.Err, "the tokens are not revoked at the service:", err)
 		return broker.RetiredFailed
 	}
-	return there
+	return atService
 }

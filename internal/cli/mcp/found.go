@@ -61,6 +61,8 @@ func findTools(ctx context.Context, s *app.Session) (tools []found, p *policy.Po
 	return foundIn(specs, p), p, nil
 }
 
+// foundIn returns the discovered tools among specs with their reviews in p, and the tools that p reviews and specs does
+// not have.
 func foundIn(specs []toolspec.Spec, p *policy.Policy) []found {
 	alike := catalog.Lookalikes(specs)
 	var tools []found

@@ -63,6 +63,7 @@ func checkReview(r policy.MCPReview) error {
 	return nil
 }
 
+// trust writes the review r of a tool into the active policy, if r is of the definition that the tool has now.
 func trust(ctx context.Context, a *app.App, s *app.Session, name, by string, r policy.MCPReview) error {
 	tools, p, err := findTools(ctx, s)
 	if err != nil {

@@ -92,14 +92,14 @@ func runBacktest(ctx context.Context, s *app.Session, candidate *policy.Policy, 
 	}
 	b := &backtest{tools: byName(specs)}
 	for _, tenant := range tenants {
-		left := limit
+		remaining := limit
 		var failed error
 		err := s.Store.EachDecided(ctx, tenant, since, func(c reads.DecidedCall) bool {
-			if left == 0 {
+			if remaining == 0 {
 				b.cut = true
 				return false
 			}
-			left--
+			remaining--
 			failed = replayCall(ctx, s, b, c, candidate)
 			return failed == nil
 		})
@@ -110,8 +110,9 @@ func runBacktest(ctx context.Context, s *app.Session, candidate *policy.Policy, 
 	return b, nil
 }
 
+// replayCall judges a recorded call by the version that judged it before and by candidate, and adds both verdicts to b.
 func replayCall(ctx context.Context, s *app.Session, b *backtest, c reads.DecidedCall, candidate *policy.Policy) error {
-	then, err := s.Store.Policy(ctx, c.PolicyDigest)
+	judgedBy, err := s.Store.Policy(ctx, c.PolicyDigest)
 	switch {
 	case err != nil && ctx.Err() == nil && !errs.IsTransient(err):
 		b.unreadable++
@@ -130,7 +131,7 @@ func replayCall(ctx context.Context, s *app.Session, b *backtest, c reads.Decide
 			facts.NoSchema = spec.NoSchema
 		}
 	}
-	b.Add(c.InvocationID, facts, then, candidate)
+	b.Add(c.InvocationID, facts, judgedBy, candidate)
 	return nil
 }
 

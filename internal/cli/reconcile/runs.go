@@ -27,6 +27,8 @@ func (c *comparison) lostRuns(ctx context.Context) error {
 	})
 }
 
+// lostRun reports a run of an agent whose history has rounds that the record lacks. With --mend it terminates the
+// workflow, and ends the run in the record if the record has it.
 func (c *comparison) lostRun(ctx context.Context, listed *workflow.WorkflowExecutionInfo) error {
 	workflowID, runID := listed.GetExecution().GetWorkflowId(), listed.GetExecution().GetRunId()
 	tenantID, ofTenant, _ := strings.Cut(strings.TrimPrefix(workflowID, "agent:"), ":")
@@ -93,6 +95,8 @@ func (c *comparison) openRuns(ctx context.Context) error {
 
 func openID(r upkeep.OpenRun) string { return agent.WorkflowID(r.TenantID, r.RunID) }
 
+// openRun reports a run that is open in the record and whose workflow has ended or is gone. With --mend it ends the run
+// in the record.
 func (c *comparison) openRun(ctx context.Context, r upkeep.OpenRun) error {
 	workflowID := openID(r)
 	info, _, err := c.read.describe(ctx, workflowID, "")
