@@ -101,8 +101,9 @@ type Config struct {
 	// PAWL_REMOTE_KEYS.
 	RemoteKeysFile string
 	// RemoteListen is the loopback address at which remote workers redeem leases of connections: PAWL_REMOTE_LISTEN.
-	// RemoteURL is the https address of a proxy in front of it, for workers on other hosts: PAWL_REMOTE_URL.
-	RemoteListen, RemoteURL string
+	RemoteListen string
+	// RemoteURL is the https address of a proxy in front of RemoteListen, for workers on other hosts: PAWL_REMOTE_URL.
+	RemoteURL string
 	// AuditKeyFile is the name of a file with the private key that signs the audit trail, which only its owner may read: PAWL_AUDIT_KEY.
 	AuditKeyFile string
 	// ModelPrices is the name of a file with the prices of models: PAWL_MODEL_PRICES.

@@ -151,6 +151,7 @@ func (h *checks) keyRing(ctx context.Context) health.Check {
 	return h.ringFound
 }
 
+// keyRingCheck checks that the ring has each key with which a stored credential is sealed.
 func keyRingCheck(ring connections, uses []postgres.KeyUse) health.Check {
 	found := health.Check{Name: health.KeyRing, State: health.OK, Message: "the key ring has the keys of all credentials"}
 	keyed, ok := ring.sealer.(interface{ Keys() []seal.Key })

@@ -49,6 +49,7 @@ func newPresence(c Config, store *postgres.Store, tools *published, from *source
 	return &presence{worker: postgrescatalog.Worker{ID: uuid.NewString(), Namespace: namespaceOf(c), Pool: c.Pool}, store: store, tools: tools, from: from, log: log}
 }
 
+// publish writes the tools of this worker and the states of its sources into the database, and logs new conflicts.
 func (p *presence) publish(ctx context.Context) error {
 	select {
 	case <-p.from.changed: // this publication has all changes until now
@@ -128,6 +129,8 @@ func (p *presence) run(ctx context.Context) {
 	}
 }
 
+// renew renews the row of this worker. It publishes the tools if they have changed, or if the database does not have the
+// row any more.
 func (p *presence) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, renewTime)
 	defer cancel()

@@ -197,7 +197,7 @@ func TestMemoryOfATenantIsBounded(t *testing.T) {
 func TestToolsStayUntilTheNextServerHasOffered(t *testing.T) {
 	t.Parallel()
 	offers := func(has bool, ids ...string) *registeredServer {
-		s := &registeredServer{has: has}
+		s := &registeredServer{everOffered: has}
 		for _, id := range ids {
 			s.last.Tools = append(s.last.Tools, tool(id))
 		}

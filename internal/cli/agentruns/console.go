@@ -214,6 +214,8 @@ func (t *terminal) edit() {
 	}
 }
 
+// ask gives the line editor a prompt. It ends the input if the person has pressed Ctrl-C after the last line, and this
+// line has not made the run busy.
 func (t *terminal) ask(prompt string) {
 	t.mu.Lock()
 	if t.ctrlCPending {

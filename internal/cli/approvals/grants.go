@@ -46,6 +46,7 @@ func grantStatus(g record.GrantRecord) string {
 	}
 }
 
+// coverage says in words for which calls a remembered approval counts.
 func coverage(g record.GrantRecord) string {
 	args := "any arguments"
 	switch {

@@ -52,6 +52,8 @@ type verified struct {
 	Calls  *calls         `json:"calls,omitempty"`
 }
 
+// verify verifies the chains of the audit trail against the keys and the exported heads, and compares the newest calls
+// of each tenant with Temporal. only limits it to one tenant.
 func verify(ctx context.Context, a *app.App, o verifyFlags, only []string) error {
 	if o.calls < 0 || o.calls > 10_000 {
 		return app.Usage(errors.New("--calls is between 0 and 10000"))

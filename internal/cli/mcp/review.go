@@ -66,6 +66,7 @@ type shown struct {
 	proposed policy.MCPReview
 }
 
+// shownOf returns what a reviewer sees of a tool. If the definition has changed since its review, it has the changes too.
 func shownOf(ctx context.Context, s *app.Session, f found) (shown, error) {
 	proposed := proposal(f)
 	v := shown{
