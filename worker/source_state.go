@@ -17,7 +17,8 @@ const maxText = 300
 // setFault records how a run of a source ended.
 func (s *sources) setFault(h *hosted, fault string) { s.update(h, func() { h.runFault = fault }) }
 
-// update changes the faults of a source. It logs the begin and the end of a fault.
+// update calls change, which changes the faults of h. It logs if a fault begins, changes or ends, and wakes the
+// publication then.
 func (s *sources) update(h *hosted, change func()) {
 	s.mu.Lock()
 	before := h.currentFault()
