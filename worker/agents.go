@@ -74,8 +74,8 @@ func rolesBy(store *postgres.Store) func(ctx context.Context, tenantID, identity
 	}
 }
 
-// killedBy returns the function that returns the reason of a kill switch that stops an agent. A switch stops an
-// agent if it names no effect and its pattern of tools is `*` or matches agent__NAME.
+// killedBy returns the function that looks for a kill switch that stops an agent, and returns its reason, or "" if
+// there is none. A switch stops an agent if it names no effect and its pattern of tools is `*` or matches agent__NAME.
 func killedBy(store *postgres.Store) func(ctx context.Context, tenantID, name string) (string, error) {
 	return func(ctx context.Context, tenantID, name string) (string, error) {
 		switches, err := store.KillSwitches(ctx, tenantID, false)
@@ -98,8 +98,8 @@ func modelClient() *http.Client {
 	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// Bounds of the requests to models of one tenant. A worker runs at most 1000 activities at the same time: requests to
-// models and tools.
+// The default and the maximum of Config.ModelRequests. A worker runs at most 1000 activities at the same time, and
+// requests to models are activities, as tools are.
 const (
 	defaultModelRequests = 200
 	maxModelRequests     = 1000

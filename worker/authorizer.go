@@ -15,9 +15,10 @@ import (
 type OpenFGA struct {
 	// URL is the address of the HTTP API of the server: PAWL_OPENFGA_URL. Empty means no server.
 	URL string
-	// StoreID is the id of the store: PAWL_OPENFGA_STORE. ModelID is the id of the authorization
-	// model: PAWL_OPENFGA_MODEL. Empty means the latest model.
-	StoreID, ModelID string
+	// StoreID is the id of the store: PAWL_OPENFGA_STORE.
+	StoreID string
+	// ModelID is the id of the authorization model: PAWL_OPENFGA_MODEL. Empty means the latest model.
+	ModelID string
 	// Token is a bearer token or a preshared key: PAWL_OPENFGA_TOKEN. It is a secret.
 	Token string
 }

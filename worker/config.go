@@ -101,8 +101,9 @@ type Config struct {
 	// PAWL_REMOTE_KEYS.
 	RemoteKeysFile string
 	// RemoteListen is the loopback address at which remote workers redeem leases of connections: PAWL_REMOTE_LISTEN.
-	// RemoteURL is the https address of a proxy in front of it, for workers on other hosts: PAWL_REMOTE_URL.
-	RemoteListen, RemoteURL string
+	RemoteListen string
+	// RemoteURL is the https address of a proxy in front of RemoteListen, for workers on other hosts: PAWL_REMOTE_URL.
+	RemoteURL string
 	// AuditKeyFile is the name of a file with the private key that signs the audit trail, which only its owner may read: PAWL_AUDIT_KEY.
 	AuditKeyFile string
 	// ModelPrices is the name of a file with the prices of models: PAWL_MODEL_PRICES.
@@ -136,9 +137,9 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// Bounds of the database pool. Each local activity needs a database connection. Without this
-// bound, local activities would wait for a connection while the timeout of their workflow task
-// runs.
+// Bounds of Config.Connections. Each local activity needs a database connection, so a worker runs fewer local
+// activities than it has connections: an activity that waits for a connection could exceed the timeout of its workflow
+// task.
 const (
 	defaultConnections = 20
 	minConnections     = 4
@@ -146,14 +147,14 @@ const (
 	// spareConnections is the number of connections that local activities do not use. They are for
 	// claims, the outbox relay and reads of the policy.
 	spareConnections = 3
-	// idlePolls is the number of polls for workflow tasks that the SDK begins with, on the queue of the worker and on its sticky queue. Each
-	// poll holds the place of a task.
+	// idlePolls is the number of polls for workflow tasks that the SDK begins with, on the queue of the worker and on
+	// its sticky queue. Each poll takes one of the places for workflow tasks.
 	idlePolls = 10
 )
 
 // Bounds of the sweeper.
 const (
-	// DefaultSweepEvery is the interval if the operator sets none.
+	// DefaultSweepEvery is the interval of the sweeper if the operator sets none.
 	DefaultSweepEvery    = time.Minute
 	minSweepEvery        = time.Second
 	minVerifyEvery       = time.Minute
@@ -340,8 +341,9 @@ func checkConnections(n int) error {
 // localActivities returns the maximum number of local activities that run at the same time.
 func (c Config) localActivities() int { return c.Connections - spareConnections }
 
-// workflowTasks returns the maximum number of workflow tasks that the worker has at the same time: for each local activity its task, and
-// one task that is ready when it ends. More tasks would wait here, where the turns of the tenants do not count, while their timeouts run.
+// workflowTasks returns the maximum number of workflow tasks that the worker takes from Temporal at the same time: for
+// each local activity its task, and a second task that is ready when the activity ends. More tasks would only wait in
+// the worker while their timeouts run; on the server, the tenants take turns.
 func (c Config) workflowTasks() int { return 2*c.localActivities() + idlePolls }
 
 // localTools returns the maximum number of local activities that run tools of one tenant: half of

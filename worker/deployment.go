@@ -58,8 +58,8 @@ func (d Deployment) options() worker.DeploymentOptions {
 	}
 }
 
-// CheckDeployment returns one sentence that says which calls the build gets. The error is one sentence too: the build gets no calls, or Temporal
-// does not say it.
+// CheckDeployment returns a sentence that says which calls the build of d gets. If the build gets no calls, or
+// Temporal does not answer the question, it returns an error of one sentence instead.
 func CheckDeployment(ctx context.Context, temporal client.Client, d Deployment) (string, error) {
 	deployment := temporal.WorkerDeploymentClient().GetHandle(d.Name)
 	found, err := deployment.Describe(ctx, client.WorkerDeploymentDescribeOptions{})

@@ -22,8 +22,8 @@ type toolSwitch struct {
 
 func newSwitch(patterns []string) *toolSwitch { return &toolSwitch{patterns: patterns} }
 
-// withoutUnused returns the configuration without the shell and without the search service if only tools that are
-// turned off use them. Otherwise their faults would stop the start. added are the tools of the user.
+// withoutUnused returns the configuration without the shell, and without the search service, if only tools that are
+// turned off use it: a fault in its settings must not stop the start then. added are the tools of the user.
 func (c Config) withoutUnused(added []toolspec.Tool) Config {
 	used := map[toolspec.CapabilityName]bool{}
 	for _, tool := range newSwitch(c.DisabledTools).enabled(slices.Concat(tools.All(), added)) {
@@ -90,9 +90,9 @@ func (s *toolSwitch) isOff(toolID string) bool {
 	return s.matches(toolID) || slices.Contains(s.unconfigured, toolID)
 }
 
-// report logs the tools that patterns turn off, and the patterns that match none of all tools. If more is set,
-// sources may add tools later, so report does not log these patterns.
-func (s *toolSwitch) report(log *slog.Logger, all []toolspec.Tool, more bool) {
+// report logs the tools in all that patterns turn off. It also logs the patterns that match none of these tools,
+// unless mayGrow is set: then sources may add tools later that these patterns match.
+func (s *toolSwitch) report(log *slog.Logger, all []toolspec.Tool, mayGrow bool) {
 	var off []string
 	used := map[string]bool{}
 	for _, tool := range all {
@@ -108,7 +108,7 @@ func (s *toolSwitch) report(log *slog.Logger, all []toolspec.Tool, more bool) {
 		log.Info("tools are turned off by PAWL_DISABLED_TOOLS", "toolIds", off)
 	}
 	for _, p := range s.patterns {
-		if !more && !used[p] {
+		if !mayGrow && !used[p] {
 			log.Warn("PAWL_DISABLED_TOOLS names a tool that this worker was not given", "pattern", p)
 		}
 	}

@@ -19,17 +19,21 @@ import (
 )
 
 const (
-	// temporalTime is how long a check waits for Temporal. The rest of the time of the check is for finding the cause.
+	// temporalTime is how long a check waits for an answer of Temporal. After it, the check has time to find out why
+	// there is none.
 	temporalTime = 500 * time.Millisecond
-	// keyRingEvery is how long the result of the check of the key ring is kept: it counts all credentials.
+	// keyRingEvery is how long the result of the check of the key ring is used again, because this check counts all
+	// credentials in the database.
 	keyRingEvery = time.Minute
-	// deploymentEvery is how long the result of the check of the deployment is kept: a workflow of Temporal answers it.
+	// deploymentEvery is how long the result of the check of the deployment is used again, because a workflow of
+	// Temporal has to answer this check.
 	deploymentEvery = 10 * time.Second
 	// shownSources bounds the sources that a message names.
 	shownSources = 5
 )
 
-// answerProbes starts the health listener, if there is one, and returns the board that probes see.
+// answerProbes starts the health listener if one is configured. It returns the board whose checks probes see, or nil,
+// and the function that stops the listener.
 func answerProbes(ctx context.Context, c Config) (board *health.Board, stop func(), err error) {
 	if c.HealthListen == "" {
 		return nil, func() {}, nil
@@ -45,8 +49,8 @@ func answerProbes(ctx context.Context, c Config) (board *health.Board, stop func
 	return board, stop, nil
 }
 
-// checkValues returns the metrics of a report. A part whose check has to wait for another part has no metric: the metric of the other part
-// shows the fault.
+// checkValues returns the name and the metric of each check of a report. A check that waits for another part, as the
+// check of the policy waits for the database, has no metric: the metric of the other part shows the fault.
 func checkValues(r health.Report) iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		for _, check := range r.Checks {
@@ -91,13 +95,15 @@ type checks struct {
 	from     *sources
 	ring     connections
 	temporal client.Client
-	// ringFound is the result of the last check of the key ring, at the time ringAt. No lock is needed, because the board
-	// runs one set of checks at a time.
+	// ringFound is the result of the last check of the key ring. This field and the fields after it need no lock, because
+	// the board runs one set of checks at a time.
 	ringFound health.Check
-	ringAt    time.Time
-	// deploymentFound is the last result for the deployment, of the time deploymentAt.
+	// ringAt is the time of the last check of the key ring.
+	ringAt time.Time
+	// deploymentFound is the result of the last check of the deployment.
 	deploymentFound health.Check
-	deploymentAt    time.Time
+	// deploymentAt is the time of the last check of the deployment.
+	deploymentAt time.Time
 }
 
 func (h *checks) run(ctx context.Context) []health.Check {
@@ -145,6 +151,7 @@ func (h *checks) keyRing(ctx context.Context) health.Check {
 	return h.ringFound
 }
 
+// keyRingCheck checks that the ring has each key with which a stored credential is sealed.
 func keyRingCheck(ring connections, uses []postgres.KeyUse) health.Check {
 	found := health.Check{Name: health.KeyRing, State: health.OK, Message: "the key ring has the keys of all credentials"}
 	keyed, ok := ring.sealer.(interface{ Keys() []seal.Key })
@@ -168,8 +175,8 @@ func keyRingCheck(ring connections, uses []postgres.KeyUse) health.Check {
 	return found
 }
 
-// deployment checks that the build of this worker gets calls. A build that waits for its turn is degraded and ready: an orchestrator must be able to
-// start it.
+// deployment checks that the build of this worker gets calls. A worker whose build gets no calls yet is degraded and
+// still ready: an orchestrator must be able to start it before an operator makes the build current.
 func (h *checks) deployment(ctx context.Context) health.Check {
 	if time.Since(h.deploymentAt) < deploymentEvery {
 		return h.deploymentFound

@@ -28,10 +28,9 @@ var tryBeats = retry.UnaryClientInterceptor(
 	retry.WithCodes(codes.Unavailable, codes.ResourceExhausted, codes.Aborted, codes.Internal, codes.Unknown),
 )
 
-// retryHeartbeats retries heartbeats for beatTimeout. The SDK gives a heartbeat only a second, or the
-// throttle interval if that is longer, and ends the attempt after any failure. Then one late
-// answer of the server would stop every running tool, and Pawl would not know whether their calls
-// took effect.
+// retryHeartbeats retries a heartbeat that fails, for beatTimeout. Without it, the SDK gives a heartbeat only a
+// second, or the throttle interval if that is longer, and ends the attempt after any failure. One late answer of the
+// server would stop every running tool, and Pawl would not know whether their calls took effect.
 func retryHeartbeats(
 	ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption,
 ) error {

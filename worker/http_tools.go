@@ -79,8 +79,8 @@ type toolFile struct {
 	fault    string
 }
 
-// look reads the files that are new or have changed. fault says that the files cannot be listed: all
-// tools stay then.
+// look updates read, the files that this source has read: it reads new and changed files, and forgets removed ones.
+// changed reports whether read has changed. fault says that the files cannot be listed; all tools stay then.
 func (h *fileTools) look(read map[string]*toolFile) (changed bool, fault string) {
 	names, err := h.names()
 	if err != nil {
@@ -117,7 +117,7 @@ func (h *fileTools) look(read map[string]*toolFile) (changed bool, fault string)
 	return changed, ""
 }
 
-// names returns the file, or the files with the endings of YAML and JSON in the directory.
+// names returns h.path if it is a file, or the names of the YAML and JSON files in it if it is a directory.
 func (h *fileTools) names() ([]string, error) {
 	info, err := os.Stat(h.path)
 	if err != nil {

@@ -17,8 +17,8 @@ const (
 	leaveDelay = 500 * time.Millisecond
 	// leaveTime bounds one request to Temporal.
 	leaveTime = time.Second
-	// maxStickyResets bounds the workflows that wait for their request. A further workflow gets its request
-	// after its next try.
+	// maxStickyResets bounds the requests that wait to be sent. If there are more, leave drops the request: the
+	// workflow asks again after its next try.
 	maxStickyResets = 1000
 )
 
@@ -43,7 +43,7 @@ func newStickyResetter(c Config, temporal client.Client) *stickyResetter {
 	}}
 }
 
-// leave lets another worker continue the workflow after its current task. It does not block.
+// leave queues the request that lets another worker continue the workflow after its current task. It does not block.
 func (l *stickyResetter) leave(workflowID, runID string) {
 	select {
 	case l.due <- stickyReset{workflowID, runID, time.Now().Add(leaveDelay)}:

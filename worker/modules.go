@@ -56,9 +56,9 @@ var (
 // advance.
 const partitionsAhead = 3
 
-// prepareStore opens the database, checks that its schema is the schema of this program, makes the
-// partitions and applies the policy of the file. It repeats each step while the database does not
-// answer.
+// prepareStore opens the database and gives it to late. It checks that the schema is the schema of this program, and
+// that the database is not a restored copy. Then it makes the partitions and applies the policy of the file. It
+// repeats each step while the database does not answer.
 func prepareStore(ctx context.Context, o *opened, c Config, a additions, p *policy.Policy, source *catalog.Registry, late *stored) (store *postgres.Store, err error) {
 	err = withDatabase(ctx, c, func(ctx context.Context) (err error) {
 		store, err = postgres.Open(ctx, c.DatabaseURL, storeOptions(c, a))
@@ -122,8 +122,9 @@ func namespaceOf(c Config) string {
 	return c.Temporal.Namespace
 }
 
-// bindTools binds the built-in tools and the tools of the user to the capabilities. It leaves out the tools
-// that are turned off, and built-in tools whose capabilities are not configured.
+// bindTools binds the built-in tools and the tools of the user to the capabilities. It leaves out the tools that are
+// turned off, and built-in tools whose capabilities are not configured. It returns the registry of the bound tools,
+// and the switch that knows which tools it has left out.
 func bindTools(ctx context.Context, o *opened, c Config, a additions, n connections, late *stored) (*catalog.Registry, *toolSwitch, error) {
 	workspaces, err := files.OpenAll(c.Workspace)
 	if err != nil {

@@ -131,9 +131,9 @@ func Started(f func(*client.Client)) Option {
 	return func(a *additions) { a.started = append(a.started, f) }
 }
 
-// RoundTrips calls f before every round trip to the database, from many goroutines, for example to
-// count them. ctx is the context of the activity that makes the round trip. The worker's own
-// maintenance has another context.
+// RoundTrips calls f before every round trip to the database, from many goroutines, for example to count them. ctx is
+// the context of the activity that makes the round trip. For a round trip of the worker's own maintenance, ctx is not
+// of an activity.
 func RoundTrips(f func(ctx context.Context)) Option {
 	return func(a *additions) { a.roundTrips = f }
 }

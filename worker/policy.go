@@ -90,8 +90,8 @@ func knownSpecs(ctx context.Context, store *postgres.Store, own []toolspec.Spec)
 	return all, nil
 }
 
-// policyWatch reports which policy is active, and compiles it before the first call needs it. It
-// has no effect on decisions: every call reads the active version itself.
+// policyWatch logs which policy is active, and compiles it before the first call needs it. It has no effect on
+// verdicts: every call reads the active version itself.
 type policyWatch struct {
 	store *postgres.Store
 	// own returns the tools that this worker has now.

@@ -32,17 +32,17 @@ func (c Config) checkPool() error {
 const (
 	// maxUnattended bounds the pools that a worker serves in place of their own workers.
 	maxUnattended = 16
-	// unattendedTurn is how long a worker serves a pool before it serves another pool that waits for a place.
-	// A call that moves, or whose deadline has passed, leaves the pool in seconds.
+	// unattendedTurn is how long a worker serves a pool before it gives the place to another pool that waits. That is
+	// enough: a call that moves, or whose deadline has passed, leaves the pool in seconds.
 	unattendedTurn = 5 * time.Minute
 	// countEvery is the time between two counts of the open calls of a pool.
 	countEvery = time.Minute
 )
 
-// unattended serves the task queues of pools that have open calls and no worker. Without it, a call would stay
-// on the task queue of a pool that is given up: its deadline would not end it, and it would not move to the
-// workers that have its tool now. Only a worker of the shared queue serves such pools. A worker of a pool only
-// checks whether the shared queue has a worker.
+// unattended serves the task queues of pools that have open calls and no worker. Without it, a call would stay on the
+// task queue of a pool whose workers an operator has removed for good: its deadline would not end it, and it would not
+// move to the workers that have its tool now. Only a worker of the shared queue serves such pools. A worker of a pool
+// only checks whether the shared queue has a worker.
 type unattended struct {
 	pool, namespace string
 	make            maker
@@ -57,20 +57,22 @@ type unattended struct {
 	known map[string]*poolWithoutWorker
 	// warned says that the last look found no worker of the shared queue.
 	warned bool
-	// left are the pools that had no place at the last look.
-	left []string
+	// withoutPlace has the names of the pools that the last look could not serve, because maxUnattended pools had the
+	// places.
+	withoutPlace []string
 }
 
 // poolWithoutWorker is a pool without a live worker.
 type poolWithoutWorker struct {
 	name string
-	// open says that calls are on its task queue; counted is the time of the last count of these calls.
-	open    bool
-	counted time.Time
-	// serves is the worker that runs for the pool, or nil. since is the time at which this worker started or, if serves is
-	// nil, at which the last worker for the pool stopped.
-	serves worker.Worker
-	since  time.Time
+	// hasCalls says that open calls are on the task queue of the pool.
+	hasCalls bool
+	// countedAt is the time of the last count of these calls.
+	countedAt time.Time
+	// substitute is the Temporal worker that this process runs for the pool, or nil.
+	substitute worker.Worker
+	// since is the time at which the substitute started or, if there is none, at which the last one stopped.
+	since time.Time
 }
 
 func newUnattended(c Config, newWorker maker, store *postgres.Store, temporal client.Client) *unattended {
@@ -97,8 +99,8 @@ func (u *unattended) run(ctx context.Context) {
 	defer func() {
 		var stopped sync.WaitGroup
 		for _, p := range u.known {
-			if p.serves != nil {
-				stopped.Go(p.serves.Stop)
+			if p.substitute != nil {
+				stopped.Go(p.substitute.Stop)
 			}
 		}
 		stopped.Wait()
@@ -128,7 +130,7 @@ func (u *unattended) look(ctx context.Context) {
 	waiting := u.count(ctx, pools)
 	served := 0
 	for _, p := range u.known {
-		if p.serves != nil {
+		if p.substitute != nil {
 			served++
 		}
 	}
@@ -147,30 +149,31 @@ func (u *unattended) look(ctx context.Context) {
 		u.serve(ctx, waiting[0])
 		waiting = waiting[1:]
 	}
-	left := make([]string, 0, len(waiting))
+	withoutPlace := make([]string, 0, len(waiting))
 	for _, p := range waiting {
-		left = append(left, p.name)
+		withoutPlace = append(withoutPlace, p.name)
 	}
-	slices.Sort(left)
-	if len(left) > 0 && !slices.Equal(left, u.left) {
+	slices.Sort(withoutPlace)
+	if len(withoutPlace) > 0 && !slices.Equal(withoutPlace, u.withoutPlace) {
 		u.log.WarnContext(ctx, "more pools have open calls and no workers than this worker serves at a time; it serves them in turns: start their workers",
-			"waiting", left, "places", maxUnattended)
+			"waiting", withoutPlace, "places", maxUnattended)
 	}
-	u.left = left
+	u.withoutPlace = withoutPlace
 }
 
-// count updates u.known, and returns the pools with open calls for which no worker runs. The pool that has
-// waited longest is first.
+// count updates u.known, stops the substitutes of pools that need none any more, and returns the pools with open calls
+// for which no worker runs. The pool that has waited longest is first.
 func (u *unattended) count(ctx context.Context, pools []catalog.Pool) (waiting []*poolWithoutWorker) {
 	for name, p := range u.known {
 		i := slices.IndexFunc(pools, func(at catalog.Pool) bool { return at.Name == name })
-		// A live worker that does not run may be restarting. Then this worker still serves the pool, but does not begin to.
+		// A pool may have live workers and none that runs, for example while they restart. Then a substitute that runs
+		// goes on, and no substitute starts.
 		hasNoWorker := i >= 0 && pools[i].Running == 0
-		if hasNoWorker && (p.serves != nil || pools[i].Live == 0) {
+		if hasNoWorker && (p.substitute != nil || pools[i].Live == 0) {
 			continue
 		}
 		delete(u.known, name)
-		if p.serves != nil {
+		if p.substitute != nil {
 			u.stop(p)
 			u.log.InfoContext(ctx, "the pool has workers again, or is forgotten; this worker no longer serves its task queue", "pool", name)
 		}
@@ -184,15 +187,15 @@ func (u *unattended) count(ctx context.Context, pools []catalog.Pool) (waiting [
 			p = &poolWithoutWorker{name: at.Name}
 			u.known[at.Name] = p
 		}
-		if u.now().Sub(p.counted) >= countEvery {
+		if u.now().Sub(p.countedAt) >= countEvery {
 			// If Temporal cannot count the calls, the pool may have some.
 			n, err := u.open(ctx, toolspec.PoolQueue(p.name))
-			p.open, p.counted = err != nil || n > 0, u.now()
+			p.hasCalls, p.countedAt = err != nil || n > 0, u.now()
 		}
 		switch {
-		case p.open && p.serves == nil:
+		case p.hasCalls && p.substitute == nil:
 			waiting = append(waiting, p)
-		case !p.open && p.serves != nil:
+		case !p.hasCalls && p.substitute != nil:
 			u.stop(p)
 			u.log.InfoContext(ctx, "the pool has no open calls any more; this worker no longer serves its task queue", "pool", p.name)
 		}
@@ -208,20 +211,20 @@ func (u *unattended) serve(ctx context.Context, p *poolWithoutWorker) bool {
 		u.log.WarnContext(ctx, "the task queue of a pool without workers could not be served", "pool", p.name, "reason", errs.Reason(err))
 		return false
 	}
-	p.serves, p.since = w, u.now()
+	p.substitute, p.since = w, u.now()
 	u.log.WarnContext(ctx, "a pool has open calls and no workers; this worker serves its task queue, so that its calls can move to other workers or end at their deadlines",
 		"pool", p.name)
 	return true
 }
 
 func (u *unattended) stop(p *poolWithoutWorker) {
-	p.serves.Stop()
-	p.serves, p.since = nil, u.now()
+	p.substitute.Stop()
+	p.substitute, p.since = nil, u.now()
 }
 
 func (u *unattended) longestServed() (longest *poolWithoutWorker) {
 	for _, p := range u.known {
-		if p.serves != nil && (longest == nil || p.since.Before(longest.since)) {
+		if p.substitute != nil && (longest == nil || p.since.Before(longest.since)) {
 			longest = p
 		}
 	}

@@ -21,9 +21,9 @@ const (
 	// publishPause is the least time between two publications, so that a source whose tools change all
 	// the time does not write all the time.
 	publishPause = 500 * time.Millisecond
-	// deletePause is the time between two deletions of old definitions. After a deletion that found old definitions,
-	// the time is deleteAgain.
+	// deletePause is the time until the next deletion of old definitions, unless the last one found some.
 	deletePause = 10 * time.Minute
+	// deleteAgain is the time until the next deletion if the last one found old definitions: there may be more soon.
 	deleteAgain = time.Minute
 )
 
@@ -37,8 +37,8 @@ type presence struct {
 	log    *slog.Logger
 	// stale reports that the sources have changed since the last publication.
 	stale bool
-	// tried is when the last publication began.
-	tried time.Time
+	// publishBeganAt is when the last publication began, also if it failed.
+	publishBeganAt time.Time
 	// deleteAfter is when old definitions are deleted next.
 	deleteAfter time.Time
 	// conflicts are the tools of which workers had different definitions after the last publication.
@@ -49,12 +49,13 @@ func newPresence(c Config, store *postgres.Store, tools *published, from *source
 	return &presence{worker: postgrescatalog.Worker{ID: uuid.NewString(), Namespace: namespaceOf(c), Pool: c.Pool}, store: store, tools: tools, from: from, log: log}
 }
 
+// publish writes the tools of this worker and the states of its sources into the database, and logs new conflicts.
 func (p *presence) publish(ctx context.Context) error {
 	select {
 	case <-p.from.changed: // this publication has all changes until now
 	default:
 	}
-	p.tried, p.stale = time.Now(), true
+	p.publishBeganAt, p.stale = time.Now(), true
 	p.worker.Sources = p.from.states()
 	if err := p.store.PublishSpecs(ctx, p.worker, p.tools.specs(ctx)); err != nil {
 		return err
@@ -64,8 +65,8 @@ func (p *presence) publish(ctx context.Context) error {
 	return nil
 }
 
-// deleteOld deletes old definitions if it is time. The definitions of a worker that publishes nothing become old too, so
-// each renewal calls it.
+// deleteOld deletes old definitions of tools once deleteAfter has passed. Each renewal calls it, and not only each
+// publication: the definitions of a worker that publishes nothing become old too.
 func (p *presence) deleteOld(ctx context.Context) {
 	now := time.Now()
 	if now.Before(p.deleteAfter) {
@@ -121,13 +122,15 @@ func (p *presence) run(ctx context.Context) {
 		case <-time.After(wait):
 		case <-p.from.changed:
 			p.stale = true
-			if !sleep(ctx, publishPause-time.Since(p.tried)) {
+			if !sleep(ctx, publishPause-time.Since(p.publishBeganAt)) {
 				return
 			}
 		}
 	}
 }
 
+// renew renews the row of this worker. It publishes the tools if they have changed, or if the database does not have the
+// row any more.
 func (p *presence) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, renewTime)
 	defer cancel()

@@ -21,19 +21,19 @@ import (
 )
 
 const (
-	// registeredPoll is the longest delay of a change if its notification was lost. It is shorter than the time
-	// for which a version that has ended stays in use.
+	// registeredPoll is how often a worker looks at the registrations without a notification, so that it sees a change
+	// whose notification was lost. It is shorter than the time for which a version that has ended stays in use.
 	registeredPoll = 30 * time.Second
 	// registeredRetry is the pause after a look at the registrations that failed.
 	registeredRetry = 2 * time.Second
 	// registeredPause is the least time between two looks at the registrations, and between two offers.
 	registeredPause = time.Second
-	// maxEarlier bounds the versions of a registration that are kept for open calls.
+	// maxEarlier bounds the ended versions of one registration that a worker keeps for open calls.
 	maxEarlier = 20
-	// maxAllBytes bounds the documents of all tenants that a worker has. batchBytes bounds the documents that it reads
-	// at a time.
+	// maxAllBytes bounds the documents of all tenants that a worker keeps, in bytes.
 	maxAllBytes = 512 << 20
-	batchBytes  = 8 << 20
+	// batchBytes bounds the documents that a worker reads from the database at a time, in bytes.
+	batchBytes = 8 << 20
 	// maxFaults bounds the faults that an offer names.
 	maxFaults = 5
 )
@@ -118,7 +118,7 @@ func (r *registeredTools) Run(ctx context.Context, offer func(source.Offer)) err
 	}
 }
 
-// registration is a version that this worker has read.
+// registration is a version of a registration that this worker has read.
 type registration struct {
 	registrations.InUse
 
@@ -136,7 +136,7 @@ func (r *registeredTools) look(ctx context.Context, read map[int64]*registration
 	if err != nil {
 		return away
 	}
-	inUse, left := versionsToKeep(rows)
+	inUse, leftOut := versionsToKeep(rows)
 	for id, one := range read {
 		if _, still := inUse[id]; !still {
 			one.server.stop()
@@ -155,39 +155,39 @@ func (r *registeredTools) look(ctx context.Context, read map[int64]*registration
 	for id, row := range inUse {
 		read[id].InUse = row
 	}
-	if left > 0 {
-		return fmt.Sprintf("%d registrations have no room in the memory of this worker", left)
+	if leftOut > 0 {
+		return fmt.Sprintf("%d registrations have no room in the memory of this worker", leftOut)
 	}
 	return ""
 }
 
-// versionsToKeep returns the rows that the worker keeps, by id: the rows in force first, and then the newest
-// rows that have ended, at most maxEarlier of one name. It leaves out a row for which a bound of its tenant or
-// of the worker leaves no room. left is the number of rows in force that it leaves out. rows has the order of
+// versionsToKeep returns the rows that the worker keeps, by id. It takes the rows in force first, and then the newest
+// rows that have ended, at most maxEarlier with the same name. It leaves out a row that would exceed a bound of its
+// tenant or of the worker. leftOut is the number of rows in force that it leaves out. rows must have the order of
 // RegistrationsInUse.
-func versionsToKeep(rows []registrations.InUse) (kept map[int64]registrations.InUse, left int) {
-	type room struct{ versions, servers, bytes int }
-	kept, ofTenant, earlier, all := make(map[int64]registrations.InUse, len(rows)), map[string]*room{}, map[[2]string]int{}, 0
+func versionsToKeep(rows []registrations.InUse) (kept map[int64]registrations.InUse, leftOut int) {
+	type usage struct{ versions, servers, bytes int }
+	kept, ofTenant, earlier, allBytes := make(map[int64]registrations.InUse, len(rows)), map[string]*usage{}, map[[2]string]int{}, 0
 	for _, ended := range []bool{false, true} {
 		for _, row := range rows {
 			if row.InForce == ended {
 				continue
 			}
-			of := ofTenant[row.TenantID]
-			if of == nil {
-				of = &room{}
-				ofTenant[row.TenantID] = of
+			used := ofTenant[row.TenantID]
+			if used == nil {
+				used = &usage{}
+				ofTenant[row.TenantID] = used
 			}
 			server := 0
 			if row.Kind == registrations.MCP {
 				server = 1
 			}
 			name := [2]string{row.TenantID, row.Name}
-			isFull := of.versions+1 > registrations.MaxVersions || of.servers+server > registrations.MaxServers ||
-				of.bytes+row.Bytes > registrations.MaxBytes || all+row.Bytes > maxAllBytes
+			isFull := used.versions+1 > registrations.MaxVersions || used.servers+server > registrations.MaxServers ||
+				used.bytes+row.Bytes > registrations.MaxBytes || allBytes+row.Bytes > maxAllBytes
 			switch {
 			case isFull && row.InForce:
-				left++
+				leftOut++
 				continue
 			case isFull:
 				continue
@@ -196,11 +196,11 @@ func versionsToKeep(rows []registrations.InUse) (kept map[int64]registrations.In
 			case ended:
 				earlier[name]++
 			}
-			of.versions, of.servers, of.bytes, all = of.versions+1, of.servers+server, of.bytes+row.Bytes, all+row.Bytes
+			used.versions, used.servers, used.bytes, allBytes = used.versions+1, used.servers+server, used.bytes+row.Bytes, allBytes+row.Bytes
 			kept[row.ID] = row
 		}
 	}
-	return kept, left
+	return kept, leftOut
 }
 
 // batches returns the ids of the rows that were not read, in batches. The documents of a batch have at most batchBytes together,
@@ -247,8 +247,8 @@ func (r *registeredTools) read(ctx context.Context, row registrations.InUse, tex
 	return one
 }
 
-// offerRegistered returns the tools of all registrations. If state is the same as for the previous offer, the offer has not
-// changed.
+// offerRegistered returns the offer with the tools of all registrations, and a text that stands for the content of the
+// offer: if two states are equal, so are the offers.
 func offerRegistered(read map[int64]*registration, fault string) (o source.Offer, state string) {
 	var faults []string
 	if fault != "" {
@@ -258,19 +258,19 @@ func offerRegistered(read map[int64]*registration, fault string) (o source.Offer
 	text := &strings.Builder{}
 	for _, id := range slices.Sorted(maps.Keys(read)) {
 		one := read[id]
-		has, offers := source.Offer{Tools: one.tools, Fault: one.fault}, 0
+		last, offerCount := source.Offer{Tools: one.tools, Fault: one.fault}, 0
 		if one.server != nil {
-			has, offers = one.server.offered()
+			last, offerCount = one.server.offered()
 		}
 		inOffer := one.InForce || bridges[id]
-		fmt.Fprintln(text, id, inOffer, one.InForce, offers)
+		fmt.Fprintln(text, id, inOffer, one.InForce, offerCount)
 		if inOffer {
-			o.Tools = append(o.Tools, has.Tools...)
+			o.Tools = append(o.Tools, last.Tools...)
 		} else {
-			o.Earlier = append(o.Earlier, has.Tools...)
+			o.Earlier = append(o.Earlier, last.Tools...)
 		}
-		if one.InForce && has.Fault != "" {
-			faults = append(faults, fmt.Sprintf("%s of tenant %s: %s", one.Name, one.TenantID, has.Fault))
+		if one.InForce && last.Fault != "" {
+			faults = append(faults, fmt.Sprintf("%s of tenant %s: %s", one.Name, one.TenantID, last.Fault))
 		}
 	}
 	if more := len(faults) - maxFaults; more > 0 {
@@ -280,25 +280,25 @@ func offerRegistered(read map[int64]*registration, fault string) (o source.Offer
 	return o, text.String() + o.Fault
 }
 
-// bridged returns the ids of ended versions of MCP servers whose tools stay for now, because the version in
-// force has not offered tools yet. Without these tools, a change such as another timeout would make the tools
-// of the server unavailable while its new session begins.
+// bridged returns the ids of the ended versions of MCP servers whose tools stay until the version in force has offered
+// tools. Without them, a change such as another timeout would make the tools of the server unavailable while its new
+// session begins. Of several ended versions of a server, the newest one that has offered tools stays.
 func bridged(read map[int64]*registration) map[int64]bool {
-	waiting, ids := map[[2]string]int64{}, map[int64]bool{}
+	bridgeOf, ids := map[[2]string]int64{}, map[int64]bool{}
 	for _, one := range read {
 		if one.InForce && one.server != nil && !one.server.hasOffered() {
-			waiting[[2]string{one.TenantID, one.Name}] = 0
+			bridgeOf[[2]string{one.TenantID, one.Name}] = 0 // no bridge is found yet
 		}
 	}
 	for id, one := range read {
 		name := [2]string{one.TenantID, one.Name}
-		newest, isWaiting := waiting[name]
+		newest, needsBridge := bridgeOf[name]
 		hasEnded := !one.InForce
-		if isWaiting && hasEnded && one.server.hasOffered() && id > newest {
-			waiting[name] = id
+		if needsBridge && hasEnded && one.server.hasOffered() && id > newest {
+			bridgeOf[name] = id
 		}
 	}
-	for _, id := range waiting {
+	for _, id := range bridgeOf {
 		ids[id] = true
 	}
 	return ids

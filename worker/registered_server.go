@@ -20,9 +20,10 @@ type registeredServer struct {
 
 	mu   sync.Mutex
 	last source.Offer
-	// offers counts the offers. has says that one of the offers had tools or no fault.
+	// offers counts the offers of the source.
 	offers int
-	has    bool
+	// everOffered says that one of the offers had tools or no fault.
+	everOffered bool
 }
 
 // serveRegistered runs the source of a server until stop is called or ctx ends. When the tools or the health of
@@ -56,7 +57,7 @@ func (s *registeredServer) once(ctx context.Context, from source.Source, log *sl
 	if err := from.Run(ctx, func(o source.Offer) {
 		s.mu.Lock()
 		s.last = source.Offer{Tools: slices.Clone(o.Tools), Fault: o.Fault}
-		s.offers, s.has = s.offers+1, s.has || o.Fault == "" || len(o.Tools) > 0
+		s.offers, s.everOffered = s.offers+1, s.everOffered || o.Fault == "" || len(o.Tools) > 0
 		s.mu.Unlock()
 		wake(serverChanged)
 	}); err != nil {
@@ -79,7 +80,7 @@ func (s *registeredServer) hasOffered() bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.has
+	return s.everOffered
 }
 
 // stop makes the source end soon. It does nothing for a nil server.

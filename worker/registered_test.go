@@ -197,7 +197,7 @@ func TestMemoryOfATenantIsBounded(t *testing.T) {
 func TestToolsStayUntilTheNextServerHasOffered(t *testing.T) {
 	t.Parallel()
 	offers := func(has bool, ids ...string) *registeredServer {
-		s := &registeredServer{has: has}
+		s := &registeredServer{everOffered: has}
 		for _, id := range ids {
 			s.last.Tools = append(s.last.Tools, tool(id))
 		}
@@ -217,7 +217,7 @@ func TestToolsStayUntilTheNextServerHasOffered(t *testing.T) {
 	if _, again := offerRegistered(read, ""); again != first {
 		t.Error("nothing new is another offer")
 	}
-	next.last.Tools, next.has, next.offers = append(next.last.Tools, tool("mcp__tenant-acme_docs__c")), true, 1
+	next.last.Tools, next.everOffered, next.offers = append(next.last.Tools, tool("mcp__tenant-acme_docs__c")), true, 1
 	o, second := offerRegistered(read, "")
 	if len(o.Tools) != 1 || o.Tools[0].Definition().ID != "mcp__tenant-acme_docs__c" || len(o.Earlier) != 2 || second == first {
 		t.Errorf("offered then: %d and %d", len(o.Tools), len(o.Earlier))

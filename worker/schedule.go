@@ -77,6 +77,7 @@ func needSchedule(ctx context.Context, t client.Client, s scheduled) error {
 	return schedule(ctx, t.ScheduleClient(), s)
 }
 
+// schedule updates the interval of a schedule or, if Temporal does not have it, creates the schedule.
 func schedule(ctx context.Context, schedules client.ScheduleClient, wanted scheduled) error {
 	intervals := []client.ScheduleIntervalSpec{{Every: wanted.every}}
 	err := schedules.GetHandle(ctx, wanted.id).Update(ctx, client.ScheduleUpdateOptions{

@@ -35,21 +35,28 @@ type hosted struct {
 	settled chan struct{}
 	settle  func()
 
-	// offer has the tools of the last offer that apply put into the registry, and earlier their earlier definitions (source.Offer.Earlier).
-	// Only the goroutine of apply uses these two fields.
-	offer, earlier []toolspec.Tool
+	// offer has the tools of the last offer that apply has put into the registry. Only the goroutine of apply uses offer
+	// and earlier.
+	offer []toolspec.Tool
+	// earlier has the earlier definitions of these tools: source.Offer.Earlier.
+	earlier []toolspec.Tool
 	// waiting is the newest offer that apply has not put into the registry yet.
 	waiting *offered
-	// runs is odd while the source runs, and another number in each run.
+	// runs counts the begin and the end of each run of the source. So it is odd while the source runs, and an offer with
+	// another number is of a run that has ended.
 	runs int
-	// took says that an offer was put into the registry.
-	took bool
-	// offerFault is the fault of the last offer, and runFault is the fault of the last run.
-	offerFault, runFault string
-	// since is when the fault began; zero if there is no fault.
+	// hasOffered says that an offer of the source was put into the registry.
+	hasOffered bool
+	// offerFault is the fault of the last offer.
+	offerFault string
+	// runFault is the fault of the last run.
+	runFault string
+	// since is when the present fault began; zero if there is no fault.
 	since time.Time
+	// tools is the number of tools of the source that are in the registry.
 	tools int
-	left  []catalog.LeftOut
+	// leftOut has the tools of the last offer that the registry has not taken.
+	leftOut []catalog.LeftOut
 }
 
 // offered is an offer with the number of its run.
@@ -100,8 +107,8 @@ func (h *hosted) run(ctx context.Context, s *sources) {
 	}()
 }
 
-// once runs the source once. fault says how it ended. again reports that it failed, so that another run
-// may help.
+// once runs the source once. fault says how the run ended. again reports whether the run failed, so that the worker
+// must start the source again.
 func (h *hosted) once(ctx context.Context, s *sources) (fault string, again bool) {
 	s.mu.Lock()
 	h.runs++
@@ -124,8 +131,8 @@ func (h *hosted) once(ctx context.Context, s *sources) (fault string, again bool
 	return "it ended before the worker; its last tools stay", false
 }
 
-// offer keeps an offer until the registry takes it. It replaces an offer that waits. An offer of a run
-// that has ended has no effect.
+// offer keeps an offer in h.waiting until apply puts it into the registry. It replaces an earlier offer that waits
+// there. It ignores an offer of a run of the source that has ended.
 func (s *sources) offer(h *hosted, run int, o source.Offer) {
 	s.mu.Lock()
 	if h.runs == run {

@@ -17,7 +17,8 @@ const maxText = 300
 // setFault records how a run of a source ended.
 func (s *sources) setFault(h *hosted, fault string) { s.update(h, func() { h.runFault = fault }) }
 
-// update changes the faults of a source. It logs the begin and the end of a fault.
+// update calls change, which changes the faults of h. It logs if a fault begins, changes or ends, and wakes the
+// publication then.
 func (s *sources) update(h *hosted, change func()) {
 	s.mu.Lock()
 	before := h.currentFault()
@@ -57,16 +58,16 @@ func (s *sources) states() []postgrescatalog.SourceState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, h := range s.hosted {
-		if h.info.Kind == source.Registered && h.tools == 0 && h.currentFault() == "" && len(h.left) == 0 {
+		if h.info.Kind == source.Registered && h.tools == 0 && h.currentFault() == "" && len(h.leftOut) == 0 {
 			continue // nobody has registered tools
 		}
 		state := postgrescatalog.SourceState{
-			Kind: string(h.info.Kind), Name: h.info.Name, Tools: h.tools, Fault: h.currentFault(), LeftOutCount: len(h.left),
+			Kind: string(h.info.Kind), Name: h.info.Name, Tools: h.tools, Fault: h.currentFault(), LeftOutCount: len(h.leftOut),
 		}
 		if !h.since.IsZero() {
 			state.Since = h.since.UTC().Format(time.RFC3339)
 		}
-		for _, l := range h.left[:min(len(h.left), maxLogged)] {
+		for _, l := range h.leftOut[:min(len(h.leftOut), maxLogged)] {
 			state.LeftOut = append(state.LeftOut, postgrescatalog.LeftOut{ToolID: printable(l.ToolID), Why: printable(l.Error())})
 		}
 		all = append(all, state)

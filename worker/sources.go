@@ -18,7 +18,7 @@ import (
 const (
 	// firstOffers is how long the start of a worker waits for the first offers of all its sources.
 	firstOffers = 3 * time.Second
-	// laterKind is the part of firstOffers that start keeps for each kind of sources that starts later.
+	// laterKind is the part of firstOffers that start reserves for each kind of sources that it has not started yet.
 	laterKind = 500 * time.Millisecond
 	// sourceStopTime is how long the stop of a worker waits for the sources of one kind.
 	sourceStopTime = 5 * time.Second
@@ -50,9 +50,9 @@ type sources struct {
 	registered chan struct{}
 	// mu guards the state of all hosted.
 	mu sync.Mutex
-	// applied are the goroutines that take offers. There is one for each source, so that a source whose tools take
+	// appliers counts the goroutines that run apply. There is one for each source, so that a source whose tools take
 	// long to bind does not delay the other sources.
-	applied sync.WaitGroup
+	appliers sync.WaitGroup
 }
 
 // newSources starts the sources, and waits a short time for their tools. The sources run until o is
@@ -106,7 +106,7 @@ func (s *sources) start(ctx context.Context) (stop func()) {
 	for i, phase := range phases {
 		began := time.Now()
 		for _, h := range phase {
-			s.applied.Go(func() { s.apply(running, h) })
+			s.appliers.Go(func() { s.apply(running, h) })
 			h.run(running, s)
 		}
 		s.await(ctx, phase, deadline.Add(-laterKind*time.Duration(len(phases)-1-i)))
@@ -121,13 +121,13 @@ func (s *sources) start(ctx context.Context) (stop func()) {
 	}
 }
 
-// awaitApplied waits for the goroutines that take offers, for at most stopTime, because a tool of a source can take any
-// time to bind.
+// awaitApplied waits until the goroutines of apply have ended. It waits at most for stopTime, because binding a tool
+// of a source can take any time.
 func (s *sources) awaitApplied() {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s.applied.Wait()
+		s.appliers.Wait()
 	}()
 	select {
 	case <-done:
@@ -152,7 +152,8 @@ func (s *sources) phases() func(yield func([]*hosted) bool) {
 	}
 }
 
-// await waits until each source has offered tools or has failed, and at most until the deadline.
+// await waits until each source of the phase has offered tools or has failed, and at most until the deadline. A source
+// that has done neither gets a fault.
 func (s *sources) await(ctx context.Context, phase []*hosted, deadline time.Time) {
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
@@ -162,7 +163,7 @@ func (s *sources) await(ctx context.Context, phase []*hosted, deadline time.Time
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				s.update(h, func() {
-					if !h.took && h.runFault == "" {
+					if !h.hasOffered && h.runFault == "" {
 						h.runFault = "it has offered no tools yet"
 					}
 				})
@@ -222,18 +223,19 @@ func (s *sources) apply(ctx context.Context, h *hosted) {
 	}
 }
 
-// canRetry reports whether a tool was left out because another source had its id, and that source has
-// dropped it.
+// canRetry reports whether the registry can take a tool of h now that it has left out before, because another source
+// had a tool with the same id and has dropped it.
 func (s *sources) canRetry(h *hosted) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.ContainsFunc(h.left, func(l catalog.LeftOut) bool {
+	return slices.ContainsFunc(h.leftOut, func(l catalog.LeftOut) bool {
 		_, has := s.registry.Get(l.ToolID)
 		return l.Reason == catalog.Taken && !has
 	})
 }
 
-// wakeOthers makes the other sources check whether the id of a tool that was left out is free now.
+// wakeOthers makes apply of each other source check whether the id of a tool that the registry has left out is free
+// now.
 func (s *sources) wakeOthers(except *hosted) {
 	for _, h := range s.hosted {
 		if h != except {
@@ -262,7 +264,7 @@ func (s *sources) take(ctx context.Context, h *hosted) {
 	h.offer, h.earlier = o.tools, o.earlier
 	s.replace(ctx, h)
 	s.update(h, func() {
-		h.took, h.offerFault = true, printable(o.fault)
+		h.hasOffered, h.offerFault = true, printable(o.fault)
 		if o.run == h.runs {
 			h.runFault = ""
 		}
@@ -270,7 +272,7 @@ func (s *sources) take(ctx context.Context, h *hosted) {
 	h.settle()
 }
 
-// replace makes the tools of the last offer the tools of the source.
+// replace puts the tools of the last offer into the registry, in the place of the earlier tools of the source.
 func (s *sources) replace(ctx context.Context, h *hosted) {
 	enabled := s.on.enabled(h.offer)
 	changed, left, err := replaceTools(s.registry, h.info, enabled, s.on.enabled(h.earlier))
@@ -279,8 +281,8 @@ func (s *sources) replace(ctx context.Context, h *hosted) {
 		return
 	}
 	s.mu.Lock()
-	leftOutChanged := !slices.EqualFunc(left, h.left, func(a, b catalog.LeftOut) bool { return a.ToolID == b.ToolID && a.Reason == b.Reason })
-	h.tools, h.left = len(enabled)-len(left), left
+	leftOutChanged := !slices.EqualFunc(left, h.leftOut, func(a, b catalog.LeftOut) bool { return a.ToolID == b.ToolID && a.Reason == b.Reason })
+	h.tools, h.leftOut = len(enabled)-len(left), left
 	s.mu.Unlock()
 	if leftOutChanged {
 		logLeftOut(ctx, s.log, h.info, left)
@@ -293,8 +295,8 @@ func (s *sources) replace(ctx context.Context, h *hosted) {
 	}
 }
 
-// replaceTools calls Replace, and returns a panic as an error: a definition of a source may make a bind panic,
-// and this must not end the process.
+// replaceTools calls r.Replace, and returns a panic as an error: a definition of a source may make the binding of its
+// tool panic, and this must not end the process.
 func replaceTools(r *catalog.Registry, from source.Info, tools, earlier []toolspec.Tool) (changed bool, left []catalog.LeftOut, err error) {
 	defer func() {
 		if p := recover(); p != nil {

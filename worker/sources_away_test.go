@@ -74,7 +74,7 @@ func TestStopDoesNotWaitForATool(t *testing.T) {
 		}
 		release := make(chan struct{})
 		defer close(release)
-		s.applied.Go(func() { <-release })
+		s.appliers.Go(func() { <-release })
 		stop := s.start(t.Context())
 		began := time.Now()
 		stop()

@@ -34,8 +34,8 @@ func startTelemetry(ctx context.Context, c Config) (*telemetry.Telemetry, error)
 	})
 }
 
-// watch adds the gauges of the database, and tells the metrics which tools the worker has. Its stop hook is the last that is added, so
-// it runs before the other parts of the worker stop.
+// watch adds the gauges that are read from the database, and tells the metrics which tools the worker has. Its stop
+// hook is added last, so it runs first: the gauges end before the database and the other parts of the worker stop.
 func watch(lc fx.Lifecycle, c Config, store *postgres.Store, tools *catalog.Registry) error {
 	c.telemetry.KnowTools(func(toolID string) bool {
 		_, ok := tools.Get(toolID)

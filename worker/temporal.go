@@ -62,7 +62,8 @@ func dial(ctx context.Context, c Config) (client.Client, error) {
 	return client.DialContext(ctx, options)
 }
 
-// sdkLogger is the logger of the SDK. The SDK logs each cancelled activity as an error, and a person who stops a call or a run makes none.
+// sdkLogger is the logger of the SDK. The SDK logs each cancelled activity as an error. sdkLogger logs it at the level
+// debug, because a person who stops a call or a run causes no error.
 type sdkLogger struct{ sdklog.Logger }
 
 func (l sdkLogger) Error(message string, keyvals ...any) {

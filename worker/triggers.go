@@ -40,7 +40,8 @@ func watchFiles(ctx context.Context, c Config, store *postgres.Store, log *slog.
 // queuedEvents starts the runs of queued events.
 type queuedEvents struct{ agents *agent.Agents }
 
-// Fire implements outbox.Firer. The trigger may have retired or changed since the event, and an event that starts no run is recorded.
+// Fire implements outbox.Firer. It uses the trigger as it is now: the trigger may have changed or retired since the
+// event. An event that starts no run is recorded.
 func (q queuedEvents) Fire(ctx context.Context, e outbox.TriggerEvent) error {
 	_, err := q.agents.FireEvent(ctx, trigger.Source(e.Source), e.TenantID, e.Name, trigger.Event{ID: e.EventID, Data: e.Data})
 	return err

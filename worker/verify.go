@@ -22,7 +22,7 @@ import (
 // maxLoggedFindings bounds the findings of one search that are logged.
 const maxLoggedFindings = 100
 
-// histories searches the histories in the namespace of the worker.
+// histories searches the histories in the namespace of the worker for secrets.
 type histories struct {
 	temporal client.Client
 	config   Config

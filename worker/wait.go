@@ -21,15 +21,15 @@ import (
 const (
 	// retryEvery is the pause between two tries while a server does not answer.
 	retryEvery = 2 * time.Second
-	// stepTimeout bounds one try, because a connection may die without an error.
+	// stepTimeout bounds one try of a step, because a connection may die without an error.
 	stepTimeout = 30 * time.Second
 	// logAgain is the pause between two lines of the log with the same reason.
 	logAgain = 30 * time.Second
 )
 
-// withDatabase repeats a step of the start while the database cannot be reached, because an operator may
-// correct a database that refuses the connection. The step must be safe to repeat. If the database refuses a
-// statement, the start ends.
+// withDatabase repeats a step of the start while the database cannot be reached or refuses the connection, because an
+// operator may correct that. The step must be safe to repeat. If the database refuses a statement, withDatabase
+// returns the error, and the start ends.
 func withDatabase(ctx context.Context, c Config, step func(context.Context) error) error {
 	w := waited{c: c, part: health.Database, server: "the database", address: databaseAddress(c.DatabaseURL)}
 	for {
@@ -78,21 +78,23 @@ func withTemporal(ctx context.Context, c Config, step func(context.Context) erro
 type waited struct {
 	c                     Config
 	part, server, address string
-	// reason is the reason that was logged last, at the time logged.
+	// reason is the reason that was logged last.
 	reason string
-	logged time.Time
+	// loggedAt is when this reason was logged last.
+	loggedAt time.Time
 }
 
-// log shows the reason to probes, and logs it if it is new or was logged some time ago.
+// log shows probes the reason why the worker waits. It also logs the reason, if it is another than before or was
+// logged longer than logAgain ago.
 func (w *waited) log(ctx context.Context, reason string) {
 	if sentence := devstate.Stale(); sentence != "" {
 		reason += "; " + sentence
 	}
 	w.c.board.Wait(w.part, reason)
-	if ctx.Err() != nil || reason == w.reason && time.Since(w.logged) < logAgain {
+	if ctx.Err() != nil || reason == w.reason && time.Since(w.loggedAt) < logAgain {
 		return
 	}
-	w.reason, w.logged = reason, time.Now()
+	w.reason, w.loggedAt = reason, time.Now()
 	w.c.Log.WarnContext(ctx, "the worker cannot start yet and tries again", "waitsFor", w.server, "address", w.address, "reason", reason,
 		"every", retryEvery.String())
 }

@@ -96,8 +96,9 @@ func newBench(a devApp) *cobra.Command {
 	return cmd
 }
 
-// bench runs one of three measurements: the growth of the record, the memory of waiting
-// calls, or the cases of o. The helper processes are this program with another command.
+// bench runs one of three measurements: with grow, reads of a record of each of these sizes; with park, the memory of
+// a worker with each of these numbers of waiting calls; otherwise the cases of o. It starts this program with a hidden
+// command for each process that it needs.
 func (a devApp) bench(ctx context.Context, o bench.Options, grow, park []int) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -197,8 +198,8 @@ func newBenchSubmit(a devApp) *cobra.Command {
 	}
 }
 
-// newBenchWorker makes the hidden command of the worker of waiting calls. The worker is a
-// process of its own.
+// newBenchWorker makes the hidden command of the worker whose memory benchParked measures. The worker is a process of
+// its own.
 func newBenchWorker(a devApp) *cobra.Command {
 	return &cobra.Command{
 		Use: "bench-worker", Hidden: true, Args: app.ExactArgs(0, "no arguments"),

@@ -11,8 +11,9 @@ import (
 // hasFailpoints says that this program can inject faults at chosen points.
 const hasFailpoints = true
 
-// failpoints makes a worker ask the server at url, at each failpoint of a call, for the
-// fault to inject. An empty url changes nothing.
+// failpoints makes a worker ask the server at url, at each failpoint of a call, for the fault to inject: a failure of
+// a write, a request or an effect. It changes c, and returns what wraps the effects of the tools, and options of the
+// worker. If url is empty, it does nothing.
 func failpoints(c *worker.Config, url string) (ledger.Around, []worker.Option, error) {
 	if url == "" {
 		return nil, nil, nil

@@ -33,7 +33,7 @@ func (p *pairFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&p.lanes, "lanes", 2, "with --pairs: how many sets of servers run at the same time")
 }
 
-// wanted reports whether a flag asks for pairs instead of a normal run.
+// wanted reports whether a flag asks for a run with pairs of faults instead of a normal run.
 func (p *pairFlags) wanted() bool { return p.run || p.list || len(p.only) > 0 }
 
 // chaosPairs lists the pairs of p, or runs them and prints the report.
@@ -73,7 +73,7 @@ func (a devApp) chaosPairs(ctx context.Context, p pairFlags, o chaos.Options, wo
 	return a.chaosEnd(report, func() { chaosPairReport(a, report) }, err)
 }
 
-// maxPairs is the number of table rows after which pairs without violations are left out.
+// maxPairs is the number of rows after which the table leaves out the pairs without violations.
 const maxPairs = 40
 
 // chaosPairReport prints the report of a run with pairs of faults. The pairs with

@@ -94,8 +94,8 @@ func chaosFigures(a devApp, f chaos.Figures) {
 
 func millis(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
 
-// conclusion returns the last line of a report. If the run is void, it says so and does
-// not count violations, because the other oracles mean nothing in a void run.
+// conclusion returns the last line of a report. If the run is void, because too few calls ended ok, the line says so
+// and counts no violations: the other oracles mean nothing then.
 func conclusion(verdicts []oracle.Verdict) string {
 	broken := 0
 	for _, v := range verdicts {

@@ -25,7 +25,7 @@ const (
 	ownServers = "environment"
 )
 
-// servers sets the servers of a run: new servers, or the servers of the environment.
+// servers sets the servers of o as --server says: servers that the run starts, or servers of the environment.
 func servers(o *chaos.Options, name string) error {
 	switch name {
 	case devServer:

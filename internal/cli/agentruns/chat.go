@@ -47,7 +47,7 @@ func Chat(a *app.App) *cobra.Command {
 				return err
 			}
 			defer s.Close()
-			c := &chat{a: a, s: s, client: s.Client(), by: by, key: key, runID: f.runID, interrupted: -1}
+			c := &chat{a: a, s: s, client: s.Client(), by: by, key: key, runID: f.runID, changesAtCtrlC: -1}
 			if name != "" {
 				c.begin = f.input(a.Tenant, name, "chat")
 				c.begin.Stays = true
@@ -73,33 +73,38 @@ type chat struct {
 	client  *client.Client
 	by, key string
 	runID   string
-	// begin is the input of a new run, without its first message. Its Agent is empty if the run exists
-	// already.
+	// begin is the input for the start of a new run, without its first message. begin.Agent is empty if the chat comes
+	// back to a run.
 	begin   agent.Input
 	console console
 	feed    *feed
-	// sending is the message on its way to the run, or nil. startErr is the error of the last try to
-	// start the run, or nil.
-	sending  *sending
+	// sending is the message of the person that is not stored in the run yet, or nil.
+	sending *sending
+	// startErr is the error of the last try to start the run, or nil.
 	startErr error
-	// seq is the number of the last event.
-	seq int64
-	// busy says that a turn of the agent goes on. changes counts the events and the calls of setBusy,
-	// which can change busy.
-	busy    bool
+	// lastSeq is the number of the last event that the chat has handled.
+	lastSeq int64
+	// busy says that a turn of the agent goes on.
+	busy bool
+	// changes counts the events and the calls of setBusy. If it is the same before and after a request for
+	// the state of the run, the answer is still true.
 	changes int
-	// interrupted is the value of changes at the last Ctrl-C.
-	interrupted int
-	// waiting has the ids of the approval requests that the person has not been asked about. asked is the request
-	// that the person is asked about now.
-	waiting []string
-	asked   question
-	// left has the ids of the requests that the person has not decided on, and for which the turn waits.
-	left []string
-	// reading says that the chat waits for a line. dropped says that the next line does not count,
-	// because its question is over.
-	reading, dropped bool
-	hinted           bool
+	// changesAtCtrlC is the value of changes at the last Ctrl-C. If it is the same at the next Ctrl-C,
+	// nothing has happened in between, and the command ends.
+	changesAtCtrlC int
+	// unasked has the ids of the approval requests that the chat has not shown to the person yet.
+	unasked []string
+	// asked is the approval request that the person is asked about now, or the zero value.
+	asked question
+	// postponed has the ids of the approval requests that the person was asked about and did not decide. The
+	// turn waits for them.
+	postponed []string
+	// reading says that the chat waits for a line of the person.
+	reading bool
+	// ignoreLine says that the next line does not count, because its question is over.
+	ignoreLine bool
+	// hinted says that the hint noWorker was printed after the last event.
+	hinted bool
 }
 
 // question is an approval request that a person has been shown.
@@ -134,7 +139,8 @@ func (c *chat) run(ctx context.Context) error {
 	return c.talk(ctx)
 }
 
-// comeBack shows the last rounds of a run, and reads its state. It reports whether the run has ended.
+// comeBack shows the last rounds of an existing run, and begins to follow its events. It reports whether the run has
+// ended, and returns an error if the chat cannot go on.
 func (c *chat) comeBack(ctx context.Context) (ended bool, err error) {
 	record, err := c.client.AgentRun(ctx, client.RoundFilter{TenantID: c.a.Tenant, RunID: c.runID, Limit: lastRounds})
 	if err != nil {
@@ -154,7 +160,7 @@ func (c *chat) comeBack(ctx context.Context) (ended bool, err error) {
 		return true, fmt.Errorf("the run %q does not wait for messages; `pawl agent watch --run %s` follows it", c.runID, c.runID)
 	}
 	if summary, err := c.client.Run(ctx, c.a.Tenant, c.runID); err == nil {
-		c.seq = summary.LastSeq
+		c.lastSeq = summary.LastSeq
 	} else if !errors.Is(err, client.ErrNotFound) {
 		return true, err
 	}
@@ -165,15 +171,15 @@ func (c *chat) comeBack(ctx context.Context) (ended bool, err error) {
 	if err := c.findApprovals(ctx); err != nil {
 		return true, err
 	}
-	c.feed = follow(ctx, c.client, c.a.Tenant, c.runID, c.seq)
+	c.feed = follow(ctx, c.client, c.a.Tenant, c.runID, c.lastSeq)
 	return false, nil
 }
 
-// findApprovals finds the open approval requests of the run and of the agents that it has started.
+// findApprovals adds the open approval requests of the run, and of the agents that it has started, to c.unasked.
 func (c *chat) findApprovals(ctx context.Context) error {
 	open, err := c.client.Approvals(ctx, client.ApprovalFilter{TenantID: c.a.Tenant, RunID: c.runID})
 	for _, request := range open {
-		c.waiting = append(c.waiting, request.ApprovalID)
+		c.unasked = append(c.unasked, request.ApprovalID)
 	}
 	return err
 }
@@ -184,9 +190,9 @@ func (c *chat) setBusy(busy bool) {
 	c.console.setBusy(busy || c.sending != nil)
 }
 
-// known is the state of a run, or the error of the request for it. changes is the value of
-// chat.changes when the chat asked for the state.
-type known struct {
+// stateAnswer is the state that a run has reported, or the error of the request for it. changes is the value of
+// chat.changes at the time of the request: if chat.changes is larger now, the state is out of date.
+type stateAnswer struct {
 	state   agent.State
 	err     error
 	changes int
@@ -194,10 +200,10 @@ type known struct {
 
 // talk is the loop of the conversation.
 func (c *chat) talk(ctx context.Context) error {
-	quiet := time.NewTicker(quietTime)
-	defer quiet.Stop()
-	states := make(chan known, 1)
-	lastChanges := -1
+	stateTicker := time.NewTicker(quietTime)
+	defer stateTicker.Stop()
+	states := make(chan stateAnswer, 1)
+	changesAtLastTick := -1
 	for {
 		c.prompt(ctx)
 		var events <-chan toolspec.RunEvent
@@ -211,7 +217,7 @@ func (c *chat) talk(ctx context.Context) error {
 			lines = c.console.lines()
 		}
 		var over <-chan struct{}
-		if len(c.left) > 0 {
+		if len(c.postponed) > 0 {
 			over = c.console.over() // nobody here can end the wait
 		}
 		select {
@@ -232,22 +238,22 @@ func (c *chat) talk(ctx context.Context) error {
 		case err := <-failed:
 			return err
 		case <-c.console.interrupts():
-			if c.interrupted == c.changes {
+			if c.changesAtCtrlC == c.changes {
 				return c.leave(nil)
 			}
 			c.interrupt(ctx)
-			c.interrupted = c.changes
-		case <-quiet.C:
-			if c.busy && c.feed != nil && c.sending == nil && lastChanges == c.changes {
+			c.changesAtCtrlC = c.changes
+		case <-stateTicker.C:
+			if c.busy && c.feed != nil && c.sending == nil && changesAtLastTick == c.changes {
 				go func(changes int) {
 					state, err := stateOf(ctx, c.client, c.a.Tenant, c.runID)
 					select {
-					case states <- known{state, err, changes}:
+					case states <- stateAnswer{state, err, changes}:
 					default:
 					}
 				}(c.changes)
 			}
-			lastChanges = c.changes
+			changesAtLastTick = c.changes
 		case k := <-states:
 			c.handleState(k)
 		case <-ctx.Done():
@@ -258,13 +264,13 @@ func (c *chat) talk(ctx context.Context) error {
 
 // prompt asks the person for a decision or, while the agent is not busy, for a message.
 func (c *chat) prompt(ctx context.Context) {
-	for !c.reading && len(c.waiting) > 0 && c.asked.approvalID == "" {
+	for !c.reading && len(c.unasked) > 0 && c.asked.approvalID == "" {
 		c.showNextRequest(ctx)
 	}
 	if c.reading || c.sending != nil || c.busy && c.asked.approvalID == "" {
 		return
 	}
-	c.reading, c.dropped = true, false
+	c.reading, c.ignoreLine = true, false
 	if c.asked.approvalID != "" {
 		c.console.ask("a = approve, d REASON = deny, Enter = later> ")
 	} else {
@@ -274,7 +280,7 @@ func (c *chat) prompt(ctx context.Context) {
 
 // handleEvent shows an event.
 func (c *chat) handleEvent(e toolspec.RunEvent) {
-	c.seq, c.hinted = e.Seq, false
+	c.lastSeq, c.hinted = e.Seq, false
 	c.changes++
 	if !c.busy && e.Kind != toolspec.RunDone {
 		// Another person has sent a message to the run.
@@ -284,8 +290,8 @@ func (c *chat) handleEvent(e toolspec.RunEvent) {
 	switch e.Kind {
 	case toolspec.RunApprovalRequested:
 		c.markAsked(e.InvocationID)
-		if e.Approval != nil && e.Approval.ApprovalID != c.asked.approvalID && !slices.Contains(c.waiting, e.Approval.ApprovalID) {
-			c.waiting = append(c.waiting, e.Approval.ApprovalID)
+		if e.Approval != nil && e.Approval.ApprovalID != c.asked.approvalID && !slices.Contains(c.unasked, e.Approval.ApprovalID) {
+			c.unasked = append(c.unasked, e.Approval.ApprovalID)
 		}
 		return // showNextRequest prints the request
 	case toolspec.RunApprovalDecided:
@@ -293,7 +299,7 @@ func (c *chat) handleEvent(e toolspec.RunEvent) {
 			c.forget(e.Approval.ApprovalID)
 		}
 	case toolspec.RunDone:
-		c.waiting, c.left = nil, nil
+		c.unasked, c.postponed = nil, nil
 		if c.asked.approvalID != "" {
 			c.forget(c.asked.approvalID)
 		}
@@ -307,12 +313,12 @@ func (c *chat) handleEvent(e toolspec.RunEvent) {
 func (c *chat) cancelPrompt() {
 	if c.reading {
 		c.reading = c.console.cancel()
-		c.dropped = c.reading
+		c.ignoreLine = c.reading
 	}
 }
 
 // handleState uses the state that the run has reported.
-func (c *chat) handleState(k known) {
+func (c *chat) handleState(k stateAnswer) {
 	switch {
 	case k.changes != c.changes: // the state is old
 	case k.err != nil && !c.hinted:
@@ -327,8 +333,8 @@ func (c *chat) handleState(k known) {
 func (c *chat) handleLine(ctx context.Context, line string) {
 	line = strings.TrimSpace(line)
 	switch {
-	case c.dropped:
-		c.dropped = false
+	case c.ignoreLine:
+		c.ignoreLine = false
 	case c.asked.approvalID != "":
 		c.decide(ctx, line)
 	case line != "":
@@ -336,7 +342,8 @@ func (c *chat) handleLine(ctx context.Context, line string) {
 	}
 }
 
-// interrupt gives up the message that is on its way, or ends the turn of the agent.
+// interrupt stops sending the message of the person if there is one that is not stored yet. Otherwise it asks the run
+// to end the turn of the agent.
 func (c *chat) interrupt(ctx context.Context) {
 	if c.sending != nil {
 		c.sending.cancel()
@@ -366,12 +373,13 @@ func (c *chat) endRun(ctx context.Context, end ending) error {
 	if end.err != nil {
 		return explain(end.err, c.a.Tenant, c.runID)
 	}
-	c.feed.rest(ctx, c.client, c.a.Tenant, c.runID, c.seq, c.event)
+	c.feed.rest(ctx, c.client, c.a.Tenant, c.runID, c.lastSeq, c.event)
 	c.end(end.result)
 	return failure(end.result)
 }
 
-// leave ends the command, and not the run. err is why it cannot go on, or nil.
+// leave ends the command and not the run, and prints how to come back to the run. It returns err or, if err is nil,
+// the error of the last try to start the run.
 func (c *chat) leave(err error) error {
 	c.endLine()
 	if c.feed != nil {

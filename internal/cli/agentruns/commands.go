@@ -17,7 +17,7 @@ import (
 // missingRun is the error of a command on a run without --run.
 const missingRun = "--run ID is missing: `pawl agent runs` lists the runs"
 
-// Commands returns the commands of runs. They belong to the command agent.
+// Commands returns the subcommands of `pawl agent` for runs, such as run, watch and stop.
 func Commands(a *app.App) []*cobra.Command {
 	return []*cobra.Command{newRun(a), newFork(a), newWatch(a), newSay(a), newStop(a), newRuns(a)}
 }
@@ -25,8 +25,8 @@ func Commands(a *app.App) []*cobra.Command {
 // newID returns a new id that begins with a word.
 func newID(word string) string { return word + "-" + strings.ToLower(rand.Text()[:12]) }
 
-// onRun completes a command on a run: it defines the flag --run, and calls do with a session that has Temporal, and the database if
-// needStore is set.
+// onRun completes a command about one run: it defines the flag --run. The command connects to Temporal, and to the
+// database if needStore is set, and then calls do.
 func onRun(cmd *cobra.Command, needStore bool, do func(ctx context.Context, s *app.Session, runID string, args []string) error) *cobra.Command {
 	var runID string
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -18,23 +18,27 @@ import (
 // console is where a person talks to a run.
 type console interface {
 	io.Writer
-	// ask lets the person write a line, which then comes from lines.
+	// ask shows prompt and lets the person write a line. lines returns the channel that gets this line.
 	ask(prompt string)
-	// cancel ends ask without an answer. If it returns true, lines still gets one line, which is not
-	// an answer.
+	// cancel ends the question of ask before the person has answered it. If cancel returns true, one more line comes
+	// from the channel of lines, and the caller must ignore it.
 	cancel() bool
-	// lines returns the channel of the lines. It is closed at the end of the input. Then failed returns the error that ended the input, or nil.
+	// lines returns the channel of the lines of the person. The channel is closed at the end of the input.
 	lines() <-chan string
+	// failed returns the error that ended the input, or nil. It may be called when the channel of lines is closed.
 	failed() error
-	// over returns a channel that is closed at the end of the input, when all lines have been taken. It is nil if the input has no end.
+	// over returns a channel that is closed when the input has ended and the chat has received all its lines. It is
+	// nil for a terminal.
 	over() <-chan struct{}
-	// interrupts returns a channel that gets a value for Ctrl-C while the run is busy.
+	// interrupts returns a channel that gets a value if the person presses Ctrl-C while the run is busy.
 	interrupts() <-chan struct{}
+	// setBusy says whether the run is busy: then Ctrl-C interrupts it.
 	setBusy(bool)
 	close()
 }
 
-// openConsole returns the console for the streams of a command: a terminal with a line editor, or lines.
+// openConsole returns the console for the streams of a command: a terminal with a line editor if both streams are a
+// terminal, and a pipe otherwise.
 func openConsole(in io.Reader, out io.Writer) (console, error) {
 	stdin, isFile := in.(*os.File)
 	stdout, alsoFile := out.(*os.File)
@@ -46,7 +50,8 @@ func openConsole(in io.Reader, out io.Writer) (console, error) {
 	return p, nil
 }
 
-// pipe is a console that is no terminal: each line is a message, or the answer to a question.
+// pipe is a console that is no terminal, such as a file: each line of the input is a message, or the decision on the
+// approval request that was shown.
 type pipe struct {
 	io.Writer
 
@@ -83,7 +88,7 @@ func (p *pipe) interrupts() <-chan struct{} { return nil }
 func (p *pipe) setBusy(bool)                {}
 func (p *pipe) close()                      { close(p.done) }
 
-// The key that terminal handles itself, and keys that it sends to the line editor.
+// ctrlC is a key that terminal handles itself. The other keys are what terminal sends to the line editor.
 const (
 	ctrlC = 0x03
 	// clearLine is Ctrl-E and Ctrl-U: go to the end of the line, and delete the whole line.
@@ -106,9 +111,11 @@ type terminal struct {
 
 	mu     sync.Mutex
 	isBusy bool
-	// entered says that the person has ended a line that the conversation has not handled yet. late says that the person has
-	// pressed Ctrl-C after this line: the effect of Ctrl-C depends on how the conversation handles the line.
-	entered, late bool
+	// lineUnhandled says that the person has ended a line with Enter, and the chat has not handled it yet.
+	lineUnhandled bool
+	// ctrlCPending says that the person has pressed Ctrl-C after this line. If the line makes the run busy, this Ctrl-C
+	// interrupts the run. If the chat asks for another line instead, this Ctrl-C ends the input.
+	ctrlCPending bool
 }
 
 func openTerminal(in, out *os.File) (console, error) {
@@ -150,16 +157,16 @@ func (t *terminal) pressKey(key byte, isEmpty bool) bool {
 	defer t.mu.Unlock()
 	switch {
 	case key != ctrlC:
-		ends := key == '\r' || key == '\n'
-		t.entered = t.entered || ends && !isEmpty
+		endsLine := key == '\r' || key == '\n'
+		t.lineUnhandled = t.lineUnhandled || endsLine && !isEmpty
 		t.keys.add(string(key))
-		return ends
+		return endsLine
 	case t.isBusy:
 		t.keys.drop()
 		t.keys.add(clearLine)
 		t.interrupt()
-	case isEmpty && t.entered:
-		t.late = true
+	case isEmpty && t.lineUnhandled:
+		t.ctrlCPending = true
 	case isEmpty:
 		t.keys.add(endOfInput)
 	default:
@@ -175,7 +182,8 @@ func (t *terminal) interrupt() {
 	}
 }
 
-// edit reads a line for each prompt. Pasted lines and the line that the person ends after them are one message.
+// edit reads a line for each prompt, and sends it to t.read. If the person pastes several lines, they and the line
+// that the person ends with Enter are one message.
 func (t *terminal) edit() {
 	defer close(t.read)
 	for prompt := range t.prompts {
@@ -206,12 +214,14 @@ func (t *terminal) edit() {
 	}
 }
 
+// ask gives the line editor a prompt. It ends the input if the person has pressed Ctrl-C after the last line, and this
+// line has not made the run busy.
 func (t *terminal) ask(prompt string) {
 	t.mu.Lock()
-	if t.late {
+	if t.ctrlCPending {
 		t.keys.add(endOfInput)
 	}
-	t.entered, t.late = false, false
+	t.lineUnhandled, t.ctrlCPending = false, false
 	t.mu.Unlock()
 	select {
 	case t.prompts <- prompt:
@@ -233,8 +243,8 @@ func (t *terminal) interrupts() <-chan struct{} { return t.pressed }
 func (t *terminal) setBusy(busy bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.isBusy = busy; busy && t.late {
-		t.late = false
+	if t.isBusy = busy; busy && t.ctrlCPending {
+		t.ctrlCPending = false
 		t.interrupt()
 	}
 }
@@ -273,8 +283,8 @@ func (k *keys) add(text string) { k.change(func() { k.typed = append(k.typed, te
 func (k *keys) drop()           { k.change(func() { k.typed = nil }) }
 func (k *keys) end()            { k.change(func() { k.ended = true }) }
 
-// Read implements io.Reader. It returns no key after the end of a line, because the line editor would buffer this key, and drop could
-// not remove it.
+// Read implements io.Reader for the line editor. It returns at most one line: the line editor would buffer the keys of
+// the next line, and drop could not remove them.
 func (k *keys) Read(into []byte) (int, error) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()

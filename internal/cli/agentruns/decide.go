@@ -11,10 +11,11 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// showNextRequest shows the next approval request. If the person can decide on it here, showNextRequest sets c.asked.
+// showNextRequest takes the next approval request from c.unasked, and shows it if it is open. It sets c.asked, so that
+// the next line is the decision, unless the request is about a parked call: the chat has no decision for it.
 func (c *chat) showNextRequest(ctx context.Context) {
-	id := c.waiting[0]
-	c.waiting = c.waiting[1:]
+	id := c.unasked[0]
+	c.unasked = c.unasked[1:]
 	request, err := approvals.Find(ctx, c.s, c.a.Tenant, id)
 	if err != nil {
 		c.line("the approval request %s cannot be shown: %s", app.OneLine(id, 80), app.OneLine(err.Error(), 400))
@@ -36,7 +37,8 @@ func (c *chat) showNextRequest(ctx context.Context) {
 	c.asked = question{id, request.Digest}
 }
 
-// decide sends the decision of the person about the request that was shown.
+// decide handles the line of the person after a request was shown: it sends the decision, or postpones the request if
+// the line is empty.
 func (c *chat) decide(ctx context.Context, line string) {
 	asked := c.asked
 	verb, reason, _ := strings.Cut(line, " ")
@@ -68,15 +70,15 @@ func (c *chat) decide(ctx context.Context, line string) {
 	c.line("%s", approvals.Counted(decision.Decision, answer))
 }
 
-// leaveOpen ends the question about a request without a decision.
+// leaveOpen ends the question about a request without a decision. The turn continues to wait for the request.
 func (c *chat) leaveOpen(approvalID string) {
-	c.asked, c.left = question{}, append(c.left, approvalID)
+	c.asked, c.postponed = question{}, append(c.postponed, approvalID)
 }
 
 // forget removes the question about a request that a person has decided.
 func (c *chat) forget(approvalID string) {
 	isDecided := func(id string) bool { return id == approvalID }
-	c.waiting, c.left = slices.DeleteFunc(c.waiting, isDecided), slices.DeleteFunc(c.left, isDecided)
+	c.unasked, c.postponed = slices.DeleteFunc(c.unasked, isDecided), slices.DeleteFunc(c.postponed, isDecided)
 	if c.asked.approvalID == approvalID {
 		c.asked = question{}
 		c.cancelPrompt()

@@ -15,13 +15,13 @@ import (
 const (
 	// quietTime is the time without an event after which a command asks the run for its state.
 	quietTime = 3 * time.Second
-	// stateTimeout is the maximum wait for the answer.
+	// stateTimeout is the maximum wait for this state.
 	stateTimeout = 3 * time.Second
 	// drainTime is the maximum wait for the last events of a run that has ended.
 	drainTime = 5 * time.Second
 )
 
-// noWorker is the hint for a run that no worker has answered for.
+// noWorker is the hint that a command prints if it asks a run for its state and no worker answers.
 const noWorker = "no worker answers yet; `pawl doctor` tells more"
 
 // feed has channels for the events of a run and for its end.
@@ -78,8 +78,8 @@ func follow(ctx context.Context, c *client.Client, tenant, runID string, after i
 	return f
 }
 
-// rest shows the last events of a run that has ended: the events whose numbers are greater than
-// seq.
+// rest calls show with the last events of a run that has ended: the events whose numbers are greater than seq. It
+// gives up after drainTime.
 func (f *feed) rest(ctx context.Context, c *client.Client, tenant, runID string, seq int64, show func(toolspec.RunEvent)) {
 	summary, err := c.Run(ctx, tenant, runID)
 	if err != nil {

@@ -70,7 +70,8 @@ func (f *startFlags) fork(source client.AgentRunRecord, rounds int) agent.Input 
 	return in
 }
 
-// lastAnswered returns the last round of a run whose calls all have answers. source has the last round.
+// lastAnswered returns the number of the last round in which all calls have answers, or 0. source must contain the
+// last round of the run.
 func lastAnswered(source client.AgentRunRecord) int {
 	n := len(source.Rounds)
 	if n == 0 {

@@ -142,7 +142,9 @@ func printRun(w io.Writer, r client.AgentRunRecord) {
 	printRounds(w, r, true)
 }
 
-// printRounds prints the messages, texts and calls of rounds. It prints the messages that began the run with its first round.
+// printRounds prints the messages of people, the texts of the model and the calls of the rounds in r. If r has the
+// first round, it also prints the messages with which the run began. With details it prints models, tokens, costs and
+// summaries too.
 func printRounds(w io.Writer, r client.AgentRunRecord, details bool) {
 	if len(r.Rounds) == 0 || r.Rounds[0].Round == 1 {
 		for _, m := range r.Began {
@@ -153,14 +155,14 @@ func printRounds(w io.Writer, r client.AgentRunRecord, details bool) {
 			fmt.Fprintf(w, "\n%s> %s\n", who, app.Printable(strings.TrimSpace(m.Text)))
 		}
 	}
-	people := func(round int) {
+	printMessages := func(round int) {
 		for _, m := range r.Said {
 			if m.Round == round {
 				fmt.Fprintf(w, "\n%s> %s\n", app.OneLine(cmp.Or(m.By, "user"), 100), app.Printable(strings.TrimSpace(m.Text)))
 			}
 		}
 	}
-	summaries := func(from, to int) {
+	printSummaries := func(from, to int) {
 		for _, s := range r.Summaries {
 			if details && from <= s.Before && s.Before <= to {
 				fmt.Fprintf(w, "\nsummary of the rounds before %d  %s, %d tokens in, %d out, %s, %s\n", s.Before, app.OneLine(s.Model, 80),
@@ -170,9 +172,9 @@ func printRounds(w io.Writer, r client.AgentRunRecord, details bool) {
 	}
 	last := 0
 	for _, round := range r.Rounds {
-		summaries(last+1, round.Round)
+		printSummaries(last+1, round.Round)
 		last = round.Round
-		people(round.Round)
+		printMessages(round.Round)
 		fmt.Fprintln(w)
 		if details {
 			fmt.Fprintf(w, "round %d  %s, %s, %d tokens in, %d out, %s, %s\n", round.Round, app.OneLine(round.Model, 80), app.OneLine(string(round.Finish), 20),
@@ -192,8 +194,8 @@ func printRounds(w io.Writer, r client.AgentRunRecord, details bool) {
 			printCall(w, i, c, details)
 		}
 	}
-	summaries(last+1, math.MaxInt)
-	people(0)
+	printSummaries(last+1, math.MaxInt)
+	printMessages(0) // the messages that no model has read yet
 }
 
 func costOfOne(microUSD *int64) string {

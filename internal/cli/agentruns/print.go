@@ -17,10 +17,12 @@ const maxShown = 200
 // same writer.
 type printer struct {
 	text, lines io.Writer
-	// said is the last text without a line in it, and open says that it does not end with a line break. lined says that a line was
-	// printed after it.
-	said        strings.Builder
-	open, lined bool
+	// said is the last text of the model, since the last line that was printed before it.
+	said strings.Builder
+	// lineOpen says that this text does not end with a line break.
+	lineOpen bool
+	// textOver says that a line was printed after this text, so that the next part of a text begins a new text.
+	textOver bool
 	// asked has the calls whose approval request was printed.
 	asked map[string]bool
 }
@@ -32,8 +34,7 @@ func (p *printer) event(e toolspec.RunEvent) {
 	case toolspec.RunTextDelta:
 		p.say(e.Text)
 	case toolspec.RunCallStart:
-		// If the call had an approval request, its arguments are printed already. A call that was denied
-		// has a start too.
+		// The line of the approval request has the arguments already. A denied call also has the event RunCallStart.
 		if !p.asked[e.InvocationID] {
 			p.line("call      %s %s", tool, app.OneLine(string(e.Args), maxShown))
 		}
@@ -58,7 +59,7 @@ func (p *printer) event(e toolspec.RunEvent) {
 	case toolspec.RunCallResult:
 		p.result(tool, e.Result)
 	case toolspec.RunCallProgress:
-		// Not printed: progress needs a display that can change a line.
+		// Progress is not printed: the printer cannot change a line that it has printed.
 	case toolspec.RunDone:
 		p.endLine()
 	}
@@ -90,30 +91,30 @@ func (p *printer) say(text string) {
 	if text == "" {
 		return
 	}
-	if p.lined {
+	if p.textOver {
 		p.said.Reset()
 	}
-	p.lined = false
+	p.textOver = false
 	p.said.WriteString(text)
-	p.open = !strings.HasSuffix(text, "\n")
+	p.lineOpen = !strings.HasSuffix(text, "\n")
 	fmt.Fprint(p.text, app.Printable(text))
 }
 
 // endLine ends the line of a text.
 func (p *printer) endLine() {
-	if p.open {
+	if p.lineOpen {
 		fmt.Fprintln(p.text)
 	}
-	p.open = false
+	p.lineOpen = false
 }
 
 func (p *printer) line(format string, args ...any) {
 	p.endLine()
-	p.lined = true
+	p.textOver = true
 	fmt.Fprintln(p.lines, strings.TrimRight(fmt.Sprintf(format, args...), " "))
 }
 
-// end prints the result of a run, without a text that was printed before.
+// end prints how a run ended: its final text, unless this text was printed last, and then the outcome and the costs.
 func (p *printer) end(r agent.Result) {
 	p.endLine()
 	if text := strings.TrimSpace(r.Text); text != "" && text != strings.TrimSpace(p.said.String()) {
@@ -131,7 +132,8 @@ func (p *printer) end(r agent.Result) {
 	p.line("%s", costs(r.Totals))
 }
 
-// failure returns the error of a command whose run has ended, or nil for a completed run. The error is marked as printed.
+// failure returns the error, with the exit status, of a command whose run has ended, or nil if the run completed. The
+// error is marked as printed, because the result of the run says the same.
 func failure(r agent.Result) error {
 	err := fmt.Errorf("the run ended: %s", r.Outcome)
 	switch r.Outcome {

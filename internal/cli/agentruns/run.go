@@ -115,8 +115,10 @@ type view struct {
 	c     *client.Client
 	runID string
 	after int64
-	// untilTurn ends the command at the end of a turn. events prints events with --json.
-	untilTurn, events bool
+	// untilTurn ends the command at the end of a turn.
+	untilTurn bool
+	// events makes --json print the events too, and not only the result.
+	events bool
 }
 
 // follow prints the events until the run or its turn ends.
@@ -136,7 +138,7 @@ func (v *view) follow(ctx context.Context) error {
 			v.show(e)
 			isTurnOver = e.Kind == toolspec.RunDone
 		case <-tick.C:
-			// The event may be the end of an earlier turn, and the next turn may have begun: isWaiting asks
+			// RunDone may be the end of an earlier turn, and the next turn may have begun already. So isWaiting asks
 			// the run.
 			if v.untilTurn && isTurnOver && v.isWaiting(ctx) {
 				return v.endTurn(ctx)
@@ -166,7 +168,7 @@ func (v *view) show(e toolspec.RunEvent) {
 	}
 }
 
-// isWaiting reports whether the run waits for a message, and has no event that was not shown.
+// isWaiting reports whether the run waits for a message, and the command has shown all its events.
 func (v *view) isWaiting(ctx context.Context) bool {
 	state, err := stateOf(ctx, v.c, v.a.Tenant, v.runID)
 	if err != nil || state.Phase != agent.Waiting {

@@ -38,8 +38,8 @@ type sending struct {
 	cancel context.CancelFunc
 }
 
-// sent returns the channel with the result of the message on its way, or nil if there is no such
-// message.
+// sent returns the channel that gets the result of send: nil if the message is stored, or an error. It returns nil if
+// no message is being sent.
 func (c *chat) sent() <-chan error {
 	if c.sending == nil {
 		return nil
@@ -47,8 +47,8 @@ func (c *chat) sent() <-chan error {
 	return c.sending.done
 }
 
-// send starts the run with a message, or adds the message to the run. It does not wait: the result comes from the channel of
-// sent.
+// send starts the run with a message, or adds the message to the run if it has started. It does not wait: the channel
+// that sent returns gets the result.
 func (c *chat) send(ctx context.Context, text string) {
 	ctx, cancel := context.WithTimeout(ctx, sayTimeout)
 	c.sending = &sending{done: make(chan error, 1), cancel: cancel}
@@ -75,7 +75,8 @@ func (c *chat) startRun(ctx context.Context, text string) error {
 	return err
 }
 
-// handleSent goes on when the message is stored, or says why it is not.
+// handleSent handles the result of send. If the message is stored, the chat follows the run. Otherwise handleSent
+// prints why the message is not stored.
 func (c *chat) handleSent(ctx context.Context, err error) {
 	c.sending.cancel()
 	c.sending = nil

@@ -16,7 +16,7 @@ import (
 // shortDigest is the number of characters of a digest that tables show.
 const shortDigest = 12
 
-// Commands returns the commands of agents. runs are the commands of their runs.
+// Commands returns the command `pawl agent`. runs are its subcommands for runs of agents, such as run and watch.
 func Commands(a *app.App, runs ...*cobra.Command) []*cobra.Command {
 	cmd := &cobra.Command{Use: "agent", Short: "Apply and show agents, and run them"}
 	cmd.AddCommand(newApply(a), newList(a), newShow(a), newVersions(a), newActivate(a), newRetire(a))

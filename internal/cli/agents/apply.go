@@ -89,7 +89,8 @@ func checkAgent(ctx context.Context, a *app.App, d agent.Document) error {
 	return app.PrintState(a, about)
 }
 
-// compare returns the differences of a document to the active version of its agent.
+// compare returns the digest of a document, its differences from the active version of the agent, and warnings about
+// its tools.
 func compare(ctx context.Context, s *app.Session, d agent.Document) (app.VersionState, error) {
 	about := app.VersionState{Name: d.Name, Version: d.Version, State: "valid"}
 	var err error
@@ -131,8 +132,9 @@ func diff(from, to agent.Document) (string, error) {
 	return udiff.Unified(from.Name+" "+from.Version, to.Name+" "+to.Version, string(before), string(after)), nil
 }
 
-// notOffered returns a warning about each tool of the agent that its runs cannot be offered now: no worker has published the tool, or the policy
-// hides it in every tenant from the actor that runs have by default. It leaves out tools of tenants, which are registered instead.
+// notOffered returns a warning about each tool of the agent that its runs cannot use now: no worker has published the
+// tool, or the policy hides it in every tenant from agent:NAME, the default actor of runs. It returns no warning about
+// a tool that a tenant has registered.
 func notOffered(d agent.Document, specs []toolspec.Spec, rules *policy.Policy) (warnings []string) {
 	actor := "agent:" + d.Name
 	for _, id := range d.Tools {

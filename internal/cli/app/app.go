@@ -22,6 +22,6 @@ type App struct {
 	Tenant string
 	// Worker configures the workers that the program runs.
 	Worker []worker.Option
-	// Wrapper is the client of a KMS. It is nil in a program without a KMS client.
+	// Wrapper is the client of a KMS, which decrypts key rings. It is nil in a program without a KMS client.
 	Wrapper broker.KeyWrapper
 }

@@ -6,8 +6,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// AuditedCommand completes a command that changes something in the name of a person: it gives the command the flag --as, and calls change
-// with a session that has the database, and Temporal if needTemporal is set.
+// AuditedCommand completes a command whose change the audit trail records with the identity of a person. It adds the
+// flag --as for this identity. The command connects to the database, and to Temporal if needTemporal is set, and then
+// calls change.
 func AuditedCommand(cmd *cobra.Command, needTemporal bool, change func(ctx context.Context, s *Session, args []string, by string) error) *cobra.Command {
 	var by string
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

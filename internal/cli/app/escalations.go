@@ -26,8 +26,8 @@ func (a *App) PrintEscalations(r reads.Approval, width int) {
 	}
 }
 
-// PrintMissing prints the approvals that an open request still waits for. It prints nothing if one
-// approval is missing and none has counted, because the approvers of the request say the same.
+// PrintMissing prints the approvals that an open request still needs. It prints nothing if the request needs one
+// approval and no decision has counted yet: the list of its approvers, which the caller prints, says the same.
 func (a *App) PrintMissing(r reads.Approval, width int) {
 	begun := slices.ContainsFunc(r.Decisions, func(d reads.DecisionRecord) bool { return d.Counted })
 	if len(r.Missing) > 1 || len(r.Missing) > 0 && begun {

@@ -7,7 +7,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Exit statuses for errors that have no code in the code table.
+// Exit statuses for errors without a code of toolspec/code.go.
 const (
 	exitFailure      = 1
 	exitUsage        = 2
@@ -15,11 +15,12 @@ const (
 	exitPending      = 4
 )
 
-// ErrPending is the error of a command that ends before its work: a turn with calls that have no result, a run of an agent
-// that goes on.
+// ErrPending is the error of a command that ends while its work goes on in Temporal, for example a turn with calls
+// that have no result yet, or a run of an agent.
 var ErrPending = errors.New("calls wait")
 
-// The exit statuses for runs of agents that ended before their agents were done.
+// Exit statuses of a command that has followed a run of an agent: the run has reached a limit, or it was interrupted
+// or cancelled.
 const (
 	ExitOverBudget = 5
 	ExitStopped    = 6
@@ -47,7 +48,7 @@ type statusError struct {
 	status int
 }
 
-// WithStatus returns err with the exit status of the command that ends with it.
+// WithStatus wraps err. A command that returns the wrapped error ends with the exit status.
 func WithStatus(err error, status int) error { return &statusError{err, status} }
 
 // Unwrap returns the error.

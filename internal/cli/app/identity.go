@@ -35,21 +35,21 @@ func (f identityFlag) Set(name string) error {
 // Type returns the name of the type that the help shows.
 func (f identityFlag) Type() string { return "string" }
 
-// IdentityVar defines a flag for an identity. Its default value is name.
+// IdentityVar defines a flag for an identity, with the default value name.
 func IdentityVar(flags *pflag.FlagSet, into *string, flag, name, usage string) {
 	*into = name
 	flags.Var(identityFlag{into, toolspec.CheckIdentity}, flag, usage)
 }
 
-// ActorVar defines a flag for the actor of a call. Its default value is id.
+// ActorVar defines a flag for the actor of a call, with the default value id.
 func ActorVar(flags *pflag.FlagSet, into *string, flag, id, usage string) {
 	*into = id
 	flags.Var(identityFlag{into, toolspec.CheckActorID}, flag, usage)
 }
 
-// CheckIdentities returns a usage error for an identity in a flag or in PAWL_APPROVER that no
-// person, and in a flag of ActorVar no actor, can have. It accepts an empty identity; each command decides whether it needs
-// one.
+// CheckIdentities returns a usage error if PAWL_APPROVER or a flag of IdentityVar has a text that is not an identity,
+// or a flag of ActorVar a text that is not an actor. It accepts an empty text: each command decides whether it needs
+// an identity.
 func CheckIdentities(cmd *cobra.Command, _ []string) (err error) {
 	if by := os.Getenv(approverEnv); by != "" {
 		if bad := toolspec.CheckIdentity(by); bad != nil {

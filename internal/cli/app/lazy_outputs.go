@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// lazyOutputs opens the database only when it has to read a large result. Most turns have no
-// large result.
+// lazyOutputs reads large results. It opens the database for each large result and not earlier, because most turns
+// have none.
 type lazyOutputs struct{}
 
 // Output reads one large result.

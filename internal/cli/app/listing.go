@@ -2,8 +2,8 @@ package app
 
 import "fmt"
 
-// PrintList prints the results of a command: as a JSON list, or as text with show. If found is
-// empty, the text is the sentence in nothing.
+// PrintList prints the results of a command: as a JSON list with --json, and otherwise as text. The text is what show
+// prints or, if found is empty, the sentence nothing.
 func PrintList[T any](a *App, found []T, nothing string, show func([]T)) error {
 	switch {
 	case a.JSON:

@@ -77,7 +77,8 @@ func PrintTable(w io.Writer, prefix string, headings []string, rows [][]string) 
 // FormatTime formats a time in the local zone, to the second.
 func FormatTime(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 
-// FormatUntil returns a phrase that says how long something is valid; nil is without end.
+// FormatUntil returns a phrase that says how long something is valid, such as "until 2026-11-01 12:00:00". If
+// expiresAt is nil, it has no end.
 func FormatUntil(expiresAt *time.Time, expired bool) string {
 	switch {
 	case expiresAt == nil:

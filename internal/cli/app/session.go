@@ -37,7 +37,8 @@ type Session struct {
 	Store    *postgres.Store
 }
 
-// ActivePolicy returns the active version. If no version is active, it is the policy that denies every call.
+// ActivePolicy returns the active version of the policy. If no version is active, it returns a policy that denies
+// every call.
 func (s *Session) ActivePolicy(ctx context.Context) (*policy.Policy, error) {
 	active, _, err := s.Store.ActivePolicy(ctx)
 	if err != nil {
@@ -49,7 +50,7 @@ func (s *Session) ActivePolicy(ctx context.Context) (*policy.Policy, error) {
 // Servers are the servers that a command needs.
 type Servers struct{ Temporal, Database bool }
 
-// Connect opens the connections that a command needs. The caller must call Close.
+// Connect reads the configuration and connects to the servers in needs. The caller must call Close of the session.
 func Connect(ctx context.Context, needs Servers) (*Session, error) {
 	c, err := worker.LoadConfig()
 	if err != nil {
@@ -80,9 +81,8 @@ func Connect(ctx context.Context, needs Servers) (*Session, error) {
 	return s, nil
 }
 
-// WithTimeout returns o with a silent logger, so that the SDK does not write into the output of a
-// command, and with a timeout for the first answer of the server. The default of the SDK is five
-// seconds.
+// WithTimeout returns o with two changes: the SDK logs nothing, so that it does not write into the output of a
+// command, and it waits for the first answer of the server for the time in answer, instead of five seconds.
 func WithTimeout(o temporal.Options, answer time.Duration) temporal.Options {
 	o.Logger = sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))
 	o.ConnectionOptions.GetSystemInfoTimeout = answer

@@ -30,7 +30,7 @@ func decideEach(a *app.App, cmd *cobra.Command, ids []string, p proving, said to
 	defer s.Close()
 	rows := make([]batchRow, len(ids))
 	var batch []client.Addressed
-	var places []int
+	var rowOf []int
 	for i, id := range ids {
 		rows[i].ApprovalID = id
 		said.ApprovalID = id
@@ -39,12 +39,12 @@ func decideEach(a *app.App, cmd *cobra.Command, ids []string, p proving, said to
 			rows[i].Error = err.Error()
 			continue
 		}
-		batch, places = append(batch, client.Addressed{WorkflowID: workflowID, Decision: decision}), append(places, i)
+		batch, rowOf = append(batch, client.Addressed{WorkflowID: workflowID, Decision: decision}), append(rowOf, i)
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), decideTimeout)
 	defer cancel()
 	for i, v := range s.Client().DecideEach(ctx, batch...) {
-		row := &rows[places[i]]
+		row := &rows[rowOf[i]]
 		row.Answer = v.Answer
 		switch {
 		case errors.Is(v.Err, client.ErrSettled):
@@ -57,11 +57,11 @@ func decideEach(a *app.App, cmd *cobra.Command, ids []string, p proving, said to
 }
 
 func printBatch(a *app.App, verb toolspec.Verb, rows []batchRow) error {
-	missed := 0
+	notCounted := 0
 	for _, r := range rows {
 		word := string(verb) + " counted"
 		if !r.Counted {
-			missed++
+			notCounted++
 			word = "did not count:"
 		}
 		if !a.JSON {
@@ -73,8 +73,8 @@ func printBatch(a *app.App, verb toolspec.Verb, rows []batchRow) error {
 			return err
 		}
 	}
-	if missed > 0 {
-		return fmt.Errorf("%d of %d decisions did not count", missed, len(rows))
+	if notCounted > 0 {
+		return fmt.Errorf("%d of %d decisions did not count", notCounted, len(rows))
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 // decideTimeout is the maximum time that a decision waits for a worker to confirm it.
 const decideTimeout = 15 * time.Second
 
-// anApproval names the arguments of the commands that decide, for errors.
+// anApproval names the arguments of approve and deny in a usage error.
 const anApproval = "an approval id; `pawl approvals` lists them"
 
 func newApprove(a *app.App) *cobra.Command {

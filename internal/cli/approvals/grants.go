@@ -46,6 +46,7 @@ func grantStatus(g record.GrantRecord) string {
 	}
 }
 
+// coverage says in words for which calls a remembered approval counts.
 func coverage(g record.GrantRecord) string {
 	args := "any arguments"
 	switch {
@@ -119,7 +120,8 @@ func (m *rememberFlags) flags(cmd *cobra.Command) {
 	f.StringVar(&m.session, "session", "", "with --remember, for which session: same or any (default any)")
 }
 
-// ask adds the flags to the decision. It returns a usage error if the flags do not fit together.
+// ask sets Remember and Scope of the decision from the flags. It returns a usage error if the flags do not fit
+// together.
 func (m *rememberFlags) ask(d *toolspec.Decision) error {
 	scope := toolspec.Scope{Args: m.args, Actor: m.actor, Session: m.session, ForMs: m.life.Milliseconds()}
 	for _, member := range m.match {
@@ -129,9 +131,9 @@ func (m *rememberFlags) ask(d *toolspec.Decision) error {
 		}
 		scope.Args, scope.Match = toolspec.Match, append(scope.Match, toolspec.ArgMatch{Pointer: pointer, Pattern: pattern})
 	}
-	given := m.args != "" || m.actor != "" || m.session != "" || m.life != 0 || len(m.match) > 0
+	scopeGiven := m.args != "" || m.actor != "" || m.session != "" || m.life != 0 || len(m.match) > 0
 	switch {
-	case given && !m.remember:
+	case scopeGiven && !m.remember:
 		return app.Usage(errors.New("--for, --args, --match, --actor and --session need --remember"))
 	case len(m.match) > 0 && m.args != "":
 		return app.Usage(errors.New("--match and --args exclude each other: give one of them"))
@@ -141,7 +143,7 @@ func (m *rememberFlags) ask(d *toolspec.Decision) error {
 	if err := scope.Check(); err != nil {
 		return app.Usage(err)
 	}
-	if d.Remember = m.remember; given {
+	if d.Remember = m.remember; scopeGiven {
 		d.Scope = &scope
 	}
 	return nil

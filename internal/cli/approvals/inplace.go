@@ -17,10 +17,10 @@ func Find(ctx context.Context, s *app.Session, tenantID, approvalID string) (rea
 // Decide sends the decision of a person who has seen the request with this digest, as `pawl approve` does: signed with the key
 // in keyFile, or with the default key if there is one. It fails if the request has another digest.
 func Decide(ctx context.Context, s *app.Session, tenantID, keyFile, digest string, said toolspec.Decision) (toolspec.Answer, error) {
-	return decide(ctx, s, tenantID, proving{keyFile: keyFile, seen: digest}, said)
+	return decide(ctx, s, tenantID, proving{keyFile: keyFile, seenDigest: digest}, said)
 }
 
-// Refusal returns why a decision did not count, and what to do, or nil.
+// Refusal returns an error that says why a decision did not count and what to do, or nil if it counted.
 func Refusal(answer toolspec.Answer) error {
 	switch {
 	case answer.Again:

@@ -20,23 +20,26 @@ const maxIDToken = 64 << 10
 
 // proving holds the flags with which an approver proves a decision.
 type proving struct {
-	keyFile, tokenFile, seen string
-	printNonce               bool
-	in                       io.Reader
+	keyFile, tokenFile string
+	// seenDigest is the digest of the request that the approver has seen, or "". A request with another digest is not
+	// decided.
+	seenDigest string
+	printNonce bool
+	in         io.Reader
 }
 
 func (p *proving) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&p.keyFile, "key", "", "`FILE` of the private key to sign with ("+app.KeyFileEnv+"); default the key of pawl keys new, if it exists")
 	cmd.Flags().StringVar(&p.tokenFile, "id-token", "", "`FILE` with an OpenID Connect ID token, which proves the decision instead of a key; - reads standard input")
 	cmd.Flags().BoolVar(&p.printNonce, "print-nonce", false, "only print the nonce that the ID token for this decision must have")
-	cmd.Flags().StringVar(&p.seen, "digest", "", "refuse to decide if the request has another digest")
+	cmd.Flags().StringVar(&p.seenDigest, "digest", "", "refuse to decide if the request has another digest")
 }
 
 // check refuses flags that do not fit together, or that do not fit a decision on this number of
 // requests.
 func (p *proving) check(requests int) error {
 	switch {
-	case requests > 1 && p.seen != "":
+	case requests > 1 && p.seenDigest != "":
 		return app.Usage(errors.New("--digest belongs to one request: decide on one request only"))
 	case requests > 1 && (p.tokenFile != "" || p.printNonce):
 		return app.Usage(errors.New("an ID token is for one decision: decide on one request only"))
@@ -83,7 +86,7 @@ func printNonce(a *app.App, cmd *cobra.Command, p proving, d toolspec.Decision) 
 		return err
 	}
 	defer s.Close()
-	if _, d, err = addressDecision(cmd.Context(), s, a.Tenant, p.seen, d); err != nil {
+	if _, d, err = addressDecision(cmd.Context(), s, a.Tenant, p.seenDigest, d); err != nil {
 		return err
 	}
 	nonce, err := proof.Hash(d)

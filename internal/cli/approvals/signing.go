@@ -34,24 +34,25 @@ func signer(named string) (s proof.Signer, ok bool, err error) {
 	return s, true, nil
 }
 
-// addressDecision finds the request of a decision and returns the workflow id and the decision
-// with the digest of the request. It fails if seen is not empty and differs from the digest.
-func addressDecision(ctx context.Context, s *app.Session, tenantID, seen string, d toolspec.Decision) (workflowID string, _ toolspec.Decision, err error) {
+// addressDecision finds the request that d decides on. It returns the id of the workflow to which the decision is
+// sent, and d with the digests of the request and of its preview. It fails if seenDigest is not empty and the request
+// has another digest.
+func addressDecision(ctx context.Context, s *app.Session, tenantID, seenDigest string, d toolspec.Decision) (workflowID string, _ toolspec.Decision, err error) {
 	record, err := findRequest(ctx, s, tenantID, d.ApprovalID)
 	if err != nil {
 		return "", d, err
 	}
-	if d.Digest = record.Digest; seen != "" && seen != d.Digest {
+	if d.Digest = record.Digest; seenDigest != "" && seenDigest != d.Digest {
 		return "", d, fmt.Errorf("the digest of the request is %s, not the digest of --digest: check the request with `pawl show %s`", d.Digest, d.ApprovalID)
 	}
 	d.PreviewDigest = record.PreviewDigest
 	return record.WorkflowID, d, nil
 }
 
-// proveDecision is addressDecision with a proof. The proof is the ID token from --id-token, or
-// else a signature if there is a signing key. Without both, the decision has no proof.
+// proveDecision does what addressDecision does, and adds a proof to the decision: the ID token of --id-token or,
+// without this flag, a signature if there is a signing key. Without both, the decision has no proof.
 func proveDecision(ctx context.Context, s *app.Session, tenantID string, p proving, d toolspec.Decision) (workflowID string, _ toolspec.Decision, err error) {
-	workflowID, d, err = addressDecision(ctx, s, tenantID, p.seen, d)
+	workflowID, d, err = addressDecision(ctx, s, tenantID, p.seenDigest, d)
 	switch {
 	case err != nil:
 		return "", d, err

@@ -24,9 +24,9 @@ const answerTime = 10 * time.Second
 type calls struct {
 	// Compared counts the calls whose results Temporal and the record both have.
 	Compared int `json:"compared"`
-	// Gone counts the calls whose histories Temporal has deleted. NoResult counts the calls whose workflow has no result, because it still
-	// runs or was ended from outside.
-	Gone        int          `json:"gone"`
+	// Gone counts the calls whose histories Temporal has deleted.
+	Gone int `json:"gone"`
+	// NoResult counts the calls whose workflow has no result, because it still runs or was ended from outside.
 	NoResult    int          `json:"noResult"`
 	Differences []difference `json:"differences"`
 }
@@ -37,27 +37,29 @@ type difference struct {
 	Text         string `json:"text"`
 }
 
-// compare compares the newest settled calls of a tenant.
+// compare compares the newest settled calls of a tenant, at most limit of them, and adds what differs to
+// c.Differences.
 func (c *calls) compare(ctx context.Context, s *app.Session, tenantID string, since time.Time, limit int) error {
 	found, err := s.Store.AuditedCalls(ctx, tenantID, since, limit)
 	if err != nil {
 		return err
 	}
 	for _, call := range found {
-		differs := func(format string, args ...any) {
+		addDifference := func(format string, args ...any) {
 			c.Differences = append(c.Differences, difference{tenantID, call.InvocationID, fmt.Sprintf("call %s: ", call.InvocationID) + fmt.Sprintf(format, args...)})
 		}
 		recorded := outcome(call.OK != nil && *call.OK, call.ErrorCode)
 		switch {
 		case call.Audited == "":
-			differs("the record has its end, %s, and the audit trail has none", recorded)
+			addDifference("the record has its end, %s, and the audit trail has none", recorded)
 		case recorded != outcome(call.AuditedCode == "", call.AuditedCode):
-			differs("the record says %s, and the audit trail says %s", recorded, outcome(call.AuditedCode == "", call.AuditedCode))
+			addDifference("the record says %s, and the audit trail says %s", recorded, outcome(call.AuditedCode == "", call.AuditedCode))
 		}
-		// A changed record could name the workflow of another call, or no workflow.
+		// The ids follow from tenant, run and toolCallId. A changed record could name the workflow of another call, so
+		// this workflow is not read.
 		id := toolspec.Identity{TenantID: tenantID, RunID: call.RunID, ToolCallID: call.ToolCallID}
 		if id.InvocationID() != call.InvocationID || id.WorkflowID() != call.WorkflowID {
-			differs("the record has other ids than the call")
+			addDifference("the record has other ids than the call")
 			continue
 		}
 		result, err := c.result(ctx, s, call)
@@ -69,16 +71,17 @@ func (c *calls) compare(ctx context.Context, s *app.Session, tenantID string, si
 		}
 		c.Compared++
 		if of := outcome(result.OK, string(result.ErrorCode)); of != recorded {
-			differs("the record says %s, and its workflow ended with %s", recorded, of)
+			addDifference("the record says %s, and its workflow ended with %s", recorded, of)
 		} else if !sameValue(call.Result, result.Value) {
-			differs("the record has another value than its workflow")
+			addDifference("the record has another value than its workflow")
 		}
 	}
 	return nil
 }
 
-// result returns the result of the workflow of a call, or nil if Temporal has no result. All Temporal runs of this workflow have the same
-// result, so it uses the latest run if Temporal does not have the run that the record names.
+// result returns the result of the workflow of a call. If Temporal has no result, it returns nil and counts the call
+// in c.Gone or c.NoResult. If Temporal does not have the run that the record names, result reads the latest run of the
+// workflow: all of them have the same result.
 func (c *calls) result(ctx context.Context, s *app.Session, call postgresaudit.Call) (*toolspec.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()

@@ -66,7 +66,8 @@ func newExport(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// printLine prints a value as one line of JSON. The escapes of app.Printable keep its meaning.
+// printLine prints a value as one line of JSON. app.Printable replaces characters that could control a terminal by
+// escapes of JSON, so the value stays the same.
 func printLine(w io.Writer, v any) error {
 	var text bytes.Buffer
 	to := json.NewEncoder(&text)
@@ -86,7 +87,8 @@ func exportLine(e postgresaudit.Sealed) any {
 	}{e.N, e.Link, e.Row}
 }
 
-// event is a CloudEvent 1.0 in the JSON format. Sequence is the extension of that name.
+// event is a CloudEvent 1.0 in the JSON format. Its field Sequence is the extension attribute `sequence` of
+// CloudEvents.
 type event struct {
 	SpecVersion     string    `json:"specversion"`
 	ID              string    `json:"id"`

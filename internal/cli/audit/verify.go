@@ -52,6 +52,8 @@ type verified struct {
 	Calls  *calls         `json:"calls,omitempty"`
 }
 
+// verify verifies the chains of the audit trail against the keys and the exported heads, and compares the newest calls
+// of each tenant with Temporal. only limits it to one tenant.
 func verify(ctx context.Context, a *app.App, o verifyFlags, only []string) error {
 	if o.calls < 0 || o.calls > 10_000 {
 		return app.Usage(errors.New("--calls is between 0 and 10000"))
@@ -101,14 +103,15 @@ func verify(ctx context.Context, a *app.App, o verifyFlags, only []string) error
 	return finish(a, out)
 }
 
-// finish prints the rest of the output, and returns an error if there are differences.
+// finish prints what is not printed yet: everything with --json, otherwise the comparison of calls. It returns an
+// error if the audit trail or a call was changed.
 func finish(a *app.App, out verified) error {
-	found := int64(0)
+	changes := int64(0)
 	for _, r := range out.Chains {
-		found += r.Found
+		changes += r.Found
 	}
 	if out.Calls != nil {
-		found += int64(len(out.Calls.Differences))
+		changes += int64(len(out.Calls.Differences))
 	}
 	switch {
 	case a.JSON:
@@ -121,7 +124,7 @@ func finish(a *app.App, out verified) error {
 	if !a.JSON && out.Calls != nil {
 		out.Calls.print(a)
 	}
-	if found > 0 {
+	if changes > 0 {
 		return app.Silent(errors.New("the audit trail was changed"))
 	}
 	return nil

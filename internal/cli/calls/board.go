@@ -11,29 +11,29 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// board shows the calls of a run. On a terminal, the last lines are drawn again with each change:
-// one line for each open call, and the line of a text that has not ended. Ended calls and ended
-// lines of text stay above them. On another output, each event of a call and each line of a text is
-// printed once.
+// board shows the calls of a run. On a terminal it draws the last lines again after each event: one line for each open
+// call, and the line of the model's text that has no line break yet. Calls and lines of text that have ended stay
+// above them. On another output it prints each event of a call and each line of text once.
 type board struct {
 	out      io.Writer
 	terminal bool
-	// open are the calls without a result, in the order of their first events.
-	open []*lineOfCall
-	// text is the line of a text that has not ended.
-	text  string
+	// openCalls are the calls without a result, in the order of their first events.
+	openCalls []*lineOfCall
+	// unfinished is the last line of the model's text, which has no line break yet.
+	unfinished string
+	// drawn is the number of lines that are drawn again after the next event.
 	drawn int
 	// size returns the columns and the rows of the terminal.
 	size func() (width, height int)
 }
 
-// lineOfCall is a call that has no result yet. since is the time of its first event by the clock of
-// the database.
+// lineOfCall is a call that has no result yet.
 type lineOfCall struct {
 	invocationID, tool, call, state, note string
 	// command is a command that a person can type for the call. On a terminal it has its own line, so that it is not cut.
 	command string
-	since   time.Time
+	// since is the time of the first event of the call, by the clock of the database.
+	since time.Time
 }
 
 func newBoard(out io.Writer, terminal bool) *board {
@@ -43,13 +43,13 @@ func newBoard(out io.Writer, terminal bool) *board {
 // usualSize returns the assumed size of a terminal whose size is unknown.
 func usualSize() (width, height int) { return 80, 24 }
 
-// add shows an event.
+// add shows an event. now is the time up to which it counts how long open calls have run.
 func (b *board) add(e toolspec.RunEvent, now time.Time) {
 	at := time.UnixMilli(e.AtMs)
 	l := b.lineOf(e, at)
-	var stays []string
-	if e.Kind != toolspec.RunTextDelta && b.text != "" {
-		stays, b.text = []string{app.OneLine(b.text, maxLine)}, ""
+	var finished []string
+	if e.Kind != toolspec.RunTextDelta && b.unfinished != "" {
+		finished, b.unfinished = []string{app.OneLine(b.unfinished, maxLine)}, ""
 	}
 	if l != nil {
 		l.command = ""
@@ -73,44 +73,44 @@ func (b *board) add(e toolspec.RunEvent, now time.Time) {
 	case toolspec.RunCallProgress:
 		l.note = progressText(e.Progress)
 	case toolspec.RunCallResult:
-		b.open = slices.DeleteFunc(b.open, func(other *lineOfCall) bool { return other == l })
+		b.openCalls = slices.DeleteFunc(b.openCalls, func(other *lineOfCall) bool { return other == l })
 		l.state, l.note = "ok", ""
 		if e.Result != nil && !e.Result.OK {
 			l.state, l.note = string(e.Result.ErrorCode), app.OneLine(e.Result.SafeMessage, 80)
 		}
 		if b.terminal {
-			stays = append(stays, l.text(at))
+			finished = append(finished, l.text(at))
 		}
 	case toolspec.RunTextDelta:
-		stays = b.addText(e.Text)
+		finished = b.addText(e.Text)
 	case toolspec.RunDone:
-		stays = append(stays, "the turn is done")
+		finished = append(finished, "the turn is done")
 	}
 	if !b.terminal {
 		if l != nil {
-			stays = append(stays, strings.TrimRight(l.text(at)+" "+l.command, " "))
+			finished = append(finished, strings.TrimRight(l.text(at)+" "+l.command, " "))
 		}
-		for _, line := range stays {
+		for _, line := range finished {
 			fmt.Fprintf(b.out, "%d %s  %s\n", e.Seq, at.Local().Format("15:04:05.000"), line)
 		}
 		return
 	}
 	b.erase()
-	for _, line := range stays {
+	for _, line := range finished {
 		fmt.Fprintln(b.out, line)
 	}
 	b.draw(now)
 }
 
-// maxLine bounds the line of a text, in bytes.
+// maxLine bounds a line of the model's text, in bytes.
 const maxLine = 2000
 
-// addText adds a part of a text and returns the lines that it ends.
+// addText adds a part of the model's text to b.unfinished, and returns the lines that are complete now.
 func (b *board) addText(text string) (lines []string) {
-	for line := range strings.Lines(b.text + text) {
-		b.text = line
+	for line := range strings.Lines(b.unfinished + text) {
+		b.unfinished = line
 		if strings.HasSuffix(line, "\n") || len(line) > maxLine {
-			lines, b.text = append(lines, app.OneLine(line, maxLine)), ""
+			lines, b.unfinished = append(lines, app.OneLine(line, maxLine)), ""
 		}
 	}
 	return lines
@@ -124,23 +124,24 @@ func (b *board) redraw(now time.Time) {
 	}
 }
 
-// lineOf returns the line of the call of an event, or nil if the event has no call. It adds a line for a new call.
+// lineOf returns the line of the call that e is about, or nil if e is about no call. For a new call it adds a line
+// that begins at the time at.
 func (b *board) lineOf(e toolspec.RunEvent, at time.Time) *lineOfCall {
 	if e.InvocationID == "" {
 		return nil
 	}
-	for _, l := range b.open {
+	for _, l := range b.openCalls {
 		if l.invocationID == e.InvocationID {
 			return l
 		}
 	}
 	l := &lineOfCall{invocationID: e.InvocationID, tool: app.OneLine(e.ToolID, 40), call: app.OneLine(e.ToolCallID, 30), since: at}
-	b.open = append(b.open, l)
+	b.openCalls = append(b.openCalls, l)
 	return l
 }
 
-// maxDrawn bounds the lines that are drawn again. The height of the terminal bounds them too, because the cursor cannot move
-// above its top.
+// maxDrawn bounds the lines that a board draws again after an event. The height of the terminal bounds them too,
+// because the cursor cannot move above its top.
 const maxDrawn = 16
 
 // erase moves the cursor to the first drawn line and clears the rest of the screen.
@@ -151,6 +152,7 @@ func (b *board) erase() {
 	b.drawn = 0
 }
 
+// draw draws the unfinished line of text and the open calls, as many of them as the terminal has room for.
 func (b *board) draw(now time.Time) {
 	width, height := b.size()
 	room := max(min(maxDrawn, height-1), 2)
@@ -158,19 +160,19 @@ func (b *board) draw(now time.Time) {
 		fmt.Fprintln(b.out, fitToWidth(text, width-1, end))
 		b.drawn++
 	}
-	if b.text != "" {
-		line(app.OneLine(b.text, maxLine), true) // the end of the text is new
+	if b.unfinished != "" {
+		line(app.OneLine(b.unfinished, maxLine), true) // the end of the text is new
 	}
-	for i, l := range b.open {
+	for i, l := range b.openCalls {
 		needs := 1
 		if l.command != "" {
 			needs++
 		}
-		if i < len(b.open)-1 {
+		if i < len(b.openCalls)-1 {
 			needs++ // for the line that counts the other calls
 		}
 		if b.drawn+needs > room {
-			line(fmt.Sprintf("… and %d more", len(b.open)-i), false)
+			line(fmt.Sprintf("… and %d more", len(b.openCalls)-i), false)
 			return
 		}
 		line(l.text(now), false)

@@ -14,8 +14,8 @@ func columns(r rune) int {
 	return 1
 }
 
-// fitToWidth cuts a printable line to at most limit columns. It keeps the beginning of the line, or its end if end is set. A longer line
-// would wrap, and the cursor could not be moved back to its beginning.
+// fitToWidth cuts a line to at most limit columns, because a longer line would wrap, and the board could not move the
+// cursor back to the beginning of it. It keeps the beginning of the line, or its end if end is set.
 func fitToWidth(line string, limit int, end bool) string {
 	total := 0
 	for _, r := range line {

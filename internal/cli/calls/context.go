@@ -6,7 +6,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// contextFlags are the flags of `pawl invoke` and `pawl turn` that narrow a call.
+// contextFlags are the flags of `pawl invoke` and `pawl turn` that say which connections and which tools a call may
+// use.
 type contextFlags struct {
 	connection string
 	allowed    []string
@@ -19,8 +20,8 @@ func (f *contextFlags) define(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.toolIDs, "tool-ids", nil, "`ids` of the only tools that the run may call, as in context.toolIds; default all that policy allows")
 }
 
-// apply adds the flags to the context of a call and returns the connections that it may use. A
-// connection that the command line names is allowed, unless --allowed-connection says otherwise.
+// apply writes the flags into the context of a call, and returns the connections that the call may use: those of
+// --allowed-connection or, without this flag, the connection of --connection.
 func (f *contextFlags) apply(c *toolspec.Context) (allowed []string) {
 	c.ConnectionID, c.ToolIDs = f.connection, f.toolIDs
 	if f.connection != "" && f.allowed == nil {

@@ -87,8 +87,8 @@ func vouch(inv *toolspec.Invocation, file string) error {
 	return client.Vouch(inv, key, vouchTime)
 }
 
-// argument returns the arguments as JSON. Text that is not JSON becomes a JSON string: the worker
-// then reports the error as it does for any other caller.
+// argument returns the value of --args as JSON. A text that is not JSON becomes a JSON string, so that the worker
+// refuses it as it does for any other caller.
 func argument(args string) json.RawMessage {
 	if json.Valid([]byte(args)) {
 		return json.RawMessage(args)
@@ -113,8 +113,7 @@ func printDetached(a *app.App, s *app.Session, c *client.Call) error {
 	return nil
 }
 
-// printResult prints the value of a call. printFailure prints the error of a call that has no
-// value.
+// printResult prints the result of a call that ended with a value.
 func printResult(a *app.App, r toolspec.Result) error {
 	if a.JSON {
 		return app.PrintJSON(a.Out, r)
@@ -131,8 +130,8 @@ func printResult(a *app.App, r toolspec.Result) error {
 	return nil
 }
 
-// unanswered adds to ErrNoAnswer the flags that find the call again. It returns other errors
-// unchanged.
+// unanswered adds to client.ErrNoAnswer the flags --run and --call: the command with these flags finds the call if
+// Temporal has started it. It returns other errors unchanged.
 func unanswered(inv toolspec.Invocation, err error) error {
 	if errors.Is(err, client.ErrNoAnswer) {
 		return fmt.Errorf("%w; that is this command with --run %s --call %s", err, inv.Context.RunID, inv.ToolCallID)
@@ -140,6 +139,8 @@ func unanswered(inv toolspec.Invocation, err error) error {
 	return err
 }
 
+// printFailure prints the error of a call that ended without a value. It returns err, marked as printed, or unchanged if
+// err is not the error of a call.
 func printFailure(a *app.App, err error) error {
 	var call *client.CallError
 	if !errors.As(err, &call) {

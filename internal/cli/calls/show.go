@@ -142,7 +142,7 @@ func showOutputs(a *app.App, d reads.Detail) {
 	}
 }
 
-// showHistory prints the values in time order. A value of which redaction leaves nothing is null.
+// showHistory prints values under a title, the oldest value first. A value is null if redaction has removed all of it.
 func showHistory(a *app.App, title string, values []json.RawMessage) {
 	if len(values) == 0 {
 		return
@@ -153,8 +153,7 @@ func showHistory(a *app.App, title string, values []json.RawMessage) {
 	}
 }
 
-// showCapacity prints the limited capacity that an open call holds, and the capacity that it
-// waits for.
+// showCapacity prints the slots that an open call holds, and the slots and quotas that it waits for.
 func showCapacity(a *app.App, d reads.Detail) {
 	if len(d.Capacity) == 0 {
 		return

@@ -14,10 +14,11 @@ import (
 )
 
 const (
-	// hintAfter is the time without output before the first hint, and the interval of the checks
-	// of Temporal. The intervals between queries of the call's state double, up to hintsMost
-	// times hintAfter, because a worker has to answer each query.
+	// hintAfter is the time after which a command that waits checks for the first time whether a hint is needed, and
+	// the interval at which it checks that Temporal answers.
 	hintAfter = 2 * time.Second
+	// hintsMost bounds the time between two queries of the call's state, in units of hintAfter. This time doubles with
+	// each query, because a worker has to answer each of them.
 	hintsMost = 15
 	// stateTimeout is the maximum wait for one answer of Temporal, or of a worker about the state
 	// of a call.
@@ -41,9 +42,9 @@ func waitForResult(ctx context.Context, a *app.App, s *app.Session, call *client
 	return s.Client().Result(ctx, call)
 }
 
-// startHints prints hints until stop is called: one hint when Temporal does not answer, and then
-// no more. While Temporal answers, it prints one hint when no worker answers, unless a worker has
-// answered before, and one hint that says what the call waits for. It prints nothing with --json.
+// startHints prints hints until stop is called. If Temporal does not answer, it prints one hint, with the text of
+// then, and no more hints. While Temporal answers, it prints noWorker if no worker has ever answered, and one hint
+// that says what the call waits for, which hint returns. It prints nothing with --json.
 func startHints(ctx context.Context, a *app.App, s *app.Session, then string, hint func(context.Context) string) (stop func()) {
 	if a.JSON {
 		return func() {}
@@ -53,8 +54,8 @@ func startHints(ctx context.Context, a *app.App, s *app.Session, then string, hi
 	hints.Go(func() {
 		ticker := time.NewTicker(hintAfter)
 		defer ticker.Stop()
-		answered, said := false, ""
-		for left, pause := 1, 1; ; { // the next query of the state comes after left ticks
+		answered, lastHint := false, ""
+		for ticksToQuery, ticksBetween := 1, 1; ; {
 			select {
 			case <-ctx.Done():
 				return
@@ -63,16 +64,16 @@ func startHints(ctx context.Context, a *app.App, s *app.Session, then string, hi
 			if hintIfAway(ctx, a, s, then) {
 				return
 			}
-			if left--; left > 0 || said != "" && said != noWorker {
+			if ticksToQuery--; ticksToQuery > 0 || lastHint != "" && lastHint != noWorker {
 				continue
 			}
-			pause = min(2*pause, hintsMost)
-			left = pause
+			ticksBetween = min(2*ticksBetween, hintsMost)
+			ticksToQuery = ticksBetween
 			text := hint(ctx)
 			answered = answered || text != noWorker
-			if text != "" && text != said && (text != noWorker || !answered) && ctx.Err() == nil {
+			if text != "" && text != lastHint && (text != noWorker || !answered) && ctx.Err() == nil {
 				fmt.Fprintln(a.Err, text)
-				said = text
+				lastHint = text
 			}
 		}
 	})
@@ -93,11 +94,11 @@ func hintIfAway(ctx context.Context, a *app.App, s *app.Session, then string) bo
 	return true
 }
 
-// noWorker is the hint for a call that no worker has answered for.
+// noWorker is the hint that a command prints if it asks a call for its state and no worker answers.
 const noWorker = "no worker answers yet; `pawl doctor` tells more"
 
-// stateHint returns a hint that says what a call waits for. It returns "" if the call waits for
-// nothing.
+// stateHint asks a call for its state, and returns a hint that says what the call waits for, "" if it waits for
+// nothing, or noWorker if there is no answer.
 func stateHint(ctx context.Context, c *client.Client, workflowID string) string {
 	asking, cancel := context.WithTimeout(ctx, stateTimeout)
 	defer cancel()

@@ -108,8 +108,8 @@ func readCredential(a *app.App, f *secretFlags, p broker.Provider) (broker.Crede
 		return broker.Credential{}, err
 	}
 	required, optional, err := p.Parts(signers)
-	// The provider names a signer that is compiled into the worker of the user. This program
-	// does not know the parts that the signer needs.
+	// After an error, the signer of the provider is part of the user's own worker, and this program does not know
+	// which parts the signer needs.
 	partsUnknown := err != nil
 	if f.none() {
 		if partsUnknown {
@@ -118,7 +118,7 @@ func readCredential(a *app.App, f *secretFlags, p broker.Provider) (broker.Crede
 		return broker.Credential{}, errNoSecret(required, optional)
 	}
 	credential, err := f.read(a, required, optional)
-	// With --keep the credential is not complete yet. The function keep completes and checks it.
+	// With --keep the credential is not complete yet: the function keep adds the other parts and checks it.
 	if err != nil || partsUnknown || len(f.keep) > 0 {
 		return credential, err
 	}
@@ -200,7 +200,8 @@ func newConnectionsRotate(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// keep adds the named parts of the old credential to the new one.
+// keep adds the named parts of the old credential, which is sealed in now, to the new credential, and checks the
+// result.
 func keep(sealer broker.Sealer, now broker.Record, credential broker.Credential, names []string) (broker.Credential, error) {
 	signers, err := broker.NewSigners()
 	if err != nil {

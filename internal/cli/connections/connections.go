@@ -47,8 +47,8 @@ func noConnection(a *app.App, id string) error {
 	return fmt.Errorf("tenant %s has no connection %q; `pawl connections list` shows its connections", a.Tenant, id)
 }
 
-// openConnection opens the key ring and finds a connection of the tenant, with its sealed secret
-// and its status.
+// openConnection opens the key ring and finds a connection of the tenant. It returns a broker and a sealer that use
+// the ring, and the record of the connection with its sealed secret and its status.
 func openConnection(ctx context.Context, a *app.App, s *app.Session, ring, id string) (b *broker.Broker, sealer broker.Sealer, r broker.Record, status string, err error) {
 	if sealer, err = a.OpenSealer(s, ring); err != nil {
 		return nil, nil, r, "", err
@@ -57,7 +57,8 @@ func openConnection(ctx context.Context, a *app.App, s *app.Session, ring, id st
 	return broker.New(s.Store, sealer, broker.Options{By: app.DefaultApprover()}), sealer, r, status, err
 }
 
-// findSecret finds a connection of the tenant, with its sealed secret and its status.
+// findSecret returns the record of a connection of the tenant, with its sealed secret, and the status of the
+// connection.
 func findSecret(ctx context.Context, a *app.App, s *app.Session, id string) (r broker.Record, status string, err error) {
 	r, status, err = s.Store.ConnectionSecret(ctx, a.Tenant, id)
 	if errors.Is(err, postgres.ErrNotFound) {

@@ -96,8 +96,8 @@ func checkGrantee(flag, grantee string) error {
 	return nil
 }
 
-// grantable refuses a grant that would have no effect: on a revoked connection, or with no scope
-// or a scope that the connection does not have.
+// grantable returns an error for a grant that would have no effect: the connection is revoked, the grant has a scope
+// that the connection does not have, or it has no scope although the connection has scopes.
 func grantable(c connections.Record, scopes []string, all bool) error {
 	switch {
 	case c.RevokedAt != nil:
@@ -161,10 +161,9 @@ func newConnectionsRevoke(a *app.App) *cobra.Command {
 func revokeConnection(a *app.App, cmd *cobra.Command, s *app.Session, ring, id, by string) error {
 	var sealer broker.Sealer
 	if ring != "" {
-		// If the user names a key ring that does not open, this fails before the revocation
-		// deletes the tokens, so that they can still be revoked at the service. A key ring of the
-		// environment that does not open does not stop the revocation, because the user did not
-		// ask for it.
+		// The revocation below deletes the tokens, and without them nobody can revoke them at the service. So the
+		// command ends here if the key ring of --keyring does not open. A key ring of the environment that does not
+		// open does not stop the revocation, because the user did not ask for it.
 		var err error
 		if sealer, err = a.OpenSealer(s, ring); err != nil {
 			return err
@@ -177,12 +176,12 @@ func revokeConnection(a *app.App, cmd *cobra.Command, s *app.Session, ring, id, 
 	if err != nil {
 		return err
 	}
-	there := retire(a, cmd, s, sealer, record)
+	atService := retire(a, cmd, s, sealer, record)
 	if a.JSON {
-		return app.PrintJSON(a.Out, map[string]string{"tenant": a.Tenant, "connectionId": id, "status": "revoked", "provider": string(there)})
+		return app.PrintJSON(a.Out, map[string]string{"tenant": a.Tenant, "connectionId": id, "status": "revoked", "provider": string(atService)})
 	}
 	fmt.Fprintf(a.Out, "%s: %s is revoked, and its secret is deleted here", a.Tenant, app.Printable(id))
-	if there == broker.RetiredThere {
+	if atService == broker.RetiredThere {
 		fmt.Fprintln(a.Out, "; the service has revoked its tokens")
 	} else {
 		fmt.Fprintln(a.Out, "; revoke it at the service too")
@@ -190,9 +189,10 @@ func revokeConnection(a *app.App, cmd *cobra.Command, s *app.Session, ring, id, 
 	return nil
 }
 
-// retire revokes the tokens of a revoked connection at the service, if the service supports it. It
-// only prints a failure. If sealer is nil, it opens the key ring of the environment.
-func retire(a *app.App, cmd *cobra.Command, s *app.Session, sealer broker.Sealer, record broker.Record) (there broker.Retired) {
+// retire revokes the tokens of a revoked connection at the service, if the service supports it, and returns whether
+// the service has revoked them. It prints an error and does not return it. If sealer is nil, it opens the key ring of
+// the environment.
+func retire(a *app.App, cmd *cobra.Command, s *app.Session, sealer broker.Sealer, record broker.Record) (atService broker.Retired) {
 	if record.Provider.OAuth2 == nil || record.Provider.OAuth2.RevokeURL == "" {
 		return broker.RetiredNowhere
 	}
@@ -201,11 +201,11 @@ func retire(a *app.App, cmd *cobra.Command, s *app.Session, sealer broker.Sealer
 		sealer, err = a.OpenSealer(s, "")
 	}
 	if err == nil {
-		there, err = broker.New(s.Store, sealer, broker.Options{}).Retire(cmd.Context(), record)
+		atService, err = broker.New(s.Store, sealer, broker.Options{}).Retire(cmd.Context(), record)
 	}
 	if err != nil {
 		fmt.Fprintln(a.Err, "the tokens are not revoked at the service:", err)
 		return broker.RetiredFailed
 	}
-	return there
+	return atService
 }

@@ -35,9 +35,9 @@ func (f *secretFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.stdin, "secret-stdin", "", "PART to read from standard input; - if the credential has one part")
 }
 
-// read reads the parts of a credential. It refuses parts that are neither required nor optional.
-// If required is empty, because the signer is in the user's own worker, it takes every part as
-// named. The caller must destroy the credential.
+// read reads the parts of a credential from the places that the flags name. It refuses a part that is neither required
+// nor optional. It accepts every part if required is empty: then only the user's own worker knows the parts. The
+// caller must destroy the credential.
 func (f *secretFlags) read(a *app.App, required, optional []string) (_ broker.Credential, err error) {
 	parts := map[string]broker.Secret{}
 	defer func() {

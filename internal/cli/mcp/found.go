@@ -15,13 +15,14 @@ import (
 // notOffered is the state of a review of a tool that no live worker has.
 const notOffered policy.ReviewState = "not offered"
 
-// found is a discovered tool with its review in the active policy.
+// found is a discovered tool of a live worker, or a tool that only a review in the active policy names.
 type found struct {
 	ToolID string `json:"toolId"`
-	// Server is the id of the MCP server, and Name the tool's own name there.
-	Server string             `json:"server"`
-	Name   string             `json:"name"`
-	State  policy.ReviewState `json:"state"`
+	// Server is the id of the MCP server.
+	Server string `json:"server"`
+	// Name is the name of the tool at its server, without the prefix that the tool id has.
+	Name  string             `json:"name"`
+	State policy.ReviewState `json:"state"`
 	// Digest is the digest of the definition that a live worker has. It is empty if no live worker has
 	// the tool.
 	Digest string `json:"digest,omitempty"`
@@ -47,7 +48,8 @@ func (f found) says() string {
 	}
 }
 
-// findTools returns the discovered tools of live workers, ordered by id, and the reviews of tools that no live worker has.
+// findTools returns the discovered tools of live workers, and the tools that no live worker has and the active policy
+// reviews, ordered by id. p is the active policy.
 func findTools(ctx context.Context, s *app.Session) (tools []found, p *policy.Policy, err error) {
 	specs, err := s.Store.LiveSpecs(ctx)
 	if err != nil {
@@ -59,6 +61,8 @@ func findTools(ctx context.Context, s *app.Session) (tools []found, p *policy.Po
 	return foundIn(specs, p), p, nil
 }
 
+// foundIn returns the discovered tools among specs with their reviews in p, and the tools that p reviews and specs does
+// not have.
 func foundIn(specs []toolspec.Spec, p *policy.Policy) []found {
 	alike := catalog.Lookalikes(specs)
 	var tools []found

@@ -58,7 +58,8 @@ func newProvider(a *app.App) *cobra.Command {
 
 var noID = regexp.MustCompile("[^a-z0-9]+")
 
-// providerOf makes the provider for the connections to an MCP server. Without an id, it makes one from the name of the host.
+// providerOf makes the provider for the connections to an MCP server. If id is empty, the id of the provider is made
+// from the name of the host.
 func providerOf(address, id string, found mcp.Authorization) (broker.Provider, error) {
 	u, err := url.Parse(address)
 	if err != nil {

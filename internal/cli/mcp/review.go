@@ -60,12 +60,13 @@ type shown struct {
 	Changes []review.Change `json:"changes,omitempty"`
 	// Unknown says that no worker has published the definition that was reviewed, so that there is nothing to compare with.
 	Unknown bool `json:"reviewedDefinitionUnknown,omitempty"`
-	// Entry is the entry that a policy file needs so that calls run.
+	// Entry is the review as text for a policy file. Without it, policy denies the calls of the tool.
 	Entry string `json:"entry"`
 
 	proposed policy.MCPReview
 }
 
+// shownOf returns what a reviewer sees of a tool. If the definition has changed since its review, it has the changes too.
 func shownOf(ctx context.Context, s *app.Session, f found) (shown, error) {
 	proposed := proposal(f)
 	v := shown{
@@ -86,8 +87,8 @@ func shownOf(ctx context.Context, s *app.Session, f found) (shown, error) {
 	return v, nil
 }
 
-// proposal returns the review in the active policy with the digest of the present definition. Without a
-// review in the policy, it returns the most careful review.
+// proposal returns the review that the command proposes for the definition that a worker has now: the review in the
+// active policy with the digest of this definition or, if there is none, a review with the largest effect and risk.
 func proposal(f found) policy.MCPReview {
 	r := policy.MCPReview{Effect: toolspec.ExternalSideEffect, Risk: toolspec.HighRisk, Allow: []string{"/text"}}
 	if f.Review != nil {

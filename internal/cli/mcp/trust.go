@@ -48,7 +48,7 @@ func newTrust(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// checkReview returns an error if the reviewer has not decided everything.
+// checkReview returns an error if a flag of the review is missing or has an invalid value.
 func checkReview(r policy.MCPReview) error {
 	switch {
 	case r.Digest == "":
@@ -63,6 +63,7 @@ func checkReview(r policy.MCPReview) error {
 	return nil
 }
 
+// trust writes the review r of a tool into the active policy, if r is of the definition that the tool has now.
 func trust(ctx context.Context, a *app.App, s *app.Session, name, by string, r policy.MCPReview) error {
 	tools, p, err := findTools(ctx, s)
 	if err != nil {
@@ -83,7 +84,8 @@ func trust(ctx context.Context, a *app.App, s *app.Session, name, by string, r p
 	if err != nil {
 		return err
 	}
-	// The version that this command has read must still be active: another person may change the policy at the same time.
+	// Activate fails if the active policy is not the one that this command has read: another person may have changed
+	// it in the meantime.
 	active := p.Digest()
 	if _, err := s.Store.Activate(ctx, policies.Activation{Policy: with, By: by, Expected: &active}); err != nil {
 		return err

@@ -38,7 +38,7 @@ func (f *sessionFlags) name() (string, error) {
 	return "", nil
 }
 
-// required returns the name of the session, or a usage error without a flag.
+// required returns the name of the session of --session or --run, or a usage error if neither flag is given.
 func (f *sessionFlags) required() (string, error) {
 	name, err := f.name()
 	if err == nil && name == "" {

@@ -1,3 +1,3 @@
 // Package operations has the commands that run and check Pawl: worker, migrate, doctor, cache,
-// verify-history and codec-server.
+// verify-history, codec-server, serve, report and version.
 package operations

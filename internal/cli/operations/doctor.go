@@ -103,6 +103,7 @@ func diagnose(ctx context.Context) *diagnosis {
 	return d
 }
 
+// add adds the line of a check. The check has failed if err is not nil; then the line says what err says, and otherwise fine.
 func (d *diagnosis) add(name string, err error, fine string) {
 	message := fine
 	var database *postgres.Error

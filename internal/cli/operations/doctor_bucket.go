@@ -16,8 +16,8 @@ import (
 // lateGarbage is how long an object that no output refers to may wait for its deletion.
 const lateGarbage = time.Hour
 
-// bucket checks that outputs can be stored in the configured bucket, that no output is in another bucket, and that upkeep deletes
-// objects. It adds no line if no bucket is used.
+// bucket checks that outputs can be stored in the configured bucket, that no output is in another bucket, and that
+// objects without an output are deleted in time. It adds no line if no bucket is used.
 func (d *diagnosis) bucket(ctx context.Context, store *postgres.Store, c worker.Config) {
 	used, err := store.OutputBuckets(ctx)
 	if err != nil || len(used) == 0 && c.OutputBucket == "" {

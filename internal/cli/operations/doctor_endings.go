@@ -7,10 +7,11 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/reads"
 )
 
-// lateTries is the number of sweeps after which the check fails for closing hooks that have not run.
+// lateTries is the number of sweeps that have tried to run a closing hook without success after which the check fails.
 const lateTries = 3
 
-// endings checks that the closing hooks of swept calls run. It adds no line if none are left to run.
+// endings checks that the closing hooks run for the calls that the sweeper has settled. It adds no line if all of them
+// have run.
 func (d *diagnosis) endings(b reads.EndingBacklog, err error) {
 	if err == nil && b.Calls == 0 {
 		return

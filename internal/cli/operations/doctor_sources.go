@@ -9,45 +9,46 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/catalog"
 )
 
-// sources checks that the sources of the tools of running workers work, and that the workers have the same definitions. Tools that were left
-// out do not fail the check: they affect no other tool. It adds no line if no worker has sources besides its program.
+// sources checks that no source of a running worker has a fault, and that running workers have the same definition of
+// each tool. A tool that a worker has left out does not fail the check, because it affects no other tool. If no worker
+// has sources besides its program and the check finds no fault, sources adds no line.
 func (d *diagnosis) sources(workers []catalog.WorkerSources, conflicts []string, err error) {
 	if err != nil {
 		d.add("sources", err, "")
 		return
 	}
-	count, degraded := 0, map[string]bool{}
-	var faults, left []string
+	sourceCount, degraded := 0, map[string]bool{}
+	var faults, leftTools []string
 	for _, w := range workers {
 		for _, s := range w.Sources {
 			name := strings.TrimSpace(s.Kind + " " + s.Name)
 			if s.Kind != "builtin" && s.Kind != "worker" {
-				count++
+				sourceCount++
 			}
 			if s.Fault != "" {
 				degraded[w.WorkerID] = true
 				faults = append(faults, fmt.Sprintf("%s since %s: %s", name, s.Since, s.Fault))
 			}
 			if s.LeftOutCount > 0 {
-				left = append(left, leftOut(name, s))
+				leftTools = append(leftTools, leftOut(name, s))
 			}
 		}
 	}
-	var wrong, notes []string
+	var failures, notes []string
 	if len(faults) > 0 {
-		wrong = append(wrong, fmt.Sprintf("%d of %d workers are degraded: %s", len(degraded), len(workers), first(faults)))
+		failures = append(failures, fmt.Sprintf("%d of %d workers are degraded: %s", len(degraded), len(workers), first(faults)))
 	}
 	if len(conflicts) > 0 {
-		wrong = append(wrong, "running workers have different definitions of "+first(conflicts)+
+		failures = append(failures, "running workers have different definitions of "+first(conflicts)+
 			": lists show that of the worker that started last; if no deployment is in progress, give all workers the same program and the same sources")
 	}
-	if len(left) > 0 {
-		notes = append(notes, "workers have left out "+first(left))
+	if len(leftTools) > 0 {
+		notes = append(notes, "workers have left out "+first(leftTools))
 	}
-	if len(wrong) > 0 {
-		d.add("sources", errors.New(strings.Join(append(wrong, notes...), "; ")), "")
-	} else if count > 0 {
-		d.add("sources", nil, strings.Join(append([]string{fmt.Sprintf("%d work", count)}, notes...), "; "))
+	if len(failures) > 0 {
+		d.add("sources", errors.New(strings.Join(append(failures, notes...), "; ")), "")
+	} else if sourceCount > 0 {
+		d.add("sources", nil, strings.Join(append([]string{fmt.Sprintf("%d work", sourceCount)}, notes...), "; "))
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/upkeep"
 )
 
-// sweeper checks the schedule of the sweeps and the last run. wanted says that this environment
-// asks for sweeps.
+// sweeper checks that the schedule of the sweeper exists and is not paused, and that the last sweep succeeded. A
+// missing schedule is a fault only if wanted is set: PAWL_SWEEP_EVERY is not off.
 func (d *diagnosis) sweeper(ctx context.Context, t temporal.Client, wanted bool) {
 	s, err := describeSweep(ctx, t)
 	var missing *serviceerror.NotFound
@@ -36,7 +36,7 @@ func (d *diagnosis) sweeper(ctx context.Context, t temporal.Client, wanted bool)
 	}
 }
 
-// scheduleSettles is the maximum time of the query for the schedule. Shortly after a change, the
+// scheduleSettles is how long describeSweep asks for the schedule again after an error: shortly after a change, the
 // server may not be able to describe a schedule.
 const scheduleSettles = 8 * time.Second
 
@@ -59,8 +59,8 @@ func interval(s *temporal.ScheduleDescription) string {
 	return "every " + s.Schedule.Spec.Intervals[0].Every.String() + ", "
 }
 
-// lastSweep describes the end of the newest run that has ended. At most one run is in progress,
-// so it looks at the two newest runs.
+// lastSweep says what the newest sweep that has ended has done, and returns an error if this sweep failed. At most one
+// sweep is in progress, so one of the two newest sweeps has ended.
 func lastSweep(ctx context.Context, t temporal.Client, actions []temporal.ScheduleActionResult) (string, error) {
 	actions = slices.Clone(actions)
 	slices.SortFunc(actions, func(a, b temporal.ScheduleActionResult) int { return b.ActualTime.Compare(a.ActualTime) })

@@ -11,9 +11,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
-// tools names the built-in tools that no live worker offers, and the tools of MCP servers with a name that imitates another. A tool may be
-// meant to be missing, and a name may be innocent, so the check does not fail. It adds no line without a live worker, which the check of the
-// workers reports.
+// tools names the built-in tools that no live worker offers, and the tools of MCP servers with a name that imitates
+// another. The check does not fail for them: an operator may have turned the tool off, and the name may be innocent.
+// If no worker is live, tools adds no line, because the check of the workers says so.
 func (d *diagnosis) tools(live []toolspec.Spec, err error) {
 	if err == nil && len(live) == 0 {
 		return

@@ -49,8 +49,9 @@ func newMigrate(a *app.App) *cobra.Command {
 	return app.Group(cmd)
 }
 
-// migrateUp makes the roles, applies the migrations and grants the privileges. Only the migrations have to succeed for workers to run, so a
-// user that may not make roles can migrate.
+// migrateUp makes the roles, applies the migrations, and grants the roles their privileges. A database user who may
+// not make roles gets the migrations, which is enough for workers to run, and a message that says how to make the
+// roles.
 func migrateUp(ctx context.Context, a *app.App, store *postgres.Store, wait time.Duration) error {
 	missing, err := store.CreateRoles(ctx)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// minReport and maxReport bound the time of a report. Graphs have one value each second at most.
+	// minReport and maxReport bound --for, the period that a report shows. A graph has at most one value for each
+	// second.
 	minReport, maxReport = 10 * time.Second, 366 * 24 * time.Hour
 	// maxToken bounds a file with a token, in bytes.
 	maxToken = 16 << 10

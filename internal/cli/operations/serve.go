@@ -109,8 +109,8 @@ func runServe(ctx context.Context, a *app.App, o served) error {
 	})
 }
 
-// authenticator returns the Authenticator of the flags. who is a text for people that says who may
-// watch.
+// authenticator returns what checks the token of a viewer: with --as against the token file, otherwise as an ID token.
+// who says in words who may watch. The caller must call end when the server has stopped.
 func (o served) authenticator(c worker.Config) (by runhttp.Authenticator, who string, end func(), err error) {
 	if o.as != "" {
 		by, who, err = ownerOfFile(o.tokenFile, o.as)

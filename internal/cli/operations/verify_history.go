@@ -154,8 +154,8 @@ func search(ctx context.Context, s *app.Session, v *verify.Verifier, o searched,
 	return v.Outputs(ctx, s.Store)
 }
 
-// queryOf builds the visibility query from the flags. It selects the calls and the runs of agents of a tenant by the
-// workflow id, which exists without search attributes too.
+// queryOf builds the visibility query from the flags. With --tenant it selects the calls and the runs of agents by the
+// beginning of their workflow ids, because workers may run without search attributes.
 func queryOf(o searched, tenant string) string {
 	var parts []string
 	if o.query != "" {

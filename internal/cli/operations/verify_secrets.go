@@ -14,8 +14,8 @@ import (
 // maxSecrets is the maximum size of a file of secrets, in bytes.
 const maxSecrets = 64 << 20
 
-// secretList is a file of secrets. Each secret ends with a line break, or with a zero byte if the
-// file has one. The label of a secret is its number in the file.
+// secretList is a file of secrets. If the file has a zero byte, each secret ends with a zero byte, and otherwise with
+// a line break. The label of a secret is the name of the file and the number of the secret in it.
 type secretList struct {
 	name string
 	text []byte

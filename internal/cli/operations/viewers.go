@@ -26,7 +26,8 @@ import (
 // viewers implements runhttp.Authenticator for people who have an ID token.
 type viewers struct{ verifier *oidc.Verifier }
 
-// idTokenViewers returns an Authenticator that trusts the issuers of the ID tokens of approvers.
+// idTokenViewers returns an Authenticator that accepts ID tokens of the issuers, which are also the issuers for
+// approvers. who names these people in words. The caller must call end when the server has stopped.
 func idTokenViewers(issuers []worker.OIDCIssuer) (by runhttp.Authenticator, who string, end func(), err error) {
 	trusted := make([]oidc.Issuer, len(issuers))
 	names := make([]string, len(issuers))
@@ -52,7 +53,7 @@ func (v viewers) Authenticate(ctx context.Context, tenantID, token string) (runh
 	return runhttp.Viewer{Identity: identity, Expires: expires}, nil
 }
 
-// owner implements runhttp.Authenticator for the person who can read the token in a file.
+// owner implements runhttp.Authenticator. It accepts one token, whose digest it has, as the given identity.
 type owner struct {
 	identity string
 	digest   [sha256.Size]byte
@@ -61,8 +62,9 @@ type owner struct {
 // devTokenName is the name of the token file in the directory of a `pawl dev`.
 const devTokenName = "watch-token"
 
-// ownerOfFile returns an Authenticator for which the bearer token in file stands for the identity, and a text that says
-// so. It creates the file if it does not exist. An empty file means the token file of the `pawl dev` of this directory.
+// ownerOfFile returns an Authenticator that accepts the bearer token in file as the identity, and a text that names
+// both. It creates the file, with a random token, if the file does not exist. If file is "", it uses the token file of
+// the `pawl dev` of this directory.
 func ownerOfFile(file, identity string) (by runhttp.Authenticator, who string, err error) {
 	if file == "" {
 		if file, err = devTokenFile(); err != nil {
@@ -117,5 +119,5 @@ func (o owner) Authenticate(_ context.Context, _, token string) (runhttp.Viewer,
 	return runhttp.Viewer{Identity: o.identity}, nil
 }
 
-// serveLog returns a logger for failures. It writes no line for a request.
+// serveLog returns the logger of a server. The server logs failures, and not requests.
 func serveLog(to io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(to, nil)) }

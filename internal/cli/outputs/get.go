@@ -74,7 +74,7 @@ func (f *getFlags) check(cmd *cobra.Command, a *app.App) error {
 	return err
 }
 
-// span returns the bounds of --bytes; to is -1 without an end.
+// span returns the two offsets of --bytes. to is -1 if the flag has no second offset.
 func (f *getFlags) span() (from, to int64, err error) {
 	if f.bytes == "" {
 		return 0, -1, nil
@@ -126,8 +126,8 @@ func (f *getFlags) get(ctx context.Context, a *app.App, r output.Reader, ref str
 	return nil
 }
 
-// copy writes the bytes of an output from one offset to another, or to its end if the second offset is
-// negative. With --follow it goes on until the output is complete.
+// copy writes the bytes of an output from the offset from up to the offset to, or to its end if to is negative. With
+// --follow it continues until the tool has completed the output.
 func (f *getFlags) copy(ctx context.Context, a *app.App, r output.Reader, info output.Info, from, to int64, w io.Writer) error {
 	pause := followFirst
 	for {
@@ -217,7 +217,7 @@ func inJSON(lines []read.Line) []printedLine {
 // printer writes a text without characters that could control a terminal.
 type printer struct {
 	w io.Writer
-	// held has the first bytes of an incomplete character.
+	// held has the first bytes of a character whose other bytes have not come yet.
 	held []byte
 	last byte
 }

@@ -21,15 +21,19 @@ import (
 // mostBacktest is the maximum number of calls of a tenant that a backtest reads.
 const mostBacktest = 1_000_000
 
-// backtest is the result of a backtest: the verdicts that a candidate would have changed.
+// backtest is the result of a backtest: the verdicts about recorded calls that the candidate, a policy file, would
+// change.
 type backtest struct {
 	review.Backtest
-	// masked counts calls with masked arguments. argsUnknown counts calls that ended before their
-	// arguments were known. unreadable counts calls whose policy version cannot be read.
-	masked, argsUnknown, unreadable int
-	// tools are the tools as they are published now, because records keep no tags.
+	// masked counts the calls with masked arguments.
+	masked int
+	// argsUnknown counts the calls that ended before their arguments were known.
+	argsUnknown int
+	// unreadable counts the calls that were judged by a version that cannot be read.
+	unreadable int
+	// tools are the tools that workers have published now. Their tags are used, because the record of a call has none.
 	tools map[string]toolspec.Spec
-	// cut says that the limit left out some calls.
+	// cut says that --limit has left out some calls.
 	cut bool
 }
 
@@ -88,14 +92,14 @@ func runBacktest(ctx context.Context, s *app.Session, candidate *policy.Policy, 
 	}
 	b := &backtest{tools: byName(specs)}
 	for _, tenant := range tenants {
-		left := limit
+		remaining := limit
 		var failed error
 		err := s.Store.EachDecided(ctx, tenant, since, func(c reads.DecidedCall) bool {
-			if left == 0 {
+			if remaining == 0 {
 				b.cut = true
 				return false
 			}
-			left--
+			remaining--
 			failed = replayCall(ctx, s, b, c, candidate)
 			return failed == nil
 		})
@@ -106,8 +110,9 @@ func runBacktest(ctx context.Context, s *app.Session, candidate *policy.Policy, 
 	return b, nil
 }
 
+// replayCall judges a recorded call by the version that judged it before and by candidate, and adds both verdicts to b.
 func replayCall(ctx context.Context, s *app.Session, b *backtest, c reads.DecidedCall, candidate *policy.Policy) error {
-	then, err := s.Store.Policy(ctx, c.PolicyDigest)
+	judgedBy, err := s.Store.Policy(ctx, c.PolicyDigest)
 	switch {
 	case err != nil && ctx.Err() == nil && !errs.IsTransient(err):
 		b.unreadable++
@@ -126,7 +131,7 @@ func replayCall(ctx context.Context, s *app.Session, b *backtest, c reads.Decide
 			facts.NoSchema = spec.NoSchema
 		}
 	}
-	b.Add(c.InvocationID, facts, then, candidate)
+	b.Add(c.InvocationID, facts, judgedBy, candidate)
 	return nil
 }
 

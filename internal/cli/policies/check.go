@@ -14,25 +14,25 @@ import (
 // checkPolicy checks a policy against the tools that workers have published. Without a database
 // it prints that it compares no tools.
 func checkPolicy(ctx context.Context, a *app.App, p *policy.Policy) error {
-	var found []*strictyaml.Error
-	var refused error
+	var warnings []*strictyaml.Error
+	var misfit error
 	why := app.WithStore(ctx, func(s *app.Session) (err error) {
-		found, refused, err = compare(ctx, s.Store, p)
+		warnings, misfit, err = compare(ctx, s.Store, p)
 		return err
 	})
 	if why != nil {
 		fmt.Fprintln(a.Err, "the policy was not compared with the published tools:", app.Printable(why.Error()))
-		found, refused = review.Lint(p, nil), review.Check(p, nil)
+		warnings, misfit = review.Lint(p, nil), review.Check(p, nil)
 	}
-	if refused != nil {
-		return refused
+	if misfit != nil {
+		return misfit
 	}
-	return printPolicy(a, p, "valid", found...)
+	return printPolicy(a, p, "valid", warnings...)
 }
 
-// compare compares a policy with the tools that workers have published and with the relations. refused says which
-// conditions do not fit the tools; found are the warnings.
-func compare(ctx context.Context, store *postgres.Store, p *policy.Policy) (found []*strictyaml.Error, refused, err error) {
+// compare compares a policy with the tools that workers have published and with the relations. It returns warnings,
+// and the error misfit if a condition of the policy does not fit these tools.
+func compare(ctx context.Context, store *postgres.Store, p *policy.Policy) (warnings []*strictyaml.Error, misfit, err error) {
 	specs, err := store.Specs(ctx)
 	if err != nil {
 		return nil, nil, err

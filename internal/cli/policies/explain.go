@@ -77,8 +77,9 @@ func byName(specs []toolspec.Spec) map[string]toolspec.Spec {
 	return tools
 }
 
-// policyOf reads a policy file or the active version, and the tools that workers have published.
-// A file needs no database: if the tools cannot be read, it prints that none are known.
+// policyOf returns the policy in a file, or the active version if file is activePolicy, and the tools that workers
+// have published. A policy in a file needs no database: if the tools cannot be read, policyOf prints why and returns
+// no tools.
 func policyOf(ctx context.Context, a *app.App, file string) (*policy.Policy, []toolspec.Spec, error) {
 	if file == activePolicy {
 		return activeVersion(ctx)

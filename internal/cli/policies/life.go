@@ -82,8 +82,7 @@ func newPolicyRollback(a *app.App) *cobra.Command {
 				if err != nil {
 					return fmt.Errorf("version %s cannot be made active: %w", digest, err)
 				}
-				// The version that this command has read must still be active, because another
-				// person may roll back at the same time.
+				// Expected makes the command fail if another person has changed the active version in the meantime.
 				return activatePolicy(cmd.Context(), a, s, policies.Activation{Policy: p, By: by, How: policies.RolledBack, Expected: &active})
 			})
 		},
@@ -92,8 +91,8 @@ func newPolicyRollback(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// activatePolicy makes a version of the policy the active one. found are the warnings about it.
-func activatePolicy(ctx context.Context, a *app.App, s *app.Session, act policies.Activation, found ...*strictyaml.Error) error {
+// activatePolicy makes a version of the policy the active version, and prints it with the warnings.
+func activatePolicy(ctx context.Context, a *app.App, s *app.Session, act policies.Activation, warnings ...*strictyaml.Error) error {
 	if err := app.RequireIdentity(act.By, app.ForAudit); err != nil {
 		return err
 	}
@@ -105,7 +104,7 @@ func activatePolicy(ctx context.Context, a *app.App, s *app.Session, act policie
 	if !changed {
 		said = "was active already"
 	}
-	return printPolicy(a, act.Policy, said, found...)
+	return printPolicy(a, act.Policy, said, warnings...)
 }
 
 func newPolicyHistory(a *app.App) *cobra.Command {
@@ -165,7 +164,9 @@ func newPolicyDiff(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// comparedVersions returns the two versions that a diff compares.
+// comparedVersions returns the two versions that a diff compares. after is candidate or, if it is nil, the active
+// version. before is the version of --from; by default it is the active version, or the version before it if candidate
+// is nil.
 func comparedVersions(ctx context.Context, s *app.Session, candidate *policy.Policy, from string) (before, after *policy.Policy, err error) {
 	active, previous, err := lastMove(ctx, s)
 	if err != nil {

@@ -45,6 +45,7 @@ func newShadowOff(a *app.App) *cobra.Command {
 	return cmd
 }
 
+// setShadow makes p the shadow policy, or ends the shadow policy if p is nil.
 func setShadow(ctx context.Context, a *app.App, p *policy.Policy, by string) error {
 	if err := app.RequireIdentity(by, app.ForAudit); err != nil {
 		return err

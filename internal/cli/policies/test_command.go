@@ -46,8 +46,9 @@ func newPolicyTest(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// policyToTest returns the name of the file of the policy to test, or activePolicy for the active version. flag is the value of --file and goes before named,
-// the policy that the file cases names. A relative name is relative to cases. If both are empty, the active version is tested.
+// policyToTest returns the name of the policy file to test, or activePolicy for the active version. It is flag, the
+// value of --file, if it is not empty. Otherwise it is named, the policy that the file cases names, relative to the
+// directory of cases; if it is empty too, it is activePolicy.
 func policyToTest(cases, named, flag string) string {
 	switch {
 	case flag != "":

@@ -34,8 +34,8 @@ func (c *comparison) list(ctx context.Context, query string, token []byte) (*wor
 	return listed, nil
 }
 
-// listedCalls compares the calls that Temporal has with the record. It finds calls that the record does not have, and settled calls whose
-// workflow goes on. openCalls compares the calls that are open in the record.
+// listedCalls compares each run of a call that Temporal lists with the record. It finds calls that the record does not
+// have, and settled calls whose workflow goes on. openCalls compares the calls that are open in the record.
 func (c *comparison) listedCalls(ctx context.Context) error {
 	return c.each(ctx, "WorkflowType = '"+toolspec.WorkflowType+"'", func(ctx context.Context, runs []*workflow.WorkflowExecutionInfo) error {
 		c.out.Listed += len(runs)
@@ -49,7 +49,7 @@ func (c *comparison) listedCalls(ctx context.Context) error {
 		}
 		for _, r := range runs {
 			if settled, found := recorded[listedID(r)]; found && !settled {
-				c.runs[listedID(r)] = append(c.runs[listedID(r)], r.GetExecution().GetRunId())
+				c.runIDs[listedID(r)] = append(c.runIDs[listedID(r)], r.GetExecution().GetRunId())
 			}
 		}
 		return forEach(ctx, c, runs, listedID, func(ctx context.Context, r *workflow.WorkflowExecutionInfo) error {
@@ -65,7 +65,8 @@ func (c *comparison) listedCalls(ctx context.Context) error {
 	})
 }
 
-// behind reports a workflow that goes on although its call is settled. A recheck makes the workflow read the record, and end.
+// behind reports a workflow that goes on although its call is settled. With --mend it sends a recheck: the workflow
+// then reads the record, and ends with the recorded result.
 func (c *comparison) behind(ctx context.Context, listed *workflow.WorkflowExecutionInfo) error {
 	workflowID, runID := listed.GetExecution().GetWorkflowId(), listed.GetExecution().GetRunId()
 	info, _, err := c.read.describe(ctx, workflowID, runID)
@@ -73,7 +74,7 @@ func (c *comparison) behind(ctx context.Context, listed *workflow.WorkflowExecut
 		return err
 	}
 	f := finding{Kind: kindBehind, WorkflowID: workflowID, Text: "the call is settled, and its workflow goes on; it ends when workers start, with the recorded result"}
-	if _, pawls := toolspec.PoolOf(info.GetTaskQueue()); !pawls {
+	if _, onPawlQueue := toolspec.PoolOf(info.GetTaskQueue()); !onPawlQueue {
 		c.out.count(&c.out.Strangers)
 		return nil
 	}
@@ -87,7 +88,9 @@ func (c *comparison) behind(ctx context.Context, listed *workflow.WorkflowExecut
 	return nil
 }
 
-// lostCall reports a call that the record does not have, if its tool may have run or its workflow goes on.
+// lostCall reports a call that the record does not have, if its tool may have run or its workflow goes on. With
+// --mend, a call whose tool may have run is recorded with the result outcome_unknown; any other call is left to a
+// worker, which records it again.
 func (c *comparison) lostCall(ctx context.Context, listed *workflow.WorkflowExecutionInfo) error {
 	workflowID, runID := listed.GetExecution().GetWorkflowId(), listed.GetExecution().GetRunId()
 	// Visibility may be older than the state of the workflow.
@@ -99,7 +102,7 @@ func (c *comparison) lostCall(ctx context.Context, listed *workflow.WorkflowExec
 	if err != nil || !found {
 		return err
 	}
-	if !t.pawls || t.workflowType != toolspec.WorkflowType {
+	if !t.onPawlQueue || t.workflowType != toolspec.WorkflowType {
 		c.out.count(&c.out.Strangers)
 		return nil
 	}
@@ -109,7 +112,7 @@ func (c *comparison) lostCall(ctx context.Context, listed *workflow.WorkflowExec
 	// A call without an attempt needs no change if it has ended, or if it goes on in another run, which is listed too.
 	moved := listed.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW
 	switch {
-	case t.attempts() == 0 && (moved || !running && !t.inTask):
+	case t.attempts() == 0 && (moved || !running && !t.taskUnfinished):
 		c.out.count(&c.out.Harmless)
 		return nil
 	case t.input == nil:
@@ -122,7 +125,7 @@ func (c *comparison) lostCall(ctx context.Context, listed *workflow.WorkflowExec
 	}
 	f.InvocationID = inv.Identity().InvocationID()
 	attempts := t.attempts()
-	if t.inTask {
+	if t.taskUnfinished {
 		runs, err := c.runsInTasks(ctx, inv.ToolID, t.lane)
 		if err != nil {
 			return err
@@ -168,20 +171,22 @@ func (c *comparison) lostCall(ctx context.Context, listed *workflow.WorkflowExec
 	return nil
 }
 
-// runsInTasks reports whether the tool of a call may have run inside of a workflow task that did not complete, and must not be repeated. lane is the lane
-// in the history. Without one the last recorded plan of the tool tells, and of a tool without a plan nobody knows it.
+// runsInTasks reports whether a tool that must not be repeated may have run inside a workflow task that did not
+// complete: the history has no trace of such an attempt, and only the claimed lane makes one. lane is the lane in the
+// history of the call, or "" if the history has none. If lane does not exclude it, the newest plan of the tool in the
+// record decides; without such a plan the answer is true.
 func (c *comparison) runsInTasks(ctx context.Context, toolID string, lane hook.Lane) (bool, error) {
 	if lane != "" && lane != hook.ClaimedLane {
 		return false, nil
 	}
-	c.tools.Lock()
-	defer c.tools.Unlock()
-	if runs, known := c.claimed[toolID]; known {
+	c.runsInTasksMu.Lock()
+	defer c.runsInTasksMu.Unlock()
+	if runs, found := c.runsInTasksOf[toolID]; found {
 		return runs, nil
 	}
 	runs, err := c.Store.RunsInTasks(ctx, toolID)
 	if err == nil {
-		c.claimed[toolID] = runs
+		c.runsInTasksOf[toolID] = runs
 	}
 	return runs, err
 }
@@ -198,13 +203,13 @@ func (c *comparison) openCalls(ctx context.Context) error {
 		for i, call := range calls {
 			ids[i] = call.InvocationID
 		}
-		known, err := c.Store.DispatchesOf(ctx, ids)
+		recorded, err := c.Store.DispatchesOf(ctx, ids)
 		if err != nil {
 			return err
 		}
 		c.out.Open += len(calls)
 		if err := forEach(ctx, c, calls, func(call upkeep.OpenCall) string { return call.WorkflowID }, func(ctx context.Context, call upkeep.OpenCall) error {
-			return c.openCall(ctx, call, known[call.InvocationID])
+			return c.openCall(ctx, call, recorded[call.InvocationID])
 		}); err != nil {
 			return err
 		}
@@ -213,8 +218,8 @@ func (c *comparison) openCalls(ctx context.Context) error {
 }
 
 // openCall compares an open call with its workflow.
-func (c *comparison) openCall(ctx context.Context, call upkeep.OpenCall, known record.Dispatched) error {
-	if known.InvocationID == "" {
+func (c *comparison) openCall(ctx context.Context, call upkeep.OpenCall, recorded record.Dispatched) error {
+	if recorded.InvocationID == "" {
 		return nil // the call is settled now
 	}
 	info, pending, err := c.read.describe(ctx, call.WorkflowID, "")
@@ -222,15 +227,15 @@ func (c *comparison) openCall(ctx context.Context, call upkeep.OpenCall, known r
 		return err
 	}
 	var lost []record.LostClaim
-	var ended bool
+	var noMoreAttempts bool
 	if c.lostRecords() && info != nil {
-		if lost, ended, err = c.lostClaims(ctx, call, known, info.GetExecution().GetRunId(), pending); err != nil {
+		if lost, noMoreAttempts, err = c.lostClaims(ctx, call, recorded, info.GetExecution().GetRunId(), pending); err != nil {
 			return err
 		}
 	}
 	running := info != nil && isRunning(info.GetStatus())
 	f := finding{WorkflowID: call.WorkflowID, InvocationID: call.InvocationID}
-	fence := info != nil && c.needsFence(known, running, ended)
+	fence := info != nil && c.needsFence(recorded, running, noMoreAttempts)
 	switch {
 	case !running && info == nil:
 		f.Kind, f.Text = kindEnded, "the call is open in the record, and Temporal has no workflow of it"
@@ -242,7 +247,7 @@ func (c *comparison) openCall(ctx context.Context, call upkeep.OpenCall, known r
 		f.Kind, f.Text = kindUnsure, "a tool may have run without a trace; if the call would run it now, it ends with an unknown outcome"
 	}
 	if c.mend {
-		if f.Mended, f.Outcome, err = c.mendCall(ctx, call, known, lost, fence, info); err != nil {
+		if f.Mended, f.Outcome, err = c.mendCall(ctx, call, recorded, lost, fence, info); err != nil {
 			return err
 		}
 	}
@@ -252,15 +257,18 @@ func (c *comparison) openCall(ctx context.Context, call upkeep.OpenCall, known r
 	return nil
 }
 
-// needsFence reports whether a tool that must not be repeated may have run in an attempt that neither Temporal nor the record has: an attempt after
-// both backups, or an attempt inside a workflow task that did not complete. Claims that Temporal has say nothing about such an attempt.
-func (c *comparison) needsFence(known record.Dispatched, running, ended bool) bool {
-	untraced := c.older == olderBoth && running || c.lostRecords() && known.Claimed && !ended
-	return untraced && !known.Repeatable && !known.Fenced
+// needsFence reports whether a tool that must not be repeated may have run in an attempt of which neither Temporal nor
+// the record has a trace: an attempt after both backups, or inside a workflow task that did not complete. FenceAll
+// then writes a claim that nobody answers (the fence), so that the call ends with an unknown outcome instead of
+// running the tool again.
+func (c *comparison) needsFence(recorded record.Dispatched, running, noMoreAttempts bool) bool {
+	untraced := c.older == olderBoth && running || c.lostRecords() && recorded.Claimed && !noMoreAttempts
+	return untraced && !recorded.Repeatable && !recorded.Fenced
 }
 
-// recheck makes the workflow of a call look at its record, as soon as a worker runs it. A workflow that has ended meanwhile needs nothing. A
-// workflow that accepts no more signals, because it already got as many as the server accepts, looks at its record when it continues.
+// recheck makes the workflow of a call read the record of the call as soon as a worker runs it. It returns nil for a
+// workflow that has ended in the meantime, and for a workflow that has got as many signals as the server accepts: this
+// workflow reads its record when it continues.
 func (c *comparison) recheck(ctx context.Context, workflowID string) error {
 	err := c.Client().Recheck(ctx, workflowID)
 	if errors.Is(err, client.ErrSettled) || errors.Is(err, client.ErrNotFound) || errors.As(err, new(*serviceerror.InvalidArgument)) {
@@ -269,16 +277,17 @@ func (c *comparison) recheck(ctx context.Context, workflowID string) error {
 	return err
 }
 
-// lostClaims returns the claims of all runs of a call that the record does not have: after a reset, a run between the recorded run and the
-// latest run may have made an attempt. ended is the field ended of the outline of the latest run, because only this run goes on.
-func (c *comparison) lostClaims(ctx context.Context, call upkeep.OpenCall, known record.Dispatched, latest string, pending []*workflow.PendingActivityInfo) (lost []record.LostClaim, ended bool, err error) {
+// lostClaims returns the claims of a call that Temporal has and the record does not. It reads all runs of the
+// workflow: after a reset, a run between the recorded run and the latest run may have made an attempt. noMoreAttempts
+// is that of the outline of the latest run, because only this run goes on.
+func (c *comparison) lostClaims(ctx context.Context, call upkeep.OpenCall, recorded record.Dispatched, latest string, pending []*workflow.PendingActivityInfo) (lost []record.LostClaim, noMoreAttempts bool, err error) {
 	has := map[int]bool{}
-	for _, n := range known.Dispatches {
+	for _, n := range recorded.Dispatches {
 		has[n] = true
 	}
 	runs := []string{latest}
 	// Visibility may not have the recorded run yet.
-	for _, runID := range append([]string{call.RunID}, c.runs[call.WorkflowID]...) {
+	for _, runID := range append([]string{call.RunID}, c.runIDs[call.WorkflowID]...) {
 		if !slices.Contains(runs, runID) {
 			runs = append(runs, runID)
 		}
@@ -289,11 +298,11 @@ func (c *comparison) lostClaims(ctx context.Context, call upkeep.OpenCall, known
 			return nil, false, err
 		}
 		pending = nil
-		if !found || !t.pawls || t.workflowType != toolspec.WorkflowType {
+		if !found || !t.onPawlQueue || t.workflowType != toolspec.WorkflowType {
 			continue
 		}
 		if runID == latest {
-			ended = t.ended
+			noMoreAttempts = t.noMoreAttempts
 		}
 		for _, claim := range t.claims {
 			if !has[claim.Dispatch] {
@@ -302,20 +311,22 @@ func (c *comparison) lostClaims(ctx context.Context, call upkeep.OpenCall, known
 			}
 		}
 	}
-	return lost, ended, nil
+	return lost, noMoreAttempts, nil
 }
 
-// mendCall writes the missing parts of the record. It settles a call whose workflow has ended. Any other call continues when workers start.
-func (c *comparison) mendCall(ctx context.Context, call upkeep.OpenCall, known record.Dispatched, lost []record.LostClaim, fence bool, info *workflow.WorkflowExecutionInfo) (mended bool, outcome string, err error) {
+// mendCall writes the lost claims and, if fence is set, the fence of an open call into the record. If the workflow has
+// ended, mendCall settles the call and returns the code as outcome. Any other call continues when workers start.
+// mended is false if the call has changed in the meantime, so that nothing is settled.
+func (c *comparison) mendCall(ctx context.Context, call upkeep.OpenCall, recorded record.Dispatched, lost []record.LostClaim, fence bool, info *workflow.WorkflowExecutionInfo) (mended bool, outcome string, err error) {
 	epoch := call.Epoch
 	if len(lost) > 0 {
 		epoch, err = c.Store.Fence(ctx, c.Namespace(), call.InvocationID, epoch, lost)
 	}
 	if fence && err == nil {
 		for _, claim := range lost {
-			known.Dispatches = append(known.Dispatches, claim.Dispatch)
+			recorded.Dispatches = append(recorded.Dispatches, claim.Dispatch)
 		}
-		epoch, err = c.Store.FenceAll(ctx, c.Namespace(), known, epoch)
+		epoch, err = c.Store.FenceAll(ctx, c.Namespace(), recorded, epoch)
 	}
 	switch {
 	case err != nil:
@@ -334,8 +345,9 @@ func (c *comparison) mendCall(ctx context.Context, call upkeep.OpenCall, known r
 	return swept != "", string(swept), err
 }
 
-// ending returns how a workflow has ended, and a code for its call. The code counts only if no claim says that the call may have had an effect. If the
-// record was restored, it may lack claims: a workflow that completed, or that is gone, may have run a tool, so the outcome is unknown.
+// ending returns how a workflow has ended, and a code for its call, which Sweep uses only if no claim says that the
+// call may have had an effect. A restored record may lack such a claim. So if the workflow completed or is gone, and
+// may have run a tool, the code is outcome_unknown then.
 func (c *comparison) ending(info *workflow.WorkflowExecutionInfo) (upkeep.OwnerStatus, toolspec.Code) {
 	unsure := func(code toolspec.Code) toolspec.Code {
 		if c.lostRecords() {

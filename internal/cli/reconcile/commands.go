@@ -57,15 +57,17 @@ type comparison struct {
 	older string
 	mend  bool
 	skip  []string
-	// runs are the ids of the runs of the calls that are open in the record, by the ids of their workflows. listedCalls fills it.
-	runs map[string][]string
-	// claimed has the answers of RunsInTasks, by tool. tools guards it.
-	tools   sync.Mutex
-	claimed map[string]bool
-	out     report
+	// runIDs has the ids of the Temporal runs of each call that is open in the record, by workflow id. listedCalls
+	// fills it for openCalls.
+	runIDs map[string][]string
+	// runsInTasksMu guards runsInTasksOf.
+	runsInTasksMu sync.Mutex
+	// runsInTasksOf has the answers of Store.RunsInTasks, by tool id.
+	runsInTasksOf map[string]bool
+	out           report
 }
 
-// lostRecords reports whether the record may lack claims, calls or rounds.
+// lostRecords reports whether Postgres was restored, so that the record may lack claims, calls or rounds.
 func (c *comparison) lostRecords() bool { return c.older != olderTemporal }
 
 func run(ctx context.Context, a *app.App, older string, mend bool, skip []string) error {
@@ -91,7 +93,7 @@ func run(ctx context.Context, a *app.App, older string, mend bool, skip []string
 		return err
 	}
 	c := &comparison{
-		Session: s, older: older, mend: mend, skip: skip, runs: map[string][]string{}, claimed: map[string]bool{}, out: report{Older: older, Mend: mend, Findings: []finding{}},
+		Session: s, older: older, mend: mend, skip: skip, runIDs: map[string][]string{}, runsInTasksOf: map[string]bool{}, out: report{Older: older, Mend: mend, Findings: []finding{}},
 		read: reader{temporal: s.Temporal, codec: codec, keys: workerkey.New(s.Store)},
 	}
 	// After a repair, a second run of the command does not find the same difference, so the report is
@@ -100,8 +102,8 @@ func run(ctx context.Context, a *app.App, older string, mend bool, skip []string
 	return cmp.Or(err, c.out.finish(a))
 }
 
-// compare compares runs of agents before calls, so that the workflow of a lost run has ended when one of its calls
-// is ended, and cannot start the call again.
+// compare compares runs of agents first and then calls. Then the workflow of a run that the record has lost has ended
+// before one of its calls is ended, and cannot start this call again.
 func (c *comparison) compare(ctx context.Context) error {
 	steps := []func(context.Context) error{c.openRuns}
 	if c.lostRecords() {
@@ -115,8 +117,9 @@ func (c *comparison) compare(ctx context.Context) error {
 	return c.origin(ctx)
 }
 
-// origin reports a restored database. With --mend, it lets workers start on this database again. It
-// comes last, so that workers do not start if the command was interrupted.
+// origin reports that the database is a restored copy, on which workers refuse to start. With --mend, it lets workers
+// start again if nothing is left to mend. It runs last, so that workers do not start if the command was interrupted
+// before.
 func (c *comparison) origin(ctx context.Context) error {
 	err := c.Store.CheckOrigin(ctx)
 	var restored *postgres.Restored

@@ -16,14 +16,16 @@ import (
 )
 
 const (
-	// atOnce is how many elements are compared at the same time.
+	// atOnce is how many calls or runs are compared at the same time.
 	atOnce = 4
-	// maxFailed bounds the findings of kindFailed. If there are more errors, they probably have one cause.
+	// maxFailed is the number of findings of kindFailed after which the next error ends the command: so many errors
+	// probably have one cause.
 	maxFailed = 20
 )
 
-// forEach calls f for each element of a list that --skip does not leave out, for at most atOnce elements at the same time. If f returns an error
-// of this element, the element becomes a finding, so that it does not keep the others from being mended. Any other error ends forEach.
+// forEach calls f for each element of a list that --skip does not leave out, for at most atOnce elements at the same
+// time. An error of f that concerns only its element becomes a finding, and the other elements are still mended. Any
+// other error ends forEach.
 func forEach[T any](ctx context.Context, c *comparison, list []T, workflowID func(T) string, f func(context.Context, T) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
@@ -50,8 +52,9 @@ func forEach[T any](ctx context.Context, c *comparison, list []T, workflowID fun
 	return group.Wait()
 }
 
-// explain returns the text of an error, and whether the error is of one element: Postgres refuses its statement, or Temporal cannot read it. Other
-// errors say that a server is away, or refuses the command.
+// explain returns the text of an error. ofOne says that the error concerns only one call or run: Postgres refuses the
+// statement for it, or Temporal cannot read it. Any other error says that a server does not answer, or refuses the
+// command.
 func explain(err error) (text string, ofOne bool) {
 	var answer serviceerror.ServiceError
 	if !errors.As(err, &answer) {

@@ -25,7 +25,7 @@ import (
 const (
 	// answerTime bounds one request to Temporal.
 	answerTime = 10 * time.Second
-	// overMargin is the time after its budget at which a tool counts as ended.
+	// overMargin is added to the time budget of a tool: after both, the tool counts as ended.
 	overMargin = 10 * time.Second
 	// maxDispatch bounds the number of a dispatch: everybody with access to the namespace can write any number into a history.
 	maxDispatch = 100_000
@@ -43,41 +43,48 @@ type reader struct {
 // outline has the facts that the history of one run shows.
 type outline struct {
 	workflowType string
-	// pawls says that the run is on a task queue of Pawl.
-	pawls     bool
-	startedAt time.Time
+	// onPawlQueue says that the run is on a task queue of Pawl.
+	onPawlQueue bool
+	startedAt   time.Time
 	// input is nil if it cannot be decoded.
 	input []byte
-	// claims are the dispatches that a worker has taken. Dispatches that workers say not to have begun are left out.
+	// claims has a claim for each dispatch whose tool may have run. It has none for a dispatch of which a worker has
+	// answered that the tool did not begin.
 	claims []record.LostClaim
-	// unclaimed counts the attempts in the claimed lane that gave no answer. Their markers do not have the claims.
-	unclaimed int
+	// unanswered counts the attempts in the claimed lane that gave no answer. The history has only a marker of such an
+	// attempt, without its claim.
+	unanswered int
 	// lane is the lane of the plan of the call, or "" if the history has no plan.
 	lane hook.Lane
-	// inTask says that a worker has begun a workflow task that did not complete.
-	inTask bool
-	// ended says that no attempt of a tool that must not be repeated can follow the last attempt in the history.
-	ended bool
-	// previous is the run that this run continues, or "".
+	// taskUnfinished says that a worker has begun a workflow task that did not complete.
+	taskUnfinished bool
+	// noMoreAttempts says that no other attempt of the call follows the last attempt in the history, provided that its
+	// tool must not be repeated.
+	noMoreAttempts bool
+	// previous is the id of the Temporal run that continued as new in this run, or "".
 	previous string
-	// asked says that the run of an agent has sent a request to a model.
-	asked bool
-	// rounds is the last round of the run of an agent in which the model has responded.
-	rounds int
+	// askedModel says that the run of an agent has sent a request to a model.
+	askedModel bool
+	// lastRound is the last round of the run of an agent in which the model has responded.
+	lastRound int
 }
 
 // attempts returns how many attempts in the history may have run.
-func (t outline) attempts() int { return len(t.claims) + t.unclaimed }
+func (t outline) attempts() int { return len(t.claims) + t.unanswered }
 
 // scheduled is an activity that the run has scheduled.
 type scheduled struct {
 	input     []byte
 	budget    time.Duration
 	startedAt time.Time
-	// number is the number of a dispatch. round is the round of a request to a model, and 0 for a tool.
-	number, round int
-	// done says that the activity has answered, and failed that it has ended without an answer.
-	done, failed bool
+	// dispatch is the number of the dispatch if the activity runs a tool.
+	dispatch int
+	// round is the round of the agent if the activity is a request to a model, and 0 if it runs a tool.
+	round int
+	// answered says that the activity has ended with an answer of a worker.
+	answered bool
+	// failed says that the activity has ended without an answer.
+	failed bool
 }
 
 // describe returns the state and the pending activities of a run, or of the latest run if runID is empty. It returns nil if Temporal has no such run.
@@ -91,12 +98,13 @@ func (r reader) describe(ctx context.Context, workflowID, runID string) (*workfl
 	return d.GetWorkflowExecutionInfo(), d.GetPendingActivities(), err
 }
 
-// read reads the history of a run. found is false if Temporal does not have it.
+// read reads the history of a run, and returns its outline. pending has the activities of the run that have not ended:
+// the history does not show whether they have started. found is false if Temporal does not have the history.
 func (r reader) read(ctx context.Context, workflowID, runID string, pending []*workflow.PendingActivityInfo) (t outline, found bool, err error) {
-	began := map[string]time.Time{}
+	pendingSince := map[string]time.Time{}
 	for _, p := range pending {
 		if p.GetLastStartedTime() != nil || p.GetState() != enumspb.PENDING_ACTIVITY_STATE_SCHEDULED {
-			began[p.GetActivityId()] = p.GetLastStartedTime().AsTime()
+			pendingSince[p.GetActivityId()] = p.GetLastStartedTime().AsTime()
 		}
 	}
 	byEvent := map[int64]*scheduled{}
@@ -105,7 +113,7 @@ func (r reader) read(ctx context.Context, workflowID, runID string, pending []*w
 			one.failed = true
 		}
 	}
-	var order []*scheduled
+	var attempts []*scheduled
 	var last *history.HistoryEvent
 	events := r.temporal.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
@@ -119,25 +127,25 @@ func (r reader) read(ctx context.Context, workflowID, runID string, pending []*w
 		last = e
 		switch a := e.GetAttributes().(type) {
 		case *history.HistoryEvent_WorkflowTaskStartedEventAttributes:
-			t.inTask = true
+			t.taskUnfinished = true
 		case *history.HistoryEvent_WorkflowTaskCompletedEventAttributes:
-			t.inTask = false
+			t.taskUnfinished = false
 		case *history.HistoryEvent_MarkerRecordedEventAttributes:
 			r.addMarker(&t, a.MarkerRecordedEventAttributes)
 		case *history.HistoryEvent_WorkflowExecutionStartedEventAttributes:
 			s := a.WorkflowExecutionStartedEventAttributes
 			t.workflowType, t.startedAt, t.input = s.GetWorkflowType().GetName(), e.GetEventTime().AsTime(), r.first(s.GetInput()).GetData()
 			t.previous = s.GetContinuedExecutionRunId()
-			_, t.pawls = toolspec.PoolOf(s.GetTaskQueue().GetName())
+			_, t.onPawlQueue = toolspec.PoolOf(s.GetTaskQueue().GetName())
 		case *history.HistoryEvent_ActivityTaskScheduledEventAttributes:
 			s := a.ActivityTaskScheduledEventAttributes
 			input := r.first(s.GetInput()).GetData()
 			if s.GetActivityType().GetName() == contract.AgentAsk.Name() {
-				t.asked = true
+				t.askedModel = true
 				var in contract.AgentAskIn
 				if json.Unmarshal(input, &in) == nil {
 					byEvent[e.GetEventId()] = &scheduled{round: in.Round}
-					t.rounds = max(t.rounds, in.Round-1)
+					t.lastRound = max(t.lastRound, in.Round-1)
 				}
 			}
 			if s.GetActivityType().GetName() != contract.Execute.Name() {
@@ -145,10 +153,10 @@ func (r reader) read(ctx context.Context, workflowID, runID string, pending []*w
 			}
 			var in contract.ExecuteIn
 			if json.Unmarshal(input, &in) != nil || in.Dispatch < 1 || in.Dispatch > maxDispatch {
-				in.Dispatch = len(order) + 1
+				in.Dispatch = len(attempts) + 1
 			}
-			one := &scheduled{input: input, budget: s.GetStartToCloseTimeout().AsDuration(), startedAt: began[s.GetActivityId()], number: in.Dispatch}
-			byEvent[e.GetEventId()], order = one, append(order, one)
+			one := &scheduled{input: input, budget: s.GetStartToCloseTimeout().AsDuration(), startedAt: pendingSince[s.GetActivityId()], dispatch: in.Dispatch}
+			byEvent[e.GetEventId()], attempts = one, append(attempts, one)
 		case *history.HistoryEvent_ActivityTaskStartedEventAttributes:
 			if one := byEvent[a.ActivityTaskStartedEventAttributes.GetScheduledEventId()]; one != nil {
 				one.startedAt = e.GetEventTime().AsTime()
@@ -160,17 +168,17 @@ func (r reader) read(ctx context.Context, workflowID, runID string, pending []*w
 			case one.round > 0:
 				var out contract.AgentAskOut
 				if json.Unmarshal(r.first(a.ActivityTaskCompletedEventAttributes.GetResult()).GetData(), &out) != nil || out.Fault == nil {
-					t.rounds = max(t.rounds, one.round)
+					t.lastRound = max(t.lastRound, one.round)
 				}
 			default:
 				out, answered, err := r.answer(ctx, workflowID, one, a.ActivityTaskCompletedEventAttributes.GetResult())
 				if err != nil {
 					return t, false, err
 				}
-				if one.done = answered; answered && out.ClaimID != "" {
-					t.claims = append(t.claims, record.LostClaim{Claim: contract.Claim{Dispatch: one.number, ID: out.ClaimID}, OverAt: time.Now()})
+				if one.answered = answered; answered && out.ClaimID != "" {
+					t.claims = append(t.claims, record.LostClaim{Claim: contract.Claim{Dispatch: one.dispatch, ID: out.ClaimID}, OverAt: time.Now()})
 				}
-				t.ended = answered && endsAttempts(out)
+				t.noMoreAttempts = answered && endsAttempts(out)
 			}
 		case *history.HistoryEvent_ActivityTaskFailedEventAttributes:
 			fail(a.ActivityTaskFailedEventAttributes.GetScheduledEventId())
@@ -180,14 +188,14 @@ func (r reader) read(ctx context.Context, workflowID, runID string, pending []*w
 			fail(a.ActivityTaskCanceledEventAttributes.GetScheduledEventId())
 		}
 	}
-	for _, one := range order {
-		// Temporal writes the start of an activity when the activity ends. If the run was ended before, by a reset for example, the activity
-		// may have been started.
-		if !one.done && !one.failed && one.startedAt.IsZero() && isEnd(last) {
+	for _, one := range attempts {
+		// Temporal writes the start of an activity into the history when the activity ends. If the run ended before,
+		// for example by a reset, the activity may have started.
+		if !one.answered && !one.failed && one.startedAt.IsZero() && isEnd(last) {
 			one.startedAt = last.GetEventTime().AsTime()
 		}
-		if !one.done && !one.startedAt.IsZero() {
-			t.claims = append(t.claims, record.LostClaim{Claim: contract.Claim{Dispatch: one.number, ID: rand.Text()}, OverAt: one.startedAt.Add(one.budget + overMargin)})
+		if !one.answered && !one.startedAt.IsZero() {
+			t.claims = append(t.claims, record.LostClaim{Claim: contract.Claim{Dispatch: one.dispatch, ID: rand.Text()}, OverAt: one.startedAt.Add(one.budget + overMargin)})
 		}
 	}
 	return t, true, nil
@@ -204,8 +212,8 @@ func isEnd(e *history.HistoryEvent) bool {
 	}
 }
 
-// addMarker adds what the marker of a local activity says. A marker has no receipt: a program that can write
-// markers polls the task queue, so it could also complete the workflow.
+// addMarker adds to t what the marker of a local activity says: the lane of the call, or a claim. It asks for no
+// receipt of a worker: a program that can write a marker polls the task queue, so it could also complete the workflow.
 func (r reader) addMarker(t *outline, m *history.MarkerRecordedEventAttributes) {
 	var data struct{ ActivityType string }
 	if m.GetMarkerName() != localActivity || json.Unmarshal(r.first(m.GetDetails()["data"]).GetData(), &data) != nil {
@@ -222,21 +230,21 @@ func (r reader) addMarker(t *outline, m *history.MarkerRecordedEventAttributes) 
 		var out contract.ExecuteOut
 		switch {
 		case m.GetFailure() != nil && t.lane != hook.LocalLane:
-			t.unclaimed++
+			t.unanswered++
 		case json.Unmarshal(result, &out) == nil && out.ClaimID != "" && out.Dispatch >= 1 && out.Dispatch <= maxDispatch:
 			t.claims = append(t.claims, record.LostClaim{Claim: contract.Claim{Dispatch: out.Dispatch, ID: out.ClaimID}, OverAt: time.Now()})
 		}
-		t.ended = endsAttempts(out)
+		t.noMoreAttempts = endsAttempts(out)
 	}
 }
 
-// endsAttempts reports whether no other attempt of a tool that must not be repeated follows an answer.
+// endsAttempts reports whether out is the answer of the last attempt of a call whose tool must not be repeated.
 func endsAttempts(out contract.ExecuteOut) bool {
 	return out.Outcome == contract.Done || out.Outcome == contract.Refused && (!out.Retryable || !out.NothingHappened)
 }
 
-// answer returns the answer of an attempt. answered is false if the answer has no valid receipt of a worker, because everybody with access to
-// the namespace can complete an activity. Then the attempt counts as an attempt without an answer.
+// answer returns the answer of an attempt. answered is false if the answer has no valid receipt of a worker: everybody
+// with access to the namespace can complete an activity. The caller then takes the attempt for one without an answer.
 func (r reader) answer(ctx context.Context, workflowID string, of *scheduled, result *common.Payloads) (out contract.ExecuteOut, answered bool, err error) {
 	payload := r.first(result)
 	digest := contract.AnswerDigest(contract.Execute.Name(), workflowID, of.input, payload.GetData())
@@ -268,7 +276,7 @@ func (r reader) first(p *common.Payloads) *common.Payload {
 	return decoded[0]
 }
 
-// each calls visit for every run of a type in visibility, a page at a time.
+// each calls visit with the runs that the visibility query lists, one page at a time.
 func (c *comparison) each(ctx context.Context, query string, visit func(ctx context.Context, page []*workflow.WorkflowExecutionInfo) error) error {
 	var token []byte
 	for {

@@ -99,7 +99,7 @@ func TestMarkers(t *testing.T) {
 			t.Errorf("%s: %d attempts with the claims %v, want %d with %v", name, o.attempts(), claims, c.attempts, c.claims)
 		}
 		older := comparison{older: olderPostgres}
-		if got := older.needsFence(record.Dispatched{Claimed: true}, true, o.ended); got != c.fence {
+		if got := older.needsFence(record.Dispatched{Claimed: true}, true, o.noMoreAttempts); got != c.fence {
 			t.Errorf("%s: it needs a fence: %v", name, got)
 		}
 	}

@@ -53,19 +53,21 @@ type finding struct {
 type report struct {
 	Older string `json:"older"`
 	Mend  bool   `json:"mend"`
-	// Open counts the calls that are open in the record, and Listed the runs of calls that Temporal has.
-	Open   int `json:"open"`
+	// Open counts the calls that are open in the record.
+	Open int `json:"open"`
+	// Listed counts the Temporal runs of calls that Temporal lists.
 	Listed int `json:"listed"`
 	// Harmless counts the ended calls that the record does not know and whose tools have not run. They stay as they are.
 	Harmless int `json:"harmless"`
-	// Strangers counts the workflows under ids of calls that no worker of Pawl has run.
+	// Strangers counts the workflows that have the id of a call, but were not run by a worker of Pawl. The command
+	// takes nothing from them.
 	Strangers int       `json:"strangers"`
 	Findings  []finding `json:"findings"`
 
 	mu sync.Mutex
 }
 
-// add adds a finding. It may be called by several goroutines, and so may count.
+// add adds a finding. Several goroutines may call add and count at the same time.
 func (r *report) add(f finding) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -19,14 +19,16 @@ import (
 // whyEnded is the reason of runs that the command ends.
 const whyEnded = "the record of the run was restored from a backup, and lacks what the run has done since"
 
-// lostRuns finds the runs of agents that go on in Temporal with rounds that the record has lost. A model would be asked without these rounds, and
-// could make their calls again under new ids. So such a run ends.
+// lostRuns finds the runs of agents that go on in Temporal with rounds that the record has lost. With --mend it ends
+// such a run: without these rounds, the model could ask for their calls again, under new ids.
 func (c *comparison) lostRuns(ctx context.Context) error {
 	return c.each(ctx, "WorkflowType = '"+agent.WorkflowType+"' AND ExecutionStatus = 'Running'", func(ctx context.Context, runs []*workflow.WorkflowExecutionInfo) error {
 		return forEach(ctx, c, runs, listedID, c.lostRun)
 	})
 }
 
+// lostRun reports a run of an agent whose history has rounds that the record lacks. With --mend it terminates the
+// workflow, and ends the run in the record if the record has it.
 func (c *comparison) lostRun(ctx context.Context, listed *workflow.WorkflowExecutionInfo) error {
 	workflowID, runID := listed.GetExecution().GetWorkflowId(), listed.GetExecution().GetRunId()
 	tenantID, ofTenant, _ := strings.Cut(strings.TrimPrefix(workflowID, "agent:"), ":")
@@ -36,10 +38,10 @@ func (c *comparison) lostRun(ctx context.Context, listed *workflow.WorkflowExecu
 		return err
 	}
 	t, found, err := c.read.read(ctx, workflowID, runID, pending)
-	if err != nil || !found || !t.pawls || t.workflowType != agent.WorkflowType {
+	if err != nil || !found || !t.onPawlQueue || t.workflowType != agent.WorkflowType {
 		return err
 	}
-	if !t.asked && t.previous != "" {
+	if !t.askedModel && t.previous != "" {
 		if t, _, err = c.read.read(ctx, workflowID, t.previous, nil); err != nil {
 			return err
 		}
@@ -50,10 +52,10 @@ func (c *comparison) lostRun(ctx context.Context, listed *workflow.WorkflowExecu
 		return err
 	}
 	// If the record does not have a run that has asked a model, the whole run is lost.
-	if wholly := missing && t.asked; !wholly && (recorded.Result != nil || recorded.Round >= t.rounds) {
+	if wholly := missing && t.askedModel; !wholly && (recorded.Result != nil || recorded.Round >= t.lastRound) {
 		return nil
 	}
-	f := finding{Kind: kindRun, WorkflowID: workflowID, Text: fmt.Sprintf("a model has responded in round %d, and the record has %d rounds", t.rounds, recorded.Round)}
+	f := finding{Kind: kindRun, WorkflowID: workflowID, Text: fmt.Sprintf("a model has responded in round %d, and the record has %d rounds", t.lastRound, recorded.Round)}
 	if c.mend {
 		if err := c.Temporal.TerminateWorkflow(ctx, workflowID, runID, whyEnded); err != nil && !errors.As(err, new(*serviceerror.NotFound)) {
 			return err
@@ -93,13 +95,15 @@ func (c *comparison) openRuns(ctx context.Context) error {
 
 func openID(r upkeep.OpenRun) string { return agent.WorkflowID(r.TenantID, r.RunID) }
 
+// openRun reports a run that is open in the record and whose workflow has ended or is gone. With --mend it ends the run
+// in the record.
 func (c *comparison) openRun(ctx context.Context, r upkeep.OpenRun) error {
 	workflowID := openID(r)
 	info, _, err := c.read.describe(ctx, workflowID, "")
 	if err != nil {
 		return err
 	}
-	// A run with a parent is in the record before its workflow starts.
+	// A run that another run has started is in the record before its workflow starts, so it may have no workflow yet.
 	if info != nil && isRunning(info.GetStatus()) || info == nil && r.ParentRunID != "" {
 		return nil
 	}

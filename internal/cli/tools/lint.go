@@ -39,7 +39,7 @@ func newToolsLint(a *app.App) *cobra.Command {
 	}
 }
 
-// selectSpecs returns the tools that names name, in that order.
+// selectSpecs returns the tools with the names or ids in names, in this order.
 func selectSpecs(specs []toolspec.Spec, names []string) (chosen []toolspec.Spec, err error) {
 	every := catalog.New(specs, func(toolspec.Spec) catalog.Visibility { return catalog.Visible })
 	for _, name := range names {

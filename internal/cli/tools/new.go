@@ -86,6 +86,8 @@ func newToolsNew(a *app.App) *cobra.Command {
 // snakeCase is a name that becomes names of files and of Go.
 var snakeCase = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
 
+// namesOf returns a new tool without its package: the names in its files follow from its id, and from the name of its
+// capability, which is empty for a pure tool.
 func namesOf(id, capability string) (newTool, error) {
 	if err := toolspec.CheckToolID(id); err != nil {
 		return newTool{}, fmt.Errorf("the id of a tool %w: %q", err, id)

@@ -57,8 +57,8 @@ func newToolsOffer(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// choiceOf returns the choice that --choice and --serial describe. The id of a tool has a namespace,
-// so no mode has the same name.
+// choiceOf returns the choice that --choice and --serial describe. A choice that is no mode, such as auto, is the id
+// of a tool; the id has a namespace, so it cannot be equal to a mode.
 func choiceOf(choice string, serial bool) wire.Choice {
 	if slices.Contains([]wire.Mode{"", wire.Auto, wire.None, wire.Required}, wire.Mode(choice)) {
 		return wire.Choice{Mode: wire.Mode(choice), Serial: serial}

@@ -18,15 +18,17 @@ import (
 )
 
 const (
-	// catchup is how late Temporal may start the run of a time that it has missed.
+	// catchup is how late Temporal may start a run that it could not start at its time, for example because the server
+	// was down.
 	catchup = 10 * time.Minute
 	// scheduleTimeout bounds a change of a schedule.
 	scheduleTimeout = 30 * time.Second
 )
 
-// syncSchedule makes or changes the schedule of a trigger as its active version says, or deletes it, and returns the active version.
-// Commands that change the trigger at the same time write the schedule in any order. So syncSchedule reads the version again after it
-// has written the schedule, and repeats until the version is the same: the last command to write has then read the last change.
+// syncSchedule makes, changes or deletes the schedule of a trigger in Temporal, as the active version of the trigger
+// says, and returns this version. Commands that change the trigger at the same time write the schedule in any order.
+// So syncSchedule reads the active version again after it has written the schedule, and repeats until it is the
+// version that was written: the command that writes last has then read the last change.
 func syncSchedule(ctx context.Context, s *app.Session, tenantID, name string) (trigger.Document, error) {
 	ctx, cancel := context.WithTimeout(ctx, scheduleTimeout)
 	defer cancel()
@@ -44,7 +46,8 @@ func syncSchedule(ctx context.Context, s *app.Session, tenantID, name string) (t
 	return d, fmt.Errorf("the trigger is stored, and its schedule may be of an earlier version: %w; apply or retire the trigger again", err)
 }
 
-// writeSchedule makes or changes the schedule of a trigger as the document says, or deletes it. A paused schedule stays paused.
+// writeSchedule makes or changes the schedule of a trigger as the document says. It deletes the schedule if isActive
+// is false or the document has no times. A paused schedule stays paused.
 func writeSchedule(ctx context.Context, c temporal.Client, d trigger.Document, isActive bool) error {
 	schedules, id := c.ScheduleClient(), contract.TriggerScheduleID(d.TenantID, d.Name)
 	handle := schedules.GetHandle(ctx, id)
@@ -68,7 +71,8 @@ func writeSchedule(ctx context.Context, c temporal.Client, d trigger.Document, i
 	if errors.As(err, &missing) {
 		_, err = schedules.Create(ctx, temporal.ScheduleOptions{
 			ID: id, Spec: spec, Action: action, CatchupWindow: catchup,
-			// The workflow ends when the run is started. While no worker starts it, the times that follow are left out.
+			// The workflow of a time ends when it has started the run of the agent. While no worker runs, it stays
+			// open, and Temporal leaves out the times that follow.
 			Overlap: enumspb.SCHEDULE_OVERLAP_POLICY_SKIP,
 		})
 		if errors.Is(err, sdktemporal.ErrScheduleAlreadyRunning) {
