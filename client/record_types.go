@@ -118,7 +118,7 @@ type OutputRecord struct {
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
-// CapacityRecord is a token of a quota or a slot of a limit that an open call holds or waits for.
+// CapacityRecord is a token of a quota, a slot of a limit or the lease of a connection that an open call holds, waits for or has lost.
 type CapacityRecord struct {
 	// Kind is quota, semaphore or another kind of lease.
 	Kind string `json:"kind"`

@@ -48,7 +48,7 @@ func httpSources(c Config) []source.Source {
 // Info returns the kind. The source needs no name, because there is one source of files for each kind.
 func (h *fileTools) Info() source.Info { return source.Info{Kind: h.kind} }
 
-// Run offers the tools of the files, and offers them again when a file changes.
+// Run offers the tools of the files, and offers them again when a file comes, goes or changes.
 func (h *fileTools) Run(ctx context.Context, offer func(source.Offer)) error {
 	read := map[string]*toolFile{}
 	tick := time.NewTicker(h.every)

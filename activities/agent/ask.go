@@ -144,7 +144,7 @@ func at(model pawlagent.Model) string {
 	return " at " + model.URL
 }
 
-// unusableError says why a model cannot be asked at all. Its text is safe to show.
+// unusableError says why a model cannot be asked, or why its response cannot be used. Its text is safe to show.
 type unusableError struct {
 	reason string
 	// overBudget says that the request would use more of a limit than the run has left.

@@ -21,7 +21,7 @@ const (
 	// queueStep is the interval for each call ahead, up to queueLookFar.
 	queueStep    = 500 * time.Millisecond
 	queueLookFar = time.Minute
-	// queueRounds is after how many rounds the interval grows by queueLook, up to queueLookOld.
+	// Each queueRounds rounds, the shortest interval grows by queueLook, up to queueLookOld.
 	queueRounds  = 6
 	queueLookOld = 5 * time.Minute
 	// busyRetry is the retryAfter of a full semaphore. The time until a slot is free is not known.

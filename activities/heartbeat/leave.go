@@ -18,8 +18,8 @@ const (
 
 // LeaveInTime calls cancel when the worker of the activity stops, after a grace of five seconds. The worker can
 // then still report how the activity ended. If the activity may be repeated, another worker repeats it at once;
-// without the report, Temporal would first have to miss a heartbeat. LeaveInTime returns when budget ends.
-// Outside an activity it does nothing.
+// without the report, Temporal would first have to miss a heartbeat. LeaveInTime blocks until budget ends
+// or it has called cancel. Outside an activity it does nothing.
 func LeaveInTime(ctx, budget context.Context, cancel context.CancelFunc) {
 	if !activity.IsActivity(ctx) {
 		return

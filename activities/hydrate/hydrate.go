@@ -89,8 +89,8 @@ func (a *Hydrator) hydrate(ctx context.Context, bound *catalog.Bound, in contrac
 		raw = inv.Args
 	}
 	result := target.Hydrate(raw)
-	// Only the caller's own arguments may be repaired. Arguments that a stage or an approver has
-	// changed are refused.
+	// Only the caller's own arguments may be repaired. Later arguments that the tool does not accept are refused: a hook or an approver has
+	// changed them, or a deploy has changed the tool.
 	if in.Input != nil && !result.Success {
 		if result, err = a.repairArgs(ctx, target, inv, in, result); err != nil {
 			return contract.HydrateOut{}, err

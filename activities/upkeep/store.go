@@ -16,7 +16,7 @@ type Store interface {
 	// returns "" and writes nothing if the record has changed since it was read.
 	Sweep(ctx context.Context, in SweepRow) (toolspec.Code, error)
 	// ReleaseExpired frees the expired slots that no call frees itself, at up to limit semaphores,
-	// and gives them to waiting calls. It returns how many slots it freed.
+	// and gives them to waiting calls. It returns how many expired slots it found.
 	ReleaseExpired(ctx context.Context, limit int) (int, error)
 	// DeleteIdleCapacity deletes up to limit rows of quotas and up to limit rows of
 	// semaphores. It deletes a row only if a missing row has the same meaning: a full quota

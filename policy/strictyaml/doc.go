@@ -4,6 +4,6 @@
 // line, column and path, and suggests a correct key for a misspelled one.
 //
 // The package does not know the content of any document. It imports the YAML library,
-// policy/suggest and toolspec/strictjson. The packages policy/document, policy/review, toolspec/httptool,
-// toolspec/remotetool, provider/price and agent/agentfile read their documents with it; other packages use only its type Errors.
+// policy/suggest and toolspec/strictjson. Packages that read a document of a person use its Reader; others use its errors
+// and positions.
 package strictyaml

@@ -24,8 +24,8 @@ type Facts struct {
 	InputDigest  string          `json:"inputDigest,omitempty"`
 	// Epoch is the epoch of the call. The record refuses a write with an older epoch.
 	Epoch int `json:"epoch,omitempty"`
-	// Round counts the deliberate runs of this stage, from 1. The record keeps effects by invocation,
-	// stage and round.
+	// Round counts the deliberate runs of this stage, from 1. A run that Temporal repeats has the same number, so that it writes nothing
+	// twice.
 	Round   int `json:"round"`
 	Attempt int `json:"attempt,omitempty"`
 	// Args are absent before hydrate.

@@ -53,7 +53,7 @@ type quota struct {
 	proofs map[string]map[string]int
 	// signaturesAt is the time of the workflow task in which signatures were last verified.
 	signaturesAt time.Time
-	// signatures counts the signatures that were verified in that workflow task.
+	// signatures counts the signatures that came in the workflow task of signaturesAt, also those that the task may not verify.
 	signatures int
 }
 

@@ -120,7 +120,8 @@ type AgentRoundOut struct {
 
 // AgentCall is a call of a response.
 type AgentCall struct {
-	// ToolID and ToolCallID are the ids of the invocation. They are empty for a call that cannot start.
+	// ToolID and ToolCallID are the ids of the invocation. They are empty for a call that does not start, because it was refused or is the
+	// same as an earlier call.
 	ToolID       string             `json:"toolId,omitempty"`
 	ToolCallID   string             `json:"toolCallId,omitempty"`
 	Args         json.RawMessage    `json:"args,omitempty"`
@@ -189,7 +190,7 @@ type AgentCloseOut struct {
 	Result agent.Result `json:"result"`
 }
 
-// AgentJoinIn is the input of AgentJoin, which waits for the end of a run that another workflow has started.
+// AgentJoinIn is the input of AgentJoin, which waits for the end of a run of an agent that the workflow started before it was reset.
 type AgentJoinIn struct {
 	Run AgentRun `json:"run"`
 }

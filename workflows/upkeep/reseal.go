@@ -20,7 +20,7 @@ const (
 	resealPause = 3 * time.Second
 	// resealRuns is the maximum number of activities in one run of the workflow.
 	resealRuns = 500
-	// resealWait is the longest wait for a worker that seals with the new key, which is
+	// resealWait is how long in all, without progress, the workflow waits for a worker that seals with the new key, which is
 	// ResealIn.KeyID.
 	resealWait = 10 * time.Minute
 )

@@ -101,7 +101,8 @@ type chat struct {
 	postponed []string
 	// reading says that the chat waits for a line of the person.
 	reading bool
-	// ignoreLine says that the next line does not count, because its question is over.
+	// ignoreLine says that the next line is not from the person: the chat has ended the prompt itself, and the terminal
+	// then gives one more line.
 	ignoreLine bool
 	// hinted says that the hint noWorker was printed after the last event.
 	hinted bool

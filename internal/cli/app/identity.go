@@ -66,7 +66,7 @@ func CheckIdentities(cmd *cobra.Command, _ []string) (err error) {
 	return err
 }
 
-// QuoteName quotes an identity for use in a line of text, cut at 100 characters.
+// QuoteName quotes an identity or another id for use in a line of text, cut at 100 characters.
 func QuoteName(s string) string { return OneLine(toolspec.Quoted(s), 100) }
 
 // ByFlag defines the flag --by for the identity of the person who runs the command. verb is the

@@ -153,7 +153,7 @@ func showHistory(a *app.App, title string, values []json.RawMessage) {
 	}
 }
 
-// showCapacity prints the slots that an open call holds, and the slots and quotas that it waits for.
+// showCapacity prints the slots, the tokens of quotas and the leases of connections that an open call holds, waits for or has lost.
 func showCapacity(a *app.App, d reads.Detail) {
 	if len(d.Capacity) == 0 {
 		return

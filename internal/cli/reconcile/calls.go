@@ -258,7 +258,7 @@ func (c *comparison) openCall(ctx context.Context, call upkeep.OpenCall, recorde
 }
 
 // needsFence reports whether a tool that must not be repeated may have run in an attempt of which neither Temporal nor
-// the record has a trace: an attempt after both backups, or inside a workflow task that did not complete. FenceAll
+// the record has a trace: an attempt after both backups, or inside a workflow task that did not complete. It returns false if the call has its fence. FenceAll
 // then writes a claim that nobody answers (the fence), so that the call ends with an unknown outcome instead of
 // running the tool again.
 func (c *comparison) needsFence(recorded record.Dispatched, running, noMoreAttempts bool) bool {

@@ -120,7 +120,7 @@ func (s *Sealer) batch(ctx context.Context) (sealed int, more bool, err error) {
 	return sealed, more, nil
 }
 
-// write adds a seal for each event in rows to the chain of its tenant, and a new head to each of these chains. rows are ordered by tenant.
+// write adds a seal for each event in rows to the chain of its tenant, and a new head to each of these chains. The rows of a tenant are in the order of their seals.
 func (s *Sealer) write(ctx context.Context, tx pgx.Tx, rows []eventRow, now time.Time) error {
 	byTenant, tenants := map[string][]audit.Row{}, []string{}
 	for _, r := range rows {

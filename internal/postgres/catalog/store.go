@@ -25,12 +25,12 @@ type Rules interface {
 type Store struct {
 	db        *db.DB
 	rules     Rules
-	namespace string // the namespace whose workers LiveSpecs and Catalog know; "" is all namespaces
+	namespace string // the namespace of the workers that methods without a parameter for it read; "" is all namespaces
 }
 
 // New returns a Store that uses the database d and the rules r.
 func New(d *db.DB, r Rules) *Store { return &Store{db: d.With(files), rules: r} }
 
-// UseNamespace makes LiveSpecs and Catalog leave out the workers of other namespaces. Call it before
-// the first use of the Store. Without it they know the workers of every namespace.
+// UseNamespace makes the methods that have no parameter for a namespace leave out the workers of other namespaces. Call it before
+// the first use of the Store. Without it they read the workers of every namespace.
 func (s *Store) UseNamespace(name string) { s.namespace = name }

@@ -60,7 +60,8 @@ func (s *Store) RunsInTasks(ctx context.Context, toolID string) (bool, error) {
 	return row.Runs, err
 }
 
-// LostClaim is a claim that the record has lost: a dispatch of which Temporal says that a worker has taken it.
+// LostClaim is a claim that the record has lost: a dispatch whose tool may have run, as the history in Temporal shows, or the
+// fence that FenceAll writes.
 type LostClaim struct {
 	contract.Claim
 	// OverAt is when its tool has ended at the latest.
