@@ -31,12 +31,12 @@ var ofAgents = []mutant{
 	},
 	{
 		guard: "agents: cost that is left", file: "activities/agent/limits.go",
-		edits: []edit{{"l.MicroUSD - used.MicroUSD - *cost", "l.MicroUSD - used.MicroUSD + leastOutput*2"}},
+		edits: []edit{{"l.MicroUSD - used.MicroUSD - *inputCost", "l.MicroUSD - used.MicroUSD + leastOutput*2"}},
 		run:   "TestBudgets|TestOutputLeft", packages: onAgents,
 	},
 	{
 		guard: "agents: a model without a price", file: "activities/agent/limits.go",
-		edits: []edit{{"if cost == nil || million == nil {\n		return \"\", unusable(", "if cost == nil || million == nil {\n		return limited, nil\n	}\n	if false {\n		return \"\", unusable("}},
+		edits: []edit{{"if inputCost == nil || millionCost == nil {\n		return \"\", unusable(", "if inputCost == nil || millionCost == nil {\n		return limited, nil\n	}\n	if false {\n		return \"\", unusable("}},
 		run:   "TestBudgets", packages: onAgents,
 	},
 	{

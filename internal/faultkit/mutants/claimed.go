@@ -44,7 +44,7 @@ var ofClaimedLane = []mutant{
 	},
 	{
 		guard: "restore: attempts without a trace", file: "internal/cli/reconcile/calls.go",
-		edits: []edit{{"known.Claimed && !ended", "false"}},
+		edits: []edit{{"recorded.Claimed && !noMoreAttempts", "false"}},
 		run:   "TestMarkers", packages: []string{"./internal/cli/reconcile"},
 	},
 	{
@@ -54,7 +54,7 @@ var ofClaimedLane = []mutant{
 	},
 	{
 		guard: "claimed lane: a lost call in a workflow task", file: "internal/cli/reconcile/calls.go",
-		edits: []edit{{"	if t.inTask {\n", "	if t.inTask && c.mend && !c.mend {\n"}},
+		edits: []edit{{"	if t.taskUnfinished {\n", "	if t.taskUnfinished && c.mend && !c.mend {\n"}},
 		run:   "TestPostgresRestored$", packages: []string{"./internal/e2etest/takeovers"},
 	},
 }

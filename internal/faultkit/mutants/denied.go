@@ -25,7 +25,7 @@ var ofDenials = []mutant{
 	},
 	{
 		guard: "denied: after a watched attempt", file: "workflows/attempt/dispatch.go",
-		edits: []edit{{"if taken && a.revoked == nil && ", "if taken && false && "}},
+		edits: []edit{{"if hadRecheck && a.revoked == nil && ", "if hadRecheck && false && "}},
 		run:   "TestJudgedAfterAWatchedAttempt", packages: onWorkflow,
 	},
 	{

@@ -24,17 +24,17 @@ var named = []mutant{
 	},
 	{
 		guard: "named: policy's people stay", file: "policy/chain.go",
-		edits: []edit{{"turns := []turn{turnOf(a.entries(), v, votes, policyEntry)}", "turns := []turn{{entry: NoEntry}}"}},
+		edits: []edit{{"effects := []listEffect{effectOn(a.entries(), v, votes, policyEntry)}", "effects := []listEffect{{entry: NoEntry}}"}},
 		run:   "TestBesidesIsStricter", packages: []string{"./policy"},
 	},
 	{
 		guard: "named: the hooks' people count", file: "policy/chain.go",
-		edits: []edit{{"for i, h := range a.Hooks {\n\t\tturns", "for i, h := range a.Hooks[:0] {\n\t\tturns"}},
+		edits: []edit{{"for i, h := range a.Hooks {\n\t\teffects", "for i, h := range a.Hooks[:0] {\n\t\teffects"}},
 		run:   "TestBesidesIsStricter", packages: []string{"./policy"},
 	},
 	{
 		guard: "named: nobody before a later turn", file: "policy/chain.go",
-		edits: []edit{{"case refused != nil || !taken:", "case !taken:"}},
+		edits: []edit{{"case early != nil || !counts:", "case !counts:"}},
 		run:   "TestApproveBesides", packages: []string{"./policy"},
 	},
 	{
