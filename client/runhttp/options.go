@@ -27,7 +27,7 @@ type Owners interface {
 	// OwnsRun reports whether identity may watch the events of the run whose sequence numbers are greater than the
 	// parameter after; with 0, all events. lastSeq is the last event that it has checked. In client/postgres,
 	// identity must be the actor or the subject of each call with such an event, and the owner of each such text.
-	// Nobody owns a run without events.
+	// A run without events has no owner: owns is false.
 	OwnsRun(ctx context.Context, tenantID, runID, identity string, after int64) (lastSeq int64, owns bool, err error)
 }
 

@@ -90,8 +90,8 @@ func (r *reader) checkTenantID(id string, at *yaml.Node, path string) bool {
 	return true
 }
 
-// tenant reads the entry of one tenant. What the entry leaves out gets its default: mode ask, DefaultApprovals,
-// and for every other key nothing.
+// tenant reads the entry of one tenant. A key that the entry leaves out gets its default: the mode is Ask, the approvals are
+// DefaultApprovals, and every other key is empty.
 func (r *reader) tenant(n *yaml.Node, path string) Tenant {
 	t := Tenant{
 		AllowedTools: []Pattern{},

@@ -17,7 +17,7 @@ func Local[In, Out any](ctx workflow.Context, a contract.Activity[In, Out], in I
 	}
 	err = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options), a.Name(), raw).Get(ctx, &out)
 	if temporal.IsCanceledError(err) && ctx.Err() == nil {
-		// Nobody cancelled the call: the SDK cancels the step because the worker stops. The call must not end as
+		// The SDK has cancelled the step because the worker stops, and nobody has cancelled the call, so the call must not end as
 		// cancelled. The panic fails the workflow task, and another worker runs the step.
 		panic("the worker stopped during " + a.Name())
 	}
