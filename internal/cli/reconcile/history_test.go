@@ -27,8 +27,9 @@ func admitted(l hook.Lane) local {
 func executed(result any) local { return local{contract.Execute.Name(), result} }
 
 // outlineOf returns the outline of a history with the markers of these activities.
-func outlineOf(t *testing.T, activities []local) (o outline) {
+func outlineOf(t *testing.T, activities []local) outline {
 	t.Helper()
+	h := newReading(reader{}, "", nil)
 	payloads := func(v any) *common.Payloads {
 		data, err := json.Marshal(v)
 		if err != nil {
@@ -44,9 +45,9 @@ func outlineOf(t *testing.T, activities []local) (o outline) {
 			m.Failure = &failure.Failure{Message: "timeout"}
 			delete(m.Details, "result")
 		}
-		reader{}.addMarker(&o, m)
+		h.addMarker(m)
 	}
-	return o
+	return h.outline
 }
 
 // TestMarkers checks the outline of a history with markers of attempts: how many attempts may have run, their claims, and whether an attempt

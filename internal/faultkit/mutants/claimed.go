@@ -43,12 +43,12 @@ var ofClaimedLane = []mutant{
 		run:   "TestClaimedAttemptNeedsAPermit", packages: onSteps,
 	},
 	{
-		guard: "restore: attempts without a trace", file: "internal/cli/reconcile/calls.go",
+		guard: "restore: attempts without a trace", file: "internal/cli/reconcile/open.go",
 		edits: []edit{{"recorded.Claimed && !noMoreAttempts", "false"}},
 		run:   "TestMarkers", packages: []string{"./internal/cli/reconcile"},
 	},
 	{
-		guard: "restore: a final answer", file: "internal/cli/reconcile/history.go",
+		guard: "restore: a final answer", file: "internal/cli/reconcile/outline.go",
 		edits: []edit{{"out.Outcome == contract.Refused && (!out.Retryable || !out.NothingHappened)", "out.Outcome == contract.Refused"}},
 		run:   "TestMarkers", packages: []string{"./internal/cli/reconcile"},
 	},
