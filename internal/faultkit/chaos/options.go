@@ -46,9 +46,6 @@ type Options struct {
 	// TemporalAddress and DatabaseURL name servers that run already. If one is empty, the run starts
 	// that server. A run injects no faults into servers that it did not start.
 	TemporalAddress, DatabaseURL string
-
-	// only is the tool of all calls; empty means the mix.
-	only string
 }
 
 const (

@@ -132,7 +132,7 @@ func drawCalls(o Options) []PlannedCall {
 }
 
 func drawCall(random *rand.Rand, o Options) PlannedCall {
-	c := PlannedCall{At: upTo(random, o.For), ToolID: cmp.Or(o.only, drawTool(random))}
+	c := PlannedCall{At: upTo(random, o.For), ToolID: drawTool(random)}
 	longest := 1500
 	if ledger.Fast(c.ToolID) {
 		longest = 400 // it runs inside a workflow task
