@@ -50,6 +50,10 @@ func served(t testing.TB, transport Transport) Server {
 	t.Cleanup(func() {
 		web.CloseClientConnections()
 		web.Close()
+		// A client that stops before it knows the id of its session cannot end the session.
+		for session := range server.Sessions() {
+			_ = session.Close()
+		}
 	})
 	return Server{ID: "srv", Transport: transport, URL: web.URL}
 }
@@ -81,6 +85,7 @@ func TestContract(t *testing.T) {
 	for _, transport := range []Transport{Stdio, Streamable, SSE} {
 		t.Run(string(transport), func(t *testing.T) {
 			sourcetest.Run(t, func(t *testing.T) source.Source {
+				t.Cleanup(givenUp.Wait) // this may take longer than the suite waits for goroutines to end
 				s := stdio(t, "writes a banner")
 				if transport != Stdio {
 					s = served(t, transport)
