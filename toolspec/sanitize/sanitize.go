@@ -35,8 +35,7 @@ func Value(value json.RawMessage) (json.RawMessage, []string) {
 			continue
 		}
 		end := stringEnd(value, at)
-		var text string
-		if json.Unmarshal(value[at:end], &text) == nil {
+		if text, ok := unquote(value[at:end]); ok {
 			if clean, kinds := Text(text); len(kinds) > 0 {
 				quoted, err := encode(clean)
 				if err != nil {
@@ -74,6 +73,15 @@ func stringEnd(value []byte, start int) int {
 	return len(value)
 }
 
+// unquote returns the text of a string literal of JSON.
+func unquote(literal []byte) (text string, ok bool) {
+	if n := len(literal); n > 1 && literal[n-1] == '"' && !bytes.ContainsAny(literal, "\\\n\t\r") && isPrintable(literal) {
+		return string(literal[1 : n-1]), true
+	}
+	ok = json.Unmarshal(literal, &text) == nil
+	return text, ok
+}
+
 // ansi is a control sequence, a string such as a title or a hyperlink with its end, or any other
 // escape of ECMA-48.
 var ansi = regexp.MustCompile(`(?:\x1b\[|\x{9b})[\x30-\x3f]*[\x20-\x2f]*[\x40-\x7e]|` +
@@ -82,39 +90,38 @@ var ansi = regexp.MustCompile(`(?:\x1b\[|\x{9b})[\x30-\x3f]*[\x20-\x2f]*[\x40-\x
 // escapeStarts are the characters with which ansi begins.
 const escapeStarts = "\x1b\u0090\u0098\u009b\u009d\u009e\u009f"
 
-// markers separate messages, roles and calls in the formats of chat models. The group that matches
+// marker is at the start of a text. Markers separate messages, roles and calls in the formats of chat models. The group that matches
 // stays before the backslash. The comments name a format that has the marker.
-var markers = regexp.MustCompile(`(<)(?:[|｜][^\s|｜<>]{1,40}[|｜]?>|｜[^\s|｜<>]{1,40}｜|` + // ChatML, Llama, DeepSeek, Gemma
+var marker = regexp.MustCompile(`^(?:(<)(?:[|｜][^\s|｜<>]{1,40}[|｜]?>|｜[^\s|｜<>]{1,40}｜|` + // ChatML, Llama, DeepSeek, Gemma
 	`[a-z_]{1,40}\|>|` + // Gemma
 	`/?(?:system|system-reminder|assistant|start_of_turn|end_of_turn|think|bos|eos)>|/s>|</?SYS>>|` + // Gemma, Llama, Qwen
 	`/?(?:\w{1,20}:)?(?:(?i:function_calls|function_results|tool_calls?|tool_results?|tool_response)|invoke|start_function_call)(?:\s[^<>\n]{0,200})?>)|` + // Claude, MiniMax
 	`(\[)(?:/?(?:INST|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|AVAILABLE_TOOLS|SYSTEM_PROMPT|ARGS|THINK)\]|\|[^\s|]{1,40}\|\]|e~\[)|` + // Mistral, EXAONE, MiniMax
 	`(\])~!?b[\[\]]|` + // MiniMax
-	`(?:\r?\n){2}(Human|Assistant):`) // Claude
+	`(?:\r?\n){2}(Human|Assistant):)`) // Claude
 
 // Text returns a text without what Value takes out, and what it changed.
 func Text(text string) (clean string, changed []string) {
-	if isPlain(text) {
-		return text, nil
-	}
-	if strings.ContainsAny(text, escapeStarts) {
-		if without := ansi.ReplaceAllString(text, ""); len(without) < len(text) {
-			text, changed = without, append(changed, ANSIEscapes)
+	if !isPrintable(text) {
+		if strings.ContainsAny(text, escapeStarts) {
+			if without := ansi.ReplaceAllString(text, ""); len(without) < len(text) {
+				text, changed = without, append(changed, ANSIEscapes)
+			}
 		}
+		var kinds []string
+		text, kinds = escapeCharacters(text)
+		changed = append(changed, kinds...)
 	}
-	text, kinds := escapeCharacters(text)
-	changed = append(changed, kinds...)
 	if broken := breakMarkers(text); len(broken) > len(text) {
 		text, changed = broken, append(changed, RoleMarkers)
 	}
 	return text, changed
 }
 
-// isPlain reports whether a text has only printable ASCII, line breaks and tabs, and none of the
-// characters <, [, ] and : of which each marker has one.
-func isPlain(text string) bool {
+// isPrintable reports whether a text has only printable ASCII, line breaks and tabs.
+func isPrintable[T string | []byte](text T) bool {
 	for i := range len(text) {
-		if c := text[i]; c == '<' || c == '[' || c == ']' || c == ':' || c >= 0x7f || c < ' ' && c != '\n' && c != '\t' && c != '\r' {
+		if c := text[i]; c >= 0x7f || c < ' ' && c != '\n' && c != '\t' && c != '\r' {
 			return false
 		}
 	}
@@ -203,21 +210,31 @@ func writeEscape(b *strings.Builder, r rune) {
 
 // breakMarkers writes a backslash into each marker, so that no format treats it as a marker.
 func breakMarkers(text string) string {
-	// A search for these is much faster than the expression, and most texts have none of them.
-	if !strings.ContainsAny(text, "<[]") && !strings.Contains(text, "Human:") && !strings.Contains(text, "Assistant:") {
-		return text
+	// The expression is slow. It is tried only where a marker can start, and most texts have no such place.
+	starts := "<[]"
+	if strings.Contains(text, "Human:") || strings.Contains(text, "Assistant:") {
+		starts += "\n"
 	}
-	found := markers.FindAllStringSubmatchIndex(text, -1)
-	if found == nil {
-		return text
-	}
-	var b bytes.Buffer
+	var b strings.Builder
 	copied := 0
-	for _, m := range found {
-		at := max(m[3], m[5], m[7], m[9]) // the end of the group that matched
-		b.WriteString(text[copied:at])
+	for at := 0; ; {
+		next := strings.IndexAny(text[at:], starts)
+		if next < 0 {
+			break
+		}
+		at += next
+		m := marker.FindStringSubmatchIndex(text[at:])
+		if m == nil {
+			at++
+			continue
+		}
+		broken := at + max(m[3], m[5], m[7], m[9]) // the end of the group that matched
+		b.WriteString(text[copied:broken])
 		b.WriteByte('\\')
-		copied = at
+		copied, at = broken, at+m[1]
+	}
+	if copied == 0 {
+		return text
 	}
 	b.WriteString(text[copied:])
 	return b.String()

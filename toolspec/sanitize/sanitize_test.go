@@ -2,7 +2,9 @@ package sanitize
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode"
@@ -80,6 +82,36 @@ func TestSanitizeValue(t *testing.T) {
 	}
 }
 
+// anywhere is a marker at any place of a text.
+var anywhere = regexp.MustCompile(strings.TrimPrefix(marker.String(), "^"))
+
+// TestMarkersAnywhere: breakMarkers tries few places, and breaks what a search over the whole text finds.
+func TestMarkersAnywhere(t *testing.T) {
+	pieces := []string{
+		"<", "|", "im_start", ">", "</", "system", "[", "/INST", "]", "~b", "TOOL_CALLS", "\n", "\r\n", "\n\n", "Human:", "Assistant:", "\r",
+		"｜", "invoke", " ", "é", "<<SYS>>", "a:", "function_calls", "x", "e~[",
+	}
+	random, broken := rand.New(rand.NewPCG(1, 2)), 0
+	for range 50_000 {
+		var text string
+		for range 1 + random.IntN(8) {
+			text += pieces[random.IntN(len(pieces))]
+		}
+		want := anywhere.ReplaceAllStringFunc(text, func(m string) string {
+			at := anywhere.FindStringSubmatchIndex(m)
+			end := max(at[3], at[5], at[7], at[9])
+			broken++
+			return m[:end] + "\\" + m[end:]
+		})
+		if got := breakMarkers(text); got != want {
+			t.Fatalf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+	if broken < 2000 {
+		t.Errorf("only %d markers", broken)
+	}
+}
+
 // FuzzSanitize: nothing that a terminal or a chat format obeys is left, a second pass changes
 // nothing, and JSON stays JSON.
 func FuzzSanitize(f *testing.F) {
@@ -100,7 +132,7 @@ func FuzzSanitize(f *testing.F) {
 				t.Fatalf("%q becomes %q", text, clean)
 			}
 		}
-		if markers.MatchString(clean) {
+		if anywhere.MatchString(clean) {
 			t.Fatalf("%q becomes %q, with a marker", text, clean)
 		}
 		quoted, _ := json.Marshal(map[string]string{text: text})

@@ -21,8 +21,8 @@ func Schema(doc json.RawMessage) (clean json.RawMessage, hidden bool) {
 			continue
 		}
 		end := stringEnd(doc, at)
-		var text string
-		if json.Unmarshal(doc[at:end], &text) != nil {
+		text, ok := unquote(doc[at:end])
+		if !ok {
 			return doc, true
 		}
 		better, kinds := Text(text)
