@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"time"
 
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
@@ -58,21 +59,32 @@ func (d Deployment) options() worker.DeploymentOptions {
 	}
 }
 
+// deploymentAnswer bounds the answer to one question about a deployment. CheckDeployment asks at most three times.
+const deploymentAnswer = 5 * time.Second
+
 // CheckDeployment returns a sentence that says which calls the build of d gets. If the build gets no calls, or
 // Temporal does not answer the question, it returns an error of one sentence instead.
 func CheckDeployment(ctx context.Context, temporal client.Client, d Deployment) (string, error) {
 	deployment := temporal.WorkerDeploymentClient().GetHandle(d.Name)
-	found, err := deployment.Describe(ctx, client.WorkerDeploymentDescribeOptions{})
-	var unknown *serviceerror.NotFound
-	// A workflow of Temporal keeps the deployment. While it continues in a new run, Temporal may answer that there is no deployment.
-	for again := 0; again < 2 && errors.As(err, &unknown); again++ {
-		found, err = deployment.Describe(ctx, client.WorkerDeploymentDescribeOptions{})
+	var (
+		found client.WorkerDeploymentDescribeResponse
+		err   error
+	)
+	// A workflow of Temporal keeps the deployment. While it continues in a new run, Temporal may answer that there is no deployment, or not at all.
+	for range 3 {
+		asking, cancel := context.WithTimeout(ctx, deploymentAnswer)
+		found, err = deployment.Describe(asking, client.WorkerDeploymentDescribeOptions{})
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			break
+		}
 	}
+	var unknown *serviceerror.NotFound
 	switch {
 	case errors.As(err, &unknown):
 		return "", fmt.Errorf("Temporal has no deployment %s: no worker with this PAWL_DEPLOYMENT has polled yet", d.Name) //nolint:staticcheck // a name
 	case err != nil:
-		return "", fmt.Errorf("Temporal does not say which build of the deployment %s is current", d.Name) //nolint:staticcheck // a name
+		return "", fmt.Errorf("Temporal does not say which build of the deployment %s is current: %s", d.Name, serviceerror.ToStatus(err).Code()) //nolint:staticcheck // a name
 	}
 	route := found.Info.RoutingConfig
 	switch {

@@ -24,8 +24,8 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// checkTimeout is the maximum time for the checks of the database, and for the checks of
-// Temporal.
+// checkTimeout is the maximum time for the checks of the database, and for the checks of Temporal without that of the
+// deployment, which bounds its questions itself.
 const checkTimeout = 10 * time.Second
 
 // diagnosis is the output of doctor with --json.
@@ -159,8 +159,8 @@ func (d *diagnosis) database(ctx context.Context, c worker.Config) {
 	d.endings(store.EndingBacklog(ctx, namespace))
 }
 
-func (d *diagnosis) server(ctx context.Context, c worker.Config) {
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+func (d *diagnosis) server(unbounded context.Context, c worker.Config) {
+	ctx, cancel := context.WithTimeout(unbounded, checkTimeout)
 	defer cancel()
 	t, err := temporal.DialContext(ctx, app.WithTimeout(c.Temporal, checkTimeout))
 	if err != nil {
@@ -175,12 +175,12 @@ func (d *diagnosis) server(ctx context.Context, c worker.Config) {
 	}
 	d.add("temporal", nil, d.Temporal.Address+" answers, and has the namespace "+namespace)
 	d.workers(ctx, t)
-	if c.Deployment.Name != "" {
-		fine, err := worker.CheckDeployment(ctx, t, c.Deployment)
-		d.add("deployment", err, fine)
-	}
 	d.checkPools(func(queue string) (int64, error) { return worker.OpenCalls(ctx, t, queue) })
 	d.sweeper(ctx, t, c.SweepEvery > 0)
+	if c.Deployment.Name != "" {
+		fine, err := worker.CheckDeployment(unbounded, t, c.Deployment)
+		d.add("deployment", err, fine)
+	}
 }
 
 func (d *diagnosis) workers(ctx context.Context, t temporal.Client) {

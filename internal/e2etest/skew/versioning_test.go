@@ -30,11 +30,24 @@ func (v *versions) serve(deployment, build string, environment ...string) *exec.
 // makeCurrent waits until the worker of a build polls, and makes the build the current version of its deployment.
 func (v *versions) makeCurrent(deployment, build string) {
 	v.T.Helper()
+	v.set("set-current-version", "--deployment-name", deployment, "--build-id", build)
+}
+
+// ramp makes build b the version of the deployment pawl that gets these per cent of the calls.
+func (v *versions) ramp(percentage string) {
+	v.T.Helper()
+	v.set("set-ramping-version", "--deployment-name", "pawl", "--build-id", "b", "--percentage", percentage)
+}
+
+// set runs a command on a deployment until it succeeds. It fails before a worker of the build polls, and while the workflow in which Temporal keeps
+// the deployment continues in a new run.
+func (v *versions) set(args ...string) {
+	v.T.Helper()
 	var last error
 	v.Until(func() bool {
-		_, last = v.CLI("worker", "deployment", "set-current-version", "--deployment-name", deployment, "--build-id", build, "--yes")
+		_, last = v.CLI(append(append([]string{"worker", "deployment"}, args...), "--yes")...)
 		return last == nil
-	}, "build "+build+" is current", &last)
+	}, strings.Join(args, " "), &last)
 }
 
 func (v *versions) call(name, tool, note string) toolspec.Invocation {
@@ -139,9 +152,9 @@ func TestWorkerVersions(t *testing.T) {
 	if text, _ := v.doctor("a"); !strings.Contains(text, "ok    deployment  build a is the current one of the deployment pawl") {
 		t.Errorf("pawl doctor of build a: %s", text)
 	}
-	v.MustCLI("worker", "deployment", "set-ramping-version", "--deployment-name", "pawl", "--build-id", "b", "--percentage", "5", "--yes")
+	v.ramp("5")
 	v.Until(func() bool { return v.ready("deployment", health.OK, "build b gets 5 %") > 0 }, "build b knows that it gets some calls")
-	v.MustCLI("worker", "deployment", "set-ramping-version", "--deployment-name", "pawl", "--build-id", "b", "--percentage", "0", "--yes")
+	v.ramp("0")
 	busy := v.call("busy", "test__write", "busy")
 	v.Retrying(busy.Identity().WorkflowID())
 	v.Until(func() bool {
