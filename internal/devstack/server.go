@@ -205,8 +205,8 @@ func (s *server) tail(offset int64) string {
 	return strings.Join(lines[max(0, len(lines)-tailLines):], "\n")
 }
 
-// serverEnv returns the whole environment of a server. It takes only PATH and the temporary directory from the current process, so that no
+// serverEnv returns the whole environment of a server. It takes only PATH, GOGC and the temporary directory from the current process, so that no
 // TEMPORAL_*, PG* or locale setting affects the server.
 func serverEnv(home string) []string {
-	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + os.TempDir(), "LC_ALL=C", "TZ=UTC"}
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + os.TempDir(), "LC_ALL=C", "TZ=UTC", "GOGC=" + os.Getenv("GOGC")}
 }

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	sdkworker "go.temporal.io/sdk/worker"
+
 	"github.com/pawl-run/pawl/internal/cli"
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
@@ -40,6 +42,8 @@ type Program func(ctx context.Context, args []string) int
 // Main is the TestMain of a package of end-to-end tests. The test binary can also run as the pawl program, as a worker with ChildTools, and as one of
 // the given programs. A given program with the name ChildServe replaces that worker.
 func Main(m *testing.M, programs map[string]Program) {
+	// Without it, the SDK reads the whole program to make a checksum, and that is half of the work of a worker that starts.
+	sdkworker.SetBinaryChecksum("e2etest")
 	if name := os.Getenv(childEnv); name != "" {
 		os.Exit(be(name, programs))
 	}
