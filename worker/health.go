@@ -15,6 +15,7 @@ import (
 	"github.com/pawl-run/pawl/internal/health"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/internal/seal"
+	"github.com/pawl-run/pawl/internal/sources"
 	"github.com/pawl-run/pawl/internal/telemetry"
 )
 
@@ -75,7 +76,7 @@ func checkValues(r health.Report) iter.Seq2[string, int] {
 }
 
 // reportHealth gives the board the checks of the worker when the worker has started.
-func reportHealth(lc fx.Lifecycle, c Config, store *postgres.Store, from *sources, n connections, temporal client.Client) {
+func reportHealth(lc fx.Lifecycle, c Config, store *postgres.Store, from *sources.Set, n connections, temporal client.Client) {
 	h := &checks{c: c, store: store, from: from, ring: n, temporal: temporal}
 	lc.Append(fx.Hook{OnStart: func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, loadTimeout)
@@ -92,7 +93,7 @@ func reportHealth(lc fx.Lifecycle, c Config, store *postgres.Store, from *source
 type checks struct {
 	c        Config
 	store    *postgres.Store
-	from     *sources
+	from     *sources.Set
 	ring     connections
 	temporal client.Client
 	// ringFound is the result of the last check of the key ring. This field and the fields after it need no lock, because
@@ -203,7 +204,7 @@ func (h *checks) server(ctx context.Context) health.Check {
 // sources returns a check that names the sources with a fault. The text of a fault may come from a server, so
 // it is not in the message.
 func (h *checks) sources() health.Check {
-	states := h.from.states()
+	states := h.from.States()
 	var faulty []string
 	for _, s := range states {
 		if s.Fault != "" {

@@ -135,7 +135,8 @@ func TestProbesOfARunningWorker(t *testing.T) {
 	database, temporal := proxyTo(t, u.Host), proxyTo(t, w.config.Temporal.HostPort)
 	u.Host = database.Address()
 	w.config.DatabaseURL, w.config.Temporal.HostPort, w.config.HealthListen = u.String(), temporal.Address(), "127.0.0.1:0"
-	d := newDirected("d").tools(tool("test__a"))
+	d := make(offering, 1)
+	d.tools(tool("test__a"))
 	r := w.start(Sources(d))
 	p := r.probes()
 	p.waitFor(503, health.NotReady, health.Policy, health.Failed, "no policy is active, so every call is denied: run `pawl policy apply FILE`")
@@ -166,7 +167,7 @@ func TestProbesOfARunningWorker(t *testing.T) {
 		}
 		p.waitFor(200, health.Ready, server.check, health.OK, "")
 	}
-	d.offers(source.Offer{Fault: "s3same of a server"})
+	d <- source.Offer{Fault: "s3same of a server"}
 	p.waitFor(200, health.ReadyDegraded, health.Sources, health.Degraded, "(extension d)")
 	if _, body, err := p.get("/readyz"); err != nil || strings.Contains(body, "s3same") {
 		t.Errorf("it says %s, %v", body, err)

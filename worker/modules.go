@@ -31,6 +31,8 @@ import (
 	"github.com/pawl-run/pawl/internal/files"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/internal/postgres/outbox"
+	"github.com/pawl-run/pawl/internal/presence"
+	"github.com/pawl-run/pawl/internal/sources"
 	"github.com/pawl-run/pawl/internal/submitter"
 	"github.com/pawl-run/pawl/internal/workerkey"
 	"github.com/pawl-run/pawl/policy"
@@ -157,13 +159,13 @@ func bindTools(ctx context.Context, o *opened, c Config, a additions, n connecti
 	if err := registry.Add(string(source.Builtin), runnable...); err != nil {
 		return nil, nil, err
 	}
-	logKind(c.Log, source.Builtin, len(runnable), time.Since(began))
+	sources.LogKind(c.Log, source.Builtin, len(runnable), time.Since(began))
 	began = time.Now()
 	if err := registry.Add(string(source.Worker), enabled...); err != nil {
 		return nil, nil, err
 	}
 	if len(enabled) > 0 {
-		logKind(c.Log, source.Worker, len(enabled), time.Since(began))
+		sources.LogKind(c.Log, source.Worker, len(enabled), time.Since(began))
 	}
 	on.report(c.Log, given, len(a.configured)+len(a.sources) > 0)
 	return registry, on, nil
@@ -180,12 +182,12 @@ func providers(o *opened, a additions) (*provide.Registry, error) {
 }
 
 // hooksOf registers the hooks of the user.
-func hooksOf(tools *catalog.Registry, from *sources, a additions, log *slog.Logger) (*hook.Registry, error) {
+func hooksOf(tools *catalog.Registry, from *sources.Set, a additions, log *slog.Logger) (*hook.Registry, error) {
 	for toolID := range a.toolHooks {
 		if _, ok := tools.Get(toolID); ok {
 			continue
 		}
-		if from.hasOtherSources() {
+		if from.MayGrow() {
 			log.Info("hooks stand on a tool that this worker does not have yet; they run if a source offers it", "toolId", toolID)
 		} else {
 			log.Warn("hooks stand on a tool that this worker does not have", "toolId", toolID)
@@ -209,6 +211,16 @@ func steps(c Config, source *catalog.Registry, on *toolSwitch, store *postgres.S
 	})
 }
 
+// publish publishes the tools of this worker before the worker polls for tasks.
+func publish(ctx context.Context, c Config, p *presence.Presence) error {
+	return withDatabase(ctx, c, p.Publish)
+}
+
+// newPresence returns the presence of this worker.
+func newPresence(c Config, a additions, store *postgres.Store, tools *catalog.Registry, from *sources.Set, log *slog.Logger) *presence.Presence {
+	return presence.New(namespaceOf(c), c.Pool, store, tools, from, a.validators, log)
+}
+
 func resealer(n connections, store *postgres.Store, log *slog.Logger) *upkeep.Resealer {
 	return upkeep.NewResealer(store, n.sealer, log)
 }
@@ -220,7 +232,7 @@ func sweeper(c Config, store *postgres.Store, a *activities.Activities, runs *ag
 // serve runs the worker, the outbox relay, the delivery of notices and the start of runs by events between start and stop. runCtx
 // is the context of Run. When it ends, a start that waits for Temporal ends too.
 func serve(
-	runCtx context.Context, lc fx.Lifecycle, c Config, a additions, newWorker maker, store *postgres.Store, watch *policyWatch, seen *presence, away *stickyResetter, temporal client.Client,
+	runCtx context.Context, lc fx.Lifecycle, c Config, a additions, newWorker maker, store *postgres.Store, watch *policyWatch, seen *presence.Presence, moved registrationsMoved, away *stickyResetter, temporal client.Client,
 	notified map[string]outbox.Notifier, runs *agent.Agents, log *slog.Logger,
 ) {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -230,7 +242,7 @@ func serve(
 	othersCtx, stopOthers := context.WithCancel(ctx)
 	lc.Append(fx.Hook{
 		OnStart: func(context.Context) error {
-			background.Go(func() { seen.run(ctx) }) // the row must be renewed while the start waits for Temporal
+			background.Go(func() { seen.Run(ctx) }) // the row must be renewed while the start waits for Temporal
 			background.Go(func() { away.run(ctx) })
 			if err := withTemporal(runCtx, c, func(context.Context) error {
 				w = newWorker(toolspec.PoolQueue(c.Pool))
@@ -247,7 +259,7 @@ func serve(
 			}
 			background.Go(func() { others.run(othersCtx) })
 			background.Go(func() {
-				if err := postgres.NewRelay(store, namespaceOf(c), signals{temporal}, log).OnPolicy(watch.reportChange).OnTools(seen.from.registered).Run(ctx); !errors.Is(err, context.Canceled) {
+				if err := postgres.NewRelay(store, namespaceOf(c), signals{temporal}, log).OnPolicy(watch.reportChange).OnTools(moved).Run(ctx); !errors.Is(err, context.Canceled) {
 					log.Error("the outbox relay stopped", "reason", errs.Reason(err))
 				}
 			})

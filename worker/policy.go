@@ -13,10 +13,12 @@ import (
 	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/internal/postgres/policies"
+	"github.com/pawl-run/pawl/internal/sources"
 	"github.com/pawl-run/pawl/internal/telemetry"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/policy/review"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
@@ -109,8 +111,8 @@ type policyWatch struct {
 
 // newPolicyWatch returns a watch, and logs the active policy. It returns an error, and the worker
 // does not start, if this worker cannot read the active policy: then it could not judge any call.
-func newPolicyWatch(ctx context.Context, c Config, store *postgres.Store, from *sources, reviews *mcpReviews) (*policyWatch, error) {
-	w := &policyWatch{store: store, own: from.registry.Specs, log: c.Log, reviews: reviews, telemetry: c.telemetry}
+func newPolicyWatch(ctx context.Context, c Config, store *postgres.Store, tools *catalog.Registry, _ *sources.Set /* their tools are there */, reviews *mcpReviews) (*policyWatch, error) {
+	w := &policyWatch{store: store, own: tools.Specs, log: c.Log, reviews: reviews, telemetry: c.telemetry}
 	return w, withDatabase(ctx, c, func(ctx context.Context) error {
 		if err := w.loadShadow(ctx); err != nil {
 			return err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/internal/postgres/catalog"
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/errs"
 )
@@ -37,6 +38,8 @@ const (
 	unattendedTurn = 5 * time.Minute
 	// countEvery is the time between two counts of the open calls of a pool.
 	countEvery = time.Minute
+	// lookTime bounds one look at the pools.
+	lookTime = 10 * time.Second
 )
 
 // unattended serves the task queues of pools that have open calls and no worker. Without it, a call would stay on the
@@ -106,14 +109,14 @@ func (u *unattended) run(ctx context.Context) {
 		stopped.Wait()
 	}()
 	for {
-		bounded, cancel := context.WithTimeout(ctx, renewTime)
+		bounded, cancel := context.WithTimeout(ctx, lookTime)
 		if u.pool == "" {
 			u.look(bounded)
 		} else {
 			u.warnWithoutShared(bounded)
 		}
 		cancel()
-		if !sleep(ctx, catalog.RenewEvery) {
+		if db.Pause(ctx, catalog.RenewEvery); ctx.Err() != nil {
 			return
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pawl-run/pawl/internal/sources"
 	"github.com/pawl-run/pawl/policy/strictyaml"
 	"github.com/pawl-run/pawl/provider/price"
 	"github.com/pawl-run/pawl/toolspec/wire"
@@ -53,12 +54,12 @@ func (p *modelPrices) currentTable() price.Table {
 	info, err := os.Stat(p.name)
 	switch {
 	case err != nil:
-		fault = reasonOf(err)
+		fault = sources.FileFault(err)
 	case info.Size() == p.size && info.ModTime().Equal(p.modified):
 		return p.table
 	default:
 		if err := p.read(); err != nil {
-			fault = reasonOf(err)
+			fault = sources.FileFault(err)
 		} else {
 			p.log.Info("the prices of models were read again", "file", p.name, "date", p.table.Date())
 		}

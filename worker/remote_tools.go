@@ -7,6 +7,7 @@ import (
 
 	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/internal/remote"
+	"github.com/pawl-run/pawl/internal/sources"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/remotetool"
 	"github.com/pawl-run/pawl/toolspec/source"
@@ -44,9 +45,9 @@ func remoteSources(c Config, keys remote.Keys, leases *remote.Leases) []source.S
 		return nil
 	}
 	client := remote.New(keys)
-	return []source.Source{&fileTools{source.Remote, "PAWL_REMOTE_TOOLS", c.RemoteTools, toolFilesEvery, func(name string) ([]toolspec.Tool, error) {
+	return []source.Source{sources.Files(source.Remote, "PAWL_REMOTE_TOOLS", c.RemoteTools, func(name string) ([]toolspec.Tool, error) {
 		return readRemoteTools(name, keys, client, leases)
-	}}}
+	})}
 }
 
 // readRemoteTools reads the tools of a file.

@@ -91,12 +91,12 @@ func run(ctx context.Context, c Config, a *additions) error {
 	app := fx.New(
 		fx.NopLogger,
 		fx.StartTimeout(time.Minute), fx.StopTimeout(shutdownTimeout),
-		fx.Supply(c, *a, o, live, reviews),
+		fx.Supply(c, *a, o, live, reviews, make(registrationsMoved, 1)),
 		fx.Provide(
 			func() context.Context { return ctx },
 			func() context.CancelCauseFunc { return fail },
 			func() *slog.Logger { return c.Log },
-			newStored, readPolicy, newConnections, prepareStore, newPolicyWatch, newSources, newPublished, newPresence, newStickyResetter, providers, connectTemporal, bindTools, authorizer, policyEngines, idTokens, notifiers, hooksOf, steps, sweeper, verifier, resealer, joiner, newBroker, readPrices, agents, newMaker,
+			newStored, readPolicy, newConnections, prepareStore, newPolicyWatch, startSources, newPresence, newStickyResetter, providers, connectTemporal, bindTools, authorizer, policyEngines, idTokens, notifiers, hooksOf, steps, sweeper, verifier, resealer, joiner, newBroker, readPrices, agents, newMaker,
 		),
 		fx.Invoke(publish, needSchedules, sealAudit, serve, reportHealth, watch),
 	)

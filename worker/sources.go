@@ -2,26 +2,18 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
+	"path/filepath"
 	"slices"
-	"sync"
-	"time"
 
+	"github.com/pawl-run/pawl/internal/mcp"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/sources"
+	"github.com/pawl-run/pawl/internal/web"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/httptool"
 	"github.com/pawl-run/pawl/toolspec/source"
-)
-
-const (
-	// firstOffers is how long the start of a worker waits for the first offers of all its sources.
-	firstOffers = 3 * time.Second
-	// laterKind is the part of firstOffers that start reserves for each kind of sources that it has not started yet.
-	laterKind = 500 * time.Millisecond
-	// sourceStopTime is how long the stop of a worker waits for the sources of one kind.
-	sourceStopTime = 5 * time.Second
 )
 
 // Sources adds sources of tools that may come and go while the worker runs. Their kind must be
@@ -33,282 +25,55 @@ func Sources(sources ...source.Source) Option {
 	return func(a *additions) { a.sources = append(a.sources, sources...) }
 }
 
-// sources keeps the tools of the sources of a worker in its registry.
-type sources struct {
-	registry *catalog.Registry
-	on       *toolSwitch
-	log      *slog.Logger
-	// restartAfter is the pause before the first restart of a source.
-	restartAfter time.Duration
-	// stopTime is how long the stop waits for the sources of one kind.
-	stopTime time.Duration
-	// hosted are in the order in which they start.
-	hosted []*hosted
-	// changed has a value if the tools or the faults of sources have changed.
-	changed chan struct{}
-	// registered has a value if registered tools may have changed.
-	registered chan struct{}
-	// mu guards the state of all hosted.
-	mu sync.Mutex
-	// appliers counts the goroutines that run apply. There is one for each source, so that a source whose tools take
-	// long to bind does not delay the other sources.
-	appliers sync.WaitGroup
-}
+// registrationsMoved has a value if registered tools may have changed.
+type registrationsMoved chan struct{}
 
-// newSources starts the sources, and waits a short time for their tools. The sources run until o is
+// startSources starts the sources of the configuration, of the program and of the database. They run until o is
 // closed. By then the Temporal worker has stopped, and the store is still open.
-func newSources(ctx context.Context, o *opened, c Config, a additions, registry *catalog.Registry, on *toolSwitch, reviews *mcpReviews, store *postgres.Store) (*sources, error) {
-	s := &sources{
-		registry: registry, on: on, log: c.Log, restartAfter: time.Second, stopTime: sourceStopTime, changed: make(chan struct{}, 1), registered: make(chan struct{}, 1),
-	}
+func startSources(ctx context.Context, o *opened, c Config, a additions, registry *catalog.Registry, on *toolSwitch, reviews *mcpReviews, store *postgres.Store, moved registrationsMoved) (*sources.Set, error) {
 	for i, from := range a.sources {
 		if from == nil || from.Info().Kind != source.Extension {
 			return nil, fmt.Errorf("worker.Sources: source %d is nil or has another kind than %s", i+1, source.Extension)
 		}
 	}
-	all := slices.Concat(a.configured, a.sources)
-	if store != nil {
-		all = append(all, newRegisteredTools(o, c, store, reviews, s.registered))
-	}
-	if err := s.host(all); err != nil {
+	all := append(slices.Concat(a.configured, a.sources), registeredSource(o, c, store, reviews, moved))
+	set, stop, err := sources.Start(ctx, all, registry, on.enabled, c.Log)
+	if err != nil {
 		return nil, err
 	}
-	o.add(s.start(ctx))
-	return s, ctx.Err()
+	o.add(stop)
+	return set, ctx.Err()
 }
 
-// host checks the sources and puts them in the order of their kinds.
-func (s *sources) host(all []source.Source) error {
-	seen := map[source.Info]bool{}
-	for _, from := range all {
-		info := from.Info()
-		if err := info.Check(); err != nil {
-			return fmt.Errorf("sources of tools: %w", err)
-		}
-		if seen[info] {
-			return fmt.Errorf("sources of tools: two sources are %q; give each source a name of its own", info)
-		}
-		seen[info] = true
-		s.hosted = append(s.hosted, newHosted(from, info))
+// registeredSource returns the source of the tools that are registered in the database. Their MCP servers must be on
+// public hosts.
+func registeredSource(o *opened, c Config, store *postgres.Store, reviews *mcpReviews, moved registrationsMoved) source.Source {
+	public := web.NewPublic(web.Options{Ports: c.Web.Ports})
+	o.add(public.Close)
+	return sources.Registered(store, moved, func(s mcp.Server) (source.Source, error) {
+		s.Dial = public.Dial
+		// A registration names no variable of the worker.
+		return mcp.NewSource(s, mcp.Options{Reviews: reviews, Log: c.Log, Lookup: func(string) (string, bool) { return "", false }})
+	}, c.Log)
+}
+
+// httpSources returns the source of PAWL_HTTP_TOOLS, if there is one.
+func httpSources(c Config) []source.Source {
+	if c.HTTPTools == "" {
+		return nil
 	}
-	slices.SortStableFunc(s.hosted, func(a, b *hosted) int {
-		return slices.Index(source.Kinds(), a.info.Kind) - slices.Index(source.Kinds(), b.info.Kind)
-	})
-	return nil
+	return []source.Source{sources.Files(source.HTTP, "PAWL_HTTP_TOOLS", c.HTTPTools, readHTTPTools)}
 }
 
-// start starts the sources kind by kind, and waits for their first offers. stop stops them in reverse
-// order.
-func (s *sources) start(ctx context.Context) (stop func()) {
-	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	phases := slices.Collect(s.phases())
-	deadline := time.Now().Add(firstOffers)
-	for i, phase := range phases {
-		began := time.Now()
-		for _, h := range phase {
-			s.appliers.Go(func() { s.apply(running, h) })
-			h.run(running, s)
-		}
-		s.await(ctx, phase, deadline.Add(-laterKind*time.Duration(len(phases)-1-i)))
-		s.logPhase(phase, time.Since(began))
-	}
-	return func() {
-		for _, phase := range slices.Backward(phases) {
-			s.stopPhase(phase)
-		}
-		cancel()
-		s.awaitApplied()
-	}
-}
-
-// awaitApplied waits until the goroutines of apply have ended. It waits at most for stopTime, because binding a tool
-// of a source can take any time.
-func (s *sources) awaitApplied() {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		s.appliers.Wait()
-	}()
-	select {
-	case <-done:
-	case <-time.After(s.stopTime):
-		s.log.Warn("the tools of a source take long to bind; the worker does not wait for them")
-	}
-}
-
-// phases returns the sources of each kind together, in the order in which kinds start.
-func (s *sources) phases() func(yield func([]*hosted) bool) {
-	return func(yield func([]*hosted) bool) {
-		for first := 0; first < len(s.hosted); {
-			next := first
-			for next < len(s.hosted) && s.hosted[next].info.Kind == s.hosted[first].info.Kind {
-				next++
-			}
-			if !yield(s.hosted[first:next]) {
-				return
-			}
-			first = next
-		}
-	}
-}
-
-// await waits until each source of the phase has offered tools or has failed, and at most until the deadline. A source
-// that has done neither gets a fault.
-func (s *sources) await(ctx context.Context, phase []*hosted, deadline time.Time) {
-	ctx, cancel := context.WithDeadline(ctx, deadline)
-	defer cancel()
-	for _, h := range phase {
-		select {
-		case <-h.settled:
-		case <-ctx.Done():
-			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				s.update(h, func() {
-					if !h.hasOffered && h.runFault == "" {
-						h.runFault = "it has offered no tools yet"
-					}
-				})
-			}
-		}
-	}
-}
-
-func (s *sources) logPhase(phase []*hosted, took time.Duration) {
-	tools, faulty := 0, 0
-	s.mu.Lock()
-	for _, h := range phase {
-		tools += h.tools
-		if h.currentFault() != "" {
-			faulty++
-		}
-	}
-	s.mu.Unlock()
-	logKind(s.log, phase[0].info.Kind, tools, took, slog.Int("sources", len(phase)), slog.Int("faulty", faulty))
-}
-
-// logKind logs that the tools of a kind of sources are there.
-func logKind(log *slog.Logger, kind source.Kind, tools int, took time.Duration, more ...slog.Attr) {
-	log.LogAttrs(context.Background(), slog.LevelInfo, "the tools of a kind of sources are there",
-		append([]slog.Attr{slog.String("kind", string(kind)), slog.Int("tools", tools), slog.Duration("took", took)}, more...)...)
-}
-
-// stopPhase stops the sources of a kind at the same time.
-func (s *sources) stopPhase(phase []*hosted) {
-	for _, h := range phase {
-		h.cancel()
-	}
-	timer := time.NewTimer(s.stopTime)
-	defer timer.Stop()
-	for _, h := range phase {
-		select {
-		case <-h.done:
-		case <-timer.C:
-			s.log.Warn("a source of tools does not stop; the worker does not wait for it", "kind", h.info.Kind, "name", h.info.Name)
-			timer.Reset(0)
-		}
-	}
-}
-
-// apply puts the offers of a source into the registry until ctx ends.
-func (s *sources) apply(ctx context.Context, h *hosted) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-h.wake:
-		}
-		s.take(ctx, h)
-		if s.canRetry(h) {
-			s.replace(ctx, h)
-		}
-	}
-}
-
-// canRetry reports whether the registry can take a tool of h now that it has left out before, because another source
-// had a tool with the same id and has dropped it.
-func (s *sources) canRetry(h *hosted) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.ContainsFunc(h.leftOut, func(l catalog.LeftOut) bool {
-		_, has := s.registry.Get(l.ToolID)
-		return l.Reason == catalog.Taken && !has
-	})
-}
-
-// wakeOthers makes apply of each other source check whether the id of a tool that the registry has left out is free
-// now.
-func (s *sources) wakeOthers(except *hosted) {
-	for _, h := range s.hosted {
-		if h != except {
-			wake(h.wake)
-		}
-	}
-}
-
-// wake puts a value into a channel of capacity 1, unless the channel has a value.
-func wake(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
-// take puts the newest offer of a source into the registry, if it has not taken this offer already.
-func (s *sources) take(ctx context.Context, h *hosted) {
-	s.mu.Lock()
-	o := h.waiting
-	h.waiting = nil
-	s.mu.Unlock()
-	if o == nil {
-		return
-	}
-	h.offer, h.earlier = o.tools, o.earlier
-	s.replace(ctx, h)
-	s.update(h, func() {
-		h.hasOffered, h.offerFault = true, printable(o.fault)
-		if o.run == h.runs {
-			h.runFault = ""
-		}
-	})
-	h.settle()
-}
-
-// replace puts the tools of the last offer into the registry, in the place of the earlier tools of the source.
-func (s *sources) replace(ctx context.Context, h *hosted) {
-	enabled := s.on.enabled(h.offer)
-	changed, left, err := replaceTools(s.registry, h.info, enabled, s.on.enabled(h.earlier))
+// readHTTPTools reads the tools of a file.
+func readHTTPTools(name string) ([]toolspec.Tool, error) {
+	text, err := readFile(name, httptool.MaxDocument)
 	if err != nil {
-		s.update(h, func() { h.offerFault = err.Error() })
-		return
+		return nil, err
 	}
-	s.mu.Lock()
-	leftOutChanged := !slices.EqualFunc(left, h.leftOut, func(a, b catalog.LeftOut) bool { return a.ToolID == b.ToolID && a.Reason == b.Reason })
-	h.tools, h.leftOut = len(enabled)-len(left), left
-	s.mu.Unlock()
-	if leftOutChanged {
-		logLeftOut(ctx, s.log, h.info, left)
+	d, err := httptool.Read(filepath.Base(name), text)
+	if err != nil {
+		return nil, err
 	}
-	if changed {
-		s.wakeOthers(h)
-	}
-	if changed || leftOutChanged {
-		wake(s.changed)
-	}
-}
-
-// replaceTools calls r.Replace, and returns a panic as an error: a definition of a source may make the binding of its
-// tool panic, and this must not end the process.
-func replaceTools(r *catalog.Registry, from source.Info, tools, earlier []toolspec.Tool) (changed bool, left []catalog.LeftOut, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("binding its tools panicked (%T)", p)
-		}
-	}()
-	changed, left = r.Replace(from, tools, earlier)
-	return changed, left, nil
-}
-
-// hasOtherSources reports whether the worker has a source other than the registered tools. Such a source may
-// change tools of all tenants.
-func (s *sources) hasOtherSources() bool {
-	return slices.ContainsFunc(s.hosted, func(h *hosted) bool { return h.info.Kind != source.Registered })
+	return d.Bind()
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/pawl-run/pawl/internal/devstate"
 	"github.com/pawl-run/pawl/internal/health"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
@@ -45,7 +46,7 @@ func withDatabase(ctx context.Context, c Config, step func(context.Context) erro
 		}
 		reason := health.DatabaseFault(err)
 		w.log(ctx, reason)
-		if !sleep(ctx, retryEvery) {
+		if db.Pause(ctx, retryEvery); ctx.Err() != nil {
 			return fmt.Errorf("stopped while waiting for the database (%s): %w", reason, ctx.Err())
 		}
 	}
@@ -68,7 +69,7 @@ func withTemporal(ctx context.Context, c Config, step func(context.Context) erro
 			}
 			w.log(ctx, reason)
 		}
-		if !sleep(ctx, retryEvery) {
+		if db.Pause(ctx, retryEvery); ctx.Err() != nil {
 			return fmt.Errorf("stopped while waiting for Temporal at %s: %w", address, ctx.Err())
 		}
 	}
@@ -133,15 +134,5 @@ func away(err error) bool {
 		return true
 	default:
 		return false
-	}
-}
-
-// sleep waits, and reports whether ctx is still live.
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
 	}
 }

@@ -99,10 +99,15 @@ func (w *world) open() *postgres.Store {
 func (w *world) file(name, text string) string {
 	w.t.Helper()
 	path := filepath.Join(w.t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		w.t.Fatal(err)
-	}
+	writeFile(w.t, path, text)
 	return path
+}
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // running is a worker that was started.

@@ -69,6 +69,8 @@ var ranks = [][]string{
 		"internal/verify/...", "internal/oidc/...", "internal/web", "internal/mcp", "internal/openapi", "internal/remote",
 	},
 	{"internal/registered", "internal/filewatch", "internal/health", "internal/telemetry", "internal/report"},
+	{"internal/sources"},
+	{"internal/presence"},
 	{"internal/devstate"},
 	{"client/postgres", "client/registry"}, // for programs that may read the database; package client links no driver
 	{"worker/..."},

@@ -1,4 +1,4 @@
-package worker
+package sources
 
 import (
 	"context"
@@ -20,12 +20,19 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
 	"github.com/pawl-run/pawl/internal/postgres/registrations"
+	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec/source"
 	"github.com/pawl-run/pawl/toolspec/source/sourcetest"
 )
 
 // registeredServerDocument is a file with one MCP server of acme.
 const registeredServerDocument = "mcpServers: {tenant-acme_docs: {url: 'https://mcp.example.com/mcp'}}"
+
+// noReviews has no reviews, and never gets any.
+type noReviews struct{}
+
+func (noReviews) Review(string, string) (policy.MCPReview, bool) { return policy.MCPReview{}, false }
+func (noReviews) Changed() <-chan struct{}                       { return nil }
 
 // registering has a database with registrations, and the parts of a worker that the tests need.
 type registering struct {
@@ -57,7 +64,7 @@ func newRegistering(t *testing.T) *registering {
 		s.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, network, web.Listener.Addr().String())
 		}
-		return mcp.NewSource(s, mcp.Options{Reviews: newMCPReviews(), Log: slog.New(slog.DiscardHandler), Lookup: func(string) (string, bool) { return "", false }})
+		return mcp.NewSource(s, mcp.Options{Reviews: noReviews{}, Log: slog.New(slog.DiscardHandler), Lookup: func(string) (string, bool) { return "", false }})
 	}
 	return r
 }
@@ -112,7 +119,7 @@ func TestRegisteredToolsFollowTheDatabase(t *testing.T) {
 	expect := func(step, tools string, earlier int, fault string) {
 		t.Helper()
 		wake(r.moved)
-		limit := time.After(waitTimeout)
+		limit := time.After(30 * time.Second)
 		var last source.Offer
 		for {
 			select {

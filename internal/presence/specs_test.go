@@ -1,4 +1,4 @@
-package worker
+package presence
 
 import (
 	"bytes"
@@ -83,14 +83,17 @@ func TestFindingsOfManyTools(t *testing.T) {
 	t.Parallel()
 	registry := catalog.NewRegistry(toolspec.Capabilities{})
 	for i := range maxLinted + 5 {
-		tool := toolspec.DefineSchema(tool(fmt.Sprint("test__t", i)).Definition(), json.RawMessage(`{"type":"object","properties":{"a":{"anyOf":[{"type":"string"}]}},"additionalProperties":false}`), json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`),
+		tool := toolspec.DefineSchema(toolspec.Definition{
+			ID: fmt.Sprint("test__t", i), Description: "a tool of a test", Version: "1", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk,
+			Redaction: toolspec.Redaction{Allow: []string{"/text"}},
+		}, json.RawMessage(`{"type":"object","properties":{"a":{"anyOf":[{"type":"string"}]}},"additionalProperties":false}`), json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`),
 			func(context.Context, json.RawMessage, toolspec.Call) (json.RawMessage, error) { return nil, nil })
 		if err := registry.Add("worker", tool); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var b bytes.Buffer
-	p := newPublished(registry, additions{}, slog.New(slog.NewTextHandler(&b, nil)))
+	p := &published{tools: registry, log: slog.New(slog.NewTextHandler(&b, nil))}
 	for range 2 {
 		p.specs(t.Context())
 	}

@@ -1,4 +1,4 @@
-package worker
+package presence
 
 import (
 	"context"
@@ -10,7 +10,12 @@ import (
 
 	"github.com/pawl-run/pawl/internal/postgres"
 	postgrescatalog "github.com/pawl-run/pawl/internal/postgres/catalog"
+	"github.com/pawl-run/pawl/internal/postgres/db"
+	"github.com/pawl-run/pawl/internal/sources"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/errs"
+	"github.com/pawl-run/pawl/toolspec/hydrate"
 )
 
 const (
@@ -27,13 +32,13 @@ const (
 	deleteAgain = time.Minute
 )
 
-// presence publishes the tools of this worker and renews its row in the database. Other programs
-// see the tools as long as the row is renewed.
-type presence struct {
+// Presence is the row of a worker in the database, with the tools that the worker publishes. Other programs see the
+// tools as long as the row is renewed. It is not safe for concurrent use.
+type Presence struct {
 	worker postgrescatalog.Worker
 	store  *postgres.Store
 	tools  *published
-	from   *sources
+	from   *sources.Set
 	log    *slog.Logger
 	// stale reports that the sources have changed since the last publication.
 	stale bool
@@ -45,18 +50,26 @@ type presence struct {
 	conflicts []string
 }
 
-func newPresence(c Config, store *postgres.Store, tools *published, from *sources, log *slog.Logger) *presence {
-	return &presence{worker: postgrescatalog.Worker{ID: uuid.NewString(), Namespace: namespaceOf(c), Pool: c.Pool}, store: store, tools: tools, from: from, log: log}
+// New returns the presence of a worker of a namespace and a pool that has the tools of a registry and of sources.
+// compile replaces the built-in validators of arguments, if it is not nil.
+func New(
+	namespace, pool string, store *postgres.Store, tools *catalog.Registry, from *sources.Set,
+	compile func(toolspec.Spec) (hydrate.Validator, error), log *slog.Logger,
+) *Presence {
+	return &Presence{
+		worker: postgrescatalog.Worker{ID: uuid.NewString(), Namespace: namespace, Pool: pool}, store: store,
+		tools: &published{tools: tools, compile: compile, log: log}, from: from, log: log,
+	}
 }
 
-// publish writes the tools of this worker and the states of its sources into the database, and logs new conflicts.
-func (p *presence) publish(ctx context.Context) error {
+// Publish writes the tools of this worker and the states of its sources into the database, and logs new conflicts.
+func (p *Presence) Publish(ctx context.Context) error {
 	select {
-	case <-p.from.changed: // this publication has all changes until now
+	case <-p.from.Changed(): // this publication has all changes until now
 	default:
 	}
 	p.publishBeganAt, p.stale = time.Now(), true
-	p.worker.Sources = p.from.states()
+	p.worker.Sources = p.from.States()
 	if err := p.store.PublishSpecs(ctx, p.worker, p.tools.specs(ctx)); err != nil {
 		return err
 	}
@@ -67,7 +80,7 @@ func (p *presence) publish(ctx context.Context) error {
 
 // deleteOld deletes old definitions of tools once deleteAfter has passed. Each renewal calls it, and not only each
 // publication: the definitions of a worker that publishes nothing become old too.
-func (p *presence) deleteOld(ctx context.Context) {
+func (p *Presence) deleteOld(ctx context.Context) {
 	now := time.Now()
 	if now.Before(p.deleteAfter) {
 		return
@@ -83,7 +96,7 @@ func (p *presence) deleteOld(ctx context.Context) {
 }
 
 // logConflicts logs new tools of which this worker and another worker have different definitions.
-func (p *presence) logConflicts(ctx context.Context) {
+func (p *Presence) logConflicts(ctx context.Context) {
 	found, err := p.store.ToolConflicts(ctx, p.worker.Namespace)
 	if err != nil {
 		return // `pawl doctor` shows them too
@@ -100,9 +113,9 @@ func (p *presence) logConflicts(ctx context.Context) {
 	}
 }
 
-// run renews the row until ctx ends, and publishes the tools again when they change. After a failure it
+// Run renews the row until ctx ends, and publishes the tools again when they change. After a failure it
 // tries again after retryRenewal.
-func (p *presence) run(ctx context.Context) {
+func (p *Presence) Run(ctx context.Context) {
 	away := false
 	for {
 		err, wait := p.renew(ctx), postgrescatalog.RenewEvery
@@ -120,9 +133,9 @@ func (p *presence) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-time.After(wait):
-		case <-p.from.changed:
+		case <-p.from.Changed():
 			p.stale = true
-			if !sleep(ctx, publishPause-time.Since(p.publishBeganAt)) {
+			if db.Pause(ctx, publishPause-time.Since(p.publishBeganAt)); ctx.Err() != nil {
 				return
 			}
 		}
@@ -131,13 +144,13 @@ func (p *presence) run(ctx context.Context) {
 
 // renew renews the row of this worker. It publishes the tools if they have changed, or if the database does not have the
 // row any more.
-func (p *presence) renew(ctx context.Context) error {
+func (p *Presence) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, renewTime)
 	defer cancel()
 	// Renew the row first: if the publication takes too long, other programs still see the worker and its tools.
 	found, err := p.store.RenewWorker(ctx, p.worker.ID)
 	if err == nil && (p.stale || !found) {
-		err = p.publish(ctx)
+		err = p.Publish(ctx)
 	}
 	if err == nil {
 		p.deleteOld(ctx)

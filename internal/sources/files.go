@@ -1,4 +1,4 @@
-package worker
+package sources
 
 import (
 	"context"
@@ -14,22 +14,19 @@ import (
 
 	"github.com/pawl-run/pawl/policy/strictyaml"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/httptool"
 	"github.com/pawl-run/pawl/toolspec/source"
 )
 
 const (
-	// toolFilesEvery is the time between two looks at the files of tools.
-	toolFilesEvery = 2 * time.Second
-	// maxToolFiles bounds the number of files with tools in a directory.
-	maxToolFiles = 256
+	// filesEvery is the time between two looks at the files of tools.
+	filesEvery = 2 * time.Second
+	// maxFiles bounds the number of files with tools in a directory.
+	maxFiles = 256
 )
 
-// fileTools is the source of the tools in a file or a directory of documents. It reads a file again when
-// the file changes. While a file is not valid, its earlier tools stay.
-type fileTools struct {
-	kind source.Kind
-	// variable is the environment variable that names the files. Faults begin with it.
+// files is the source of the tools in a file or a directory of documents.
+type files struct {
+	kind     source.Kind
 	variable string
 	path     string
 	every    time.Duration
@@ -37,25 +34,24 @@ type fileTools struct {
 	read func(name string) ([]toolspec.Tool, error)
 }
 
-// httpSources returns the source of PAWL_HTTP_TOOLS, if there is one.
-func httpSources(c Config) []source.Source {
-	if c.HTTPTools == "" {
-		return nil
-	}
-	return []source.Source{&fileTools{source.HTTP, "PAWL_HTTP_TOOLS", c.HTTPTools, toolFilesEvery, readHTTPTools}}
+// Files returns the source of the tools in a file or a directory of documents, which an environment variable names.
+// Faults begin with the variable. read returns the tools of a file. The source reads a file again when the file
+// changes. While a file is not valid, its earlier tools stay.
+func Files(kind source.Kind, variable, path string, read func(name string) ([]toolspec.Tool, error)) source.Source {
+	return &files{kind, variable, path, filesEvery, read}
 }
 
 // Info returns the kind. The source needs no name, because there is one source of files for each kind.
-func (h *fileTools) Info() source.Info { return source.Info{Kind: h.kind} }
+func (f *files) Info() source.Info { return source.Info{Kind: f.kind} }
 
 // Run offers the tools of the files, and offers them again when a file comes, goes or changes.
-func (h *fileTools) Run(ctx context.Context, offer func(source.Offer)) error {
+func (f *files) Run(ctx context.Context, offer func(source.Offer)) error {
 	read := map[string]*toolFile{}
-	tick := time.NewTicker(h.every)
+	tick := time.NewTicker(f.every)
 	defer tick.Stop()
 	last, first := "", true
 	for {
-		changed, fault := h.look(read)
+		changed, fault := f.look(read)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -81,10 +77,10 @@ type toolFile struct {
 
 // look updates read, the files that this source has read: it reads new and changed files, and forgets removed ones.
 // changed reports whether read has changed. fault says that the files cannot be listed; all tools stay then.
-func (h *fileTools) look(read map[string]*toolFile) (changed bool, fault string) {
-	names, err := h.names()
+func (f *files) look(read map[string]*toolFile) (changed bool, fault string) {
+	names, err := f.names()
 	if err != nil {
-		return false, fmt.Sprintf("%s: %v", h.variable, err)
+		return false, fmt.Sprintf("%s: %v", f.variable, err)
 	}
 	for name := range read {
 		if !slices.Contains(names, name) {
@@ -102,7 +98,7 @@ func (h *fileTools) look(read map[string]*toolFile) (changed bool, fault string)
 			continue
 		}
 		next := &toolFile{size: info.Size(), modified: info.ModTime()}
-		tools, err := h.read(name)
+		tools, err := f.read(name)
 		switch {
 		case err == nil:
 			next.tools = tools
@@ -110,54 +106,41 @@ func (h *fileTools) look(read map[string]*toolFile) (changed bool, fault string)
 			next.tools = old.tools
 			fallthrough
 		default:
-			next.fault = fmt.Sprintf("%s: %s", filepath.Base(name), reasonOf(err))
+			next.fault = fmt.Sprintf("%s: %s", filepath.Base(name), FileFault(err))
 		}
 		read[name], changed = next, true
 	}
 	return changed, ""
 }
 
-// names returns h.path if it is a file, or the names of the YAML and JSON files in it if it is a directory.
-func (h *fileTools) names() ([]string, error) {
-	info, err := os.Stat(h.path)
+// names returns f.path if it is a file, or the names of the YAML and JSON files in it if it is a directory.
+func (f *files) names() ([]string, error) {
+	info, err := os.Stat(f.path)
 	if err != nil {
 		return nil, err
 	}
 	if !info.IsDir() {
-		return []string{h.path}, nil
+		return []string{f.path}, nil
 	}
-	entries, err := os.ReadDir(h.path)
+	entries, err := os.ReadDir(f.path)
 	if err != nil {
 		return nil, err
 	}
 	var names []string
 	for _, e := range entries {
 		if slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(e.Name())) && !strings.HasPrefix(e.Name(), ".") {
-			names = append(names, filepath.Join(h.path, e.Name()))
+			names = append(names, filepath.Join(f.path, e.Name()))
 		}
 	}
-	if len(names) > maxToolFiles {
-		return nil, fmt.Errorf("the directory has more than %d files of tools", maxToolFiles)
+	if len(names) > maxFiles {
+		return nil, fmt.Errorf("the directory has more than %d files of tools", maxFiles)
 	}
 	return names, nil
 }
 
-// readHTTPTools reads the tools of a file.
-func readHTTPTools(name string) ([]toolspec.Tool, error) {
-	text, err := readFile(name, httptool.MaxDocument)
-	if err != nil {
-		return nil, err
-	}
-	d, err := httptool.Read(filepath.Base(name), text)
-	if err != nil {
-		return nil, err
-	}
-	return d.Bind()
-}
-
-// reasonOf returns the first fault of a document, the reason of a file error without the path, or the text of
+// FileFault returns the first fault of a document, the reason of a file error without the path, or the text of
 // another error.
-func reasonOf(err error) string {
+func FileFault(err error) string {
 	var faults strictyaml.Errors
 	var path *fs.PathError
 	switch {

@@ -1,4 +1,4 @@
-package worker
+package presence
 
 import (
 	"context"
@@ -11,8 +11,10 @@ import (
 )
 
 const (
-	// maxLogged bounds the findings of one tool in the log.
+	// maxLogged bounds the findings of one tool in the log, and the tools that one line names.
 	maxLogged = 8
+	// maxPointer bounds the place of a finding in the log, in bytes.
+	maxPointer = 300
 	// maxLinted bounds the tools whose findings one publication logs.
 	maxLinted = 20
 )
@@ -25,10 +27,6 @@ type published struct {
 	log     *slog.Logger
 	// validators are the validators of the tools that were published last, by tool and schema.
 	validators map[string]*toolspec.ValidatorInfo
-}
-
-func newPublished(tools *catalog.Registry, a additions, log *slog.Logger) *published {
-	return &published{tools: tools, compile: a.validators, log: log}
 }
 
 // specs returns the tools that the worker has now. It logs the findings of schema.Lint in new schemas
@@ -55,11 +53,6 @@ func (p *published) specs(ctx context.Context) []toolspec.Spec {
 	}
 	p.validators = validators
 	return specs
-}
-
-// publish publishes the tools of this worker before the worker polls for tasks.
-func publish(ctx context.Context, c Config, p *presence) error {
-	return withDatabase(ctx, c, p.publish)
 }
 
 // validatorOf describes the validator of a tool. It returns nil if the tool has no schema or if
@@ -106,7 +99,7 @@ func logFindings(ctx context.Context, log *slog.Logger, s toolspec.Spec) {
 	}
 	lines := make([]string, 0, maxLogged)
 	for _, f := range found[:min(len(found), maxLogged)] {
-		lines = append(lines, printable(f.Pointer)+": "+f.Text)
+		lines = append(lines, toolspec.Printable(f.Pointer, maxPointer)+": "+f.Text)
 	}
 	log.InfoContext(ctx, "the input schema of a tool has keywords that some providers do not take, or that have no effect; `pawl tools lint` lists them",
 		"toolId", s.Name, "count", len(found), "findings", lines)

@@ -1,4 +1,4 @@
-package worker
+package sources
 
 import (
 	"context"
@@ -11,10 +11,9 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/internal/mcp"
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/internal/postgres/registrations"
 	"github.com/pawl-run/pawl/internal/registered"
-	"github.com/pawl-run/pawl/internal/web"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/source"
@@ -38,8 +37,8 @@ const (
 	maxFaults = 5
 )
 
-// registrationStore has the registrations.
-type registrationStore interface {
+// RegistrationStore has the registrations.
+type RegistrationStore interface {
 	RegistrationsInUse(ctx context.Context) ([]registrations.InUse, error)
 	RegistrationDocuments(ctx context.Context, ids []int64) (map[int64]string, error)
 }
@@ -48,10 +47,8 @@ type registrationStore interface {
 // tenants, and policy decides which tenant may call a tool. A registration that cannot be read leaves out
 // only its own tools.
 type registeredTools struct {
-	store registrationStore
-	// moved has a value if registrations may have changed.
+	store RegistrationStore
 	moved <-chan struct{}
-	// serve returns the source of a registered MCP server.
 	serve func(mcp.Server) (source.Source, error)
 	log   *slog.Logger
 	every time.Duration
@@ -59,17 +56,10 @@ type registeredTools struct {
 	pause time.Duration
 }
 
-func newRegisteredTools(o *opened, c Config, store *postgres.Store, reviews *mcpReviews, moved <-chan struct{}) *registeredTools {
-	public := web.NewPublic(web.Options{Ports: c.Web.Ports})
-	o.add(public.Close)
-	return &registeredTools{
-		store: store, moved: moved, log: c.Log, every: registeredPoll, pause: registeredPause,
-		serve: func(s mcp.Server) (source.Source, error) {
-			s.Dial = public.Dial
-			// A registration names no variable of the worker.
-			return mcp.NewSource(s, mcp.Options{Reviews: reviews, Log: c.Log, Lookup: func(string) (string, bool) { return "", false }})
-		},
-	}
+// Registered returns the source of the tools that are registered in the database. It looks at the registrations when
+// moved has a value, and from time to time. serve returns the source of a registered MCP server.
+func Registered(store RegistrationStore, moved <-chan struct{}, serve func(mcp.Server) (source.Source, error), log *slog.Logger) source.Source {
+	return &registeredTools{store: store, moved: moved, serve: serve, log: log, every: registeredPoll, pause: registeredPause}
 }
 
 // Info returns the kind: there is one source of registered tools.
@@ -99,7 +89,7 @@ func (r *registeredTools) Run(ctx context.Context, offer func(source.Offer)) err
 				last = state
 				offer(o)
 			}
-			if !sleep(ctx, r.pause) {
+			if db.Pause(ctx, r.pause); ctx.Err() != nil {
 				timer.Stop()
 				return ctx.Err()
 			}
@@ -231,7 +221,7 @@ func (r *registeredTools) read(ctx context.Context, row registrations.InUse, tex
 	}()
 	d, err := registered.Read(row.TenantID, row.Kind, fmt.Sprintf("version %d", row.Version), []byte(text))
 	if err != nil {
-		one.fault = reasonOf(err)
+		one.fault = FileFault(err)
 		return one
 	}
 	one.tools = d.Tools

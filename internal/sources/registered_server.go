@@ -1,4 +1,4 @@
-package worker
+package sources
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
-	"time"
 
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/source"
 )
@@ -32,13 +32,13 @@ func serveRegistered(ctx context.Context, from source.Source, log *slog.Logger, 
 	ctx, cancel := context.WithCancel(ctx)
 	s := &registeredServer{cancel: cancel, last: source.Offer{Fault: "it has offered no tools yet"}}
 	servers.Go(func() {
-		for wait := time.Second; ; wait = min(2*wait, maxRestartAfter) {
+		for wait := firstRestartAfter; ; wait = min(2*wait, maxRestartAfter) {
 			fault := s.once(ctx, from, log, serverChanged)
 			s.mu.Lock()
 			s.last.Fault = fault
 			s.mu.Unlock()
 			wake(serverChanged)
-			if !sleep(ctx, wait) {
+			if db.Pause(ctx, wait); ctx.Err() != nil {
 				return
 			}
 		}

@@ -1,4 +1,4 @@
-package worker
+package sources
 
 import (
 	"context"
@@ -11,15 +11,19 @@ import (
 	"github.com/pawl-run/pawl/toolspec/source"
 )
 
-// maxText bounds a text of a source that is logged and published, in bytes.
-const maxText = 300
+const (
+	// maxText bounds a text of a source that is logged and published, in bytes.
+	maxText = 300
+	// maxShown bounds the tools that are left out of one offer and are logged and published.
+	maxShown = 8
+)
 
 // setFault records how a run of a source ended.
-func (s *sources) setFault(h *hosted, fault string) { s.update(h, func() { h.runFault = fault }) }
+func (s *Set) setFault(h *hosted, fault string) { s.update(h, func() { h.runFault = fault }) }
 
 // update calls change, which changes the faults of h. It logs if a fault begins, changes or ends, and wakes the
 // publication then.
-func (s *sources) update(h *hosted, change func()) {
+func (s *Set) update(h *hosted, change func()) {
 	s.mu.Lock()
 	before := h.currentFault()
 	change()
@@ -43,8 +47,8 @@ func (s *sources) update(h *hosted, change func()) {
 	wake(s.changed)
 }
 
-// states returns the states of the sources, for the row of the worker in the database.
-func (s *sources) states() []postgrescatalog.SourceState {
+// States returns the states of the sources, for the row of the worker in the database.
+func (s *Set) States() []postgrescatalog.SourceState {
 	counts := map[source.Kind]int{}
 	for _, spec := range s.registry.Specs() {
 		counts[source.Kind(spec.Origin)]++
@@ -67,7 +71,7 @@ func (s *sources) states() []postgrescatalog.SourceState {
 		if !h.since.IsZero() {
 			state.Since = h.since.UTC().Format(time.RFC3339)
 		}
-		for _, l := range h.leftOut[:min(len(h.leftOut), maxLogged)] {
+		for _, l := range h.leftOut[:min(len(h.leftOut), maxShown)] {
 			state.LeftOut = append(state.LeftOut, postgrescatalog.LeftOut{ToolID: printable(l.ToolID), Why: printable(l.Error())})
 		}
 		all = append(all, state)
@@ -79,8 +83,8 @@ func logLeftOut(ctx context.Context, log *slog.Logger, from source.Info, left []
 	if len(left) == 0 {
 		return
 	}
-	lines := make([]string, 0, maxLogged)
-	for _, l := range left[:min(len(left), maxLogged)] {
+	lines := make([]string, 0, maxShown)
+	for _, l := range left[:min(len(left), maxShown)] {
 		lines = append(lines, printable(l.Error()))
 	}
 	log.WarnContext(ctx, "tools of a source are left out", "kind", from.Kind, "name", from.Name, "count", len(left), "tools", lines)

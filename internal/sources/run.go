@@ -1,4 +1,4 @@
-package worker
+package sources
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/errs"
@@ -16,13 +17,15 @@ import (
 
 // Bounds of restarts of a source.
 const (
+	// firstRestartAfter is the pause before the first restart.
+	firstRestartAfter = time.Second
 	// maxRestartAfter bounds the pause before a restart.
 	maxRestartAfter = time.Minute
 	// steadyRun is how long a source must run until its next restart has the shortest pause again.
 	steadyRun = time.Minute
 )
 
-// hosted is a source and its state in the worker. sources.mu guards the fields from waiting on.
+// hosted is a source and its state in the worker. Set.mu guards the fields from waiting on.
 type hosted struct {
 	source source.Source
 	info   source.Info
@@ -80,11 +83,11 @@ func (h *hosted) currentFault() string {
 }
 
 // run runs the source until h.cancel is called. It restarts a source that fails, with growing pauses.
-func (h *hosted) run(ctx context.Context, s *sources) {
+func (h *hosted) run(ctx context.Context, s *Set) {
 	ctx, h.cancel = context.WithCancel(ctx)
 	go func() {
 		defer close(h.done)
-		wait := s.restartAfter
+		wait := firstRestartAfter
 		for {
 			began := time.Now()
 			fault, again := h.once(ctx, s)
@@ -97,9 +100,9 @@ func (h *hosted) run(ctx context.Context, s *sources) {
 				return
 			}
 			if time.Since(began) >= steadyRun {
-				wait = s.restartAfter
+				wait = firstRestartAfter
 			}
-			if !sleep(ctx, wait) {
+			if db.Pause(ctx, wait); ctx.Err() != nil {
 				return
 			}
 			wait = min(2*wait, maxRestartAfter)
@@ -109,7 +112,7 @@ func (h *hosted) run(ctx context.Context, s *sources) {
 
 // once runs the source once. fault says how the run ended. again reports whether the run failed, so that the worker
 // must start the source again.
-func (h *hosted) once(ctx context.Context, s *sources) (fault string, again bool) {
+func (h *hosted) once(ctx context.Context, s *Set) (fault string, again bool) {
 	s.mu.Lock()
 	h.runs++
 	run := h.runs
@@ -133,7 +136,7 @@ func (h *hosted) once(ctx context.Context, s *sources) (fault string, again bool
 
 // offer keeps an offer in h.waiting until apply puts it into the registry. It replaces an earlier offer that waits
 // there. It ignores an offer of a run of the source that has ended.
-func (s *sources) offer(h *hosted, run int, o source.Offer) {
+func (s *Set) offer(h *hosted, run int, o source.Offer) {
 	s.mu.Lock()
 	if h.runs == run {
 		h.waiting = &offered{run: run, tools: slices.Clone(o.Tools), earlier: slices.Clone(o.Earlier), fault: o.Fault}

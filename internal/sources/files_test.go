@@ -1,4 +1,4 @@
-package worker
+package sources
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/httptool"
 	"github.com/pawl-run/pawl/toolspec/source"
 	"github.com/pawl-run/pawl/toolspec/source/sourcetest"
 )
@@ -43,8 +45,18 @@ func writeFile(t *testing.T, name, text string) {
 	}
 }
 
-func httpFiles(dir string) *fileTools {
-	return &fileTools{source.HTTP, "PAWL_HTTP_TOOLS", dir, time.Millisecond, readHTTPTools}
+func httpFiles(dir string) *files {
+	return &files{source.HTTP, "PAWL_HTTP_TOOLS", dir, time.Millisecond, func(name string) ([]toolspec.Tool, error) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		d, err := httptool.Read(filepath.Base(name), text)
+		if err != nil {
+			return nil, err
+		}
+		return d.Bind()
+	}}
 }
 
 // TestHTTPToolsAreASource: the source of HTTP tools keeps the contract of sources.
