@@ -2,13 +2,16 @@ package mcp
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/jsonschema"
 	"github.com/pawl-run/pawl/toolspec/sanitize"
 	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // schemas returns the schemas of a definition as a model may read them. A tool without an output schema
@@ -85,6 +88,49 @@ func hideAll(out json.RawMessage) (json.RawMessage, string) {
 		}
 	}
 	return json.RawMessage(`{"type":"object","properties":{"` + hidden + `":{"type":"null"}},"additionalProperties":false}`), "/" + hidden
+}
+
+// Fields returns the paths of the fields in a published output schema, for the allowlist of a review: the fields of the
+// root or, if the root is a list, of each element. It returns nil if the schema has no such fields. Then the allowlist ""
+// shows the whole output.
+func Fields(published json.RawMessage) (paths []string) {
+	var root struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+		Items      json.RawMessage            `json:"items"`
+	}
+	if json.Unmarshal(published, &root) != nil {
+		return nil
+	}
+	fields, parent := root.Properties, strictjson.Path{}
+	if fields == nil && root.Items != nil {
+		var items struct {
+			Properties map[string]json.RawMessage `json:"properties"`
+		}
+		if json.Unmarshal(root.Items, &items) != nil {
+			return nil
+		}
+		fields, parent = items.Properties, strictjson.Path{"*"}
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		// In an allowlist, * stands for all fields.
+		if path := parent.With(name).Pointer(); name != hidden && name != "*" && shows(published, path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// CheckAllow returns an error if the allowlist of a review names what a published output schema does not have. If the
+// schema has no fields, CheckAllow cannot tell, and returns nil.
+func CheckAllow(published json.RawMessage, allow []string) error {
+	fields := Fields(published)
+	if fields == nil {
+		return nil
+	}
+	if _, err := schema.Project(published, allow); err != nil {
+		return fmt.Errorf("%w, which has %s", err, strings.Join(fields, ", "))
+	}
+	return nil
 }
 
 // shows reports whether a path can be allowed of an output schema.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/internal/mcp"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/policy/review"
 	"github.com/pawl-run/pawl/toolspec"
@@ -88,14 +89,19 @@ func shownOf(ctx context.Context, s *app.Session, f found) (shown, error) {
 }
 
 // proposal returns the review that the command proposes for the definition that a worker has now: the review in the
-// active policy with the digest of this definition or, if there is none, a review with the largest effect and risk.
+// active policy with the digest of this definition or, if there is none, a review with the largest effect and risk
+// that shows each field of the output.
 func proposal(f found) policy.MCPReview {
-	r := policy.MCPReview{Effect: toolspec.ExternalSideEffect, Risk: toolspec.HighRisk, Allow: []string{"/text"}}
 	if f.Review != nil {
-		r = *f.Review
+		r := *f.Review
+		r.Digest = f.Digest
+		return r
 	}
-	r.Digest = f.Digest
-	return r
+	allow := mcp.Fields(f.spec.OutputSchema)
+	if allow == nil {
+		allow = []string{""}
+	}
+	return policy.MCPReview{Digest: f.Digest, Effect: toolspec.ExternalSideEffect, Risk: toolspec.HighRisk, Allow: allow}
 }
 
 func (v shown) print(w io.Writer) {

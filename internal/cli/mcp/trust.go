@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/internal/mcp"
 	"github.com/pawl-run/pawl/internal/postgres/policies"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/policy/document"
@@ -83,6 +84,9 @@ func trust(ctx context.Context, a *app.App, s *app.Session, name, by string, r p
 	with, err := p.WithReview(f.Server, f.Name, r)
 	if err != nil {
 		return err
+	}
+	if err := mcp.CheckAllow(f.spec.OutputSchema, r.Allow); err != nil {
+		return fmt.Errorf("--allow does not fit %s, so its worker would not use the review: %w", f.ToolID, err)
 	}
 	// Activate fails if the active policy is not the one that this command has read: another person may have changed
 	// it in the meantime.
