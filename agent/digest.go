@@ -19,7 +19,7 @@ import (
 func (d Document) Canonical() ([]byte, error) {
 	output := d.Output
 	d.Output = nil
-	text, err := canonical(d)
+	text, err := canonicalJSON(d)
 	if err != nil || len(output) == 0 {
 		return text, err
 	}
@@ -63,7 +63,7 @@ func PromptHash(d Document, tools []toolspec.Spec) (string, error) {
 	})
 	model := d.Model
 	model.Connection, model.URL = "", ""
-	prompt, err := canonical(struct {
+	prompt, err := canonicalJSON(struct {
 		Instructions string    `json:"instructions"`
 		Model        Model     `json:"model"`
 		Choice       Choice    `json:"choice"`
@@ -82,7 +82,8 @@ func PromptHash(d Document, tools []toolspec.Spec) (string, error) {
 	return digest(slices.Concat(prompt, []byte{'\n'}, output.Bytes())), nil
 }
 
-func canonical(v any) ([]byte, error) {
+// canonicalJSON returns the canonical JSON of v (RFC 8785).
+func canonicalJSON(v any) ([]byte, error) {
 	raw, err := json.Marshal(v)
 	if err == nil {
 		raw, err = strictjson.Canonical(raw)

@@ -84,8 +84,9 @@ type Limits struct {
 	Tokens int `json:"tokens,omitempty"`
 	// MicroUSD bounds the cost of the model, in millionths of a US dollar. 0 is no bound.
 	MicroUSD int64 `json:"microUSD,omitempty"`
-	// ContextBytes bounds the messages of one request, in bytes of JSON. Beyond it the oldest outputs of tools
-	// are replaced by references, and then the oldest rounds are left out.
+	// ContextBytes limits the messages and the instructions of one request, in bytes of JSON. If they are larger, Pawl
+	// replaces the oldest outputs of tools by references, and then leaves out the oldest rounds. The first messages and the
+	// last round stay whole, so a request can be larger than ContextBytes.
 	ContextBytes int `json:"contextBytes"`
 	// Offered bounds the tools of one request. If the run may use more, a request has those that fit the last messages of people best.
 	// 0 is no bound.

@@ -27,8 +27,11 @@ func TestBaseURL(t *testing.T) {
 		{hosts{patterns: []string{"127.0.0.1:80"}, insecure: true}, "", "http://127.0.0.1:80", nil},
 		{hosts{patterns: []string{"127.0.0.1:80"}, insecure: true}, "127.0.0.1:81", "", capability.ErrForeignHost},
 		{hosts{patterns: []string{"2001:db8::1"}}, "", "https://[2001:db8::1]", nil},
+		{hosts{patterns: []string{"2001:0DB8::0001"}}, "", "https://[2001:0DB8::0001]", nil},
+		{hosts{patterns: []string{"2001:0db8:0::1"}}, "[2001:db8::1]", "https://[2001:db8::1]", nil},
+		{hosts{patterns: []string{"2001:db8::1"}}, "[2001:db8::2]", "", capability.ErrForeignHost},
 	} {
-		got, err := c.hosts.base(c.host)
+		got, err := c.hosts.baseURL(c.host)
 		if !errors.Is(err, c.err) || err == nil && got.String() != c.want {
 			t.Errorf("%v, %q: %v, %v", c.hosts, c.host, got, err)
 		}

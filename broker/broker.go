@@ -70,7 +70,7 @@ func (sealedError) Error() string {
 	return "the sealed credential does not open: is its key in this worker's key ring"
 }
 
-// LogReason is what may be logged of it.
+// LogReason returns the text of Error, which is safe for logs.
 func (s sealedError) LogReason() string { return s.Error() }
 
 // Request asks for the use of a connection in an attempt of a call.

@@ -28,7 +28,7 @@ func splitHost(pattern string) (host, port string, err error) {
 	return strings.TrimSuffix(strings.TrimPrefix(pattern, "["), "]"), "", nil
 }
 
-// checkHost returns an error if a pattern is not host, host:port or *.domain in lower case. With
+// checkHost returns an error if a pattern is not host, host:port, *.domain or *.domain:port in lower case. With
 // insecure, the host must be a loopback address.
 func checkHost(pattern string, insecure bool) error {
 	if strings.Contains(pattern, "/") {
@@ -49,6 +49,14 @@ func checkHost(pattern string, insecure bool) error {
 		return fmt.Errorf("host %q must be a name in lower case, an address, or *. and a domain of at least two parts", pattern)
 	}
 	return nil
+}
+
+// canonicalHost returns an IP address in its shortest form, and any other host unchanged.
+func canonicalHost(host string) string {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return addr.String()
+	}
+	return host
 }
 
 func loopback(host string) bool {
@@ -95,7 +103,7 @@ func (h hosts) allow(u *url.URL) bool {
 	if port == "" {
 		port = standard
 	}
-	name := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	name := canonicalHost(strings.TrimSuffix(strings.ToLower(u.Hostname()), "."))
 	for _, pattern := range h.patterns {
 		host, wants, err := splitHost(pattern)
 		if err != nil {
@@ -107,15 +115,17 @@ func (h hosts) allow(u *url.URL) bool {
 		if wants != port {
 			continue
 		}
-		if domain, wild := strings.CutPrefix(host, "*"); host == name || wild && strings.HasSuffix(name, domain) && len(name) > len(domain) {
+		if domain, wild := strings.CutPrefix(host, "*"); canonicalHost(host) == name || wild && strings.HasSuffix(name, domain) && len(name) > len(domain) {
 			return true
 		}
 	}
 	return false
 }
 
-// base returns the URL of a host that is allowed, or of the first host that is not a pattern.
-func (h hosts) base(host string) (*url.URL, error) {
+// baseURL returns the URL of a host, with scheme and host only. If host is "", it takes the first of the hosts that has no *.
+// The scheme is https, or http for a loopback address if the provider is insecure. The error is ErrNoHost if each host has a
+// *, and ErrForeignHost if host is none of the hosts.
+func (h hosts) baseURL(host string) (*url.URL, error) {
 	if host == "" {
 		i := slices.IndexFunc(h.patterns, func(p string) bool { return !strings.Contains(p, "*") })
 		if i < 0 {

@@ -63,7 +63,7 @@ func (l *Lease) BaseURL(connectionID, host string) (*url.URL, error) {
 	if err := l.check(connectionID); err != nil {
 		return nil, err
 	}
-	return l.hosts.base(host)
+	return l.hosts.baseURL(host)
 }
 
 // check returns an error if the lease is for another connection or has ended.

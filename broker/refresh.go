@@ -75,8 +75,8 @@ type FailedRefresh struct {
 	Lost bool
 	// Code names the cause, for the audit trail.
 	Code string
-	// After is the minimum pause before the next try. The cooldown begins with First and doubles
-	// with each failure up to Most.
+	// After is the pause that the server asks for. First is the pause after the first failure, which doubles with each further
+	// failure, and Most is the longest such pause. The next try waits for the longer of both pauses.
 	After, First, Most time.Duration
 }
 
@@ -117,7 +117,7 @@ func (n noToken) Error() string {
 	return "the token of connection " + n.connectionID + " has ended, and its authorization server has given no new one yet: the audit trail has the cause"
 }
 
-// LogReason returns the same text as Error.
+// LogReason returns the text of Error, which is safe for logs.
 func (n noToken) LogReason() string { return n.Error() }
 
 // Is makes a noToken an ErrNoToken.

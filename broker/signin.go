@@ -23,7 +23,8 @@ const (
 	goodbye = 2 * time.Second
 )
 
-// SignIn signs a person in to an account, for a connection.
+// SignIn has the settings of Broker.SignIn, which signs a person in to an account at the service of Provider. Scopes are
+// the scopes to request.
 type SignIn struct {
 	Provider Provider
 	Scopes   []string

@@ -48,9 +48,10 @@ type CallRecord struct {
 	PolicyDigest  string           `json:"policyDigest,omitempty"`
 	Result        *toolspec.Result `json:"result,omitempty"`
 	SafeArgs      json.RawMessage  `json:"safeArgs,omitempty"`
-	// InputHistory has the redacted form of every value that the arguments had, for example before and after a
-	// hook changed them, in order. OutputHistory has the same of the output. Each is nil if there was only one
-	// value.
+	// InputHistory has each value that the arguments had, redacted and in order, for example before and after a hook
+	// changed them. An entry is null if nothing of the value may be shown. OutputHistory has, in order, the values of the
+	// output that may be shown: a value that a hook has hidden is left out. Each is nil while the call is open, and if
+	// it has fewer than two values.
 	InputHistory  []json.RawMessage `json:"inputHistory,omitempty"`
 	OutputHistory []json.RawMessage `json:"outputHistory,omitempty"`
 	Stages        []StageRecord     `json:"stages,omitempty"`

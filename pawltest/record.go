@@ -101,7 +101,7 @@ func (s *streamed) Discard(context.Context) error {
 	return nil
 }
 
-// noPolicy has no policy: no identity has roles, and no tool has repairs.
+// noPolicy implements judge.Policies without a policy: no identity has roles, no tool has repairs, and no policy masks a value.
 type noPolicy struct{}
 
 // Policy implements judge.Policies.

@@ -62,7 +62,7 @@ func (c Call) Run(t testing.TB) Answer {
 	return b.answer(out, facts.SafeArgs)
 }
 
-// answer returns the Answer of an attempt with the output out.
+// answer returns the Answer of an attempt: out is the answer of the activity, and safeArgs are the masked arguments.
 func (b *callWorker) answer(out contract.ExecuteOut, safeArgs json.RawMessage) Answer {
 	b.t.Helper()
 	a := Answer{

@@ -42,9 +42,9 @@ func (a ApprovalRule) with(changes approvers) ApprovalRule {
 	return a
 }
 
-// and returns a rule that asks the entries of a, then those of b. Entries that are open to everybody come
-// last: an approval counts once, for the first entry that waits, so an open entry that came earlier would
-// use up the approval of a named approver.
+// and returns a rule that asks the entries of a, and then the entries of b. Entries without approvers, which are open to
+// everybody, come last: an approval counts for the first entry that waits, so an open entry in front would take the
+// approval of a named approver. The rule has the shorter of both lifetimes, no escalations and no remembered approvals.
 func (a ApprovalRule) and(b ApprovalRule) ApprovalRule {
 	a.ExpiresAfterMs = min(a.ExpiresAfterMs, b.ExpiresAfterMs)
 	var named, open []ChainEntry

@@ -29,6 +29,22 @@ func TestNamesOfPeople(t *testing.T) {
 	}
 }
 
+// TestRecordedFaults: a policy that an earlier release has accepted still loads.
+func TestRecordedFaults(t *testing.T) {
+	for _, doc := range []string{
+		"version: 1\ntenants: {acme: {allowedTools: [core__*], roles: {ops: ['role:sre']}}}\n",
+		"version: 1\ntenants: {acme: {allowedTools: ['*'], approvals: {approvers: ['user:a', 'user:b']}, overrides: [{tool: a__*, approvals: {approvers: ['user:a']}}], " +
+			"rules: [{tool: a__b, decision: require_approval, approvals: {quorum: 2}}]}}\n",
+	} {
+		if _, err := policy.Parse("p", []byte(doc)); err == nil {
+			t.Errorf("%s is accepted", doc)
+		}
+		if _, err := policy.ParseRecorded("p", []byte(doc)); err != nil {
+			t.Errorf("%s, recorded: %v", doc, err)
+		}
+	}
+}
+
 // TestDescribeQuotes: the words that say who may decide are told from the names in them.
 func TestDescribeQuotes(t *testing.T) {
 	rule := policy.ApprovalRule{Enabled: true, Approvers: []document.Pattern{"user:ann", "user:*", "team lead*", "a or b"}}

@@ -28,8 +28,8 @@ const tokenType = "pawl-decision+jwt"
 // claims are the registered claims of a JSON Web Token, and the hash of the decision as the nonce.
 type claims struct {
 	Nonce string `json:"nonce"`
-	// ApprovalID is the approvalId of the decision. The hash covers it too, but a workflow does not
-	// compute the hash and compares this claim.
+	// ApprovalID is the approvalId of the decision. The hash covers it too, but a workflow does not compute the hash: it
+	// compares this claim.
 	ApprovalID string `json:"approvalId,omitempty"`
 	jwt.RegisteredClaims
 }

@@ -80,7 +80,7 @@ var meanings = map[string]string{
 	kindNoToken:    "the connection of the model has no valid token now",
 }
 
-// LogReason is safe for logs, as Error is.
+// LogReason returns the text of Error, which is safe for logs.
 func (e *Error) LogReason() string { return e.Error() }
 
 // Unwrap returns the cause: a [*wire.ProviderError] with the provider's own text, or an error of the network.

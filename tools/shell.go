@@ -139,13 +139,14 @@ func (w *shellWriter) tail() (text string, truncated bool) {
 // terminalControl matches sequences that control a terminal.
 var terminalControl = regexp.MustCompile(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[P^_X][^\x1b]*(\x1b\\)?|[ -/]*[0-~])`) //nolint:gocritic // the ranges are those of ECMA-48
 
-// lastLine returns the last line of a text that has something to show, for people: without characters that control a terminal.
+// lastLine returns the last line of a text in which a person can see something, without characters that control a terminal.
+// It looks at the last bytes of the text, at most 10 times toolspec.MaxProgressText of them.
 func lastLine(text string) string {
 	const most = 10 * toolspec.MaxProgressText
-	text = strings.TrimRight(text, "\r\n\t ")
 	text = text[max(0, len(text)-most):]
-	text = text[strings.LastIndexAny(text, "\r\n")+1:]
 	text = terminalControl.ReplaceAllString(strings.ToValidUTF8(text, ""), "")
+	text = strings.TrimRight(text, "\r\n\t ")
+	text = text[strings.LastIndexAny(text, "\r\n")+1:]
 	return strings.Map(func(r rune) rune {
 		if r == '\t' {
 			return ' '

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -113,7 +114,7 @@ func (r Redaction) Input(args json.RawMessage) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(mask(v, paths))
+	return json.Marshal(maskPaths(v, paths))
 }
 
 // keep returns what paths leave of v, and whether anything was left. A value
@@ -146,7 +147,9 @@ func keep(v any, paths [][]string) (any, bool) {
 	return nil, false
 }
 
-func mask(v any, paths [][]string) any {
+// maskPaths replaces every value at one of the paths by Mask. It changes v and returns it. An index in a path is an element of
+// a list.
+func maskPaths(v any, paths [][]string) any {
 	if len(paths) == 0 {
 		return v
 	}
@@ -158,11 +161,11 @@ func mask(v any, paths [][]string) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, child := range v {
-			v[name] = mask(child, below(paths, name))
+			v[name] = maskPaths(child, below(paths, name))
 		}
 	case []any:
 		for i, child := range v {
-			v[i] = mask(child, below(paths, "*"))
+			v[i] = maskPaths(child, below(paths, strconv.Itoa(i)))
 		}
 	}
 	return v
@@ -198,7 +201,7 @@ func splitPaths(pointers []string) ([][]string, error) {
 	return paths, nil
 }
 
-// decodeValue keeps numbers as they are written.
+// decodeValue returns a JSON value as data, with numbers as json.Number. It ignores text after the value.
 func decodeValue(raw json.RawMessage) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()

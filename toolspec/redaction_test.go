@@ -68,6 +68,7 @@ func TestRedactionInput(t *testing.T) {
 		{"values of a map", "/m/*", `{"m":{"k":1}}`, `{"m":{"k":"***"}}`},
 		{"a slash in a name", "/a~1b", `{"a/b":1}`, `{"a/b":"***"}`},
 		{"everything", "/", `{"a":1}`, `"***"`},
+		{"an element", "/l/0/x", `{"l":[{"x":1},{"x":2}]}`, `{"l":[{"x":"***"},{"x":2}]}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := toolspec.Redaction{}

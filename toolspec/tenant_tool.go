@@ -48,8 +48,8 @@ func TenantOfTool(toolID string) string {
 	return namespace
 }
 
-// ForeignTool reports whether a tool is registered for another tenant. Nobody but its tenant may see or
-// call it.
+// ForeignTool reports whether the id of a tool says that the tool is registered for another tenant than tenantID. Only the
+// tenant of a tool may see or call it.
 func ForeignTool(tenantID, toolID string) bool {
 	of := TenantOfTool(toolID)
 	return of != "" && of != TenantNamespace(tenantID)

@@ -33,9 +33,9 @@ const (
 	shownSources = 5
 )
 
-// answerProbes starts the health listener if one is configured. It returns the board whose checks probes see, or nil,
-// and the function that stops the listener.
-func answerProbes(ctx context.Context, c Config) (board *health.Board, stop func(), err error) {
+// startHealth starts the listener for probes if HealthListen is set. It returns the board from which the listener answers,
+// and the function that stops the listener. Without a listener the board is nil.
+func startHealth(ctx context.Context, c Config) (board *health.Board, stop func(), err error) {
 	if c.HealthListen == "" {
 		return nil, func() {}, nil
 	}

@@ -25,12 +25,13 @@ type unanswered string
 // Error returns a text that is safe for logs.
 func (u unanswered) Error() string { return "Temporal answers " + string(u) }
 
-// LogReason returns the same text as Error.
+// LogReason returns the text of Error, which is safe for logs.
 func (u unanswered) LogReason() string { return u.Error() }
 
-// Owner describes a run; without a run id, the latest run of the workflow. It returns OwnerDeleted
-// only if Temporal says that the workflow does not exist. A missing namespace and other errors do
-// not say anything about the workflow, so Owner returns an error.
+// Owner returns the status and the id of a run, or of the latest run of the workflow if runID is empty. The status is
+// OwnerDeleted only if Temporal says that there is no such workflow or run. Each other answer, such as a missing namespace
+// or an unknown status, is an error, because it does not tell whether the workflow exists. The error is transient if the
+// same request for another workflow would fail too.
 func (o owners) Owner(ctx context.Context, workflowID, runID string) (upkeep.Owner, error) {
 	described, err := o.temporal.DescribeWorkflowExecution(ctx, workflowID, runID)
 	var missing *serviceerror.NotFound

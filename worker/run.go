@@ -69,7 +69,7 @@ func run(ctx context.Context, c Config, a *additions) error {
 		c.telemetry.Close(closing)
 	}()
 	var stopHealth func()
-	if c.board, stopHealth, err = answerProbes(ctx, c); err != nil {
+	if c.board, stopHealth, err = startHealth(ctx, c); err != nil {
 		return err
 	}
 	defer stopHealth() // the worker answers probes until all its parts have stopped

@@ -34,7 +34,7 @@ func (s *fakeSemaphore) step() stage.Table {
 			s.stale = false
 			return stage.Superseded(), nil
 		case s.open:
-			s.places.Took(in.Facts.InvocationID, time.Now())
+			s.places.Remember(in.Facts.InvocationID, time.Now())
 			return hook.Verdict{}, nil
 		}
 		return stage.Waits(s.wait), nil

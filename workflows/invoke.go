@@ -102,7 +102,7 @@ func (i *invocation) run(ctx workflow.Context) (toolspec.Result, error) {
 		}
 		end.Next = i.runCall(ctx)
 	}
-	// If only workers on another task queue have the tool, WaitForPart ends the work of this run with
+	// If only workers on another task queue have the tool, WaitForPart returns a failure with the code
 	// unavailable. The call then moves, unless it was cancelled meanwhile.
 	if f := end.Next.Failure(); f != nil && f.Code == toolspec.CodeUnavailable && i.MovesTo() != "" {
 		if ctx.Err() == nil {

@@ -35,14 +35,18 @@ const MaxUnread = 64
 type Store interface {
 	// OpenAgentRun writes a run, if there is none with its ids, and returns the run with these ids.
 	OpenAgentRun(ctx context.Context, r NewRun) (Run, error)
-	// ForkAgentRun is OpenAgentRun for an input with a Fork: the new run begins with a copy of the first rounds of the source. Its next
-	// messages are the texts in said. If said is empty, its next messages are the messages that the source has for the round after the
-	// copied rounds. r.Input has the Messages of the source. Errors: ErrNotFound if there is no such source, ErrNoRound and ErrForkTooLarge.
+	// ForkAgentRun writes the run r with a copy of the first r.Input.Fork.Rounds rounds of the source r.Input.Fork.RunID, unless a run with
+	// the ids of r exists. It returns the run with these ids. The caller must set r.Input.Messages to the messages of the source. After the
+	// copied rounds, the new run has the texts in said as messages. If said is empty, it has the messages of the source for the next round.
+	// If ForkAgentRun writes no run and there is none with these ids, it returns ErrNotFound if the source does not exist or has a parent,
+	// ErrNoRound or ErrForkTooLarge.
 	ForkAgentRun(ctx context.Context, r NewRun, said []string) (Run, error)
 	// AgentRun returns a run, and ErrNotFound if there is none.
 	AgentRun(ctx context.Context, of contract.AgentRun) (Run, error)
-	// SayToAgent stores a message, if its id is new in the run, and returns its number. It returns 0 if the run has MaxUnread
-	// messages that no model has read, and ErrNotFound if the run has ended.
+	// SayToAgent stores a message, if its id is new in the run, and returns its number. For an id that the run has, it returns
+	// the number of the stored message, also after the end of the run. For a new id it returns 0 if the run has MaxUnread
+	// messages that no model has read, and ErrNotFound if the run has ended or does not exist. Messages that are sent at the
+	// same moment can exceed MaxUnread.
 	SayToAgent(ctx context.Context, of contract.AgentRun, m pawlagent.Message) (int64, error)
 	// AgentRound returns one round. found is false if no response was recorded.
 	AgentRound(ctx context.Context, of contract.AgentRun, round int) (r Round, found bool, err error)

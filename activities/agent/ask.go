@@ -153,7 +153,7 @@ type unusableError struct {
 
 func (e *unusableError) Error() string { return e.reason }
 
-// LogReason returns the same text as Error.
+// LogReason returns the text of Error, which is safe for logs.
 func (e *unusableError) LogReason() string { return e.reason }
 
 func unusable(format string, args ...any) error {
@@ -251,8 +251,11 @@ func readFault(err error) error {
 		return err
 	}
 	var sent *wire.ProviderError
-	if errors.As(err, &sent) {
+	switch {
+	case errors.As(err, &sent):
 		return provider.Sent(sent)
+	case errors.Is(err, context.DeadlineExceeded):
+		return &provider.Error{Kind: "timeout", Retry: true}
 	}
 	return &provider.Error{Kind: "foreign_response", Retry: true}
 }

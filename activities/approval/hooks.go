@@ -33,6 +33,7 @@ func ruleOf(rule policy.ApprovalRule, asks []hook.Ask) (policy.ApprovalRule, err
 	return rule.Besides(people...)
 }
 
+// entriesOf returns the people for whom a hook asks, as entries of a chain.
 func entriesOf(a *hook.Approvals) []policy.ChainEntry {
 	var entries []policy.ChainEntry
 	for _, s := range a.Entries() {

@@ -47,7 +47,7 @@ func (a *Approvals) Request(ctx context.Context, in contract.RequestIn) (contrac
 			Code: toolspec.CodePolicyDenied, SafeMessage: message, Details: &toolspec.Details{Rule: decision.Rule},
 		}}, nil
 	}
-	digest, err := judge.ApprovalSubject(f).Digest()
+	digest, err := judge.Approved(f).Digest()
 	if err != nil {
 		return contract.RequestOut{}, err
 	}
@@ -75,7 +75,7 @@ func (a *Approvals) park(ctx context.Context, in contract.RequestIn, decision po
 	if wait == 0 {
 		return contract.RequestOut{Outcome: contract.Refused}, nil
 	}
-	digest, err := judge.ApprovalSubject(in.Facts).Digest()
+	digest, err := judge.Approved(in.Facts).Digest()
 	if err != nil {
 		return contract.RequestOut{}, err
 	}

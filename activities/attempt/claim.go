@@ -48,7 +48,7 @@ func (a *Attempts) claim(ctx context.Context, in contract.ExecuteIn, claimID, su
 		row.PreviewDigest = approval.PreviewDigest
 		// Compute the digest of the tool and the arguments that run now. approval.Digest comes from the history, and may
 		// be the digest of another call.
-		row.ApprovalDigest, err = judge.ApprovalSubject(in.Facts).Digest()
+		row.ApprovalDigest, err = judge.Approved(in.Facts).Digest()
 	}
 	var outcome contract.Outcome
 	if err == nil {

@@ -66,7 +66,7 @@ func (c *cleaner) clean(last bool, emit func([]byte) error) error {
 	} else if err := c.mask(last); err != nil {
 		return err
 	}
-	clean, n, err := c.search(c.masked, last)
+	clean, n, err := c.removeSecrets(c.masked, last)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (c *cleaner) clean(last bool, emit func([]byte) error) error {
 
 // mask moves the bytes of raw that have no credential to searched, and masks searched.
 func (c *cleaner) mask(last bool) error {
-	clean, n, err := c.search(c.raw, last)
+	clean, n, err := c.removeSecrets(c.raw, last)
 	if err != nil {
 		return err
 	}
@@ -92,9 +92,11 @@ func (c *cleaner) mask(last bool) error {
 	return nil
 }
 
-// search returns text without its credentials. Only the first beginning bytes may be passed on now: the bytes after
-// them may be the first part of a credential that continues in the next part of the stream.
-func (c *cleaner) search(text []byte, last bool) (clean []byte, beginning int, err error) {
+// removeSecrets replaces the credentials in text, in place, and returns the new text. The caller may pass on its first safe
+// bytes now: the bytes after them may be the first part of a credential that continues in the next part of the stream. If
+// last is true, the caller may pass on all bytes. The error is errUnclean if a binary text has a credential, or if the
+// credentials cannot be replaced.
+func (c *cleaner) removeSecrets(text []byte, last bool) (clean []byte, safe int, err error) {
 	if c.secrets == nil || c.secrets.Len() == 0 {
 		return text, len(text), nil
 	}

@@ -192,7 +192,8 @@ func (a *Attempts) applyMasks(ctx context.Context, in contract.ExecuteIn, policy
 	case failure != nil:
 		return nil, &contract.ExecuteOut{Outcome: contract.Refused, Failure: failure}
 	}
-	// The gate may have judged the definition of another worker.
+	// The gate may have run in a worker with another definition of this tool, or in an older release that does not know
+	// registered tools.
 	failure, err = judge.CheckReview(ctx, a.Policies, a.PolicyEngines, policyDigest, in.Facts, bound)
 	switch {
 	case errors.Is(err, judge.ErrReviewPending):

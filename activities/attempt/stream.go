@@ -178,7 +178,8 @@ func (a *Attempts) unstored(ctx, budget context.Context, in contract.ExecuteIn, 
 	return out
 }
 
-// discard deletes the stream of an attempt that failed. ctx may have ended.
+// discard deletes the stream of an attempt, unless the tool still writes to it. It takes at most discardTime, also if ctx has
+// ended. Upkeep deletes the rest.
 func (a *Attempts) discard(ctx context.Context, in contract.ExecuteIn, s *stream) {
 	soon, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTime)
 	defer cancel()
@@ -187,6 +188,6 @@ func (a *Attempts) discard(ctx context.Context, in contract.ExecuteIn, s *stream
 	}
 	defer s.mu.Unlock()
 	if err := s.writer.Discard(soon); err != nil {
-		a.Log.WarnContext(ctx, "the stream of a failed attempt is left to upkeep", "invocationId", in.Facts.InvocationID, "reason", errs.Reason(err))
+		a.Log.WarnContext(ctx, "a stream that nobody reads is left to upkeep", "invocationId", in.Facts.InvocationID, "reason", errs.Reason(err))
 	}
 }

@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// A call in a queue gets a signal when it gets a slot. It also asks without a signal, at
-	// intervals that grow with the number of calls ahead and with the number of rounds, so that a
-	// wait of days does not fill the history. queueLook is the shortest interval.
+	// queueLook is the shortest interval at which a call in a queue asks for its slot. A call gets a signal when it gets
+	// a slot, but also asks without a signal. The interval grows with the number of calls ahead and with the number of
+	// rounds, so that a wait of days does not fill the history.
 	queueLook = 10 * time.Second
-	// queueStep is the interval for each call ahead, up to queueLookFar.
+	// The interval is at least queueStep for each call ahead, up to queueLookFar.
 	queueStep    = 500 * time.Millisecond
 	queueLookFar = time.Minute
-	// Each queueRounds rounds, the shortest interval grows by queueLook, up to queueLookOld.
+	// The interval is at least queueLook for each queueRounds rounds, up to queueLookOld.
 	queueRounds  = 6
 	queueLookOld = 5 * time.Minute
 	// busyRetry is the retryAfter of a full semaphore. The time until a slot is free is not known.
@@ -109,7 +109,7 @@ func (l *limits) takeSlots(ctx context.Context, in hook.StageInput) (hook.Verdic
 	// In a later round the call may be in the queue of a limit that policy no longer has. Then TakeSlots must still
 	// run, so that the call leaves the queue.
 	if len(limits) == 0 && f.Round == 1 {
-		l.slotTimes.Took(f.InvocationID, asked)
+		l.slotTimes.Remember(f.InvocationID, asked)
 		return hook.Verdict{}, nil
 	}
 	row := SlotsRow{InvocationID: f.InvocationID, TenantID: f.Context.TenantID, Epoch: f.Epoch, Round: f.Round}
@@ -130,7 +130,7 @@ func (l *limits) takeSlots(ctx context.Context, in hook.StageInput) (hook.Verdic
 			Code: toolspec.CodeCapacity, SafeMessage: reason, RetryAfterMs: busyRetry.Milliseconds(), Details: &toolspec.Details{Rule: limit.Source},
 		}), nil
 	case Taken:
-		l.slotTimes.Took(f.InvocationID, asked)
+		l.slotTimes.Remember(f.InvocationID, asked)
 		return hook.Verdict{}, nil
 	case Waiting:
 	}

@@ -13,7 +13,7 @@ const (
 	// holdMargin is the time that may pass between the check of [SlotTimes.Expired] and the start of the tool. Expired reports slots as lost
 	// this much, and the longest runtime of the tool, before the end of HoldTime.
 	holdMargin = time.Minute
-	// manySlots is the number of remembered calls at which Took begins to drop expired slots.
+	// manySlots is the number of remembered calls at which Remember begins to drop expired slots.
 	manySlots = 4096
 )
 
@@ -25,8 +25,9 @@ type SlotTimes struct {
 	asked map[string]time.Time
 }
 
-// Took records that a call has got the slots for which it asked at the time asked.
-func (p *SlotTimes) Took(invocationID string, asked time.Time) {
+// Remember records that a call has its slots. asked is the time of this process right before it asked the database for
+// them. With manySlots calls or more, Remember first forgets the calls that asked longer than HoldTime ago.
+func (p *SlotTimes) Remember(invocationID string, asked time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.asked == nil {

@@ -13,12 +13,12 @@ func TestManySlots(t *testing.T) {
 		var p SlotTimes
 		for range 2 {
 			for i := range manySlots + 4 {
-				p.Took(time.Duration(i).String(), time.Now())
+				p.Remember(time.Duration(i).String(), time.Now())
 			}
 			timer := time.NewTimer(2 * HoldTime)
 			<-timer.C
 		}
-		if p.Took("last", time.Now()); len(p.asked) != 1 {
+		if p.Remember("last", time.Now()); len(p.asked) != 1 {
 			t.Errorf("%d places are remembered, want the one that can be used", len(p.asked))
 		}
 	})

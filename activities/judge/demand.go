@@ -89,7 +89,8 @@ func MissingScopes(scopes []string) hook.Failure {
 	return f
 }
 
-// Revoked returns the failure of a call whose connection is revoked. The caller must have a grant for the connection.
+// Revoked returns the failure of a call whose connection is revoked. Use it only if the actor or the subject of the call
+// has a grant for the connection, because the failure tells that the connection exists.
 func Revoked() hook.Failure {
 	f := NoGrant()
 	f.SafeMessage = "the connection is revoked, and stays revoked: use another connection"
@@ -105,8 +106,8 @@ func NotRequested() hook.Failure {
 	}
 }
 
-// Reauth returns the failure of a call whose connection has no usable credential. The caller must have a grant for the
-// connection. The id is opaque, and the call names it itself.
+// Reauth returns the failure of a call whose connection has no usable credential. Use it only if the actor or the subject
+// of the call has a grant for the connection. The id is opaque, and the call names it itself.
 func Reauth(connectionID string) hook.Failure {
 	id := toolspec.Quoted(connectionID)
 	return hook.Failure{

@@ -74,8 +74,9 @@ func AtWorker(facts policy.Facts, digest string, tools Source) policy.Facts {
 	return facts
 }
 
-// ApprovalSubject returns what an approval is for, and what its digest covers: exactly the call that will run.
-func ApprovalSubject(f hook.Facts) hydrate.Approved {
+// Approved returns the content whose digest binds an approval to one call: its id, tool, arguments, tenant, actor, subject
+// and connection.
+func Approved(f hook.Facts) hydrate.Approved {
 	return hydrate.Approved{
 		InvocationID: f.InvocationID, ToolID: f.ToolID, ToolDigest: f.ToolDigest, Args: f.Args,
 		TenantID: f.Context.TenantID, ActorID: f.Context.ActorID, SubjectID: f.Context.SubjectID, ConnectionID: f.Context.ConnectionID,

@@ -42,11 +42,11 @@ type Origin int
 
 // The origins.
 const (
-	// FromTool is the value of a tool or of its probe, or the value with which a hook responds inside an attempt. It is
-	// checked before redaction, against the output schema.
+	// FromTool is the value of a tool or of its probe, or the value with which a hook responds inside an attempt. Its form
+	// before redaction is checked, against the output schema.
 	FromTool Origin = iota
 	// FromHook is a value that a hook made of a redacted value, the value with which a hook responds before the
-	// attempt, or a value of the cache. It is checked after redaction, against the part of the output schema that the
+	// attempt, or a value of the cache. Its redacted form is checked, against the part of the output schema that the
 	// allowlist of the tool names.
 	FromHook
 )
@@ -103,7 +103,8 @@ func (d *Deliverer) Clean(bound *catalog.Bound, in Value) (json.RawMessage, *hoo
 	}
 	hard := toolspec.MaxRawResult
 	if in.Origin == FromHook {
-		// The value is redacted already. The time of a stage is short, so it must not be spent on a value that is much too large.
+		// The time of a stage is short, so it must not be spent on a value that is much too large. Most values are redacted
+		// already, so redaction does not make them small.
 		hard = 2 * most
 	}
 	if len(in.Value) > hard {

@@ -134,8 +134,9 @@ func (p *Previews) Again(ctx context.Context, f hook.Facts, bound *catalog.Bound
 	return &made, nil
 }
 
-// make runs the preview of a tool. A preview that does not stop in time is left behind: it changes
-// nothing.
+// make waits at most maxWait for room, and then runs the preview of a tool for at most toolspec.PreviewTimeout. The error is
+// errBusy if there is no room, errTimeout if the preview takes longer, or the error of the preview. A preview that does not
+// stop in time keeps its room until it stops. It does no harm, because a preview changes nothing.
 func (p *Previews) make(ctx context.Context, f hook.Facts, bound *catalog.Bound, caps toolspec.Capabilities, epoch int) (toolspec.Preview, error) {
 	f.Attempt = max(f.Attempt, 1) // people are asked before the first attempt
 	call := providers.CallOf(f, epoch, caps, p.Log)

@@ -233,7 +233,7 @@ func (r *reader) limits(n *node, path string) {
 		field{Name: "time", Read: r.seconds(&l.Seconds)},
 		field{Name: "tokens", Read: r.number(&l.Tokens, agent.MaxTokens)},
 		field{Name: "cost", Read: r.money(&l.MicroUSD)},
-		field{Name: "context", Read: r.size(&l.ContextBytes)},
+		field{Name: "context", Read: r.contextBytes(&l.ContextBytes)},
 		field{Name: "offered", Read: r.number(&l.Offered, agent.MaxTools)},
 		field{Name: "atOnce", Read: r.number(&l.AtOnce, agent.MaxAtOnce)},
 	)

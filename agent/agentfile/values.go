@@ -136,9 +136,12 @@ var moneyForm = regexp.MustCompile(`^(0|[1-9][0-9]{0,6})(?:\.([0-9]{1,6}))?$`)
 // money reads US dollars with up to 6 decimals into millionths, without a float in between.
 func (r *reader) money(into *int64) readInto {
 	return func(n *node, path string) {
+		if !r.Plain(n, path) {
+			return
+		}
 		parts := moneyForm.FindStringSubmatch(n.Value)
 		var amount int64
-		if tag := n.ShortTag(); r.Plain(n, path) && parts != nil && (tag == "!!int" || tag == "!!float") {
+		if tag := n.ShortTag(); parts != nil && (tag == "!!int" || tag == "!!float") {
 			// moneyForm allows only digits, at most 13.
 			amount, _ = strconv.ParseInt(parts[1]+(parts[2] + "000000")[:6], 10, 64)
 		}
@@ -160,12 +163,16 @@ var sizeForm = regexp.MustCompile(`^([1-9][0-9]{0,8})(KB|MB)?$`)
 
 var units = map[string]int{"": 1, "KB": 1 << 10, "MB": 1 << 20}
 
-// size reads a number of bytes, or of KB or MB: 1024 or 1024² bytes.
-func (r *reader) size(into *int) readInto {
+// contextBytes reads a size into bytes: a number of bytes, of KB or of MB (1024 and 1024² bytes), from
+// agent.MinContextBytes to agent.MaxContextBytes.
+func (r *reader) contextBytes(into *int) readInto {
 	return func(n *node, path string) {
+		if !r.Plain(n, path) {
+			return
+		}
 		parts := sizeForm.FindStringSubmatch(n.Value)
 		bytes := 0
-		if tag := n.ShortTag(); r.Plain(n, path) && parts != nil && (tag == "!!int" || tag == "!!str") {
+		if tag := n.ShortTag(); parts != nil && (tag == "!!int" || tag == "!!str") {
 			count, _ := strconv.Atoi(parts[1]) // sizeForm allows only digits, at most 9
 			bytes = count * units[parts[2]]
 		}

@@ -92,7 +92,9 @@ func appendQuads(to, text []byte, i int) (all []byte, next int) {
 	return to, i
 }
 
-// decodeHex returns a decoder of runs of hexadecimal that skips their first digits.
+// decodeHex returns a decoder of runs of hexadecimal. The decoder leaves out the first skip digits of each run, because a
+// digit of other text may stand directly in front of the hexadecimal. It also unpacks each run. A newline ends each decoded
+// run.
 func decodeHex(skip int) func(in, out *layer) bool {
 	return func(in, out *layer) bool {
 		out.whole = true

@@ -22,7 +22,7 @@ const (
 	ClientSecret = "cs-8Hq3VxPz5LrT2mWd"
 )
 
-// Answer is one in the place of a token.
+// Answer is a response that the server sends instead of a token.
 type Answer struct {
 	Status int
 	// Body is sent as it is, as JSON.
@@ -36,22 +36,22 @@ type Answer struct {
 type Server struct {
 	sync.Mutex
 	*httptest.Server
-	// Life is that of its access tokens; 0 does not tell, and they last an hour.
+	// Life is the life of access tokens. With 0 the server does not state it, and they last an hour.
 	Life time.Duration
 	// Keeps says that refresh tokens do not rotate.
 	Keeps bool
-	// Grace takes the refresh token before the last one as well. Otherwise that kills
-	// the family.
+	// Grace makes the server take the refresh token before the last one as well. Without Grace, its use ends all tokens of
+	// the consent.
 	Grace bool
-	// Scope, if set, is what every token has of the scopes that were asked for.
+	// Scope is the scope of every token; empty means the requested scopes.
 	Scope string
 	// Instead may answer the n-th request for a token, from 1, before the server checks the request. If Instead is nil or returns nil, the server
 	// answers.
 	Instead func(n int) *Answer
-	// Rotated is called when a new token is there, and before anybody has it. Where it
-	// says so, nobody gets it.
+	// Rotated is called when the server has made a new token, before it sends the token. If lose is true, the server does
+	// not send it.
 	Rotated func(n int) (lose bool)
-	// Deny answers consent with this error.
+	// Deny is the error with which the server answers a request for consent; empty means that it consents.
 	Deny string
 
 	asked, revoked []url.Values
@@ -60,12 +60,15 @@ type Server struct {
 	access         map[string]*family
 }
 
-// family is what came of one consent.
+// family has the tokens that the server has issued for one consent.
 type family struct {
+	// current is the last refresh token, and before the one that it replaced.
 	current, before string
-	dead            bool
-	ends            time.Time
-	scope           string
+	// dead says that the server refuses the refresh tokens.
+	dead bool
+	// ends is when the last access token expires.
+	ends  time.Time
+	scope string
 }
 
 // New starts a server for as long as the test.

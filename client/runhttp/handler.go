@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -107,7 +108,7 @@ func (h *handler) opens(w http.ResponseWriter, r *http.Request, foreign string, 
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Add("Vary", "Origin")
-	if origin := r.Header.Get("Origin"); origin != "" {
+	if origin := r.Header.Get("Origin"); origin != "" && !isOwn(origin, r) {
 		if !slices.Contains(h.Origins, origin) {
 			refuse(w, toolspec.CodeAuthzDenied, foreign)
 			return false
@@ -129,6 +130,13 @@ func (h *handler) opens(w http.ResponseWriter, r *http.Request, foreign string, 
 		answer(w, http.StatusMethodNotAllowed, toolspec.CodeValidation, "only "+strings.Join(methods, ", "), 0)
 		return false
 	}
+}
+
+// isOwn reports whether the origin has the host and the port to which the request was sent. A browser sends an origin
+// with each POST and DELETE, also to the origin of its page (Fetch, section 3.1).
+func isOwn(origin string, r *http.Request) bool {
+	u, err := url.Parse(origin)
+	return err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host)
 }
 
 // read reads the viewer, the run and the position that a request names. It answers a request that

@@ -306,6 +306,9 @@ func TestOrigins(t *testing.T) {
 	if read := watch(t, server, "Origin", origin); read.Header.Get("Access-Control-Allow-Origin") != origin || !strings.Contains(body(t, read), "finish") {
 		t.Errorf("the page gets %v", read.Header)
 	}
+	if own := watch(t, server, "Origin", server.URL); own.StatusCode != http.StatusOK || !strings.Contains(body(t, own), "finish") {
+		t.Errorf("a page of the handler's own origin gets %d", own.StatusCode)
+	}
 	if refused := do(t, server, http.MethodOptions, path, "Origin", "https://evil.test"); refused.StatusCode != http.StatusForbidden {
 		t.Errorf("another page gets %d", refused.StatusCode)
 	}
@@ -364,6 +367,10 @@ func TestOptions(t *testing.T) {
 		"nothing":         {},
 		"no lookup":       {Watcher: r, Authenticator: r},
 		"no origin":       {Watcher: r, Owners: r, Authenticator: r, Origins: []string{"https://app.example.com/"}},
+		"a default port":  {Watcher: r, Owners: r, Authenticator: r, Origins: []string{"https://app.example.com:443"}},
+		"an empty port":   {Watcher: r, Owners: r, Authenticator: r, Origins: []string{"https://app.example.com:"}},
+		"upper case":      {Watcher: r, Owners: r, Authenticator: r, Origins: []string{"https://App.example.com"}},
+		"no ASCII":        {Watcher: r, Owners: r, Authenticator: r, Origins: []string{"https://bücher.example"}},
 		"any origin":      {Watcher: r, Owners: r, Authenticator: r, Origins: []string{"*"}},
 		"negative limits": {Watcher: r, Owners: r, Authenticator: r, MaxStreams: -1},
 	} {

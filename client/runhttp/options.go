@@ -7,7 +7,9 @@ import (
 	"iter"
 	"log/slog"
 	"net/url"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/toolspec"
@@ -80,7 +82,8 @@ type Options struct {
 	// are not served.
 	Registry Registry
 	// Origins are the pages that may use the handler from another origin than its own, such as
-	// https://app.example.com. A request of any other page is refused.
+	// https://app.example.com. A request of any other page is refused. A page has the handler's own origin if its host
+	// and port are those of the request: behind a proxy that changes the header field Host, name its origin here.
 	Origins []string
 	// MaxStreams is the maximum number of streams at the same time, 1000 if 0. MaxStreamsOfViewer is
 	// the maximum for one identity of a tenant, 8 if 0.
@@ -137,11 +140,16 @@ func orDefault[T int | time.Duration](value, otherwise T) T {
 	return value
 }
 
-// CheckOrigin returns an error unless a text is an origin as browsers send it: scheme, host and port.
+// CheckOrigin returns an error unless origin is an origin as browsers send it (RFC 6454): http or https, a host in lower
+// case and in ASCII, and a port unless it is the default port of the scheme.
 func CheckOrigin(origin string) error {
 	u, err := url.Parse(origin)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || origin != u.Scheme+"://"+u.Host {
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || origin != u.Scheme+"://"+u.Host:
 		return fmt.Errorf("%q is not an origin: an origin has the form https://app.example.com, without a path", origin)
+	case strings.ContainsFunc(origin, func(r rune) bool { return r > unicode.MaxASCII || unicode.IsUpper(r) }),
+		strings.HasSuffix(origin, ":"), u.Scheme == "http" && u.Port() == "80", u.Scheme == "https" && u.Port() == "443":
+		return fmt.Errorf("no browser sends the origin %q so: write it in lower case, in ASCII (xn--…) and without the default port", origin)
 	}
 	return nil
 }

@@ -30,9 +30,10 @@ type event struct {
 	err error
 }
 
-// stream writes the events of the run until the message ends. The right of the viewer has been checked up to the
-// event checked. While a client does not read, nothing more is read for it, and after WriteTimeout the connection
-// ends.
+// stream writes the events of the run until the message ends. It ends earlier if the events cannot be read, if another
+// identity joins the run, after MaxDuration, or when the token of the viewer expires. checked is the number of the last
+// event for which the caller has checked the right of the viewer. While the client does not read, stream reads no more
+// events, and after WriteTimeout the connection ends.
 func (h *handler) stream(w http.ResponseWriter, r *http.Request, req request, checked int64) {
 	s := &stream{
 		h: h, req: req, w: w, control: http.NewResponseController(w), mapper: uistream.NewMapper(req.runID),
@@ -166,7 +167,7 @@ type foreignEvent struct{}
 
 func (foreignEvent) Error() string { return "a call or a text of another identity is in the run" }
 
-// LogReason is safe for logs, as Error is.
+// LogReason returns the text of Error, which is safe for logs.
 func (f foreignEvent) LogReason() string { return f.Error() }
 
 // check asks again whether the viewer may watch the run when a call or a text joins it, because the

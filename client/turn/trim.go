@@ -86,7 +86,8 @@ func TrimAnswer(a wire.Answer, ref string) wire.Answer {
 	return a
 }
 
-// trimPart replaces an output by its reference, if that is smaller.
+// trimPart replaces the result of p by its reference, or by the note isGone if p is a failure without a reference. It changes
+// nothing if the replacement is not smaller.
 func (t Turn) trimPart(p *conversation.Part) {
 	ref := p.OutputRef
 	if ref == "" && !p.IsError {

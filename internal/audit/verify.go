@@ -229,9 +229,9 @@ func (v *Verifier) signer(h Head) string {
 	return fmt.Sprintf("signed by the key %.60q, which is not among the given ones", h.KeyID)
 }
 
-// Unsealed reports the events of the tenant without a seal: waiting is the number of events in the queue for a seal, lost the number of
-// the others, and id the id of one of the others.
-func (v *Verifier) Unsealed(waiting, lost int64, id string) {
+// ReportUnsealed reports the events of the tenant that have no seal. waiting is the number of events in the queue for a seal. lost is the
+// number of events that are not in the queue, and id is the id of one of them. Only lost events are findings.
+func (v *Verifier) ReportUnsealed(waiting, lost int64, id string) {
 	if waiting > 0 {
 		v.note("%d newer rows wait for a seal; they can still be changed", waiting)
 	}

@@ -27,7 +27,7 @@ const (
 // stagesOfRead is the number of steps and stages of a read: admit, willAuthorize, hydrate, willCheckConsent, execute, willAudit, settle.
 const stagesOfRead = 7
 
-// handWritten are the bare workflows with their activities.
+// handWritten has the activities of the workflows that are written by hand, and registers both.
 type handWritten struct {
 	pool *pgxpool.Pool
 	trip func()

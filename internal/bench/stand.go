@@ -78,7 +78,7 @@ func start(ctx context.Context, o Options) (s *stand, err error) {
 	if err != nil {
 		return s, err
 	}
-	s.closed(func() { _ = s.stack.Stop(context.WithoutCancel(ctx)) })
+	s.onClose(func() { _ = s.stack.Stop(context.WithoutCancel(ctx)) })
 	if err := s.migrate(ctx); err != nil {
 		return s, err
 	}
@@ -120,16 +120,16 @@ func (s *stand) serveBare(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("bench: dial Temporal: %w", err)
 	}
-	s.closed(s.temporal.Close)
+	s.onClose(s.temporal.Close)
 	h := &handWritten{trip: func() { s.trips.Add(1) }}
 	if h.pool, err = pgxpool.New(ctx, s.stack.DatabaseURL()); err != nil {
 		return fmt.Errorf("bench: database: %w", err)
 	}
-	s.closed(h.pool.Close)
+	s.onClose(h.pool.Close)
 	if err := h.prepare(ctx); err != nil {
 		return err
 	}
-	s.closed(func() { h.cleanUp(context.WithoutCancel(ctx)) })
+	s.onClose(func() { h.cleanUp(context.WithoutCancel(ctx)) })
 	w := sdkworker.New(s.temporal, bareQueue, sdkworker.Options{
 		WorkflowTaskPollerBehavior: sdkworker.NewPollerBehaviorAutoscaling(sdkworker.PollerBehaviorAutoscalingOptions{}),
 		ActivityTaskPollerBehavior: sdkworker.NewPollerBehaviorAutoscaling(sdkworker.PollerBehaviorAutoscalingOptions{}),
@@ -138,7 +138,7 @@ func (s *stand) serveBare(ctx context.Context) (err error) {
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("bench: worker of the bare cases: %w", err)
 	}
-	s.closed(w.Stop)
+	s.onClose(w.Stop)
 	return nil
 }
 
@@ -149,7 +149,7 @@ func (s *stand) servePawl(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.closed(func() { _ = os.RemoveAll(made) })
+		s.onClose(func() { _ = os.RemoveAll(made) })
 		s.workspace = made
 	}
 	ready, ended := make(chan *client.Client, 1), make(chan struct{})
@@ -169,7 +169,7 @@ func (s *stand) servePawl(ctx context.Context) error {
 	}()
 	select {
 	case s.pawl = <-ready:
-		s.closed(func() { stop(); <-ended })
+		s.onClose(func() { stop(); <-ended })
 		return nil
 	case <-ended:
 		stop()
@@ -189,7 +189,7 @@ func (s *stand) trip(ctx context.Context) {
 	}
 }
 
-func (s *stand) closed(f func()) { s.closers = append(s.closers, f) }
+func (s *stand) onClose(f func()) { s.closers = append(s.closers, f) }
 
 func (s *stand) close() {
 	for i := len(s.closers) - 1; i >= 0; i-- {

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// receiveTelemetry starts a receiver of OTLP that keeps nothing, and has Pawl's worker send to it.
+// receiveTelemetry starts an OTLP receiver on a loopback address, which drops the data that it gets. Workers that the stand
+// starts later send to it: receiveTelemetry sets OTEL_EXPORTER_OTLP_ENDPOINT of this process. The stand stops the receiver.
 func (s *stand) receiveTelemetry(ctx context.Context) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -27,7 +28,7 @@ func (s *stand) receiveTelemetry(ctx context.Context) error {
 		defer close(done)
 		_ = server.Serve(listener)
 	}()
-	s.closed(func() {
+	s.onClose(func() {
 		_ = server.Close()
 		<-done
 	})
@@ -74,7 +75,7 @@ func Telemetry(ctx context.Context, o Options) (*TelemetryReport, error) {
 	if s.workspace, err = os.MkdirTemp("", "pawl-bench-"); err != nil {
 		return nil, err
 	}
-	s.closed(func() { _ = os.RemoveAll(s.workspace) })
+	s.onClose(func() { _ = os.RemoveAll(s.workspace) })
 	if err := s.receiveTelemetry(ctx); err != nil {
 		return nil, err
 	}
@@ -111,7 +112,7 @@ func (s *stand) measureTelemetry(ctx context.Context, o Options, on bool, ids st
 		return err
 	}
 	defer func() {
-		for _, stop := range s.closers[before:] {
+		for _, stop := range slices.Backward(s.closers[before:]) {
 			stop()
 		}
 		s.closers = s.closers[:before]

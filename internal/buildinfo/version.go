@@ -1,6 +1,7 @@
 package buildinfo
 
 import (
+	"cmp"
 	"runtime"
 	"runtime/debug"
 
@@ -39,11 +40,12 @@ type Program struct {
 // Current returns the version of the running program.
 func Current() Version {
 	info, _ := debug.ReadBuildInfo()
-	return Of(info)
+	return read(info)
 }
 
-// Of returns the version in a program's build information, which is nil for a program that has none.
-func Of(info *debug.BuildInfo) Version {
+// read returns the version of Pawl in the build information of a program. info is nil for a program without build
+// information; the version is "(unknown)" then.
+func read(info *debug.BuildInfo) Version {
 	v := Version{
 		Version: "(unknown)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		PlanVersion: hook.PlanVersion, SchemaVersion: migrations.Latest(),
@@ -66,8 +68,12 @@ func Of(info *debug.BuildInfo) Version {
 	}
 	v.Program = &main
 	for _, dep := range info.Deps {
-		if dep.Path == module {
+		switch {
+		case dep.Path != module:
+		case dep.Replace == nil:
 			v.Version = dep.Version
+		default: // a directory has no version
+			v.Version = cmp.Or(dep.Replace.Version, "(devel)")
 		}
 	}
 	return v

@@ -8,7 +8,7 @@ import (
 func TestVersionOf(t *testing.T) {
 	t.Parallel()
 	of := func(main debug.Module, deps []*debug.Module, settings ...debug.BuildSetting) Version {
-		v := Of(&debug.BuildInfo{Main: main, Deps: deps, Settings: settings})
+		v := read(&debug.BuildInfo{Main: main, Deps: deps, Settings: settings})
 		if v.Go == "" || v.Platform == "" {
 			t.Errorf("%+v", v)
 		}
@@ -30,7 +30,13 @@ func TestVersionOf(t *testing.T) {
 	if v.Version != "v1.2.3" || v.Revision != "" || v.Program == nil || *v.Program != (Program{Module: "example.com/shop", Version: "v0.3.0", Revision: "0123abc", Modified: true}) {
 		t.Errorf("of another module's program: %+v, %+v", v, v.Program)
 	}
-	if v := Of(nil); v.Version != "(unknown)" {
+	for replace, want := range map[string]string{"v1.3.0-fork": "v1.3.0-fork", "": "(devel)"} {
+		v := of(debug.Module{Path: "example.com/shop"}, []*debug.Module{{Path: module, Version: "v1.2.3", Replace: &debug.Module{Path: "../pawl", Version: replace}}})
+		if v.Version != want {
+			t.Errorf("replaced by %q: %+v", replace, v)
+		}
+	}
+	if v := read(nil); v.Version != "(unknown)" {
 		t.Errorf("without build information: %+v", v)
 	}
 }

@@ -82,7 +82,7 @@ func Main(ctx context.Context, args []string, s app.Streams, with ...Option) int
 		return 0
 	}
 	if !app.IsSilent(err) {
-		fmt.Fprintln(s.Err, "pawl:", app.Printable(err.Error()))
+		fmt.Fprintln(s.Err, o.name+":", app.Printable(err.Error()))
 	}
 	var database *postgres.Error
 	if errors.As(err, &database) && (database.State == "42P01" || database.State == "42703") { // undefined table, undefined column

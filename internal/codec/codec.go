@@ -86,7 +86,7 @@ func tenantOf(workflowID string) (tenant string, call bool) {
 	return tenant, true
 }
 
-// Encode encrypts each payload. A payload that is encrypted already stays unchanged.
+// Encode encrypts each payload that is not encrypted yet. With an empty key ring, it returns all payloads unchanged.
 func (c *Codec) Encode(payloads []*common.Payload) ([]*common.Payload, error) {
 	if c.ring.Empty() {
 		return payloads, nil

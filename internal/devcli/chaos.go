@@ -39,7 +39,7 @@ func newChaos(a devApp) *cobra.Command {
 			if o.Faults, err = chaos.ParseKinds(faults); err != nil {
 				return app.Usage(err)
 			}
-			if err := servers(&o, server); err != nil {
+			if err := setServers(&o, server); err != nil {
 				return app.Usage(err)
 			}
 			if server != devServer && pairs.wanted() {

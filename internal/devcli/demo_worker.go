@@ -46,9 +46,8 @@ func newDemoWorker(a devApp) *cobra.Command {
 	}
 }
 
-// slowAnswer holds back the answer of the first attempt to write the crash file. The demo
-// kills the worker at this moment: the file is written, but Temporal does not know it.
-// slowAnswer is an ordinary hook.
+// slowAnswer returns a hook that holds back the answer of the first attempt to write the crash file until the attempt is
+// cancelled. Meanwhile the demo kills the worker: the file is written, and Temporal has no answer.
 func slowAnswer() hook.Hook {
 	return hook.New("demo-slow-answer", hook.DidExecute.Do(func(ctx context.Context, v *hook.Executed) error {
 		if v.ToolID() == "core__write_file" && v.Round() == 1 && strings.Contains(string(v.Args()), demoCrashSuffix) {

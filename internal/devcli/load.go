@@ -25,10 +25,11 @@ const (
 	ownServers = "environment"
 )
 
-// servers sets the servers of o as --server says: servers that the run starts, or servers of the environment.
-func servers(o *chaos.Options, name string) error {
+// setServers sets the servers of o for the value name of --server. With environment, the run starts the server whose
+// variable is empty. The error says that both variables are empty, or that --server has no value name.
+func setServers(o *chaos.Options, name string) error {
 	switch name {
-	case devServer:
+	case devServer: // the default of chaos.Options
 	case fullServer:
 		o.FullServer = true
 	case ownServers:
@@ -64,7 +65,7 @@ func newLoad(a devApp) *cobra.Command {
 			if o.Faults, err = chaos.ParseKinds(faults); err != nil {
 				return app.Usage(err)
 			}
-			if err := servers(&o.Options, server); err != nil {
+			if err := setServers(&o.Options, server); err != nil {
 				return app.Usage(err)
 			}
 			if !cmd.Flags().Changed("seed") {

@@ -80,13 +80,15 @@ func StartTemporal(ctx context.Context, o TemporalOptions) (*Temporal, error) {
 	}
 	o.SearchAttributes, o.DynamicConfig = slices.Clone(o.SearchAttributes), slices.Clone(o.DynamicConfig)
 	t.options = o
-	if err := t.open(ctx); err != nil {
+	if err := t.startServer(ctx); err != nil {
 		return nil, errors.Join(t.abandon(err), t.closeStore())
 	}
 	return t, nil
 }
 
-func (t *Temporal) open(ctx context.Context) (err error) {
+// startServer makes the tables of a full server, chooses ports and starts the server. If another process takes a port
+// meanwhile, it tries other ports, at most startAttempts times in all.
+func (t *Temporal) startServer(ctx context.Context) (err error) {
 	if t.full != nil {
 		if err := t.makeTables(ctx); err != nil {
 			return err

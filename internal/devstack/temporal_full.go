@@ -180,7 +180,8 @@ func (t *Temporal) makeNamespace(ctx context.Context, dialled client.Client) err
 		delete(attributes, name)
 	}
 	if len(attributes) == 0 {
-		// The server knows new attributes only after some seconds: it then accepts a query with all of them.
+		// The server takes some seconds to learn new attributes. Until then it refuses a query that names all of them, and the
+		// caller tries again.
 		_, err := dialled.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{
 			Namespace: namespace, Query: strings.Join(t.options.SearchAttributes, " = 'none' AND ") + " = 'none'",
 		})

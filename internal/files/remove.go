@@ -37,7 +37,7 @@ func (w *Workspace) Remove(ctx context.Context, name string, opts capability.Rem
 	if err != nil {
 		return err
 	}
-	// One handle for all steps: the directory may be renamed between them.
+	// All steps use one handle of the directory, because another program may rename the directory between two steps.
 	parent, err := w.openParent(path.Dir(p), opts.NoLinks)
 	if err != nil {
 		return w.fault(err)

@@ -6,12 +6,12 @@ import (
 	"sync"
 )
 
-// maxOpenDirs bounds the directories that a walk keeps open for the tasks below them. A task beyond
-// it opens its directory by its path.
+// maxOpenDirs is the number of open directories above which a new task does not keep its parent directory open. Such a task
+// opens its directory by its path. A task with files of a directory always keeps that directory open.
 const maxOpenDirs = 128
 
-// helpers bounds the goroutines that all walks of the process run besides their callers', so that
-// many walks at once leave the processors to the worker's other work.
+// helpers bounds the goroutines that all walks of the process start, so that many walks leave the processors to other work.
+// The goroutine of the caller of a walk does not count.
 var helpers = make(chan struct{}, runtime.GOMAXPROCS(0))
 
 // task is a directory to read, or some files of a directory to visit.

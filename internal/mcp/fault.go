@@ -30,6 +30,14 @@ type fault struct {
 	detail string
 }
 
+// why returns the reason of the fault, or "" if there is no fault.
+func (f *fault) why() reason {
+	if f == nil {
+		return ""
+	}
+	return f.reason
+}
+
 // leavesOut reports whether the fault leaves the tool out. Otherwise it is offered without its review.
 func (f *fault) leavesOut() bool {
 	return f != nil && f.reason != reasonReview && f.reason != reasonChanged

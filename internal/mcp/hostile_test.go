@@ -205,6 +205,7 @@ func lists() []hostile {
 		{name: "annotates a tool with 5 KiB", act: withTools(`{"name":"bad","annotations":{"title":"`+long[:5000]+`"},"inputSchema":{"type":"object"}}`, echoTool), check: leavesOut("annotations are too long")},
 		{name: "lists a name twice", act: withTools(schemaTool("bad", `{"type":"object"}`), schemaTool("bad", `{"type":"object","properties":{"a":{}}}`), echoTool), check: leavesOut("there twice")},
 		{name: "describes a tool with 20 KiB", act: withTools(`{"name":"bad","description":"`+long[:20<<10]+`","inputSchema":{"type":"object"}}`, echoTool), check: leavesOut("annotations are too long")},
+		{name: "has a schema of 70 levels", act: withTools(schemaTool("bad", strings.Repeat(`{"type":"object","properties":{"a":`, 35)+"{}"+strings.Repeat("}}", 35)), echoTool), check: leavesOut("schema is refused")},
 		{name: "has no schema", act: withTools(`{"name":"bad"}`, echoTool), check: leavesOut("schema is refused")},
 		{name: "has a misspelled type", act: withTools(schemaTool("bad", `{"type":"object","properties":{"a":{"type":"strng"}}}`), echoTool), check: leavesOut("schema is refused")},
 		{name: "has an unknown keyword", act: withTools(schemaTool("bad", `{"type":"object","properties":{"a":{"type":"string","max_length":3}}}`), echoTool), check: leavesOut("schema is refused")},

@@ -63,7 +63,8 @@ type way struct {
 	flow *flow
 }
 
-// givenUp are the starts that openSession did not wait for. Tests wait for their end.
+// givenUp counts the starts of sessions that still run after openSession has returned the error of ctx. Only tests wait for
+// them.
 var givenUp sync.WaitGroup
 
 // openSession starts a session. ctx bounds the start only.

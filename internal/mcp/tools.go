@@ -19,7 +19,8 @@ type tools struct {
 	reviews Reviews
 	calls   runner
 	log     *slog.Logger
-	// made has the tools of the last offer by name.
+	// made has the result for each definition of the last offer, by the name that the server gives the tool. It also has
+	// the definitions that were left out.
 	made map[string]offered
 }
 
@@ -43,8 +44,9 @@ func (t *tools) offer(ctx context.Context, definitions []definition, why string)
 	for _, d := range definitions {
 		id := toolspec.MCPToolID(t.server.ID, d.Name)
 		made[d.Name] = t.make(d, names[d.Name] > 1, ids[id] > 1)
-		one, before := made[d.Name], t.made[d.Name]
-		isNew := before.digest != one.digest || before.review != one.review
+		one := made[d.Name]
+		before, known := t.made[d.Name]
+		isNew := !known || before.digest != one.digest || before.review != one.review || before.fault.why() != one.fault.why()
 		if one.fault.leavesOut() {
 			leftOut++
 		} else {
@@ -79,20 +81,19 @@ func (t *tools) make(d definition, twice, sameID bool) offered {
 	if d.undigested != nil {
 		return offered{fault: newFault(reasonSchema, d.undigested)}
 	}
+	if twice { // the digest of one of them would make the other look new at each offer
+		return offered{fault: newFault(reasonTwice, nil)}
+	}
 	made := offered{digest: d.digest}
 	var review *policy.MCPReview
 	if r, ok := t.reviews.Review(t.server.ID, d.Name); ok {
 		review, made.review = &r, r.ReviewDigest()
 	}
-	switch {
-	case twice:
-		made.fault = newFault(reasonTwice, nil)
-		return made
-	case sameID:
+	if sameID {
 		made.fault = newFault(reasonSameID, nil)
 		return made
 	}
-	if before, ok := t.made[d.Name]; ok && before.digest == made.digest && before.review == made.review && (before.fault == nil || before.fault.reason != reasonTwice && before.fault.reason != reasonSameID) {
+	if before, ok := t.made[d.Name]; ok && before.digest == made.digest && before.review == made.review && before.fault.why() != reasonSameID {
 		return before
 	}
 	made.tool, made.fault = d.tool(t.server, review, t.calls)

@@ -114,5 +114,5 @@ type Error struct {
 // Error names the reason.
 func (e *Error) Error() string { return "webhook: " + e.State }
 
-// LogReason is safe for logs, as Error is.
+// LogReason returns the text of Error, which is safe for logs.
 func (e *Error) LogReason() string { return e.Error() }

@@ -34,7 +34,7 @@ type Error struct {
 // Error names the reason.
 func (e *Error) Error() string { return "oidc: " + e.Issuer + ": " + e.State }
 
-// LogReason is safe for logs, as Error is.
+// LogReason returns the text of Error, which is safe for logs.
 func (e *Error) LogReason() string { return e.Error() }
 
 // newClient returns a client that follows redirects only within one server: keys from another

@@ -56,7 +56,9 @@ type token struct {
 // claims are the claims of a token. Names are compared byte by byte.
 type claims map[string]json.RawMessage
 
-// read parses a token.
+// read decodes the header and the claims of a JSON Web Token, and verifies nothing. ok is false if the text is longer than
+// maxToken bytes, is not three parts of strict base64url, has a header or claims that are no JSON object, or has a kid that
+// is no text of at most maxKeyID bytes.
 func read(text string) (t token, ok bool) {
 	parts := strings.Split(text, ".")
 	if len(text) > maxToken || len(parts) != 3 || strings.ContainsAny(text, "\r\n") {
@@ -76,8 +78,12 @@ func read(text string) (t token, ok bool) {
 	t.claims = payload
 	t.alg, _ = header.text("alg")
 	t.kind, _ = header.text("typ")
-	t.keyID, ok = header.text("kid")
-	return t, (ok || header["kid"] == nil) && len(t.keyID) <= maxKeyID
+	keyID, isText := header.text("kid")
+	if header["kid"] != nil && !isText || len(keyID) > maxKeyID {
+		return t, false
+	}
+	t.keyID = keyID
+	return t, true
 }
 
 // Nonce returns the nonce that a token claims, or "". It verifies nothing.

@@ -188,7 +188,7 @@ type Error struct {
 // Error names the reason.
 func (e *Error) Error() string { return "openfga: " + e.State }
 
-// LogReason is safe for logs, as Error is.
+// LogReason returns the text of Error, which is safe for logs.
 func (e *Error) LogReason() string { return e.Error() }
 
 // Unwrap returns the error of the context, if that is the cause.

@@ -80,6 +80,7 @@ func TestAuditAttacks(t *testing.T) {
 		{"insert", `INSERT INTO audit_seals (tenant_id, n, month, event_id, leaf, link) SELECT tenant_id, 17, month, event_id, leaf, link FROM audit_seals WHERE tenant_id = $1 AND n = 7`, 17, "the chain is broken at row 17 (event "},
 		{"insert-unsealed", `WITH e AS (SELECT pg_advisory_xact_lock(1)) UPDATE events SET tenant_id = $1 WHERE tenant_id = 'bystander'`, 0, "1 rows were never sealed and do not wait for it, such as event "},
 		{"steal", `UPDATE events SET tenant_id = 'elsewhere' WHERE id = (SELECT event_id FROM audit_seals WHERE tenant_id = $1 AND n = 7)`, 7, "row 7 (event "},
+		{"cut-heads", `WITH h AS (DELETE FROM audit_heads WHERE tenant_id = $1) UPDATE events SET detail = '{"by": "user:eve"}' WHERE tenant_id = $1`, 1, "rows 1 to 16 have seals and no head"},
 		{"unsigned", `UPDATE audit_heads SET key_id = '', signature = '' WHERE tenant_id = $1`, 1, "the heads of rows 1 to 16 are not signed"},
 		{"signed-by-another", ``, 1, "which is not among the given ones"},
 		{"nothing", ``, 0, ""},
@@ -116,6 +117,14 @@ func TestAuditAttacks(t *testing.T) {
 		if !slices.ContainsFunc(r.Findings, func(f audit.Finding) bool { return f.N == a.n && strings.Contains(f.Text, a.text) }) {
 			t.Errorf("%s: found %+v, not %q of row %d", a.name, r.Findings, a.text, a.n)
 		}
+	}
+	// Without exported heads and without a given tenant, each tenant that has rows is verified.
+	found := map[string]int64{}
+	if err := b.VerifyAudit(t.Context(), audit.Terms{Keys: []proof.Key{key.Key()}}, func(r audit.Report) { found[r.TenantID] = r.Found }); err != nil {
+		t.Fatal(err)
+	}
+	if n, ok := found["nothing"]; !ok || n != 0 || found["cut-heads"] == 0 || found["update"] == 0 {
+		t.Errorf("of all tenants: %v", found)
 	}
 }
 

@@ -108,6 +108,7 @@ func (s *source) alert(ctx context.Context, r rule, jobs *regexp.Regexp) []held 
 			found = append(found, next)
 		}
 	}
+	slices.SortStableFunc(found, func(a, b held) int { return a.order() - b.order() })
 	if len(found) > maxLines {
 		found[maxLines-1].More = len(found) - maxLines
 		found = found[:maxLines]
@@ -141,7 +142,7 @@ func (s *source) spans(values []float64, wait time.Duration) (all []span) {
 	return all
 }
 
-// labelText returns labels for people. The name of the rule is not among them.
+// labelText returns labels as name=value, sorted by name and separated by spaces. It leaves out __name__, the name of the metric.
 func labelText(labels map[string]string) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(labels)) {

@@ -32,7 +32,7 @@ type Options struct {
 	Now time.Time
 }
 
-// ErrEmpty says that Prometheus has no metric of Pawl for this time.
+// ErrEmpty says that Prometheus has no metrics of a worker with the job Options.Job for the time of the report.
 var ErrEmpty = errors.New("it has no metrics of Pawl")
 
 // Write asks Prometheus and writes the page. It returns an error, and writes nothing, if Prometheus does not answer or has no metrics of
@@ -169,7 +169,7 @@ func last(values []float64) (float64, bool) {
 	return 0, false
 }
 
-// highest returns the highest value, or 0.
+// highest returns the highest value that is not NaN, or 0 if there is none.
 func highest(values []float64) float64 {
 	most := math.Inf(-1)
 	for _, v := range values {

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// keptFree is the room in bytes that a script leaves in the file system of the workspace, but at most a tenth of it:
-	// the room is for the worker and for others. A script that takes more is killed.
+	// keptFree is the number of bytes that must stay free in the file system of the workspace, for the worker and for other
+	// programs. In a file system of less than 10 GiB, a tenth of it must stay free. A script is killed when less is free.
 	keptFree = 1 << 30
 	// roomTime is the time between two checks of the room. A script cannot write keptFree bytes in that time, because the
-	// filter of system calls refuses fallocate.
+	// filter of system calls refuses fallocate. In a file system of less than 10 GiB, a fast script can fill the room.
 	roomTime = 100 * time.Millisecond
 )
 

@@ -58,7 +58,8 @@ type root struct {
 	files map[string][]byte
 }
 
-// newRoot copies the parts of the worker's files that the script sees.
+// newRoot returns the root directory of a script before it is mounted. It has clones of the mounts that the script sees, such
+// as the workspace and /usr, copies of some files of /etc, and links.
 func newRoot(c config) (*root, error) {
 	r := &root{links: map[string]string{"/etc/mtab": "/proc/self/mounts"}, files: map[string][]byte{
 		"/etc/passwd": []byte("root:x:0:0::/:/bin/false\nuser:x:" + strconv.Itoa(insideID) + ":" + strconv.Itoa(insideID) + "::" + tmpDir + ":/bin/sh\n"),

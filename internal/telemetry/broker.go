@@ -73,7 +73,7 @@ type refreshes struct {
 	t *Telemetry
 }
 
-// BeginRefresh asks for the right to refresh a token.
+// BeginRefresh calls the store, and gives the span the answer of the store.
 func (s refreshes) BeginRefresh(ctx context.Context, c broker.RefreshClaim) (broker.RefreshAnswer, error) {
 	answer, err := s.Store.BeginRefresh(ctx, c)
 	if err == nil {
@@ -87,16 +87,18 @@ func (s refreshes) count(ctx context.Context, result string) {
 	s.t.refreshes.Add(ctx, 1, metric.WithAttributes(keyOutcome.String(result)))
 }
 
-// StoreRefreshed stores a token.
+// StoreRefreshed calls the store, and counts the refresh by the answer of the store. An error of the store counts as error.
 func (s refreshes) StoreRefreshed(ctx context.Context, r broker.Refreshed) (broker.StoreAnswer, error) {
 	answer, err := s.Store.StoreRefreshed(ctx, r)
-	if err == nil {
-		s.count(ctx, string(answer))
+	result := string(answer)
+	if err != nil {
+		result = "error"
 	}
+	s.count(ctx, result)
 	return answer, err
 }
 
-// FailRefresh ends a refresh without a token.
+// FailRefresh calls the store, and counts the refresh as failed or needs_reauth, also if the store returns an error.
 func (s refreshes) FailRefresh(ctx context.Context, f broker.FailedRefresh) error {
 	err := s.Store.FailRefresh(ctx, f)
 	result := "failed"

@@ -70,7 +70,8 @@ func (t *Telemetry) Ask(ctx context.Context, format, model string) (context.Cont
 	}
 }
 
-// modelFault names an error of a request to a model: the HTTP status, or what a provider.Error says of an error without a response.
+// modelFault returns a name for an error of a request to a model, from a closed set: canceled, timeout, the HTTP status, or one of some
+// kinds of provider.Error. It returns _OTHER for every other error.
 func modelFault(err error) string {
 	var failed *provider.Error
 	switch {

@@ -55,7 +55,7 @@ func (o observed) Begin(ctx context.Context, name string, in any) (context.Conte
 	}
 	return ctx, func(out any, err error) {
 		took := time.Since(began)
-		if span.IsRecording() {
+		if span.IsRecording() && err == nil {
 			outcome(span, out)
 		}
 		if !t.measures {

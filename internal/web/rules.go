@@ -126,7 +126,8 @@ func (r *rules) allow(u *url.URL) bool {
 	return r.allowText(encode(u.RequestURI())) && r.allowText(encode(clean))
 }
 
-// allowText applies the longest rule that matches; of two that are as long, the one that allows.
+// allowText reports whether the rules allow an encoded path with its query. The longest pattern that matches decides. If an
+// allowing and a disallowing pattern have the same length, the text is allowed. Without a match, it is allowed.
 func (r *rules) allowText(text string) bool {
 	allowed, longest := true, 0
 	for _, rule := range r.list {

@@ -145,7 +145,7 @@ type service struct {
 	connected bool
 }
 
-// services are the services by name. A service of the same shape is one more entry.
+// services are the known search services, by name. To support another service whose answer has this shape, add an entry.
 var services = map[string]service{
 	// https://docs.searxng.org/dev/search_api.html; the server must allow the format json.
 	"searxng": {

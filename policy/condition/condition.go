@@ -52,8 +52,9 @@ func Compile(text string) (*Condition, []Fault) {
 // Text returns the condition as it is written.
 func (c *Condition) Text() string { return c.text }
 
-// Eval evaluates the condition for a call. A result that is neither true nor false is Failed, for
-// example if an argument is missing or has an unexpected type.
+// Eval evaluates the condition for a call. It returns Undetermined if the result depends on arguments that are not known
+// yet. It returns Failed if the result is neither true nor false, for example because an argument is missing or has an
+// unexpected type.
 func (c *Condition) Eval(v *Variables) Truth {
 	if c.early == nil || v.HasArgs {
 		return answer(c.program.Eval((*activation)(v)))

@@ -49,7 +49,7 @@ var baseEnv = sync.OnceValue(func() *cel.Env {
 		cel.ASTValidators(cel.ValidateRegexLiterals(), cel.ValidateDurationLiterals(), cel.ValidateTimestampLiterals()),
 		hostFunction(),
 	}
-	for _, name := range names() {
+	for _, name := range variableNames() {
 		of := cel.StringType
 		if name == "roles" || name == "tool.tags" {
 			of = cel.ListType(cel.StringType)

@@ -62,7 +62,7 @@ func translateIssues(text string, issues *cel.Issues, missing func(field string)
 // unknownName returns the message for a name that is neither a variable nor a function: with the most similar
 // known name, or with all variables.
 func unknownName(name string) string {
-	known := append(names(), argsName)
+	known := append(variableNames(), argsName)
 	for function := range looseEnv().Functions() {
 		if !strings.ContainsAny(function, "@_!-") {
 			known = append(known, function)
@@ -71,7 +71,7 @@ func unknownName(name string) string {
 	if like := suggest.Nearest(name, known); like != "" {
 		return fmt.Sprintf("%s is not known here; did you mean %s?", name, like)
 	}
-	return fmt.Sprintf("%s is not known here; known are %s, %s", name, argsName, strings.Join(names(), ", "))
+	return fmt.Sprintf("%s is not known here; known are %s, %s", name, argsName, strings.Join(variableNames(), ", "))
 }
 
 // beforeColumn returns the text before a column of a line. Both count from 1.

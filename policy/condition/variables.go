@@ -33,8 +33,8 @@ type Variables struct {
 	roles ref.Val
 }
 
-// names returns the variables of a condition besides args.
-func names() []string {
+// variableNames returns the names of all variables of a condition except args.
+func variableNames() []string {
 	return []string{"actor", "connection", "roles", "run", "subject", "tenant", "tool.effect", "tool.id", "tool.risk", "tool.tags"}
 }
 

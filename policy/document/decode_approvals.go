@@ -66,7 +66,7 @@ func (r *reader) approversOf(n *yaml.Node, path string) (a RuleApprovals) {
 	}
 	r.onePlace(n, path, a)
 	if a.Quorum > 0 && a.Approvers == nil && a.Chain == nil {
-		r.quorums = append(r.quorums, bareQuorum{a.Quorum, n, path})
+		r.quorums = append(r.quorums, bareQuorum{quorum: a.Quorum, at: n, path: path})
 	}
 	return a
 }
@@ -74,13 +74,15 @@ func (r *reader) approversOf(n *yaml.Node, path string) (a RuleApprovals) {
 // bareQuorum is a quorum of a rule or an override without approvers.
 type bareQuorum struct {
 	quorum int64
-	at     *yaml.Node
-	path   string
+	// tool is the pattern of a rule; empty for an override.
+	tool Pattern
+	at   *yaml.Node
+	path string
 }
 
 // checkQuorums checks each quorum that a rule or an override sets without approvers. Such a quorum
-// is for the approvers of the tenant. It is refused if they are too few people, or if other approvals
-// of the tenant have a chain: then it is not clear which approvers are meant.
+// is for the approvers of the tenant, or for those of an override. It is refused if they are too few people, or if other
+// approvals of the tenant have a chain: then it is not clear which approvers are meant.
 func (r *reader) checkQuorums(t Tenant) {
 	chained := t.Approvals.Chain != nil || slices.ContainsFunc(t.Overrides, func(o Override) bool { return o.Approvals.Chain != nil })
 	for _, q := range r.quorums {
@@ -88,8 +90,33 @@ func (r *reader) checkQuorums(t Tenant) {
 			r.Fail(q.at, q.path, "has a quorum without approvers, and other approvals of the tenant have a chain; name the approvers")
 			continue
 		}
-		r.reachable(q.at, q.path, ChainEntry{Approvers: t.Approvals.Approvers, Quorum: q.quorum})
+		for _, approvers := range r.approversBefore(t, q) {
+			r.reachable(q.at, q.path, ChainEntry{Approvers: approvers, Quorum: q.quorum})
+		}
 	}
+}
+
+// approversBefore returns the approvers that tools of a quorum can have without it: those of each override that is the
+// first for one of the tools and, unless the overrides cover all of the tools, those of the tenant. For an override, and in a
+// document that was recorded before overrides counted here, it returns those of the tenant only.
+func (r *reader) approversBefore(t Tenant, q bareQuorum) (all []Approvers) {
+	var first []Pattern
+	ofTenant := true
+	for _, o := range t.Overrides {
+		isLater := slices.ContainsFunc(first, func(p Pattern) bool { return p.Covers(o.Tool) })
+		if r.recorded || q.tool == "" || isLater || o.Approvals.IsZero() || !o.Tool.Overlaps(q.tool) {
+			continue
+		}
+		first = append(first, o.Tool)
+		if o.Approvals.Approvers != nil {
+			all = append(all, o.Approvals.Approvers)
+			ofTenant = ofTenant && !o.Tool.Covers(q.tool)
+		}
+	}
+	if ofTenant {
+		all = append(all, t.Approvals.Approvers)
+	}
+	return all
 }
 
 // onePlace refuses a chain beside approvers or a quorum, which belong in the entries of the

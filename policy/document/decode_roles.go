@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/policy/strictyaml"
 	"github.com/pawl-run/pawl/policy/suggest"
 	"go.yaml.in/yaml/v4"
@@ -20,7 +21,11 @@ func (r *reader) roles(n *yaml.Node, path string) map[string]Members {
 		}
 		patterns := []Pattern{}
 		r.List(value, here, MaxApprovers, func(n *yaml.Node, path string) {
-			patterns = append(patterns, r.identityPattern(n, path))
+			member := r.identityPattern(n, path)
+			if strings.HasPrefix(string(member), authz.RolePrefix) && !r.recorded {
+				r.Fail(n, path, "is a role: the members of a role are identities, such as user:ann")
+			}
+			patterns = append(patterns, member)
 		})
 		roles[name] = patterns
 	})
@@ -50,8 +55,8 @@ type namedRole struct {
 	path string
 }
 
-// roleNames reads a list of roles of the tenant; one of them suffices. checkRoles checks that
-// they exist, after the whole entry is read.
+// roleNames reads a list of names of roles; an actor needs only one of the roles. checkRoles checks later that the tenant
+// has the roles, because the document may define them further down.
 func (r *reader) roleNames(n *yaml.Node, path string) []string {
 	var names []string
 	r.List(n, path, MaxRoles, func(n *yaml.Node, path string) {

@@ -12,7 +12,7 @@ import (
 // matcher matches everything by default.
 func (r *reader) rule(n *yaml.Node, path string) Rule {
 	var rule Rule
-	before := len(r.Faults())
+	before, quorums := len(r.Faults()), len(r.quorums)
 	var riskAt, approvalsAt, commandsAt *yaml.Node
 	r.Mapping(n, path,
 		field{Name: "tool", Required: `is missing; write "*" for every tool`, Read: func(n *yaml.Node, path string) {
@@ -47,6 +47,9 @@ func (r *reader) rule(n *yaml.Node, path string) Rule {
 		field{Name: "roles", Read: func(n *yaml.Node, path string) { rule.Roles = r.roleNames(n, path) }},
 	)
 	rule.At = r.Position(n, "")
+	for i := range r.quorums[quorums:] {
+		r.quorums[quorums+i].tool = rule.Tool
+	}
 	switch {
 	case len(r.Faults()) > before: // one fault at a time
 	case rule.Decision == "" && rule.Risk == "":

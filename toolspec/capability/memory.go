@@ -11,7 +11,7 @@ import (
 // MemoryKey is the typed name of Memory.
 var MemoryKey = toolspec.NewCapability[Memory]("memory")
 
-// Bounds that every Memory keeps.
+// These bounds apply to every implementation of Memory.
 const (
 	// MaxMemoryEntry bounds the content of an entry, in bytes.
 	MaxMemoryEntry = 32 << 10
@@ -149,7 +149,8 @@ type MemoryEntry struct {
 	// is deleted and created again.
 	Version int64       `json:"version"`
 	Trust   MemoryTrust `json:"trust"`
-	// ActorID, RunID and ToolCallID are the ids of the caller that wrote the entry last.
+	// ActorID, RunID and ToolCallID are those of the MemoryCaller that wrote the entry last. RunID and ToolCallID are
+	// empty if a person wrote it.
 	ActorID    string    `json:"actorId"`
 	RunID      string    `json:"runId,omitempty"`
 	ToolCallID string    `json:"toolCallId,omitempty"`

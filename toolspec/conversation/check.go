@@ -89,18 +89,18 @@ func (p *problems) value(at string, part Part) {
 	}
 	switch {
 	case part.Type == ToolCall && len(part.Args) > 0:
-		if p.json(at+"/args", part.Args, MaxArgs) && part.Args[0] != '{' && part.Args[0] != '"' {
+		if p.checkJSON(at+"/args", part.Args, MaxArgs) && part.Args[0] != '{' && part.Args[0] != '"' {
 			p.add(at+"/args", string(jsonschema.KindTypeMismatch), "arguments are an object, or a string that holds what stood for one")
 		}
 	case part.Type == ToolResult && len(part.Result) == 0:
 		p.add(at+"/result", KindMissing, "a tool-result has a result")
 	case part.Type == ToolResult:
-		p.json(at+"/result", part.Result, MaxResult)
+		p.checkJSON(at+"/result", part.Result, MaxResult)
 	}
 }
 
-// json checks that a value is JSON of at most limit bytes.
-func (p *problems) json(at string, raw json.RawMessage, limit int) bool {
+// checkJSON reports whether a value is JSON of at most limit bytes, and adds a problem if it is not.
+func (p *problems) checkJSON(at string, raw json.RawMessage, limit int) bool {
 	if len(raw) > limit {
 		p.add(at, KindTooLarge, "the value is larger than %d bytes", limit)
 		return false

@@ -28,12 +28,13 @@ type Lane string
 
 // The lanes.
 const (
-	// LocalLane runs execute inside the workflow task.
+	// LocalLane is the lane of a call whose step execute runs inside the workflow task.
 	LocalLane Lane = "local"
-	// RegularLane runs execute as an activity of its own, with claims.
+	// RegularLane is the lane of a call whose step execute is an activity of its own, with claims.
 	RegularLane Lane = "regular"
-	// ClaimedLane runs execute inside the workflow task, with claims. An answer is kept in the record
-	// until the call is settled, because the workflow task may be lost. Plans have it since version 5.
+	// ClaimedLane is the lane of a call whose step execute runs inside the workflow task, with claims. The record keeps
+	// each answer until the call is settled, because the workflow task may be lost. A plan with this lane has version 5
+	// or later.
 	ClaimedLane Lane = "claimed"
 )
 

@@ -294,7 +294,8 @@ func (t tightens) Tighten(b Budgets) {
 // Explain records the rule that decided.
 func (t tightens) Explain(rule string) { t.c.delta.Rule = clip(rule, maxReason) }
 
-// readsOutput lets a hook see the redacted value.
+// readsOutput lets a hook see the value, its history and its source. They are redacted, except for a value that an earlier
+// hook has set at the same stage.
 type readsOutput struct{ c *core }
 
 // Output returns the current value. The stages that shape the value get the whole value. Later stages

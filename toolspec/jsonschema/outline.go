@@ -7,10 +7,10 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// Outline parses a document without checking it, for code that explains, sorts or checks without an
-// evaluator. It leaves out what it does not understand: a keyword with a value of the wrong form is
-// missing, and a reference to nothing has no Target. For a document that is not JSON, or larger
-// than [MaxDocumentBytes], it returns the empty schema.
+// Outline parses a document without the checks of [Parse]. It is for code that needs the structure of a schema and no
+// evaluator. Subs has no subschema whose value is neither an object nor a boolean, and a reference that leads to no
+// schema has no Target. For a document that is no schema, or that is larger than [MaxDocumentBytes], it returns a Node
+// with neither keywords nor subschemas.
 func Outline(doc json.RawMessage) *Node {
 	if len(doc) > MaxDocumentBytes {
 		return new(Node)

@@ -208,7 +208,8 @@ func writeEscape(b *strings.Builder, r rune) {
 	fmt.Fprintf(b, `\u%04x`, r)
 }
 
-// breakMarkers writes a backslash into each marker, so that no format treats it as a marker.
+// breakMarkers writes a backslash into each marker, also into a marker that begins inside another one, so that no format
+// treats it as a marker.
 func breakMarkers(text string) string {
 	// The expression is slow. It is tried only where a marker can start, and most texts have no such place.
 	starts := "<[]"
@@ -231,7 +232,7 @@ func breakMarkers(text string) string {
 		broken := at + max(m[3], m[5], m[7], m[9]) // the end of the group that matched
 		b.WriteString(text[copied:broken])
 		b.WriteByte('\\')
-		copied, at = broken, at+m[1]
+		copied, at = broken, broken
 	}
 	if copied == 0 {
 		return text

@@ -85,7 +85,24 @@ func TestSanitizeValue(t *testing.T) {
 // anywhere is a marker at any place of a text.
 var anywhere = regexp.MustCompile(strings.TrimPrefix(marker.String(), "^"))
 
-// TestMarkersAnywhere: breakMarkers tries few places, and breaks what a search over the whole text finds.
+// breakEach breaks the markers that begin at any place of a text.
+func breakEach(text string) (clean string, broken int) {
+	ends := map[int]bool{}
+	for at := range len(text) {
+		if m := marker.FindStringSubmatchIndex(text[at:]); m != nil {
+			ends[at+max(m[3], m[5], m[7], m[9])] = true
+		}
+	}
+	for at := range len(text) {
+		if ends[at] {
+			clean += "\\"
+		}
+		clean += text[at : at+1]
+	}
+	return clean, len(ends)
+}
+
+// TestMarkersAnywhere: breakMarkers tries few places, and breaks what a search at each place of the text finds.
 func TestMarkersAnywhere(t *testing.T) {
 	pieces := []string{
 		"<", "|", "im_start", ">", "</", "system", "[", "/INST", "]", "~b", "TOOL_CALLS", "\n", "\r\n", "\n\n", "Human:", "Assistant:", "\r",
@@ -97,12 +114,8 @@ func TestMarkersAnywhere(t *testing.T) {
 		for range 1 + random.IntN(8) {
 			text += pieces[random.IntN(len(pieces))]
 		}
-		want := anywhere.ReplaceAllStringFunc(text, func(m string) string {
-			at := anywhere.FindStringSubmatchIndex(m)
-			end := max(at[3], at[5], at[7], at[9])
-			broken++
-			return m[:end] + "\\" + m[end:]
-		})
+		want, n := breakEach(text)
+		broken += n
 		if got := breakMarkers(text); got != want {
 			t.Fatalf("%q becomes %q, want %q", text, got, want)
 		}
@@ -115,7 +128,7 @@ func TestMarkersAnywhere(t *testing.T) {
 // FuzzSanitize: nothing that a terminal or a chat format obeys is left, a second pass changes
 // nothing, and JSON stays JSON.
 func FuzzSanitize(f *testing.F) {
-	for _, text := range []string{"<\u200b|im\x1b[0m_start|>", "\x1b[\x1b[0m31m", "[\x1b[/INST]", "\n\n\u200bHuman\x1bc:", "a\u200d\u200d\ufe0f\ufe0f", "\u009d\x1b\\\u009c", "<<|a|>|b|>"} {
+	for _, text := range []string{"<\u200b|im\x1b[0m_start|>", "\x1b[\x1b[0m31m", "[\x1b[/INST]", "\n\n\u200bHuman\x1bc:", "a\u200d\u200d\ufe0f\ufe0f", "\u009d\x1b\\\u009c", "<<|a|>|b|>", "<invoke [INST]>", "]~b[INST]", "[e~[/INST]", "<|[INST]|>"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -168,7 +168,7 @@ func refine(s *invopop.Schema, t reflect.Type, omits bool) {
 		}
 	}
 	if s.Type == "integer" {
-		limit(s, t)
+		setRange(s, t)
 	}
 	if null && s.Type != "" && (s.MinItems == nil || *s.MinItems == 0) && (s.MinLength == nil || *s.MinLength == 0 || t.Kind() != reflect.Slice) {
 		s.Extras = map[string]any{"type": []string{s.Type, "null"}}
@@ -179,9 +179,10 @@ func refine(s *invopop.Schema, t reflect.Type, omits bool) {
 	}
 }
 
-// limit states the range of an integer kind, so that a valid number can be decoded. A bound of 64
-// bits is left out, because numbers in JSON are exact only up to smaller values.
-func limit(s *invopop.Schema, t reflect.Type) {
+// setRange sets the smallest and the largest value of an integer type as minimum and maximum. It keeps a bound that the
+// schema has already. A bound of 64 bits other than 0 is left out, because numbers in JSON are exact only up to smaller
+// values.
+func setRange(s *invopop.Schema, t reflect.Type) {
 	low, high := "", ""
 	switch t.Kind() {
 	case reflect.Int8, reflect.Int16, reflect.Int32:

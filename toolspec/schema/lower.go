@@ -241,7 +241,8 @@ func (l *lowerer) reference(n *jsonschema.Node) map[string]any {
 	return l.schema(target)
 }
 
-// cutShort returns the schema that replaces a recursive one.
+// cutShort returns the schema that replaces a recursive reference: it has only the type of the target, if the target has a
+// single type.
 func (l *lowerer) cutShort(target *jsonschema.Node) map[string]any {
 	out := map[string]any{}
 	if l.trace {
@@ -258,13 +259,24 @@ func (l *lowerer) define(target *jsonschema.Node) string {
 	if name, ok := l.names[target]; ok {
 		return name
 	}
-	name := "s" + strconv.Itoa(len(l.names)+1)
-	if last := lastOf(target.At); jsonschema.IsAnchor(last) && len(target.At) == 2 && l.defs[last] == nil {
-		name = last
+	name := ""
+	if len(target.At) == 2 {
+		name = lastOf(target.At)
 	}
+	name = freeName(l.defs, name)
 	l.names[target] = name
 	l.defs[name] = nil // reserve the name
 	l.defs[name] = l.schema(target)
+	return name
+}
+
+// freeName returns name, or another name if defs has a definition of this name or if no definition can have it.
+func freeName(defs map[string]any, name string) string {
+	_, taken := defs[name]
+	for n := len(defs) + 1; taken || !jsonschema.IsAnchor(name); n++ {
+		name = "s" + strconv.Itoa(n)
+		_, taken = defs[name]
+	}
 	return name
 }
 

@@ -36,10 +36,9 @@ const (
 	Wrapped Mode = "wrapped" // null means absent, {"value": x} means x, which may be null
 )
 
-// Restore reverses the strict form: it removes fields that mean absent, and unwraps values. It
-// changes and checks nothing else, so validate the result. It returns an error if the arguments are
-// not JSON, or if a field that must be wrapped is not; the error names the field and contains no
-// value.
+// Restore reverses the strict form: it removes fields that mean absent, and unwraps values. It changes and checks nothing
+// else, so validate the result. It returns an error if the arguments are not JSON, if the value of a Wrapped field is not
+// {"value": x}, or if the mapping names a place that it does not have. The error names the field and contains no value.
 func (m Mapping) Restore(args json.RawMessage) (json.RawMessage, error) {
 	value, err := strictjson.Decode(args)
 	if err != nil {

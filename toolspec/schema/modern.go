@@ -3,6 +3,7 @@ package schema
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 
 	"github.com/pawl-run/pawl/toolspec/jsonschema"
 	"github.com/pawl-run/pawl/toolspec/strictjson"
@@ -101,7 +102,10 @@ func (w *writer) schema(n *jsonschema.Node) any {
 	}
 	if !alone {
 		w.bounds(n, out)
-		w.writeNames(n, out)
+		if n.Object["properties"] != nil {
+			out["properties"] = tableFor(n) // their names in order; sub adds the schemas
+		}
+		w.writeDependentRequired(n, out)
 	}
 	for _, s := range n.Subs {
 		if alone && jsonschema.RoleOf(s.Keyword) == jsonschema.Applies {
@@ -137,12 +141,9 @@ func (w *writer) bounds(n *jsonschema.Node, out map[string]any) {
 	}
 }
 
-// writeNames writes the names of the properties in their order, to which sub adds the schemas later. It writes the lists of names in dependencies as
+// writeDependentRequired writes the lists of names in dependentRequired, and in dependencies, which 2020-12 does not have, as
 // dependentRequired.
-func (w *writer) writeNames(n *jsonschema.Node, out map[string]any) {
-	if n.Object["properties"] != nil {
-		out["properties"] = tableFor(n)
-	}
+func (w *writer) writeDependentRequired(n *jsonschema.Node, out map[string]any) {
 	dependencies, _ := n.Object["dependencies"].(map[string]any)
 	needs, _ := n.Object["dependentRequired"].(map[string]any)
 	needs = maps.Clone(needs)
@@ -151,7 +152,8 @@ func (w *writer) writeNames(n *jsonschema.Node, out map[string]any) {
 			if needs == nil {
 				needs = map[string]any{}
 			}
-			needs[name] = names
+			before, _ := needs[name].([]any)
+			needs[name] = slices.Concat(before, slices.DeleteFunc(slices.Clone(names), func(one any) bool { return slices.Contains(before, one) }))
 		}
 	}
 	if needs != nil {

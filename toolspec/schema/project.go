@@ -182,7 +182,8 @@ func isTuple(n *jsonschema.Node) bool {
 	return slices.ContainsFunc(n.Subs, func(s jsonschema.Sub) bool { return s.Keyword == "prefixItems" })
 }
 
-// isUntyped reports whether n says nothing about the value, as true and {} do.
+// isUntyped reports whether no keyword of n restricts the value. It is also true for the schemas true and false: check
+// n.Boolean.
 func isUntyped(n *jsonschema.Node) bool {
 	for keyword := range n.Object {
 		switch keyword {

@@ -320,10 +320,7 @@ func (s *shaper) define(target *jsonschema.Node, place int) string {
 	if name, ok := s.names[key]; ok {
 		return "#/$defs/" + name
 	}
-	name := lastOf(target.At)
-	if _, taken := s.defs[name]; taken || !jsonschema.IsAnchor(name) {
-		name = "s" + strconv.Itoa(len(s.defs)+1)
-	}
+	name := freeName(s.defs, lastOf(target.At))
 	s.names[key] = name
 	s.defs[name] = map[string]any{}
 	s.defs[name] = s.write(target, place)

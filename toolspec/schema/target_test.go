@@ -61,6 +61,31 @@ func TestSentGolden(t *testing.T) {
 	}
 }
 
+// TestNamesOfDefinitions: each target of a reference has a definition of its own, also if two targets have one name, or if a
+// name has the form of the names that are made.
+func TestNamesOfDefinitions(t *testing.T) {
+	t.Parallel()
+	const (
+		a = `{"type":"string","description":"a"}`
+		b = `{"type":"integer","description":"b"}`
+	)
+	for _, doc := range []string{
+		`"properties":{"node":{"type":"object","description":"a","properties":{"x":{"$ref":"#/$defs/node"}}},"again":{"$ref":"#/properties/node"}},"$defs":{"node":` + b + `}`,
+		`"properties":{"x":{"$ref":"#/$defs/s2"},"y":{"$ref":"#/$defs/deep/properties/z"}},"$defs":{"s2":` + a + `,"deep":{"properties":{"z":` + b + `}}}`,
+		`"properties":{"x":{"$ref":"#/$defs/s3"},"y":{"$ref":"#/$defs/q"},"z":{"$ref":"#/$defs/deep/properties/z"}},"$defs":{"s3":` + a + `,"q":{"type":"null"},"deep":{"properties":{"z":` + b + `}}}`,
+	} {
+		for _, target := range allTargets() {
+			sent, err := Down(json.RawMessage(`{"type":"object","additionalProperties":false,`+doc+`}`), target)
+			if err != nil {
+				t.Fatalf("%s: %v", target, err)
+			}
+			if text := string(sent.Document); !strings.Contains(text, `"description":"a"`) || !strings.Contains(text, `"description":"b"`) {
+				t.Errorf("%s: a definition of %s is lost: %s", target, doc, text)
+			}
+		}
+	}
+}
+
 // TestSentWords: a document that is sent has no keyword that its target does not accept, at any
 // place.
 func TestSentWords(t *testing.T) {

@@ -26,10 +26,11 @@ func Canonical(raw []byte) ([]byte, error) {
 
 // AppendCanonical appends the whole value, of a text without fault, as [Canonical]
 // writes it.
-func (t *Tape) AppendCanonical(b []byte) []byte { return t.canonical(b, 0) }
+func (t *Tape) AppendCanonical(b []byte) []byte { return t.appendValue(b, 0) }
 
-// canonical appends the value at i in the form of RFC 8785.
-func (t *Tape) canonical(b []byte, i int) []byte {
+// appendValue appends the value at i in the form of RFC 8785. t.order is a stack: it has the places of the names of each
+// object that is open.
+func (t *Tape) appendValue(b []byte, i int) []byte {
 	switch it := t.Items[i]; it.Kind {
 	case '{':
 		from := len(t.order)
@@ -46,7 +47,7 @@ func (t *Tape) canonical(b []byte, i int) []byte {
 				b = append(b, ',')
 			}
 			b = t.quoted(b, t.order[k])
-			b = t.canonical(append(b, ':'), t.order[k]+1)
+			b = t.appendValue(append(b, ':'), t.order[k]+1)
 		}
 		t.order = t.order[:from]
 		return append(b, '}')
@@ -56,7 +57,7 @@ func (t *Tape) canonical(b []byte, i int) []byte {
 			if j > i+1 {
 				b = append(b, ',')
 			}
-			b = t.canonical(b, j)
+			b = t.appendValue(b, j)
 		}
 		return append(b, ']')
 	case '"':

@@ -36,13 +36,13 @@ type Answer struct {
 	Sanitized []string
 }
 
-// Text returns the answer for a format that takes text: Content, a JSON string as its text and
-// anything else as JSON. The text of a failure begins with toolspec.ErrorPrefix (ER-18). Text puts
-// what the format has no member for around it, as the JSON of a tool message:
-// {"content":…,"is_error":true,"sanitized":[…],"output_ref":…} (WF-16). flagged says that the
-// format has a flag for errors, so is_error is left out. An answer with neither OutputRef nor
-// Sanitized has no frame, with two exceptions, so that the model can tell them apart: a value that
-// looks like a frame, and, without a flag, a value that begins as a failure does.
+// Text returns the answer for a format that takes text. The text is Content: a JSON string as its text, any other value
+// as JSON. The text of a failure begins with toolspec.ErrorPrefix (ER-18). The error says that Content is not JSON.
+//
+// Text puts the text into a frame if the answer has OutputRef or Sanitized. The frame is a JSON object:
+// {"content":…,"is_error":true,"sanitized":[…],"output_ref":…} (WF-16). flagged says that the format has a flag for
+// errors: the frame then has no is_error. Two other answers also get a frame, because a model could mistake their
+// values: a value that looks like a frame, and, if flagged is false, a value that begins with toolspec.ErrorPrefix.
 func (a Answer) Text(flagged bool) (string, error) {
 	text, err := a.text()
 	if err != nil {

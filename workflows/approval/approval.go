@@ -45,7 +45,7 @@ type Approvals struct {
 	// editedBy is the approver who last edited the arguments; empty if no approver edited them.
 	// Edited arguments need an approval even if neither policy nor a hook asks for one any more.
 	editedBy string
-	// warned is the number of dropped decisions at the time of the last warning.
+	// warned is the number of dropped signals that warnDropped has handled. If it is 0, the log has no warning yet.
 	warned int
 }
 

@@ -62,8 +62,8 @@ type Registry interface {
 type Observer interface {
 	Registry
 	// Begin is called before an activity runs, with its name and its decoded input. The activity gets the context
-	// that Begin returns. done is called after the activity, with its output and its error; out does not count if
-	// err is not nil. Both must be quick, and must not change in or out.
+	// that Begin returns. done is called when the activity has returned or panicked, with its output and its error. If err
+	// is not nil, out has no meaning. Begin and done must return quickly, and must not change in or out.
 	Begin(ctx context.Context, name string, in any) (observed context.Context, done func(out any, err error))
 }
 
@@ -119,13 +119,13 @@ func BindSigned[In, Out any](r Registry, a Activity[In, Out], signer Signer, log
 			ctx, done = observer.Begin(ctx, a.name, in)
 		}
 		out, err := f(ctx, in)
-		done(out, err)
 		if err == nil {
 			result, err = Encode(out)
 		}
 		if err == nil && !e.Local && signer != nil {
 			err = sign(ctx, signer, a.name, raw.Payload(), result.Payload())
 		}
+		done(out, err)
 		switch {
 		case err == nil:
 			return result, nil

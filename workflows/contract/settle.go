@@ -29,8 +29,8 @@ type SettleIn struct {
 	// OutputHistory has the values of the output that the record may show, in order.
 	OutputHistory []json.RawMessage `json:"outputHistory,omitempty"`
 	PolicyDigest  string            `json:"policyDigest,omitempty"`
-	// Claims are the claims whose outcome this run knows. If the record has another claim, and its tool must not
-	// be repeated, Settle writes nothing and answers Unaccounted.
+	// Claims are the claims whose outcome this Temporal run knows. If the record has another claim of a tool that must not
+	// be repeated, Settle writes nothing and answers Unaccounted, unless the code of Result is outcome_unknown.
 	Claims   []Claim           `json:"claims,omitempty"`
 	Stages   []StageEvent      `json:"stages,omitempty"`
 	Attempts []AttemptEvent    `json:"attempts,omitempty"`

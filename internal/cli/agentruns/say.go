@@ -32,7 +32,8 @@ func sendMessage(ctx context.Context, c *client.Client, tenant, runID string, m 
 	return err
 }
 
-// sending is a message that is being added to a run, or that starts a run. done gets the error, or nil.
+// sending is an attempt to add a message to a run, or to start a run with it. done gets the error of the attempt, or nil.
+// cancel ends the attempt.
 type sending struct {
 	done   chan error
 	cancel context.CancelFunc

@@ -102,7 +102,7 @@ func newActivate(a *app.App) *cobra.Command {
 		Long: "Make a stored version of an agent the version with which runs start. This ends the retirement\n" +
 			"of a retired agent. Runs that have started keep their version.",
 		Args: app.ExactArgs(2, "the name of an agent and a version; `pawl agent versions NAME` lists them"),
-	}, false, func(ctx context.Context, s *app.Session, args []string, by string) error {
+	}, app.Servers{Database: true}, func(ctx context.Context, s *app.Session, args []string, by string) error {
 		done, err := s.Store.ActivateAgent(ctx, args[0], args[1], by)
 		if err != nil {
 			return explain(err, args[0], args[1])
@@ -121,7 +121,7 @@ func newRetire(a *app.App) *cobra.Command {
 		Long: "Let no new run of an agent start, until `pawl agent activate`. Runs that have started go on. A version that\n" +
 			"you apply meanwhile is stored, but the agent stays retired.",
 		Args: app.ExactArgs(1, "the name of an agent; `pawl agent list` shows them"),
-	}, false, func(ctx context.Context, s *app.Session, args []string, by string) error {
+	}, app.Servers{Database: true}, func(ctx context.Context, s *app.Session, args []string, by string) error {
 		done, err := s.Store.RetireAgent(ctx, args[0], by)
 		if err != nil {
 			return explain(err, args[0], "")

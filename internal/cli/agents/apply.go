@@ -29,7 +29,7 @@ func newApply(a *app.App) *cobra.Command {
 			"With --check, apply stores nothing. It checks the file and shows what would change. Without a database, it\n" +
 			"checks the file only.",
 		Args: app.ExactArgs(1, "a file with an agent"),
-	}, false, func(ctx context.Context, s *app.Session, _ []string, by string) error {
+	}, app.Servers{Database: true}, func(ctx context.Context, s *app.Session, _ []string, by string) error {
 		about, err := compare(ctx, s, d)
 		if err != nil {
 			return err
@@ -63,10 +63,15 @@ func newApply(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// checkAgent prints what applying the document would change. Without a database it says that it compares nothing.
+// checkAgent prints how the document differs from the active version, and stores nothing. If no database is configured, it
+// prints that it has not compared the document. It returns agents.ErrTaken if the version is stored with other content.
 func checkAgent(ctx context.Context, a *app.App, d agent.Document) error {
 	s, err := app.Connect(ctx, app.Servers{Database: true})
-	if err != nil {
+	switch {
+	case err == nil:
+	case !errors.Is(err, app.ErrNoDatabase):
+		return err
+	default:
 		fmt.Fprintln(a.Err, "the agent was not compared with the active version and the published tools:", app.Printable(err.Error()))
 		digest, err := d.Digest()
 		if err != nil {

@@ -7,15 +7,14 @@ import (
 )
 
 // AuditedCommand completes a command whose change the audit trail records with the identity of a person. It adds the
-// flag --as for this identity. The command connects to the database, and to Temporal if needTemporal is set, and then
-// calls change.
-func AuditedCommand(cmd *cobra.Command, needTemporal bool, change func(ctx context.Context, s *Session, args []string, by string) error) *cobra.Command {
+// flag --as for this identity. The command connects to the servers, and then calls change.
+func AuditedCommand(cmd *cobra.Command, servers Servers, change func(ctx context.Context, s *Session, args []string, by string) error) *cobra.Command {
 	var by string
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := RequireIdentity(by, ForAudit); err != nil {
 			return err
 		}
-		s, err := Connect(cmd.Context(), Servers{Temporal: needTemporal, Database: true})
+		s, err := Connect(cmd.Context(), servers)
 		if err != nil {
 			return err
 		}

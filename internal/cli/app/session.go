@@ -47,6 +47,9 @@ func (s *Session) ActivePolicy(ctx context.Context) (*policy.Policy, error) {
 	return s.Store.Policy(ctx, active.Digest)
 }
 
+// ErrNoDatabase says that the configuration names no database.
+var ErrNoDatabase = errors.New("no database: run `pawl dev` in this directory, or set PAWL_DATABASE_URL")
+
 // Servers are the servers that a command needs.
 type Servers struct{ Temporal, Database bool }
 
@@ -61,7 +64,7 @@ func Connect(ctx context.Context, needs Servers) (*Session, error) {
 	defer cancel()
 	if needs.Database {
 		if c.DatabaseURL == "" {
-			return nil, errors.New("no database: run `pawl dev` in this directory, or set PAWL_DATABASE_URL")
+			return nil, ErrNoDatabase
 		}
 		if s.Store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: 4, Application: "pawl-cli", DirectURL: c.DatabaseDirectURL}); err != nil {
 			return nil, devstate.Explain(ExplainConnectError(WithoutPassword(c.DatabaseURL), err))

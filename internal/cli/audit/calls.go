@@ -24,7 +24,7 @@ const answerTime = 10 * time.Second
 type calls struct {
 	// Compared counts the calls whose results Temporal and the record both have.
 	Compared int `json:"compared"`
-	// Gone counts the calls whose histories Temporal has deleted.
+	// Gone counts the calls whose workflow Temporal does not have: its retention is over, or it was never there.
 	Gone int `json:"gone"`
 	// NoResult counts the calls whose workflow has no result, because it still runs or was ended from outside.
 	NoResult    int          `json:"noResult"`
@@ -104,7 +104,10 @@ func (c *calls) result(ctx context.Context, s *app.Session, call postgresaudit.C
 	}
 	var result toolspec.Result
 	if err := s.Temporal.GetWorkflow(ctx, call.WorkflowID, runID).Get(ctx, &result); err != nil {
-		return nil, fmt.Errorf("the result of the workflow %s cannot be read; with encrypted payloads the command needs their keys", app.OneLine(call.WorkflowID, 200))
+		if ctx.Err() != nil || errors.As(err, new(serviceerror.ServiceError)) {
+			return nil, app.ExplainTemporalError(ctx, s.Config.Temporal, err)
+		}
+		return nil, fmt.Errorf("the result of the workflow %s cannot be read: if payloads are encrypted, set the variables of their keys, as for the workers", app.OneLine(call.WorkflowID, 200))
 	}
 	return &result, nil
 }

@@ -43,17 +43,39 @@ func newBoard(out io.Writer, terminal bool) *board {
 // usualSize returns the assumed size of a terminal whose size is unknown.
 func usualSize() (width, height int) { return 80, 24 }
 
-// add shows an event. now is the time up to which it counts how long open calls have run.
-func (b *board) add(e toolspec.RunEvent, now time.Time) {
+// show shows an event. On a terminal it draws the open calls again, with the times from their first events to now.
+func (b *board) show(e toolspec.RunEvent, now time.Time) {
 	at := time.UnixMilli(e.AtMs)
+	finished := b.takeText(e)
 	l := b.lineOf(e, at)
-	var finished []string
-	if e.Kind != toolspec.RunTextDelta && b.unfinished != "" {
-		finished, b.unfinished = []string{app.OneLine(b.unfinished, maxLine)}, ""
-	}
 	if l != nil {
-		l.command = ""
+		b.update(l, e)
 	}
+	if e.Kind == toolspec.RunDone {
+		finished = append(finished, "the turn is done")
+	}
+	switch {
+	case !b.terminal && l != nil:
+		finished = append(finished, strings.TrimRight(l.text(at)+" "+l.command, " "))
+	case b.terminal && e.Kind == toolspec.RunCallResult:
+		finished = append(finished, l.text(at))
+	}
+	if !b.terminal {
+		for _, line := range finished {
+			fmt.Fprintf(b.out, "%d %s  %s\n", e.Seq, at.Local().Format("15:04:05.000"), line)
+		}
+		return
+	}
+	b.erase()
+	for _, line := range finished {
+		fmt.Fprintln(b.out, line)
+	}
+	b.draw(now)
+}
+
+// update changes the line of a call by an event of the call. A call with a result is no longer open.
+func (b *board) update(l *lineOfCall, e toolspec.RunEvent) {
+	l.command = ""
 	switch e.Kind {
 	case toolspec.RunCallStart:
 		l.state, l.note = "running", ""
@@ -78,36 +100,22 @@ func (b *board) add(e toolspec.RunEvent, now time.Time) {
 		if e.Result != nil && !e.Result.OK {
 			l.state, l.note = string(e.Result.ErrorCode), app.OneLine(e.Result.SafeMessage, 80)
 		}
-		if b.terminal {
-			finished = append(finished, l.text(at))
-		}
-	case toolspec.RunTextDelta:
-		finished = b.addText(e.Text)
-	case toolspec.RunDone:
-		finished = append(finished, "the turn is done")
 	}
-	if !b.terminal {
-		if l != nil {
-			finished = append(finished, strings.TrimRight(l.text(at)+" "+l.command, " "))
-		}
-		for _, line := range finished {
-			fmt.Fprintf(b.out, "%d %s  %s\n", e.Seq, at.Local().Format("15:04:05.000"), line)
-		}
-		return
-	}
-	b.erase()
-	for _, line := range finished {
-		fmt.Fprintln(b.out, line)
-	}
-	b.draw(now)
 }
 
 // maxLine bounds a line of the model's text, in bytes.
 const maxLine = 2000
 
-// addText adds a part of the model's text to b.unfinished, and returns the lines that are complete now.
-func (b *board) addText(text string) (lines []string) {
-	for line := range strings.Lines(b.unfinished + text) {
+// takeText adds the model's text of an event to b.unfinished, and returns the lines that are complete now. An event without
+// text completes the last line.
+func (b *board) takeText(e toolspec.RunEvent) (lines []string) {
+	if e.Kind != toolspec.RunTextDelta {
+		if b.unfinished != "" {
+			lines, b.unfinished = []string{app.OneLine(b.unfinished, maxLine)}, ""
+		}
+		return lines
+	}
+	for line := range strings.Lines(b.unfinished + e.Text) {
 		b.unfinished = line
 		if strings.HasSuffix(line, "\n") || len(line) > maxLine {
 			lines, b.unfinished = append(lines, app.OneLine(line, maxLine)), ""

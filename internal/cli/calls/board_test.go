@@ -28,7 +28,7 @@ func TestBoard(t *testing.T) {
 		var out strings.Builder
 		b := newBoard(&out, terminal)
 		for _, e := range events {
-			b.add(e, at.Add(time.Second))
+			b.show(e, at.Add(time.Second))
 		}
 		b.redraw(at.Add(2 * time.Second))
 		return out.String()
@@ -69,12 +69,12 @@ func TestBoardFits(t *testing.T) {
 	at := time.Now()
 	for i := range 9 {
 		call := string(rune('a' + i))
-		b.add(toolspec.RunEvent{
+		b.show(toolspec.RunEvent{
 			AtMs: at.UnixMilli(), Kind: toolspec.RunApprovalRequested, InvocationID: call, ToolCallID: call, ToolID: "core__" + strings.Repeat("長", 40),
 			Approval: &toolspec.RunApproval{ApprovalID: call + ".1"},
 		}, at)
 	}
-	b.add(toolspec.RunEvent{Kind: toolspec.RunTextDelta, Text: strings.Repeat("漢字 text ", 20) + "the end"}, at)
+	b.show(toolspec.RunEvent{Kind: toolspec.RunTextDelta, Text: strings.Repeat("漢字 text ", 20) + "the end"}, at)
 	picture := out.String()[strings.LastIndex(out.String(), "\x1b[J")+len("\x1b[J"):]
 	lines := strings.Split(strings.TrimSuffix(picture, "\n"), "\n")
 	if len(lines) > 5 || b.drawn != len(lines) || lines[len(lines)-1] != "… and 8 more" || lines[2] != "  pawl approve a.1" || !strings.HasSuffix(lines[0], "the end") {

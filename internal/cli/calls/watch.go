@@ -95,7 +95,7 @@ func watch(ctx context.Context, a *app.App, s *app.Session, run string, after in
 					return err
 				}
 			} else {
-				b.add(e, time.Now())
+				b.show(e, time.Now())
 			}
 			if untilDone && e.Kind == toolspec.RunDone {
 				return nil

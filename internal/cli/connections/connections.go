@@ -62,7 +62,7 @@ func openConnection(ctx context.Context, a *app.App, s *app.Session, ring, id st
 func findSecret(ctx context.Context, a *app.App, s *app.Session, id string) (r broker.Record, status string, err error) {
 	r, status, err = s.Store.ConnectionSecret(ctx, a.Tenant, id)
 	if errors.Is(err, postgres.ErrNotFound) {
-		err = noConnection(a, id)
+		err = fmt.Errorf("tenant %s has no connection %q, or the connection is revoked; `pawl connections list` shows its connections", a.Tenant, id)
 	}
 	return r, status, err
 }

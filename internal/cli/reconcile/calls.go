@@ -83,9 +83,10 @@ func (c *comparison) behind(ctx context.Context, listed *workflow.WorkflowExecut
 	return nil
 }
 
-// lostCall reports a call that the record does not have, if its tool may have run or its workflow goes on. With
-// --mend, a call whose tool may have run is recorded with the result outcome_unknown; any other call is left to a
-// worker, which records it again.
+// lostCall reports a call that the record does not have, if the tool of the call may have run, if its workflow goes on, or
+// if its input cannot be read. With --older both, each call that goes on counts as a call whose tool may have run. With
+// --mend, lostCall records such a call with the result outcome_unknown. To any other call that goes on it sends a recheck,
+// and a worker then records the call again.
 func (c *comparison) lostCall(ctx context.Context, listed *workflow.WorkflowExecutionInfo) error {
 	workflowID, runID := listed.GetExecution().GetWorkflowId(), listed.GetExecution().GetRunId()
 	// Visibility may be older than the state of the workflow.

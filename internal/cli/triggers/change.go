@@ -21,7 +21,7 @@ func newApply(a *app.App) *cobra.Command {
 			"beginning of the digest of the file's content.\n\n" +
 			"With --check, apply stores nothing, and needs no server.",
 		Args: app.ExactArgs(1, "a file with a trigger"),
-	}, true, func(ctx context.Context, s *app.Session, _ []string, by string) error {
+	}, app.Servers{Temporal: true, Database: true}, func(ctx context.Context, s *app.Session, _ []string, by string) error {
 		warnings, err := warningsOf(ctx, s, d)
 		if err != nil {
 			return err
@@ -87,7 +87,7 @@ func newActivate(a *app.App) *cobra.Command {
 		Long: "Make a stored version of a trigger the version that events fire. This ends the retirement\n" +
 			"of a retired trigger.",
 		Args: app.ExactArgs(2, "the name of a trigger and a version; `pawl trigger list` shows them"),
-	}, true, func(ctx context.Context, s *app.Session, args []string, by string) error {
+	}, app.Servers{Temporal: true, Database: true}, func(ctx context.Context, s *app.Session, args []string, by string) error {
 		changed, err := s.Store.ActivateTrigger(ctx, a.Tenant, args[0], args[1], by)
 		if err != nil {
 			return explain(err, a.Tenant, args[0])
@@ -110,7 +110,7 @@ func newRetire(a *app.App) *cobra.Command {
 		Long: "Let no event fire a trigger, until `pawl trigger activate`. Runs that have started go on. A version that\n" +
 			"you apply meanwhile is stored, but the trigger stays retired.",
 		Args: app.ExactArgs(1, "the name of a trigger; `pawl trigger list` shows them"),
-	}, true, func(ctx context.Context, s *app.Session, args []string, by string) error {
+	}, app.Servers{Temporal: true, Database: true}, func(ctx context.Context, s *app.Session, args []string, by string) error {
 		changed, err := s.Store.RetireTrigger(ctx, a.Tenant, args[0], by)
 		if err != nil {
 			return explain(err, a.Tenant, args[0])

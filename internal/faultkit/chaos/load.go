@@ -67,7 +67,7 @@ func (o LoadOptions) complete() (LoadOptions, error) {
 	return o, err
 }
 
-// load is a run under load that has started.
+// load is the state of one call of Load.
 type load struct {
 	*run
 	options LoadOptions
@@ -78,7 +78,7 @@ type load struct {
 }
 
 // Load submits calls as fast as the options say, injects their faults, and judges every call that was submitted. It returns an error and no
-// report if a server did not start or ctx ended. It leaves no process behind.
+// report if a server did not start or ctx ended, and both if the evidence could not be written. It leaves no process behind.
 func Load(ctx context.Context, o LoadOptions) (*LoadReport, error) {
 	o, err := o.complete()
 	if err != nil {
@@ -112,10 +112,10 @@ func Load(ctx context.Context, o LoadOptions) (*LoadReport, error) {
 		return nil, err
 	}
 	report, err := l.live(ctx)
-	if err != nil {
+	if report == nil {
 		return nil, fmt.Errorf("the run ended before it could be judged: %w", cmp.Or(context.Cause(ctx), err))
 	}
-	return report, nil
+	return report, err
 }
 
 // live runs the steps, judges the calls, and searches for places and secrets that are left.
@@ -152,8 +152,10 @@ func (l *load) live(ctx context.Context) (*LoadReport, error) {
 		return nil, err
 	}
 	l.Progress("searching histories, tables and logs for the secret")
-	report.Secrets, err = l.searchSecret(ctx)
-	return report, errors.Join(err, keepEvidence(ctx, l.Evidence, l.servers, snapshot, report.Verdicts))
+	if report.Secrets, err = l.searchSecret(ctx); err != nil {
+		return nil, err
+	}
+	return report, keepEvidence(ctx, l.Evidence, l.servers, snapshot, report.Verdicts)
 }
 
 // sayLoad reports the progress until ctx ends.

@@ -75,7 +75,7 @@ type StepFigures struct {
 	Uses []Use `json:"uses"`
 }
 
-// LaneFigures are the times of the calls of one kind.
+// LaneFigures has the number and the times of the calls of one tool, which Lane names.
 type LaneFigures struct {
 	Lane  string  `json:"lane"`
 	Calls int     `json:"calls"`

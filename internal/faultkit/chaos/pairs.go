@@ -19,7 +19,7 @@ import (
 // batchCalls is the maximum number of calls in a batch.
 const batchCalls = 72
 
-// pairStream is the random stream that orders pairs.
+// pairStream is the number of the random stream from which planPairs draws the order of the pairs and the choices of their calls.
 const pairStream = 200
 
 // PairOptions configure a run of pairs. Pairs and Worker have no defaults.

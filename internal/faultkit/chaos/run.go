@@ -23,7 +23,7 @@ const aims = 8
 // errUnsettled is the cause when calls have not ended in time.
 var errUnsettled = errors.New("calls are still under way")
 
-// run is a run that has started.
+// run is the state of one call of Run or Load.
 type run struct {
 	Options
 	plan    Plan

@@ -52,7 +52,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	// Without it, the SDK reads the whole program to make a checksum, and that is half of the work of a worker that starts.
+	// Otherwise the SDK reads the whole program to make a checksum, which is half of the work of a worker that starts.
 	sdkworker.SetBinaryChecksum("faultworker")
 	trap := failpoint.New(plan, os.Stderr)
 	connection := &config.Temporal.ConnectionOptions

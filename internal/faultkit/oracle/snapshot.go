@@ -38,7 +38,7 @@ type Call struct {
 	// Output is the value that the record stores under the outputRef of the result, if the value is
 	// too large for the result.
 	Output json.RawMessage
-	// Undecided reports that no decision was planned, so the call must wait.
+	// Undecided reports that the call needs an approval for which no decision was planned, so the call must wait.
 	Undecided bool
 	// Decisions are the decisions that were sent.
 	Decisions []Decision

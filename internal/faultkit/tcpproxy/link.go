@@ -37,8 +37,8 @@ func (l *link) run() {
 		return
 	}
 	var both sync.WaitGroup
-	both.Go(func() { l.pump(target, l.client, l.requested) })
-	both.Go(func() { l.pump(l.client, target, l.answered) })
+	both.Go(func() { l.forwardAll(target, l.client, l.requested) })
+	both.Go(func() { l.forwardAll(l.client, target, l.answered) })
 	both.Wait()
 }
 
@@ -54,8 +54,9 @@ func (l *link) reached(target net.Conn) bool {
 	return true
 }
 
-// pump forwards one direction. It forwards the end of data; any other error, and the verdict Cut, resets the link.
-func (l *link) pump(to, from net.Conn, judge func([]byte) Verdict) {
+// forwardAll forwards the data of one direction, piece by piece, as judge says. At the end of the data it closes the write
+// side of to. If a read or a write fails, or judge returns Cut, it resets the link.
+func (l *link) forwardAll(to, from net.Conn, judge func([]byte) Verdict) {
 	piece := make([]byte, pieceSize)
 	for {
 		n, err := from.Read(piece)

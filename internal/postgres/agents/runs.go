@@ -156,8 +156,7 @@ func (row runRow) run(op string) (r activity.Run, err error) {
 	return r, err
 }
 
-// SayToAgent stores a message, if its id is new in the run, and returns its number. It returns 0 if the run has
-// activity.MaxUnread messages that no model has read, and ErrNotFound of activities/agent if the run has ended or does not exist.
+// SayToAgent implements activity.Store.
 func (s *Store) SayToAgent(ctx context.Context, of contract.AgentRun, m pawlagent.Message) (int64, error) {
 	row, _, err := db.First[saidToRow](ctx, s.db, "say to agent", db.Query("SayToAgent", runKey(of).With(db.Values{
 		"message_id": db.Text(m.ID), "said_by": db.Text(m.By), "text": db.Text(m.Text), "most": activity.MaxUnread,

@@ -34,11 +34,12 @@ INSERT INTO audit_heads (tenant_id, n, link, at, retention_days, after, key_id, 
 SELECT * FROM unnest(@tenants::text[], @ns::bigint[], @links::bytea[], @ats::timestamptz[], @retentions::integer[], @afters::bigint[], @key_ids::text[], @signatures::bytea[]);
 
 -- name: AuditedTenants
--- Reads one row of the index for each tenant, instead of all rows.
+-- Reads one row of each index for each tenant, instead of all rows. A tenant whose heads somebody has deleted still has seals.
 WITH RECURSIVE walk AS (
-    (SELECT tenant_id FROM audit_heads ORDER BY tenant_id LIMIT 1)
+    SELECT least((SELECT min(tenant_id) FROM audit_heads), (SELECT min(tenant_id) FROM audit_seals)) AS tenant_id
     UNION ALL
-    SELECT (SELECT h.tenant_id FROM audit_heads h WHERE h.tenant_id > w.tenant_id ORDER BY h.tenant_id LIMIT 1) FROM walk w WHERE w.tenant_id IS NOT NULL
+    SELECT least((SELECT min(h.tenant_id) FROM audit_heads h WHERE h.tenant_id > w.tenant_id), (SELECT min(s.tenant_id) FROM audit_seals s WHERE s.tenant_id > w.tenant_id))
+    FROM walk w WHERE w.tenant_id IS NOT NULL
 )
 SELECT tenant_id FROM walk WHERE tenant_id IS NOT NULL;
 
@@ -72,7 +73,7 @@ FROM audit_heads WHERE tenant_id = @tenant_id AND n >= @from AND n <= @until ORD
 SELECT coalesce(e.tenant_id, '') AS tenant_id, count(*) FILTER (WHERE p.event_id IS NOT NULL) AS waiting,
     count(*) FILTER (WHERE p.event_id IS NULL) AS lost, coalesce(min(e.id::text) FILTER (WHERE p.event_id IS NULL), '') AS lost_id
 FROM events e LEFT JOIN audit_pending p ON p.event_id = e.id AND p.month = e.month
-WHERE (@all::boolean OR coalesce(e.tenant_id, '') = @tenant_id)
+WHERE (@all::boolean OR coalesce(e.tenant_id, '') = ANY (@tenants::text[]))
     AND NOT EXISTS (SELECT FROM audit_seals s WHERE s.tenant_id = coalesce(e.tenant_id, '') AND s.event_id = e.id AND s.month = e.month)
 GROUP BY coalesce(e.tenant_id, '');
 

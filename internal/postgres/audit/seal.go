@@ -39,7 +39,7 @@ func (noKey) Error() string {
 	return "other workers have signed the audit trail, and this worker has no key: set PAWL_AUDIT_KEY"
 }
 
-// LogReason returns the same text as Error.
+// LogReason returns the text of Error, which is safe for logs.
 func (n noKey) LogReason() string { return n.Error() }
 
 // NewSealer returns a sealer. signer is nil for a worker without a key: its heads are not signed, and it does not continue chains that other

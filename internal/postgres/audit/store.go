@@ -72,14 +72,18 @@ type tenantRow struct{ TenantID string }
 // tenant "" has the events that belong to no tenant.
 func (s *Store) AuditHeads(ctx context.Context, tenants ...string) (heads []audit.Head, err error) {
 	if len(tenants) == 0 {
-		rows, err := db.All[tenantRow](ctx, s.db, "tenants of the audit trail", db.Query("AuditedTenants", db.Values{}))
-		if err != nil {
+		if tenants, err = s.auditedTenants(ctx); err != nil {
 			return nil, err
 		}
-		tenants = db.Column(rows, func(r tenantRow) string { return r.TenantID })
 	}
 	rows, err := db.All[headRow](ctx, s.db, "heads of the audit trail", db.Query("LastHeads", db.Values{"tenants": tenants}))
 	return db.Column(rows, headRow.head), err
+}
+
+// auditedTenants returns the tenants that have heads or seals.
+func (s *Store) auditedTenants(ctx context.Context) ([]string, error) {
+	rows, err := db.All[tenantRow](ctx, s.db, "tenants of the audit trail", db.Query("AuditedTenants", db.Values{}))
+	return db.Column(rows, func(r tenantRow) string { return r.TenantID }), err
 }
 
 type deletedRow struct{ Deleted int }

@@ -24,22 +24,19 @@ type unsealedRow struct {
 	LostID        string
 }
 
-// VerifyAudit verifies the chain of the given tenant, or of every tenant, and calls report for each. It ignores seals that are added to a
+// VerifyAudit verifies the chain of each given tenant, or of every tenant, and calls report for each. It ignores seals that are added to a
 // chain after the verification of that chain has begun. It takes RetentionDays and Now from the database, not from terms. Without a given
 // tenant it also verifies each tenant of terms.Exported, so that it reports a chain that is missing in the database.
-func (s *Store) VerifyAudit(ctx context.Context, terms audit.Terms, report func(audit.Report), tenant ...string) error {
-	heads, err := s.AuditHeads(ctx, tenant...)
-	if err != nil {
-		return err
+func (s *Store) VerifyAudit(ctx context.Context, terms audit.Terms, report func(audit.Report), given ...string) error {
+	tenants := slices.Clone(given)
+	if len(given) == 0 {
+		audited, err := s.auditedTenants(ctx)
+		if err != nil {
+			return err
+		}
+		tenants = append(audited, db.Column(terms.Exported, func(h audit.Head) string { return h.TenantID })...)
 	}
-	tenants := append(db.Column(heads, func(h audit.Head) string { return h.TenantID }), tenant...)
-	if len(tenant) == 0 {
-		tenants = append(tenants, db.Column(terms.Exported, func(h audit.Head) string { return h.TenantID })...)
-	}
-	values := db.Values{"all": len(tenant) == 0, "tenant_id": ""}
-	if len(tenant) > 0 {
-		values["tenant_id"] = db.Text(tenant[0])
-	}
+	values := db.Values{"all": len(given) == 0, "tenants": db.Column(given, db.Text)}
 	rows, err := db.All[unsealedRow](ctx, s.db, "events that are not sealed", db.Query("Unsealed", values))
 	if err != nil {
 		return err
@@ -99,7 +96,7 @@ func (s *Store) verify(ctx context.Context, tenantID string, terms audit.Terms, 
 	if err == nil {
 		err = heads.visitBefore(ctx, max(b.LastHead, b.LastSeal)+1, v.Head)
 	}
-	v.Unsealed(u.Waiting, u.Lost, u.LostID)
+	v.ReportUnsealed(u.Waiting, u.Lost, u.LostID)
 	return v.End(), err
 }
 

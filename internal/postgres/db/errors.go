@@ -50,7 +50,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// LogReason is safe for logs, as Error is.
+// LogReason returns the text of Error, which is safe for logs.
 func (e *Error) LogReason() string { return e.Error() }
 
 // Unwrap returns the error of the context if that is the cause. It does not return the driver's

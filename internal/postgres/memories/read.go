@@ -65,7 +65,7 @@ func (s *Store) search(ctx context.Context, statement string, of db.Values, quer
 	return hits, err
 }
 
-// Reasoning implements capability.Memory.
+// Reasoning implements capability.Memory. It cuts a page at reasoningBytes, but returns at least one entry.
 func (s *Store) Reasoning(ctx context.Context, by capability.MemoryCaller, after int64, limit int) (entries []capability.MemoryEntry, more bool, err error) {
 	limit = max(1, min(limit, capability.MaxMemoryList))
 	rows, err := db.All[entryRow](ctx, s.db, "reasoning", db.Query("Reasoning", scope(by).With(db.Values{

@@ -159,5 +159,5 @@ type panicked struct{}
 // Error does not contain the value of the panic.
 func (panicked) Error() string { return "the notifier panicked" }
 
-// LogReason is safe for logs, as Error is.
+// LogReason returns a word for logs.
 func (panicked) LogReason() string { return "panic" }

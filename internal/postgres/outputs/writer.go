@@ -127,7 +127,8 @@ func (w *Writer) Finish(ctx context.Context, mediaType string) (ref string, err 
 	return w.ref, nil
 }
 
-// Discard expires the output, and deletes its first 100 MiB. Upkeep deletes the other chunks, or all chunks if Discard fails.
+// Discard expires the output, and deletes its first chunkBatch chunks. Upkeep deletes the other chunks, or all chunks if
+// Discard fails. Discard does nothing if nothing was stored.
 func (w *Writer) Discard(ctx context.Context) error {
 	w.held = nil
 	if !w.begun {

@@ -62,8 +62,8 @@ func (s *Store) TakeEnding(ctx context.Context, namespace string) (e upkeep.Endi
 // endedRow is a row of the statement EndStage.
 type endedRow struct{ Ended bool }
 
-// EndStage records a closing stage of a swept call. ended is false if another sweep has taken
-// the call since, and then EndStage writes nothing.
+// EndStage records a closing stage of a swept call that has run. If another sweep has taken the call after the sweep
+// in.Tries, or the stage in.Done is recorded already, it writes nothing and returns false.
 func (s *Store) EndStage(ctx context.Context, in upkeep.EndedStage) (ended bool, err error) {
 	const op = "end stage"
 	values := db.Values{

@@ -49,7 +49,7 @@ func (s *Store) NewNotifications(url, namespace string, log *slog.Logger) *Notif
 func (n *Notifications) Run(ctx context.Context) error {
 	held := make(chan *pgconn.Notification, maxHeld)
 	var queueing sync.WaitGroup
-	queueing.Go(func() { n.queue(ctx, held) })
+	queueing.Go(func() { n.queueHeld(ctx, held) })
 	defer queueing.Wait()
 	defer close(held)
 	for delay := againFirst; ; delay = min(2*delay, againMost) {
@@ -145,8 +145,8 @@ func receive(ctx context.Context, conn *pgx.Conn, held chan<- *pgconn.Notificati
 	}
 }
 
-// queue queues the notifications that are held, until held is closed. It tries again until ctx ends, and once after that.
-func (n *Notifications) queue(ctx context.Context, held <-chan *pgconn.Notification) {
+// queueHeld writes the notifications of held as events of triggers, until held is closed.
+func (n *Notifications) queueHeld(ctx context.Context, held <-chan *pgconn.Notification) {
 	for first := range held {
 		payloads := map[string][]string{first.Channel: {first.Payload}}
 		for range len(held) {
@@ -154,19 +154,25 @@ func (n *Notifications) queue(ctx context.Context, held <-chan *pgconn.Notificat
 			payloads[next.Channel] = append(payloads[next.Channel], next.Payload)
 		}
 		for channel, sent := range payloads {
-			for delay := againFirst; ; delay = min(2*delay, againMost) {
-				queueCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), queueTimeout)
-				err := n.queueNotified(queueCtx, channel, sent)
-				cancel()
-				if err == nil {
-					break
-				}
-				n.log.WarnContext(ctx, "notifications for triggers are not queued yet", "count", len(sent), "reason", errs.Reason(err))
-				if ctx.Err() != nil {
-					break
-				}
-				db.Pause(ctx, delay)
-			}
+			n.queueChannel(ctx, channel, sent)
 		}
+	}
+}
+
+// queueChannel writes the notifications of a channel as events. It repeats a write that fails until ctx ends, and then once
+// more. Notifications that are not written then are lost.
+func (n *Notifications) queueChannel(ctx context.Context, channel string, sent []string) {
+	for delay := againFirst; ; delay = min(2*delay, againMost) {
+		queueCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), queueTimeout)
+		err := n.queueNotified(queueCtx, channel, sent)
+		cancel()
+		if err == nil {
+			return
+		}
+		n.log.WarnContext(ctx, "notifications for triggers are not queued yet", "count", len(sent), "reason", errs.Reason(err))
+		if ctx.Err() != nil {
+			return
+		}
+		db.Pause(ctx, delay)
 	}
 }

@@ -71,8 +71,9 @@ func newReader(raw chunks, at int64) *reader {
 	return &reader{next: next, stop: stop, at: at}
 }
 
-// decoder returns a decoder of the JSON in the reader.
-func (r *reader) decoder() *jsontext.Decoder {
+// newDecoder returns a decoder that reads JSON from r. From then on Read returns ErrTooLong if a token of the JSON has more
+// than MaxToken bytes.
+func (r *reader) newDecoder() *jsontext.Decoder {
 	r.dec = jsontext.NewDecoder(r, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	return r.dec
 }

@@ -29,7 +29,7 @@ func form(raw chunks, pointer string) (chunks, error) {
 			in := newReader(raw, at)
 			defer in.stop()
 			in.skip(" \t\r\n,:")
-			dec := in.decoder()
+			dec := in.newDecoder()
 			w := sink{yield: yield}
 			if err := w.copyValue(dec); err != nil && !errors.Is(err, errStopped) {
 				yield(output.Chunk{}, asNotJSON(err))
@@ -109,7 +109,7 @@ func locate(raw chunks, pointer string) (int64, error) {
 	}
 	in := newReader(raw, 0)
 	defer in.stop()
-	dec := in.decoder()
+	dec := in.newDecoder()
 	for _, name := range names {
 		if err := enter(dec, name); err != nil {
 			return 0, asNotJSON(err)

@@ -45,10 +45,12 @@ type Found struct {
 	// Lines are the matching lines and those around them, in their order, each once.
 	Lines   []Line
 	Matches int
-	// Next is the number of the line at which another search must continue. It is 0 if everything was searched. Limited says that the
-	// search stopped at Next because it had read 1 GiB, or because the expression was costly. Otherwise the page was full, or had enough
-	// matches. A first line of more than 4 GiB is not searched to its end.
-	Next    int64
+	// Next is the number of the line at which the next search must begin. It is 0 if the search reached the end of the text. Without
+	// Limited, the search stopped at Next because Lines had PageBytes bytes, or because there were enough matches.
+	Next int64
+	// Limited says that the search stopped because it had read 1 GiB, or because of the work of the expression. In the first line of a
+	// search both bounds are four times as large. If that is not enough, Next is the line after it, and no search reads the rest of the
+	// first line.
 	Limited bool
 }
 

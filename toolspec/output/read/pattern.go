@@ -16,8 +16,8 @@ const (
 	// proportional to both, and it cannot be interrupted.
 	MaxProgram = 1000
 	maxPart    = 64 << 10
-	// overlap is how much of a part the next part of the same line has again: a longer match may be missed.
-	overlap = 4 << 10
+	// partOverlap is how much of a part the next part of the same line has again: a longer match may be missed.
+	partOverlap = 4 << 10
 )
 
 // The errors of NewPattern. Their texts are safe to show.
@@ -36,14 +36,14 @@ type Pattern struct {
 	program int64
 	// edges says that the match of expr depends on what is before or after it.
 	edges bool
-	// part and overlap are maxPart and overlap; tests set smaller ones.
+	// part and overlap have the values of the constants maxPart and partOverlap. Tests set smaller values.
 	part, overlap int
 }
 
 // NewPattern returns a pattern that matches text, or with isRegex the regular expression text in RE2 syntax. It returns an error whose
 // text is safe to show, and does not quote the pattern.
 func NewPattern(text string, isRegex bool) (Pattern, error) {
-	p := Pattern{literal: []byte(text), part: maxPart, overlap: overlap}
+	p := Pattern{literal: []byte(text), part: maxPart, overlap: partOverlap}
 	switch {
 	case text == "" || len(text) > MaxPattern:
 		return Pattern{}, ErrPatternSize

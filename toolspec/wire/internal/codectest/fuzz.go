@@ -34,20 +34,20 @@ func Fuzz(f *testing.F, codec wire.Codec) {
 			return // the oracle below is slow
 		}
 		known := stringsOf(data)
-		fromInput(t, data, known, r)
+		checkFromInput(t, data, known, r)
 		whole := Read(t, codec, data)
 		cut := Read(t, codec, slices.Collect(slices.Chunk(data, int(size)+1))...)
 		same(t, "in pieces of", int(size)+1, cut, whole)
 		s := codec.Stream()
 		_, _ = s.Write(data)
 		streamed, _ := s.End()
-		fromInput(t, data, known, streamed)
+		checkFromInput(t, data, known, streamed)
 	})
 }
 
-// fromInput checks that a codec invents nothing: the name and the arguments of each call that may run are
-// a part of the input, or strings of the input joined in their order.
-func fromInput(t *testing.T, data []byte, known []string, r wire.Response) {
+// checkFromInput checks that all text of the calls that may run comes from the input. A name consists of strings of the
+// input, joined in their order. Arguments are a part of the input, or such strings. known are the strings of the input.
+func checkFromInput(t *testing.T, data []byte, known []string, r wire.Response) {
 	t.Helper()
 	// The input may have the two halves of a surrogate pair in two strings. Joined, they give a
 	// character that neither string has.
