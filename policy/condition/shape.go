@@ -35,34 +35,86 @@ type shape struct {
 
 func (s *shape) isNumeric() bool { return s.kind == whole || s.kind == number }
 
-// maxShape is the maximum depth to which a schema is read. Deeper values have the kind anything.
-const maxShape = 16
+const (
+	// maxShape is the maximum depth to which a schema is read. Deeper values have the kind anything.
+	maxShape = 16
+	// maxShapes bounds the shapes that are read of a schema. A schema of 300 bytes that refers to itself from ten places
+	// has a billion of them within maxShape.
+	maxShapes = 3_000
+)
 
 // shapeOf reads the schema of a tool's arguments. Parts that it does not understand become
-// anything, so that no condition is refused because of them.
+// anything, so that no condition is refused because of them. It reads a schema with too many shapes less deeply.
 func shapeOf(schema json.RawMessage) *shape {
-	s := shapeAt(jsonschema.Outline(schema), 0)
-	if s.kind != object {
+	root := jsonschema.Outline(schema)
+	for depth := maxShape; depth > 0; depth /= 2 {
+		r := shaper{depth: depth, left: maxShapes}
+		s := r.shapeAt(root, 0)
+		switch {
+		case r.left < 0:
+		case s.kind == object:
+			return s
+		default:
+			return &shape{}
+		}
+	}
+	return &shape{}
+}
+
+// shaper reads the shape of a schema.
+type shaper struct {
+	// depth is the depth to which the schema is read.
+	depth int
+	// left is the number of shapes that may still be read. Below 0 the shape is not complete.
+	left int
+}
+
+// shapeAt returns the shape of a value that a schema accepts.
+func (r *shaper) shapeAt(n *jsonschema.Node, depth int) *shape {
+	r.left--
+	if n == nil || n.Object == nil || depth > r.depth || r.left < 0 {
 		return &shape{}
+	}
+	s := r.read(n, depth)
+	if s.kind == object && hasUnread(n) {
+		s.open = true
 	}
 	return s
 }
 
-// shapeAt returns the shape of a value that a schema accepts.
-func shapeAt(n *jsonschema.Node, depth int) *shape {
-	if n == nil || n.Object == nil || depth > maxShape {
-		return &shape{}
+// hasUnread reports whether a schema has keywords that read does not read and that can describe other members of the same
+// object.
+func hasUnread(n *jsonschema.Node) bool {
+	has := func(keyword string) bool {
+		return slices.ContainsFunc(n.Subs, func(s jsonschema.Sub) bool { return s.Keyword == keyword })
 	}
+	if slices.ContainsFunc([]string{"then", "else", "dependentSchemas", "dependencies"}, has) {
+		return true
+	}
+	combined := 0 // read reads one of them, and properties beside the last three
+	for _, keyword := range []string{"anyOf", "oneOf", "allOf"} {
+		if has(keyword) {
+			combined++
+		}
+	}
+	if _, isRef := n.Text("$ref"); isRef {
+		return combined > 0 || has("properties") // drafts before 2019-09 ignore them, and Outline does not tell the draft
+	}
+	return combined > 1
+}
+
+// read returns the shape that one of $ref, anyOf, oneOf, allOf and type describes, in this order.
+func (r *shaper) read(n *jsonschema.Node, depth int) *shape {
 	if _, ok := n.Text("$ref"); ok {
-		return shapeAt(n.Ref, depth+1)
+		return r.shapeAt(n.Ref, depth+1)
 	}
 	for _, keyword := range []string{"anyOf", "oneOf"} {
 		if branches := n.List(keyword); branches != nil {
-			return eitherOf(branches, n, depth)
+			return r.eitherOf(branches, n, depth)
 		}
 	}
 	if all := n.List("allOf"); all != nil {
-		return bothOf(all, n, depth)
+		return r.bothOf(all, n, depth)
 	}
 	names, null := typesOf(n)
 	if len(names) != 1 {
@@ -79,19 +131,19 @@ func shapeAt(n *jsonschema.Node, depth int) *shape {
 	case "string":
 		s.kind = text
 	case "array":
-		s.kind, s.elem = list, shapeAt(n.Sub("items"), depth+1)
+		s.kind, s.elem = list, r.shapeAt(n.Sub("items"), depth+1)
 	case "object":
-		addMembers(s, n, depth)
+		r.addMembers(s, n, depth)
 	}
 	return s
 }
 
 // addMembers reads the members of an object. A schema without additionalProperties allows no other
 // members here: its author most likely means that, and it lets the check find misspelt names.
-func addMembers(s *shape, n *jsonschema.Node, depth int) {
+func (r *shaper) addMembers(s *shape, n *jsonschema.Node, depth int) {
 	s.kind, s.fields = object, map[string]*shape{}
 	for name, property := range n.Fields {
-		s.fields[name] = shapeAt(property, depth+1)
+		s.fields[name] = r.shapeAt(property, depth+1)
 	}
 	switch others := n.Object["additionalProperties"].(type) {
 	case bool:
@@ -99,7 +151,7 @@ func addMembers(s *shape, n *jsonschema.Node, depth int) {
 	case map[string]any:
 		s.open = true
 		if len(n.Fields) == 0 {
-			s.elem = shapeAt(n.Sub("additionalProperties"), depth+1)
+			s.elem = r.shapeAt(n.Sub("additionalProperties"), depth+1)
 		}
 	case nil:
 		s.open = len(n.Fields) == 0
@@ -111,7 +163,7 @@ func addMembers(s *shape, n *jsonschema.Node, depth int) {
 
 // eitherOf returns the shape of a value that matches one of several schemas, the branches. siblings is the schema
 // that has the keyword anyOf or oneOf: its own properties apply too.
-func eitherOf(branches []*jsonschema.Node, siblings *jsonschema.Node, depth int) *shape {
+func (r *shaper) eitherOf(branches []*jsonschema.Node, siblings *jsonschema.Node, depth int) *shape {
 	var s *shape
 	null := false
 	for _, b := range branches {
@@ -120,25 +172,25 @@ func eitherOf(branches []*jsonschema.Node, siblings *jsonschema.Node, depth int)
 			continue
 		}
 		if s == nil {
-			s = shapeAt(b, depth+1)
+			s = r.shapeAt(b, depth+1)
 		} else {
-			s = merged(s, shapeAt(b, depth+1))
+			s = merged(s, r.shapeAt(b, depth+1))
 		}
 	}
 	if s == nil {
 		return &shape{}
 	}
-	s = andOwn(s, siblings, depth)
+	s = r.andOwn(s, siblings, depth)
 	s.null = s.null || null
 	return s
 }
 
 // bothOf returns the shape of a value that matches all of several schemas. An object has the members of each
 // schema, and the properties of siblings, the schema that has the keyword allOf.
-func bothOf(all []*jsonschema.Node, siblings *jsonschema.Node, depth int) *shape {
+func (r *shaper) bothOf(all []*jsonschema.Node, siblings *jsonschema.Node, depth int) *shape {
 	var s *shape
 	for _, part := range all {
-		switch next := shapeAt(part, depth+1); {
+		switch next := r.shapeAt(part, depth+1); {
 		case s == nil:
 			s = next
 		case s.kind == object && next.kind == object:
@@ -150,16 +202,16 @@ func bothOf(all []*jsonschema.Node, siblings *jsonschema.Node, depth int) *shape
 	if s == nil {
 		return &shape{}
 	}
-	return andOwn(s, siblings, depth)
+	return r.andOwn(s, siblings, depth)
 }
 
 // andOwn adds the properties that a schema has besides its branches.
-func andOwn(s *shape, n *jsonschema.Node, depth int) *shape {
+func (r *shaper) andOwn(s *shape, n *jsonschema.Node, depth int) *shape {
 	if n.Object["properties"] == nil {
 		return s
 	}
 	own := &shape{}
-	addMembers(own, n, depth)
+	r.addMembers(own, n, depth)
 	if s.kind == object {
 		return merged(s, own)
 	}

@@ -19,7 +19,7 @@ func Check(p *policy.Policy, specs []toolspec.Spec) error {
 	for _, id := range p.Tenants() {
 		seen := map[string]bool{}
 		// The calls of this tenant cannot reach a tool that is registered for another tenant.
-		callable := slices.DeleteFunc(slices.Clone(specs), func(s toolspec.Spec) bool { return toolspec.ForeignTool(id, s.Name) })
+		callable := slices.DeleteFunc(underReview(p, specs), func(s toolspec.Spec) bool { return toolspec.ForeignTool(id, s.Name) })
 		for _, r := range p.Rules(id) {
 			written, at := r.Condition()
 			if written == nil || seen[r.Source] {
@@ -35,4 +35,15 @@ func Check(p *policy.Policy, specs []toolspec.Spec) error {
 		return nil
 	}
 	return faults.Sorted()
+}
+
+// underReview returns the tools with the effects and the risks of the policy's reviews, by which their calls are judged. A
+// worker has published its tools without a review that is not active yet.
+func underReview(p *policy.Policy, specs []toolspec.Spec) []toolspec.Spec {
+	reviewed := slices.Clone(specs)
+	for i, s := range specs {
+		f := p.UnderReview(policy.Facts{}.Of(s))
+		reviewed[i].Effect, reviewed[i].Risk = f.Effect, f.Risk
+	}
+	return reviewed
 }

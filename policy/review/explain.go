@@ -55,6 +55,7 @@ const (
 
 // Explain judges a call as the policy does, and explains the decision.
 func Explain(p *policy.Policy, f policy.Facts) Explanation {
+	f = p.UnderReview(f)
 	trace := p.Trace(f)
 	x := Explanation{Decision: trace.Decision, DeclaredRisk: f.Risk, Roles: trace.Roles}
 	for _, feature := range p.Features(f) {

@@ -26,6 +26,7 @@ func Lint(p *policy.Policy, specs []toolspec.Spec) []*strictyaml.Error {
 // LintWithRelations gives no warning.
 func LintWithRelations(p *policy.Policy, specs []toolspec.Spec, related func(tenantID, role string) bool) []*strictyaml.Error {
 	found := lintApprovers(p, related)
+	specs = underReview(p, specs)
 	for _, id := range p.Tenants() {
 		t := &tenant{entry: p.Document().Tenants[id], rules: p.Rules(id)}
 		found = append(found, t.lint(specs)...)
@@ -122,7 +123,7 @@ func (t *tenant) pointless(r *policy.Rule, before []policy.Rule, specs []toolspe
 	if r.Class == policy.Asking && !r.NamesPeople() {
 		for i := range t.rules {
 			a := &t.rules[i]
-			if a.Class == policy.Asking && a.NamesPeople() && everyCaseOf(a, r) && covers(a, r, matching) {
+			if a.Class == policy.Asking && a.NamesPeople() && a.Unconditional() && everyCaseOf(a, r) && covers(a, r, matching) {
 				return fmt.Sprintf("never decides: %s names who approves all of its calls", a.Source)
 			}
 		}

@@ -80,6 +80,30 @@ func TestReviewsShiftVerdicts(t *testing.T) {
 	}
 }
 
+// TestReviewsInLint: the check, the lint and the explanation of a policy judge a tool by the review in the policy, before a
+// worker has used this review.
+func TestReviewsInLint(t *testing.T) {
+	p := mustParse(t, acme("    allowedTools: ['*']\n    rules: [{tool: mcp__github__*, effects: [read_only], when: args.titel == 'x', decision: require_approval}, "+
+		"{tool: '*', effects: [external_side_effect], decision: deny}]\n")+
+		"mcp: {github: {a: {digest: "+anyDigest+", effect: read_only, risk: low, allow: [/text]}}}\n")
+	tool := toolspec.Spec{
+		Name: "mcp__github__a", Effect: toolspec.ExternalSideEffect, Risk: toolspec.HighRisk, Discovered: &toolspec.Discovered{Digest: anyDigest},
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"title":{"type":"string"}}}`),
+	}
+	for _, warning := range Lint(p, []toolspec.Spec{tool}) {
+		if strings.Contains(warning.Reason, "never decides") && !strings.Contains(warning.Path, "rules[1]") {
+			t.Error(warning)
+		}
+	}
+	if err := Check(p, []toolspec.Spec{tool}); err == nil || !strings.Contains(err.Error(), "titel") {
+		t.Errorf("the check finds %v", err)
+	}
+	x := Explain(p, policy.Facts{TenantID: "acme", Args: json.RawMessage(`{"title":"y"}`), HasArgs: true}.Of(tool)).Text()
+	if !strings.HasPrefix(x, "require_approval  by ") || strings.Contains(x, "raised from") || strings.Contains(x, "it is for the effects read_only") {
+		t.Errorf("explained: %s", x)
+	}
+}
+
 // TestDiffDefinitions: each part that a server can change is compared, and what Pawl adds is not.
 func TestDiffDefinitions(t *testing.T) {
 	spec := func(change func(*toolspec.Spec)) toolspec.Spec {

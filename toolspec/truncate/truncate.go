@@ -76,7 +76,7 @@ func (v Value) Short(ref string) json.RawMessage {
 	})
 }
 
-// fit returns the largest form of at most MaxShort bytes. Escapes make a form larger than its room.
+// fit returns a form of at most MaxShort bytes. Escapes make a form larger than its room.
 func fit(form func(room int) any) json.RawMessage {
 	for room := MaxShort * 3 / 4; ; room /= 2 {
 		if text, err := encode(form(room)); err == nil && len(text) <= MaxShort || room == 0 {
