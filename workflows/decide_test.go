@@ -243,6 +243,31 @@ func TestSentAgain(t *testing.T) {
 	}
 }
 
+// TestDecisionOnAnUnreadablePolicy: a decision whose worker cannot read the policy neither counts nor ends the call. It
+// counts when it is sent to a worker that can read the policy.
+func TestDecisionOnAnUnreadablePolicy(t *testing.T) {
+	r := newRig(t, rigOptions{policy: strings.Replace(testPolicy, "{enabled: true,", "{enabled: true, approvers: ['role:lead'],", 1) + "    roles: {lead: ['user:bob']}\n"})
+	readable := r.records.active
+	activate := func(digest string) {
+		r.records.mu.Lock()
+		defer r.records.mu.Unlock()
+		r.records.active = digest
+	}
+	r.env.RegisterDelayedCallback(func() { activate(unreadable) }, time.Minute)
+	early := r.update(2*time.Minute, decision(1, toolspec.Approve, "user:bob"))
+	r.env.RegisterDelayedCallback(func() { activate(readable) }, 3*time.Minute)
+	late := r.update(4*time.Minute, decision(1, toolspec.Approve, "user:bob"))
+	if result := r.run(call("core__write", args)); !result.OK {
+		t.Errorf("got %+v", result)
+	}
+	if early.answer == nil || early.answer.Counted || !early.answer.Again || !strings.Contains(early.answer.Reason, "cannot read the policy") {
+		t.Errorf("the early decision: %+v, %v", early.answer, early.rejected)
+	}
+	if late.answer == nil || !late.answer.Counted {
+		t.Errorf("the late decision: %+v, %v", late.answer, late.rejected)
+	}
+}
+
 // TestFullInbox: many decisions on requests that do not exist do not prevent a decision on the
 // open request.
 func TestFullInbox(t *testing.T) {

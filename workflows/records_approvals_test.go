@@ -76,7 +76,7 @@ func (r *records) Look(_ context.Context, in approval.LookRow) (approval.LookRec
 	}
 	open := approval.OpenRequest{
 		Rule: req.row.Rule, RequestedBy: req.row.View.RequestedBy, EditedBy: req.row.EditedBy, Parked: req.row.View.Parked,
-		Digest: req.row.View.Digest, Votes: req.votes, Key: r.key(in.KeyID), Now: r.now(),
+		Digest: req.row.View.Digest, Votes: req.votes, Key: r.key(in.KeyID), Now: r.now(), PolicyDigest: r.active,
 	}
 	out := approval.LookRecord{PolicyDigest: r.active, Connection: r.connection(), Request: &open, Votes: len(req.votes)}
 	if in.Refresh {

@@ -3,6 +3,7 @@ package approval
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -49,6 +51,16 @@ type Parts struct {
 	// arguments as people may see them.
 	Validate func(bound *catalog.Bound, raw json.RawMessage) (args, safe json.RawMessage, f *hook.Failure)
 	Log      *slog.Logger
+}
+
+// policy returns a version of the policy. If this worker cannot read the version, the error is transient: another worker may
+// be able to read it.
+func (p Parts) policy(ctx context.Context, digest string) (*policy.Policy, error) {
+	version, err := p.Policies.Policy(ctx, digest)
+	if errors.Is(err, judge.ErrPolicyUnreadable) {
+		err = errs.Transient(err)
+	}
+	return version, err
 }
 
 // Approvals opens approval requests and verifies decisions on them.

@@ -26,7 +26,7 @@ func (a *Approvals) Request(ctx context.Context, in contract.RequestIn) (contrac
 	if kill := f.Killed(); kill != nil && in.Parked == "" {
 		return contract.RequestOut{Outcome: contract.Refused, Failure: judge.KillFailure(kill.Reason)}, nil
 	}
-	p, err := a.parts.Policies.Policy(ctx, f.PolicyDigest)
+	p, err := a.parts.policy(ctx, f.PolicyDigest)
 	if err != nil {
 		return contract.RequestOut{}, err
 	}

@@ -3,9 +3,11 @@ package approval
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 
+	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
@@ -71,7 +73,11 @@ func (a *Approvals) judge(ctx context.Context, in contract.ReviewIn, open OpenRe
 	case who.refusal != "":
 		return Judgement{Answer: toolspec.Answer{Reason: who.refusal}, Final: true}, nil
 	}
-	if who.voter.Roles, err = a.rolesOf(ctx, open, in.TenantID, d.Approver); err != nil {
+	who.voter.Roles, err = a.rolesOf(ctx, open, in.TenantID, d.Approver)
+	switch {
+	case errors.Is(err, judge.ErrPolicyUnreadable):
+		return Judgement{Answer: toolspec.Answer{Reason: "this worker cannot read the policy; try again", Again: true}}, nil
+	case err != nil:
 		return Judgement{}, err
 	}
 	j := decide(open, who.voter, d, remembering{in.Args, in.SessionID})
@@ -86,7 +92,7 @@ func (a *Approvals) rolesOf(ctx context.Context, open OpenRequest, tenantID, app
 	if !open.Rule.NeedsRoles() {
 		return nil, nil
 	}
-	p, err := a.parts.Policies.Policy(ctx, open.PolicyDigest)
+	p, err := a.parts.policy(ctx, open.PolicyDigest)
 	if err != nil {
 		return nil, err
 	}

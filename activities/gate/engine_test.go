@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/pawl-run/pawl/activities/gate"
 	judging "github.com/pawl-run/pawl/activities/judge"
@@ -130,5 +132,50 @@ func TestAFailedEngineIsAskedAgain(t *testing.T) {
 	v, err := steps[hook.WillAuthorize.Stage()].Before(t.Context(), hook.StageInput{AnyWorker: true, Stage: hook.WillAuthorize.Stage(), Facts: facts})
 	if !errs.IsTransient(err) || v.Outcome != "" || strings.Contains(errs.Reason(err), "hunter2") {
 		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+// shadowEngine panics, or waits for the end of its context, for a version, and is Pawl's own engine for each other version.
+type shadowEngine struct{ waits bool }
+
+func (e shadowEngine) Decide(ctx context.Context, _ policy.Facts) (policy.Decision, error) {
+	if !e.waits {
+		panic("a rule of another kind")
+	}
+	<-ctx.Done()
+	return policy.Decision{}, ctx.Err()
+}
+
+// TestShadowHasNoEffect: an engine that panics or does not answer for the shadow policy does not change the verdict, and
+// delays it by a short time.
+func TestShadowHasNoEffect(t *testing.T) {
+	t.Parallel()
+	p := judgetest.Parse(t, approvals+"    rules: [{tool: core__tool, decision: allow}]\n")
+	shadow := judgetest.Parse(t, approvals+"    rules: [{tool: core__tool, decision: deny}]\n")
+	for _, waits := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			steps := gate.Steps(gate.Parts{
+				Policies: judgetest.Policies{p.Digest(): p, shadow.Digest(): shadow}, Engine: authztest.AllowAll{}, Tools: catalog.NewRegistry(toolspec.Capabilities{}),
+				Log: slog.New(slog.DiscardHandler), Shadow: func() *policy.Policy { return shadow },
+				PolicyEngines: func(version *policy.Policy) policy.Engine {
+					if version == shadow {
+						return shadowEngine{waits}
+					}
+					return &otherEngine{decision: policy.Decision{Verb: policy.Allow, Rule: "central 9"}}
+				},
+			})
+			facts := hook.Facts{
+				ToolID: "core__tool", Effect: toolspec.StateChange, Risk: toolspec.MediumRisk, PolicyDigest: p.Digest(),
+				Context: toolspec.Context{TenantID: "acme", RunID: "run-1", ActorID: "user:ann"}, Args: json.RawMessage(`{"n":1}`),
+			}
+			began := time.Now()
+			v, err := steps[hook.WillCheckConsent.Stage()].Before(t.Context(), hook.StageInput{AnyWorker: true, Stage: hook.WillCheckConsent.Stage(), Facts: facts})
+			if err != nil || v.Outcome != "" || v.Delta.Rule != "central 9" || len(v.Notes) != 0 {
+				t.Errorf("waits %t: %+v, %v", waits, v, err)
+			}
+			if took := time.Since(began); took > time.Second {
+				t.Errorf("the verdict took %s", took)
+			}
+		})
 	}
 }

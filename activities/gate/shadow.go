@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/policy"
@@ -43,9 +44,13 @@ func ParseShadowNote(text string) (note ShadowNote, ok bool) {
 	return ShadowNote{Live: live, Shadow: shadow, Rule: rule}, hasLive && hasShadow && hasRule
 }
 
+// shadowTime bounds the decision of the shadow policy. It is a part of the time of the stage.
+const shadowTime = 500 * time.Millisecond
+
 // compare adds a note to the verdict: the decision of the shadow policy beside the decision of the
-// active policy on the same facts. A call gets one note: at willCheckConsent, or at willAuthorize
-// if the call ends there. compare never changes the outcome.
+// active policy on the same facts. A stage gets one note: willCheckConsent, or willAuthorize
+// if the call ends there. compare never changes the outcome, also if the engine of the shadow policy fails, panics or does
+// not answer in time.
 func (g *gate) compare(ctx context.Context, f hook.Facts, facts policy.Facts, live policy.Decision, v *hook.Verdict) {
 	if g.Shadow == nil || f.Args == nil && v.Outcome != hook.Failed {
 		return
@@ -54,13 +59,25 @@ func (g *gate) compare(ctx context.Context, f hook.Facts, facts policy.Facts, li
 	if shadow == nil {
 		return
 	}
-	decision, err := judge.Decide(ctx, g.PolicyEngines, shadow, facts)
+	decision, err := g.decideShadow(ctx, shadow, facts)
 	if err != nil {
 		g.Log.WarnContext(ctx, "the shadow policy did not judge a call", append(ids(f), "reason", errs.Reason(err))...)
 		return
 	}
 	note := ShadowNote{Live: verdictOf(live), Shadow: verdictOf(decision), Rule: decision.Rule}
 	v.Notes = append(v.Notes, hook.Note{Hook: shadowHook, Reason: note.text(shadow.Digest())})
+}
+
+// decideShadow returns the decision of the shadow policy. A panic of the engine is an error.
+func (g *gate) decideShadow(ctx context.Context, shadow *policy.Policy, facts policy.Facts) (d policy.Decision, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the engine panicked (%T)", p)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, shadowTime)
+	defer cancel()
+	return judge.Decide(ctx, g.PolicyEngines, shadow, facts)
 }
 
 func verdictOf(d policy.Decision) string {

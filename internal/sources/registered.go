@@ -213,7 +213,7 @@ func batches(inUse map[int64]registrations.InUse, read map[int64]*registration) 
 
 // read reads the document of a registration. An error or a panic is a fault of this registration only.
 func (r *registeredTools) read(ctx context.Context, row registrations.InUse, text string, servers *sync.WaitGroup, serverChanged chan<- struct{}) (one *registration) {
-	one = &registration{}
+	one = &registration{InUse: row}
 	defer func() {
 		if p := recover(); p != nil {
 			one.tools, one.fault = nil, fmt.Sprintf("reading it panicked (%T)", p)

@@ -101,14 +101,14 @@ func (c *Call) runPart(ctx workflow.Context, step hook.Step, part hook.Part, rou
 // not let the call continue, the hooks do not run.
 func (c *Call) runActivity(ctx workflow.Context, step hook.Step, in hook.StageInput) (hook.Verdict, error) {
 	deadline := c.Remaining(ctx)
+	options := steps.Options(summaryOf(step), deadline)
+	options.StartToCloseTimeout = min(options.StartToCloseTimeout+c.loadTime(step), deadline)
 	if step.DurableMs == 0 || in.Part != hook.WholeStage {
-		options := steps.Options(summaryOf(step), deadline)
-		options.StartToCloseTimeout = min(options.StartToCloseTimeout+c.loadTime(step), deadline)
 		return steps.Local(ctx, contract.Stage(step.Stage), in, options)
 	}
 	if c.hasOwn(step) {
 		in.Part = hook.PartBefore
-		before, err := steps.Local(ctx, contract.Stage(step.Stage), in, steps.Options(summaryOf(step), deadline))
+		before, err := steps.Local(ctx, contract.Stage(step.Stage), in, options)
 		if err != nil || before.Outcome != hook.Continue {
 			return before, err
 		}

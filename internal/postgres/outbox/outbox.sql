@@ -1,8 +1,12 @@
 -- name: TakeMessages
 -- A message that was taken and not sent is due again after the lease, for example if its relay
--- died.
-WITH due AS MATERIALIZED (
-    SELECT id FROM outbox WHERE sent_at IS NULL AND next_at <= now() AND namespace IN ('', @namespace) ORDER BY next_at LIMIT @batch FOR UPDATE SKIP LOCKED
+-- died. The messages of one namespace come from the index in their order; both namespaces together would be sorted.
+WITH earlier AS MATERIALIZED (
+    SELECT id FROM outbox WHERE sent_at IS NULL AND next_at <= now() AND namespace = '' ORDER BY next_at LIMIT @batch FOR UPDATE SKIP LOCKED
+), own AS MATERIALIZED (
+    SELECT id FROM outbox WHERE sent_at IS NULL AND next_at <= now() AND namespace = @namespace ORDER BY next_at LIMIT @batch FOR UPDATE SKIP LOCKED
+), due AS (
+    SELECT id FROM earlier UNION ALL SELECT id FROM own LIMIT @batch
 )
 UPDATE outbox o SET attempts = o.attempts + 1, next_at = now() + @lease::interval
 FROM due WHERE o.id = due.id

@@ -17,15 +17,15 @@ const (
 	relayPoll = time.Second
 	// relayLease is the time after which a message that was taken can be taken again. It is
 	// longer than a whole batch may take.
-	relayLease = time.Minute
+	relayLease = 90 * time.Second
 	relayBatch = 32
 	// policyPoll is how long after a change of the active policy the function of OnPolicy runs at the
 	// latest, if the database notification was lost.
 	policyPoll = time.Minute
 	// relaySenders bounds the messages that are sent concurrently.
 	relaySenders = 8
-	// sendTimeout bounds the sending of one message. relayBatch / relaySenders rounds of it fit
-	// into relayLease.
+	// sendTimeout bounds the sending of one message. relayBatch / relaySenders rounds of it and of noteTimeout fit into
+	// relayLease.
 	sendTimeout = 10 * time.Second
 	// retryFirst is the delay before a message is sent again. Each try doubles the delay, up to retryMost.
 	retryFirst = time.Second

@@ -21,7 +21,9 @@ WHERE e.namespace = @namespace;
 -- the statement stays fast when many rows wait. The tables of capacity need no such index: beside the rows
 -- of calls that wait, they have those of calls that run.
 WITH messages AS MATERIALIZED (
-    SELECT created_at FROM outbox WHERE sent_at IS NULL AND namespace IN ('', @namespace) ORDER BY next_at LIMIT @most
+    (SELECT created_at FROM outbox WHERE sent_at IS NULL AND namespace = '' ORDER BY next_at LIMIT @most)
+    UNION ALL (SELECT created_at FROM outbox WHERE sent_at IS NULL AND namespace = @namespace ORDER BY next_at LIMIT @most)
+    LIMIT @most
 ), deliveries AS MATERIALIZED (
     SELECT n.at FROM (
         SELECT notice_id FROM notice_deliveries WHERE sent_at IS NULL AND given_up_at IS NULL LIMIT @most
