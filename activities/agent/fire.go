@@ -27,7 +27,7 @@ func (a *Agents) Fire(ctx context.Context, in contract.TriggerFireIn) (contract.
 
 // FireEvent starts the run for an event of a trigger, unless the run was started before. If there is no such
 // trigger with events of this source, or if the trigger refuses the event, FireEvent starts no run, and the
-// answer has the reason. After an error, the caller may send the same event again.
+// answer and the list of the trigger's events have the reason. After an error, the caller may send the same event again.
 func (a *Agents) FireEvent(ctx context.Context, from trigger.Source, tenantID, name string, e trigger.Event) (contract.TriggerFireOut, error) {
 	firer := trigger.Firer{Store: a.Triggers, Start: func(ctx context.Context, in pawlagent.Input) error {
 		_, err := a.Client.StartAgent(ctx, in)
@@ -41,7 +41,12 @@ func (a *Agents) FireEvent(ctx context.Context, from trigger.Source, tenantID, n
 	}}
 	d, err := firer.Trigger(ctx, tenantID, name, from)
 	if errors.Is(err, trigger.ErrNotFound) {
-		return contract.TriggerFireOut{Refused: err.Error()}, nil
+		out := contract.TriggerFireOut{Refused: err.Error()}
+		if d.Version == "" {
+			return out, nil // there is no such trigger, so it has no list of events
+		}
+		// The sender knows that the event was taken, so the list of events has to say that it starts no run.
+		return out, a.Triggers.RecordTriggerEvent(ctx, trigger.Record{TenantID: tenantID, Name: name, Version: d.Version, EventID: e.ID, Reason: trigger.Stopped})
 	}
 	if err != nil {
 		return contract.TriggerFireOut{}, err

@@ -19,7 +19,8 @@ var (
 
 // Store reads triggers and records what events have done.
 type Store interface {
-	// TriggerToFire returns the active version of a trigger, and ErrNotFound if there is none.
+	// TriggerToFire returns the active version of a trigger. The error is ErrNotFound if there is none, or if the trigger is retired; the
+	// version of a retired trigger may be returned with the error, so that its events can be recorded.
 	TriggerToFire(ctx context.Context, tenantID, name string) (Document, error)
 	// CanStartAgent returns ErrNoAgent if no run of the agent can start. An empty version is the active one.
 	CanStartAgent(ctx context.Context, name, version string) error
@@ -35,6 +36,9 @@ type Record struct {
 	// RunID is the id of the run that the event has started. Reason says why the event started no run.
 	RunID, Reason string
 }
+
+// Stopped is the reason of a Record if the trigger was retired, or got another source, while the event waited for its run.
+const Stopped = "the trigger is retired, or its events come from another source now"
 
 // OtherRun is the reason of a RefusedError if another run or workflow already has the id of the run of the event.
 const OtherRun = "another run, or a workflow that is no run, has the id of the run of this event"
@@ -55,7 +59,7 @@ type Firer struct {
 }
 
 // Trigger returns the active version of a trigger whose events come from a source. The error is ErrNotFound if there is
-// none.
+// none. A version that is retired or has another source may be returned with this error; no event may fire it.
 func (f Firer) Trigger(ctx context.Context, tenantID, name string, from Source) (Document, error) {
 	d, err := f.Store.TriggerToFire(ctx, tenantID, name)
 	if err == nil && (d.On != from || d.TenantID != tenantID || d.Name != name) {

@@ -24,7 +24,13 @@ type (
 var (
 	nameForm    = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
 	versionForm = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
-	cronForm    = regexp.MustCompile(`^[0-9A-Za-z*/,-]+( [0-9A-Za-z*/,-]+){4}$`)
+	// Temporal refuses some texts that the parser takes, such as "1," and "*-5".
+	cronForm = regexp.MustCompile(`^` + cronField + `( ` + cronField + `){4}$`)
+)
+
+const (
+	cronItem  = `(\*|[0-9A-Za-z]+(-[0-9A-Za-z]+)?)(/[0-9]+)?`
+	cronField = cronItem + `(,` + cronItem + `)*`
 )
 
 // digestVersion is the length of a version that the author did not name: so many digits of the digest.

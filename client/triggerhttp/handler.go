@@ -87,7 +87,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	// The trigger is looked up before the body is read, so that a sender who knows no trigger takes no place from
 	// the others, even if he sends slowly.
-	d, ok := h.triggerOf(w, r)
+	d, ok := h.triggerOf(r.Context(), w, r)
 	if !ok {
 		return
 	}
@@ -115,7 +115,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// The start of a run must not stop when the client closes its connection.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), startTime)
 	defer cancel()
-	h.receive(ctx, w, r.Header, body, d)
+	// The trigger may have been retired or changed since, because a body can take long to arrive.
+	if d, ok = h.triggerOf(ctx, w, r); ok {
+		h.receive(ctx, w, r.Header, body, d)
+	}
 }
 
 // enter waits up to placeTime until all bounds have a place. If ok is true, the caller must call leave once.
@@ -131,8 +134,8 @@ func (h *handler) enter(w http.ResponseWriter, r *http.Request, bounds ...room.B
 }
 
 // triggerOf returns the trigger of a request. If ok is false, it has answered the request.
-func (h *handler) triggerOf(w http.ResponseWriter, r *http.Request) (d trigger.Document, ok bool) {
-	ctx, cancel := context.WithTimeout(r.Context(), placeTime)
+func (h *handler) triggerOf(ctx context.Context, w http.ResponseWriter, r *http.Request) (d trigger.Document, ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, placeTime)
 	defer cancel()
 	tenantID, name := r.PathValue("tenant"), r.PathValue("trigger")
 	if (toolspec.Identity{TenantID: tenantID, RunID: "any", ToolCallID: "any"}).Check() != nil || toolspec.CheckVisible("trigger", name, trigger.MaxName) != nil {

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/pawl-run/pawl/agent"
@@ -90,6 +91,35 @@ func TestFaults(t *testing.T) {
 	}
 	if text := log.String(); strings.Count(text, "\n") != 2 || !strings.Contains(text, "tenant=acme trigger=triage reason=") || !strings.Contains(text, "trigger=other reason=") {
 		t.Errorf("the log is %q", text)
+	}
+}
+
+// retiring has one trigger, which is retired after its first webhook was looked up.
+type retiring struct {
+	away
+	asked atomic.Int32
+}
+
+func (r *retiring) TriggerToFire(_ context.Context, tenantID, name string) (trigger.Document, error) {
+	if r.asked.Add(1) > 1 {
+		return trigger.Document{}, trigger.ErrNotFound
+	}
+	return trigger.Document{TenantID: tenantID, Name: name, On: trigger.Webhook, Webhook: &trigger.WebhookOptions{Secret: "hook"}}, nil
+}
+
+// TestRetiredMeanwhile: a webhook whose body arrives after its trigger was retired is refused as one that is sent later.
+func TestRetiredMeanwhile(t *testing.T) {
+	t.Parallel()
+	store := &retiring{}
+	start := func(context.Context, agent.Input) error { return errAway }
+	handler, err := triggerhttp.New(triggerhttp.Options{Firer: trigger.Firer{Store: store, Start: start}, Secrets: away{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	if got := post(t, server.Listener.Addr(), "/v1/triggers/acme/triage", 2, "{}"); got != http.StatusUnauthorized || store.asked.Load() != 2 {
+		t.Errorf("the status is %d after %d looks", got, store.asked.Load())
 	}
 }
 

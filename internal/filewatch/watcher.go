@@ -150,6 +150,9 @@ func walk(ctx context.Context, files capability.Files, o trigger.FilesOptions) (
 	var mu sync.Mutex
 	found := map[string]file{}
 	err := files.Walk(ctx, ".", capability.WalkOptions{Include: o.Include, Exclude: o.Exclude, SkipDirs: skipped}, func(f capability.Found) error {
+		if errors.Is(f.Err(), capability.ErrNotExist) {
+			return nil // the directory is gone since
+		}
 		if f.Err() != nil {
 			return errUnread
 		}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/pawl-run/pawl/agent/trigger"
 	"github.com/pawl-run/pawl/internal/files"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
 // kept is a Store in memory.
@@ -190,6 +192,33 @@ func TestWorkersSeeOneEvent(t *testing.T) {
 	// To the first worker the file is new, to the second it has changed.
 	if len(w.events) != 2 || len(other.events) != 1 || !slices.ContainsFunc(w.events, func(e trigger.Event) bool { return e.ID == other.events[0].ID }) {
 		t.Errorf("%s and %s", w.events, other.events)
+	}
+}
+
+// vanishing is a workspace in which each walk finds a directory that is removed before the walk reads it.
+type vanishing struct{ capability.Files }
+
+type gone struct{ capability.Found }
+
+func (gone) Err() error { return capability.ErrNotExist }
+
+func (v vanishing) Walk(ctx context.Context, dir string, o capability.WalkOptions, visit func(capability.Found) error) error {
+	if err := visit(gone{}); err != nil {
+		return err
+	}
+	return v.Files.Walk(ctx, dir, o, visit)
+}
+
+// TestRemovedDirectories: a directory that is removed during a look does not hide the changes of other files.
+func TestRemovedDirectories(t *testing.T) {
+	w := newWorld(t, "", watches("acme", trigger.FilesOptions{Include: "**"}))
+	workspace := w.files
+	w.files = func(c toolspec.Context) capability.Files { return vanishing{workspace(c)} }
+	w.looks(1)
+	w.write("new", "1")
+	w.looks(2, "created new")
+	if said := w.log.String(); said != "" {
+		t.Errorf("the log says %s", said)
 	}
 }
 

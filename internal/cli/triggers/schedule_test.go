@@ -86,3 +86,27 @@ func TestScheduleOfTheActiveVersion(t *testing.T) {
 		t.Errorf("the schedule of a retired trigger: %v", err)
 	}
 }
+
+// TestDaysOfCron: a time must fit both day fields of a cron text, as docs/triggers-reference.md says. `crontab` takes each day that fits one of them.
+func TestDaysOfCron(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	server, err := temporal.DialContext(ctx, app.WithTimeout(temporal.Options{HostPort: devstacktest.Temporal(t)}, time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	d := trigger.Document{Name: "days", TenantID: "acme", Times: &trigger.Times{Cron: "0 3 13 * 5"}}
+	if err := writeSchedule(ctx, server, d, true); err != nil {
+		t.Fatal(err)
+	}
+	is, err := server.ScheduleClient().GetHandle(ctx, contract.TriggerScheduleID("acme", "days")).Describe(ctx)
+	if err != nil || len(is.Info.NextActionTimes) == 0 {
+		t.Fatalf("%+v, %v", is, err)
+	}
+	for _, at := range is.Info.NextActionTimes {
+		if at = at.UTC(); at.Day() != 13 || at.Weekday() != time.Friday {
+			t.Errorf("the schedule fires at %s", at)
+		}
+	}
+}

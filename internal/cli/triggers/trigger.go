@@ -81,8 +81,11 @@ func newEvents(a *app.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return app.WithStore(cmd.Context(), func(s *app.Session) error {
 				found, err := s.Store.TriggerEvents(cmd.Context(), a.Tenant, args[0])
+				if err == nil && len(found) == 0 {
+					_, _, err = s.Store.Trigger(cmd.Context(), a.Tenant, args[0], "")
+				}
 				if err != nil {
-					return err
+					return explain(err, a.Tenant, args[0])
 				}
 				headings := []string{"EVENT", "VERSION", "AT", "RUN"}
 				return app.PrintRows(a, found, "the trigger has no events", headings, func(v triggers.Happened) []string {

@@ -84,10 +84,20 @@ func TestPostgresEvents(t *testing.T) {
 		return w.runs() == 2 && e2etest.Scalar[int](w.World, "SELECT count(*)::int FROM trigger_queue") == 0
 	}, "the run of the function ends")
 	w.wants("SELECT event_id FROM trigger_events WHERE run_id IS NOT NULL ORDER BY 1", "7", "8")
+	// An event that waited when the trigger got another source or was retired starts no run and is recorded.
+	waits := func(event, source string) {
+		t.Helper()
+		e2etest.Query[int](w.World, `INSERT INTO trigger_queue (tenant_id, name, event_id, namespace, data, source)
+			VALUES ('acme', 'orders', $1, '', '{"order":{"id":0,"text":"x"}}', $2) RETURNING 1`, event, source)
+		w.left("orders", 0)
+	}
+	waits("9", "webhook")
 	w.pawl(true, "retired", "trigger", "retire", "orders", "--as", "user:root")
-	if e2etest.Scalar[bool](w.World, "SELECT fire_trigger('acme', 'orders', '9', '{}')") {
+	if e2etest.Scalar[bool](w.World, "SELECT fire_trigger('acme', 'orders', '10', '{}')") {
 		t.Error("a retired trigger takes an event")
 	}
+	waits("10", "postgres")
+	w.wants("SELECT event_id || ' ' || version FROM trigger_events WHERE reason = '"+trigger.Stopped+"' ORDER BY 1", "10 1", "9 1")
 }
 
 // TestPostgresEventsOfKilledWorker: the worker is killed between taking an event and the start of its run, and between the start and its record.

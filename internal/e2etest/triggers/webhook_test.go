@@ -97,6 +97,8 @@ func TestWebhooksThatStartNothing(t *testing.T) {
 	if n := e2etest.Query[int](w.World, "SELECT count(*)::int FROM trigger_events")[0]; n != 0 {
 		t.Errorf("%d requests without a valid signature are recorded", n)
 	}
+	w.pawl(true, "the trigger has no events", "trigger", "events", "triage")
+	w.pawl(false, `tenant acme has no trigger "other"`, "trigger", "events", "other")
 	for id, body := range map[string]string{
 		"missing": `{"issue":{"number":1}}`, "json": `{"issue":`, "twice": `{"issue":{"number":1,"number":2,"title":"x"}}`, "inherited": `{"issue":[1,2]}`,
 	} {

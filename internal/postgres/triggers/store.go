@@ -119,11 +119,11 @@ func (s *Store) Trigger(ctx context.Context, tenantID, name, version string) (d 
 }
 
 // TriggerToFire returns the active version of a trigger. The error is trigger.ErrNotFound if there is none or the
-// trigger is retired.
+// trigger is retired. The version of a retired trigger is returned with the error.
 func (s *Store) TriggerToFire(ctx context.Context, tenantID, name string) (trigger.Document, error) {
 	d, retired, err := s.Trigger(ctx, tenantID, name, "")
 	if errors.Is(err, db.ErrNotFound) || err == nil && retired {
-		return trigger.Document{}, trigger.ErrNotFound
+		return d, trigger.ErrNotFound
 	}
 	return d, err
 }
