@@ -73,6 +73,10 @@ func (c *comparison) behind(ctx context.Context, listed *workflow.WorkflowExecut
 		c.out.count(&c.out.Strangers)
 		return nil
 	}
+	t, found, err := c.read.read(ctx, workflowID, runID, nil)
+	if err != nil || !found || t.rechecked { // with a recheck, the workflow ends when workers start
+		return err
+	}
 	if c.mend {
 		if err := c.recheck(ctx, workflowID); err != nil {
 			return err
@@ -134,6 +138,8 @@ func (c *comparison) lostCall(ctx context.Context, listed *workflow.WorkflowExec
 	case attempts == 0 && !running:
 		c.out.count(&c.out.Harmless)
 		return nil
+	case attempts == 0 && c.older == olderPostgres && t.rechecked:
+		return nil // a worker records the call again
 	case attempts == 0 && c.older == olderPostgres: // if Temporal is older too, it may lack an attempt as well
 		return c.unrecordedCall(ctx, inv.Identity())
 	default:

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/api/history/v1"
 
 	"github.com/pawl-run/pawl/internal/postgres/record"
+	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -132,6 +133,39 @@ func TestFences(t *testing.T) {
 		older := comparison{older: c.older}
 		if got := older.needsFence(c.known, c.running, c.ended); got != c.want {
 			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestRechecked: a recheck that no workflow task has read says that the workflow reads its record when workers start.
+func TestRechecked(t *testing.T) {
+	signal := func(name string) *history.HistoryEvent {
+		return &history.HistoryEvent{Attributes: &history.HistoryEvent_WorkflowExecutionSignaledEventAttributes{
+			WorkflowExecutionSignaledEventAttributes: &history.WorkflowExecutionSignaledEventAttributes{SignalName: name},
+		}}
+	}
+	recheck, decide := signal(toolspec.RecheckName), signal(toolspec.DecideName)
+	started := &history.HistoryEvent{Attributes: &history.HistoryEvent_WorkflowTaskStartedEventAttributes{}}
+	completed := &history.HistoryEvent{Attributes: &history.HistoryEvent_WorkflowTaskCompletedEventAttributes{}}
+	for name, c := range map[string]struct {
+		events []*history.HistoryEvent
+		want   bool
+	}{
+		"none":                         {[]*history.HistoryEvent{started, completed}, false},
+		"another signal":               {[]*history.HistoryEvent{decide}, false},
+		"not read":                     {[]*history.HistoryEvent{started, completed, recheck, decide}, true},
+		"read":                         {[]*history.HistoryEvent{recheck, started, completed}, false},
+		"in a task that has not ended": {[]*history.HistoryEvent{recheck, started}, true},
+		"a second one":                 {[]*history.HistoryEvent{recheck, started, completed, recheck}, true},
+	} {
+		h := newReading(reader{}, "", nil)
+		for _, e := range c.events {
+			if err := h.add(t.Context(), e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if h.rechecked != c.want {
+			t.Errorf("%s: %v", name, h.rechecked)
 		}
 	}
 }

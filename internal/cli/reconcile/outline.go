@@ -40,6 +40,8 @@ type outline struct {
 	// noMoreAttempts says that no other attempt of the call follows the last attempt in the history, provided that its
 	// tool must not be repeated.
 	noMoreAttempts bool
+	// rechecked says that a recheck has arrived that no workflow task has read: the workflow reads its record as soon as a worker runs it.
+	rechecked bool
 	// previous is the id of the Temporal run that continued as new in this run, or "".
 	previous string
 	// askedModel says that the run of an agent has sent a request to a model.
@@ -100,7 +102,9 @@ func (h *reading) add(ctx context.Context, e *history.HistoryEvent) error {
 	case *history.HistoryEvent_WorkflowTaskStartedEventAttributes:
 		h.taskUnfinished = true
 	case *history.HistoryEvent_WorkflowTaskCompletedEventAttributes:
-		h.taskUnfinished = false
+		h.taskUnfinished, h.rechecked = false, false
+	case *history.HistoryEvent_WorkflowExecutionSignaledEventAttributes:
+		h.rechecked = h.rechecked || a.WorkflowExecutionSignaledEventAttributes.GetSignalName() == toolspec.RecheckName
 	case *history.HistoryEvent_MarkerRecordedEventAttributes:
 		h.addMarker(a.MarkerRecordedEventAttributes)
 	case *history.HistoryEvent_ActivityTaskScheduledEventAttributes:
