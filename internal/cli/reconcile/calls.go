@@ -105,6 +105,9 @@ func (c *comparison) lostCall(ctx context.Context, listed *workflow.WorkflowExec
 		c.out.count(&c.out.Strangers)
 		return nil
 	}
+	if t.unread {
+		return errUnread
+	}
 	running := isRunning(info.GetStatus())
 	// A call without an attempt needs no change if it has ended, or if it goes on in another run, which is listed too.
 	moved := listed.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW
@@ -113,11 +116,7 @@ func (c *comparison) lostCall(ctx context.Context, listed *workflow.WorkflowExec
 		return nil
 	}
 	if t.input == nil {
-		c.out.add(finding{
-			Kind: kindUnread, WorkflowID: workflowID,
-			Text: "its input cannot be read; with encrypted payloads the command needs the keys of the workers, and --skip leaves the workflow out",
-		})
-		return nil
+		return errUnread
 	}
 	inv, fault := hydrate.Decode(t.input)
 	if fault != nil || inv.Identity().WorkflowID() != workflowID {

@@ -169,3 +169,34 @@ func TestRechecked(t *testing.T) {
 		}
 	}
 }
+
+// TestUnread: an outline says that it does not have what an activity has done whose payload cannot be decrypted.
+func TestUnread(t *testing.T) {
+	sealed := &common.Payloads{Payloads: []*common.Payload{{Data: []byte("\x00sealed")}}}
+	request := &history.HistoryEvent{Attributes: &history.HistoryEvent_ActivityTaskScheduledEventAttributes{
+		ActivityTaskScheduledEventAttributes: &history.ActivityTaskScheduledEventAttributes{
+			ActivityType: &common.ActivityType{Name: contract.AgentAsk.Name()}, Input: sealed,
+		},
+	}}
+	marker := func(name string) *history.HistoryEvent {
+		return &history.HistoryEvent{Attributes: &history.HistoryEvent_MarkerRecordedEventAttributes{
+			MarkerRecordedEventAttributes: &history.MarkerRecordedEventAttributes{MarkerName: name, Details: map[string]*common.Payloads{"data": sealed}},
+		}}
+	}
+	for name, c := range map[string]struct {
+		event *history.HistoryEvent
+		want  bool
+	}{
+		"a local activity":     {marker(localActivity), true},
+		"another marker":       {marker("Version"), false},
+		"a request to a model": {request, true},
+	} {
+		h := newReading(reader{}, "", nil)
+		if err := h.add(t.Context(), c.event); err != nil || h.unread != c.want {
+			t.Errorf("%s: %v, %v", name, h.unread, err)
+		}
+	}
+	if o := outlineOf(t, []local{admitted(hook.ClaimedLane), executed(nil)}); o.unread {
+		t.Error("a history that can be read counts as unread")
+	}
+}

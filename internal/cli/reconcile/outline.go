@@ -42,6 +42,8 @@ type outline struct {
 	noMoreAttempts bool
 	// rechecked says that a recheck has arrived that no workflow task has read: the workflow reads its record as soon as a worker runs it.
 	rechecked bool
+	// unread says that an activity in the history cannot be decrypted, so that the outline does not have what the activity has done.
+	unread bool
 	// previous is the id of the Temporal run that continued as new in this run, or "".
 	previous string
 	// askedModel says that the run of an agent has sent a request to a model.
@@ -158,7 +160,11 @@ func isEnd(e *history.HistoryEvent) bool {
 // receipt of a worker: a program that can write a marker polls the task queue, so it could also complete the workflow.
 func (h *reading) addMarker(m *history.MarkerRecordedEventAttributes) {
 	var data struct{ ActivityType string }
-	if m.GetMarkerName() != localActivity || json.Unmarshal(h.first(m.GetDetails()["data"]).GetData(), &data) != nil {
+	if m.GetMarkerName() != localActivity {
+		return
+	}
+	if json.Unmarshal(h.first(m.GetDetails()["data"]).GetData(), &data) != nil {
+		h.unread = true
 		return
 	}
 	result := h.first(m.GetDetails()["result"]).GetData()
@@ -187,10 +193,12 @@ func (h *reading) addScheduled(event int64, s *history.ActivityTaskScheduledEven
 	case contract.AgentAsk.Name():
 		h.askedModel = true
 		var in contract.AgentAskIn
-		if json.Unmarshal(input, &in) == nil {
-			h.byEvent[event] = &scheduled{round: in.Round}
-			h.lastRound = max(h.lastRound, in.Round-1)
+		if json.Unmarshal(input, &in) != nil {
+			h.unread = true
+			return
 		}
+		h.byEvent[event] = &scheduled{round: in.Round}
+		h.lastRound = max(h.lastRound, in.Round-1)
 	case contract.Execute.Name():
 		var in contract.ExecuteIn
 		if json.Unmarshal(input, &in) != nil || in.Dispatch < 1 || in.Dispatch > maxDispatch {
