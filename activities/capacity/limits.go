@@ -21,9 +21,10 @@ const (
 	// queueStep is the interval for each call ahead, up to queueLookFar.
 	queueStep    = 500 * time.Millisecond
 	queueLookFar = time.Minute
-	// Each queueRounds rounds, the shortest interval grows by queueLook, up to queueLookOld.
+	// Each queueRounds rounds, the shortest interval grows by queueLook, up to queueLookOld. It is shorter than HoldTime, because each
+	// question renews the slots that the call has while it waits for others.
 	queueRounds  = 6
-	queueLookOld = 5 * time.Minute
+	queueLookOld = HoldTime - time.Minute
 	// busyRetry is the retryAfter of a full semaphore. The time until a slot is free is not known.
 	busyRetry = time.Second
 )
