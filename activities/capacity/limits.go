@@ -21,9 +21,10 @@ const (
 	// The interval is at least queueStep for each call ahead, up to queueLookFar.
 	queueStep    = 500 * time.Millisecond
 	queueLookFar = time.Minute
-	// The interval is at least queueLook for each queueRounds rounds, up to queueLookOld.
+	// The interval is at least queueLook for each queueRounds rounds, up to queueLookOld. queueLookOld is shorter than HoldTime,
+	// because each question renews the slots that the call has while it waits for others.
 	queueRounds  = 6
-	queueLookOld = 5 * time.Minute
+	queueLookOld = HoldTime - time.Minute
 	// busyRetry is the retryAfter of a full semaphore. The time until a slot is free is not known.
 	busyRetry = time.Second
 )

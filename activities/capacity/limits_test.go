@@ -117,13 +117,16 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestLongQueue: a call that has asked often asks less often, but within the time for which the queue keeps its
-// place.
+// TestLongQueue: a call that has asked often asks less often, but within the time for which it keeps its place in the
+// queue and the slots that it has at other semaphores.
 func TestLongQueue(t *testing.T) {
-	for round, want := range map[int]int64{1: 10_000, 11: 10_000, 12: 20_000, 60: 100_000, 180: 300_000, 100_000: 300_000} {
+	for round, want := range map[int]int64{1: 10_000, 11: 10_000, 12: 20_000, 60: 100_000, 144: 240_000, 100_000: 240_000} {
 		c := &store{answer: capacity.Answer{State: capacity.Waiting, Key: toolSlot, Ahead: 2}}
 		if v := limit(t, c, limited, "willAcquireSemaphore", round); v.Wait == nil || v.Wait.RetryMs != want {
 			t.Errorf("in round %d: %+v, want a look after %d ms", round, v.Wait, want)
+		}
+		if hold := capacity.HoldTime.Milliseconds(); want > hold-30_000 {
+			t.Errorf("in round %d a look after %d ms is too late for slots that expire after %d ms", round, want, hold)
 		}
 	}
 }

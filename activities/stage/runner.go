@@ -44,9 +44,13 @@ func (r *Runner) Stage(ctx context.Context, in hook.StageInput) (hook.Verdict, e
 		return hook.Verdict{Outcome: hook.Missing, By: judge.PlanName(in.PlanVersion)}, nil
 	}
 	if !contract.Executing(ctx).Local {
-		planned, err := r.isPlanned(ctx, in)
-		if err != nil || !planned {
+		owned, planned, err := r.isPlanned(ctx, in)
+		switch {
+		case err != nil || !owned:
 			return hook.Verdict{Outcome: hook.Superseded}, err
+		case !planned:
+			// After a restore, the record may have another plan than the workflow. The call waits: another admit would not help.
+			return hook.Verdict{Outcome: hook.Missing, By: "the recorded plan of " + string(in.Stage)}, nil
 		}
 	}
 	own, has := r.Own[in.Stage]
@@ -190,16 +194,16 @@ func (p *stepPanic) Error() string { return p.at }
 // LogReason implements errs.Reasoner.
 func (p *stepPanic) LogReason() string { return p.at }
 
-// isPlanned reports whether a stage that runs as a regular activity is in the recorded plan of a call that
-// belongs to this execution. It is needed because any program with access to the namespace can schedule such an
-// activity with any hooks and facts.
-func (r *Runner) isPlanned(ctx context.Context, in hook.StageInput) (bool, error) {
+// isPlanned reports whether the call of a stage that runs as a regular activity belongs to this execution (owned),
+// and whether the stage is in the recorded plan of the call. It is needed because any program with access to the
+// namespace can schedule such an activity with any hooks and facts.
+func (r *Runner) isPlanned(ctx context.Context, in hook.StageInput) (owned, planned bool, err error) {
 	plan, owned, err := Owns(ctx, r.Records, in.Facts, in.Facts.Epoch)
 	if err != nil || !owned {
-		return false, err
+		return false, false, err
 	}
 	step, ok := plan.Step(in.Stage)
-	return ok && step.DurableMs > 0 && slices.Equal(step.Hooks, in.Hooks) && in.Part == hook.PartHooks, nil
+	return true, ok && step.DurableMs > 0 && slices.Equal(step.Hooks, in.Hooks) && in.Part == hook.PartHooks, nil
 }
 
 // cannotReadPolicy reports whether the stage judges by a policy version that this worker cannot read. Another

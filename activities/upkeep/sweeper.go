@@ -65,7 +65,8 @@ func (s *Sweeper) Register(r contract.Registry) {
 //
 // Calls settles a call only if Temporal has said that its workflow ended. If Temporal cannot give the status of
 // one workflow, the call stays open and Unclear counts it. If the Temporal server itself does not answer, Calls
-// returns an error, because the questions about the other calls would fail too.
+// returns an error, because the questions about the other calls would fail too. If the store refuses to settle one
+// call, the call stays open and Refused counts it.
 func (s *Sweeper) Calls(ctx context.Context, _ contract.SweepCallsIn) (contract.SweepCallsOut, error) {
 	stop := heartbeat.Send[struct{}](ctx, nil)
 	defer stop()
@@ -158,8 +159,13 @@ func (s *Sweeper) sweepAll(ctx context.Context, calls []OpenCall, out *contract.
 			out.Unclear++
 			continue
 		}
-		if err := s.sweepOne(ctx, c, statuses[i], out); err != nil {
+		switch err := s.sweepOne(ctx, c, statuses[i], out); {
+		case errs.IsTransient(err) || ctx.Err() != nil:
 			return err
+		case err != nil:
+			// The error concerns this call only. It must not keep the younger calls open.
+			out.Refused++
+			s.log.ErrorContext(ctx, "a call could not be swept", "workflowId", c.WorkflowID, "reason", errs.Reason(err))
 		}
 	}
 	return nil

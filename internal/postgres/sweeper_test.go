@@ -133,6 +133,30 @@ func TestTemporalAway(t *testing.T) {
 	}
 }
 
+// TestRefusedCall: a call that the database refuses to settle stays open, and does not keep the younger calls open.
+func TestRefusedCall(t *testing.T) {
+	b := open(t)
+	for i := range 3 {
+		b.admit(fmt.Sprint("call_", i))
+	}
+	b.sql(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = 'data_corrupted'; END $$`)
+	b.sql(`CREATE TRIGGER refuse BEFORE UPDATE ON invocations FOR EACH ROW WHEN (NEW.tool_call_id = 'call_0') EXECUTE FUNCTION refuse()`)
+	owners := ownersFunc(func(string, string) (upkeep.Owner, error) {
+		return upkeep.Owner{Status: upkeep.OwnerTerminated, RunID: ownRun}, nil
+	})
+	out, err := b.sweepCalls(owners)
+	if left := value[string](b, `SELECT string_agg(tool_call_id, ' ') FROM invocations WHERE state = 'open'`); err != nil || left != "call_0" {
+		t.Errorf("%v, and left are %s", err, left)
+	}
+	if want := (contract.SweepCallsOut{Open: 3, Refused: 1, Cancelled: 2}); out != want {
+		t.Errorf("counted %+v, want %+v", out, want)
+	}
+	b.sql(`DROP TRIGGER refuse ON invocations`)
+	if out, err = b.sweepCalls(owners); err != nil || out.Refused != 0 || out.Cancelled != 1 {
+		t.Errorf("later it counted %+v, %v", out, err)
+	}
+}
+
 // TestManyOpenCalls: a running call costs one question to Temporal and no write. A page of calls costs one read, and calls of other namespaces cost nothing.
 func TestManyOpenCalls(t *testing.T) {
 	b := open(t)

@@ -19,7 +19,9 @@ type SweepCallsOut struct {
 	MovedOn int `json:"movedOn,omitempty"`
 	// Unclear counts the calls that stay open because Temporal gave no status of their
 	// workflow.
-	Unclear        int `json:"unclear,omitempty"`
+	Unclear int `json:"unclear,omitempty"`
+	// Refused counts the calls that stay open because the record cannot be written.
+	Refused        int `json:"refused,omitempty"`
 	Cancelled      int `json:"cancelled,omitempty"`
 	TimedOut       int `json:"timedOut,omitempty"`
 	Internal       int `json:"internal,omitempty"`

@@ -81,15 +81,23 @@ func lastSweep(ctx context.Context, t temporal.Client, actions []temporal.Schedu
 			if err := t.GetWorkflow(ctx, id, "").Get(ctx, &out); err != nil {
 				return "", fmt.Errorf("the result of the sweep %s is not readable for this program: use the version of the workers", id)
 			}
-			if len(out.Failed) > 0 {
-				return "", fmt.Errorf("the sweep %s failed in part: %s; the workers' logs have the cause", id, strings.Join(out.Failed, ", "))
-			}
-			return "last at " + at + ": " + counts(out), nil
+			return "last at " + at + ": " + counts(out), sweepFault(id, out)
 		default:
 			return "", fmt.Errorf("the sweep %s ended as %s: see the workflow in the Temporal UI", id, status)
 		}
 	}
 	return "no run has ended yet", nil
+}
+
+// sweepFault returns an error if the sweep with this id failed in part.
+func sweepFault(id string, out upkeep.SweepOut) error {
+	switch {
+	case len(out.Failed) > 0:
+		return fmt.Errorf("the sweep %s failed in part: %s; the workers' logs have the cause", id, strings.Join(out.Failed, ", "))
+	case out.Calls.Refused > 0:
+		return fmt.Errorf("the sweep %s could not end %d calls in the database; the workers' logs have the cause", id, out.Calls.Refused)
+	}
+	return nil
 }
 
 func counts(out upkeep.SweepOut) string {

@@ -15,6 +15,8 @@ import (
 	"github.com/pawl-run/pawl/tools"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/workflows/contract"
+	"github.com/pawl-run/pawl/workflows/upkeep"
 )
 
 func TestPIDOf(t *testing.T) {
@@ -62,6 +64,20 @@ func TestEndings(t *testing.T) {
 	d := &diagnosis{}
 	if d.endings(reads.EndingBacklog{}, nil); len(d.Checks) != 0 {
 		t.Errorf("of nothing it says %+v", d.Checks)
+	}
+}
+
+// TestSweepFault: the check fails if a part of the last sweep failed, or if the database refused to end a call.
+func TestSweepFault(t *testing.T) {
+	t.Parallel()
+	for says, out := range map[string]upkeep.SweepOut{
+		"":                      {Calls: contract.SweepCallsOut{Open: 3, Cancelled: 2, Unclear: 1}},
+		"failed in part: a, b":  {Failed: []string{"a", "b"}},
+		"could not end 2 calls": {Calls: contract.SweepCallsOut{Open: 3, Cancelled: 1, Refused: 2}},
+	} {
+		if err := sweepFault("sweep-1", out); (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%+v: %v, want %q", out, err, says)
+		}
 	}
 }
 

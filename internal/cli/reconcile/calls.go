@@ -73,6 +73,10 @@ func (c *comparison) behind(ctx context.Context, listed *workflow.WorkflowExecut
 		c.out.count(&c.out.Strangers)
 		return nil
 	}
+	t, found, err := c.read.read(ctx, workflowID, runID, nil)
+	if err != nil || !found || t.rechecked { // with a recheck, the workflow ends when workers start
+		return err
+	}
 	if c.mend {
 		if err := c.recheck(ctx, workflowID); err != nil {
 			return err
@@ -102,6 +106,9 @@ func (c *comparison) lostCall(ctx context.Context, listed *workflow.WorkflowExec
 		c.out.count(&c.out.Strangers)
 		return nil
 	}
+	if t.unread {
+		return errUnread
+	}
 	running := isRunning(info.GetStatus())
 	// A call without an attempt needs no change if it has ended, or if it goes on in another run, which is listed too.
 	moved := listed.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW
@@ -110,11 +117,7 @@ func (c *comparison) lostCall(ctx context.Context, listed *workflow.WorkflowExec
 		return nil
 	}
 	if t.input == nil {
-		c.out.add(finding{
-			Kind: kindUnread, WorkflowID: workflowID,
-			Text: "its input cannot be read; with encrypted payloads the command needs the keys of the workers, and --skip leaves the workflow out",
-		})
-		return nil
+		return errUnread
 	}
 	inv, fault := hydrate.Decode(t.input)
 	if fault != nil || inv.Identity().WorkflowID() != workflowID {
@@ -135,6 +138,8 @@ func (c *comparison) lostCall(ctx context.Context, listed *workflow.WorkflowExec
 	case attempts == 0 && !running:
 		c.out.count(&c.out.Harmless)
 		return nil
+	case attempts == 0 && c.older == olderPostgres && t.rechecked:
+		return nil // a worker records the call again
 	case attempts == 0 && c.older == olderPostgres: // if Temporal is older too, it may lack an attempt as well
 		return c.unrecordedCall(ctx, inv.Identity())
 	default:

@@ -23,6 +23,9 @@ const (
 	maxFailed = 20
 )
 
+// errUnread says that a history cannot be decrypted, so that the command does not know what the call or run has done.
+var errUnread = errors.New("its history cannot be read; with encrypted payloads the command needs the keys of the workers, and --skip leaves the workflow out")
+
 // forEach calls f for each element of a list that --skip does not leave out, for at most atOnce elements at the same
 // time. An error of f that concerns only its element becomes a finding, and the other elements are still mended. Any
 // other error ends forEach.
@@ -40,6 +43,9 @@ func forEach[T any](ctx context.Context, c *comparison, list []T, workflowID fun
 			}
 			text, ofOne := explain(err)
 			switch {
+			case errors.Is(err, errUnread):
+				c.out.add(finding{Kind: kindUnread, WorkflowID: workflowID(of), Text: text})
+				return nil
 			case ofOne && c.out.countOf(kindFailed) < maxFailed:
 				c.out.add(finding{Kind: kindFailed, WorkflowID: workflowID(of), Text: text})
 				return nil

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/api/history/v1"
 
 	"github.com/pawl-run/pawl/internal/postgres/record"
+	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -133,5 +134,69 @@ func TestFences(t *testing.T) {
 		if got := older.needsFence(c.known, c.running, c.ended); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
+	}
+}
+
+// TestRechecked: a recheck that no workflow task has read says that the workflow reads its record when workers start.
+func TestRechecked(t *testing.T) {
+	signal := func(name string) *history.HistoryEvent {
+		return &history.HistoryEvent{Attributes: &history.HistoryEvent_WorkflowExecutionSignaledEventAttributes{
+			WorkflowExecutionSignaledEventAttributes: &history.WorkflowExecutionSignaledEventAttributes{SignalName: name},
+		}}
+	}
+	recheck, decide := signal(toolspec.RecheckName), signal(toolspec.DecideName)
+	started := &history.HistoryEvent{Attributes: &history.HistoryEvent_WorkflowTaskStartedEventAttributes{}}
+	completed := &history.HistoryEvent{Attributes: &history.HistoryEvent_WorkflowTaskCompletedEventAttributes{}}
+	for name, c := range map[string]struct {
+		events []*history.HistoryEvent
+		want   bool
+	}{
+		"none":                         {[]*history.HistoryEvent{started, completed}, false},
+		"another signal":               {[]*history.HistoryEvent{decide}, false},
+		"not read":                     {[]*history.HistoryEvent{started, completed, recheck, decide}, true},
+		"read":                         {[]*history.HistoryEvent{recheck, started, completed}, false},
+		"in a task that has not ended": {[]*history.HistoryEvent{recheck, started}, true},
+		"a second one":                 {[]*history.HistoryEvent{recheck, started, completed, recheck}, true},
+	} {
+		h := newReading(reader{}, "", nil)
+		for _, e := range c.events {
+			if err := h.add(t.Context(), e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if h.rechecked != c.want {
+			t.Errorf("%s: %v", name, h.rechecked)
+		}
+	}
+}
+
+// TestUnread: an outline says that it does not have what an activity has done whose payload cannot be decrypted.
+func TestUnread(t *testing.T) {
+	sealed := &common.Payloads{Payloads: []*common.Payload{{Data: []byte("\x00sealed")}}}
+	request := &history.HistoryEvent{Attributes: &history.HistoryEvent_ActivityTaskScheduledEventAttributes{
+		ActivityTaskScheduledEventAttributes: &history.ActivityTaskScheduledEventAttributes{
+			ActivityType: &common.ActivityType{Name: contract.AgentAsk.Name()}, Input: sealed,
+		},
+	}}
+	marker := func(name string) *history.HistoryEvent {
+		return &history.HistoryEvent{Attributes: &history.HistoryEvent_MarkerRecordedEventAttributes{
+			MarkerRecordedEventAttributes: &history.MarkerRecordedEventAttributes{MarkerName: name, Details: map[string]*common.Payloads{"data": sealed}},
+		}}
+	}
+	for name, c := range map[string]struct {
+		event *history.HistoryEvent
+		want  bool
+	}{
+		"a local activity":     {marker(localActivity), true},
+		"another marker":       {marker("Version"), false},
+		"a request to a model": {request, true},
+	} {
+		h := newReading(reader{}, "", nil)
+		if err := h.add(t.Context(), c.event); err != nil || h.unread != c.want {
+			t.Errorf("%s: %v, %v", name, h.unread, err)
+		}
+	}
+	if o := outlineOf(t, []local{admitted(hook.ClaimedLane), executed(nil)}); o.unread {
+		t.Error("a history that can be read counts as unread")
 	}
 }

@@ -104,7 +104,8 @@ func (c *comparison) recheck(ctx context.Context, workflowID string) error {
 
 // lostClaims returns the claims of a call that Temporal has and the record does not. It reads all runs of the
 // workflow: after a reset, a run between the recorded run and the latest run may have made an attempt. noMoreAttempts
-// is that of the outline of the latest run, because only this run goes on.
+// is that of the outline of the latest run, because only this run goes on. The error is errUnread if a history cannot be
+// decrypted.
 func (c *comparison) lostClaims(ctx context.Context, call upkeep.OpenCall, recorded record.Dispatched, latest string, pending []*workflow.PendingActivityInfo) (lost []record.LostClaim, noMoreAttempts bool, err error) {
 	has := map[int]bool{}
 	for _, n := range recorded.Dispatches {
@@ -125,6 +126,9 @@ func (c *comparison) lostClaims(ctx context.Context, call upkeep.OpenCall, recor
 		pending = nil
 		if !found || !t.onPawlQueue || t.workflowType != toolspec.WorkflowType {
 			continue
+		}
+		if t.unread {
+			return nil, false, errUnread
 		}
 		if runID == latest {
 			noMoreAttempts = t.noMoreAttempts

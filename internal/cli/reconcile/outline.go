@@ -40,6 +40,10 @@ type outline struct {
 	// noMoreAttempts says that no other attempt of the call follows the last attempt in the history, provided that its
 	// tool must not be repeated.
 	noMoreAttempts bool
+	// rechecked says that a recheck has arrived that no workflow task has read: the workflow reads its record as soon as a worker runs it.
+	rechecked bool
+	// unread says that an activity in the history cannot be decrypted, so that the outline does not have what the activity has done.
+	unread bool
 	// previous is the id of the Temporal run that continued as new in this run, or "".
 	previous string
 	// askedModel says that the run of an agent has sent a request to a model.
@@ -100,7 +104,9 @@ func (h *reading) add(ctx context.Context, e *history.HistoryEvent) error {
 	case *history.HistoryEvent_WorkflowTaskStartedEventAttributes:
 		h.taskUnfinished = true
 	case *history.HistoryEvent_WorkflowTaskCompletedEventAttributes:
-		h.taskUnfinished = false
+		h.taskUnfinished, h.rechecked = false, false
+	case *history.HistoryEvent_WorkflowExecutionSignaledEventAttributes:
+		h.rechecked = h.rechecked || a.WorkflowExecutionSignaledEventAttributes.GetSignalName() == toolspec.RecheckName
 	case *history.HistoryEvent_MarkerRecordedEventAttributes:
 		h.addMarker(a.MarkerRecordedEventAttributes)
 	case *history.HistoryEvent_ActivityTaskScheduledEventAttributes:
@@ -154,7 +160,11 @@ func isEnd(e *history.HistoryEvent) bool {
 // receipt of a worker: a program that can write a marker polls the task queue, so it could also complete the workflow.
 func (h *reading) addMarker(m *history.MarkerRecordedEventAttributes) {
 	var data struct{ ActivityType string }
-	if m.GetMarkerName() != localActivity || json.Unmarshal(h.first(m.GetDetails()["data"]).GetData(), &data) != nil {
+	if m.GetMarkerName() != localActivity {
+		return
+	}
+	if json.Unmarshal(h.first(m.GetDetails()["data"]).GetData(), &data) != nil {
+		h.unread = true
 		return
 	}
 	result := h.first(m.GetDetails()["result"]).GetData()
@@ -183,10 +193,12 @@ func (h *reading) addScheduled(event int64, s *history.ActivityTaskScheduledEven
 	case contract.AgentAsk.Name():
 		h.askedModel = true
 		var in contract.AgentAskIn
-		if json.Unmarshal(input, &in) == nil {
-			h.byEvent[event] = &scheduled{round: in.Round}
-			h.lastRound = max(h.lastRound, in.Round-1)
+		if json.Unmarshal(input, &in) != nil {
+			h.unread = true
+			return
 		}
+		h.byEvent[event] = &scheduled{round: in.Round}
+		h.lastRound = max(h.lastRound, in.Round-1)
 	case contract.Execute.Name():
 		var in contract.ExecuteIn
 		if json.Unmarshal(input, &in) != nil || in.Dispatch < 1 || in.Dispatch > maxDispatch {

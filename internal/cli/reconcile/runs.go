@@ -41,10 +41,14 @@ func (c *comparison) lostRun(ctx context.Context, listed *workflow.WorkflowExecu
 	if err != nil || !found || !t.onPawlQueue || t.workflowType != agent.WorkflowType {
 		return err
 	}
+	unread := t.unread
 	if !t.askedModel && t.previous != "" {
 		if t, _, err = c.read.read(ctx, workflowID, t.previous, nil); err != nil {
 			return err
 		}
+	}
+	if unread || t.unread {
+		return errUnread
 	}
 	recorded, err := c.Store.AgentRun(ctx, of)
 	missing := errors.Is(err, activity.ErrNotFound)

@@ -141,3 +141,25 @@ func TestDurableHookGoesElsewhere(t *testing.T) {
 	}
 	w.Replay(call.WorkflowID)
 }
+
+// TestDurableHookAfterARestore: the record of a call is lost with a restore, and a worker with another durable hook records the call again. The plan of the workflow is
+// not the recorded one any more. The call waits until its deadline, and does not fill its history.
+func TestDurableHookAfterARestore(t *testing.T) {
+	t.Parallel()
+	w := e2etest.NewWorld(t, strings.ReplaceAll(e2etest.PlainPolicy, "    mode: auto\n", "    mode: auto\n    budgets: {deadlineMs: 12000}\n"))
+	reached := make(chan struct{}, 10)
+	stop := w.Work(lasting(func(ctx context.Context, _ *hook.Check) error {
+		reached <- struct{}{}
+		<-ctx.Done()
+		return ctx.Err()
+	})...)
+	call := w.Start(e2etest.Invocation("restored", "test__read", `{"text":"hello"}`))
+	e2etest.Receive(t, reached)
+	stop()
+	e2etest.Query[int](w, `DELETE FROM invocations`)
+	passes := func(context.Context, *hook.Check) error { return nil }
+	w.Work(append(lasting(passes), worker.Hooks(hook.New("later", hook.Durable(time.Minute), hook.WillAcquireQuota.Do(passes))))...)
+	result := w.Result(call)
+	w.BoundedHistory(call.WorkflowID, 150)
+	e2etest.WantCode(t, result, toolspec.CodeUnavailable)
+}

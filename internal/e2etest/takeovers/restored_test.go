@@ -141,6 +141,10 @@ func TestPostgresRestored(t *testing.T) {
 	if mended := reconcile(r.World, 0, "--older", "postgres", "--mend"); mended.byCall["hung"] != "call_lost" || mended.byCall["claimed"] != "" {
 		t.Errorf("the second --mend finds %v", mended.byCall)
 	}
+	// Calls that go on when workers start need nothing more.
+	if left := reconcile(r.World, 0, "--older", "postgres"); len(left.Findings) != 0 {
+		t.Errorf("before workers start, another run finds %v", left.byCall)
+	}
 	if n := e2etest.Scalar[int](r.World, `SELECT count(*)::int FROM invocations WHERE tool_call_id = $1`, forged.ToolCallID); n != 0 {
 		t.Error("a workflow that no worker has run has a record")
 	}
@@ -278,6 +282,9 @@ func TestTemporalRestored(t *testing.T) {
 		t.Errorf("found %v", found.byCall)
 	}
 	reconcile(r.World, 0, "--older", "temporal", "--mend")
+	if left := reconcile(r.World, 0, "--older", "temporal"); len(left.Findings) != 0 {
+		t.Errorf("before workers start, another run finds %v", left.byCall)
+	}
 	second := r.ServeInChild()
 	r.settled(hung, toolspec.CodeOutcomeUnknown, 1)
 	r.settled(late, toolspec.CodeCancelled, 0)

@@ -18,7 +18,7 @@ const (
 	// cannot end themselves.
 	holdTime = capacity.HoldTime
 	// queueTime is how long a call keeps its position in a queue without renewing it. A waiting
-	// call renews it at least every five minutes.
+	// call renews it at least every four minutes.
 	queueTime = 10 * time.Minute
 	// sweptGrace is how long a slot stays taken after the call's workflow was ended from outside.
 	// The tool may run until its next heartbeat is refused; the grace is a little longer.
