@@ -100,6 +100,37 @@ func TestAMaskLeavesNoPartOfACredential(t *testing.T) {
 	}
 }
 
+// TestACutLeavesNoPartOfASecret: the message of an error is cut after credentials and texts to mask were removed, so no beginning of one of
+// them is left at its end.
+func TestACutLeavesNoPartOfASecret(t *testing.T) {
+	const credential, card = "hW7pQ2xV9kLm4Tz8RsYc", "4111 1111 1111 1111"
+	secrets := &fingerprint.Set{}
+	if err := secrets.Add("token", []byte(credential)); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []func(text string) error{
+		func(text string) error { return toolspec.Safef("%s", text) },
+		toolspec.Unanswered,
+		func(text string) error { return toolspec.RetryAfter(time.Second, text) },
+	} {
+		for _, secret := range []string{credential, card} {
+			w := newWorld(t, setup{
+				def: func(d *toolspec.Definition) {
+					d.Redaction.MaskOutput = []toolspec.Masking{{Path: "/text", With: toolspec.MaskCard}}
+				},
+				run: func(context.Context, in, toolspec.Call) (any, error) {
+					return nil, kind(strings.Repeat("x ", 993) + secret + strings.Repeat(" x", 1000)) // byte 2000 is within the secret
+				},
+				config: activities.Config{Secrets: secrets},
+			})
+			got := w.execute(t.Context(), t, w.executeIn())
+			if text := got.Failure.SafeMessage; strings.Contains(text, secret[:6]) || !strings.Contains(text, "x x x") || !strings.HasSuffix(text, "…") {
+				t.Errorf("%q of %s", text[max(0, len(text)-40):], got.Outcome)
+			}
+		}
+	}
+}
+
 // TestAReferenceCannotBeGuessed: an attempt without a claim stores its values under a random id.
 func TestAReferenceCannotBeGuessed(t *testing.T) {
 	w := newWorld(t, setup{run: func(context.Context, in, toolspec.Call) (any, error) {

@@ -135,6 +135,24 @@ func TestCovered(t *testing.T) {
 		{"out of the pattern by way of ..", func(g *given) {
 			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", notes, json.RawMessage(`{"text":"notes/../secrets"}`)
 		}, false},
+		{"out of the pattern by way of .. that begins in its prefix", func(g *given) {
+			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", []toolspec.ArgMatch{{Pointer: "/text", Pattern: "notes/.*"}}, json.RawMessage(`{"text":"notes/../secrets"}`)
+		}, false},
+		{"out of the pattern by way of .. in percent-encoding", func(g *given) {
+			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", notes, json.RawMessage(`{"text":"notes/%2E%252e%2Fsecrets"}`)
+		}, false},
+		{"out of the pattern by way of .. with a parameter", func(g *given) {
+			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", notes, json.RawMessage(`{"text":"notes/..;a/secrets"}`)
+		}, false},
+		{"percent-encoding that leads nowhere", func(g *given) {
+			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", notes, json.RawMessage(`{"text":"notes/b%2Fc%2e"}`)
+		}, true},
+		{"a hidden file, with a pattern for these", func(g *given) {
+			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", []toolspec.ArgMatch{{Pointer: "/text", Pattern: "notes/.*"}}, json.RawMessage(`{"text":"notes/.draft"}`)
+		}, true},
+		{"below a directory that the pattern names by way of ..", func(g *given) {
+			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", []toolspec.ArgMatch{{Pointer: "/text", Pattern: "../notes/*"}}, json.RawMessage(`{"text":"../notes/b"}`)
+		}, true},
 		{"a member that is no text", func(g *given) {
 			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", notes, json.RawMessage(`{"text":["notes/b"]}`)
 		}, false},

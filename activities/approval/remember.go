@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -145,16 +146,30 @@ func matches(args json.RawMessage, want []toolspec.ArgMatch) bool {
 	return true
 }
 
-// escapes reports whether text has a path element ".." after the prefix of the pattern.
-// With "..", a file path can leave the directory that the prefix names. A pattern without
-// * matches only the same text, so escapes returns false.
+// encodedParts are the characters that separate and name path elements, in percent-encoding. A server that decodes several times also
+// decodes %252e.
+var encodedParts = regexp.MustCompile(`(?i)%(?:25)*(2e|2f|5c)`)
+
+// escapes reports whether text has a path element ".." that does not end within the prefix of the pattern. With
+// "..", a file path or a URL can leave the directory that the prefix names. Such an element may begin in the
+// prefix: the prefix of "notes/.*" is a part of "notes/../x". Some servers cut off a ; and what follows before they
+// read an element. A pattern without * matches only the same text, so escapes returns false.
 func escapes(pattern, text string) bool {
 	prefix, isPrefix := strings.CutSuffix(pattern, "*")
 	if !isPrefix {
 		return false
 	}
-	elements := strings.FieldsFunc(strings.TrimPrefix(text, prefix), func(r rune) bool { return r == '/' || r == '\\' })
-	return slices.Contains(elements, "..")
+	decode := func(s string) string {
+		return encodedParts.ReplaceAllStringFunc(s, func(part string) string {
+			return map[string]string{"2e": ".", "2f": "/", "5c": `\`}[strings.ToLower(part[len(part)-2:])]
+		})
+	}
+	within := strings.LastIndexAny(prefix, `/\`) + 1 // the elements that end within the prefix
+	elements := strings.FieldsFunc(decode(strings.TrimPrefix(text, prefix[:within])), func(r rune) bool { return r == '/' || r == '\\' })
+	return slices.ContainsFunc(elements, func(element string) bool {
+		name, _, _ := strings.Cut(element, ";")
+		return name == ".."
+	})
 }
 
 // member returns the value that a JSON pointer names, or nil.

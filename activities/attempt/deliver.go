@@ -26,7 +26,7 @@ func (a *Attempts) judge(ctx, budget context.Context, in contract.ExecuteIn, cla
 	switch {
 	case v.Err != nil:
 		var err error
-		f, retryable, answered := classify(v.Err)
+		f, retryable, answered := classify(v.Err, func(text string) string { return a.cleaned(bound, text) })
 		if budget.Err() != nil && !answered {
 			stopped := interrupted(ctx, budget)
 			stopped.Trace = v.Trace

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/capability"
+	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
@@ -28,10 +29,21 @@ func clip(text string) string {
 	return strings.ToValidUTF8(text[:maxSafeText], "") + "…"
 }
 
-// classify returns the failure for an error of a tool. retryable says that another attempt may succeed.
-// answered says that the tool knows whether the call took effect: its error has a code, or says that the
+// cleaned returns a safe text of a tool without credentials and without what the tool and policy mask, in the bounds of clip. It cuts the
+// text last, because no search finds a credential or a text to mask of which the end is cut off. It searches before the mask, because a mask
+// may remove a part of a credential.
+func (a *Attempts) cleaned(bound *catalog.Bound, text string) string {
+	masked, err := bound.RedactText(a.Secrets.Redact(text))
+	if err != nil {
+		return ""
+	}
+	return clip(masked)
+}
+
+// classify returns the failure for an error of a tool. clean returns a text of the tool as it may leave the attempt. retryable says that
+// another attempt may succeed. answered says that the tool knows whether the call took effect: its error has a code, or says that the
 // call had no effect.
-func classify(err error) (f hook.Failure, retryable, answered bool) {
+func classify(err error, clean func(text string) string) (f hook.Failure, retryable, answered bool) {
 	var safe *toolspec.SafeError
 	var busy *toolspec.BusyError
 	var unanswered *toolspec.UnansweredError
@@ -41,11 +53,11 @@ func classify(err error) (f hook.Failure, retryable, answered bool) {
 	case errors.Is(err, toolspec.ErrStale):
 		return hook.Failure{Code: toolspec.CodeApprovalStale, SafeMessage: staleMessage}, false, true
 	case errors.As(err, &busy):
-		return hook.Failure{Code: toolspec.CodeRateLimited, SafeMessage: toolspec.ErrorPrefix + clip(busy.Reason), RetryAfterMs: max(busy.After.Milliseconds(), 0)}, true, true
+		return hook.Failure{Code: toolspec.CodeRateLimited, SafeMessage: toolspec.ErrorPrefix + clean(busy.Reason), RetryAfterMs: max(busy.After.Milliseconds(), 0)}, true, true
 	case errors.As(err, &safe):
-		return hook.Failure{Code: toolspec.CodeExecution, SafeMessage: toolspec.ErrorPrefix + clip(safe.Error())}, false, true
+		return hook.Failure{Code: toolspec.CodeExecution, SafeMessage: toolspec.ErrorPrefix + clean(safe.Error())}, false, true
 	case errors.As(err, &unanswered):
-		return hook.Failure{Code: toolspec.CodeExecution, SafeMessage: toolspec.ErrorPrefix + clip(unanswered.Reason)}, true, false
+		return hook.Failure{Code: toolspec.CodeExecution, SafeMessage: toolspec.ErrorPrefix + clean(unanswered.Reason)}, true, false
 	case errors.As(err, &args):
 		return hook.Failure{Code: toolspec.CodeValidation, SafeMessage: args.Error()}, false, true
 	case errors.Is(err, capability.ErrNoConnection):

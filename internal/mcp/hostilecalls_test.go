@@ -292,6 +292,10 @@ func calls() []hostile {
 		{name: "fails with 3 MiB", act: onCall(func(p *peer, m message) {
 			p.reply(m.ID, `{"isError":true,"content":[{"type":"text","text":"`+strings.Repeat("a", 3<<20)+`"}]}`)
 		}), check: again(ends(says("the tool of the MCP server failed: " + strings.Repeat("a", maxFailure) + "…")))},
+		{name: "fails with a word at the bound", act: resultOf(`{"isError":true,"content":[{"type":"text","text":"` + strings.Repeat("x ", 245) + "hW7pQ2xV9kLm4Tz8RsYc" + strings.Repeat(" x", 500) + `"}]}`),
+			check: again(ends(says("the tool of the MCP server failed: " + strings.Repeat("x ", 245) + "hW7pQ2xV9kLm4Tz8RsYc…")))},
+		{name: "fails with a word that does not end", act: resultOf(`{"isError":true,"content":[{"type":"text","text":"no ` + strings.Repeat("a", 5000) + `"}]}`),
+			check: again(ends(says("the tool of the MCP server failed: no…")))},
 		{name: "returns 20 MiB", act: onCall(func(p *peer, m message) {
 			p.reply(m.ID, `{"content":[{"type":"text","text":"`+strings.Repeat("a", 20<<20)+`"}]}`)
 		}), check: again(ends(unanswered))},

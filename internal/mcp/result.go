@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"mime"
 	"strings"
+	"unicode"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -14,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// maxFailure bounds the text of a server's error, in bytes.
+// maxFailure bounds the text of a server's error without its last word, in bytes. With this word, the text has at most twice as many.
 const maxFailure = 500
 
 // value returns the value of a result of the server.
@@ -81,7 +82,7 @@ func (t target) failure(what string, texts ...string) error {
 func (t target) shown(texts []string) string {
 	parts := make(toolspec.Parts, 0, toolspec.MaxParts)
 	for _, text := range texts[:min(len(texts), toolspec.MaxParts)] {
-		parts = append(parts, toolspec.Part{Type: toolspec.PartText, Text: text[:min(len(text), 2*maxFailure)]})
+		parts = append(parts, toolspec.Part{Type: toolspec.PartText, Text: text[:min(len(text), 4*maxFailure)]})
 	}
 	value, err := json.Marshal(parts)
 	if err != nil {
@@ -98,13 +99,28 @@ func (t target) shown(texts []string) string {
 		all = append(all, part.Text)
 	}
 	text, _ := sanitize.Text(strings.TrimSpace(strings.Join(all, "\n")))
-	if len(text) > maxFailure {
-		text = strings.ToValidUTF8(text[:maxFailure], "") + "…"
-	}
+	text = cutFailure(text)
 	if toolspec.SecretValue(text) {
 		return ""
 	}
 	return text
+}
+
+// cutFailure cuts a text that is too long at the end of a word, because the attempt does not find a credential of which the end is cut off.
+// A word that is too long is left out, unless it is the first.
+func cutFailure(text string) string {
+	if len(text) <= maxFailure {
+		return text
+	}
+	end := maxFailure
+	if rest := strings.IndexFunc(text[end:min(len(text), 2*maxFailure)], unicode.IsSpace); rest >= 0 {
+		end += rest
+	} else if len(text) <= 2*maxFailure {
+		return text
+	} else if before := strings.LastIndexFunc(text[:end], unicode.IsSpace); before > 0 {
+		end = before
+	}
+	return strings.ToValidUTF8(text[:end], "") + "…"
 }
 
 // partsOf returns the content of a result as parts.

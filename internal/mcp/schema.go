@@ -112,8 +112,8 @@ func Fields(published json.RawMessage) (paths []string) {
 		fields, parent = items.Properties, strictjson.Path{"*"}
 	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		// In an allowlist, * stands for all fields.
-		if path := parent.With(name).Pointer(); name != hidden && name != "*" && shows(published, path) {
+		// In an allowlist, * stands for all fields, and the path of a field without a name for the whole output.
+		if path := parent.With(name).Pointer(); name != hidden && name != "*" && name != "" && shows(published, path) {
 			paths = append(paths, path)
 		}
 	}

@@ -15,6 +15,7 @@ func TestFields(t *testing.T) {
 		{`{"type":"object","properties":{"b/c~d":{"type":"string"},"a":{"type":"object"},"*":{}}}`, "/a /b~1c~0d"},
 		{`{"type":"array","items":{"properties":{"id":{"type":"string"}}}}`, "/*/id"},
 		{string(toolspec.PartsSchema()), "/*/bytes /*/data /*/mediaType /*/name /*/outputRef /*/text /*/type /*/uri"},
+		{`{"properties":{"":{},"a":{}}}`, "/a"}, // the path of a field without a name would show the whole output
 		{`{"type":"string"}`, ""},
 		{`true`, ""},
 	} {

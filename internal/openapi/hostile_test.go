@@ -38,6 +38,33 @@ func TestAliasBomb(t *testing.T) {
 	}
 }
 
+// TestServerVariables: variables of a server that repeat each other cost no memory and no time. The operation is skipped.
+func TestServerVariables(t *testing.T) {
+	t.Parallel()
+	var variables []string
+	for i := range 60 {
+		variables = append(variables, fmt.Sprintf(`"v%d":{"default":"{v%[2]d}{v%[2]d}"}`, i, i+1))
+	}
+	for name, list := range map[string]string{
+		"variables that double": strings.Join(variables, ","),
+		"a long default":        `"v0":{"default":"` + strings.Repeat("a", 10<<20) + `"}`,
+	} {
+		began := time.Now()
+		source := `{"openapi":"3.0.0","info":{"title":"t","version":"1"},"servers":[{"url":"https://api.example.com/` + strings.Repeat("{v0}", 400) + `","variables":{` + list + `}}],
+			"paths":{"/a":{"get":{"operationId":"a","responses":{"200":{"description":"ok"}}}}}}`
+		d, report, err := Import([]byte(source), Options{Namespace: "shop"})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if len(d.Tools) != 0 || len(report.Skipped) != 1 || !strings.Contains(report.Skipped[0].Reason, "no server") {
+			t.Errorf("%s: %d tools, skipped %+v", name, len(d.Tools), report.Skipped)
+		}
+		if took := time.Since(began); took > 20*time.Second {
+			t.Errorf("%s took %s", name, took)
+		}
+	}
+}
+
 // TestHiddenText: what a document describes reaches models without hidden text, and an operation with hidden text in a name or a value
 // of its schemas is skipped.
 func TestHiddenText(t *testing.T) {

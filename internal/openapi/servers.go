@@ -45,12 +45,17 @@ func (d *doc) server(op operation) (host, base string, own bool, err error) {
 	return host, strings.TrimSuffix(parsed.EscapedPath(), "/"), own, nil
 }
 
-// serverURL returns the URL of the first server, with the defaults of its variables.
+// serverURL returns the URL of the first server, with the defaults of its variables. It stops at a text that is too long for a URL, because
+// a default can repeat other variables.
 func (d *doc) serverURL(servers place) string {
 	for _, s := range servers.elements() {
 		text := s.get("url").text()
 		for name, v := range s.get("variables").members() {
-			text = strings.ReplaceAll(text, "{"+name+"}", v.get("default").text())
+			value := v.get("default").text()
+			if len(text) > weburl.MaxLength || len(value) > weburl.MaxLength {
+				return ""
+			}
+			text = strings.ReplaceAll(text, "{"+name+"}", value)
 		}
 		return text
 	}

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -36,6 +37,42 @@ func TestStrictFormListsOnce(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; mb > 200 {
 		t.Errorf("%d MiB", mb)
+	}
+}
+
+// TestProjectHasABound: the work of Project does not grow with the number of ways that lead to a schema. The document in "below each
+// other" has 2^48 such ways.
+func TestProjectHasABound(t *testing.T) {
+	defs, at := []string{}, ""
+	for _, name := range []string{"a", "b", "c"} {
+		for i := range 16 {
+			defs = append(defs, fmt.Sprintf(`"%[1]s%[2]d":{"allOf":[{"$ref":"#/$defs/%[1]s%[3]d"},{"$ref":"#/$defs/%[1]s%[3]d"}]}`, name, i, i+1))
+		}
+		defs = append(defs, fmt.Sprintf(`"%[1]s16":{"type":"object","properties":{"%[2]s":{"$ref":"#/$defs/%[2]s0"}}}`, name, string(name[0]+1)))
+		at += "/" + name
+	}
+	defs = append(defs, `"d0":{"type":"string"}`)
+	deep := `{"type":"object","properties":{"a":{"$ref":"#/$defs/a0"}},"$defs":{` + strings.Join(defs, ",") + `}}`
+	wide := `{"type":"object","$defs":{"x":{"type":"object","properties":{"k":{"properties":{"m":{"properties":{` + schematest.Listed(4000, `"%s":{}`) + `}}}},"s":{}}}},"properties":{` +
+		schematest.Listed(4000, `"%s":{"$ref":"#/$defs/x"}`) + `}}`
+	for name, c := range map[string]struct{ doc, allow string }{
+		"below each other": {deep, at + "/d"},
+		"kept whole":       {wide, "/*/k"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			start := time.Now()
+			_, err := Project(json.RawMessage(c.doc), []string{c.allow})
+			took := time.Since(start)
+			runtime.ReadMemStats(&after)
+			if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; mb > 400 || took > 10*time.Second {
+				t.Errorf("%d MiB, %v", mb, took)
+			}
+			if err == nil || !strings.Contains(err.Error(), "written out") {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
 }
 

@@ -9,6 +9,13 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
+const (
+	// maxProjection bounds the work of a projection: visitCost for each visit of a schema, and the bytes of each schema that is written.
+	// Without the bound, a short document whose references double at each level of a path needs more time and memory than a machine has.
+	maxProjection = 16 * jsonschema.MaxDocumentBytes
+	visitCost     = 32
+)
+
 // Project returns what a redaction allowlist keeps of an output schema: the
 // schema that the redacted value is checked against (C-03). The notation is
 // that of toolspec.Redaction: JSON pointers in which * stands for every element
@@ -24,25 +31,34 @@ import (
 // because redaction strips other values there.
 //
 // An allow path that names nothing in the schema is an error, so that a typo
-// does not strip what it meant to keep.
+// does not strip what it meant to keep. It is an error, too, if references lead
+// to so many schemas that the projection would be too large.
 func Project(doc json.RawMessage, allow []string) (json.RawMessage, error) {
 	root, err := jsonschema.ParseValue(doc)
 	if err != nil {
 		return nil, err
 	}
+	work := &bound{}
 	paths := make([]strictjson.Path, 0, len(allow))
 	for _, entry := range allow {
 		tokens, ok := strictjson.SplitPointer(entry)
 		if !ok {
 			return nil, fmt.Errorf("allow path %q is not a JSON pointer: start it with /", entry)
 		}
-		alone := &projection{}
-		if alone.keep(root, []strictjson.Path{tokens}, true); !alone.met {
+		alone := &projection{work: work, dry: true}
+		alone.keep(root, []strictjson.Path{tokens}, true)
+		if work.bytes > maxProjection {
+			return nil, errProjection
+		}
+		if !alone.met {
 			return nil, fmt.Errorf("allow path %q names nothing in the output schema", entry)
 		}
 		paths = append(paths, tokens)
 	}
-	kept := new(projection).keep(root, paths, true)
+	kept := (&projection{work: work}).keep(root, paths, true)
+	if work.bytes > maxProjection {
+		return nil, errProjection
+	}
 	object, ok := kept.(map[string]any)
 	if kept == true {
 		object, ok = map[string]any{}, true
@@ -75,9 +91,37 @@ func asWritten(n *jsonschema.Node) any {
 	return rewrite(n, func(*jsonschema.Node, map[string]any) {})
 }
 
+// errProjection says that a projection exceeds maxProjection.
+var errProjection = jsonschema.Refuse(nil, "too large with its references written out")
+
 // projection notes whether a path has met a schema.
 type projection struct {
 	met bool
+	// work is what the projections of a document have cost.
+	work *bound
+	// dry says that nothing is written, because only met matters.
+	dry bool
+}
+
+// visit counts a visit of a schema. It reports whether the projection may go on.
+func (p *projection) visit(n *jsonschema.Node) bool {
+	if p.work.bytes += visitCost; !p.dry {
+		p.work.add(n)
+	}
+	return p.work.bytes <= maxProjection
+}
+
+// whole returns n with all below it.
+func (p *projection) whole(n *jsonschema.Node) any {
+	if p.dry || n.Walk(func(below *jsonschema.Node) error {
+		if !p.visit(below) {
+			return errProjection
+		}
+		return nil
+	}) != nil {
+		return true
+	}
+	return asWritten(n)
 }
 
 // below returns the rests of the paths that begin with this name.
@@ -104,9 +148,12 @@ func endsHere(paths []strictjson.Path) bool {
 // keep returns what paths leave of n. closed says that n alone decides which
 // fields the value may have, so that an open object can be closed.
 func (p *projection) keep(n *jsonschema.Node, paths []strictjson.Path, closed bool) any {
+	if !p.visit(n) {
+		return true
+	}
 	if endsHere(paths) {
 		p.met = true
-		return asWritten(n)
+		return p.whole(n)
 	}
 	if isUntyped(n) { // anything goes here, below it as well
 		p.met = p.met || len(paths) > 0
