@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -131,5 +132,33 @@ func TestWrittenOutHasABound(t *testing.T) {
 				t.Errorf("%s, %s: got %v", name, target, err)
 			}
 		}
+	}
+}
+
+// TestLintVisitsOnce: the time of Lint does not grow with the square of the number of references.
+func TestLintVisitsOnce(t *testing.T) {
+	t.Parallel()
+	var fields strings.Builder
+	for i := range 7000 {
+		fmt.Fprintf(&fields, `"f%d":{"$ref":"#/$defs/a"},`, i)
+	}
+	doc := json.RawMessage(`{"type":"object","properties":{` + fields.String() + `"z":{"$ref":"#/$defs/loop"}},"$defs":{` +
+		`"a":{"properties":{"b":{"$ref":"#/$defs/b"}}},"b":{"type":"string"},"loop":{"properties":{"next":{"items":{"$ref":"#/$defs/loop"}}}}}}`)
+	began := time.Now()
+	findings, err := Lint(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	var recursive []string
+	for _, f := range findings {
+		if strings.Contains(f.Text, "recursive") {
+			recursive = append(recursive, f.Pointer)
+		}
+	}
+	if want := []string{"/$defs/loop/properties/next/items/$ref"}; !slices.Equal(recursive, want) {
+		t.Errorf("recursive are %v, want %v", recursive, want)
 	}
 }

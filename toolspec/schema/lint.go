@@ -17,9 +17,10 @@ func Lint(doc json.RawMessage) ([]Finding, error) {
 		return nil, err
 	}
 	var list []Finding
+	cycles := findCycles(root)
 	_ = root.Walk(func(n *jsonschema.Node) error {
 		for _, keyword := range n.Keywords() {
-			if text := lintOf(n, keyword); text != "" {
+			if text := lintOf(n, keyword, cycles); text != "" {
 				list = append(list, found(n.At, keyword, Linted, text))
 			}
 			if text := idleText(n, keyword); text != "" {
@@ -34,13 +35,13 @@ func Lint(doc json.RawMessage) ([]Finding, error) {
 	return sortFindings(list), nil
 }
 
-func lintOf(n *jsonschema.Node, keyword string) string {
+func lintOf(n *jsonschema.Node, keyword string, cycles *cycles) string {
 	switch keyword {
 	case "oneOf", "anyOf", "allOf", "not", "if", "then", "else", "patternProperties":
 		return "not every provider takes it"
 	case "$ref":
 		switch {
-		case isRecursive(n):
+		case cycles.isRecursive(n):
 			return "a recursive reference: few providers take it"
 		case n.Ref.Ref != nil:
 			return "a reference to a reference"
@@ -66,26 +67,4 @@ func idleText(n *jsonschema.Node, keyword string) string {
 		return keyword + " counts only beside contains"
 	}
 	return ""
-}
-
-// isRecursive reports whether the target of $ref contains n again.
-func isRecursive(n *jsonschema.Node) bool {
-	seen := map[*jsonschema.Node]bool{}
-	var reaches func(*jsonschema.Node) bool
-	reaches = func(at *jsonschema.Node) bool {
-		if at == n {
-			return true
-		}
-		if seen[at] {
-			return false
-		}
-		seen[at] = true
-		for _, s := range at.Subs {
-			if jsonschema.RoleOf(s.Keyword) == jsonschema.Applies && reaches(s.To) {
-				return true
-			}
-		}
-		return at.Ref != nil && reaches(at.Ref)
-	}
-	return n.Ref != nil && reaches(n.Ref)
 }

@@ -18,6 +18,7 @@ const traceWord = "x-pawl-at"
 type lowerer struct {
 	d        dialect
 	root     *jsonschema.Node
+	cycles   *cycles
 	trace    bool
 	findings []Finding
 	names    map[*jsonschema.Node]string // names of the targets of references
@@ -34,7 +35,7 @@ const maxNote = 200
 const maxPlaces = 5_000
 
 func newLowerer(root *jsonschema.Node, d dialect) *lowerer {
-	return &lowerer{d: d, root: root, trace: d.nullable, names: map[*jsonschema.Node]string{}, defs: map[string]any{}}
+	return &lowerer{d: d, root: root, cycles: findCycles(root), trace: d.nullable, names: map[*jsonschema.Node]string{}, defs: map[string]any{}}
 }
 
 func (l *lowerer) find(at strictjson.Path, keyword string, effect Effect, text string) {
@@ -225,7 +226,7 @@ func (l *lowerer) annotations(n *jsonschema.Node, out map[string]any) {
 // full. It cuts recursion.
 func (l *lowerer) reference(n *jsonschema.Node) map[string]any {
 	target := n.Ref
-	back := slices.Contains(l.open, target) || l.d.refs && !l.d.recurses && isRecursive(n)
+	back := slices.Contains(l.open, target) || l.d.refs && !l.d.recurses && l.cycles.isRecursive(n)
 	switch {
 	case l.d.refs && l.d.recurses && target == l.root:
 		return map[string]any{"$ref": "#"}
