@@ -26,6 +26,11 @@ INSERT INTO outputs (ref, invocation_id, tenant_id, run_id, tool_id, dispatch, m
 SELECT @ref, invocation_id, tenant_id, run_id, tool_id, @dispatch, @media_type, now() + make_interval(secs => @keep_seconds) FROM call
 RETURNING ref;
 
+-- name: LockOutput
+-- Runs first in the batch of AppendChunk or FinishOutput of a stream. An earlier execution whose answer was lost may still run. This statement
+-- waits for its end, so that the next statement sees what it has written.
+SELECT 1 FROM outputs WHERE ref = @ref AND tenant_id = @tenant_id FOR NO KEY UPDATE;
+
 -- name: AppendChunk
 -- Beyond the quota, the constraint output_usage_within_quota refuses the whole statement. A repeated execution finds the chunk of the first
 -- execution. A chunk has data, or an object that is still reserved. @stored counts against the quota: here if @charge is true, or else in
