@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pawl-run/pawl/activities/attempt"
+	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/internal/faultkit/tcpproxy"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec"
@@ -120,5 +121,25 @@ func TestOutputStatementThatStillRuns(t *testing.T) {
 			}
 			b.counted()
 		})
+	}
+}
+
+// TestValueOfASettledCallAgain: a value is stored, its answer is lost, and its call is settled before the value is stored again. The quota counts the value
+// once.
+func TestValueOfASettledCallAgain(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	b.admit("call_1")
+	b.saved("call_1", 1, "A")
+	if code := b.sweep("call_1", 1, upkeep.OwnerStatus("terminated"), toolspec.CodeInternal); code == "" {
+		t.Fatal("the call is not swept")
+	}
+	if _, err := b.SaveOutput(t.Context(), attempt.OutputRow{InvocationID: id("call_1"), TenantID: tenant, Dispatch: 1, ClaimID: "A", Value: []byte(`"large"`)}); err == nil || errs.IsTransient(err) {
+		t.Errorf("the value is stored again: %v", err)
+	}
+	b.counted()
+	b.reclaim()
+	if left := b.counted(); left != 0 {
+		t.Errorf("%d chunks are left", left)
 	}
 }

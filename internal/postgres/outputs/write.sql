@@ -58,9 +58,10 @@ SELECT EXISTS (SELECT FROM chunk) OR EXISTS (
 
 -- name: ChargeOutput
 -- Runs directly before FinishOutput in the batch that stores a whole value. It locks the row of the tenant, for which other writers wait, so it
--- runs after all chunks: a client that stops in the middle of a large value must not hold this lock.
+-- runs after all chunks: a client that stops in the middle of a large value must not hold this lock. An output that is not being written is
+-- charged already: a repeated batch finds it if the call has been settled meanwhile.
 UPDATE output_usage u SET stored = u.stored + o.stored, quota = @quota FROM outputs o
-WHERE o.ref = @ref AND o.tenant_id = @tenant_id AND u.tenant_id = o.tenant_id;
+WHERE o.ref = @ref AND o.tenant_id = @tenant_id AND o.state = 'writing' AND u.tenant_id = o.tenant_id;
 
 -- name: FinishOutput
 -- Makes an output complete; no other statement does this. A repeated execution finds the output complete. It cannot complete an output that
