@@ -52,6 +52,35 @@ func TestOutputExpiresWhileItIsRead(t *testing.T) {
 	}
 }
 
+// TestOutputIsDeletedWhileItIsRead: while the first chunks of an output are deleted and the last ones are left, a reader gets output.ErrExpired, and no error
+// that says that the output is damaged.
+func TestOutputIsDeletedWhileItIsRead(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	b.admit("call_1")
+	ref := b.streamed(streamRow("call_1"), []byte("a line\n"))
+	const more = 300 // one statement deletes 200 chunks
+	b.sql(`INSERT INTO output_chunks SELECT output_id, g * bytes, g * lines, bytes, lines, ends_line, data FROM output_chunks, generate_series(1, $1) g`, more)
+	b.sql(`UPDATE outputs SET bytes = bytes * (1 + $1), stored = stored * (1 + $1)`, more)
+	b.sql(`UPDATE output_usage SET stored = stored * (1 + $1)`, more)
+	var last error
+	n := 0
+	for _, last = range b.Chunks(t.Context(), tenant, ref, output.Position{}) {
+		if n++; n == 1 {
+			b.sql(`UPDATE outputs SET expires_at = now()`)
+			if _, err := b.DeleteExpiredOutputs(t.Context(), 100); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if left := b.counted(); left != more+1-200 {
+		t.Errorf("%d chunks are left", left)
+	}
+	if !errors.Is(last, output.ErrExpired) {
+		t.Errorf("the reader got %d chunks and then %v", n, last)
+	}
+}
+
 func TestOutputIsDeleted(t *testing.T) {
 	t.Parallel()
 	b := open(t)

@@ -42,7 +42,11 @@ func (s *Store) StartChild(ctx context.Context, c activity.NewChild) (activity.R
 	case !found:
 		return run, activity.ErrNotFound
 	case !row.HasTokens || !row.HasMoney:
-		return run, activity.ErrSpent
+		// An earlier attempt of the call may have written the run after the first look, and reserved the rest for it.
+		if run, err = s.AgentRun(ctx, of); errors.Is(err, activity.ErrNotFound) {
+			return run, activity.ErrSpent
+		}
+		return run, err
 	}
 	return s.AgentRun(ctx, of)
 }

@@ -1,14 +1,19 @@
 package agents
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	pawlagent "github.com/pawl-run/pawl/agent"
 
 	activity "github.com/pawl-run/pawl/activities/agent"
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
@@ -35,6 +40,57 @@ func TestStartChild(t *testing.T) {
 		if tokens != 90 || money != 50 || runs != 3 { // the third gets the rest of the money, 10
 			t.Fatalf("%d runs have %d tokens and %d of the money", runs, tokens, money)
 		}
+	}
+}
+
+// TestStartChildWhileItStarts: a start is repeated while the first start of the same call waits for the calling run. Both return the run, although the first
+// reserves all that the calling run has left.
+func TestStartChildWhileItStarts(t *testing.T) {
+	t.Parallel()
+	s, conn := open(t)
+	ctx, parent := t.Context(), opened(t, s, "run")
+	all := child(parent, 1)
+	all.Document.Limits.Tokens, all.Document.Limits.MicroUSD = 0, 0
+	held, err := pgx.ConnectConfig(ctx, conn.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = held.Close(context.WithoutCancel(ctx)) }()
+	tx, err := held.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(ctx, "SELECT FROM agent_runs FOR UPDATE"); err != nil {
+		t.Fatal(err)
+	}
+	started := make(chan error, 2)
+	for range cap(started) {
+		go func() {
+			run, err := s.StartChild(ctx, all)
+			if err == nil && (run.Parent == nil || run.Document.Limits.Tokens != 100 || run.Document.Limits.MicroUSD != 50) {
+				err = fmt.Errorf("the run is %+v", run)
+			}
+			started <- err
+		}()
+	}
+	if !devstacktest.Eventually(ctx, time.Minute, func() bool {
+		var waiting int
+		const count = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+		if err := conn.QueryRow(ctx, count).Scan(&waiting); err != nil {
+			t.Fatal(err)
+		}
+		return waiting == cap(started)
+	}) {
+		t.Fatal("not in a minute: both starts wait")
+	}
+	if err := tx.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(<-started, <-started); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.StartChild(ctx, child(parent, 2)); !errors.Is(err, activity.ErrSpent) {
+		t.Errorf("a start of another call: %v", err)
 	}
 }
 

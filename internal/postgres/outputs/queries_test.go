@@ -27,6 +27,6 @@ func TestQueries(t *testing.T) {
 		"Garbage":        reflect.TypeFor[keyRow](),
 		"ForeignObjects": reflect.TypeFor[bucketRow](),
 		"Buckets":        reflect.TypeFor[BucketUse](),
-	}, "LockCall", "ReplaceOutput", "ChargeOutput", "Discard", "Expire", "ExpireDue", "DeleteTombstones",
+	}, "LockCall", "LockOutput", "ReplaceOutput", "ChargeOutput", "Discard", "Expire", "ExpireDue", "DeleteTombstones",
 		"ExpireReservations", "ForgetObjects", "PostponeObjects", "ForgetProbe")
 }

@@ -284,6 +284,9 @@ func (s *Store) chunks(ctx context.Context, f found, at int64) iter.Seq2[output.
 			}
 			for _, row := range b.rows {
 				data, err := decodeChunk(row, at)
+				if err != nil { // a deletion begins with the first chunks
+					err = s.whyEnded(ctx, f, at, err)
+				}
 				if !yield(output.Chunk{FirstByte: row.FirstByte, FirstLine: row.FirstLine, Data: data}, err) || err != nil {
 					return
 				}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/internal/postgres/db"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/output"
 )
 
@@ -58,6 +59,19 @@ type doneRow struct{ Done bool }
 
 // quotaCheck is the name of the constraint that enforces the quota.
 const quotaCheck = "output_usage_within_quota"
+
+// refConstraint is the name of the constraint that allows one output for each reference.
+const refConstraint = "outputs_by_ref"
+
+// markRace marks err as transient if an earlier execution of CreateOutput, whose answer was lost, began the output while this execution waited for it.
+// The next execution replaces that output.
+func markRace(err error) error {
+	var refused *db.Error
+	if errors.As(err, &refused) && refused.Constraint == refConstraint {
+		return errs.Transient(err)
+	}
+	return err
+}
 
 // overQuota returns an error that wraps output.ErrQuota if err says that a chunk is beyond the quota, and otherwise err.
 func overQuota(op string, err error) error {

@@ -81,7 +81,7 @@ func (s *Store) SaveOutput(ctx context.Context, in attempt.OutputRow) (ref strin
 		err = &db.Error{Op: op, State: notOpen}
 	}
 	if err != nil {
-		return "", overQuota(op, err)
+		return "", markRace(overQuota(op, err))
 	}
 	return ref, nil
 }

@@ -26,6 +26,11 @@ INSERT INTO outputs (ref, invocation_id, tenant_id, run_id, tool_id, dispatch, m
 SELECT @ref, invocation_id, tenant_id, run_id, tool_id, @dispatch, @media_type, now() + make_interval(secs => @keep_seconds) FROM call
 RETURNING ref;
 
+-- name: LockOutput
+-- Runs first in the batch of AppendChunk or FinishOutput of a stream. An earlier execution whose answer was lost may still run. This statement
+-- waits for its end, so that the next statement sees what it has written.
+SELECT 1 FROM outputs WHERE ref = @ref AND tenant_id = @tenant_id FOR NO KEY UPDATE;
+
 -- name: AppendChunk
 -- Beyond the quota, the constraint output_usage_within_quota refuses the whole statement. A repeated execution finds the chunk of the first
 -- execution. A chunk has data, or an object that is still reserved. @stored counts against the quota: here if @charge is true, or else in
@@ -53,9 +58,10 @@ SELECT EXISTS (SELECT FROM chunk) OR EXISTS (
 
 -- name: ChargeOutput
 -- Runs directly before FinishOutput in the batch that stores a whole value. It locks the row of the tenant, for which other writers wait, so it
--- runs after all chunks: a client that stops in the middle of a large value must not hold this lock.
+-- runs after all chunks: a client that stops in the middle of a large value must not hold this lock. An output that is not being written is
+-- charged already: a repeated batch finds it if the call has been settled meanwhile.
 UPDATE output_usage u SET stored = u.stored + o.stored, quota = @quota FROM outputs o
-WHERE o.ref = @ref AND o.tenant_id = @tenant_id AND u.tenant_id = o.tenant_id;
+WHERE o.ref = @ref AND o.tenant_id = @tenant_id AND o.state = 'writing' AND u.tenant_id = o.tenant_id;
 
 -- name: FinishOutput
 -- Makes an output complete; no other statement does this. A repeated execution finds the output complete. It cannot complete an output that

@@ -70,19 +70,25 @@ func (w *Writer) flush(ctx context.Context) error {
 	if err := w.store.toBucket(ctx, w.row.TenantID, values); err != nil {
 		return err
 	}
-	if err := errs.Persist(ctx, func() error {
-		row, _, err := db.First[doneRow](ctx, w.store.db, op, db.Query("AppendChunk", values))
-		if err == nil && !row.Done {
-			err = &db.Error{Op: op, State: "the output is not being written any more"}
-		}
-		return overQuota(op, err)
-	}); err != nil {
+	if err := w.change(ctx, op, db.Query("AppendChunk", values)); err != nil {
 		return err
 	}
 	_, _ = w.digest.Write(c.data) // never fails
 	w.stored, w.lines, w.endsLine = w.stored+int64(len(c.data)), w.lines+int64(c.lines()), c.endsLine()
 	w.held = w.held[:copy(w.held, w.held[len(c.data):])]
 	return nil
+}
+
+// change runs st, which is AppendChunk or FinishOutput, and repeats it for a short time.
+func (w *Writer) change(ctx context.Context, op string, st db.Step) error {
+	lock := db.Query("LockOutput", db.Values{"ref": w.ref, "tenant_id": w.row.TenantID})
+	return errs.Persist(ctx, func() error {
+		row, _, err := db.Batched[doneRow](ctx, w.store.db, op, lock, st)
+		if err == nil && !row.Done {
+			err = &db.Error{Op: op, State: "the output is not being written any more"}
+		}
+		return overQuota(op, err)
+	})
 }
 
 // begin makes the row of the output.
@@ -96,7 +102,7 @@ func (w *Writer) begin(ctx context.Context) error {
 		if err == nil && (!found || row.Ref == "") {
 			err = &db.Error{Op: op, State: notOpen}
 		}
-		return err
+		return markRace(err)
 	})
 	w.begun = w.begun || err == nil
 	return err
@@ -112,16 +118,8 @@ func (w *Writer) Finish(ctx context.Context, mediaType string) (ref string, err 
 	if !w.begun {
 		return "", nil
 	}
-	const op = "finish an output"
 	finish := finishOf(w.row.TenantID, w.ref, mediaType, w.stored, w.row.Text && !w.endsLine, w.digest.Sum(nil))
-	err = errs.Persist(ctx, func() error {
-		row, _, err := db.First[doneRow](ctx, w.store.db, op, finish)
-		if err == nil && !row.Done {
-			err = &db.Error{Op: op, State: "the output is not being written any more"}
-		}
-		return err
-	})
-	if err != nil {
+	if err := w.change(ctx, "finish an output", finish); err != nil {
 		return "", err
 	}
 	return w.ref, nil

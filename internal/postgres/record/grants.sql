@@ -9,10 +9,14 @@ ORDER BY created_at, grant_id
 LIMIT 256;
 
 -- name: ListGrants
+-- Counts the approvals of the tenant in one pass: no index leads from a grant to the approvals that it has answered.
+WITH used AS MATERIALIZED (
+    SELECT remembered AS grant_id, count(*) AS uses FROM approvals WHERE tenant_id = @tenant_id AND remembered IS NOT NULL GROUP BY remembered
+)
 SELECT g.grant_id::text AS id, g.tool_id, g.args_digest IS NOT NULL AS exact, g.args_match, coalesce(g.actor_id, '') AS actor_id,
     coalesce(g.session_id, '') AS session_id, g.approver, g.approval_id, g.created_at, g.expires_at, g.expires_at <= now() AS expired, g.revoked_at,
-    coalesce(g.revoked_by, '') AS revoked_by, (SELECT count(*) FROM approvals a WHERE a.tenant_id = g.tenant_id AND a.remembered = g.grant_id) AS uses
-FROM approval_grants g
+    coalesce(g.revoked_by, '') AS revoked_by, coalesce(u.uses, 0) AS uses
+FROM approval_grants g LEFT JOIN used u ON u.grant_id = g.grant_id
 WHERE g.tenant_id = @tenant_id
 ORDER BY g.created_at DESC, g.grant_id
 LIMIT @max;
