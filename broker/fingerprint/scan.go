@@ -41,18 +41,28 @@ func (s *Set) scan(l *layer, all bool, suspects map[string]bool) (found []span) 
 	// form.
 	var left []byte
 	var at []int
+	// last is the last squeezed window that was checked. No byte between two letters changes the hash,
+	// so that each position in a long gap between them ends the same window.
+	var last struct {
+		hash uint64
+		end  int
+	}
 	check := func(hash uint64, end int, squeezed bool) {
-		for _, a := range s.by[hash] {
-			f := a.form
+		anchors, in := s.by[hash], text
+		if squeezed && len(anchors) > 0 {
+			if left == nil {
+				left = squeeze(text, &at)
+			}
+			in, end = left, sort.SearchInts(at, end)
+			if last.hash == hash && last.end == end {
+				return
+			}
+			last.hash, last.end = hash, end
+		}
+		for _, a := range anchors {
+			f, from := a.form, end-window-a.at
 			if f.squeezed != squeezed {
 				continue
-			}
-			in, from := text, end-window-a.at
-			if squeezed {
-				if left == nil {
-					left = squeeze(text, &at)
-				}
-				in, from = left, sort.SearchInts(at, end)-window-a.at
 			}
 			switch {
 			case from < 0 || from+f.length > len(in) || s.digest(fold(in[from:from+f.length])) != f.all:
