@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"mime"
 	"strings"
+	"unicode"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -16,6 +17,9 @@ import (
 
 // maxFailure bounds the text of a server's error, in bytes.
 const maxFailure = 500
+
+// ellipsis ends a text that was cut.
+const ellipsis = "…"
 
 // value returns the value of a result of the server.
 func (t target) value(r *sdk.CallToolResult) (json.RawMessage, error) {
@@ -81,7 +85,7 @@ func (t target) failure(what string, texts ...string) error {
 func (t target) shown(texts []string) string {
 	parts := make(toolspec.Parts, 0, toolspec.MaxParts)
 	for _, text := range texts[:min(len(texts), toolspec.MaxParts)] {
-		parts = append(parts, toolspec.Part{Type: toolspec.PartText, Text: text[:min(len(text), 2*maxFailure)]})
+		parts = append(parts, toolspec.Part{Type: toolspec.PartText, Text: cutText(text, 2*maxFailure)})
 	}
 	value, err := json.Marshal(parts)
 	if err != nil {
@@ -98,13 +102,23 @@ func (t target) shown(texts []string) string {
 		all = append(all, part.Text)
 	}
 	text, _ := sanitize.Text(strings.TrimSpace(strings.Join(all, "\n")))
-	if len(text) > maxFailure {
-		text = strings.ToValidUTF8(text[:maxFailure], "") + "…"
-	}
-	if toolspec.SecretValue(text) {
+	if text = cutText(text, maxFailure); toolspec.SecretValue(text) {
 		return ""
 	}
 	return text
+}
+
+// cutText returns a text with at most limit bytes. It cuts a longer text at a white space, because a cut within a
+// credential would leave the beginning of the credential, which no later search recognizes.
+func cutText(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	end := strings.LastIndexFunc(text[:limit-len(ellipsis)+1], unicode.IsSpace)
+	if end <= 0 {
+		return ""
+	}
+	return text[:end] + ellipsis
 }
 
 // partsOf returns the content of a result as parts.
