@@ -41,12 +41,7 @@ func (s *Set) scan(l *layer, all bool, suspects map[string]bool) (found []span) 
 	// form.
 	var left []byte
 	var at []int
-	// last is the last squeezed window that was checked. No byte between two letters changes the hash,
-	// so that each position in a long gap between them ends the same window.
-	var last struct {
-		hash uint64
-		end  int
-	}
+	walks := map[anchor]*walk{}
 	check := func(hash uint64, end int, squeezed bool) {
 		anchors, in := s.by[hash], text
 		if squeezed && len(anchors) > 0 {
@@ -54,18 +49,24 @@ func (s *Set) scan(l *layer, all bool, suspects map[string]bool) (found []span) 
 				left = squeeze(text, &at)
 			}
 			in, end = left, sort.SearchInts(at, end)
-			if last.hash == hash && last.end == end {
-				return
-			}
-			last.hash, last.end = hash, end
 		}
 		for _, a := range anchors {
 			f, from := a.form, end-window-a.at
 			if f.squeezed != squeezed {
 				continue
 			}
+			if from < 0 || from+f.length > len(in) {
+				suspects[f.label] = true
+				continue
+			}
+			w := walks[a]
+			if w == nil {
+				w = newWalk(f)
+				walks[a] = w
+			}
 			switch {
-			case from < 0 || from+f.length > len(in) || s.digest(fold(in[from:from+f.length])) != f.all:
+			case from == w.found: // no letter or digit stood behind the window that was checked last
+			case !s.matches(w, in, from):
 				suspects[f.label] = true
 			case squeezed:
 				found = append(found, span{at[from], at[from+f.length-1] + 1, f})
