@@ -64,6 +64,47 @@ func TestWorkIsBounded(t *testing.T) {
 	}
 }
 
+// TestGapIsSearchedOnce: a gap in a secret has no letters, so each position in it ends the same squeezed window.
+func TestGapIsSearchedOnce(t *testing.T) {
+	t.Parallel()
+	s := all(t)
+	secret := shapes()["github"]
+	for cut := range len(secret) {
+		text := secret[:cut] + strings.Repeat("\n", 1<<16) + secret[cut:]
+		if found := s.scan(&layer{text: []byte(text), whole: true}, true, map[string]bool{}); len(found) > windows {
+			t.Fatalf("cut at byte %d, the secret is found %d times", cut, len(found))
+		}
+	}
+	text := secret[:len(secret)/2] + strings.Repeat(`\n`, 1<<20) + secret[len(secret)/2:]
+	if got := s.labelled(t, text); len(got) != 1 || got[0] != "github" {
+		t.Errorf("found %q", got)
+	}
+	if clean := s.Redact(text); clean != Redacted {
+		t.Errorf("redacted as %.100q", clean)
+	}
+}
+
+// TestOriginsAreReadOnce: the places of a secret that repeats itself overlap, and each byte of them is cut once.
+func TestOriginsAreReadOnce(t *testing.T) {
+	t.Parallel()
+	const secret = "k7Qx"
+	s := &Set{}
+	if err := s.Add("it", []byte(strings.Repeat(secret, 100))); err != nil {
+		t.Fatal(err)
+	}
+	text := "a\\nb " + strings.Repeat(`\u006b7Qx`, 1000)
+	cut := 0
+	for _, p := range s.findParts([]byte(text)) {
+		cut += p.to - p.from
+	}
+	if cut > len(text) {
+		t.Errorf("%d bytes are cut out of %d", cut, len(text))
+	}
+	if clean := s.Redact(text); clean != "a\\nb [redacted]" {
+		t.Errorf("redacted as %.100q", clean)
+	}
+}
+
 // TestLeavesOthersAlone reads the repository and the modules that it is built with: Go, JSON, HTML, keys and certificates of tests, tables
 // in base64 and hexadecimal. None of the secrets is in them.
 func TestLeavesOthersAlone(t *testing.T) {

@@ -41,11 +41,18 @@ func (s *Set) findParts(text []byte) (parts []part) {
 		r := newSearch(s, len(text), careful)
 		r.run(func(l *layer, spans []span) bool {
 			tracked := replayPath(text, l.path, l.exact)
-			for _, sp := range spans {
+			for i, sp := range spans {
 				if sp.form.name == inBase64Name {
-					sp = tracked.widenBase64(sp)
+					spans[i] = tracked.widenBase64(sp)
 				}
-				parts = append(parts, tracked.originsOf(sp.from, sp.to)...)
+			}
+			// A secret that repeats itself is found in places that overlap.
+			slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+			done := 0
+			for _, sp := range spans {
+				if from := max(sp.from, done); from < sp.to {
+					parts, done = append(parts, tracked.originsOf(from, sp.to)...), sp.to
+				}
 			}
 			return false
 		}, &layer{text: text, whole: true})

@@ -41,21 +41,32 @@ func (s *Set) scan(l *layer, all bool, suspects map[string]bool) (found []span) 
 	// form.
 	var left []byte
 	var at []int
+	walks := map[anchor]*walk{}
 	check := func(hash uint64, end int, squeezed bool) {
-		for _, a := range s.by[hash] {
-			f := a.form
+		anchors, in := s.by[hash], text
+		if squeezed && len(anchors) > 0 {
+			if left == nil {
+				left = squeeze(text, &at)
+			}
+			in, end = left, sort.SearchInts(at, end)
+		}
+		for _, a := range anchors {
+			f, from := a.form, end-window-a.at
 			if f.squeezed != squeezed {
 				continue
 			}
-			in, from := text, end-window-a.at
-			if squeezed {
-				if left == nil {
-					left = squeeze(text, &at)
-				}
-				in, from = left, sort.SearchInts(at, end)-window-a.at
+			if from < 0 || from+f.length > len(in) {
+				suspects[f.label] = true
+				continue
+			}
+			w := walks[a]
+			if w == nil {
+				w = newWalk(f)
+				walks[a] = w
 			}
 			switch {
-			case from < 0 || from+f.length > len(in) || s.digest(fold(in[from:from+f.length])) != f.all:
+			case from == w.found: // no letter or digit stood behind the window that was checked last
+			case !s.matches(w, in, from):
 				suspects[f.label] = true
 			case squeezed:
 				found = append(found, span{at[from], at[from+f.length-1] + 1, f})

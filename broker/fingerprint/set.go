@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -57,6 +58,8 @@ type Set struct {
 	n, layered int
 	key        [32]byte
 	mix        mixer
+	// base is random, so that nobody can choose texts with equal sums. See sumOf.
+	base uint64
 }
 
 type entry struct {
@@ -72,6 +75,9 @@ type form struct {
 	length      int
 	anchors     [windows]anchor
 	all         [sha256.Size]byte
+	// sum is the end of the sum of the form: enough to pass over other texts without a digest, and too
+	// little to tell the form.
+	sum uint16
 }
 
 // anchor is a window of a form.
@@ -97,6 +103,9 @@ func (s *Set) Add(label string, secret []byte) error {
 		s.labels, s.by = make(map[string]*entry), make(map[uint64][]anchor)
 		_, _ = rand.Read(s.key[:]) // never fails
 		s.mix = newMixer(s.key)
+		var base [8]byte
+		_, _ = rand.Read(base[:])
+		s.base = reduce(binary.LittleEndian.Uint64(base[:]))
 	}
 	if e := s.labels[label]; e != nil {
 		e.added++
@@ -108,6 +117,8 @@ func (s *Set) Add(label string, secret []byte) error {
 	}
 	for _, w := range forms(secret) {
 		f := &form{label: label, name: w.name, squeezed: w.squeezed, length: len(w.text), all: s.digest(w.text)}
+		sum, _ := sumOf(w.text, s.base)
+		f.sum = uint16(sum)
 		for i := range f.anchors {
 			at := (len(w.text)-MinLength)/2 + i
 			f.anchors[i] = anchor{f, at, s.mix.of(w.text[at:])}

@@ -55,11 +55,14 @@ func TestPieces(t *testing.T) {
 		third := len(runes) / 3
 		a, b, c := string(runes[:third]), string(runes[third:2*third]), string(runes[2*third:])
 		for name, value := range map[string]any{
-			"items":   []string{"first", a, b, c, "last"},
-			"members": map[string]string{"a": a, "b": b, "c": c},
-			"nested":  []any{map[string]any{"x": []string{a}, "y": b}, 1000, []any{c, true}},
-			"args":    map[string]any{"args": fmt.Sprintf(`[%q]`, "x"), "z": []any{a, b, c}},
-			"letters": strings.Split(secret, ""),
+			"items":                 []string{"first", a, b, c, "last"},
+			"members":               map[string]string{"a": a, "b": b, "c": c},
+			"nested":                []any{map[string]any{"x": []string{a}, "y": b}, 1000, []any{c, true}},
+			"args":                  map[string]any{"args": fmt.Sprintf(`[%q]`, "x"), "z": []any{a, b, c}},
+			"letters":               strings.Split(secret, ""),
+			"indented":              indented(t, map[string]string{"a": a, "b": b, "c": c}),
+			"indented beside texts": map[string]any{"a": "first", "b": indented(t, map[string]any{"x": []string{a, b, c}}), "c": "last"},
+			"indented twice":        indented(t, []string{indented(t, map[string]string{"a": a, "b": b, "c": c})}),
 		} {
 			text, err := json.Marshal(value)
 			if err != nil {
@@ -84,6 +87,16 @@ func TestPieces(t *testing.T) {
 			t.Errorf("%s: redacted as %q", name, clean)
 		}
 	}
+}
+
+// indented returns a value as JSON with line ends and indents.
+func indented(t *testing.T, value any) string {
+	t.Helper()
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // TestInnocent: what is no secret is not found, however close.

@@ -233,7 +233,8 @@ func isList(text []byte) bool {
 }
 
 // holdsJSON reports whether text holds an object with members, or an array of
-// strings, plain or within a string.
+// strings, plain or within a string. White space may stand in front of the first
+// member or string.
 func holdsJSON(text []byte) bool {
 	for i := 0; ; i++ {
 		next := bytes.IndexByte(text[i:], '"')
@@ -241,14 +242,24 @@ func holdsJSON(text []byte) bool {
 			return false
 		}
 		i += next
-		before := i - 1
-		for before >= 0 && text[before] == '\\' {
-			before--
-		}
-		if before >= 0 && (text[before] == '{' || text[before] == '[') {
+		if before := skipSpaceBack(text[:i]); before > 0 && (text[before-1] == '{' || text[before-1] == '[') {
 			return true
 		}
 	}
+}
+
+// skipSpaceBack returns the end of text without the backslashes and the white space at its end.
+// White space may be escaped, as in \n and \\n.
+func skipSpaceBack(text []byte) (end int) {
+	for end = len(text); end > 0; end-- {
+		switch c := text[end-1]; {
+		case c == '\\', classes[c]&isSpace != 0:
+		case (c == 'n' || c == 'r' || c == 't') && end > 1 && text[end-2] == '\\':
+		default:
+			return end
+		}
+	}
+	return end
 }
 
 // followLines returns the end of a run that may go on in the next lines.

@@ -15,8 +15,11 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// maxFailure bounds the text of a server's error without its last word, in bytes. With this word, the text has at most twice as many.
+// maxFailure bounds the text of a server's error, in bytes.
 const maxFailure = 500
+
+// ellipsis ends a text that was cut.
+const ellipsis = "…"
 
 // value returns the value of a result of the server.
 func (t target) value(r *sdk.CallToolResult) (json.RawMessage, error) {
@@ -82,7 +85,7 @@ func (t target) failure(what string, texts ...string) error {
 func (t target) shown(texts []string) string {
 	parts := make(toolspec.Parts, 0, toolspec.MaxParts)
 	for _, text := range texts[:min(len(texts), toolspec.MaxParts)] {
-		parts = append(parts, toolspec.Part{Type: toolspec.PartText, Text: text[:min(len(text), 4*maxFailure)]})
+		parts = append(parts, toolspec.Part{Type: toolspec.PartText, Text: cutText(text, 2*maxFailure)})
 	}
 	value, err := json.Marshal(parts)
 	if err != nil {
@@ -99,28 +102,23 @@ func (t target) shown(texts []string) string {
 		all = append(all, part.Text)
 	}
 	text, _ := sanitize.Text(strings.TrimSpace(strings.Join(all, "\n")))
-	text = cutFailure(text)
-	if toolspec.SecretValue(text) {
+	if text = cutText(text, maxFailure); toolspec.SecretValue(text) {
 		return ""
 	}
 	return text
 }
 
-// cutFailure cuts a text that is too long at the end of a word, because the attempt does not find a credential of which the end is cut off.
-// A word that is too long is left out, unless it is the first.
-func cutFailure(text string) string {
-	if len(text) <= maxFailure {
+// cutText returns a text with at most limit bytes. It cuts a longer text at a white space, because a cut within a
+// credential would leave the beginning of the credential, which no later search recognizes.
+func cutText(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	end := maxFailure
-	if rest := strings.IndexFunc(text[end:min(len(text), 2*maxFailure)], unicode.IsSpace); rest >= 0 {
-		end += rest
-	} else if len(text) <= 2*maxFailure {
-		return text
-	} else if before := strings.LastIndexFunc(text[:end], unicode.IsSpace); before > 0 {
-		end = before
+	end := strings.LastIndexFunc(text[:limit-len(ellipsis)+1], unicode.IsSpace)
+	if end <= 0 {
+		return ""
 	}
-	return strings.ToValidUTF8(text[:end], "") + "…"
+	return text[:end] + ellipsis
 }
 
 // partsOf returns the content of a result as parts.

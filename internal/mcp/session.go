@@ -199,11 +199,9 @@ func (se *session) report(p *sdk.ProgressNotificationParams) {
 }
 
 func progressOf(p *sdk.ProgressNotificationParams) toolspec.Progress {
-	text, _ := sanitize.Text(p.Message[:min(len(p.Message), 4*toolspec.MaxProgressText)])
-	if len(text) > toolspec.MaxProgressText {
-		text = text[:toolspec.MaxProgressText]
-	}
-	return toolspec.Progress{Done: whole(p.Progress), Total: whole(p.Total), Text: strings.ToValidUTF8(text, "")}
+	text, _ := sanitize.Text(cutText(p.Message, 4*toolspec.MaxProgressText))
+	text = strings.ToValidUTF8(cutText(text, toolspec.MaxProgressText), "")
+	return toolspec.Progress{Done: whole(p.Progress), Total: whole(p.Total), Text: text}
 }
 
 // whole returns a number of the protocol as a whole number that is not negative.
