@@ -19,6 +19,8 @@ type writer struct {
 	refs   int                         // bytes of all references
 	defs   map[string]any              // names in the $defs of the root
 	moved  []*jsonschema.Node          // schemas without a place in the tree, to be written in $defs
+	bare   *jsonschema.Node            // the schema that is written without the keywords of hidden
+	hidden []string
 	// after may change the copy of a schema.
 	after func(n *jsonschema.Node, out map[string]any)
 }
@@ -48,6 +50,14 @@ func (w *writer) place(n *jsonschema.Node, at strictjson.Path) {
 		}
 		w.place(s.To, below)
 	}
+}
+
+// leaveOut forgets the places of n and of the schemas below it, which the caller writes elsewhere.
+func (w *writer) leaveOut(n *jsonschema.Node) {
+	_ = n.Walk(func(n *jsonschema.Node) error {
+		delete(w.places, n)
+		return nil
+	})
 }
 
 // key returns the reference to a schema. A schema without a place gets one in $defs.
@@ -141,15 +151,24 @@ func (w *writer) writeMoved(out map[string]any) {
 	}
 }
 
+// without writes n without the subschemas and values of some keywords.
+func (w *writer) without(n *jsonschema.Node, keywords []string) any {
+	w.bare, w.hidden = n, keywords
+	defer func() { w.bare = nil }()
+	return w.schema(n)
+}
+
 func (w *writer) schema(n *jsonschema.Node) any {
 	if n.Object == nil {
 		return n.Boolean
 	}
 	out := map[string]any{}
 	alone := n.Ref != nil && n.Draft.RefAlone()
+	hides := func(keyword string) bool { return n == w.bare && slices.Contains(w.hidden, keyword) }
 	for keyword, value := range n.Object {
 		role := jsonschema.RoleOf(keyword)
 		switch {
+		case hides(keyword):
 		case keyword == "id", role == jsonschema.Locates, jsonschema.HoldsSchemas(keyword), alone && role == jsonschema.Asserts:
 		case role == jsonschema.Annotates && !n.Draft.Knows(keyword) && !jsonschema.FitsNewest(keyword, value):
 			// The keyword has no meaning in the draft of the document, and 2020-12 refuses its
@@ -166,7 +185,7 @@ func (w *writer) schema(n *jsonschema.Node) any {
 		w.writeDependentRequired(n, out)
 	}
 	for _, s := range n.Subs {
-		if !isIgnored(n, s) {
+		if !hides(s.Keyword) && !isIgnored(n, s) {
 			w.sub(n, s, out)
 		}
 	}
