@@ -10,15 +10,18 @@ import (
 
 // conjoin adds to out the rules of another written schema for the same value. If both have a
 // keyword and the two cannot be combined, out keeps its own and the other is dropped, so the result
-// allows more.
+// allows more. With it go the keywords of other whose meaning depends on it.
 func (l *lowerer) conjoin(out, other map[string]any, at strictjson.Path) {
 	if l.d.nullable && !(acceptsNull(out) && acceptsNull(other)) {
 		defer delete(out, "nullable")
 	}
+	other = removeIneffective(out, other)
 	for _, keyword := range jsonschema.SortedNames(other) {
 		theirs := other[keyword]
 		ours, both := out[keyword]
 		switch {
+		case !both && misses(out, other, keyword):
+			l.find(at, keyword, Dropped, "it depends on a keyword that is said twice in a composition")
 		case !both:
 			out[keyword] = theirs
 		case jsonschema.RoleOf(keyword) == jsonschema.Annotates, keyword == traceWord, same(ours, theirs):
