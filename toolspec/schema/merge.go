@@ -67,11 +67,16 @@ func (l *lowerer) conjoinTypes(out map[string]any, ours, theirs any, at strictjs
 	both := []any{}
 	for _, a := range typeList(ours) {
 		for _, b := range typeList(theirs) {
+			kind := a
 			switch {
 			case a == b, a == "integer" && b == "number":
-				both = append(both, a)
 			case a == "number" && b == "integer":
-				both = append(both, b)
+				kind = b
+			default:
+				continue
+			}
+			if !slices.Contains(both, kind) {
+				both = append(both, kind)
 			}
 		}
 	}
@@ -144,7 +149,8 @@ func (l *lowerer) unite(out map[string]any, parts []map[string]any, at strictjso
 			fields.set(name, map[string]any{})
 		}
 		for _, part := range parts {
-			if _, has := fieldsOf(part).of[name]; !has && part["additionalProperties"] != false {
+			closed := part["additionalProperties"] == false && part["patternProperties"] == nil
+			if _, has := fieldsOf(part).of[name]; !has && !closed {
 				l.find(at.With(keyword), name, Tightened, "an alternative that does not list the field leaves it free")
 				break
 			}

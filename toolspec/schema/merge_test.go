@@ -158,3 +158,28 @@ func TestJoinedPartsAcceptWhatIsValid(t *testing.T) {
 
 // dependsOnOthers finds a keyword on which others depend, or that depends on others.
 var dependsOnOthers = regexp.MustCompile(`"(if|then|else|contains|prefixItems|patternProperties|unevaluated\w+)"`)
+
+// TestJoinedTypesAreListedOnce: a type that two parts give in several ways stands in the list once.
+func TestJoinedTypesAreListedOnce(t *testing.T) {
+	sent, err := Down(json.RawMessage(`{"type":"object","allOf":[{"properties":{"v":{"type":["number","integer"]}}},{"properties":{"v":{"type":["integer","string"]}}}]}`), OpenAI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := compiled(t, string(sent.Document)); first(s, `{"v":1}`) != "" || first(s, `{"v":"x"}`) == "" {
+		t.Errorf("got %s", sent.Document)
+	}
+}
+
+// TestPatternsLeaveAFieldFree: an alternative whose patterns may match a field leaves it free, also if the alternative is closed.
+func TestPatternsLeaveAFieldFree(t *testing.T) {
+	doc := `{"type":"object","anyOf":[{"properties":{"x1":{"type":"string"}}},{"patternProperties":{"^x":{}},"additionalProperties":false}]}`
+	for _, target := range allTargets() {
+		sent, err := Down(json.RawMessage(doc), target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := compiled(t, string(sent.Document)); first(s, `{"x1":1}`) != "" && !tightened(sent.Findings) {
+			t.Errorf("%s: %s is said to accept all: %+v", target, sent.Document, sent.Findings)
+		}
+	}
+}
