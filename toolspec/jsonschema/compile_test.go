@@ -114,3 +114,31 @@ func TestDialectsAndAnnotations(t *testing.T) {
 		}
 	}
 }
+
+// TestReferencesByTheOwnID: a reference by the $id of the document resolves, also if the $id is relative.
+func TestReferencesByTheOwnID(t *testing.T) {
+	for _, c := range []struct {
+		id, ref string
+		ok      bool
+	}{
+		{"https://example.com/d/tool.json", "https://example.com/d/tool.json#/$defs/n", true},
+		{"https://example.com/d/tool.json", "tool.json#/$defs/n", true},
+		{"https://example.com/d/tool.json", "/tool.json#/$defs/n", false},
+		{"urn:uuid:5d6c9b0a-0000-4000-8000-000000000000", "urn:uuid:5d6c9b0a-0000-4000-8000-000000000000#/$defs/n", true},
+		{"tool.json", "tool.json#/$defs/n", true},
+		{"d/tool.json", "d/tool.json#/$defs/n", true},
+		{"tool.json?v=1", "tool.json?v=1#/$defs/n", true},
+		{"tool.json?v=1", "tool.json#/$defs/n", false},
+		{"tool.json", "other.json#/$defs/n", false},
+		{"tool.json", "../tool.json#/$defs/n", false},
+		{"tool.json", "https://example.com/tool.json#/$defs/n", false},
+	} {
+		s, err := Compile(json.RawMessage(fmt.Sprintf(`{"$id":%q,"type":"object","properties":{"a":{"$ref":%q}},"$defs":{"n":{"type":"integer"}}}`, c.id, c.ref)))
+		if (err == nil) != c.ok {
+			t.Errorf("%s in %s: %v", c.ref, c.id, err)
+		}
+		if err == nil && (first(s, `{"a":1}`) != "" || first(s, `{"a":"x"}`) == "") {
+			t.Errorf("%s in %s leads elsewhere", c.ref, c.id)
+		}
+	}
+}

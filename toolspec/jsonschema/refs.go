@@ -134,9 +134,11 @@ func fragmentOf(text string, base *url.URL) (fragment string, local bool) {
 	if base == nil || text == "" {
 		return "", false
 	}
-	target = base.ResolveReference(target)
 	target.Fragment, target.RawFragment = "", ""
-	return fragment, target.String() == base.String()
+	if target.String() == base.String() { // also a relative $id, to which no reference resolves
+		return fragment, true
+	}
+	return fragment, base.ResolveReference(target).String() == base.String()
 }
 
 // anchorsOf returns the schemas of a document by their plain names.

@@ -53,47 +53,5 @@ func downWhole(doc json.RawMessage, root *jsonschema.Node, d dialect) (*Sent, er
 	if !root.Translated && !slices.ContainsFunc(d.notAtTop, func(keyword string) bool { return root.Object[keyword] != nil }) {
 		return &Sent{Document: slices.Clone(doc)}, nil
 	}
-	l := newLowerer(root, d)
-	w := newWriter(root)
-	out, _ := w.schema(root).(map[string]any)
-	for _, keyword := range d.notAtTop {
-		if _, there := out[keyword]; !there {
-			continue
-		}
-		delete(out, keyword)
-		var parts []map[string]any
-		for _, s := range root.Subs {
-			if s.Keyword == keyword && keyword != "not" {
-				parts = append(parts, whole(w, s.To))
-			}
-		}
-		switch keyword {
-		case "allOf":
-			for _, part := range parts {
-				l.conjoin(out, part, root.At.With(keyword))
-			}
-		case "anyOf", "oneOf":
-			l.unite(out, parts, root.At, keyword)
-		default:
-			l.note(out, root, keyword)
-		}
-		delete(out, "unevaluatedProperties") // it depended on the members that the removed keyword describes
-	}
-	written, err := w.encode(out)
-	if err != nil {
-		return nil, err
-	}
-	return &Sent{Document: written, Findings: sortFindings(l.findings)}, nil
-}
-
-// whole returns a part of a composition without a reference at its top.
-func whole(w *writer, n *jsonschema.Node) map[string]any {
-	for n.Ref != nil && n.RefAlone() {
-		n = n.Ref
-	}
-	out, ok := w.schema(n).(map[string]any)
-	if !ok {
-		return map[string]any{}
-	}
-	return out
+	return newFlattener(root, d).write()
 }

@@ -10,15 +10,18 @@ import (
 
 // conjoin adds to out the rules of another written schema for the same value. If both have a
 // keyword and the two cannot be combined, out keeps its own and the other is dropped, so the result
-// allows more.
+// allows more. With it go the keywords of other whose meaning depends on it.
 func (l *lowerer) conjoin(out, other map[string]any, at strictjson.Path) {
 	if l.d.nullable && !(acceptsNull(out) && acceptsNull(other)) {
 		defer delete(out, "nullable")
 	}
+	other = removeIneffective(out, other)
 	for _, keyword := range jsonschema.SortedNames(other) {
 		theirs := other[keyword]
 		ours, both := out[keyword]
 		switch {
+		case !both && misses(out, other, keyword):
+			l.find(at, keyword, Dropped, "it depends on a keyword that is said twice in a composition")
 		case !both:
 			out[keyword] = theirs
 		case jsonschema.RoleOf(keyword) == jsonschema.Annotates, keyword == traceWord, same(ours, theirs):
@@ -64,11 +67,16 @@ func (l *lowerer) conjoinTypes(out map[string]any, ours, theirs any, at strictjs
 	both := []any{}
 	for _, a := range typeList(ours) {
 		for _, b := range typeList(theirs) {
+			kind := a
 			switch {
 			case a == b, a == "integer" && b == "number":
-				both = append(both, a)
 			case a == "number" && b == "integer":
-				both = append(both, b)
+				kind = b
+			default:
+				continue
+			}
+			if !slices.Contains(both, kind) {
+				both = append(both, kind)
 			}
 		}
 	}
@@ -141,7 +149,8 @@ func (l *lowerer) unite(out map[string]any, parts []map[string]any, at strictjso
 			fields.set(name, map[string]any{})
 		}
 		for _, part := range parts {
-			if _, has := fieldsOf(part).of[name]; !has && part["additionalProperties"] != false {
+			closed := part["additionalProperties"] == false && part["patternProperties"] == nil
+			if _, has := fieldsOf(part).of[name]; !has && !closed {
 				l.find(at.With(keyword), name, Tightened, "an alternative that does not list the field leaves it free")
 				break
 			}

@@ -2,11 +2,14 @@ package schema
 
 import (
 	"encoding/json"
+	"fmt"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
 	"github.com/pawl-run/pawl/toolspec/schema/schematest"
 )
 
@@ -96,6 +99,87 @@ func TestAForbiddenFieldStaysForbidden(t *testing.T) {
 			if compiled(t, string(sent.Document)).Validate(json.RawMessage(`{"a":"x"}`)) == nil && len(sent.Findings) == 0 {
 				t.Errorf("%s: %s allows a, without a finding", target, sent.Document)
 			}
+		}
+	}
+}
+
+// TestJoinedPartsAcceptWhatIsValid: a keyword of one part does not come beside a keyword of another part that changes its
+// meaning.
+func TestJoinedPartsAcceptWhatIsValid(t *testing.T) {
+	var parts []schematest.Case
+	for _, c := range schematest.Cases() {
+		if c.To == int(jsonschema.Draft2020) && dependsOnOthers.MatchString(c.Schema) && !strings.Contains(c.Schema, `"#`) {
+			parts = append(parts, c)
+		}
+	}
+	for _, schema := range []string{
+		`{"type":"object","if":{"properties":{"k":{"const":"a"}}},"then":{"required":["x"]}}`,
+		`{"type":"object","if":{"properties":{"k":{"const":"b"}}},"then":{"required":["y"]},"else":{"required":["z"]}}`,
+		`{"then":{"required":["q"]},"else":{"required":["q"]}}`,
+		`{"minContains":2,"maxContains":2}`,
+		`{"prefixItems":[{"type":"integer"},{"type":"string"}],"items":false}`,
+		`{"prefixItems":[{"type":"integer"}]}`,
+		`{"patternProperties":{"^z":{}},"additionalProperties":false}`,
+		`{"anyOf":[{"properties":{"y":{}}},{"properties":{"z":{}}}],"unevaluatedProperties":false}`,
+	} {
+		parts = append(parts, schematest.Case{Schema: schema, Good: []json.RawMessage{
+			json.RawMessage(`{"k":"b","y":1}`), json.RawMessage(`{"k":"a","x":1,"z":1}`), json.RawMessage(`{"z1":1}`), json.RawMessage(`{"y":1}`), json.RawMessage(`[1,"x"]`),
+		}})
+	}
+	judged := 0
+	for _, a := range parts {
+		for _, b := range parts {
+			joined := func(format string, call string) {
+				doc := fmt.Sprintf(`{"$schema":%q,"type":"object","allOf":[`+format+`,`+format+`]}`, jsonschema.Draft2020.URI(), a.Schema, b.Schema)
+				sent, err := Down(json.RawMessage(doc), OpenAI)
+				if err != nil {
+					t.Fatalf("%s: %v", doc, err)
+				}
+				original, lowered := compiled(t, doc), compiled(t, string(sent.Document))
+				for _, value := range slices.Concat(a.Good, b.Good) {
+					args := fmt.Sprintf(call, value)
+					if first(original, args) != "" {
+						continue
+					}
+					judged++
+					if first(lowered, args) != "" && !tightened(sent.Findings) {
+						t.Errorf("%s: %s is refused by %s: %+v", doc, args, sent.Document, sent.Findings)
+					}
+				}
+			}
+			joined(`%s`, `%s`)
+			joined(`{"properties":{"v":%s}}`, `{"v":%s}`)
+		}
+	}
+	if judged < 5000 {
+		t.Errorf("%d verdicts: the table tests too little", judged)
+	}
+}
+
+// dependsOnOthers finds a keyword on which others depend, or that depends on others.
+var dependsOnOthers = regexp.MustCompile(`"(if|then|else|contains|prefixItems|patternProperties|unevaluated\w+)"`)
+
+// TestJoinedTypesAreListedOnce: a type that two parts give in several ways stands in the list once.
+func TestJoinedTypesAreListedOnce(t *testing.T) {
+	sent, err := Down(json.RawMessage(`{"type":"object","allOf":[{"properties":{"v":{"type":["number","integer"]}}},{"properties":{"v":{"type":["integer","string"]}}}]}`), OpenAI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := compiled(t, string(sent.Document)); first(s, `{"v":1}`) != "" || first(s, `{"v":"x"}`) == "" {
+		t.Errorf("got %s", sent.Document)
+	}
+}
+
+// TestPatternsLeaveAFieldFree: an alternative whose patterns may match a field leaves it free, also if the alternative is closed.
+func TestPatternsLeaveAFieldFree(t *testing.T) {
+	doc := `{"type":"object","anyOf":[{"properties":{"x1":{"type":"string"}}},{"patternProperties":{"^x":{}},"additionalProperties":false}]}`
+	for _, target := range allTargets() {
+		sent, err := Down(json.RawMessage(doc), target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := compiled(t, string(sent.Document)); first(s, `{"x1":1}`) != "" && !tightened(sent.Findings) {
+			t.Errorf("%s: %s is said to accept all: %+v", target, sent.Document, sent.Findings)
 		}
 	}
 }
