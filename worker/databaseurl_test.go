@@ -41,3 +41,18 @@ func TestDatabaseURLFile(t *testing.T) {
 		}
 	}
 }
+
+// TestDatabaseAddress: the address in the log has no part of a password that is not percent-encoded.
+func TestDatabaseAddress(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"postgres://u:s3same@h:5432/d?sslmode=verify": "h:5432/d",
+		"postgres://u:12/s3same@h/d":                  "",
+		"postgres://u:12?s3same@h/d":                  "",
+		"host=h password=s3same":                      "",
+	} {
+		if got := databaseAddress(url); got != want {
+			t.Errorf("%s: %q, want %q", url, got, want)
+		}
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
@@ -108,10 +107,11 @@ func (w *waited) end() {
 	}
 }
 
-// databaseAddress returns the host, the port and the name of a database, and nothing else of its URL.
+// databaseAddress returns the host, the port and the name of a database, and nothing else of its URL. It returns "" if it cannot
+// tell them from the password.
 func databaseAddress(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil || u.Host == "" {
+	u := health.DatabaseURL(raw)
+	if u == nil {
 		return ""
 	}
 	return u.Host + u.Path

@@ -3,10 +3,27 @@ package health
 import (
 	"errors"
 	"fmt"
+	"net/url"
+	"strings"
 
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec/errs"
 )
+
+// DatabaseURL parses the URL of a database, for a text that people read. It returns nil if raw is not of the form
+// postgres://user:password@host/database. A URL with an @ behind the host is not: in postgres://pawl:12/Qk@db/pawl, the
+// password is not percent-encoded, and each part of the URL may have some of it.
+func DatabaseURL(raw string) *url.URL {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" {
+		return nil
+	}
+	_, rest, _ := strings.Cut(raw, "//")
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 && strings.Contains(rest[i:], "@") {
+		return nil
+	}
+	return u
+}
 
 // DatabaseFault returns one sentence that says why the database is not usable, and what to do. It has no address.
 func DatabaseFault(err error) string {

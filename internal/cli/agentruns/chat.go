@@ -96,8 +96,8 @@ type chat struct {
 	unasked []string
 	// asked is the approval request that the person is asked about now, or the zero value.
 	asked question
-	// postponed has the ids of the approval requests that the person was asked about and did not decide. The
-	// turn waits for them.
+	// postponed has the ids of the approval requests that no line of the person can decide any more: the person has left
+	// them open, or the chat could not ask. The turn waits for them.
 	postponed []string
 	// reading says that the chat waits for a line of the person.
 	reading bool

@@ -12,13 +12,15 @@ import (
 )
 
 // showNextRequest takes the next approval request from c.unasked, and shows it if it is open. It sets c.asked, so that
-// the next line is the decision, unless the request is about a parked call: the chat has no decision for it.
+// the next line is the decision. A request that the chat has no decision for goes to c.postponed, so that the end of the
+// input ends the chat: the request of a parked call, and a request that cannot be read.
 func (c *chat) showNextRequest(ctx context.Context) {
 	id := c.unasked[0]
 	c.unasked = c.unasked[1:]
 	request, err := approvals.Find(ctx, c.s, c.a.Tenant, id)
 	if err != nil {
 		c.line("the approval request %s cannot be shown: %s", app.OneLine(id, 80), app.OneLine(err.Error(), 400))
+		c.postponed = append(c.postponed, id)
 		return
 	}
 	if request.State != contract.RequestOpen {
@@ -27,6 +29,7 @@ func (c *chat) showNextRequest(ctx context.Context) {
 	c.endLine()
 	approvals.Print(c.a, request)
 	if request.Parked != "" {
+		c.postponed = append(c.postponed, id)
 		return
 	}
 	if t, ok := c.console.(*terminal); ok {

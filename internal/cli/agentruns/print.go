@@ -114,10 +114,12 @@ func (p *printer) line(format string, args ...any) {
 	fmt.Fprintln(p.lines, strings.TrimRight(fmt.Sprintf(format, args...), " "))
 }
 
-// end prints how a run ended: its final text, unless this text was printed last, and then the outcome and the costs.
+// end prints how a run ended: its final text, unless this text was printed last, and then the outcome and the costs. The
+// result of a run has the beginning of a long text, and the printer may have printed the whole text.
 func (p *printer) end(r agent.Result) {
 	p.endLine()
-	if text := strings.TrimSpace(r.Text); text != "" && text != strings.TrimSpace(p.said.String()) {
+	text, said := strings.TrimSpace(r.Text), strings.TrimSpace(p.said.String())
+	if text != "" && text != said && !(r.Truncated && strings.HasPrefix(said, text)) {
 		fmt.Fprintln(p.text, app.Printable(text))
 		if r.Truncated {
 			p.line("(the text is longer)")

@@ -11,7 +11,7 @@ import (
 func AuditedCommand(cmd *cobra.Command, servers Servers, change func(ctx context.Context, s *Session, args []string, by string) error) *cobra.Command {
 	var by string
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := RequireIdentity(by, ForAudit); err != nil {
+		if err := RequireIdentity("--as", by, ForAudit); err != nil {
 			return err
 		}
 		s, err := Connect(cmd.Context(), servers)

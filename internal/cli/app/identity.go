@@ -69,8 +69,9 @@ func CheckIdentities(cmd *cobra.Command, _ []string) (err error) {
 // QuoteName quotes an identity or another id for use in a line of text, cut at 100 characters.
 func QuoteName(s string) string { return OneLine(toolspec.Quoted(s), 100) }
 
-// ByFlag defines the flag --by for the identity of the person who runs the command. verb is the
-// verb in its help text, such as "adds".
+// ByFlag defines the flag --by for the identity of the person who runs the command, and lets the command begin only with an
+// identity, which the audit trail records. verb is the verb in the help text of the flag, such as "adds".
 func ByFlag(cmd *cobra.Command, by *string, verb string) {
 	IdentityVar(cmd.Flags(), by, "by", DefaultApprover(), "who "+verb+" it, for the audit trail (PAWL_APPROVER)")
+	cmd.PreRunE = func(*cobra.Command, []string) error { return RequireIdentity("--by", *by, ForAudit) }
 }

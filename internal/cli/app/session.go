@@ -199,8 +199,8 @@ func WithoutPassword(raw string) string {
 	if raw == "" {
 		return ""
 	}
-	u, err := url.Parse(raw)
-	if err != nil || u.Host == "" {
+	u := health.DatabaseURL(raw)
+	if u == nil {
 		return "(set, and not of the form postgres://user:password@host/database)"
 	}
 	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}

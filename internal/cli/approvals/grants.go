@@ -98,7 +98,7 @@ func newRevokeGrant(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	app.IdentityVar(cmd.Flags(), &by, "by", app.DefaultApprover(), "who revokes it, for the audit trail (PAWL_APPROVER)")
+	app.ByFlag(cmd, &by, "revokes")
 	return cmd
 }
 

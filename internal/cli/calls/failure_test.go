@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -21,5 +22,18 @@ func TestFailureSaysWhen(t *testing.T) {
 	}
 	if got, want := errs.String(), "rate_limited: Rate limit reached\n  again in 1m30.5s\n"; got != want {
 		t.Errorf("it prints %q, want %q", got, want)
+	}
+}
+
+// TestValueAlone: standard output has the value of a call and nothing else, also if a stored output is beside the value.
+func TestValueAlone(t *testing.T) {
+	t.Parallel()
+	var out, errs strings.Builder
+	a := &app.App{Streams: app.Streams{Out: &out, Err: &errs}}
+	if err := printResult(a, toolspec.Result{OK: true, Value: []byte(`{"exitCode":0}`), OutputRef: "ref-1"}); err != nil {
+		t.Fatal(err)
+	}
+	if !json.Valid([]byte(out.String())) || !strings.Contains(errs.String(), "output      ref-1\n") {
+		t.Errorf("it prints %q, and %q to standard error", out.String(), errs.String())
 	}
 }

@@ -122,10 +122,11 @@ func printResult(a *app.App, r toolspec.Result) error {
 		fmt.Fprintf(a.Out, "stored as %s; `pawl show %s --output` prints it\n", r.OutputRef, r.InvocationID)
 		return nil
 	}
+	// Programs read the value from standard output, so the other lines go to standard error.
 	fmt.Fprintln(a.Out, app.FormatJSON(r.Value, ""))
-	fmt.Fprintf(a.Err, "%s\n", describeValue(r)) // not to standard output, from which programs read the value
+	fmt.Fprintf(a.Err, "%s\n", describeValue(r))
 	if r.OutputRef != "" {
-		fmt.Fprintf(a.Out, "output      %s\n", r.OutputRef)
+		fmt.Fprintf(a.Err, "output      %s\n", r.OutputRef)
 	}
 	return nil
 }

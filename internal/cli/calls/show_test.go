@@ -72,7 +72,7 @@ func TestShowValue(t *testing.T) {
 			t.Errorf("show does not say %q:\n%s", want, out.String())
 		}
 		out.Reset()
-		if e := printResult(a, r); e != nil || err.String() != want+"\n" || !strings.HasPrefix(out.String(), `"value"`) {
+		if e := printResult(a, r); e != nil || !strings.HasPrefix(err.String(), want+"\n") || out.String() != `"value"`+"\n" {
 			t.Errorf("invoke says %q and %q, want %q", out.String(), err.String(), want)
 		}
 	}

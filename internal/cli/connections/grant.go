@@ -1,6 +1,7 @@
 package connections
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -162,10 +163,13 @@ func revokeConnection(a *app.App, cmd *cobra.Command, s *app.Session, ring, id, 
 	var sealer broker.Sealer
 	if ring != "" {
 		// The revocation below deletes the tokens, and without them nobody can revoke them at the service. So the
-		// command ends here if the key ring of --keyring does not open. A key ring of the environment that does not
-		// open does not stop the revocation, because the user did not ask for it.
+		// command ends here if the key ring of --keyring does not open, or does not open the tokens. A key ring of the
+		// environment that does not open does not stop the revocation, because the user did not ask for it.
 		var err error
 		if sealer, err = a.OpenSealer(s, ring); err != nil {
+			return err
+		}
+		if err := opensTokens(cmd.Context(), a, s, sealer, id); err != nil {
 			return err
 		}
 	}
@@ -189,11 +193,35 @@ func revokeConnection(a *app.App, cmd *cobra.Command, s *app.Session, ring, id, 
 	return nil
 }
 
+// opensTokens returns an error if the tokens of a connection can be revoked at the service and sealer does not open
+// them. It returns nil for a connection that does not exist.
+func opensTokens(ctx context.Context, a *app.App, s *app.Session, sealer broker.Sealer, id string) error {
+	record, _, err := s.Store.ConnectionSecret(ctx, a.Tenant, id)
+	switch {
+	case errors.Is(err, postgres.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	case !revocableThere(record.Provider):
+		return nil
+	}
+	plain, err := sealer.Open(record.Sealed.Bytes, record.Sealed.Binding)
+	clear(plain)
+	if err != nil {
+		return fmt.Errorf("the key ring of --keyring does not open the tokens of %s, so nothing is revoked: name the key ring file of the workers, "+
+			"or leave out --keyring to delete the tokens here without the service", app.QuoteName(id))
+	}
+	return nil
+}
+
+// revocableThere reports whether Pawl can revoke the tokens of a connection at the service.
+func revocableThere(p broker.Provider) bool { return p.OAuth2 != nil && p.OAuth2.RevokeURL != "" }
+
 // retire revokes the tokens of a revoked connection at the service, if the service supports it, and returns whether
 // the service has revoked them. It prints an error and does not return it. If sealer is nil, it opens the key ring of
 // the environment.
 func retire(a *app.App, cmd *cobra.Command, s *app.Session, sealer broker.Sealer, record broker.Record) (atService broker.Retired) {
-	if record.Provider.OAuth2 == nil || record.Provider.OAuth2.RevokeURL == "" {
+	if !revocableThere(record.Provider) {
 		return broker.RetiredNowhere
 	}
 	var err error

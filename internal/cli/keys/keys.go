@@ -125,7 +125,7 @@ func newKeysRegister(a *app.App) *cobra.Command {
 		},
 	}
 	app.IdentityVar(cmd.Flags(), &identity, "identity", "", "the owner of the key, such as user:ann")
-	app.IdentityVar(cmd.Flags(), &by, "by", app.DefaultApprover(), "who registers it, for the audit trail (PAWL_APPROVER)")
+	app.ByFlag(cmd, &by, "registers")
 	return cmd
 }
 
@@ -179,6 +179,6 @@ func newKeysRevoke(a *app.App) *cobra.Command {
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return app.Usage(fmt.Errorf("%w; write -- before an id that begins with a dash", err))
 	})
-	app.IdentityVar(cmd.Flags(), &by, "by", app.DefaultApprover(), "who revokes it, for the audit trail (PAWL_APPROVER)")
+	app.ByFlag(cmd, &by, "revokes")
 	return cmd
 }

@@ -33,7 +33,7 @@ func newTrust(a *app.App) *cobra.Command {
 			if err := checkReview(r); err != nil {
 				return app.Usage(err)
 			}
-			if err := app.RequireIdentity(by, app.ForAudit); err != nil {
+			if err := app.RequireIdentity("--as", by, app.ForAudit); err != nil {
 				return err
 			}
 			return app.WithStore(cmd.Context(), func(s *app.Session) error { return trust(cmd.Context(), a, s, args[0], by, r) })

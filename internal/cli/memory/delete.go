@@ -27,7 +27,7 @@ func newDelete(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := app.RequireIdentity(by, "which is kept with the change"); err != nil {
+			if err := app.RequireIdentity("--as", by, "which is kept with the change"); err != nil {
 				return err
 			}
 			return app.WithStore(cmd.Context(), func(s *app.Session) error {

@@ -24,7 +24,7 @@ func newPut(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := app.RequireIdentity(by, "which is kept with the change"); err != nil {
+			if err := app.RequireIdentity("--as", by, "which is kept with the change"); err != nil {
 				return err
 			}
 			longest := capability.LongestMemoryKeep(session)

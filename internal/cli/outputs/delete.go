@@ -14,7 +14,7 @@ func newDelete(a *app.App) *cobra.Command {
 		Use: "delete REF", Short: "Delete a stored output at once, before its time is over",
 		Args: app.ExactArgs(1, "REF"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := app.RequireIdentity(by, app.ForAudit); err != nil {
+			if err := app.RequireIdentity("--as", by, app.ForAudit); err != nil {
 				return err
 			}
 			return app.WithStore(cmd.Context(), func(s *app.Session) error {

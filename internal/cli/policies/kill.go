@@ -47,7 +47,7 @@ func (f *killFlags) scope(tenant string) (policies.KillScope, error) {
 	}
 	switch err := document.Pattern(f.tool).CheckTool(); {
 	case f.by == "":
-		return scope, app.RequireIdentity(f.by, app.ForAudit)
+		return scope, app.RequireIdentity("--as", f.by, app.ForAudit)
 	case f.tool == "":
 		return scope, app.Usage(errors.New("--tool is missing; '*' is every tool"))
 	case err != nil:

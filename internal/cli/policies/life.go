@@ -93,7 +93,7 @@ func newPolicyRollback(a *app.App) *cobra.Command {
 
 // activatePolicy makes a version of the policy the active version, and prints it with the warnings.
 func activatePolicy(ctx context.Context, a *app.App, s *app.Session, act policies.Activation, warnings ...*strictyaml.Error) error {
-	if err := app.RequireIdentity(act.By, app.ForAudit); err != nil {
+	if err := app.RequireIdentity("--as", act.By, app.ForAudit); err != nil {
 		return err
 	}
 	changed, err := s.Store.Activate(ctx, act)

@@ -47,7 +47,7 @@ func newShadowOff(a *app.App) *cobra.Command {
 
 // setShadow makes p the shadow policy, or ends the shadow policy if p is nil.
 func setShadow(ctx context.Context, a *app.App, p *policy.Policy, by string) error {
-	if err := app.RequireIdentity(by, app.ForAudit); err != nil {
+	if err := app.RequireIdentity("--as", by, app.ForAudit); err != nil {
 		return err
 	}
 	return app.WithStore(ctx, func(s *app.Session) error {

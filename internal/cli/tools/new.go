@@ -5,13 +5,16 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"go/build"
 	"go/format"
 	"go/parser"
 	"go/token"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -93,17 +96,42 @@ func namesOf(id, capability string) (newTool, error) {
 		return newTool{}, fmt.Errorf("the id of a tool %w: %q", err, id)
 	}
 	name := toolspec.BareName(id)
-	if !snakeCase.MatchString(name) || strings.HasSuffix(name, "_test") {
-		return newTool{}, fmt.Errorf("%q: give a name of lower-case letters and digits, with _ between words, such as count_words", name)
+	if !isFileName(name) {
+		return newTool{}, fmt.Errorf("%q: give a name of lower-case letters and digits, with _ between words, such as count_words. It must not end with _test, or with an operating system or a processor "+
+			"such as _linux: the go tool builds files of such names only for tests or only there", name)
 	}
-	if capability != "" && (!snakeCase.MatchString(capability) || strings.HasSuffix(capability, "_test") || capability == name) {
-		return newTool{}, fmt.Errorf("--io %q: give a name of lower-case letters and digits that is not the name of the tool, such as orders", capability)
+	if capability != "" && !isFileName(capability) {
+		return newTool{}, fmt.Errorf("--io %q: give a name of lower-case letters and digits that does not end with _test, or with an operating system or a "+
+			"processor, such as orders", capability)
 	}
 	t := newTool{ID: id, Func: camelCase(name), Capability: camelCase(capability), CapabilityName: capability}
 	t.Var = strings.ToLower(t.Func[:1]) + t.Func[1:]
 	t.Title = strings.ToUpper(name[:1]) + strings.ReplaceAll(name[1:], "_", " ")
 	t.Adapter, t.AdapterVar = "HTTP"+t.Capability, "http"+t.Capability
+	if capability != "" && t.hasCollision() {
+		return newTool{}, fmt.Errorf("--io %q: the tool and the capability would declare the same name in Go: give another name, such as orders", capability)
+	}
 	return t, nil
+}
+
+// isFileName reports whether the files of a new tool, or of a capability, can have this name. The go tool leaves out a file
+// whose name ends with another operating system or processor than that of the build, for example lint_js.go.
+func isFileName(name string) bool {
+	if !snakeCase.MatchString(name) || strings.HasSuffix(name, "_test") {
+		return false
+	}
+	other := build.Context{GOOS: "other", GOARCH: "other", OpenFile: func(string) (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader("package other\n")), nil
+	}}
+	isBuilt, err := other.MatchFile("", name+".go")
+	return err == nil && isBuilt
+}
+
+// hasCollision reports whether the files of the tool would declare a name twice: a name of the tool and of its test is also
+// one of its capability. For example, the factory of the capability order has the name of a tool new_order.
+func (t newTool) hasCollision() bool {
+	declared := []string{t.Capability, t.Capability + "Key", "New" + t.Capability, t.Adapter, "Err" + t.Capability + "NotFound"}
+	return slices.Contains(declared, t.Func) || slices.Contains(declared, "Test"+t.Func)
 }
 
 // camelCase returns a name in camel case: CountWords for count_words.

@@ -25,9 +25,19 @@ func TestNewToolNames(t *testing.T) {
 	for _, c := range [][2]string{
 		{"find", ""}, {"shop__", ""}, {"shop__Find", ""}, {"shop__find-order", ""}, {"shop__../x", ""}, {"shop__1st", ""}, {"shop__find_test", ""},
 		{"shop__find", "../x"}, {"shop__find", "Orders"}, {"shop__find", "find"}, {"shop__find", "x_test"},
+		// The go tool builds these files on one system or processor only.
+		{"web__lint_js", ""}, {"shop__list_windows", ""}, {"shop__scan_ios", ""}, {"shop__sign_arm", ""}, {"shop__run_linux_amd64", ""}, {"shop__find", "my_js"},
+		// These declare a name twice.
+		{"shop__new_order", "order"}, {"shop__order_key", "order"}, {"shop__h_t_t_p_order", "order"}, {"shop__err_order_not_found", "order"},
+		{"shop__a_1", "a1"}, {"shop__find", "test_find"}, {"shop__or_key", "test_or"},
 	} {
 		if got, err := namesOf(c[0], c[1]); err == nil {
 			t.Errorf("%q: %+v", c, got)
+		}
+	}
+	for _, c := range [][2]string{{"shop__js", ""}, {"shop__linux", "arm"}, {"shop__list_js_files", ""}, {"shop__new_order", "orders"}} {
+		if _, err := namesOf(c[0], c[1]); err != nil {
+			t.Errorf("%q: %v", c, err)
 		}
 	}
 }

@@ -162,8 +162,20 @@ func printRegistered(a *app.App, done registry.Registered, err error) error {
 		return nil
 	}
 	fmt.Fprintf(a.Out, "registered %s, version %d: %s\n", done.Name, done.Version, strings.Join(done.Tools, ", "))
-	fmt.Fprintf(a.Out, "tenant %s may call what its allowedTools name, such as %s__*\n", a.Tenant, toolspec.TenantNamespace(a.Tenant))
+	fmt.Fprintf(a.Out, "tenant %s may call what its allowedTools name, such as %s\n", a.Tenant, allowingPattern(a.Tenant, done.Tools))
 	return nil
+}
+
+// allowingPattern returns a pattern for allowedTools that has the tools of a registration: the namespace of the tenant for
+// HTTP tools, such as tenant-acme__*, and the server for an MCP server, such as mcp__tenant-acme_docs__*.
+func allowingPattern(tenantID string, registered []string) string {
+	namespace := toolspec.TenantNamespace(tenantID) + "__"
+	for _, id := range registered {
+		if !strings.HasPrefix(id, namespace) {
+			return id // of an MCP server, the registration has one pattern
+		}
+	}
+	return namespace + "*"
 }
 
 func unknownRegistration(a *app.App, name string) error {

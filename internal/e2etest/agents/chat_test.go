@@ -86,6 +86,9 @@ func TestChatOfLines(t *testing.T) {
 	p = w.pawl("write four\n\n", "chat", "--agent", "helper", "--run", "left")
 	has(t, p.out, "decides later; the turn waits", "`pawl chat --run left` comes back")
 	has(t, w.pawl("", "agent", "runs", "show", "left").out, "call 1    test__write   open")
+	// The same for a parked call, for which the chat has no decision.
+	e2etest.Query[string](w.World, "UPDATE approvals SET parked = 'lost' WHERE state = 'open' RETURNING approval_id")
+	has(t, w.pawl("", "chat", "--run", "left").out, "tool     test__write", "`pawl resolve` decides", "`pawl chat --run left` comes back")
 	p = w.pawl("hello\n", "chat", "--agent", "helper", "--run", strings.Repeat("r", 65))
 	if p.status != 1 || !strings.Contains(p.out, "not said: ") {
 		t.Errorf("a run that cannot begin: %+v", p)

@@ -34,7 +34,7 @@ func TestRegisteringByCommand(t *testing.T) {
 	write(strings.Replace(shopDocument("acme", "v1"), "risk: low", "risk: tiny", 1))
 	fails("shop.yaml:8:11: tools[0].risk", "register", file)
 	write(shopDocument("acme", "v1"))
-	says("registered shop, version 1: tenant-acme__ship, tenant-acme__ask", "register", file, "--as", "user:ops")
+	says("registered shop, version 1: tenant-acme__ship, tenant-acme__ask tenant acme may call what its allowedTools name, such as tenant-acme__*", "register", file, "--as", "user:ops")
 	says("shop, version 1, says the same already", "register", file)
 	write(shopDocument("acme", "v2"))
 	says("registered shop, version 2", "register", file)
@@ -46,4 +46,6 @@ func TestRegisteringByCommand(t *testing.T) {
 	says("removed shop, version 3", "unregister", "shop")
 	fails("no registration or version", "unregister", "shop")
 	fails("no registration or version", "versions", "nothing")
+	write("mcpServers:\n  tenant-acme_docs: {url: https://mcp.example.com/mcp}\n")
+	says("mcp__tenant-acme_docs__* tenant acme may call what its allowedTools name, such as mcp__tenant-acme_docs__*", "register", file, "--kind", "mcp")
 }
