@@ -118,6 +118,13 @@ func TestRunEnds(t *testing.T) {
 			if got.Result.OK || got.Result.ErrorCode != tc.code || tc.message != "" && got.Result.SafeMessage != tc.message || got.Retryable != tc.retryable {
 				t.Errorf("it ends with %+v %+v, retryable %t", got.Result, got.Result.Details, got.Retryable)
 			}
+			attempts := 1
+			if got.SafeArgs == nil { // the arguments are refused before an attempt
+				attempts = 0
+			}
+			if got.Result.Attempts != attempts {
+				t.Errorf("%d attempts, want %d", got.Result.Attempts, attempts)
+			}
 			var failure struct{ ErrorCode toolspec.Code }
 			if err := json.Unmarshal(got.ModelContent, &failure); err != nil || failure.ErrorCode != tc.code {
 				t.Errorf("a model reads %s", got.ModelContent)

@@ -45,7 +45,9 @@ func (c Call) Run(t testing.TB) Answer {
 	b := newCallWorker(t, c, c.Hooks)
 	facts, refused := b.attemptFacts()
 	if refused != nil {
-		return b.answer(contract.ExecuteOut{Outcome: contract.Refused, Failure: refused}, nil)
+		a := b.answer(contract.ExecuteOut{Outcome: contract.Refused, Failure: refused}, nil)
+		a.Result.Attempts-- // the call ends before this attempt
+		return a
 	}
 	execute := answer.Scrubbed(b.live, b.log, contract.Execute.Name(), b.attempts.Execute, answer.LostExecute)
 	out, err := execute(b.context(), contract.ExecuteIn{Facts: facts, Epoch: facts.Epoch, PlanVersion: hook.PlanVersion, Terms: b.terms()})

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -55,10 +56,12 @@ type Stack struct {
 	// Workspace is the directory of the capability files.
 	Workspace string
 
-	t      testing.TB
-	store  *postgres.Store
-	ring   *seal.Ring
-	people map[signee]proof.Signer
+	t     testing.TB
+	store *postgres.Store
+	ring  *seal.Ring
+	// signing guards people.
+	signing sync.Mutex
+	people  map[signee]proof.Signer
 	// decisions counts the calls of Decide.
 	decisions atomic.Int64
 	scopes    []string // that Options.Tools need

@@ -116,6 +116,8 @@ func (s *Stack) Decide(call *client.Call, person string, verb toolspec.Verb) too
 // keyOf returns the key of a person, and registers it the first time.
 func (s *Stack) keyOf(tenantID, identity string) proof.Signer {
 	s.t.Helper()
+	s.signing.Lock() // parallel subtests decide too
+	defer s.signing.Unlock()
 	who := signee{tenantID, identity}
 	if key, known := s.people[who]; known {
 		return key

@@ -43,7 +43,7 @@ func TestStack(t *testing.T) {
 	if r := p.Invoke(pawltest.Invocation("test__tool", `{"text":"hello"}`)); !r.OK || string(r.Value) != `{"text":"hello"}` || seen.Load() == 0 {
 		t.Errorf("%+v, %d calls were seen", r, seen.Load())
 	}
-	if r := p.Invoke(pawltest.Invocation("test__tool", `{"text":1}`)); r.ErrorCode != toolspec.CodeValidation {
+	if r := p.Invoke(pawltest.Invocation("test__tool", `{"text":1}`)); r.ErrorCode != toolspec.CodeValidation || r.Attempts != 0 {
 		t.Errorf("%+v", r)
 	}
 	approved := p.Start(pawltest.Invocation("test__send", `{"text":"hello"}`))

@@ -1,7 +1,9 @@
 package worker
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +11,9 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/operatorservice/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
@@ -80,6 +85,64 @@ func TestWithoutSearchAttributes(t *testing.T) {
 	})
 	if err != nil || known.GetCustomAttributes()[contract.SearchAttributeNames()[0]] != enumspb.INDEXED_VALUE_TYPE_UNSPECIFIED {
 		t.Errorf("registered %v, %v", known.GetCustomAttributes(), err)
+	}
+}
+
+// TestASearchAttributeOfAnotherType: a worker does not start if no call can write a search attribute of the namespace.
+func TestASearchAttributeOfAnotherType(t *testing.T) {
+	t.Parallel()
+	const name = contract.AttrTenant
+	for kind, says := range map[enumspb.IndexedValueType]string{
+		enumspb.INDEXED_VALUE_TYPE_INT:          name + " has the type Int",
+		enumspb.INDEXED_VALUE_TYPE_KEYWORD_LIST: name + " has the type KeywordList",
+		enumspb.INDEXED_VALUE_TYPE_TEXT:         "",
+	} {
+		t.Run(kind.String(), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.config.PolicyFile = w.file("policy.yaml", rules)
+			operator := w.temporal.OperatorService()
+			if _, err := operator.AddSearchAttributes(t.Context(), &operatorservice.AddSearchAttributesRequest{
+				Namespace: w.config.Temporal.Namespace, SearchAttributes: map[string]enumspb.IndexedValueType{name: kind},
+			}); err != nil {
+				t.Fatal(err)
+			}
+			w.until("it is registered", func() error {
+				known, err := operator.ListSearchAttributes(t.Context(), &operatorservice.ListSearchAttributesRequest{Namespace: w.config.Temporal.Namespace})
+				if err == nil && known.GetCustomAttributes()[name] != kind {
+					err = fmt.Errorf("there are %v", known.GetCustomAttributes())
+				}
+				return err
+			})
+			r := w.start(Tools(tool("test__own")))
+			if says != "" {
+				r.expectError(says, "PAWL_SEARCH_ATTRIBUTES=off")
+				return
+			}
+			r.waitForLog(runs)
+			if _, err := w.invoke("test__own", "own", `{}`); err != nil || !slices.Contains(w.searchAttributesOf("own"), name) {
+				t.Errorf("%v, the call upserted %v", err, w.searchAttributesOf("own"))
+			}
+		})
+	}
+}
+
+// TestSearchAttributesThatNobodyMayAdd: the message says whether the worker knows that attributes are missing.
+func TestSearchAttributesThatNobodyMayAdd(t *testing.T) {
+	t.Parallel()
+	for refused, says := range map[string]string{
+		"AddSearchAttributes": "search attributes are missing and could not be registered",
+		"SearchAttributes":    "search attributes could be neither listed nor registered",
+	} {
+		w := newWorld(t)
+		w.config.Temporal.ConnectionOptions.DialOptions = []grpc.DialOption{grpc.WithChainUnaryInterceptor(
+			func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+				if strings.HasSuffix(method, refused) {
+					return status.Error(codes.PermissionDenied, "not for this key")
+				}
+				return invoke(ctx, method, req, reply, cc, opts...)
+			})}
+		w.start().expectError(says, "PAWL_SEARCH_ATTRIBUTES=off", "--name "+contract.AttrTenant)
 	}
 }
 

@@ -79,18 +79,26 @@ func (l sdkLogger) Error(message string, keyvals ...any) {
 }
 
 // needSearchAttributes registers the search attributes that calls write. If the worker may not
-// register them, it does not start: a workflow task that writes an unknown attribute fails
-// forever.
+// register them, or one of them has another type, it does not start: a workflow task that writes an attribute that the
+// namespace does not take fails forever.
 func needSearchAttributes(ctx context.Context, temporal client.Client, namespace string) error {
 	operator := temporal.OperatorService()
 	known, err := operator.ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
 	if health.NoNamespace(err) { // needNamespace has found the namespace, so only this part of the server does not know it yet
 		return errNewNamespace
 	}
+	fault := "are missing and could not be registered"
+	if err != nil {
+		fault = "could be neither listed nor registered"
+	}
 	missing := make(map[string]enumspb.IndexedValueType)
 	for _, name := range contract.SearchAttributeNames() {
-		if err != nil || known.GetCustomAttributes()[name] != enumspb.INDEXED_VALUE_TYPE_KEYWORD {
+		switch kind := known.GetCustomAttributes()[name]; kind {
+		case enumspb.INDEXED_VALUE_TYPE_KEYWORD, enumspb.INDEXED_VALUE_TYPE_TEXT: // a text takes the values too
+		case enumspb.INDEXED_VALUE_TYPE_UNSPECIFIED:
 			missing[name] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
+		default: // the server ignores a registration of a name that has another type
+			return fmt.Errorf("the search attribute %s has the type %s in this namespace, and a call writes a Keyword: have it removed and created with the type Keyword, or run with PAWL_SEARCH_ATTRIBUTES=off", name, kind)
 		}
 	}
 	if len(missing) == 0 {
@@ -107,8 +115,8 @@ func needSearchAttributes(ctx context.Context, temporal client.Client, namespace
 	if away(err) {
 		return err
 	}
-	return fmt.Errorf("search attributes are missing and could not be registered: %w; have them created (%s), or run with PAWL_SEARCH_ATTRIBUTES=off",
-		err, "temporal operator search-attribute create --type Keyword --name "+strings.Join(contract.SearchAttributeNames(), " --type Keyword --name "))
+	return fmt.Errorf("search attributes %s: %w; have them created (%s), or run with PAWL_SEARCH_ATTRIBUTES=off",
+		fault, err, "temporal operator search-attribute create --type Keyword --name "+strings.Join(contract.SearchAttributeNames(), " --type Keyword --name "))
 }
 
 // errNewNamespace means that the namespace exists, but that not every part of the Temporal server knows it yet.

@@ -44,6 +44,9 @@ const (
 	MCP  = client.MCPServer
 )
 
+// readDocument is registered.Read or registered.ReadNew.
+type readDocument func(tenantID string, kind Kind, file string, text []byte) (registered.Document, error)
+
 // Registry registers tools. It is safe for concurrent use.
 type Registry struct{ store *postgres.Store }
 
@@ -66,13 +69,18 @@ func (r *Registry) Close() { r.store.Close() }
 // were admitted with the version before finish with that version. The error wraps client.ErrToolsInvalid or
 // client.ErrToolsRefused if its text is for the person who registers.
 func (r *Registry) Register(ctx context.Context, reg Registration) (Registered, error) {
+	return r.register(ctx, reg, registered.ReadNew)
+}
+
+// register reads the document with read, and makes it the version in force of its name.
+func (r *Registry) register(ctx context.Context, reg Registration, read readDocument) (Registered, error) {
 	if err := check(reg.TenantID, reg.By); err != nil {
 		return Registered{}, err
 	}
 	if reg.File == "" {
 		reg.File = "the document"
 	}
-	d, err := registered.Read(reg.TenantID, reg.Kind, reg.File, reg.Document)
+	d, err := read(reg.TenantID, reg.Kind, reg.File, reg.Document)
 	if err != nil {
 		return Registered{}, &invalid{err}
 	}
@@ -108,7 +116,8 @@ func (r *Registry) Rollback(ctx context.Context, tenantID, name string, version 
 	if err != nil {
 		return Registered{}, err
 	}
-	return r.Register(ctx, Registration{TenantID: tenantID, Kind: kind, File: fmt.Sprintf("%s, version %d", name, version), Document: []byte(text), By: by})
+	reg := Registration{TenantID: tenantID, Kind: kind, File: fmt.Sprintf("%s, version %d", name, version), Document: []byte(text), By: by}
+	return r.register(ctx, reg, registered.Read) // an earlier release may have accepted the document
 }
 
 // List returns the registrations of a tenant that are in force, by name; at most 500.

@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/client/registry"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
+	"github.com/pawl-run/pawl/internal/postgres/registrations"
 )
 
 const shop = `format: 1
@@ -77,6 +78,8 @@ func TestDocumentsAreCheckedAtOnce(t *testing.T) {
 		"a name with a slash":    {of("acme", registry.HTTP, strings.Replace(shop, "name: shop", "name: a/b", 1)), "a-z"},
 		"no tools":               {of("acme", registry.HTTP, "format: 1\nname: shop\ntools: []"), "1 to 256"},
 		"too large":              {of("acme", registry.HTTP, strings.Repeat("#", registry.MaxDocument+1)), "bytes"},
+		"a type without slash":   {of("acme", registry.HTTP, withBody("json")), `shop.yaml:4:5: tools[0]: request.body.mediaType is no media type, such as application/json`},
+		"a body in parts":        {of("acme", registry.HTTP, withBody("multipart/form-data; boundary=x")), "request.body.mediaType: a body of multipart/form-data is not supported"},
 		"another kind":           {of("acme", "openapi", shop), "http or mcp"},
 		"a tenant of no name":    {of("", registry.HTTP, shop), "tenantId"},
 		"nobody":                 {registry.Registration{TenantID: "acme", Kind: registry.HTTP, Document: []byte(shop)}, "is missing"},
@@ -95,6 +98,34 @@ func TestDocumentsAreCheckedAtOnce(t *testing.T) {
 	}
 	if all, err := r.List(t.Context(), "acme"); err != nil || len(all) > 0 {
 		t.Errorf("stored are %+v, %v", all, err)
+	}
+}
+
+// withBody is shop with a body of a media type.
+func withBody(mediaType string) string {
+	return strings.NewReplacer(
+		"read_only", "state_change", "properties: {}", "properties: {body: {type: object}}",
+		"{method: GET, path: /shop}", "{method: POST, path: /shop, body: {arg: body, type: form, mediaType: "+mediaType+"}}",
+	).Replace(shop)
+}
+
+// TestEarlierDocuments: a document that an earlier release has registered can be made the version in force again.
+func TestEarlierDocuments(t *testing.T) {
+	t.Parallel()
+	for _, mediaType := range []string{"json", "multipart/form-data"} {
+		r, store := open(t)
+		document := withBody(mediaType)
+		if _, _, err := store.RegisterTools(t.Context(), registrations.Registration{
+			TenantID: "acme", Name: "shop", Kind: registry.HTTP, Digest: "earlier", Tools: []string{"tenant-acme__get"}, Document: document, By: "user:ops",
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if done, err := r.Register(t.Context(), of("acme", registry.HTTP, withBody("application/json"))); err != nil || done.Version != 2 {
+			t.Fatalf("%+v, %v", done, err)
+		}
+		if done, err := r.Rollback(t.Context(), "acme", "shop", 1, "user:ops"); err != nil || done.Version != 3 {
+			t.Errorf("%s: %+v, %v", mediaType, done, err)
+		}
 	}
 }
 

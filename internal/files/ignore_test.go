@@ -1,6 +1,7 @@
 package files_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -100,5 +101,29 @@ func TestIgnoreFiles(t *testing.T) {
 	write(t, filepath.Join(dir, "vendor", ".gitignore"), "#"+strings.Repeat("x", capability.MaxIgnoreFile-1)+"\ny\n")
 	if got, err := walk(t, w, "vendor", opts); err != nil || got != "vendor/.gitignore vendor/y" {
 		t.Errorf("with a large ignore file: %s, %v", got, err)
+	}
+}
+
+// TestIgnoreRulesAreBounded: the rules of the last directory of a walk count too.
+func TestIgnoreRulesAreBounded(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		rules, above int // in the directory of the walk, and above it
+		want         error
+	}{
+		{capability.MaxIgnoreRules, 0, nil},
+		{capability.MaxIgnoreRules + 1, 0, capability.ErrIgnoreRules},
+		{capability.MaxIgnoreRules, 1, capability.ErrIgnoreRules},
+		{0, capability.MaxIgnoreRules + 1, capability.ErrIgnoreRules},
+	} {
+		w, dir := open(t)
+		write(t, filepath.Join(dir, ".ignore"), strings.Repeat("a\n", c.above))
+		write(t, filepath.Join(dir, "d", ".ignore"), strings.Repeat("a\n", c.rules))
+		write(t, filepath.Join(dir, "d", "f"), "")
+		for _, start := range []string{".", "d"} {
+			if got, err := walk(t, w, start, capability.WalkOptions{Ignore: true, Include: "f"}); !errors.Is(err, c.want) || err == nil && got != "d/f" {
+				t.Errorf("%+v: the walk of %s visits %q, %v", c, start, got, err)
+			}
+		}
 	}
 }

@@ -84,7 +84,7 @@ func (w *Workspace) openParent(dir string, noLinks bool) (*os.Root, error) {
 // file stands or will stand. What os.Root would follow on opening has to be
 // followed by hand, for a rename replaces the link.
 func (w *Workspace) target(p string) (dir, base string, err error) {
-	for range maxLinks {
+	for range maxLinks + 1 { // the last turn is for the file that the last link leads to
 		info, err := w.root.Lstat(p)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", "", w.fault(err)
@@ -186,13 +186,19 @@ func (w *Workspace) makeDirs(dir string) error {
 		}
 		return err
 	}
-	for d := path.Clean(dir); d != "." && d != ".."; {
-		d = path.Dir(d)
-		if err := syncDir(w.root, d); err != nil {
+	top, err := w.root.Stat(".")
+	if err != nil {
+		return err
+	}
+	for {
+		dir += "/.." // not path.Dir, for the same reason as in target
+		if err := syncDir(w.root, dir); err != nil {
+			return err
+		}
+		if info, err := w.root.Stat(dir); err != nil || os.SameFile(info, top) {
 			return err
 		}
 	}
-	return nil
 }
 
 // syncDir makes renames in a directory durable, where the file system can.

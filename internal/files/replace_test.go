@@ -21,6 +21,7 @@ func TestReplace(t *testing.T) {
 	link(t, "dirlink/made", filepath.Join(dir, "dangling"))
 	link(t, "sub", filepath.Join(dir, "sublink"))
 	link(t, "new/", filepath.Join(dir, "newdirlink"))
+	link(t, "../made/deep/file", filepath.Join(dir, "sub", "deep", "uplink"))
 	for _, c := range []struct {
 		path   string
 		dirs   bool
@@ -37,6 +38,7 @@ func TestReplace(t *testing.T) {
 		{"a/b/c", false, "", capability.ErrNotExist},
 		{"a/b/c", true, "a/b/c", nil},
 		{"dirlink/x/y", true, "sub/deep/x/y", nil},
+		{"dirlink/uplink", true, "sub/made/deep/file", nil},
 		{"sub", false, "", capability.ErrIsDir},
 		{"sublink", false, "", capability.ErrIsDir},
 		{"newdir/", true, "", capability.ErrIsDir},
@@ -63,6 +65,24 @@ func TestReplace(t *testing.T) {
 	}
 	if target, err := os.Readlink(filepath.Join(dir, "filelink")); err != nil || target != "dirlink/../../old" {
 		t.Errorf("the link is %q, %v", target, err)
+	}
+}
+
+// TestReplaceFollowsLinksAsOpen: a file behind links can be replaced if it can be read, and else not.
+func TestReplaceFollowsLinksAsOpen(t *testing.T) {
+	w, dir := open(t)
+	write(t, filepath.Join(dir, "0"), "old")
+	for i := 1; i <= 10; i++ {
+		name := fmt.Sprint(i)
+		link(t, fmt.Sprint(i-1), filepath.Join(dir, name))
+		_, _, readErr := read(t, w, name, 10)
+		err := w.Replace(t.Context(), name, []byte(name), capability.ReplaceOptions{})
+		if !errors.Is(err, readErr) {
+			t.Errorf("%d links: Replace returns %v, Open %v", i, err, readErr)
+		}
+		if i == 10 && !errors.Is(err, capability.ErrBadPath) {
+			t.Errorf("%d links: %v, want a bad path", i, err)
+		}
 	}
 }
 

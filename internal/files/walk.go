@@ -2,6 +2,7 @@ package files
 
 import (
 	"context"
+	"errors"
 	"path"
 	"slices"
 	"sync/atomic"
@@ -76,10 +77,10 @@ func (k *walk) tree(p string) error {
 	return k.tasks.work(start, k.run)
 }
 
-// run does one task. The visitor gets the error of a directory, except for the directory at which
-// the walk begins: run returns that error.
+// run does one task. The visitor gets the error of a directory. But run returns the error of the directory at which
+// the walk begins, and ErrIgnoreRules of any directory.
 func (k *walk) run(t task) error {
-	if k.rules.Load() > capability.MaxIgnoreRules {
+	if k.tooManyRules() {
 		return capability.ErrIgnoreRules
 	}
 	if t.files != nil {
@@ -96,12 +97,14 @@ func (k *walk) run(t task) error {
 		return k.visitFiles(d, files)
 	case k.ctx.Err() != nil:
 		return k.ctx.Err()
-	case t.path == k.base:
+	case t.path == k.base, errors.Is(err, capability.ErrIgnoreRules):
 		return err
 	default:
 		return k.visit(&named{walk: k, path: t.path, err: err})
 	}
 }
+
+func (k *walk) tooManyRules() bool { return k.rules.Load() > capability.MaxIgnoreRules }
 
 func (k *walk) openDir(t task) (*directory, error) {
 	if err := k.ctx.Err(); err != nil {
@@ -132,6 +135,9 @@ func (k *walk) read(d *directory, rules *ignoreRules) (files []string, err error
 	}
 	if k.opts.Ignore {
 		rules = k.rulesOf(d.handle, d.path, rules, entries)
+		if k.tooManyRules() { // before all entries are matched against them
+			return nil, capability.ErrIgnoreRules
+		}
 	}
 	var todo []task
 	for i, e := range entries {

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -26,6 +27,34 @@ func TestVolume(t *testing.T) {
 			t.Errorf("%d MiB took %s", n>>20, took)
 		}
 	})
+}
+
+// endCall is an empty reader that ends a call when it is read.
+type endCall struct{ in *intake }
+
+func (e endCall) Read([]byte) (int, error) {
+	e.in.calls.Add(-1)
+	return 0, io.EOF
+}
+
+// TestLateAnswer: the end of a call does not lower the bound of a message that the server sends at that time. It lowers the
+// bound of the next message.
+func TestLateAnswer(t *testing.T) {
+	t.Parallel()
+	before, after := strings.Repeat("x", maxIdleMessage+1), strings.Repeat("x", maxIdleMessage)
+	for sent, want := range map[string]error{
+		after + "\n" + after + "\n":                          nil,
+		after + "\n" + before:                                errTooLarge,
+		strings.Repeat("x", maxMessage-len(before)) + "\n":   nil,
+		strings.Repeat("x", maxMessage-len(before)+1) + "\n": errTooLarge,
+	} {
+		in := newIntake(t.Context(), newFlow())
+		in.calls.Add(1)
+		n, err := io.Copy(io.Discard, in.reader(io.MultiReader(strings.NewReader(before), endCall{in}, strings.NewReader(sent)), false))
+		if !errors.Is(err, want) || err == nil && n != int64(len(before)+len(sent)) {
+			t.Errorf("of %d bytes, %d after the call: %d bytes, %v, want %v", len(before)+len(sent), len(sent), n, err, want)
+		}
+	}
 }
 
 // TestEndIsBounded: the end of a session does not wait for what never ends.

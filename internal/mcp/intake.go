@@ -12,9 +12,9 @@ import (
 
 // Bounds of what a server may send.
 const (
-	// maxIdleMessage bounds a message while no call runs, and so a page of the list of tools, in bytes.
+	// maxIdleMessage bounds a message that is read while no call runs, and so a page of the list of tools, in bytes.
 	maxIdleMessage = 4 << 20
-	// maxMessage bounds a message while a call runs, in bytes. The SDK holds a message several times.
+	// maxMessage bounds a message if a call runs while a part of it is read, in bytes. The SDK holds a message several times.
 	maxMessage = 16 << 20
 	// maxRate and maxBurst bound the lines that are read from a server, for each second and at once. The
 	// SDK keeps all notifications and requests that it has not handled yet.
@@ -99,6 +99,8 @@ type lineReader struct {
 	// atStart says that only white space of the line was read. dropping says that the line is no message.
 	atStart, dropping bool
 	length, noise     int
+	// most is the bound of the line: the highest since its first byte, because an answer may end after its call.
+	most int
 }
 
 // Read implements io.Reader.
@@ -128,7 +130,8 @@ func (l *lineReader) filter(p []byte) (kept int, err error) {
 			size++
 			lines++
 		}
-		if l.length += len(line); l.length > l.in.most() {
+		l.most = max(l.most, l.in.most())
+		if l.length += len(line); l.length > l.most {
 			return 0, errTooLarge
 		}
 		if text := bytes.TrimLeft(line, " \t\r"); l.atStart && len(text) > 0 {
@@ -140,7 +143,7 @@ func (l *lineReader) filter(p []byte) (kept int, err error) {
 			if l.dropping {
 				l.noise++
 			}
-			l.length, l.atStart = 0, true
+			l.length, l.most, l.atStart = 0, 0, true
 		}
 		if drop := l.dropping || blank; drop {
 			p = append(p[:kept], rest...)

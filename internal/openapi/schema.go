@@ -8,7 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pawl-run/pawl/toolspec"
+	"go.yaml.in/yaml/v4"
+
 	"github.com/pawl-run/pawl/toolspec/jsonschema"
 )
 
@@ -40,6 +41,12 @@ type schemas struct {
 	count int
 	// harmless are the names that look like credentials and are kept.
 	harmless map[string]bool
+	// here is the outermost schema of the value that is converted: the schema itself, or the schema whose allOf has it as a part.
+	here place
+	// hidden are the names of the properties that are left out of a value, by its outermost schema.
+	hidden map[*yaml.Node]map[string]bool
+	// looks counts the schemas and properties that hiddenNames has read.
+	looks int
 	// dropped are the pointers of properties whose names look like credentials. tainted are the
 	// objects without them.
 	dropped []string
@@ -50,7 +57,10 @@ type schemas struct {
 }
 
 func (d *doc) schemas(input bool) *schemas {
-	return &schemas{doc: d, input: input, names: map[string]string{}, harmless: map[string]bool{}, values: maxValueNodes, tainted: map[*object]bool{}}
+	return &schemas{
+		doc: d, input: input, names: map[string]string{}, harmless: map[string]bool{}, hidden: map[*yaml.Node]map[string]bool{},
+		values: maxValueNodes, tainted: map[*object]bool{},
+	}
 }
 
 var defName = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
@@ -61,13 +71,25 @@ func (s *schemas) inline(p place, depth int) (any, error) {
 	if err != nil {
 		return nil, s.fault(p, err)
 	}
-	return s.body(target, depth)
+	return s.outermost(target, depth)
+}
+
+// outermost is body for the outermost schema of a value.
+func (s *schemas) outermost(p place, depth int) (any, error) {
+	here := s.here
+	defer func() { s.here = here }()
+	s.here = p
+	return s.body(p, depth)
 }
 
 func (s *schemas) fault(p place, err error) error { return &fault{p.at, err.Error()} }
 
 // convert converts a schema.
 func (s *schemas) convert(p place, depth int) (any, error) {
+	if !s.here.there() {
+		defer func() { s.here = place{} }()
+		s.here = p
+	}
 	if !p.get("$ref").there() {
 		return s.body(p, depth)
 	}
@@ -88,7 +110,7 @@ func (s *schemas) convert(p place, depth int) (any, error) {
 		}
 		s.names[target.at] = name
 		s.defs.add(name, true)
-		body, err := s.body(target, depth+refDepth)
+		body, err := s.outermost(target, depth+refDepth)
 		if err != nil {
 			return nil, err
 		}
@@ -125,16 +147,18 @@ func (s *schemas) body(p place, depth int) (any, error) {
 	if !p.isMap() {
 		return p.text() != "false", nil
 	}
-	out := &object{}
-	var skip []string
+	out, here := &object{}, s.here
+	defer func() { s.here = here }()
 	for key, v := range p.members() {
+		if s.here = (place{}); key == "allOf" {
+			s.here = here
+		}
 		switch {
 		case key == "properties":
-			properties, left, err := s.properties(v, out, depth)
+			properties, err := s.properties(v, out, depth)
 			if err != nil {
 				return nil, err
 			}
-			skip = left
 			out.add(key, properties)
 		case key == "required" && v.n.Kind == seq, key == "nullable", key == "x-nullable":
 		case key == "type" && v.text() == "file":
@@ -153,7 +177,8 @@ func (s *schemas) body(p place, depth int) (any, error) {
 			}
 		}
 	}
-	if err := s.require(p, out, skip); err != nil {
+	s.here = here
+	if err := s.require(p, out); err != nil {
 		return nil, err
 	}
 	return s.nullable(p, out), nil
@@ -199,61 +224,30 @@ func (s *schemas) keyword(out *object, key string, v place, depth int) (err erro
 	return err
 }
 
-// properties converts the properties of owner. skip are the names that are left out.
-func (s *schemas) properties(p place, owner *object, depth int) (out *object, skip []string, err error) {
-	out = &object{}
+// properties converts the properties of owner, without those that are left out.
+func (s *schemas) properties(p place, owner *object, depth int) (*object, error) {
+	out := &object{}
 	for name, member := range p.members() {
 		target, err := s.doc.follow(member)
 		if err != nil {
-			return nil, nil, s.fault(member, err)
+			return nil, s.fault(member, err)
 		}
-		hidden := "writeOnly"
-		if s.input {
-			hidden = "readOnly"
-		}
-		secret := toolspec.SecretName(name) || toolspec.FoldName(name) == "connectionid"
 		switch {
-		case target.get(hidden).is():
-			skip = append(skip, name)
+		case s.isHidden(target):
 			continue
-		case secret && s.input && slices.Contains(s.doc.options.Harmless, name):
-			s.harmless[name] = true
-		case secret:
+		case s.isSecret(name):
 			s.dropped = append(s.dropped, member.at)
 			s.tainted[owner] = true
-			skip = append(skip, name)
 			continue
 		}
+		s.noteHarmless(name)
 		converted, err := s.convert(member, depth+1)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		out.set(name, converted)
 	}
-	return out, skip, nil
-}
-
-// require copies the names of required without those that are left out. An argument that looks
-// like a credential cannot be left out if it is required.
-func (s *schemas) require(p place, out *object, skip []string) error {
-	names := []any{}
-	for _, name := range p.get("required").texts() {
-		switch secret := s.isSecret(name); {
-		case secret && s.input:
-			return s.fault(p, fmt.Errorf("needs the argument %q, which looks like a credential: if it is none, allow it with --harmless %s", name, name))
-		case !secret && !slices.Contains(skip, name) && !slices.Contains(names, any(name)):
-			names = append(names, name)
-		}
-	}
-	if len(names) > 0 {
-		out.add("required", names)
-	}
-	return nil
-}
-
-// isSecret reports whether a name looks like one of a credential, and is not kept.
-func (s *schemas) isSecret(name string) bool {
-	return (toolspec.SecretName(name) || toolspec.FoldName(name) == "connectionid") && !(s.input && s.harmless[name])
+	return out, nil
 }
 
 // nullable adds null to a schema with nullable of OpenAPI 3.0, or x-nullable of Swagger.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"mime"
 	"strings"
 	"time"
 
@@ -53,12 +54,21 @@ func (d Document) Patterns() []string {
 // Read reads and checks a document as a worker does before it offers its tools. file is the name of the
 // document in errors. An error says every fault, with its position.
 func Read(tenantID string, kind registrations.Kind, file string, text []byte) (Document, error) {
+	return read(tenantID, kind, file, text, func(httptool.Tool) error { return nil })
+}
+
+// ReadNew is Read for a document that a person registers. It also refuses what only documents of earlier releases may have.
+func ReadNew(tenantID string, kind registrations.Kind, file string, text []byte) (Document, error) {
+	return read(tenantID, kind, file, text, checkNew)
+}
+
+func read(tenantID string, kind registrations.Kind, file string, text []byte, check func(httptool.Tool) error) (Document, error) {
 	if len(text) > MaxDocument {
 		return Document{}, fmt.Errorf("%s has more than %d bytes", file, MaxDocument)
 	}
 	switch kind {
 	case registrations.HTTP:
-		return readHTTP(tenantID, file, text)
+		return readHTTP(tenantID, file, text, check)
 	case registrations.MCP:
 		return readMCP(tenantID, file, text)
 	}
@@ -71,7 +81,7 @@ func Whole(err error) bool {
 	return errors.As(err, &faults)
 }
 
-func readHTTP(tenantID, file string, text []byte) (Document, error) {
+func readHTTP(tenantID, file string, text []byte, check func(httptool.Tool) error) (Document, error) {
 	prefix := toolspec.TenantNamespace(tenantID) + "__"
 	document, err := httptool.Read(file, text, func(t httptool.Tool) error {
 		if !strings.HasPrefix(t.ID, prefix) {
@@ -83,7 +93,7 @@ func readHTTP(tenantID, file string, text []byte) (Document, error) {
 		}
 		_, err = catalog.Describe(string(source.Registered), bound)
 		return err
-	})
+	}, check)
 	if err != nil {
 		return Document{}, err
 	}
@@ -105,6 +115,21 @@ func readHTTP(tenantID, file string, text []byte) (Document, error) {
 func checkName(name string) error {
 	if err := (source.Info{Kind: source.Registered, Name: name}).Check(); err != nil || name == "" {
 		return errors.New("must have 1 to 64 characters of a-z, A-Z, 0-9, '_' and '-'")
+	}
+	return nil
+}
+
+// checkNew refuses a Content-Type that no service can read the body with.
+func checkNew(t httptool.Tool) error {
+	if t.Request.Body == nil || t.Request.Body.MediaType == "" {
+		return nil
+	}
+	mediaType, _, err := mime.ParseMediaType(t.Request.Body.MediaType)
+	switch {
+	case err != nil || !strings.Contains(mediaType, "/"):
+		return errors.New("request.body.mediaType is no media type, such as application/json")
+	case strings.HasPrefix(mediaType, "multipart/"):
+		return fmt.Errorf("request.body.mediaType: a body of %s is not supported", mediaType)
 	}
 	return nil
 }

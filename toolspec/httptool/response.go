@@ -2,6 +2,7 @@ package httptool
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -70,7 +71,7 @@ func (t *compiled) read(ctx context.Context, resp *http.Response, call toolspec.
 	return t.valueOf(resp, body)
 }
 
-// unusable returns the error of a result that cannot be read. Its text says that the effect has happened, so
+// unusable returns the error of a response 2XX that gives no value. Its text says that the effect has happened, so
 // that nobody sends the request again.
 func (t *compiled) unusable(resp *http.Response, text string) error {
 	if !t.repeatable {
@@ -147,8 +148,10 @@ func partOf(contentType string, body []byte) toolspec.Part {
 // failure returns the error of a status that is no result.
 func (t *compiled) failure(resp *http.Response, call toolspec.Call) error {
 	status := resp.StatusCode
-	is, message := t.meaning(resp)
+	is, message, listed := t.meaning(resp)
 	switch {
+	case status >= 200 && status < 300 && !listed:
+		return t.unusable(resp, fmt.Sprintf("the status %d is no result of the tool", status))
 	case is == Busy:
 		return toolspec.RetryAfter(waitOf(resp.Header), message)
 	case is == Transient && t.again(call):
@@ -159,20 +162,16 @@ func (t *compiled) failure(resp *http.Response, call toolspec.Call) error {
 	return toolspec.Safef("%s", message)
 }
 
-// meaning returns what a status means, by the document or by the usual meaning.
-func (t *compiled) meaning(resp *http.Response) (FailureKind, string) {
-	status := resp.StatusCode
-	is, message := classifyStatus(resp, t.doc.Connection == Required)
+// meaning returns what a status means, by the document or by the usual meaning. listed says that the document lists it as an
+// error.
+func (t *compiled) meaning(resp *http.Response) (is FailureKind, message string, listed bool) {
+	is, message = classifyStatus(resp, t.doc.Connection == Required)
 	for _, f := range t.doc.Response.Errors {
-		if matches(f.Status, status) {
-			is = f.Is
-			if f.Message != "" {
-				message = f.Message
-			}
-			break
+		if matches(f.Status, resp.StatusCode) {
+			return f.Is, cmp.Or(f.Message, message), true
 		}
 	}
-	return is, message
+	return is, message, false
 }
 
 func classifyStatus(resp *http.Response, connected bool) (FailureKind, string) {

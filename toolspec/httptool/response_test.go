@@ -93,6 +93,11 @@ func TestResponses(t *testing.T) {
 		"server error":        {writes, plain, 500, nil, ``, "", toolspec.CodeOutcomeUnknown, "may have had its effect", 1},
 		"sees another page":   {writes, plain, 303, nil, ``, "", toolspec.CodeOutcomeUnknown, "may have had its effect", 1},
 		"written, not JSON":   {writes, plain, 201, nil, `<html>`, "", toolspec.CodeExecution, "201, so the request has had its effect, but the response", 1},
+		"no result, reads":    {reads, `{type: json, results: ["200"]}`, 202, nil, `1`, "", toolspec.CodeExecution, "the status 202 is no result of the tool", 1},
+		"no result":           {writes, `{type: json, results: ["201"]}`, 202, nil, `1`, "", toolspec.CodeExecution, "202, so the request has had its effect, but the status 202 is no result", 1},
+		"no result, no entry": {writes, `{type: json, results: ["201"], errors: [{status: 4XX, is: final, message: No.}]}`, 200, nil, `1`, "", toolspec.CodeExecution, "has had its effect", 1},
+		"no result by entry":  {writes, `{type: json, results: ["201"], errors: [{status: 2XX, is: final, message: Not sold.}]}`, 202, nil, `1`, "", toolspec.CodeExecution, "Not sold.", 1},
+		"effect by entry":     {writes, `{type: json, results: ["201"], errors: [{status: "202", is: transient}]}`, 202, nil, `1`, "", toolspec.CodeOutcomeUnknown, "may have had its effect", 1},
 		"redirect":            {writes, plain, 304, nil, ``, "", toolspec.CodeExecution, "304", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
