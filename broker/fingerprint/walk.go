@@ -24,7 +24,7 @@ func newWalk(f *form) *walk { return &walk{form: f, from: -1, found: -1} }
 // matches reports whether the form of a walk is at from in a text.
 func (s *Set) matches(w *walk, text []byte, from int) bool {
 	f, end := w.form, from+w.form.length
-	if w.moveTo(text, from, s.base); uint16(w.sum) != f.sum {
+	if w.moveTo(text, from, s.base); w.sum&0xffff != uint64(f.sum) {
 		return false
 	}
 	moved := from - w.found

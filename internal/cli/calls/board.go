@@ -100,6 +100,7 @@ func (b *board) update(l *lineOfCall, e toolspec.RunEvent) {
 		if e.Result != nil && !e.Result.OK {
 			l.state, l.note = string(e.Result.ErrorCode), app.OneLine(e.Result.SafeMessage, 80)
 		}
+	default: // the other events are of no call
 	}
 }
 

@@ -34,7 +34,7 @@ func (s *Store) VerifyAudit(ctx context.Context, terms audit.Terms, report func(
 		if err != nil {
 			return err
 		}
-		tenants = append(audited, db.Column(terms.Exported, func(h audit.Head) string { return h.TenantID })...)
+		tenants = slices.Concat(audited, db.Column(terms.Exported, func(h audit.Head) string { return h.TenantID }))
 	}
 	values := db.Values{"all": len(given) == 0, "tenants": db.Column(given, db.Text)}
 	rows, err := db.All[unsealedRow](ctx, s.db, "events that are not sealed", db.Query("Unsealed", values))
