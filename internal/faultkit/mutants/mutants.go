@@ -165,7 +165,7 @@ var mutants = []mutant{
 	},
 	{
 		guard: "execution: stages by the plan", file: "activities/stage/runner.go",
-		edits: []edit{{"if err != nil || !planned {", "if err != nil || false && !planned {"}},
+		edits: []edit{{"case !planned:", "case false && !planned:"}},
 		run:   "TestRegularStages", packages: onSteps,
 	},
 	{
