@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"log/slog"
 	"maps"
 	"net/url"
@@ -176,7 +177,7 @@ func (w *World) WorkWith(c worker.Config, options ...worker.Option) (stop func()
 			return
 		}
 		stopped = true
-		if err := <-done; err != nil {
+		if err := <-done; err != nil && !errors.Is(err, context.Canceled) { // a worker that is stopped while it starts says so
 			w.T.Errorf("the worker ended with: %v", err)
 		}
 		// Workers of one process share a cache. A later worker must not continue with the cached workflows of this one.

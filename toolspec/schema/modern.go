@@ -145,8 +145,9 @@ func (w *writer) writeMoved(out map[string]any) {
 		defs = map[string]any{}
 		out["$defs"] = defs
 	}
-	for i := 0; i < len(w.moved); i++ { // a schema can refer to another without a place
-		n := w.moved[i]
+	for len(w.moved) > 0 { // a schema can refer to another without a place
+		n := w.moved[0]
+		w.moved = w.moved[1:]
 		defs[lastOf(w.places[n])] = w.schema(n)
 	}
 }
