@@ -16,10 +16,11 @@ import (
 func Check(p *policy.Policy, specs []toolspec.Spec) error {
 	var faults strictyaml.Errors
 	checker := condition.NewChecker()
+	specs = underReview(p, specs)
 	for _, id := range p.Tenants() {
 		seen := map[string]bool{}
 		// The calls of this tenant cannot reach a tool that is registered for another tenant.
-		callable := slices.DeleteFunc(underReview(p, specs), func(s toolspec.Spec) bool { return toolspec.ForeignTool(id, s.Name) })
+		callable := slices.DeleteFunc(slices.Clone(specs), func(s toolspec.Spec) bool { return toolspec.ForeignTool(id, s.Name) })
 		for _, r := range p.Rules(id) {
 			written, at := r.Condition()
 			if written == nil || seen[r.Source] {

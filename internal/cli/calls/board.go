@@ -54,17 +54,17 @@ func (b *board) show(e toolspec.RunEvent, now time.Time) {
 	if e.Kind == toolspec.RunDone {
 		finished = append(finished, "the turn is done")
 	}
-	switch {
-	case !b.terminal && l != nil:
-		finished = append(finished, strings.TrimRight(l.text(at)+" "+l.command, " "))
-	case b.terminal && e.Kind == toolspec.RunCallResult:
-		finished = append(finished, l.text(at))
-	}
 	if !b.terminal {
+		if l != nil {
+			finished = append(finished, strings.TrimRight(l.text(at)+" "+l.command, " "))
+		}
 		for _, line := range finished {
 			fmt.Fprintf(b.out, "%d %s  %s\n", e.Seq, at.Local().Format("15:04:05.000"), line)
 		}
 		return
+	}
+	if e.Kind == toolspec.RunCallResult {
+		finished = append(finished, l.text(at))
 	}
 	b.erase()
 	for _, line := range finished {

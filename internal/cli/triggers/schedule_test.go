@@ -34,16 +34,23 @@ func (b *between) ScheduleClient() temporal.ScheduleClient {
 	return b.Client.ScheduleClient()
 }
 
+// dial connects to the Temporal server of the tests.
+func dial(t *testing.T) temporal.Client {
+	t.Helper()
+	server, err := temporal.DialContext(t.Context(), app.WithTimeout(temporal.Options{HostPort: devstacktest.Temporal(t)}, time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	return server
+}
+
 // TestScheduleOfTheActiveVersion: a command that reads the active version, and writes the schedule after another command has changed the
 // trigger, leaves the schedule of the version that is active at the end, and none of a retired trigger.
 func TestScheduleOfTheActiveVersion(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	server, err := temporal.DialContext(ctx, app.WithTimeout(temporal.Options{HostPort: devstacktest.Temporal(t)}, time.Minute))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
+	server := dial(t)
 	store, err := postgres.Open(ctx, postgrestest.Database(t), postgres.Options{MaxConns: 4})
 	if err != nil {
 		t.Fatal(err)
@@ -91,11 +98,7 @@ func TestScheduleOfTheActiveVersion(t *testing.T) {
 func TestDaysOfCron(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	server, err := temporal.DialContext(ctx, app.WithTimeout(temporal.Options{HostPort: devstacktest.Temporal(t)}, time.Minute))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
+	server := dial(t)
 	d := trigger.Document{Name: "days", TenantID: "acme", Times: &trigger.Times{Cron: "0 3 13 * 5"}}
 	if err := writeSchedule(ctx, server, d, true); err != nil {
 		t.Fatal(err)
