@@ -26,6 +26,9 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	own := l.hosts.allow(req.URL)
 	redirected := req.Response != nil
 	switch {
+	case own && l.wasElsewhere(req):
+		closeBody(req)
+		return nil, fmt.Errorf("%w: another host redirected it back, and another host does not choose what is asked with the credential", capability.ErrForeignHost)
 	case req.Host != "" && req.Host != req.URL.Host:
 		closeBody(req)
 		return nil, fmt.Errorf("%w: its Host header is of another", capability.ErrForeignHost)
@@ -68,6 +71,16 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Request = req
 	}
 	return resp, err
+}
+
+// wasElsewhere reports whether a redirect that led to the request came from a foreign host.
+func (l *Lease) wasElsewhere(req *http.Request) bool {
+	for from := req.Response; from != nil; from = from.Request.Response {
+		if !l.hosts.allow(from.Request.URL) {
+			return true
+		}
+	}
+	return false
 }
 
 // drained is the number of bytes that are read from a discarded response, so that its TCP

@@ -32,6 +32,8 @@ type world struct {
 	// redirect is where the own host sends everybody, with that status.
 	redirect string
 	status   int
+	// back is where the stranger sends everybody, with a stop on its own host before, or "".
+	back string
 	// refuses is how many requests the own host answers with 401.
 	refuses int
 }
@@ -55,7 +57,15 @@ func newWorld(t *testing.T, change ...func(*Provider)) *world {
 		}
 	}))
 	t.Cleanup(w.own.Close)
-	w.stranger = httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { w.strangerSeen = append(w.strangerSeen, r) }))
+	w.stranger = httptest.NewTLSServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.strangerSeen = append(w.strangerSeen, r)
+		switch {
+		case w.back != "" && r.URL.Path != "/further":
+			http.Redirect(rw, r, "/further", http.StatusFound)
+		case w.back != "":
+			http.Redirect(rw, r, w.back, http.StatusFound)
+		}
+	}))
 	t.Cleanup(w.stranger.Close)
 	p := Provider{ID: "test", Kind: Bearer, Hosts: []string{host(t, w.own.URL)}}
 	for _, c := range change {
@@ -201,6 +211,11 @@ func TestRedirects(t *testing.T) {
 	w.redirect = strings.Replace(w.stranger.URL, "https", "http", 1)
 	if _, err := w.do(http.MethodGet, w.own.URL, ""); !errors.Is(err, capability.ErrForeignHost) {
 		t.Errorf("plain http: %v", err)
+	}
+	w.redirect, w.back = w.stranger.URL+"/x", w.own.URL+"/there"
+	seen := len(w.ownSeen)
+	if _, err := w.do(http.MethodGet, w.own.URL, ""); !errors.Is(err, capability.ErrForeignHost) || len(w.ownSeen) != seen+1 {
+		t.Errorf("back from the stranger: %v, %d requests", err, len(w.ownSeen)-seen)
 	}
 	w.redirect = w.own.URL + "/there"
 	if _, err := w.do(http.MethodGet, w.own.URL, ""); err != nil {

@@ -31,7 +31,7 @@ func (u unanswered) LogReason() string { return u.Error() }
 // Owner returns the status and the id of a run, or of the latest run of the workflow if runID is empty. The status is
 // OwnerDeleted only if Temporal says that there is no such workflow or run. Each other answer, such as a missing namespace
 // or an unknown status, is an error, because it does not tell whether the workflow exists. The error is transient if the
-// same request for another workflow would fail too.
+// same request for another workflow may fail too.
 func (o owners) Owner(ctx context.Context, workflowID, runID string) (upkeep.Owner, error) {
 	described, err := o.temporal.DescribeWorkflowExecution(ctx, workflowID, runID)
 	var missing *serviceerror.NotFound
@@ -53,7 +53,7 @@ func (o owners) Owner(ctx context.Context, workflowID, runID string) (upkeep.Own
 }
 
 // markTransient marks an error as transient, unless the error concerns only this workflow. A transient
-// error says that the same request for another workflow would fail too.
+// error says that the same request for another workflow may fail too.
 func markTransient(err unanswered, code codes.Code) error {
 	switch code {
 	case codes.Internal, codes.DataLoss, codes.Unknown:

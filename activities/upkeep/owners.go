@@ -10,8 +10,8 @@ import (
 // Owners asks Temporal for the workflow runs that calls belong to.
 type Owners interface {
 	// Owner describes a run of the workflow. An empty run ID means the latest run. An
-	// error means that the status is unknown. The error is marked errs.Transient if the
-	// server is at fault, so that a question about another workflow would fail too.
+	// error means that the status is unknown. The error is marked errs.Transient if a question
+	// about another workflow may fail too, because the server has not answered.
 	Owner(ctx context.Context, workflowID, runID string) (Owner, error)
 }
 

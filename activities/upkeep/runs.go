@@ -2,7 +2,6 @@ package upkeep
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/pawl-run/pawl/activities/heartbeat"
@@ -88,21 +87,15 @@ func (s *Sweeper) endRuns(ctx context.Context, out *contract.SweepCallsOut) erro
 
 // statuses returns the statuses of the workflows of runs. A workflow whose status Temporal cannot give counts as running.
 func (s *Sweeper) statuses(ctx context.Context, runs []OpenRun) ([]OwnerStatus, error) {
-	statuses, failed := make([]OwnerStatus, len(runs)), make([]error, len(runs))
-	slots := make(chan struct{}, sweepAsks)
-	var asked sync.WaitGroup
-	for i, r := range runs {
-		slots <- struct{}{}
-		asked.Go(func() {
-			defer func() { <-slots }()
-			statuses[i], failed[i] = s.runStatus(ctx, r)
-		})
+	statuses := make([]OwnerStatus, len(runs))
+	failed, err := ask(ctx, len(runs), func(ctx context.Context, i int) (err error) {
+		statuses[i], err = s.runStatus(ctx, runs[i])
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	asked.Wait()
 	for i, err := range failed {
-		if errs.IsTransient(err) {
-			return nil, err // Temporal does not answer
-		}
 		if err != nil {
 			s.log.WarnContext(ctx, "a run of an agent could not be swept: Temporal does not say how its workflow stands", "workflowId", agent.WorkflowID(runs[i].TenantID, runs[i].RunID))
 			statuses[i] = OwnerRunning

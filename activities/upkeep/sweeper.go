@@ -1,12 +1,15 @@
 package upkeep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/pawl-run/pawl/activities/heartbeat"
 	"github.com/pawl-run/pawl/toolspec"
@@ -64,7 +67,7 @@ func (s *Sweeper) Register(r contract.Registry) {
 // settled.
 //
 // Calls settles a call only if Temporal has said that its workflow ended. If Temporal cannot give the status of
-// one workflow, the call stays open and Unclear counts it. If the Temporal server itself does not answer, Calls
+// a workflow, the call stays open and Unclear counts it. If the Temporal server itself does not answer, Calls
 // returns an error, because the questions about the other calls would fail too. If the store refuses to settle one
 // call, the call stays open and Refused counts it.
 func (s *Sweeper) Calls(ctx context.Context, _ contract.SweepCallsIn) (contract.SweepCallsOut, error) {
@@ -131,30 +134,38 @@ func (s *Sweeper) releaseExpired(ctx context.Context) error {
 	}
 }
 
-// sweepAll determines the owners of a page of calls, sweepAsks at a time. Then it
-// settles, one by one, the calls whose owner has ended.
-func (s *Sweeper) sweepAll(ctx context.Context, calls []OpenCall, out *contract.SweepCallsOut) error {
-	statuses, failed := make([]OwnerStatus, len(calls)), make([]error, len(calls))
-	asking, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	slots := make(chan struct{}, sweepAsks)
-	var asked sync.WaitGroup
-	for i, c := range calls {
-		slots <- struct{}{}
-		asked.Go(func() {
-			defer func() { <-slots }()
-			if statuses[i], failed[i] = s.owner(asking, c); errs.IsTransient(failed[i]) {
-				stop(failed[i]) // Temporal does not answer: the other questions would fail too
+// ask calls question for each number below n, sweepAsks at a time, and returns the errors. A question that fails keeps
+// no other question from its answer: Temporal does not answer in time about a workflow that others keep busy. If sweepAsks
+// questions fail with a transient error, or all of fewer, Temporal itself does not answer, and ask returns that error.
+func ask(ctx context.Context, n int, question func(ctx context.Context, i int) error) ([]error, error) {
+	failed := make([]error, n)
+	var unanswered atomic.Int64
+	group, asking := errgroup.WithContext(ctx)
+	group.SetLimit(sweepAsks)
+	for i := range n {
+		group.Go(func() error {
+			failed[i] = question(asking, i)
+			if errs.IsTransient(failed[i]) && unanswered.Add(1) >= int64(min(sweepAsks, n)) {
+				return failed[i]
 			}
+			return nil
 		})
 	}
-	asked.Wait()
+	return failed, cmp.Or(group.Wait(), ctx.Err())
+}
+
+// sweepAll determines the owners of a page of calls. Then it settles, one by one, the calls whose owner has ended.
+func (s *Sweeper) sweepAll(ctx context.Context, calls []OpenCall, out *contract.SweepCallsOut) error {
+	statuses := make([]OwnerStatus, len(calls))
+	failed, err := ask(ctx, len(calls), func(ctx context.Context, i int) (err error) {
+		statuses[i], err = s.owner(ctx, calls[i])
+		return err
+	})
+	if err != nil {
+		return err
+	}
 	for i, c := range calls {
-		switch {
-		case asking.Err() != nil:
-			return context.Cause(asking)
-		case failed[i] != nil:
-			// The error concerns this workflow only. Its call stays open.
+		if failed[i] != nil { // Temporal says nothing about this workflow. Its call stays open.
 			out.Open++
 			out.Unclear++
 			continue

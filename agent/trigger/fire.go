@@ -40,8 +40,9 @@ type Record struct {
 // Stopped is the reason of a Record if the trigger was retired, or got another source, while the event waited for its run.
 const Stopped = "the trigger is retired, or its events come from another source now"
 
-// OtherRun is the reason of a RefusedError if another run or workflow already has the id of the run of the event.
-const OtherRun = "another run, or a workflow that is no run, has the id of the run of this event"
+// OtherRun is the reason of a RefusedError if a run with another input, or another workflow, already has the id of the run of the event. The run may
+// also be that of the event, if the trigger changed between the start of the run and a repeated delivery of the event.
+const OtherRun = "a run with the id of the run of this event exists, and has another input: it was started for an earlier version of the trigger, or it is another run or workflow"
 
 // Starter starts a run, or does nothing if the run was started before. The error is a *RefusedError if the id of the run is taken.
 type Starter func(ctx context.Context, in agent.Input) error

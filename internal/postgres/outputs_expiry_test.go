@@ -99,3 +99,29 @@ func TestOutputIsDeleted(t *testing.T) {
 		t.Errorf("%d chunks are left", left)
 	}
 }
+
+// TestOutputWithoutItsChunks: a read that begins after the first chunk gets an error, and not an end, if the chunks are gone.
+func TestOutputWithoutItsChunks(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	b.admit("call_1")
+	ref := b.streamed(streamRow("call_1"), lines(100))
+	first := func(from output.Position) (err error) {
+		for _, err = range b.Chunks(t.Context(), tenant, ref, from) {
+			break
+		}
+		return err
+	}
+	positions := []output.Position{{Byte: 7}, {Line: 7}}
+	for _, from := range positions {
+		if err := first(from); err != nil {
+			t.Errorf("from %+v: %v", from, err)
+		}
+	}
+	b.sql(`DELETE FROM output_chunks`)
+	for _, from := range positions {
+		if err := first(from); err == nil {
+			t.Errorf("from %+v, the output ended without an error", from)
+		}
+	}
+}

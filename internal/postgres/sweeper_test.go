@@ -133,6 +133,32 @@ func TestTemporalAway(t *testing.T) {
 	}
 }
 
+// TestBusyWorkflows: a workflow about which Temporal does not answer, for example because others keep it busy, does not keep the calls of other
+// workflows open.
+func TestBusyWorkflows(t *testing.T) {
+	b := open(t)
+	busy := map[string]bool{}
+	for i := range 20 {
+		b.admit(fmt.Sprint("call_", i))
+		busy[toolspec.Identity{TenantID: tenant, RunID: "run_1", ToolCallID: fmt.Sprint("call_", i)}.WorkflowID()] = i < 7
+	}
+	out, err := b.sweepCalls(ownersFunc(func(workflowID, _ string) (upkeep.Owner, error) {
+		if busy[workflowID] {
+			return upkeep.Owner{}, errs.Transient(errors.New("busy"))
+		}
+		return upkeep.Owner{Status: upkeep.OwnerTerminated, RunID: ownRun}, nil
+	}))
+	if want := (contract.SweepCallsOut{Open: 20, Unclear: 7, Cancelled: 13}); err != nil || out != want {
+		t.Errorf("counted %+v, %v; want %+v", out, err, want)
+	}
+	// Seven calls are left. If there is no answer about any of them, Temporal is away.
+	if _, err := b.sweepCalls(ownersFunc(func(string, string) (upkeep.Owner, error) {
+		return upkeep.Owner{}, errs.Transient(errors.New("unreachable"))
+	})); !errs.IsTransient(err) {
+		t.Errorf("without any answer the sweep ended with %v", err)
+	}
+}
+
 // TestRefusedCall: a call that the database refuses to settle stays open, and does not keep the younger calls open.
 func TestRefusedCall(t *testing.T) {
 	b := open(t)

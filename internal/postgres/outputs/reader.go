@@ -41,7 +41,7 @@ func (s *Store) Chunks(ctx context.Context, tenantID, ref string, from output.Po
 			}
 			return
 		}
-		first, here, err := s.locate(ctx, found.id, from)
+		first, here, err := s.locate(ctx, found, from)
 		if err != nil {
 			yield(output.Chunk{}, err)
 			return
@@ -219,8 +219,9 @@ type placeRow struct {
 	Here      bool
 }
 
-// locate returns where the chunk that has a position begins. here is false if the position is after the end.
-func (s *Store) locate(ctx context.Context, id int64, at output.Position) (firstByte int64, here bool, err error) {
+// locate returns where the chunk that has a position begins. here is false if the position is after the end. locate returns an error if the output
+// has lost its chunks, for example because it expired.
+func (s *Store) locate(ctx context.Context, f found, at output.Position) (firstByte int64, here bool, err error) {
 	query, position := "ChunkOfByte", at.Byte
 	switch {
 	case at.Byte <= 0 && at.Line <= 0:
@@ -228,7 +229,10 @@ func (s *Store) locate(ctx context.Context, id int64, at output.Position) (first
 	case at.Line > 0:
 		query, position = "ChunkOfLine", at.Line
 	}
-	row, _, err := db.First[placeRow](ctx, s.db, "find a part of an output", db.Query(query, db.Values{"output_id": id, "position": position}))
+	row, hasChunks, err := db.First[placeRow](ctx, s.db, "find a part of an output", db.Query(query, db.Values{"output_id": f.id, "position": position}))
+	if err == nil && !hasChunks {
+		err = s.checkEnd(ctx, f, 0)
+	}
 	return row.FirstByte, row.Here, err
 }
 
