@@ -86,9 +86,10 @@ const (
 	// tenth of it.
 	margin = time.Minute
 	urgent = 10 * time.Second
-	// claimLasts is the time after which another worker may take over a refresh: the time of
-	// the request, and the same time for the store.
-	claimLasts = 2 * tokenTime
+	// claimLasts is the time after which another worker may take over a refresh: the time of the request and of storing
+	// its token. Before that, the server may have replaced the refresh token that the database still has. A server that
+	// gets a replaced one may revoke all tokens of the sign-in.
+	claimLasts = tokenTime + storeLasts
 	// refreshLasts bounds a refresh, including the wait for the refresh of another worker.
 	refreshLasts = claimLasts + 2*tokenTime
 	// storeLasts bounds the retries to store a new token. If it is not stored, a rotated refresh

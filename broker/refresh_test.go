@@ -2,10 +2,13 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/pawl-run/pawl/broker/oauthtest"
+	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
 // unsealed is a sealer that seals nothing.
@@ -48,4 +51,25 @@ func TestUnwantedTokenIsTakenBack(t *testing.T) {
 	if len(s.Requests()) != 1 || len(s.Revoked()) != 2 {
 		t.Errorf("%d tokens were got, and there were %d requests to take one back", len(s.Requests()), len(s.Revoked()))
 	}
+}
+
+// away is a store that does not answer.
+type away struct{ Store }
+
+func (away) StoreRefreshed(context.Context, Refreshed) (StoreAnswer, error) {
+	return "", errs.Transient(errors.New("the store is away"))
+}
+
+// TestClaimCoversStoring: a worker stops to store a new token before another worker may send the old refresh token.
+func TestClaimCoversStoring(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		if _, err := New(away{}, unsealed{}, Options{}).keep(t.Context(), Refreshed{}); !errs.IsTransient(err) {
+			t.Fatal(err)
+		}
+		storing := time.Since(began)
+		if storing < 30*time.Second || tokenTime+storing > claimLasts {
+			t.Errorf("storing is given up after %s, and the claim ends after %s", storing, claimLasts)
+		}
+	})
 }
