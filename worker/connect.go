@@ -22,6 +22,7 @@ func Connect(ctx context.Context, c Config) (connected *pawl.Client, closed func
 	if err != nil {
 		return nil, nil, devstate.Explain(fmt.Errorf("database: %w", err))
 	}
+	store.UseNamespace(namespaceOf(c))
 	if err := store.OpenBucket(ctx, c.OutputBucket); err != nil {
 		store.Close()
 		return nil, nil, fmt.Errorf("config: %w", err)

@@ -70,6 +70,7 @@ func prepareStore(ctx context.Context, o *opened, c Config, a additions, p *poli
 		return nil, err
 	}
 	o.add(store.Close)
+	store.UseNamespace(namespaceOf(c))
 	if err := store.OpenBucket(ctx, c.OutputBucket); err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}

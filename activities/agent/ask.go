@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/pawl-run/pawl/activities/heartbeat"
+	"github.com/pawl-run/pawl/activities/judge"
 	pawlagent "github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/client/turn"
@@ -277,7 +278,7 @@ func (a *Agents) offer(ctx context.Context, in contract.AgentAskIn, run Run, c C
 		return picked
 	}}
 	if offer, err = a.Client.Offer(ctx, viewer, o); err != nil || len(offer.Tools) == 0 {
-		return offer, offered, err
+		return offer, offered, judge.MarkUnreadable(err)
 	}
 	if choice := choiceOf(run, offered); choice != (wire.Choice{}) {
 		offer, err = offer.WithChoice(codec, choice)

@@ -8,12 +8,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pawl-run/pawl/activities/judge"
 	pawlagent "github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/provider"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/wire"
+	"github.com/pawl-run/pawl/toolspec/wire/openai"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
@@ -101,5 +105,28 @@ func TestConnectionWithoutToken(t *testing.T) {
 		if errors.As(got, &fault) != isFault || isFault && !fault.Retry || !isFault && !errs.IsTransient(got) {
 			t.Errorf("%v gives %v", err, got)
 		}
+	}
+}
+
+// unreadable has a policy that this worker cannot read.
+type unreadable struct{}
+
+func (unreadable) Catalog(context.Context, catalog.Viewer) (catalog.Catalog, error) {
+	return catalog.Catalog{}, judge.ErrPolicyUnreadable
+}
+
+// TestUnreadablePolicy: where a request to a model needs a policy that this worker cannot read, the activity is tried again, for another worker.
+func TestUnreadablePolicy(t *testing.T) {
+	t.Parallel()
+	a := &Agents{
+		Broker: noLease{}, Roles: func(context.Context, string, string) ([]string, error) { return nil, judge.ErrPolicyUnreadable },
+		Client: client.New(nil, client.Options{Catalogs: unreadable{}}),
+	}
+	if _, _, _, err := a.modelClient(t.Context(), contract.AgentRun{}, Run{}, pawlagent.Model{Connection: "c"}); !errs.IsTransient(err) {
+		t.Errorf("the connection of the model: %v", err)
+	}
+	run := Run{Document: pawlagent.Document{Tools: []string{"core__echo"}}}
+	if _, _, err := a.offer(t.Context(), contract.AgentAskIn{}, run, Conversation{}, pawlagent.Model{}, openai.Codec{}); !errs.IsTransient(err) {
+		t.Errorf("the offer: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pawl-run/pawl/activities/judge"
 	pawlagent "github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/provider"
@@ -41,7 +42,7 @@ func (a *Agents) modelClient(ctx context.Context, of contract.AgentRun, run Run,
 	c := run.Input.Context
 	roles, err := a.Roles(ctx, c.TenantID, c.ActorID)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, nil, judge.MarkUnreadable(err)
 	}
 	r := broker.Request{TenantID: c.TenantID, AgentRunID: of.RunID, ConnectionID: model.Connection, Holder: c.ActorID, Lasts: leaseTime}
 	for _, role := range roles {

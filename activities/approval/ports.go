@@ -3,7 +3,6 @@ package approval
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
-	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -57,10 +55,7 @@ type Parts struct {
 // be able to read it.
 func (p Parts) policy(ctx context.Context, digest string) (*policy.Policy, error) {
 	version, err := p.Policies.Policy(ctx, digest)
-	if errors.Is(err, judge.ErrPolicyUnreadable) {
-		err = errs.Transient(err)
-	}
-	return version, err
+	return version, judge.MarkUnreadable(err)
 }
 
 // Approvals opens approval requests and verifies decisions on them.

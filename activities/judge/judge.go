@@ -7,6 +7,7 @@ import (
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 )
@@ -32,6 +33,15 @@ type Policies interface {
 // ErrPolicyUnreadable says that a stored policy version does not compile in this worker:
 // a newer release wrote it and used features that this release does not know.
 var ErrPolicyUnreadable = errors.New("this worker cannot read the policy version")
+
+// MarkUnreadable marks an error that is ErrPolicyUnreadable as transient, so that Temporal gives the activity to
+// another worker. It returns any other error as it is.
+func MarkUnreadable(err error) error {
+	if errors.Is(err, ErrPolicyUnreadable) {
+		return errs.Transient(err)
+	}
+	return err
+}
 
 // KillFailure returns the failure of a call that a kill switch stops. reason is shown to
 // the caller; it may be empty.

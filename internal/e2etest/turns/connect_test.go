@@ -13,7 +13,8 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// TestConnect: a program without a worker can make offers and read large results with the configuration of a worker.
+// TestConnect: a program without a worker can make offers and read large results with the configuration of a worker. Of workers of other namespaces that
+// share the database, it offers nothing.
 func TestConnect(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, turnPolicy)
@@ -22,6 +23,11 @@ func TestConnect(t *testing.T) {
 		e2etest.Tool("test__big", func(context.Context, e2etest.In, toolspec.Call) (e2etest.Out, error) {
 			return e2etest.Out{Text: big}, nil
 		})))
+	e2etest.Query[int](w, `
+		WITH elsewhere AS (INSERT INTO workers (worker_id, namespace) VALUES ('elsewhere', 'elsewhere')),
+			spec AS (INSERT INTO tool_specs (tool_id, digest, spec)
+				SELECT 'test__elsewhere', digest, replace(spec::text, 'test__echo', 'test__elsewhere')::json FROM tool_specs WHERE tool_id = 'test__echo' RETURNING digest)
+		INSERT INTO worker_tools (worker_id, tool_id, digest) SELECT 'elsewhere', 'test__elsewhere', digest FROM spec RETURNING 1`)
 	connected, closed, err := worker.Connect(t.Context(), w.Config())
 	if err != nil {
 		t.Fatal(err)
