@@ -48,7 +48,9 @@ func (a *Agents) Answer(ctx context.Context, in contract.AgentAnswerIn) (out con
 	if err != nil {
 		return out, err
 	}
-	boundMedia(answers, results)
+	if codec, ok := codecs[round.Format]; ok {
+		dropUncarried(answers, results, codec)
+	}
 	if len(in.Joined) > 0 {
 		round.Answers = answers
 		_, ends := round.doneMessage()
@@ -61,19 +63,16 @@ func (a *Agents) Answer(ctx context.Context, in contract.AgentAnswerIn) (out con
 	return out, a.Store.RecordAnswers(ctx, in.Run, in.Round, answers, trimmed)
 }
 
-// maxMedia bounds the images, audio and documents in the answers of one round, in bytes of base64. The record has all answers of a round in one row.
-const maxMedia = 8 << 20
-
-// boundMedia replaces each image, audio or document beyond maxMedia by a note in words, and gives its answer a
-// reference to the stored value.
-func boundMedia(answers []wire.Answer, results []toolspec.Result) {
-	left := maxMedia
+// dropUncarried replaces each image, audio or document that requests in a format have as a note only, by this note, and gives its answer a
+// reference to the stored value. Each request reads the answers of all rounds, and data that it does not carry would count for none of its limits.
+func dropUncarried(answers []wire.Answer, results []toolspec.Result, codec wire.Codec) {
 	for i := range answers {
 		for j, part := range answers[i].Parts {
 			if strings.HasPrefix(part.MediaType, "text/") {
 				continue
 			}
-			if left -= len(part.Data); left >= 0 {
+			sent, err := codec.Answers([]wire.Answer{{Content: answers[i].Content, Parts: []wire.Part{part}}})
+			if err != nil || size(sent) >= len(part.Data) {
 				continue
 			}
 			answers[i].Parts[j] = wire.Part{MediaType: "text/plain", Data: part.Words()}

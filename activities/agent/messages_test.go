@@ -70,19 +70,23 @@ func TestRoundsBeforeOthers(t *testing.T) {
 	}
 }
 
-// TestBoundMedia: the images of a round have a bound, beyond which the model gets their references.
-func TestBoundMedia(t *testing.T) {
+// TestDropUncarried: an image stays in the answers of a round only if requests in the format of the round carry it. Otherwise the answer has a note and the
+// reference of the value.
+func TestDropUncarried(t *testing.T) {
 	t.Parallel()
-	image := wire.Part{MediaType: "image/png", Data: strings.Repeat("A", maxMedia/2)}
-	answers, results := make([]wire.Answer, 3), make([]toolspec.Result, 3)
-	for i := range answers {
-		answers[i].Parts, results[i].InvocationID = []wire.Part{{MediaType: "text/plain", Data: strings.Repeat("x", maxMedia)}, image}, "id"
-	}
-	boundMedia(answers, results)
-	for i, kept := range []bool{true, true, false} {
-		a := answers[i]
-		if (a.Parts[1] == image) != kept || (a.OutputRef == "") != kept || len(a.Parts[0].Data) != maxMedia {
-			t.Errorf("answer %d: an image of %.60q, with the reference %q", i, a.Parts[1].Data, a.OutputRef)
+	image, sound := wire.Part{MediaType: "image/png", Data: strings.Repeat("A", 1<<20)}, wire.Part{MediaType: "audio/wav", Data: strings.Repeat("A", 1<<20)}
+	text := wire.Part{MediaType: "text/plain", Data: strings.Repeat("x", 1<<10)}
+	for name, carriesImages := range map[string]bool{"openai": false, "anthropic": true, "responses": true, "gemini": true, "ollama": true} {
+		answers := []wire.Answer{{Content: json.RawMessage(`"see"`), Parts: []wire.Part{text, image}}, {Content: json.RawMessage(`"hear"`), Parts: []wire.Part{sound}}}
+		dropUncarried(answers, []toolspec.Result{{InvocationID: "id"}, {}}, codecs[name])
+		if answers[0].Parts[0] != text || (answers[0].Parts[1] == image) != carriesImages || (answers[0].OutputRef == "") != carriesImages {
+			t.Errorf("%s: an image of %.80q, with the reference %q", name, answers[0].Parts[1].Data, answers[0].OutputRef)
+		}
+		if !carriesImages && answers[0].Parts[1] != (wire.Part{MediaType: "text/plain", Data: image.Words()}) {
+			t.Errorf("%s says %.80q", name, answers[0].Parts[1].Data)
+		}
+		if hasSound := answers[1].Parts[0] == sound; hasSound && name != "gemini" || answers[1].OutputRef != "" {
+			t.Errorf("%s: a sound of %.80q, with the reference %q", name, answers[1].Parts[0].Data, answers[1].OutputRef)
 		}
 	}
 }

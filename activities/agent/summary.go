@@ -86,12 +86,21 @@ func (a *Agents) summarize(ctx context.Context, of contract.AgentRun, run Run, w
 	if !ok {
 		return s, unusable("the format %s of the model is unknown to this worker", model.Format)
 	}
-	// Read the rounds with their whole outputs: a reference says nothing about the output.
-	whole, err := a.Store.AgentConversation(ctx, of, Context{TrimmedTo: 1, From: run.Context.From})
-	if err != nil {
-		return s, err
+	// A reference says nothing about its output, so read the rounds with their whole answers. Read one round at a time, and keep what
+	// the request has of it: the images of all rounds may need more memory than there is.
+	var rounds []Round
+	for number := max(run.Context.From, 1); number < w.context.From; number++ {
+		round, found, err := a.Store.AgentRound(ctx, of, number)
+		if err != nil {
+			return s, err
+		}
+		for i, answer := range round.Answers {
+			round.Answers[i].Content, round.Answers[i].Parts = json.RawMessage(cutLine(inWords(answer))), nil
+		}
+		if found {
+			rounds = append(rounds, round)
+		}
 	}
-	rounds := slices.DeleteFunc(whole.Rounds, func(r Round) bool { return r.Round >= w.context.From })
 	most := min(maxSummary, run.Document.Limits.ContextBytes/8)
 	request, err := summaryRequest(run, rounds, w.said, most, codec)
 	if err != nil {
@@ -165,7 +174,7 @@ func summaryRequest(run Run, rounds []Round, said []Said, limit int, codec wire.
 		}
 		for key, value := range fields {
 			if text, ok := value.(string); ok && key != "summary" { // a summary has its own bound
-				fields[key] = truncate.Cut(strings.ToValidUTF8(text, ""), maxLine)
+				fields[key] = cutLine(text)
 			}
 		}
 		line, marshalErr := json.Marshal(fields)
@@ -215,6 +224,11 @@ func summaryRequest(run Run, rounds []Round, said []Said, limit int, codec wire.
 	}}, codec, nil)
 	r.Messages, r.System, r.SystemMember = encoded.Messages, encoded.System, encoded.SystemMember
 	return r, err
+}
+
+// cutLine returns a text as the request for a summary has it.
+func cutLine(text string) string {
+	return truncate.Cut(strings.ToValidUTF8(text, ""), maxLine)
 }
 
 // inWords returns the content of an answer as text. For each part that is not a text, such as an image, it has a

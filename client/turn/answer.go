@@ -28,11 +28,9 @@ func (t Turn) formMessages(ctx context.Context, c *client.Client, r Reply) ([]js
 	if err != nil || len(r.Outcomes) == 0 {
 		return messages, err
 	}
-	answers := make([]wire.Answer, len(r.Outcomes))
-	for i, o := range r.Outcomes {
-		if answers[i], err = formAnswer(ctx, c, t.Context.TenantID, o); err != nil {
-			return nil, fmt.Errorf("call %d: %w", i, err)
-		}
+	answers, err := formAnswers(ctx, c, t.Context.TenantID, r.Outcomes)
+	if err != nil {
+		return nil, err
 	}
 	answered, err := t.Codec.Answers(answers)
 	if err != nil {
@@ -44,10 +42,21 @@ func (t Turn) formMessages(ctx context.Context, c *client.Client, r Reply) ([]js
 // Answers returns the answers to the calls of a plan, in their order. results has a result for each call, also
 // for refused calls and for calls that are the same as an earlier call. It reads stored values with c.
 func (p Plan) Answers(ctx context.Context, c *client.Client, tenantID string, results []toolspec.Result) ([]wire.Answer, error) {
-	answers := make([]wire.Answer, len(p.Calls))
+	outcomes := make([]Outcome, len(p.Calls))
 	for i, planned := range p.Calls {
+		outcomes[i] = Outcome{Call: planned.Call, Result: results[i], hint: planned.Hint}
+	}
+	return formAnswers(ctx, c, tenantID, outcomes)
+}
+
+// formAnswers returns the answers to the calls of one response, in their order. Of their images, audio and documents
+// they have the first maxAllMedia bytes.
+func formAnswers(ctx context.Context, c *client.Client, tenantID string, outcomes []Outcome) ([]wire.Answer, error) {
+	answers := make([]wire.Answer, len(outcomes))
+	media := maxAllMedia
+	for i, o := range outcomes {
 		var err error
-		if answers[i], err = formAnswer(ctx, c, tenantID, Outcome{Call: planned.Call, Result: results[i], hint: planned.Hint}); err != nil {
+		if answers[i], err = formAnswer(ctx, c, tenantID, o, &media); err != nil {
 			return nil, fmt.Errorf("call %d: %w", i, err)
 		}
 	}
@@ -67,10 +76,11 @@ func Items(message json.RawMessage) (items []json.RawMessage, err error) {
 	return items, err
 }
 
-// formAnswer returns the answer to a call. If c cannot read a stored value, because it has no reader of outputs or
+// formAnswer returns the answer to a call. media is how many bytes of images, audio and documents the answers of a response may still have; formAnswer subtracts
+// those of this answer. If c cannot read a stored value, because it has no reader of outputs or
 // the output has expired, the answer has what the result has of it: the short form, if there is one, and the
 // reference.
-func formAnswer(ctx context.Context, c *client.Client, tenantID string, o Outcome) (a wire.Answer, err error) {
+func formAnswer(ctx context.Context, c *client.Client, tenantID string, o Outcome, media *int) (a wire.Answer, err error) {
 	a = wire.Answer{Index: o.Call.Index, CallID: o.Call.ID, Name: o.Call.Name, IsError: !o.Result.OK, OutputRef: o.Result.OutputRef}
 	if a.IsError {
 		if o.Result.ErrorCode == toolspec.CodeUnavailable && o.hint != "" {
@@ -85,7 +95,7 @@ func formAnswer(ctx context.Context, c *client.Client, tenantID string, o Outcom
 	}
 	ref := wholeRef(o.Result)
 	if o.Result.Kind == toolspec.KindParts {
-		if cut, ok := answerParts(&a, value, ref); ok {
+		if cut, ok := answerParts(&a, value, ref, media); ok {
 			switch {
 			case cut && a.OutputRef == "":
 				a.OutputRef = ref

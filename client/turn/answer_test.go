@@ -104,7 +104,7 @@ func TestAnswers(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			c := client.New(nil, client.Options{Outputs: stored{"out_1": list}})
-			a, err := formAnswer(t.Context(), c, "acme", Outcome{Call: wire.Call{Index: 3, ID: "c1", Name: "test__x"}, Result: tc.result})
+			a, err := formAnswer(t.Context(), c, "acme", Outcome{Call: wire.Call{Index: 3, ID: "c1", Name: "test__x"}, Result: tc.result}, new(maxAllMedia))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -123,14 +123,14 @@ func TestAnswers(t *testing.T) {
 		})
 	}
 	large := Outcome{Result: toolspec.Result{OK: true, OutputRef: "out_1"}}
-	if a, err := formAnswer(t.Context(), client.New(nil, client.Options{}), "acme", large); err != nil || !strings.HasPrefix(string(a.Content), `{"truncated":true,"outputRef":"out_1","more":"core__tool_output_cache`) || a.OutputRef != "out_1" {
+	if a, err := formAnswer(t.Context(), client.New(nil, client.Options{}), "acme", large, new(maxAllMedia)); err != nil || !strings.HasPrefix(string(a.Content), `{"truncated":true,"outputRef":"out_1","more":"core__tool_output_cache`) || a.OutputRef != "out_1" {
 		t.Errorf("without a reader of outputs: %+v, %v", a, err)
 	}
-	if a, err := formAnswer(t.Context(), client.New(nil, client.Options{Outputs: stored{}}), "globex", large); err == nil {
+	if a, err := formAnswer(t.Context(), client.New(nil, client.Options{Outputs: stored{}}), "globex", large, new(maxAllMedia)); err == nil {
 		t.Errorf("of another tenant's: %s", a.Content)
 	}
 	for _, gone := range []error{client.ErrNotFound, output.ErrExpired} {
-		if a, err := formAnswer(t.Context(), client.New(nil, client.Options{Outputs: away{gone}}), "acme", large); err != nil || a.IsError || a.OutputRef != "out_1" {
+		if a, err := formAnswer(t.Context(), client.New(nil, client.Options{Outputs: away{gone}}), "acme", large, new(maxAllMedia)); err != nil || a.IsError || a.OutputRef != "out_1" {
 			t.Errorf("%v: %+v, %v", gone, a, err)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"mime"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/sanitize"
@@ -19,21 +18,27 @@ import (
 // answer has a text that names the part.
 const MaxMedia = 4 << 20
 
+// maxAllMedia bounds the images, audio and documents of all answers to one response, as MaxMedia bounds those of one answer.
+const maxAllMedia = 2 * MaxMedia
+
 // answerParts sets the content and the parts of an answer from a value of the kind parts. ref names the
-// whole value. cut says that the answer has less than the value. ok is false if the value is no list of
+// whole value. media is how many bytes of base64 the answers may still have; answerParts subtracts those of this
+// answer. cut says that the answer has less than the value. ok is false if the value is no list of
 // parts, for example because a hook replaced it: the model then reads the value as JSON.
-func answerParts(a *wire.Answer, value json.RawMessage, ref string) (cut, ok bool) {
+func answerParts(a *wire.Answer, value json.RawMessage, ref string, media *int) (cut, ok bool) {
 	clean, sanitized := sanitize.Value(value)
 	var parts toolspec.Parts
 	if json.Unmarshal(clean, &parts) != nil || len(parts) == 0 || len(parts) > toolspec.MaxParts+1 { // truncate adds a part
 		return false, false
 	}
-	r := partsAnswer{ref: ref, text: MaxAnswer, media: MaxMedia, sanitized: sanitized}
+	r := partsAnswer{ref: ref, text: MaxAnswer, media: min(MaxMedia, *media), sanitized: sanitized}
+	before := r.media
 	for i, p := range parts {
 		if !r.add(i, p) {
 			return false, false
 		}
 	}
+	*media -= before - r.media
 	// A first part that is a text becomes the content, because wire.Answer.Text frames a content that
 	// begins like a failure. So the model cannot take a text of the tool for a failure.
 	a.Parts, a.Sanitized = r.parts, r.sanitized
@@ -79,8 +84,8 @@ func (r *partsAnswer) add(i int, p toolspec.Part) bool {
 	case len(p.Data) == 0:
 		r.cut = true
 		r.addText(fmt.Sprintf("[%s, %d bytes, is not shown]", label(p), p.Bytes))
-	case strings.HasPrefix(mediaType, "text/") && utf8.Valid(p.Data):
-		text, changed := sanitize.Text(string(p.Data))
+	case strings.HasPrefix(mediaType, "text/"):
+		text, changed := sanitize.Text(strings.ToValidUTF8(string(p.Data), "\uFFFD"))
 		r.sanitized = sanitize.MergeKinds(r.sanitized, changed)
 		r.addText(fmt.Sprintf("[%s]\n%s", label(p), text))
 	case size > r.media:

@@ -52,7 +52,7 @@ var everyPart = []toolspec.Part{
 func TestPartsInEveryFormat(t *testing.T) {
 	t.Parallel()
 	for _, codec := range []wire.Codec{openai.Codec{}, responses.Codec{}, anthropic.Codec{}, ollama.Codec{}, gemini.Codec{}} {
-		a, err := formAnswer(t.Context(), nil, "acme", Outcome{Call: wire.Call{ID: "call_1", Name: "acme__draw"}, Result: partsResult(t, everyPart...)})
+		a, err := formAnswer(t.Context(), nil, "acme", Outcome{Call: wire.Call{ID: "call_1", Name: "acme__draw"}, Result: partsResult(t, everyPart...)}, new(maxAllMedia))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestPartsOfOtherValues(t *testing.T) {
 	}
 	text := func(s string) toolspec.Part { return toolspec.Part{Type: toolspec.PartText, Text: s} }
 	form := func(c *client.Client, r toolspec.Result) wire.Answer {
-		a, err := formAnswer(t.Context(), c, "acme", Outcome{Result: r})
+		a, err := formAnswer(t.Context(), c, "acme", Outcome{Result: r}, new(maxAllMedia))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,6 +141,39 @@ func TestPartsOfOtherValues(t *testing.T) {
 	}
 }
 
+// TestMediaOfManyAnswers: the answers to one response have a bounded amount of images together. A text in another encoding counts as text.
+func TestMediaOfManyAnswers(t *testing.T) {
+	t.Parallel()
+	image := partsResult(t, toolspec.Part{Type: toolspec.PartImage, MediaType: "image/png", Data: make([]byte, 2<<20)})
+	outcomes := make([]Outcome, 8)
+	for i := range outcomes {
+		outcomes[i].Result = image
+	}
+	latin1 := toolspec.Part{Type: toolspec.PartDocument, MediaType: "text/plain", Data: bytes.Repeat([]byte("caf\xe9 "), 100<<10)}
+	outcomes = append(outcomes, Outcome{Result: partsResult(t, latin1)})
+	answers, err := formAnswers(t.Context(), nil, "acme", outcomes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	images, held := 0, 0
+	for i, a := range answers {
+		for _, part := range a.Parts {
+			held += len(part.Data)
+			if part.MediaType == "image/png" {
+				images++
+			} else if i < 8 && (a.OutputRef != toolspec.ResultRef(inv) || !strings.Contains(part.Data, "too large to be shown")) {
+				t.Errorf("answer %d says %q, with the reference %q", i, part.Data, a.OutputRef)
+			}
+		}
+	}
+	if images != 2 || held > maxAllMedia+MaxAnswer+4<<10 {
+		t.Errorf("%d images, and %d bytes", images, held)
+	}
+	if text := answers[8].Parts[0].Data; !strings.Contains(text, "caf\uFFFD caf") || answers[8].OutputRef == "" {
+		t.Errorf("a text that is not UTF-8: %.80q", text)
+	}
+}
+
 // TestLongTextKind shows that a text of the kind text is cut as a text.
 func TestLongTextKind(t *testing.T) {
 	t.Parallel()
@@ -148,7 +181,7 @@ func TestLongTextKind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := formAnswer(t.Context(), nil, "acme", Outcome{Result: toolspec.Result{OK: true, InvocationID: inv, Kind: toolspec.KindText, Value: value}})
+	a, err := formAnswer(t.Context(), nil, "acme", Outcome{Result: toolspec.Result{OK: true, InvocationID: inv, Kind: toolspec.KindText, Value: value}}, new(maxAllMedia))
 	var text string
 	if err != nil || json.Unmarshal(a.Content, &text) != nil || len(a.Content) > MaxAnswer || a.OutputRef != toolspec.ResultRef(inv) {
 		t.Fatalf("%.100s, %v", a.Content, err)

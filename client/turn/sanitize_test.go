@@ -16,7 +16,7 @@ func sameSet(a, b []string) bool { return len(a) == 0 && len(b) == 0 || reflect.
 func TestSanitizedAnswers(t *testing.T) {
 	t.Parallel()
 	answer := func(r toolspec.Result) (string, []string) {
-		a, err := formAnswer(t.Context(), nil, "acme", Outcome{Result: r})
+		a, err := formAnswer(t.Context(), nil, "acme", Outcome{Result: r}, new(maxAllMedia))
 		if err != nil {
 			t.Fatal(err)
 		}
