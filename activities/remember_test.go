@@ -144,6 +144,21 @@ func TestCovered(t *testing.T) {
 		{"out of the pattern by way of .. with a parameter", func(g *given) {
 			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", notes, json.RawMessage(`{"text":"notes/..;a/secrets"}`)
 		}, false},
+		{"out of the pattern by way of .. before a query", func(g *given) {
+			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", notes, json.RawMessage(`{"text":"notes/..?all=1"}`)
+		}, false},
+		{"out of the pattern by way of .. before a fragment", func(g *given) {
+			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", notes, json.RawMessage(`{"text":"notes/..#a"}`)
+		}, false},
+		{"out of the pattern by way of .. with characters that readers of URLs remove", func(g *given) {
+			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", notes, json.RawMessage(`{"text":"notes/.\t.\n/secrets"}`)
+		}, false},
+		{"out of the pattern by way of .. and a space", func(g *given) {
+			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", notes, json.RawMessage(`{"text":"notes/.. "}`)
+		}, false},
+		{"a query that is no path", func(g *given) {
+			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", notes, json.RawMessage(`{"text":"notes/b?from=..&to=c"}`)
+		}, true},
 		{"percent-encoding that leads nowhere", func(g *given) {
 			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", notes, json.RawMessage(`{"text":"notes/b%2Fc%2e"}`)
 		}, true},

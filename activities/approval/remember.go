@@ -153,7 +153,8 @@ var encodedParts = regexp.MustCompile(`(?i)%(?:25)*(2e|2f|5c)`)
 // escapes reports whether text has a path element ".." that does not end within the prefix of the pattern. With
 // "..", a file path or a URL can leave the directory that the prefix names. Such an element may begin in the
 // prefix: the prefix of "notes/.*" is a part of "notes/../x". Some servers cut off a ; and what follows before they
-// read an element. A pattern without * matches only the same text, so escapes returns false.
+// read an element, a URL ends its path at ? and #, and the URL Standard of the WHATWG removes tabs, line ends and outer spaces
+// before it reads a path. A pattern without * matches only the same text, so escapes returns false.
 func escapes(pattern, text string) bool {
 	prefix, isPrefix := strings.CutSuffix(pattern, "*")
 	if !isPrefix {
@@ -165,10 +166,13 @@ func escapes(pattern, text string) bool {
 		})
 	}
 	within := strings.LastIndexAny(prefix, `/\`) + 1 // the elements that end within the prefix
-	elements := strings.FieldsFunc(decode(strings.TrimPrefix(text, prefix[:within])), func(r rune) bool { return r == '/' || r == '\\' })
+	rest := strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(strings.TrimPrefix(text, prefix[:within]))
+	elements := strings.FieldsFunc(decode(rest), func(r rune) bool { return r == '/' || r == '\\' })
 	return slices.ContainsFunc(elements, func(element string) bool {
-		name, _, _ := strings.Cut(element, ";")
-		return name == ".."
+		if end := strings.IndexAny(element, ";?#"); end >= 0 {
+			element = element[:end]
+		}
+		return strings.TrimFunc(element, func(r rune) bool { return r <= ' ' }) == ".."
 	})
 }
 
