@@ -47,8 +47,10 @@ func RunAgent() toolspec.Tool {
 }
 
 func runAgent(ctx context.Context, in runAgentIn, call toolspec.Call) (runAgentOut, error) {
+	by := call.Context
 	started, err := capability.AgentRunsKey.From(call).StartAgentRun(ctx, capability.AgentCall{
-		TenantID: call.Context.TenantID, RunID: call.Context.RunID, ToolCallID: call.ToolCallID, Agent: in.Agent, Task: in.Task,
+		TenantID: by.TenantID, RunID: by.RunID, ToolCallID: call.ToolCallID, ActorID: by.ActorID, SubjectID: by.SubjectID, VirtualKeyID: by.VirtualKeyID,
+		Agent: in.Agent, Task: in.Task,
 	})
 	switch {
 	case errors.Is(err, capability.ErrNoAgentRun):

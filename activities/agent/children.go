@@ -42,7 +42,7 @@ type Children struct {
 }
 
 // StartAgentRun implements capability.AgentRuns. Anybody who may call tools can name a run, so StartAgentRun
-// accepts only a call that the model of the run has planned and that has no answer yet. A child starts no run:
+// accepts only a call that the model of the run has planned, that has no answer yet, and that has the identities of the run. A child starts no run:
 // its calls have the run id of the parent, and no round of the parent plans them.
 func (c *Children) StartAgentRun(ctx context.Context, call capability.AgentCall) (started capability.StartedAgent, err error) {
 	parent := contract.AgentRun{TenantID: call.TenantID, RunID: call.RunID}
@@ -52,7 +52,7 @@ func (c *Children) StartAgentRun(ctx context.Context, call capability.AgentCall)
 		return started, capability.ErrNoAgentRun
 	case err != nil:
 		return started, err
-	case run.Result != nil || !slices.Contains(tools(run), pawlagent.RunTool):
+	case run.Result != nil || !slices.Contains(tools(run), pawlagent.RunTool) || !isCallOf(run, call):
 		return started, capability.ErrNoAgentRun
 	}
 	round, found, err := c.Store.AgentRound(ctx, parent, run.Round)
@@ -90,6 +90,13 @@ func (c *Children) StartAgentRun(ctx context.Context, call capability.AgentCall)
 		return started, capability.ErrNoAgentRun // somebody has started another run with this id
 	}
 	return capability.StartedAgent{RunID: childOf(parent, call.ToolCallID).RunID, Agent: child.Document.Name, Version: child.Document.Version}, nil
+}
+
+// isCallOf reports whether a call has the identities of a run. The new run gets the subject of the run and its proof. Another program can start a call
+// under an id that the model has planned, but it has no proof of the subject.
+func isCallOf(run Run, call capability.AgentCall) bool {
+	by := run.Input.Context
+	return call.ActorID == by.ActorID && call.SubjectID == by.SubjectID && call.VirtualKeyID == by.VirtualKeyID
 }
 
 // childInput returns the input of the run that a call starts. The calls of this run count as calls of the parent, so they have

@@ -21,6 +21,8 @@ type AgentRuns interface {
 type AgentCall struct {
 	// TenantID, RunID and ToolCallID identify the call.
 	TenantID, RunID, ToolCallID string
+	// ActorID, SubjectID and VirtualKeyID are those of the context of the call. They must be those of the calling run.
+	ActorID, SubjectID, VirtualKeyID string
 	// Agent is the name of the agent, and Task what it is to do.
 	Agent, Task string
 }
