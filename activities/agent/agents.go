@@ -87,6 +87,8 @@ type NewRun struct {
 
 // Run is a run as the record has it.
 type Run struct {
+	// Namespace is the Temporal namespace of its workflow. It may be empty for a run that an earlier release has recorded.
+	Namespace   string
 	InputDigest string
 	Document    pawlagent.Document
 	// Input is the input of the run. If the run has a Parent, its calls count as calls of the parent's run: Input.Context

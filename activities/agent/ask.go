@@ -61,6 +61,9 @@ func (a *Agents) ask(ctx, asking context.Context, in contract.AgentAskIn) (out c
 	if err != nil {
 		return out, err
 	}
+	if a.isElsewhere(run) {
+		return out, errors.New("the run is of another namespace")
+	}
 	if in.Round <= run.Round {
 		return out, nil // the round is recorded
 	}

@@ -33,6 +33,8 @@ func (a *Agents) Open(ctx context.Context, in contract.AgentOpenIn) (contract.Ag
 			return refused("the run cannot start: no call of " + pawlagent.RunTool + " has made it"), nil
 		case err != nil:
 			return contract.AgentOpenOut{}, err
+		case a.isElsewhere(run):
+			return refused(elsewhere), nil
 		}
 		return opened(of, run), nil
 	}
@@ -52,10 +54,20 @@ func (a *Agents) Open(ctx context.Context, in contract.AgentOpenIn) (contract.Ag
 	if err != nil {
 		return contract.AgentOpenOut{}, err
 	}
+	if a.isElsewhere(run) {
+		return refused(elsewhere), nil
+	}
 	if run.InputDigest != digest {
 		return refused("another input has run under the id of this run: give each run an id of its own"), nil
 	}
 	return opened(of, run), nil
+}
+
+const elsewhere = "a run of another namespace, whose workers share the database, has the id of this run: give each run an id of its own"
+
+// isElsewhere reports whether the workflow of a run is in another namespace, whose workers share the database.
+func (a *Agents) isElsewhere(run Run) bool {
+	return run.Namespace != "" && run.Namespace != a.Namespace
 }
 
 // opened returns the answer of Open for a recorded run: its result if it has ended, and what the workflow needs to

@@ -18,6 +18,7 @@ import (
 	pawlagent "github.com/pawl-run/pawl/agent"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/conversation"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
@@ -33,6 +34,7 @@ func workflowAttacks() []attack {
 		{target: target{workflowTypes, "RunAgent"}, what: "under another id", run: runUnderAnotherID},
 		{target: target{workflowTypes, "RunAgent"}, what: "with what is no input", run: runRubbish},
 		{target: target{workflowTypes, "RunAgent"}, what: "with the conversation of another actor", run: runForked},
+		{target: target{workflowTypes, "RunAgent"}, what: "in another namespace of the database", run: runElsewhere},
 		{target: target{workflowTypes, "Sweep"}, what: "by hand", run: sweepByHand},
 		{target: target{workflowTypes, "VerifyHistory"}, what: "after a search that never was", run: verifyByHand},
 		{target: target{workflowTypes, "FireTrigger"}, what: "by hand", run: fireByHand},
@@ -281,6 +283,31 @@ func runForked(t *testing.T, w *world) {
 			t.Errorf("the run has begun: %+v, %v", run, err)
 		}
 	}
+}
+
+// runElsewhere: a run of another namespace, whose workers share the database, and a run that one of its calls has started, are not continued here.
+func runElsewhere(t *testing.T, w *world) {
+	document := pawlagent.Document{Name: "elsewhere", Version: "1", Limits: pawlagent.Limits{Rounds: 1, Calls: 1, Seconds: 60, ContextBytes: 1 << 20, AtOnce: 1}}
+	in := pawlagent.Input{
+		Agent: "elsewhere", Context: toolspec.Context{TenantID: "acme", RunID: "elsewhere", ActorID: "agent:victim"},
+		Messages: []conversation.Message{{Role: conversation.User, Content: []conversation.Part{{Type: conversation.Text, Text: "go"}}}},
+	}
+	digest, err := in.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent := contract.AgentRun{TenantID: "acme", RunID: "elsewhere"}
+	if _, err := w.store.OpenAgentRun(t.Context(), agent.NewRun{Run: parent, Namespace: "elsewhere", InputDigest: digest, Document: document, Input: in}); err != nil {
+		t.Fatal(err)
+	}
+	child := agent.NewChild{Parent: parent, ToolCallID: "r1-0", RunID: pawlagent.ChildRunID(toolspec.Identity{TenantID: "acme", RunID: "elsewhere", ToolCallID: "r1-0"}.InvocationID()), Document: document, Input: in}
+	if _, err := w.store.StartChild(t.Context(), child); err != nil {
+		t.Fatal(err)
+	}
+	w.runBy(t, pawlagent.WorkflowID("acme", "elsewhere"), plain(in), "a run of another namespace")
+	w.runBy(t, pawlagent.WorkflowID("acme", child.RunID), plain(object{
+		"agent": "elsewhere", "context": object{"tenantId": "acme", "runId": child.RunID, "actorId": "agent:victim"}, "parent": object{"runId": "elsewhere", "toolCallId": "r1-0"},
+	}), "a run of another namespace")
 }
 
 // runBy starts the workflow of a run under an id, with any input. It must fail for a reason.

@@ -20,7 +20,7 @@ import (
 )
 
 type runRow struct {
-	InputDigest                string
+	Namespace, InputDigest     string
 	Document, Input, Result    json.RawMessage
 	TrimmedTo, ContextFrom     int
 	OpenedAt                   time.Time
@@ -134,7 +134,7 @@ func (s *Store) AgentRunAt(ctx context.Context, of contract.AgentRun, round int)
 // run returns the run of a row.
 func (row runRow) run(op string) (r activity.Run, err error) {
 	r = activity.Run{
-		InputDigest: row.InputDigest, Context: activity.Context{TrimmedTo: row.TrimmedTo, From: row.ContextFrom}, OpenedAt: row.OpenedAt,
+		Namespace: row.Namespace, InputDigest: row.InputDigest, Context: activity.Context{TrimmedTo: row.TrimmedTo, From: row.ContextFrom}, OpenedAt: row.OpenedAt,
 		Summary: activity.Summary{Before: row.SummaryBefore, Text: row.Summary},
 		Round:   row.Rounds, Said: row.Said, Taken: row.Taken, Totals: pawlagent.Totals{
 			Rounds: row.Rounds, Calls: row.Calls, InputTokens: row.InputTokens, CacheReadTokens: row.CacheReadTokens, CacheWriteTokens: row.CacheWriteTokens,

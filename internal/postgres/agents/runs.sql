@@ -54,7 +54,7 @@ WITH source AS (
 SELECT EXISTS (SELECT FROM source) AS found, rounds::integer AS rounds, bytes::bigint AS bytes FROM kept;
 
 -- name: AgentRun
-SELECT r.input_digest, r.document, r.input, r.trimmed_to, r.context_from, r.opened_at, r.result, r.rounds, r.calls, r.input_tokens, r.cache_read_tokens,
+SELECT r.namespace, r.input_digest, r.document, r.input, r.trimmed_to, r.context_from, r.opened_at, r.result, r.rounds, r.calls, r.input_tokens, r.cache_read_tokens,
     r.cache_write_tokens, r.output_tokens, r.micro_usd, r.unpriced, coalesce(r.parent_run_id, '') AS parent_run_id,
     coalesce(r.parent_call_id, '') AS parent_call_id, coalesce(r.token_limit, 0) AS token_limit, coalesce(r.micro_usd_limit, 0) AS micro_usd_limit,
     (SELECT coalesce(max(m.seq), 0) FROM agent_messages m WHERE m.tenant_id = r.tenant_id AND m.run_id = r.run_id) AS said,
