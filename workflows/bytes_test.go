@@ -3,13 +3,16 @@ package workflows_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // TestDeltas: the changes of all hooks of a call share one bound, because the server would end
@@ -39,6 +42,31 @@ func TestDeltas(t *testing.T) {
 			r := newRig(t, rigOptions{policy: freePolicy, hooks: []hook.Hook{kilobytes("large", tc.kb)}})
 			if result := r.run(call("core__read", args)); result.ErrorCode != tc.code || result.SafeMessage != tc.want {
 				t.Errorf("got %+v, want %q, %q", result, tc.code, tc.want)
+			}
+			if audit := r.records.settled[0].Audit; len(audit) != 1 || audit[0].Kind != contract.CallAudit {
+				t.Errorf("the audit lines are %+v", audit)
+			}
+		})
+	}
+}
+
+// TestAuditLineWithoutItsStage: a call has its audit line also if a hook of a user makes the stage willAudit fail, or uses up its time.
+func TestAuditLineWithoutItsStage(t *testing.T) {
+	fails := func(context.Context, *hook.Audit) error { return errs.Transient(errors.New("the collector is away")) }
+	hangs := func(ctx context.Context, _ *hook.Audit) error { <-ctx.Done(); return ctx.Err() }
+	for name, h := range map[string]hook.Hook{
+		"fails":          hook.New("mine", hook.WillAudit.Do(fails)),
+		"fails, durable": hook.New("mine", hook.Durable(time.Minute), hook.WillAudit.Do(fails)),
+		"hangs, durable": hook.New("mine", hook.Durable(time.Second), hook.WillAudit.Do(hangs)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, rigOptions{policy: freePolicy, hooks: []hook.Hook{h}})
+			if result := r.run(call("core__read", args)); !result.OK {
+				t.Fatalf("got %+v", result)
+			}
+			audit := r.records.settled[0].Audit
+			if len(audit) != 1 || audit[0].Kind != contract.CallAudit || !strings.Contains(string(audit[0].Detail), `"toolId":"core__read"`) || !strings.Contains(string(audit[0].Detail), `"ok":true`) {
+				t.Errorf("the audit lines are %+v, and the stages were %s", audit, r.stages())
 			}
 		})
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // invocationAudit is the audit line of a call. It has ids and codes only.
@@ -26,7 +27,7 @@ type invocationAudit struct {
 }
 
 // Audit is Pawl's step at willAudit. It adds one line per call, however the call ended;
-// Settle stores the line.
+// Settle stores the line. If the stage fails because of the hooks of users, Settle makes the line.
 func Audit(_ context.Context, in hook.StageInput) (v hook.Verdict, err error) {
 	f := in.Facts
 	line := invocationAudit{
@@ -46,6 +47,6 @@ func Audit(_ context.Context, in hook.StageInput) (v hook.Verdict, err error) {
 	if err != nil {
 		return v, err
 	}
-	v.Delta.Audit = []hook.AuditEntry{{Kind: "invocation", Detail: detail}}
+	v.Delta.Audit = []hook.AuditEntry{{Kind: contract.CallAudit, Detail: detail}}
 	return v, nil
 }

@@ -9,6 +9,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
+// CallAudit is the kind of the audit line that each call has.
+const CallAudit = "invocation"
+
 // SettleIn is the input of Settle, which closes the record in one round trip.
 type SettleIn struct {
 	InvocationID string          `json:"invocationId"`
@@ -35,6 +38,9 @@ type SettleIn struct {
 	Stages   []StageEvent      `json:"stages,omitempty"`
 	Attempts []AttemptEvent    `json:"attempts,omitempty"`
 	Audit    []hook.AuditEntry `json:"audit,omitempty"`
+	// Unaudited has what the audit line of the call says, if Audit does not have the line. For example, the hooks at willAudit
+	// failed, and so did the stage. Settle then makes the line.
+	Unaudited *hook.Facts `json:"unaudited,omitempty"`
 	// Hydrations are the hydrations that the record does not have yet.
 	Hydrations []Hydration `json:"hydrations,omitempty"`
 	// Kept is the value for the result cache; nil if the cache stores nothing.

@@ -197,12 +197,15 @@ func (c *Call) SetApproval(g hook.GrantedApproval) { c.approval = &g }
 // Approval returns the approval that a person granted, or nil.
 func (c *Call) Approval() *hook.GrantedApproval { return c.approval }
 
-// AddChangedBytes counts n bytes that hooks or approvers changed. It reports whether the
-// sum is at most hook.MaxDelta. Without this limit, the history could grow so large that
+// AddChangedBytes counts n bytes that hooks or approvers changed. It returns false, and counts nothing, if the
+// sum would be more than hook.MaxDelta. Without this limit, the history could grow so large that
 // the server terminates the workflow.
 func (c *Call) AddChangedBytes(n int) bool {
+	if c.changedBytes+n > hook.MaxDelta {
+		return false
+	}
 	c.changedBytes += n
-	return c.changedBytes <= hook.MaxDelta
+	return true
 }
 
 // SetFailure sets the failure that the following stages see. nil removes the failure.

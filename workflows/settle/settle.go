@@ -1,6 +1,7 @@
 package settle
 
 import (
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -113,7 +114,7 @@ func write(ctx workflow.Context, c *envelope.Call, end Ending) (result toolspec.
 			InvocationID: c.Admitted().InvocationID, TenantID: c.Admitted().Context.TenantID, Epoch: c.Epoch(),
 			Result: result, ToolID: c.Admitted().ToolID, Effect: c.Effect(), Holds: len(c.Needs()) > 0 || c.Epoch() > 1, SafeArgs: c.SafeArgs(), PolicyDigest: c.PolicyDigest(),
 			InputHistory: c.SafeHistory(), OutputHistory: c.VisibleOutputs(),
-			Stages: c.StageEvents(), Attempts: c.AttemptEvents(), Audit: c.Audit(), Hydrations: c.Hydrations(),
+			Stages: c.StageEvents(), Attempts: c.AttemptEvents(), Audit: c.Audit(), Unaudited: unaudited(ctx, c), Hydrations: c.Hydrations(),
 			Kept: end.Kept, Claims: end.Claims,
 		}, steps.Options("write the result", steps.Forever))
 		if err != nil {
@@ -142,5 +143,17 @@ func write(ctx workflow.Context, c *envelope.Call, end Ending) (result toolspec.
 		c.MarkSettled(result)
 		c.UpsertOutcome(ctx, result)
 		return result, nil, nil
+	}
+}
+
+// unaudited returns what the audit line of the call says, or nil if the call has the line.
+func unaudited(ctx workflow.Context, c *envelope.Call) *hook.Facts {
+	if slices.ContainsFunc(c.Audit(), func(e hook.AuditEntry) bool { return e.Kind == contract.CallAudit }) {
+		return nil
+	}
+	f := c.Facts(ctx, 1)
+	return &hook.Facts{
+		ToolID: f.ToolID, ToolDigest: f.ToolDigest, Effect: f.Effect, Risk: f.Risk, Context: f.Context, PolicyDigest: f.PolicyDigest,
+		Failure: f.Failure, Approval: f.Approval, Attempts: f.Attempts,
 	}
 }
