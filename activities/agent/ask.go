@@ -23,8 +23,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// maxCallBytes bounds the total size of the arguments of the calls of one response, in bytes. The workflow
-// history has these arguments.
+// maxCallBytes bounds the total size of the arguments of the calls of one response, in bytes of the inputs of their workflows. The workflow
+// history has these arguments, and one workflow task may start all of these calls.
 const maxCallBytes = 1 << 20
 
 // askTime bounds one request. It is shorter than the time that Temporal gives the activity, so that the activity can say why

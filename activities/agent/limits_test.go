@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	pawlagent "github.com/pawl-run/pawl/agent"
+	"github.com/pawl-run/pawl/client/turn"
 	"github.com/pawl-run/pawl/provider"
+	"github.com/pawl-run/pawl/toolspec"
 )
 
 // TestEstimateInput: four bytes are a token, and the content of a file is 1500 tokens, unless it has fewer bytes. A text that looks like a file counts in full.
@@ -44,6 +46,22 @@ func TestThinkingLeft(t *testing.T) {
 			}
 		case err != nil || r.MaxTokens != want || (limited != "") != (want < 8192):
 			t.Errorf("%d: bound %d by %q, %v", limit, r.MaxTokens, limited, err)
+		}
+	}
+}
+
+// TestCallBytes: the bound of the arguments of a response counts the bytes of the inputs of its workflows, in which < has six bytes.
+func TestCallBytes(t *testing.T) {
+	t.Parallel()
+	planned := turn.Plan{Calls: make([]turn.PlannedCall, 8)}
+	for i := range planned.Calls {
+		args := json.RawMessage(`{"text":"` + strings.Repeat("<", 40_000) + `"}`)
+		planned.Calls[i] = turn.PlannedCall{Same: -1, Invocation: toolspec.Invocation{ToolID: "test__echo", Args: args}}
+	}
+	p := (&Agents{}).plan(Run{Document: pawlagent.Document{Tools: []string{"test__echo"}}}, planned)
+	for i, c := range p.Calls {
+		if isLarge := (i+1)*6*40_000 > maxCallBytes; (c.Refused != nil) != isLarge {
+			t.Errorf("call %d is refused: %+v", i, c.Refused)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func (a *Agents) plan(run Run, planned turn.Plan) Plan {
 		call := PlannedCall{ID: c.Call.ID, Name: c.Call.Name, Given: c.Call.Args, Hint: c.Hint, Refused: c.Refused, Call: contract.AgentCall{Same: c.Same, Alone: c.Alone}}
 		if call.Refused == nil && c.Same < 0 { // a call with Same gets the answer of an earlier call
 			inv := c.Invocation
-			bytes += len(inv.Args)
+			bytes += encodedLen(inv.Args)
 			switch {
 			case a.holdsSecret(c):
 				call.refuse(toolspec.CodeValidation, "The call has a credential in it; send it again without the credential")
@@ -37,8 +37,8 @@ func (a *Agents) plan(run Run, planned turn.Plan) Plan {
 				started++
 				call.Call.ToolID, call.Call.ToolCallID, call.Call.Args, call.Call.ConnectionID = inv.ToolID, inv.ToolCallID, inv.Args, inv.Context.ConnectionID
 				call.Call.Ends = inv.ToolID == pawlagent.DoneTool
-				if inv.Provider != nil && len(inv.Provider.ToolCall)+bytes <= maxCallBytes {
-					call.Call.Provider, bytes = inv.Provider, bytes+len(inv.Provider.ToolCall)
+				if inv.Provider != nil && encodedLen(inv.Provider.ToolCall)+bytes <= maxCallBytes {
+					call.Call.Provider, bytes = inv.Provider, bytes+encodedLen(inv.Provider.ToolCall)
 				}
 			}
 		}
@@ -53,6 +53,15 @@ func (a *Agents) plan(run Run, planned turn.Plan) Plan {
 		p.Value, p.Correction = readOutput(run.Document.Output, p.Text)
 	}
 	return p
+}
+
+// encodedLen returns the length of JSON in the input of a workflow, in bytes. The SDK escapes <, > and & there, each with six bytes.
+func encodedLen(raw json.RawMessage) int {
+	encoded, err := json.Marshal(raw)
+	if err != nil {
+		return len(raw)
+	}
+	return len(encoded)
 }
 
 func (c *PlannedCall) refuse(code toolspec.Code, message string) {

@@ -16,7 +16,7 @@ import (
 // change is an event.
 func TestSubmitters(t *testing.T) {
 	b := open(t)
-	b.admit("call_1")
+	b.admit("r1-0")
 	public := ed25519.PublicKey(bytes.Repeat([]byte{7}, ed25519.PublicKeySize))
 	add := func(tenantID string) (string, bool) {
 		t.Helper()
@@ -33,7 +33,7 @@ func TestSubmitters(t *testing.T) {
 	key := func(tenantID, keyID string, end time.Duration) (there, active, fresh bool) {
 		t.Helper()
 		now := value[time.Time](b, `SELECT created_at FROM invocations`)
-		found, active, fresh, err := b.SubmitterKey(t.Context(), tenantID, keyID, id("call_1"), "proof", now.Add(end))
+		found, active, fresh, err := b.SubmitterKey(t.Context(), tenantID, keyID, id("r1-0"), "proof", now.Add(end))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,11 +76,16 @@ func TestSubmitters(t *testing.T) {
 			t.Errorf("in a run that began with the proof, which ended %s before the call: fresh %t", -end, fresh)
 		}
 	}
+	b.sql(`UPDATE agent_rounds SET round = 2`)
+	if _, _, fresh := key(tenant, keyID, -time.Minute); fresh {
+		t.Error("fresh for a call that another round than its own has planned")
+	}
+	b.sql(`UPDATE agent_rounds SET round = 1`)
 	b.sql(`UPDATE invocations SET tool_id = 'core__other'`)
 	if _, _, fresh := key(tenant, keyID, -time.Minute); fresh {
 		t.Error("fresh for a call of another tool than the model has planned")
 	}
-	b.sql(`UPDATE invocations SET tool_id = $1`, admitRow("call_1").Invocation.ToolID)
+	b.sql(`UPDATE invocations SET tool_id = $1`, admitRow("r1-0").Invocation.ToolID)
 	b.sql(`UPDATE agent_runs SET input = '{"submitterProof":"proof","fork":{"rounds":1}}'`)
 	if _, _, fresh := key(tenant, keyID, -time.Minute); fresh {
 		t.Error("fresh for a call of a round that a fork has kept")

@@ -11,6 +11,8 @@ SELECT coalesce(k.public_key, ''::bytea) AS public_key, k.key_id IS NOT NULL AND
         CROSS JOIN json_array_elements(o.plan -> 'calls') c
         WHERE a.tenant_id = i.tenant_id AND a.run_id = i.run_id AND a.ended_at IS NULL AND a.opened_at < @expires_at::timestamptz
             AND i.created_at < a.opened_at + make_interval(secs => (a.document -> 'limits' ->> 'seconds')::integer)
+            -- The id ends with r and the number of the round: only the plan of this round is read, for plans may be large.
+            AND o.round = substring(i.tool_call_id FROM 'r([0-9]{1,9})-[0-9]+$')::integer
             AND o.round > coalesce((p.input -> 'fork' ->> 'rounds')::integer, 0)
             AND a.input ->> 'submitterProof' = @proof AND c -> 'call' ->> 'toolCallId' = i.tool_call_id AND c -> 'call' ->> 'toolId' = i.tool_id
     ) AS fresh
