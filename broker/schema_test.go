@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -152,15 +153,12 @@ func TestSchemaNamesKeys(t *testing.T) {
 		if name != "" {
 			properties = doc.Defs[name].Properties
 		}
-		var want, got []string
+		var want []string
 		for i := range typ.NumField() {
 			want = append(want, typ.Field(i).Tag.Get("yaml"))
 		}
-		for key := range properties {
-			got = append(got, key)
-		}
+		got := slices.Sorted(maps.Keys(properties))
 		slices.Sort(want)
-		slices.Sort(got)
 		if !slices.Equal(got, want) {
 			t.Errorf("%q has %v, the schema %v", name, want, got)
 		}

@@ -1,14 +1,13 @@
 package policy
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/pawl-run/pawl/policy/document"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // Limit limits all calls with the same key together. It is a quota, which has Tokens, or a
@@ -84,13 +83,10 @@ func (l limit) key(f Facts) string {
 		}
 		parts = append(parts, string(scope), value)
 	}
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(parts); err != nil {
+	key, err := strictjson.Encode(parts)
+	if err != nil {
 		panic(fmt.Sprintf("policy: texts cannot be written as JSON: %v", err))
 	}
-	key := bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 	if len(key) > maxKey {
 		sum := sha256.Sum256(key)
 		return hex.EncodeToString(sum[:])

@@ -8,12 +8,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
-// Bounds of core__read_many_files: paths in a call, and bytes of numbered text after which no further
-// file is read.
-const (
-	manyPaths = 50
-	manyText  = 48 << 10
-)
+// manyText bounds what one call of core__read_many_files reads: after so many bytes of numbered text it reads no further file.
+const manyText = 48 << 10
 
 type readManyIn struct {
 	Paths []string `json:"paths" jsonschema:"minItems=1,maxItems=50" jsonschema_description:"Files to read, relative to the workspace, with slashes."`

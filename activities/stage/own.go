@@ -3,6 +3,7 @@ package stage
 import (
 	"context"
 	"encoding/json"
+	"maps"
 
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
@@ -40,9 +41,7 @@ func (t Table) Has(s hook.Stage, toolID string) bool {
 func Join(tables ...Table) Table {
 	all := Table{}
 	for _, t := range tables {
-		for s, own := range t {
-			all[s] = own
-		}
+		maps.Copy(all, t)
 	}
 	return all
 }

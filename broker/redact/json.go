@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/pawl-run/pawl/broker/fingerprint"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // JSON returns a JSON value with [fingerprint.Redacted] in the place of each secret in its strings
@@ -21,14 +22,8 @@ func JSON(value []byte, secrets *fingerprint.Set) (clean []byte, ok bool) {
 	if decoder.Decode(&v) != nil {
 		return nil, false
 	}
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(within(v, secrets)); err != nil {
-		return nil, false
-	}
-	clean = bytes.TrimSuffix(out.Bytes(), []byte("\n"))
-	if len(secrets.Find(clean)) > 0 {
+	clean, err := strictjson.Encode(within(v, secrets))
+	if err != nil || len(secrets.Find(clean)) > 0 {
 		return nil, false
 	}
 	return clean, true

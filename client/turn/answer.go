@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/conversation"
 	"github.com/pawl-run/pawl/toolspec/output"
 	"github.com/pawl-run/pawl/toolspec/sanitize"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 	"github.com/pawl-run/pawl/toolspec/truncate"
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
@@ -222,24 +223,13 @@ func encodeFailure(r toolspec.Result) (json.RawMessage, error) {
 
 // encode returns the JSON of a failure with sanitized texts.
 func (f failure) encode() (json.RawMessage, error) {
-	text, err := encode(f)
+	text, err := strictjson.Encode(f)
 	clean, changed := sanitize.Value(text)
 	if err != nil || changed == nil {
 		return clean, err
 	}
 	f.Sanitized = changed
-	text, err = encode(f)
+	text, err = strictjson.Encode(f)
 	clean, _ = sanitize.Value(text)
 	return clean, err
-}
-
-// encode returns the JSON of v. It does not escape <, > and &, because models read it.
-func encode(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

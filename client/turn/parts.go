@@ -10,6 +10,7 @@ import (
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/sanitize"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 	"github.com/pawl-run/pawl/toolspec/truncate"
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
@@ -47,7 +48,7 @@ func answerParts(a *wire.Answer, value json.RawMessage, ref string, media *int) 
 		content, a.Parts = first.Data, r.parts[1:]
 	}
 	var err error
-	a.Content, err = encode(content)
+	a.Content, err = strictjson.Encode(content)
 	return r.cut, err == nil
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/conversation"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
@@ -109,7 +110,7 @@ func trimOutput(output json.RawMessage, size int, ref, noRef string) (replacemen
 	if ref != "" {
 		by.OutputRef, by.More = ref, howToRead
 	}
-	replacement, err := encode(by)
+	replacement, err := strictjson.Encode(by)
 	return replacement, err == nil && len(replacement) < size
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // HashSize is the length of a hash in bytes.
@@ -48,13 +49,11 @@ func (r Row) Canonical() []byte {
 // canonical returns v as JSON without white space and without the escapes for HTML, so that a raw value stays as it is. The types of this
 // package have no value without JSON.
 func canonical(v any) []byte {
-	var out bytes.Buffer
-	to := json.NewEncoder(&out)
-	to.SetEscapeHTML(false)
-	if err := to.Encode(v); err != nil {
+	text, err := strictjson.Encode(v)
+	if err != nil {
 		panic(err)
 	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+	return text
 }
 
 // Leaf returns the hash of the row.

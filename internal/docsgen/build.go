@@ -2,6 +2,7 @@ package docsgen
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -70,9 +71,7 @@ func allBlocks(root string, src *source, run Runner) (map[string]string, error) 
 		if err != nil {
 			return nil, err
 		}
-		for name, text := range made {
-			blocks[name] = text
-		}
+		maps.Copy(blocks, made)
 	}
 	return blocks, nil
 }

@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -93,10 +94,7 @@ func snippet(b pagetest.Block, names map[string]string) (files map[string]string
 	if err != nil {
 		return nil, fmt.Errorf("%s:%d: the comment in front of the block: %w", b.Page, b.SetupLine, err)
 	}
-	known := map[string]string{}
-	for name, imported := range names {
-		known[name] = imported
-	}
+	known := maps.Clone(names)
 	declared := map[string]bool{}
 	for _, spec := range setup.Imports {
 		imported, err := strconv.Unquote(spec.Path.Value)

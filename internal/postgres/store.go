@@ -81,9 +81,6 @@ type Stat = db.Stat
 // OutputLimits bound what is kept of outputs.
 type OutputLimits = outputs.Limits
 
-// MemoryLimits bound what is kept of memory.
-type MemoryLimits = memories.Limits
-
 // Error is a database error without the server's text.
 type Error = db.Error
 

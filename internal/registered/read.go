@@ -12,7 +12,6 @@ import (
 
 	"github.com/pawl-run/pawl/internal/mcp"
 	"github.com/pawl-run/pawl/internal/postgres/registrations"
-	"github.com/pawl-run/pawl/policy/strictyaml"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/httptool"
@@ -73,12 +72,6 @@ func read(tenantID string, kind registrations.Kind, file string, text []byte, ch
 		return readMCP(tenantID, file, text)
 	}
 	return Document{}, fmt.Errorf("the kind of a registration is %s or %s", registrations.HTTP, registrations.MCP)
-}
-
-// Whole reports whether an error names positions in the file. People then need no text but the error.
-func Whole(err error) bool {
-	var faults strictyaml.Errors
-	return errors.As(err, &faults)
 }
 
 func readHTTP(tenantID, file string, text []byte, check func(httptool.Tool) error) (Document, error) {

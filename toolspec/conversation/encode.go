@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
@@ -80,7 +81,7 @@ func Encode(c Conversation, codec wire.Codec, name func(tool string) string) (Re
 	if len(system) > 0 {
 		var err error
 		r.SystemMember = w.systemMember
-		if r.System, err = encode(w.system(system)); err != nil {
+		if r.System, err = strictjson.Encode(w.system(system)); err != nil {
 			return Request{}, err
 		}
 	}
@@ -184,22 +185,11 @@ func (c call) object() json.RawMessage {
 
 func encoded(values []any) (messages []json.RawMessage, err error) {
 	for _, v := range values {
-		message, err := encode(v)
+		message, err := strictjson.Encode(v)
 		if err != nil {
 			return nil, err
 		}
 		messages = append(messages, message)
 	}
 	return messages, nil
-}
-
-// encode does not escape <, > and &, because models read the text.
-func encode(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, fmt.Errorf("conversation: %w", err)
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

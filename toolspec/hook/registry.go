@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -37,12 +38,7 @@ func NewRegistry(log *slog.Logger, global []Hook, byTool map[string][]Hook) (*Re
 		}
 		r.global = append(r.global, h)
 	}
-	tools := make([]string, 0, len(byTool))
-	for tool := range byTool {
-		tools = append(tools, tool)
-	}
-	slices.Sort(tools)
-	for _, tool := range tools {
+	for _, tool := range slices.Sorted(maps.Keys(byTool)) {
 		for _, h := range byTool[tool] {
 			if err := add(h); err != nil {
 				return nil, fmt.Errorf("tool %s: %w", tool, err)

@@ -71,16 +71,11 @@ func (Careful) Repair(d Damage) ([]byte, []string, bool) {
 		value = m.value(value, jsonschema.Outline(d.Schema).Target())
 		repairs = append(repairs, slices.Sorted(maps.Keys(m.done))...)
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
 	if len(repairs) == 0 {
 		return nil, nil, false
 	}
-	if err := enc.Encode(value); err != nil {
-		return nil, nil, false
-	}
-	return b.Bytes(), repairs, true
+	mended, err := strictjson.Encode(value)
+	return mended, repairs, err == nil
 }
 
 // mendSyntax repairs the text outside of strings, in one pass.

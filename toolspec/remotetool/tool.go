@@ -1,6 +1,7 @@
 package remotetool
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -157,11 +158,11 @@ func (r *remote) run(ctx context.Context, args json.RawMessage, call toolspec.Ca
 		}
 		return nil, toolspec.Safef("%s", message)
 	case Busy:
-		return nil, toolspec.RetryAfter(waitOf(answer.RetryAfterMs), orElse(message, "the remote worker is busy"))
+		return nil, toolspec.RetryAfter(waitOf(answer.RetryAfterMs), cmp.Or(message, "the remote worker is busy"))
 	case Absent:
 		return nil, toolspec.RetryAfter(defaultWait, "the remote worker does not have this version of the tool")
 	case Unanswered:
-		return nil, toolspec.Unanswered(orElse(message, "the tool does not know whether it had its effect"))
+		return nil, toolspec.Unanswered(cmp.Or(message, "the tool does not know whether it had its effect"))
 	case TookEffect, NoEffect, Unclear: // answers of a probe
 	}
 	return nil, r.lost(ctx, &SendError{Reason: "the answer of the remote worker has no known outcome"}, call)
@@ -230,13 +231,6 @@ func waitOf(ms int64) time.Duration {
 		return defaultWait
 	}
 	return min(time.Duration(min(ms, maxWait.Milliseconds()))*time.Millisecond, maxWait)
-}
-
-func orElse(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
 }
 
 // safeText returns a message in one line, or nothing if it is too long or has the shape of a credential.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 	"regexp"
 	"slices"
 	"strings"
@@ -37,7 +38,7 @@ func Value(value json.RawMessage) (json.RawMessage, []string) {
 		end := stringEnd(value, at)
 		if text, ok := unquote(value[at:end]); ok {
 			if clean, kinds := Text(text); len(kinds) > 0 {
-				quoted, err := encode(clean)
+				quoted, err := strictjson.Encode(clean)
 				if err != nil {
 					return json.RawMessage(`null`), kinds // no text fails to encode
 				}
@@ -239,15 +240,4 @@ func breakMarkers(text string) string {
 	}
 	b.WriteString(text[copied:])
 	return b.String()
-}
-
-// encode returns the JSON of v. It does not escape <, > and &, because models read it.
-func encode(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

@@ -3,6 +3,8 @@ package sanitize
 import (
 	"bytes"
 	"encoding/json"
+
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // Schema returns a JSON Schema whose descriptions, titles and comments are clean as by Text. Their texts are for
@@ -33,7 +35,7 @@ func Schema(doc json.RawMessage) (clean json.RawMessage, hidden bool) {
 		case !annotation || isName:
 			hidden = true
 		default:
-			quoted, err := encode(better)
+			quoted, err := strictjson.Encode(better)
 			if err != nil {
 				return doc, true
 			}

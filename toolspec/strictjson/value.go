@@ -42,7 +42,7 @@ func (t *Tape) Value(i int) any {
 	}
 }
 
-// Encode writes a decoded value: keys sorted, no HTML escapes, no line end.
+// Encode returns a value as JSON, without a line end. It sorts the keys of maps, and does not escape <, > and &, because models read the text.
 func Encode(value any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

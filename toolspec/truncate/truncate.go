@@ -1,13 +1,13 @@
 package truncate
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"unicode/utf8"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // MaxShort bounds a shortened value, in bytes of JSON. An answer to a model has the same bound, so
@@ -79,7 +79,7 @@ func (v Value) Short(ref string) json.RawMessage {
 // fit returns a form of at most MaxShort bytes. Escapes make a form larger than its room.
 func fit(form func(room int) any) json.RawMessage {
 	for room := MaxShort * 3 / 4; ; room /= 2 {
-		if text, err := encode(form(room)); err == nil && len(text) <= MaxShort || room == 0 {
+		if text, err := strictjson.Encode(form(room)); err == nil && len(text) <= MaxShort || room == 0 {
 			return text
 		}
 	}
@@ -132,7 +132,7 @@ func cutAt(value json.RawMessage, path []string, as toolspec.Content, ref string
 		return nil, false
 	}
 	members[path[0]] = changed
-	text, err := encode(members)
+	text, err := strictjson.Encode(members)
 	return text, err == nil
 }
 
@@ -153,7 +153,7 @@ func cutContent(value json.RawMessage, as toolspec.Content, ref string) (json.Ra
 		}
 		form = Text(text, shown, tail, ref)
 	}
-	short, err := encode(form)
+	short, err := strictjson.Encode(form)
 	return short, err == nil
 }
 
@@ -189,15 +189,4 @@ func beginning(value json.RawMessage, room int) (any, *int) {
 		return nil, nil
 	}
 	return Cut(string(value), room), nil
-}
-
-// encode returns the JSON of v. It does not escape <, > and &, because models read it.
-func encode(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

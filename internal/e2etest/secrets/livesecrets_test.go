@@ -73,9 +73,7 @@ func spills(server string) map[string]spill {
 		"output-hex": {run: asText(func(s string) string { return hex.EncodeToString([]byte(s)) }), value: clean},
 		"output-reversed": {run: asText(func(s string) string {
 			r := []rune(s)
-			for i, j := 0, len(r)-1; i < j; i, j = i+1, j-1 {
-				r[i], r[j] = r[j], r[i]
-			}
+			slices.Reverse(r)
 			return string(r)
 		}), value: clean},
 		"output-pieces": {run: asText(func(s string) string { return s[:10] + " " + s[10:20] + "\n" + s[20:] }), value: clean},
