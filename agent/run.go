@@ -114,7 +114,7 @@ func ReadInput(data []byte) (in Input, err error) {
 	if err := decoder.Decode(&read); err != nil {
 		return Input{}, errors.New("the input has a member that no run has, or a value of another type: see docs/agents-reference.md#input")
 	}
-	if list := string(read.Messages); list != "" && list != "null" && (in.Fork == nil || list != "[]") {
+	if list := string(bytes.Join(bytes.Fields(read.Messages), nil)); list != "" && list != "null" && (in.Fork == nil || list != "[]") {
 		talk, err := conversation.Parse(slices.Concat([]byte(`{"messages":`), read.Messages, []byte(`}`)))
 		if err != nil {
 			return Input{}, fmt.Errorf("messages: %w", err)

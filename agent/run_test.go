@@ -53,6 +53,7 @@ func TestReadFork(t *testing.T) {
 		{"no messages", of(source, ""), ""},
 		{"null", of(source, `,"messages":null`), ""},
 		{"an empty list", of(source, `,"messages":[]`), ""},
+		{"an empty list with white space", of(source, ",\"messages\":[ \n]"), ""},
 		{"texts", of(source, `,"messages":[{"role":"user","content":"a"},{"role":"user","content":"b"}]`), ""},
 		{"no round", of(`{"runId":"source","rounds":0}`, ""), ""},
 		{"an answer", of(source, `,"messages":[{"role":"assistant","content":"a"}]`), "role user"},

@@ -208,7 +208,13 @@ type Error struct {
 }
 
 // Error implements error.
-func (e *Error) Error() string { return fmt.Sprintf("the bucket of outputs: %s: %s", e.Op, e.Code) }
+func (e *Error) Error() string {
+	text := fmt.Sprintf("the bucket of outputs: %s: %s", e.Op, e.Code)
+	if e.Code == "AccessDenied" {
+		text += ": the identity needs s3:PutObject, s3:GetObject and s3:DeleteObject"
+	}
+	return text
+}
 
 // LogReason implements errs.Reasoner.
 func (e *Error) LogReason() string { return e.Error() }

@@ -102,6 +102,9 @@ func TestFailures(t *testing.T) {
 				if !errs.IsTransient(err) || !errors.As(err, &failed) || failed.Code != c.want {
 					t.Errorf("%v, want %s", err, c.want)
 				}
+				if hint := strings.Contains(err.Error(), "s3:PutObject"); hint != (c.want == "AccessDenied") {
+					t.Errorf("%v names the permissions: %t", err, hint)
+				}
 				for _, secret := range []string{"canary", buckettest.AccessKey, buckettest.SecretKey} {
 					if err != nil && (strings.Contains(err.Error(), secret) || strings.Contains(errs.Reason(err), secret)) {
 						t.Errorf("%v has %s", err, secret)

@@ -172,21 +172,20 @@ func duration(v float64) string {
 }
 
 func digits(v float64) string {
+	sign := ""
 	for _, u := range []struct {
-		least float64
-		sign  string
-	}{{1e9, " G"}, {1e6, " M"}, {1e4, " k"}} {
+		least, unit float64
+		sign        string
+	}{{1e9, 1e9, " G"}, {1e6, 1e6, " M"}, {1e4, 1e3, " k"}} {
 		if math.Abs(v) >= u.least {
-			if u.sign == " k" {
-				u.least = 1e3
-			}
-			return strconv.FormatFloat(v/u.least, 'g', 3, 64) + u.sign
+			v, sign = v/u.unit, u.sign
+			break
 		}
 	}
 	if math.Abs(v) >= 100 {
-		return strconv.FormatFloat(v, 'f', 0, 64)
+		return strconv.FormatFloat(v, 'f', 0, 64) + sign
 	}
-	return strconv.FormatFloat(v, 'g', 3, 64)
+	return strconv.FormatFloat(v, 'g', 3, 64) + sign
 }
 
 func round(v float64) float64 { return math.Round(v*10) / 10 }

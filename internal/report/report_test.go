@@ -152,6 +152,7 @@ func TestNumbers(t *testing.T) {
 	}{
 		{0, "s", "0 s"}, {0.00042, "s", "420 µs"}, {0.0421, "s", "42.1 ms"}, {1.5, "s", "1.5 s"}, {600, "s", "10 min"}, {14400, "s", "4 h"}, {604800, "s", "7 d"},
 		{12.345, "ops", "12.3/s"}, {123456, "short", "123 k"}, {2.5e9, "short", "2.5 G"}, {1536, "bytes", "1.5 KiB"}, {3 << 30, "bytes", "3 GiB"}, {1234, "short", "1234"},
+		{999_600, "short", "1000 k"}, {999_600_000, "short", "1000 M"}, {2e12, "short", "2000 G"},
 	} {
 		if got := number(tc.value, tc.unit); got != tc.want {
 			t.Errorf("%v %s is %q, want %q", tc.value, tc.unit, got, tc.want)

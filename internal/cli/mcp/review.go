@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -59,7 +60,8 @@ type shown struct {
 	OutputSchema json.RawMessage `json:"outputSchema"`
 	// Changes are the differences from the definition that was reviewed, if the state is changed.
 	Changes []review.Change `json:"changes,omitempty"`
-	// Unknown says that no worker has published the definition that was reviewed, so that there is nothing to compare with.
+	// Unknown says that the definition that was reviewed is not stored, so that there is nothing to compare with: no worker has published it,
+	// or it was deleted because no worker has it any more.
 	Unknown bool `json:"reviewedDefinitionUnknown,omitempty"`
 	// Entry is the review as text for a policy file. Without it, policy denies the calls of the tool.
 	Entry string `json:"entry"`
@@ -89,19 +91,25 @@ func shownOf(ctx context.Context, s *app.Session, f found) (shown, error) {
 }
 
 // proposal returns the review that the command proposes for the definition that a worker has now: the review in the
-// active policy with the digest of this definition or, if there is none, a review with the largest effect and risk
-// that shows each field of the output.
+// active policy with the digest of this definition, without the parts of the output that a changed definition does not
+// have any more, or, if there is none, a review with the largest effect and risk. If no part is left, or without a
+// review, it shows each field of the output.
 func proposal(f found) policy.MCPReview {
+	r := policy.MCPReview{Effect: toolspec.ExternalSideEffect, Risk: toolspec.HighRisk}
 	if f.Review != nil {
-		r := *f.Review
-		r.Digest = f.Digest
-		return r
+		r = *f.Review
 	}
-	allow := mcp.Fields(f.spec.OutputSchema)
-	if allow == nil {
-		allow = []string{""}
+	r.Digest = f.Digest
+	if f.State == policy.Changed {
+		r.Allow = slices.DeleteFunc(slices.Clone(r.Allow), func(path string) bool { return mcp.CheckAllow(f.spec.OutputSchema, []string{path}) != nil })
 	}
-	return policy.MCPReview{Digest: f.Digest, Effect: toolspec.ExternalSideEffect, Risk: toolspec.HighRisk, Allow: allow}
+	if len(r.Allow) == 0 {
+		r.Allow = mcp.Fields(f.spec.OutputSchema)
+	}
+	if len(r.Allow) == 0 {
+		r.Allow = []string{""}
+	}
+	return r
 }
 
 func (v shown) print(w io.Writer) {
@@ -137,7 +145,7 @@ func (v shown) printChanges(w io.Writer) {
 	case v.State != policy.Changed:
 		return
 	case v.Unknown:
-		fmt.Fprintf(w, "\nthe definition that was reviewed (%s) was never published, so there is nothing to compare with: review all of it\n", v.Review.Digest)
+		fmt.Fprintf(w, "\nthe definition that was reviewed (%s) is not stored: it was never published, or deleted because no worker has it any more. There is nothing to compare with: review all of it\n", v.Review.Digest)
 		return
 	case len(v.Changes) == 0:
 		fmt.Fprintf(w, "\nsince its review (%s) only parts have changed that workers do not publish\n", v.Review.Digest)

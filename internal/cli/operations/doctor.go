@@ -24,8 +24,8 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// checkTimeout is the maximum time for the checks of the database, and for the checks of Temporal without that of the
-// deployment, which bounds its questions itself.
+// checkTimeout is the maximum time for the checks of the database, for the check of the bucket, and for the checks of
+// Temporal without that of the deployment, which bounds its questions itself.
 const checkTimeout = 10 * time.Second
 
 // diagnosis is the output of doctor with --json.
@@ -116,8 +116,8 @@ func (d *diagnosis) add(name string, err error, fine string) {
 	d.Checks = append(d.Checks, checked{Name: name, OK: err == nil, Message: message})
 }
 
-func (d *diagnosis) database(ctx context.Context, c worker.Config) {
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+func (d *diagnosis) database(unbounded context.Context, c worker.Config) {
+	ctx, cancel := context.WithTimeout(unbounded, checkTimeout)
 	defer cancel()
 	if c.DatabaseURL == "" {
 		d.add("database", errors.New("no database: run `pawl dev` in this directory, or set PAWL_DATABASE_URL=postgres://…"), "")
@@ -150,13 +150,13 @@ func (d *diagnosis) database(ctx context.Context, c worker.Config) {
 	if d.pools, err = store.Pools(ctx, namespace); err != nil {
 		d.add("pools", err, "")
 	}
+	d.notices(ctx, store)
+	d.endings(store.EndingBacklog(ctx, namespace))
 	if err := store.OpenBucket(ctx, c.OutputBucket); err != nil {
 		d.add("bucket", err, "")
 	} else {
-		d.bucket(ctx, store, c)
+		d.bucket(unbounded, store, c)
 	}
-	d.notices(ctx, store)
-	d.endings(store.EndingBacklog(ctx, namespace))
 }
 
 func (d *diagnosis) server(unbounded context.Context, c worker.Config) {

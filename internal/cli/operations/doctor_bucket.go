@@ -17,16 +17,23 @@ import (
 const lateGarbage = time.Hour
 
 // bucket checks that outputs can be stored in the configured bucket, that no output is in another bucket, and that
-// objects without an output are deleted in time. It adds no line if no bucket is used.
+// objects without an output are deleted in time. It adds no line if no bucket is used. It has checkTimeout for itself,
+// because a bucket that does not answer uses up the time.
 func (d *diagnosis) bucket(ctx context.Context, store *postgres.Store, c worker.Config) {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
 	used, err := store.OutputBuckets(ctx)
-	if err != nil || len(used) == 0 && c.OutputBucket == "" {
-		return // the check of the schema reports what is wrong
+	if err != nil {
+		d.add("bucket", err, "")
+		return
+	}
+	if len(used) == 0 && c.OutputBucket == "" {
+		return
 	}
 	configured, err := store.BucketName(), store.CheckBucket(ctx)
 	var faults []string
 	if err != nil {
-		faults = append(faults, errs.Reason(err)+": the identity needs s3:PutObject, s3:GetObject and s3:DeleteObject")
+		faults = append(faults, errs.Reason(err))
 	}
 	objects := int64(0)
 	for _, u := range used {

@@ -2,9 +2,11 @@ package operations
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/policy/authz"
 )
@@ -20,6 +22,9 @@ func (d *diagnosis) permissions(ctx context.Context, store *postgres.Store, dige
 		return // the check of the policy reports this
 	}
 	p, err := store.Policy(ctx, digest)
+	if errors.Is(err, judge.ErrPolicyUnreadable) {
+		err = errors.New("this release cannot read the active policy: use the release that applied it")
+	}
 	if err != nil {
 		d.add("authz", err, "")
 		return

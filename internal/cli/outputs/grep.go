@@ -83,9 +83,10 @@ func (f *grepFlags) grep(ctx context.Context, a *app.App, r output.Reader, ref s
 			last = l.Number
 		}
 		matches += found.Matches
-		if q.Offset = found.Next; found.Next == 0 || f.most > 0 && matches >= f.most {
+		if found.Next == 0 || f.most > 0 && matches >= f.most {
 			break
 		}
+		q = q.Continue(found)
 	}
 	if a.JSON {
 		if err := app.PrintJSON(a.Out, inJSON(all)); err != nil {

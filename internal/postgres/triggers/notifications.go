@@ -145,8 +145,11 @@ func receive(ctx context.Context, conn *pgx.Conn, held chan<- *pgconn.Notificati
 	}
 }
 
-// queueHeld writes the notifications of held as events of triggers, until held is closed.
+// queueHeld writes the notifications of held as events of triggers, until held is closed. All writes end within queueTimeout after ctx.
 func (n *Notifications) queueHeld(ctx context.Context, held <-chan *pgconn.Notification) {
+	writes, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	context.AfterFunc(ctx, func() { time.AfterFunc(queueTimeout, cancel) })
 	for first := range held {
 		payloads := map[string][]string{first.Channel: {first.Payload}}
 		for range len(held) {
@@ -154,23 +157,24 @@ func (n *Notifications) queueHeld(ctx context.Context, held <-chan *pgconn.Notif
 			payloads[next.Channel] = append(payloads[next.Channel], next.Payload)
 		}
 		for channel, sent := range payloads {
-			n.queueChannel(ctx, channel, sent)
+			n.queueChannel(ctx, writes, channel, sent)
 		}
 	}
 }
 
 // queueChannel writes the notifications of a channel as events. It repeats a write that fails until ctx ends, and then once
-// more. Notifications that are not written then are lost.
-func (n *Notifications) queueChannel(ctx context.Context, channel string, sent []string) {
+// more. Notifications that are not written then are lost. The writes run with the context writes.
+func (n *Notifications) queueChannel(ctx, writes context.Context, channel string, sent []string) {
 	for delay := againFirst; ; delay = min(2*delay, againMost) {
-		queueCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), queueTimeout)
+		isLast := ctx.Err() != nil
+		queueCtx, cancel := context.WithTimeout(writes, queueTimeout)
 		err := n.queueNotified(queueCtx, channel, sent)
 		cancel()
 		if err == nil {
 			return
 		}
 		n.log.WarnContext(ctx, "notifications for triggers are not queued yet", "count", len(sent), "reason", errs.Reason(err))
-		if ctx.Err() != nil {
+		if isLast {
 			return
 		}
 		db.Pause(ctx, delay)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 
@@ -103,6 +105,49 @@ func TestBounds(t *testing.T) {
 	found, err := open(t, newMemory("text/plain", []byte(strings.Repeat(strings.Repeat("a", 9000)+"\n", 400)), fixed(1<<16)), "").Grep(Query{Pattern: costly})
 	if err != nil || !found.Limited || found.Next < 2 {
 		t.Errorf("a costly expression: %+v, %v", found, err)
+	}
+}
+
+// TestContinue: searches that continue each other show each line around a match once, as one search without bounds would.
+func TestContinue(t *testing.T) {
+	t.Parallel()
+	p, err := NewPattern("needle", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ every, size, before, after, most int }{
+		{10, 10, 2, 0, 0}, {10, 10, 0, 3, 0}, {3, 10, 2, 2, 0}, {1, 10, 2, 2, 0}, {10, 500, 5, 5, 0}, {40, 500, 0, 20, 0}, {40, 450, 15, 20, 0}, {7, 500, 6, 6, 2}, {3, 500, 20, 20, 0}, {30, 2000, 4, 20, 1},
+	} {
+		var data strings.Builder
+		var want []string
+		for i := range 1500 {
+			at, kind := i%c.every, "hay"
+			if at == 0 {
+				kind = "needle"
+			}
+			text := fmt.Sprintf("%-*s", c.size, kind)
+			data.WriteString(text + "\n")
+			if at == 0 || i-at+c.every < 1500 && c.every-at <= c.before || at <= c.after {
+				l := shorten(int64(i+1), []byte(text))
+				l.Match = at == 0
+				want = append(want, texts([]Line{l})...)
+			}
+		}
+		text, q, got := open(t, newMemory("text/plain", []byte(data.String()), fixed(1000)), ""), Query{Pattern: p, Before: c.before, After: c.after, Most: c.most}, []string(nil)
+		for calls := 0; ; calls++ {
+			found, err := text.Grep(q)
+			if err != nil || calls > 1500 {
+				t.Fatalf("%+v: %v after %d searches", c, err, calls)
+			}
+			got = append(got, texts(found.Lines)...)
+			if found.Next == 0 {
+				break
+			}
+			q = q.Continue(found)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%+v: %d lines, want %d", c, len(got), len(want))
+		}
 	}
 }
 

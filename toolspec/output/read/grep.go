@@ -38,6 +38,19 @@ type Query struct {
 	Most int
 	// Offset is the number of the first line that is searched, counted from 1; 0 means 1.
 	Offset int64
+	// pending is how many lines are to be shown although the match before them was shown by the search that this query continues.
+	pending int
+}
+
+// Continue returns the query for the rest of a text whose search with q returned f, with f.Next above 0. Together, the two searches show what
+// one search would show: also the lines before Next and after it that belong to a match of the other search. Lines before a match are missing
+// if f is Limited.
+func (q Query) Continue(f Found) Query {
+	q.Offset, q.pending = f.Next, f.pending
+	if n := len(f.Lines); n > 0 && !f.Limited { // after a search that was limited, the next one might not get further
+		q.Offset = max(f.Lines[n-1].Number+1, f.Next-int64(q.Before))
+	}
+	return q
 }
 
 // Found is the result of a search.
@@ -52,6 +65,8 @@ type Found struct {
 	// search both bounds are four times as large. If that is not enough, Next is the line after it, and no search reads the rest of the
 	// first line.
 	Limited bool
+	// pending is how many lines after the last match are not shown.
+	pending int
 }
 
 // Grep returns the lines that match, at most PageBytes of them. A line of more than 64 KiB is searched by an expression in parts that
@@ -105,12 +120,12 @@ func newSearch(q Query) *search {
 	if q.Most <= 0 || q.Most > MaxMatches {
 		q.Most = MaxMatches
 	}
-	return &search{Query: q, offset: max(q.Offset, 1)}
+	return &search{Query: q, offset: max(q.Offset, 1), after: q.pending}
 }
 
 // stop ends the search at a line.
 func (s *search) stop(line int64, limited bool) {
-	s.stopped, s.out.Next, s.out.Limited = true, line, limited
+	s.stopped, s.out.Next, s.out.Limited, s.out.pending = true, line, limited, s.after
 }
 
 func (s *search) chunk(data []byte) {
@@ -181,8 +196,8 @@ func (s *search) endCarry() {
 // pass goes past a line without a match.
 func (s *search) pass(l Line) {
 	if s.after > 0 {
-		s.after--
 		s.show(l)
+		s.after--
 	}
 	s.remember(l)
 }
@@ -266,8 +281,8 @@ func (s *search) block(data []byte) {
 		if from, to := s.Pattern.find(line, true, true); from >= 0 {
 			s.hit(excerpt(s.number, line, from, to, true), s.before(data[:start]))
 		} else if s.after > 0 {
-			s.after--
 			s.show(shorten(s.number, line))
+			s.after--
 		}
 		if s.stopped {
 			break
