@@ -180,7 +180,7 @@ func listsFields(n *jsonschema.Node, seen map[*jsonschema.Node]bool) bool {
 	for _, s := range n.Subs {
 		switch s.Keyword {
 		case "allOf", "anyOf", "oneOf", "then", "else", "dependentSchemas", "dependencies":
-			if listsFields(s.To, seen) {
+			if !isIgnored(n, s) && listsFields(s.To, seen) {
 				return true
 			}
 		}

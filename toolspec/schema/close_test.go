@@ -72,6 +72,21 @@ func TestClosed(t *testing.T) {
 	}
 }
 
+// TestClosedIgnoresKeywordsBesideRef: fields that a draft ignores beside $ref do not make a map an object with listed fields.
+func TestClosedIgnoresKeywordsBesideRef(t *testing.T) {
+	for _, beside := range []string{`"properties":{"a":{}}`, `"allOf":[{"properties":{"a":{}}}]`, `"dependencies":{"k":{"properties":{"a":{}}}}`} {
+		doc := `{"$schema":"` + jsonschema.Draft07.URI() + `","type":"object","properties":{"m":{"$ref":"#/definitions/map",` + beside + `},` +
+			`"o":{"allOf":[{"$ref":"#/definitions/map"},{"properties":{"b":{}}}]}},"definitions":{"map":{"type":"object"}}}`
+		closed, _, err := Close(json.RawMessage(doc))
+		if err != nil {
+			t.Fatalf("%s: %v", doc, err)
+		}
+		if got := first(compiled(t, string(closed)), `{"m":{"x":1},"o":{"b":1}}`); got != "" {
+			t.Errorf("%s: %s by %s", doc, got, closed)
+		}
+	}
+}
+
 // TestDeclare: a document to which two drafts give different meanings is accepted if Declare sets
 // the draft.
 func TestDeclare(t *testing.T) {

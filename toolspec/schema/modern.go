@@ -36,12 +36,13 @@ func newWriter(root *jsonschema.Node) *writer {
 	return w
 }
 
-// place records the places of n and of the schemas below it, if they have one.
+// place records the places of n and of the schemas below it, if they have one. A schema below it that
+// has a place keeps it, because references name this place.
 func (w *writer) place(n *jsonschema.Node, at strictjson.Path) {
 	w.places[n] = at
 	for _, s := range n.Subs {
 		keyword, token := modernEdge(n, s)
-		if keyword == "" || isIgnored(n, s) || sharesPlace(n, s) {
+		if keyword == "" || isIgnored(n, s) || sharesPlace(n, s) || w.places[s.To] != nil {
 			continue
 		}
 		below := at.With(keyword)

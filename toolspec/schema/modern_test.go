@@ -27,6 +27,13 @@ func TestReferencesToSchemasWithoutAPlace(t *testing.T) {
 		draft07 + composed + `"definitions":{"d":{"type":"object"}},"properties":{"a":{"$ref":"#/definitions/d","properties":{"b":{"type":"integer"}}},"c":{"$ref":"#/properties/a/properties/b"}}}`: {
 			[]string{`{"a":{"b":"x"},"c":1}`}, []string{`{"a":1}`, `{"c":"x"}`},
 		},
+		draft07 + composed + `"definitions":{"n":{"type":"boolean"}},"properties":{"a":{"$ref":"#/properties/t/additionalItems/properties/n"},"b":{"$ref":"#/properties/t/additionalItems"},` +
+			`"c":{"$ref":"#/definitions/n"},"t":{"additionalItems":{"type":"object","properties":{"n":{"type":"integer"}}}}}}`: {
+			[]string{`{"a":1,"b":{"n":1},"c":true}`}, []string{`{"a":"x"}`, `{"b":{"n":"x"}}`, `{"c":1}`},
+		},
+		draft07 + `"anyOf":[{"properties":{"id":{"type":"string"}},"required":["id"]},{"properties":{"id":{"$ref":"#/anyOf/0/properties/id"},"next":{"$ref":"#/anyOf/0"}},"required":["id","next"]}]}`: {
+			[]string{`{"id":"x"}`, `{"id":"x","next":{"id":"y"}}`}, []string{`{"id":1}`, `{}`},
+		},
 		draft2019 + `"anyOf":[{},{"properties":{"q":{}}}],"dependencies":{"a":{"required":["b"]},"c":["d"]},"dependentSchemas":{"a":{"required":["e"]},"c":{"required":["f"]}},"properties":{"p":{"$ref":"#/dependencies/a"},"r":{"$ref":"#/dependentSchemas/a"}}}`: {
 			[]string{`{"a":1,"b":1,"e":1}`, `{"p":{"b":1},"r":{"e":1}}`, `{"c":1,"d":1,"f":1}`},
 			[]string{`{"a":1,"b":1}`, `{"a":1,"e":1}`, `{"p":{"e":1}}`, `{"r":{"b":1}}`, `{"c":1,"d":1}`, `{"c":1,"f":1}`},

@@ -14,9 +14,11 @@ import (
 // CheckInput refuses an input schema that names a field which must not come
 // from a caller: connectionId, whose only place is the invocation context
 // (SP-11, CN-02), and the names of credentials. It looks at every depth and
-// under every keyword that can name a field. Case and separators do not
-// matter; only whole names count, so "secretary" and "tokenCount" pass. The
-// error is a [jsonschema.Refusal] with the pointer of the name.
+// under every keyword that lists names of fields. It does not read a pattern
+// for several names, or the schemas that propertyNames is composed of or refers
+// to: a map may have any names. Case and separators do not matter; only whole
+// names count, so "secretary" and "tokenCount" pass. The error is a
+// [jsonschema.Refusal] with the pointer of the name.
 //
 // A name in harmless passes, in exactly this spelling: the tool's author declares that no field of
 // this name carries a credential. A name in harmless that the document does not have is an error

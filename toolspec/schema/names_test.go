@@ -65,6 +65,10 @@ func TestCheckInputPasses(t *testing.T) {
 		`"properties":{"secretary":{},"tokenCount":{},"maxTokens":{},"passwordless":{},"connection":{},"id":{}}`,
 		`"properties":{"a":{"enum":["connectionId","password"],"const":"password","default":{"properties":{"password":1}}}}`,
 		`"description":"connectionId","properties":{"properties":{"type":"object"}}`,
+		// A map may have any names, so patterns and the parts of propertyNames are not read.
+		`"propertyNames":{"anyOf":[{"const":"password"}]}`,
+		`"$defs":{"n":{"enum":["password"]}},"propertyNames":{"$ref":"#/$defs/n"}`,
+		`"patternProperties":{"^(password|token)$":{}}`,
 	} {
 		if err := CheckInput(json.RawMessage(`{"type":"object",` + doc + `}`)); err != nil {
 			t.Errorf("%s: %v", doc, err)
