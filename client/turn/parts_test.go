@@ -145,12 +145,12 @@ func TestPartsOfOtherValues(t *testing.T) {
 func TestMediaOfManyAnswers(t *testing.T) {
 	t.Parallel()
 	image := partsResult(t, toolspec.Part{Type: toolspec.PartImage, MediaType: "image/png", Data: make([]byte, 2<<20)})
-	outcomes := make([]Outcome, 8)
+	outcomes := make([]Outcome, 9)
 	for i := range outcomes {
 		outcomes[i].Result = image
 	}
 	latin1 := toolspec.Part{Type: toolspec.PartDocument, MediaType: "text/plain", Data: bytes.Repeat([]byte("caf\xe9 "), 100<<10)}
-	outcomes = append(outcomes, Outcome{Result: partsResult(t, latin1)})
+	outcomes[8].Result = partsResult(t, latin1)
 	answers, err := formAnswers(t.Context(), nil, "acme", outcomes)
 	if err != nil {
 		t.Fatal(err)

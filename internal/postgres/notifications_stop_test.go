@@ -17,9 +17,9 @@ func (b bench) stopsWhileQueueing(channels ...string) (unlock func(), stopped ch
 		b.applies("acme", channel, "postgres", "postgres: {channel: "+channel+", id: id}")
 	}
 	ctx, stop := context.WithCancel(b.t.Context())
-	stopped = make(chan struct{})
+	ended := make(chan struct{})
 	go func() {
-		defer close(stopped)
+		defer close(ended)
 		_ = b.NewNotifications(b.url, "n", slog.New(slog.DiscardHandler)).Run(ctx)
 	}()
 	last := ""
@@ -37,7 +37,7 @@ func (b bench) stopsWhileQueueing(channels ...string) (unlock func(), stopped ch
 		if err := tx.Rollback(b.t.Context()); err != nil {
 			b.t.Error(err)
 		}
-	}, stopped
+	}, ended
 }
 
 // TestNotificationsOnceMore: a notification is queued although the write of it that runs when the worker stops fails.

@@ -33,18 +33,17 @@ func TestGrepPages(t *testing.T) {
 	}
 	var text, want strings.Builder
 	for n := 1; n <= 1500; n++ {
-		switch {
-		case n%10 == 0:
+		if n%10 == 0 {
 			fmt.Fprintln(&text, "ERROR")
 			fmt.Fprintf(&want, "%d:ERROR\n", n)
-		default:
-			fmt.Fprintln(&text, "fine")
-			if n%10 == 7 && n > 7 {
-				fmt.Fprintln(&want, "--")
-			}
-			if n%10 >= 7 || n%10 == 1 && n > 1 {
-				fmt.Fprintf(&want, "%d-fine\n", n)
-			}
+			continue
+		}
+		fmt.Fprintln(&text, "fine")
+		if n%10 == 7 && n > 7 {
+			fmt.Fprintln(&want, "--")
+		}
+		if n%10 >= 7 || n%10 == 1 && n > 1 {
+			fmt.Fprintf(&want, "%d-fine\n", n)
 		}
 	}
 	var out bytes.Buffer
