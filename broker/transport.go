@@ -75,7 +75,7 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // wasElsewhere reports whether a redirect that led to the request came from a foreign host.
 func (l *Lease) wasElsewhere(req *http.Request) bool {
-	for from := req.Response; from != nil; from = from.Request.Response {
+	for from := req.Response; from != nil && from.Request != nil; from = from.Request.Response {
 		if !l.hosts.allow(from.Request.URL) {
 			return true
 		}

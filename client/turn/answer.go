@@ -77,8 +77,8 @@ func Items(message json.RawMessage) (items []json.RawMessage, err error) {
 	return items, err
 }
 
-// formAnswer returns the answer to a call. media is how many bytes of images, audio and documents the answers of a response may still have; formAnswer subtracts
-// those of this answer. If c cannot read a stored value, because it has no reader of outputs or
+// formAnswer returns the answer to a call. media is how many bytes of images, audio and documents the answers of a response may
+// still have; formAnswer subtracts those of this answer. If c cannot read a stored value, because it has no reader of outputs or
 // the output has expired, the answer has what the result has of it: the short form, if there is one, and the
 // reference.
 func formAnswer(ctx context.Context, c *client.Client, tenantID string, o Outcome, media *int) (a wire.Answer, err error) {
