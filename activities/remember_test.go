@@ -104,13 +104,18 @@ func TestNothingToRemember(t *testing.T) {
 func TestCovered(t *testing.T) {
 	const rules = "version: 1\ntenants:\n  acme:\n    allowedTools: [\"core__*\"]\n    mode: auto\n    approvals: {allowUnsigned: true, remember: {for: 1h, anyArgs: %ARGS, anyActor: true}}\n"
 	wide, narrow := strings.Replace(rules, "%ARGS", "true", 1), strings.Replace(rules, "%ARGS", "false", 1)
-	notes := []toolspec.ArgMatch{{Pointer: "/text", Pattern: "notes/*"}}
 	type given struct {
 		policy string
 		grant  approval.Grant
 		facts  hook.Facts
 		edited string
 		ask    hook.Ask
+	}
+	// matched gives a grant for texts that match a pattern, and the arguments of a call.
+	matched := func(pattern, args string) func(*given) {
+		return func(g *given) {
+			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", []toolspec.ArgMatch{{Pointer: "/text", Pattern: pattern}}, json.RawMessage(args)
+		}
 	}
 	for _, tc := range []struct {
 		name   string
@@ -126,51 +131,21 @@ func TestCovered(t *testing.T) {
 		{"its session", func(g *given) { g.grant.SessionID, g.facts.Context.SessionID = "s-1", "s-1" }, true},
 		{"any arguments", func(g *given) { g.grant.ArgsDigest, g.facts.Args = "", json.RawMessage(`{"text":"x"}`) }, true},
 		{"any arguments, which policy has narrowed since", func(g *given) { g.policy, g.grant.ArgsDigest = narrow, "" }, false},
-		{"some arguments", func(g *given) {
-			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", notes, json.RawMessage(`{"text":"notes/b"}`)
-		}, true},
-		{"arguments beside the pattern", func(g *given) {
-			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", notes, json.RawMessage(`{"text":"notesb"}`)
-		}, false},
-		{"out of the pattern by way of ..", func(g *given) {
-			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", notes, json.RawMessage(`{"text":"notes/../secrets"}`)
-		}, false},
-		{"out of the pattern by way of .. that begins in its prefix", func(g *given) {
-			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", []toolspec.ArgMatch{{Pointer: "/text", Pattern: "notes/.*"}}, json.RawMessage(`{"text":"notes/../secrets"}`)
-		}, false},
-		{"out of the pattern by way of .. in percent-encoding", func(g *given) {
-			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", notes, json.RawMessage(`{"text":"notes/%2E%252e%2Fsecrets"}`)
-		}, false},
-		{"out of the pattern by way of .. with a parameter", func(g *given) {
-			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", notes, json.RawMessage(`{"text":"notes/..;a/secrets"}`)
-		}, false},
-		{"out of the pattern by way of .. before a query", func(g *given) {
-			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", notes, json.RawMessage(`{"text":"notes/..?all=1"}`)
-		}, false},
-		{"out of the pattern by way of .. before a fragment", func(g *given) {
-			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", notes, json.RawMessage(`{"text":"notes/..#a"}`)
-		}, false},
-		{"out of the pattern by way of .. with characters that readers of URLs remove", func(g *given) {
-			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", notes, json.RawMessage(`{"text":"notes/.\t.\n/secrets"}`)
-		}, false},
-		{"out of the pattern by way of .. and a space", func(g *given) {
-			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", notes, json.RawMessage(`{"text":"notes/.. "}`)
-		}, false},
-		{"a query that is no path", func(g *given) {
-			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", notes, json.RawMessage(`{"text":"notes/b?from=..&to=c"}`)
-		}, true},
-		{"percent-encoding that leads nowhere", func(g *given) {
-			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", notes, json.RawMessage(`{"text":"notes/b%2Fc%2e"}`)
-		}, true},
-		{"a hidden file, with a pattern for these", func(g *given) {
-			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", []toolspec.ArgMatch{{Pointer: "/text", Pattern: "notes/.*"}}, json.RawMessage(`{"text":"notes/.draft"}`)
-		}, true},
-		{"below a directory that the pattern names by way of ..", func(g *given) {
-			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", []toolspec.ArgMatch{{Pointer: "/text", Pattern: "../notes/*"}}, json.RawMessage(`{"text":"../notes/b"}`)
-		}, true},
-		{"a member that is no text", func(g *given) {
-			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", notes, json.RawMessage(`{"text":["notes/b"]}`)
-		}, false},
+		{"some arguments", matched("notes/*", `{"text":"notes/b"}`), true},
+		{"arguments beside the pattern", matched("notes/*", `{"text":"notesb"}`), false},
+		{"out of the pattern by way of ..", matched("notes/*", `{"text":"notes/../secrets"}`), false},
+		{"out of the pattern by way of .. that begins in its prefix", matched("notes/.*", `{"text":"notes/../secrets"}`), false},
+		{"out of the pattern by way of .. in percent-encoding", matched("notes/*", `{"text":"notes/%2E%252e%2Fsecrets"}`), false},
+		{"out of the pattern by way of .. with a parameter", matched("notes/*", `{"text":"notes/..;a/secrets"}`), false},
+		{"out of the pattern by way of .. before a query", matched("notes/*", `{"text":"notes/..?all=1"}`), false},
+		{"out of the pattern by way of .. before a fragment", matched("notes/*", `{"text":"notes/..#a"}`), false},
+		{"out of the pattern by way of .. with characters that readers of URLs remove", matched("notes/*", `{"text":"notes/.\t.\n/secrets"}`), false},
+		{"out of the pattern by way of .. and a space", matched("notes/*", `{"text":"notes/.. "}`), false},
+		{"a query that is no path", matched("notes/*", `{"text":"notes/b?from=..&to=c"}`), true},
+		{"percent-encoding that leads nowhere", matched("notes/*", `{"text":"notes/b%2Fc%2e"}`), true},
+		{"a hidden file, with a pattern for these", matched("notes/.*", `{"text":"notes/.draft"}`), true},
+		{"below a directory that the pattern names by way of ..", matched("../notes/*", `{"text":"../notes/b"}`), true},
+		{"a member that is no text", matched("notes/*", `{"text":["notes/b"]}`), false},
 		{"a member that is not there", func(g *given) {
 			g.grant.ArgsDigest, g.grant.Match = "", []toolspec.ArgMatch{{Pointer: "/other", Pattern: "notes/*"}}
 		}, false},

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 

@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"github.com/pawl-run/pawl/toolspec/strictjson"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
+
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // These names say what was changed in a value or a text; wire.Answer.Sanitized has them.
